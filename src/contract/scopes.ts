@@ -1,0 +1,89 @@
+/** Scopes anyone may tick on an application. */
+export const selfServeScopes = [
+  'read:explore',
+  'read:profile',
+  'write:profile',
+  'read:profile:follows',
+  'write:follows',
+  'write:comments',
+  'read:investments',
+  'read:companies',
+  'read:webhooks',
+  'write:webhooks',
+  'read:referral_codes',
+  'write:referral_codes',
+  'read:installations',
+  'write:installations',
+  'read:investors:pii',
+  'read:syndicates',
+  'write:syndicates',
+  'read:invite_links',
+  'write:invite_links',
+  'read:investment_sessions',
+  'write:investment_sessions',
+  'write:syndicate_members',
+] as const;
+
+/** Held by every application, never ticked. */
+export const universalScope = 'read:public';
+
+/** Declared, without any operation yet. */
+export const declaredScopes = [
+  'write:investments',
+  'read:contracts',
+  'write:contracts',
+  'read:perks',
+  'write:perks',
+  'read:tax_documents',
+] as const;
+
+/** Granted by the platform, per program. */
+export const programScopes = [
+  'write:companies',
+  'read:files',
+  'write:files',
+  'read:investors:contacts',
+  'read:attribution:aggregate',
+  'read:attribution:anonymized',
+  'read:attribution:full',
+  'write:attribution',
+] as const;
+
+/** Never given to a partner application, by any grant or install. */
+export const reservedScopes = ['read:mcp', 'admin:read', 'admin:write', 'admin:attribution'] as const;
+
+export const scopeAliases: Readonly<Record<string, string>> = {
+  'read:offerings': 'read:companies',
+  'write:offerings': 'write:companies',
+  'read:follows': 'read:profile:follows',
+};
+
+/**
+ * What a scope brings with it, one step; the closure is the reader's business.
+ * `write:comments` has no read counterpart, and `write:follows` brings the follows list but not the profile.
+ */
+export const impliedScopes: Readonly<Record<string, readonly string[]>> = {
+  'read:profile': ['read:profile:follows'],
+  'write:profile': ['read:profile'],
+  'write:follows': ['read:profile:follows'],
+  'write:webhooks': ['read:webhooks'],
+  'write:referral_codes': ['read:referral_codes'],
+  'write:installations': ['read:installations'],
+  'write:syndicates': ['read:syndicates', 'write:syndicate_members'],
+  'write:invite_links': ['read:invite_links'],
+  'write:investment_sessions': ['read:investment_sessions'],
+  'write:companies': ['read:companies'],
+  'write:files': ['read:files'],
+  'write:contracts': ['read:contracts'],
+  'write:perks': ['read:perks'],
+  'write:investments': ['read:investments'],
+  'read:attribution:full': ['read:attribution:anonymized', 'read:attribution:aggregate'],
+};
+
+export const allScopes: readonly string[] = [
+  universalScope,
+  ...selfServeScopes,
+  ...declaredScopes,
+  ...programScopes,
+  ...reservedScopes,
+];

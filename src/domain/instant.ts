@@ -1,0 +1,34 @@
+import type { Brand } from './brand.js';
+
+/**
+ * A moment in UTC, written so that text order is time order: `2026-10-20T09:30:04.000Z`.
+ * Three fractional digits always; six only when the platform sent more than milliseconds,
+ * because dropping them would lose what it said.
+ */
+export type Instant = Brand<string, 'Instant'>;
+
+const shape = /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d\d):?(\d\d))$/;
+
+export function parseInstant(value: unknown): Instant | undefined {
+  if (typeof value !== 'string') return undefined;
+  const match = shape.exec(value);
+  if (match === null) return undefined;
+  const [, year, month, day, hour, minute, second, fraction = '', sign, offsetHours, offsetMinutes] = match;
+  const whole = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
+  // Date.parse rolls 31 February over into March; a day that does not exist is not a time.
+  if (Number.isNaN(whole) || new Date(whole).getUTCDate() !== Number(day)) return undefined;
+  const offset = sign === undefined ? 0 : (Number(offsetHours) * 60 + Number(offsetMinutes)) * 60_000;
+  const utc = new Date(sign === '-' ? whole + offset : whole - offset);
+  if (utc.getUTCFullYear() < 0 || utc.getUTCFullYear() > 9999) return undefined;
+  const micros = fraction.slice(0, 6).padEnd(6, '0');
+  const digits = micros.endsWith('000') ? micros.slice(0, 3) : micros;
+  return `${utc.toISOString().slice(0, 19)}.${digits}Z` as Instant;
+}
+
+export function instantFromMillis(millis: number): Instant {
+  return new Date(millis).toISOString() as Instant;
+}
+
+export function millisOf(instant: Instant): number {
+  return Date.parse(instant);
+}

@@ -1,0 +1,15 @@
+import type { Brand } from './brand.js';
+import type { Instant } from './instant.js';
+
+/** Marks the feed: where a later sync continues. Opaque, stored, never compared. */
+export type Cursor = Brand<string, 'Cursor'>;
+
+/** Marks a page of a listing under way. Dies with that listing. */
+export type PageToken = Brand<string, 'PageToken'>;
+
+/** Where to read the feed next. */
+export type Position =
+  | { readonly kind: 'start' }
+  | { readonly kind: 'page'; readonly token: PageToken }
+  | { readonly kind: 'since'; readonly time: Instant }
+  | { readonly kind: 'cursor'; readonly cursor: Cursor };

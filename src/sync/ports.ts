@@ -1,0 +1,164 @@
+import type { FaultCode } from '../domain/fault.js';
+import type { SourceName } from '../domain/ids.js';
+import type { Instant } from '../domain/instant.js';
+import type { FeedItem } from '../domain/investment.js';
+import type { Cents } from '../domain/money.js';
+import type { Cursor, PageToken, Position } from '../domain/position.js';
+
+/** One page of the platform's feed, already parsed. `next` is never empty: a page without it is `contract_broken`. */
+export interface FeedPage {
+  readonly mode: 'listing' | 'delta';
+  readonly items: readonly FeedItem[];
+  readonly hasMore: boolean;
+  readonly next: string;
+  readonly publishedThrough: Instant | null;
+}
+
+/**
+ * The platform's feed as one source sees it: its token, company and filters are bound inside, so that every
+ * page is asked for with the same ones.
+ *
+ * Throws `Fault`: `cursor_expired` on 410, `rate_limited` with `retryAt` when the budget or the platform says
+ * wait, `unreachable` / `platform_error` / `contract_broken` after its own retries, `unauthorized`,
+ * `reauthorize`, `forbidden`, `refused` when only a human can help, `stopped` when `signal` fired.
+ */
+export interface Feed {
+  page(position: Position, signal: AbortSignal): Promise<FeedPage>;
+}
+
+/** Which budget a tick may draw on: `webhook` may use the reserve that `routine` work leaves untouched. */
+export type Urgency = 'routine' | 'webhook';
+
+/** What a source is, as the configuration tells it. */
+export interface SourceIdentity {
+  readonly name: SourceName;
+  /** Account, realm, base URL and filters, hashed. A cursor is only ever used under the fingerprint it came with. */
+  readonly fingerprint: string;
+}
+
+/** Where a source stands, as committed. */
+export type Standing =
+  | { readonly kind: 'empty' }
+  | { readonly kind: 'listing'; readonly listing: ListingProgress }
+  | { readonly kind: 'held'; readonly listing: ListingProgress; readonly brake: Brake }
+  | { readonly kind: 'sweeping'; readonly since: Position; readonly cursor: Cursor }
+  | { readonly kind: 'following'; readonly cursor: Cursor }
+  | { readonly kind: 'halted'; readonly code: FaultCode; readonly message: string };
+
+export interface ListingProgress {
+  /** `first` fills an empty mirror; `relist` is collected beside the live rows and swapped in. */
+  readonly kind: 'first' | 'relist';
+  readonly generation: number;
+  /** Null before the first page. */
+  readonly token: PageToken | null;
+  /** `published_through` of the first page: the listing may have missed what was published after it. */
+  readonly lowMark: Instant | null;
+  readonly pages: number;
+  readonly rows: number;
+  /** How often a 410 in the middle made this listing start again, and when it may do so next. */
+  readonly restarts: number;
+  readonly notBefore: Instant | null;
+}
+
+/** A re-listing that would delete too much stops here and waits for a human. */
+export interface Brake {
+  readonly wouldRemove: number;
+  readonly held: number;
+}
+
+export interface BrakePolicy {
+  readonly share: number;
+  readonly rows: number;
+  readonly accepted: boolean;
+}
+
+/** How many records a commit added, changed, removed, left as they were and set aside. */
+export interface Applied {
+  readonly added: number;
+  readonly changed: number;
+  readonly removed: number;
+  readonly unchanged: number;
+  readonly quarantined: number;
+}
+
+export const nothingApplied: Applied = { added: 0, changed: 0, removed: 0, unchanged: 0, quarantined: 0 };
+
+/** Proof of holding a source. Every write carries it; a write under a lease that is no longer the newest is refused. */
+export interface Lease {
+  readonly source: SourceName;
+  readonly fence: number;
+}
+
+export type Trigger = 'start' | 'timer' | 'webhook' | 'manual';
+
+export interface TickReport {
+  readonly trigger: Trigger;
+  readonly mode: 'listing' | 'relisting' | 'sweep' | 'delta' | 'none';
+  readonly startedAt: Instant;
+  readonly tookMs: number;
+  readonly pages: number;
+  readonly applied: Applied;
+  readonly outcome: 'done' | 'waiting' | 'held' | 'failed' | 'stopped';
+  readonly code: FaultCode | null;
+  readonly message: string | null;
+  /** When the next try makes sense, if not at the usual interval. */
+  readonly retryAt: Instant | null;
+}
+
+/**
+ * The mirror as the sync engine needs it. Each method that writes is one transaction: rows, tombstones,
+ * history, change feed, notices, counters and position commit together or not at all.
+ * All throw `database_busy`, `database_full`, `database_unusable`, and `lease_lost` under an old fence.
+ */
+export interface Mirror {
+  /** Registers the source if new, takes the lease, and tells where it stands. `filters_changed` under another fingerprint. */
+  open(
+    source: SourceIdentity,
+    holder: string,
+  ): Promise<{ readonly lease: Lease; readonly standing: Standing }>;
+  renew(lease: Lease): Promise<void>;
+  release(lease: Lease): Promise<void>;
+
+  /** Starts a listing from its first page, discarding an unfinished one. Adopts `fingerprint` as the source's own. */
+  beginListing(lease: Lease, start: ListingStart): Promise<ListingProgress>;
+  /** Stores one page of the listing and where the next one begins. Visible in `incoming` only. */
+  addListingPage(
+    lease: Lease,
+    page: FeedPage,
+  ): Promise<{ readonly progress: ListingProgress; readonly applied: Applied }>;
+  /** Makes a complete listing visible in one commit, or answers the brake without changing what readers see. */
+  publishListing(
+    lease: Lease,
+    final: Cursor,
+    brake: BrakePolicy,
+  ): Promise<{ readonly applied: Applied; readonly brake: Brake | null }>;
+
+  /** Applies one delta page and stores the cursor behind it. `sweeping` while the overlap pass is not at its end. */
+  applyPage(lease: Lease, page: FeedPage, reached: Reached): Promise<Applied>;
+
+  /** Writes down how a tick ended, and halts the source when only a human can help. */
+  recordTick(
+    lease: Lease,
+    report: TickReport,
+    halted: { code: FaultCode; message: string } | null,
+  ): Promise<void>;
+}
+
+export interface ListingStart {
+  readonly kind: 'first' | 'relist';
+  readonly fingerprint: string;
+  readonly restarts: number;
+  readonly notBefore: Instant | null;
+}
+
+export type Reached =
+  | { readonly kind: 'following'; readonly cursor: Cursor }
+  | { readonly kind: 'sweeping'; readonly cursor: Cursor };
+
+/** A change as notices see it: ids and amounts, before and after, never a name. */
+export interface ChangeSeen {
+  readonly kind: 'added' | 'changed' | 'removed';
+  readonly fields: readonly string[];
+  readonly committedCentsBefore: Cents | null;
+  readonly committedCentsAfter: Cents | null;
+}
