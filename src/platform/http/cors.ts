@@ -1,0 +1,27 @@
+import { all } from '../state/statements.js';
+import type { Exchange } from './exchange.js';
+
+/** Anyone's page may read; only pages of an application's registered redirect addresses may write. */
+export function corsHeaders(exchange: Exchange, methods: readonly string[]): Record<string, string> {
+  const origin = exchange.headers.origin;
+  if (origin === undefined) return {};
+  const asked = exchange.headers['access-control-request-method'];
+  const method =
+    exchange.method === 'OPTIONS' && typeof asked === 'string' ? asked.toUpperCase() : exchange.method;
+  if (method !== 'GET' && method !== 'HEAD' && !registered(exchange, origin)) return { vary: 'Origin' };
+  return {
+    'access-control-allow-origin': method === 'GET' || method === 'HEAD' ? '*' : origin,
+    'access-control-allow-methods': methods.join(', '),
+    'access-control-allow-headers': `Authorization, Content-Type, Idempotency-Key, ${exchange.services.options.headers.version}`,
+    'access-control-expose-headers': `${exchange.services.options.headers.requestId}, X-RateLimit-Reset`,
+    vary: 'Origin',
+  };
+}
+
+function registered(exchange: Exchange, origin: string): boolean {
+  const rows = all<{ uri: string }>(
+    exchange.services.state,
+    `SELECT DISTINCT u.value AS uri FROM applications a, json_each(a.redirect_uris) u WHERE a.status = 'active'`,
+  );
+  return rows.some((row) => URL.canParse(row.uri) && new URL(row.uri).origin === origin);
+}

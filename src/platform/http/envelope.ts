@@ -1,0 +1,47 @@
+import type { HeaderNames } from '../../contract/headers.js';
+import { latestVersion } from '../../contract/versions.js';
+import type { Reply } from './exchange.js';
+import type { Problem } from './problem.js';
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** The only place where an error body is written, so that every error has the same form. */
+export function problemAnswer(problem: Problem, requestId: string): Answer {
+  const { details, remediation, headers = {} } = problem.about;
+  const error = { type: problem.type, message: problem.message, details, request_id: requestId, remediation };
+  return {
+    status: problem.status,
+    headers: { 'content-type': json, ...headers },
+    body: JSON.stringify({ error }),
+  };
+}
+
+export function replyAnswer(reply: Reply): Answer {
+  const text = typeof reply.body === 'string';
+  return {
+    status: reply.status,
+    headers: { ...(text || reply.body === undefined ? {} : { 'content-type': json }), ...reply.headers },
+    body: text ? (reply.body as string) : reply.body === undefined ? '' : JSON.stringify(reply.body),
+  };
+}
+
+const json = 'application/json; charset=utf-8';
+
+/** On every response, errors and unknown paths included. */
+export function commonHeaders(
+  names: HeaderNames,
+  requestId: string,
+  version: string,
+): Record<string, string> {
+  return {
+    [names.requestId]: requestId,
+    [names.version]: version,
+    [names.versionLatest]: latestVersion,
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+  };
+}

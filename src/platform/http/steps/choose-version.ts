@@ -1,0 +1,25 @@
+import { latestVersion, type Version, versionAliases, versions } from '../../../contract/versions.js';
+import type { Exchange } from '../exchange.js';
+import { Problem } from '../problem.js';
+
+/** The header beats everything; an unknown value is refused before anything else is looked at. */
+export function versionFromHeader(value: string | undefined): Version | null {
+  if (value === undefined) return null;
+  const version = versionAliases[value] ?? versions.find((known) => known === value);
+  if (version !== undefined) return version;
+  const valid = [...versions, ...Object.keys(versionAliases)].sort();
+  throw new Problem(
+    400,
+    'invalid_request',
+    `Unknown version ${JSON.stringify(value.slice(0, 40))}. Valid versions: ${valid.join(', ')}.`,
+    {
+      details: { valid_versions: valid },
+    },
+  );
+}
+
+/** Without the header the application's pin decides, and without an application the latest version. */
+export function versionFromPin(exchange: Exchange): void {
+  const asked = exchange.headers[exchange.services.options.headers.version.toLowerCase()];
+  if (asked === undefined) exchange.version = exchange.caller?.app.pinned_version ?? latestVersion;
+}

@@ -1,0 +1,57 @@
+import { type RateLimit, type RateLimitName, rateLimits } from '../../../contract/limits.js';
+import type { Services } from '../../services.js';
+import { one, run } from '../../state/statements.js';
+import { callerOf, type Exchange, type Step } from '../exchange.js';
+import { Problem } from '../problem.js';
+
+/**
+ * Counts one request against a fixed window. Windows are aligned to the epoch, as fixed windows are, so all keys
+ * of a limit turn over together. The request over the limit is refused and not counted.
+ */
+export function spendFrom(services: Services, name: RateLimitName, key: string, now: number): void {
+  if (!services.options.limits) return;
+  const rule: RateLimit = rateLimits[name];
+  const seconds = Math.floor(now / 1000);
+  const start = seconds - (seconds % rule.seconds);
+  const row = one<{ spent: number }>(
+    services.state,
+    `INSERT INTO windows (limit_name, key, window_start, spent) VALUES (?, ?, ?, 1)
+     ON CONFLICT (limit_name, key) DO UPDATE SET
+       spent = CASE WHEN window_start = excluded.window_start THEN spent + 1 ELSE 1 END,
+       window_start = excluded.window_start
+     RETURNING spent`,
+    [name, key, start],
+  );
+  if (row !== undefined && row.spent > rule.limit) throw tooMany(rule, start + rule.seconds, seconds);
+}
+
+/** Gives a request back that turned out not to count, such as the replay of an intent. */
+export function refund(services: Services, name: RateLimitName, key: string): void {
+  run(services.state, 'UPDATE windows SET spent = max(spent - 1, 0) WHERE limit_name = ? AND key = ?', [
+    name,
+    key,
+  ]);
+}
+
+function tooMany(rule: RateLimit, resetsAt: number, now: number): Problem {
+  return new Problem(429, 'rate_limit_exceeded', `More than ${rule.limit} requests per ${rule.period}.`, {
+    details: { limit: rule.limit, period: rule.period, retry_after: Math.max(1, resetsAt - now) },
+    remediation: 'Wait details.retry_after seconds, then send the same request again.',
+    headers: {
+      'X-RateLimit-Limit': String(rule.limit),
+      'X-RateLimit-Remaining': '0',
+      'X-RateLimit-Reset': String(resetsAt),
+    },
+  });
+}
+
+/** What every identified request costs: one of its credential's own window. */
+export const spendCredential: Step = (exchange: Exchange) => {
+  const caller = callerOf(exchange);
+  const name = caller.kind === 'publishable' ? 'publishableKey' : 'token';
+  spendFrom(exchange.services, name, caller.key, exchange.now);
+};
+
+export const spendIp = (name: 'ip' | 'catalogIp' | 'tokenEndpointIp'): Step => {
+  return (exchange) => spendFrom(exchange.services, name, exchange.ip, exchange.now);
+};

@@ -1,0 +1,52 @@
+import type { z } from 'zod';
+import type { Operation } from '../../../contract/operation.js';
+import type { Exchange } from '../exchange.js';
+import { badParameter, invalidFields, Problem } from '../problem.js';
+
+/** Turns query and body into what the operation declares, or says which part is wrong. */
+export function validate(operation: Operation, exchange: Exchange): void {
+  if (operation.query !== undefined) {
+    const parsed = operation.query.safeParse(queryObject(exchange.query));
+    if (!parsed.success) throw wrongParameter(parsed.error);
+    exchange.input.query = parsed.data;
+  }
+  if (operation.body !== undefined) {
+    const parsed = operation.body.safeParse(bodyObject(operation, exchange));
+    if (!parsed.success) throw invalidFields(parsed.error.issues.map(fieldError));
+    exchange.input.body = parsed.data;
+  }
+}
+
+/** Repeated keys become lists; a single value stays text. `a[]=1` is the same as `a=1`, as generic clients write it. */
+function queryObject(query: URLSearchParams): Record<string, string | string[]> {
+  const values: Record<string, string | string[]> = Object.create(null);
+  for (const key of new Set(query.keys())) {
+    const list = query.getAll(key);
+    values[key.endsWith('[]') ? key.slice(0, -2) : key] = list.length === 1 ? (list[0] ?? '') : list;
+  }
+  return values;
+}
+
+/** An absent body is an empty object: clients send POST actions with no body and no content type. */
+function bodyObject(operation: Operation, exchange: Exchange): unknown {
+  if (exchange.rawBody.length === 0) return {};
+  const text = exchange.rawBody.toString('utf8');
+  if (operation.bodyType === 'form') return Object.fromEntries(new URLSearchParams(text));
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Problem(400, 'bad_request', 'The body is not valid JSON.');
+  }
+}
+
+function wrongParameter(error: z.ZodError): Problem {
+  const issue = error.issues[0];
+  const name = String(issue?.path[0] ?? '');
+  return badParameter(name, `The parameter ${name} is not valid: ${issue?.message ?? 'wrong value'}.`);
+}
+
+function fieldError(issue: z.core.$ZodIssue): { field: string; code: string; message: string } {
+  const field = issue.path.join('.');
+  const code = issue.code === 'invalid_type' && issue.message.includes('undefined') ? 'required' : 'invalid';
+  return { field, code, message: `${field === '' ? 'body' : field}: ${issue.message}.` };
+}

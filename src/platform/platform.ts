@@ -1,0 +1,70 @@
+import type { AddressInfo } from 'node:net';
+import { headerNames } from '../contract/headers.js';
+import { type Clock, systemClock } from '../runtime/clock.js';
+import type { Closable } from '../runtime/lifecycle.js';
+import { type Logger, silentLogger } from '../runtime/logger.js';
+import { type Random, systemRandom } from '../runtime/random.js';
+import { PlatformEvents } from './events.js';
+import { type Route, Router } from './http/route.js';
+import { createPlatformServer, type Interceptor } from './http/server.js';
+import type { PlatformOptions, Services } from './services.js';
+import { openState } from './state/database.js';
+
+export interface PlatformSettings {
+  /** `:memory:` unless the world should survive a restart. */
+  readonly dataFile?: string;
+  readonly clock?: Clock;
+  readonly random?: Random;
+  readonly logger?: Logger;
+  readonly options?: Partial<PlatformOptions>;
+}
+
+/** The platform's own defaults: strict. A sandbox loosens what it says it loosens. */
+export const strictOptions: PlatformOptions = {
+  headers: headerNames(),
+  limits: true,
+  trustedProxies: [],
+  loopbackWebhooks: false,
+  boundEndpoints: true,
+  deliverPerInstallation: true,
+  publicUrl: null,
+};
+
+export function createServices(settings: PlatformSettings = {}): Services {
+  return {
+    state: openState(settings.dataFile ?? ':memory:'),
+    clock: settings.clock ?? systemClock,
+    random: settings.random ?? systemRandom,
+    logger: settings.logger ?? silentLogger,
+    options: { ...strictOptions, ...settings.options },
+    events: new PlatformEvents(),
+  };
+}
+
+export interface Listening extends Closable {
+  readonly url: string;
+}
+
+/** Starts answering. Loopback unless told otherwise; port 0 takes a free one. */
+export async function listen(
+  services: Services,
+  routes: readonly Route[],
+  interceptors: readonly Interceptor[],
+  at: { readonly host: string; readonly port: number },
+): Promise<Listening> {
+  const server = createPlatformServer(services, new Router(routes), interceptors);
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(at.port, at.host, resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  const host = at.host.includes(':') ? `[${at.host}]` : at.host;
+  return {
+    url: `http://${host}:${port}`,
+    close: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}

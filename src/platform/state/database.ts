@@ -1,0 +1,40 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import Sqlite from 'better-sqlite3';
+import { schemaPath } from '../../runtime/package-root.js';
+
+export type State = Sqlite.Database;
+
+/**
+ * The platform's own database: `:memory:` or a file that survives a restart. better-sqlite3 is synchronous,
+ * so a request's reads and writes cannot interleave with another's: every handler is serializable by itself.
+ */
+export function openState(file: string): State {
+  const state = new Sqlite(file);
+  state.pragma('journal_mode = WAL');
+  state.pragma('synchronous = NORMAL');
+  state.pragma('foreign_keys = ON');
+  state.exec('CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, checksum TEXT NOT NULL) STRICT');
+  const applied = new Map(
+    state
+      .prepare<[], { name: string; checksum: string }>('SELECT name, checksum FROM migrations')
+      .all()
+      .map((row) => [row.name, row.checksum]),
+  );
+  const folder = schemaPath('platform');
+  for (const name of readdirSync(folder)
+    .filter((entry) => entry.endsWith('.sql'))
+    .sort()) {
+    const sql = readFileSync(schemaPath('platform', name), 'utf8');
+    const checksum = createHash('sha256').update(sql).digest('hex');
+    const before = applied.get(name);
+    if (before === checksum) continue;
+    if (before !== undefined)
+      throw new Error(`sandbox data file was made by another version (${name} differs)`);
+    state.transaction(() => {
+      state.exec(sql);
+      state.prepare('INSERT INTO migrations (name, checksum) VALUES (?, ?)').run(name, checksum);
+    })();
+  }
+  return state;
+}

@@ -1,0 +1,33 @@
+import type Sqlite from 'better-sqlite3';
+import type { State } from './database.js';
+
+type Value = string | number | bigint | Buffer | null;
+type Parameters = readonly Value[] | { readonly [name: string]: Value };
+
+const caches = new WeakMap<State, Map<string, Sqlite.Statement<unknown[], unknown>>>();
+
+/** Statements are prepared once per database; the SQL text is the key, so it must be constant. */
+function prepared(state: State, sql: string): Sqlite.Statement<unknown[], unknown> {
+  const cache = caches.get(state) ?? new Map<string, Sqlite.Statement<unknown[], unknown>>();
+  caches.set(state, cache);
+  const statement = cache.get(sql) ?? state.prepare<unknown[], unknown>(sql);
+  cache.set(sql, statement);
+  return statement;
+}
+
+const bound = (parameters: Parameters): unknown[] =>
+  Array.isArray(parameters) ? [...parameters] : [parameters];
+
+/** The row type is the caller's claim about its own SELECT, made where the SELECT stands. */
+export function one<Row>(state: State, sql: string, parameters: Parameters = []): Row | undefined {
+  return prepared(state, sql).get(...bound(parameters)) as Row | undefined;
+}
+
+export function all<Row>(state: State, sql: string, parameters: Parameters = []): Row[] {
+  return prepared(state, sql).all(...bound(parameters)) as Row[];
+}
+
+export function run(state: State, sql: string, parameters: Parameters = []): { changes: number; no: number } {
+  const result = prepared(state, sql).run(...bound(parameters));
+  return { changes: result.changes, no: Number(result.lastInsertRowid) };
+}
