@@ -65,7 +65,8 @@ export function loadConfig(request: ConfigRequest): LoadedConfig {
       problems.push({ path: pathText(path), where: whereOf(path), ...told });
     }
   }
-  if (!parsed.success || problems.length > 0) throw new InvalidConfig(problems);
+  const strays = strayNames(fromEnv.unknown, input);
+  if (!parsed.success || problems.length > 0) throw new InvalidConfig([...problems, ...strays]);
 
   const folder = document.file === null ? request.cwd : folderOfFile(document.file);
   return {
@@ -75,7 +76,7 @@ export function loadConfig(request: ConfigRequest): LoadedConfig {
     }),
     settings: parsed.data,
     file: document.file,
-    warnings: [...warningsAbout(parsed.data), ...strayNames(fromEnv.unknown, parsed.data)],
+    warnings: [...warningsAbout(parsed.data), ...strays.map(strayText)],
     originOf,
   };
 }
@@ -160,14 +161,19 @@ function whereIn(document: SourceDocument, overrides: readonly Override[], path:
  */
 function strayNames(
   unknown: readonly { readonly name: string; readonly meant: string | undefined }[],
-  settings: Settings,
-): readonly string[] {
-  const asSecrets = JSON.stringify(settings);
+  input: unknown,
+): readonly Problem[] {
+  const asSecrets = JSON.stringify(input);
   return unknown
     .filter(({ name }) => !asSecrets.includes(JSON.stringify({ env: name })))
-    .map(({ name, meant }) =>
-      meant === undefined
-        ? `the environment variable ${name} sets no option`
-        : `the environment variable ${name} sets no option; did you mean ${meant}?`,
-    );
+    .map(({ name, meant }) => ({
+      path: '',
+      where: `env ${name}`,
+      message: 'sets no option',
+      ...(meant === undefined ? {} : { hint: `did you mean ${meant}?` }),
+    }));
+}
+
+function strayText({ where, message, hint }: Problem): string {
+  return [`${where} ${message}`, ...(hint === undefined ? [] : [hint])].join('; ');
 }

@@ -42,15 +42,26 @@ export interface Examined {
 }
 
 export function problemsOf(issues: readonly z.core.$ZodIssue[], examined: Examined): readonly Problem[] {
-  return issues.flatMap((issue) => {
+  const found = issues.flatMap((issue) => {
     const path = issue.path.filter((step) => typeof step !== 'symbol');
     return issue.code === 'unrecognized_keys'
       ? issue.keys.map((key) => unknownKey([...path, key], examined))
       : [badValue(issue, path, examined)];
   });
+  // A misspelt key is one mistake, not a stranger here and something missing there.
+  const meant = new Set(found.flatMap(({ instead }) => instead ?? []));
+  return found
+    .filter(({ path, missing }) => !missing || !meant.has(path))
+    .map(({ missing: _, instead: __, ...problem }) => problem);
 }
 
-function unknownKey(path: Path, { root, whereOf }: Examined): Problem {
+interface Found extends Problem {
+  readonly missing?: boolean;
+  /** The path that was probably meant. */
+  readonly instead?: string;
+}
+
+function unknownKey(path: Path, { root, whereOf }: Examined): Found {
   const key = String(path.at(-1));
   const parent = nodeAt(root, path.slice(0, -1));
   const refused = refusedKeys[path.filter((step) => typeof step === 'string').join('.')];
@@ -59,10 +70,16 @@ function unknownKey(path: Path, { root, whereOf }: Examined): Problem {
   const hint =
     refused ?? (meant === undefined ? `known here: ${siblings.join(', ')}` : `did you mean ${meant}?`);
   const message = refused === undefined ? 'is not an option' : 'cannot be set';
-  return { path: printable(pathText(path)), where: whereOf(path), message, hint };
+  return {
+    path: printable(pathText(path)),
+    where: whereOf(path),
+    message,
+    hint,
+    ...(meant === undefined ? {} : { instead: pathText([...path.slice(0, -1), meant]) }),
+  };
 }
 
-function badValue(issue: z.core.$ZodIssue, path: Path, { root, input, whereOf }: Examined): Problem {
+function badValue(issue: z.core.$ZodIssue, path: Path, { root, input, whereOf }: Examined): Found {
   const node = nodeAt(root, path);
   const value = valueAt(input, path);
   const secret = isSecretPath(root, path);
@@ -82,6 +99,7 @@ function badValue(issue: z.core.$ZodIssue, path: Path, { root, input, whereOf }:
     path: pathText(path),
     where: whereOf(path),
     message: `${found}; expected ${expected}`,
+    missing: value === undefined,
     ...(meant === undefined ? {} : { hint: `did you mean ${meant}?` }),
   };
 }
@@ -131,6 +149,7 @@ const shownMax = 60;
 function shown(value: unknown): string {
   if (Array.isArray(value)) return `a list of ${value.length}`;
   if (typeof value === 'object' && value !== null) return 'an object';
-  const text = maskCredentials(printable(JSON.stringify(value) ?? typeof value));
+  // The user part of a URL is where passwords stand.
+  const text = maskCredentials(printable(JSON.stringify(value))).replaceAll(/\/\/[^/@]*@/g, '//…@');
   return text.length > shownMax ? `${text.slice(0, shownMax)}…` : text;
 }

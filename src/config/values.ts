@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { sandboxTokenPrefix } from '../contract/credential-shapes.js';
+import { maskCredentials, sandboxTokenPrefix } from '../contract/credential-shapes.js';
 import { type IdKind, parseId, parseSourceName } from '../domain/ids.js';
 
 /**
@@ -17,7 +17,9 @@ const reference = [
   z.strictObject({
     env: z
       .string()
-      .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'the name of an environment variable')
+      .regex(/^[A-Za-z_][A-Za-z0-9_]*$/)
+      // The secret itself where its name belongs is an easy slip, and names are printed.
+      .refine((name) => maskCredentials(name) === name)
       .meta({ description: 'Name of the environment variable that holds the secret' }),
   }),
   z.strictObject({

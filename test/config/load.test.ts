@@ -98,8 +98,8 @@ test('an unknown ROSTERD_ name is reported with the closest one, and does not st
     env: { ROSTERD_SYNC__INTERVAL_SECOND: '5', ROSTERD_PORT: 'tcp://x' },
   });
   expect(warnings).toEqual([
-    'the environment variable ROSTERD_PORT sets no option',
-    'the environment variable ROSTERD_SYNC__INTERVAL_SECOND sets no option; did you mean ROSTERD_SYNC__INTERVAL_SECONDS?',
+    'env ROSTERD_PORT sets no option',
+    'env ROSTERD_SYNC__INTERVAL_SECOND sets no option; did you mean ROSTERD_SYNC__INTERVAL_SECONDS?',
   ]);
 });
 

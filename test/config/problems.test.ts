@@ -128,3 +128,36 @@ test('a flag that leads to no option is a problem with the closest one', () => {
     },
   ]);
 });
+
+test('a misspelt key is one problem, even when it leaves another missing', () => {
+  const { platform, ...rest } = minimal;
+  expect(problems({ ...rest, platfrom: platform })).toEqual([
+    expect.objectContaining({ path: 'platfrom', hint: 'did you mean platform?' }),
+  ]);
+});
+
+test('a password in a URL is not quoted', () => {
+  const found = problems({
+    platform: { baseUrl: 'https://user:hunter2@api.example.com' },
+    database: 'postgres://user:hunter2@db/mirror',
+    sources: [source],
+  });
+  expect(found).toHaveLength(2);
+  expect(JSON.stringify(found)).not.toContain('hunter2');
+});
+
+test('a secret where the name of its variable belongs is refused, since names are printed', () => {
+  const found = problems({ ...minimal, sources: [{ name: 'acme', token: { env: 'at_live_abcdef' } }] });
+  expect(found.map(({ path }) => path)).toEqual(['sources[0].token.env']);
+  expect(JSON.stringify(found)).not.toContain('abcdef');
+});
+
+test('beside other problems a stray ROSTERD_ name is listed too', () => {
+  const env = { ROSTERD_SNYC__PER_PAGE: '5' };
+  expect(problems({ ...minimal, identity: 'sell' }, { env })).toContainEqual({
+    path: '',
+    where: 'env ROSTERD_SNYC__PER_PAGE',
+    message: 'sets no option',
+    hint: 'did you mean ROSTERD_SYNC__PER_PAGE?',
+  });
+});
