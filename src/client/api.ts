@@ -12,6 +12,8 @@ export interface Ask {
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string | undefined>>;
   readonly body?: unknown;
+  /** The other kind of body, for the token endpoint. */
+  readonly form?: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
   readonly urgency?: Urgency;
   /** GETs always are; a write is when doing it twice is doing it once. */
@@ -41,8 +43,7 @@ export function createApi(parts: ApiParts): Api {
     const call: Call = {
       method,
       url: urlOf(base, ask),
-      headers: ask.body === undefined ? {} : { 'content-type': 'application/json' },
-      body: ask.body === undefined ? null : JSON.stringify(ask.body),
+      ...contentOf(ask),
       signal: ask.signal,
       urgency: ask.urgency ?? 'routine',
       replayable: ask.replayable ?? method === 'GET',
@@ -56,6 +57,17 @@ export function createApi(parts: ApiParts): Api {
       requestId: requestIdOf(answer.headers, parts.names),
     };
   };
+}
+
+function contentOf(ask: Ask): Pick<Call, 'headers' | 'body'> {
+  if (ask.form !== undefined) {
+    return {
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({ ...ask.form }).toString(),
+    };
+  }
+  if (ask.body === undefined) return { headers: {}, body: null };
+  return { headers: { 'content-type': 'application/json' }, body: JSON.stringify(ask.body) };
 }
 
 /** Parameters are encoded one by one, so that an id can never become another path. */

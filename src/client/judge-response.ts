@@ -31,6 +31,7 @@ export function judgeResponse(
   const hint = hintOf(code, problem.type);
   return new Fault(code, sentence(what, status, problem, said), {
     status,
+    details: problem.details,
     ...(problem.type === null ? {} : { type: problem.type }),
     ...(problem.requestId === null ? {} : { requestId: problem.requestId }),
     ...(code === 'rate_limited'
