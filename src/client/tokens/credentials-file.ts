@@ -11,6 +11,8 @@ export interface Credentials {
   readonly accessToken: string;
   /** Null when the platform gave none: then the access token is used until it is refused. */
   readonly refreshToken: string | null;
+  /** The one before, the last resort when an answer that came late or twice made the platform void the new pair. */
+  readonly previousRefreshToken: string | null;
   /** Null means that it does not expire. */
   readonly expiresAt: Instant | null;
   readonly scope: string;
@@ -85,6 +87,7 @@ function parse(path: string, text: string): Credentials {
     clientSecret: optional('clientSecret'),
     accessToken: required('accessToken'),
     refreshToken: optional('refreshToken'),
+    previousRefreshToken: optional('previousRefreshToken'),
     expiresAt: parseInstant(expiresAt) ?? null,
     scope: typeof fields.scope === 'string' ? fields.scope : '',
   };

@@ -95,25 +95,23 @@ class RefreshingToken implements TokenProvider {
     });
   }
 
-  /** Undefined when the platform calls the refresh token dead. */
+  /** Undefined when the platform calls every refresh token we have dead. */
   async #ask(
     stored: Credentials,
     refreshToken: string,
     signal: AbortSignal,
   ): Promise<Credentials | undefined> {
     if (refreshToken === this.#dead) return undefined;
-    try {
-      const tokens = await refreshTokens(
-        this.#parts.application(stored.clientId),
-        stored,
-        refreshToken,
-        signal,
-      );
-      return this.#merged(stored, tokens);
-    } catch (error) {
-      if (!isFault(error, 'reauthorize')) throw error;
-      return undefined;
+    const api = this.#parts.application(stored.clientId);
+    for (const candidate of [refreshToken, stored.previousRefreshToken]) {
+      if (candidate === null) continue;
+      try {
+        return this.#merged(stored, await refreshTokens(api, stored, candidate, signal));
+      } catch (error) {
+        if (!isFault(error, 'reauthorize')) throw error;
+      }
     }
+    return undefined;
   }
 
   /** What someone else has stored in the meantime; `otherwise` when nobody has. */
@@ -131,6 +129,7 @@ class RefreshingToken implements TokenProvider {
       accessToken: tokens.accessToken,
       // A response without one means that the old one stays.
       refreshToken: tokens.refreshToken ?? stored.refreshToken,
+      previousRefreshToken: tokens.refreshToken === null ? stored.previousRefreshToken : stored.refreshToken,
       expiresAt:
         tokens.expiresInSeconds === null
           ? null
