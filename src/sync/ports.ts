@@ -156,7 +156,10 @@ export interface Mirror {
 
   /** Starts a listing from its first page, discarding an unfinished one. Adopts `fingerprint` as the source's own. */
   beginListing(lease: Lease, start: ListingStart): Promise<ListingProgress>;
-  /** Stores one page of the listing and where the next one begins. Visible in `incoming` only. */
+  /**
+   * Stores one page of the listing and where the next one begins. Visible in `incoming` only, so that `applied`
+   * counts nothing but what was set aside; what readers will see changed is counted by `publishListing`.
+   */
   addListingPage(
     lease: Lease,
     page: FeedPage,
