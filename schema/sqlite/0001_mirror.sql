@@ -30,7 +30,10 @@ CREATE TABLE sources (
   last_error        TEXT,
   last_error_at     TEXT,
   retry_at          TEXT,
-  last_committed_at TEXT
+  last_committed_at TEXT,
+  -- The last complete listing and how many starts it took: spaces the next one when a 410 demands it.
+  last_listing_at   TEXT,
+  listing_restarts  INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 -- A listing under way: the first one, or a re-listing collected beside the live rows.
