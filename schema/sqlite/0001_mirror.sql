@@ -30,7 +30,12 @@ CREATE TABLE sources (
   last_error        TEXT,
   last_error_at     TEXT,
   retry_at          TEXT,
-  last_committed_at TEXT
+  last_committed_at TEXT,
+  -- Where a halted source stood, so that it goes on from there once a human has helped.
+  halted_from       TEXT,
+  halted_code       TEXT,
+  halted_message    TEXT,
+  CHECK ((state = 'halted') = (halted_from IS NOT NULL))
 ) STRICT;
 
 -- A listing under way: the first one, or a re-listing collected beside the live rows.
@@ -189,7 +194,7 @@ CREATE TABLE staged_pages (
   PRIMARY KEY (source_no, page)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE ticks (
+CREATE TABLE tick_rows (
   tick        INTEGER PRIMARY KEY,
   source_no   INTEGER NOT NULL REFERENCES sources (no) ON DELETE CASCADE,
   trigger     TEXT    NOT NULL CHECK (trigger IN ('start', 'timer', 'webhook', 'manual')),
@@ -206,7 +211,7 @@ CREATE TABLE ticks (
   message     TEXT
 ) STRICT;
 
-CREATE INDEX ticks_source ON ticks (source_no, tick);
+CREATE INDEX tick_rows_source ON tick_rows (source_no, tick);
 
 CREATE TABLE quarantine_rows (
   quarantine_no INTEGER PRIMARY KEY,
@@ -250,7 +255,7 @@ CREATE TABLE webhook_inbox (
 
 CREATE INDEX webhook_inbox_pending ON webhook_inbox (state, next_at) WHERE state = 'pending';
 
-CREATE TABLE notices (
+CREATE TABLE notice_rows (
   notice      INTEGER PRIMARY KEY,
   source_no   INTEGER NOT NULL REFERENCES sources (no) ON DELETE CASCADE,
   seq         INTEGER NOT NULL,
@@ -264,7 +269,7 @@ CREATE TABLE notices (
   last_error  TEXT
 ) STRICT;
 
-CREATE INDEX notices_pending ON notices (state, next_at) WHERE state = 'pending';
+CREATE INDEX notice_rows_pending ON notice_rows (state, next_at) WHERE state = 'pending';
 
 CREATE TABLE leases (
   source_no  INTEGER PRIMARY KEY REFERENCES sources (no) ON DELETE CASCADE,
