@@ -31,10 +31,14 @@ CREATE TABLE sources (
   last_error_at     TEXT,
   retry_at          TEXT,
   last_committed_at TEXT,
+  -- The last complete listing and how many starts it took: spaces the next one when a 410 demands it.
+  last_listing_at   TEXT,
+  listing_restarts  INTEGER NOT NULL DEFAULT 0,
   -- Where a halted source stood, so that it goes on from there once a human has helped.
   halted_from       TEXT,
   halted_code       TEXT,
   halted_message    TEXT,
+  halted_at         TEXT,
   CHECK ((state = 'halted') = (halted_from IS NOT NULL))
 ) STRICT;
 
