@@ -63,7 +63,9 @@ CREATE TABLE listings (
 CREATE TABLE sweeps (
   source_no INTEGER PRIMARY KEY REFERENCES sources (no) ON DELETE CASCADE,
   since     TEXT,
-  cursor    TEXT NOT NULL
+  -- The listing's final position, and where the sweep itself has come to.
+  cursor    TEXT NOT NULL,
+  reached   TEXT
 ) STRICT;
 
 -- Rows of a source become visible when its first listing is complete (sources.listed_at).
@@ -103,10 +105,7 @@ CREATE TABLE investment_rows (
   UNIQUE (source_no, id)
 ) STRICT;
 
-CREATE INDEX investment_rows_status ON investment_rows (source_no, status, raised_cents, committed_cents);
-CREATE INDEX investment_rows_applied ON investment_rows (source_no, applied_at, raised_cents);
-CREATE INDEX investment_rows_investor ON investment_rows (investor_id, source_no, raised_cents);
-CREATE INDEX investment_rows_offering ON investment_rows (offering_id, status, raised_cents);
+-- Its other indexes stand in indexes.sql: built when a first listing is complete, not during it.
 
 -- The only table with names in it. row_no is that of investment_rows (or, while staged, of staged_rows).
 CREATE TABLE identity_rows (
@@ -167,8 +166,9 @@ CREATE INDEX history_rows_record ON history_rows (source_no, id, valid_from);
 CREATE INDEX history_rows_validity ON history_rows (source_no, valid_to, valid_from);
 
 -- The local feed, dense in the order of commit. `snapshot` marks a first listing in one row.
+-- AUTOINCREMENT, so that no number comes twice even when old rows are pruned.
 CREATE TABLE change_rows (
-  seq       INTEGER PRIMARY KEY,
+  seq       INTEGER PRIMARY KEY AUTOINCREMENT,
   source_no INTEGER NOT NULL REFERENCES sources (no) ON DELETE CASCADE,
   id        TEXT,
   kind      TEXT    NOT NULL CHECK (kind IN ('snapshot', 'added', 'changed', 'removed')),
