@@ -141,9 +141,7 @@ export function publishListing(
   if (listing.final !== final)
     throw new Error('only a complete listing is published, with its own final cursor');
   const result =
-    listing.kind === 'first'
-      ? publishFirst(commit, listing)
-      : publishRelisted(commit, listing, final, policy);
+    listing.kind === 'first' ? publishFirst(commit, listing) : publishRelisted(commit, final, policy);
   if (result.brake !== null) return result;
   // Whoever was set aside before this listing began was not among what it named.
   if (source.quarantined > 0)
@@ -174,7 +172,6 @@ function publishFirst(commit: Commit, listing: ListingRow): { applied: Applied; 
 
 function publishRelisted(
   commit: Commit,
-  listing: ListingRow,
   final: Cursor,
   policy: BrakePolicy,
 ): { applied: Applied; brake: Brake | null } {
@@ -193,8 +190,8 @@ function publishRelisted(
     commit.perform({ kind: 'remove', held: row, reason: null }, 'relist');
   }
   swapInStaged(commit);
-  const { added, changed } = commit.applied(0, 0);
-  return { applied: commit.applied(Math.max(0, listing.rows - added - changed), 0), brake: null };
+  const { changed, removed } = commit.applied(0, 0);
+  return { applied: commit.applied(held - changed - removed, 0), brake: null };
 }
 
 function swapInStaged(commit: Commit): void {
