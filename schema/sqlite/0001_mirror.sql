@@ -96,13 +96,21 @@ CREATE TABLE investment_rows (
   extra                TEXT,
   valid_from           TEXT,
   change_seq           INTEGER,
-  UNIQUE (source_no, id)
+  -- The id first: people ask for an id without naming its source.
+  UNIQUE (id, source_no)
 ) STRICT;
 
-CREATE INDEX investment_rows_status ON investment_rows (source_no, status, raised_cents, committed_cents);
+-- One index for each question analysts keep asking, each with all that its totals need, so that no row is
+-- fetched: by status, newest first within a source and overall, by day, by round, by investor.
+CREATE INDEX investment_rows_status ON investment_rows (status, source_no, raised_cents, committed_cents);
 CREATE INDEX investment_rows_applied ON investment_rows (source_no, applied_at, raised_cents);
-CREATE INDEX investment_rows_investor ON investment_rows (investor_id, source_no, raised_cents);
-CREATE INDEX investment_rows_offering ON investment_rows (offering_id, status, raised_cents);
+CREATE INDEX investment_rows_newest ON investment_rows (applied_at);
+CREATE INDEX investment_rows_day ON investment_rows
+  (source_no, company_id, substr(applied_at, 1, 10), currency, raised_cents, committed_cents);
+CREATE INDEX investment_rows_round ON investment_rows
+  (source_no, offering_id, status, currency, company_id, raised_cents, committed_cents, in_escrow_cents);
+CREATE INDEX investment_rows_investor ON investment_rows
+  (investor_id, source_no, currency, raised_cents, committed_cents, applied_at);
 
 -- The only table with names in it. row_no is that of investment_rows (or, while staged, of staged_rows).
 CREATE TABLE identity_rows (
@@ -159,7 +167,7 @@ CREATE TABLE history_rows (
   ended_by             TEXT    NOT NULL CHECK (ended_by IN ('update', 'tombstone', 'relist'))
 ) STRICT;
 
-CREATE INDEX history_rows_record ON history_rows (source_no, id, valid_from);
+CREATE INDEX history_rows_record ON history_rows (id, source_no, valid_from);
 CREATE INDEX history_rows_validity ON history_rows (source_no, valid_to, valid_from);
 
 -- The local feed, dense in the order of commit. `snapshot` marks a first listing in one row.
@@ -173,7 +181,7 @@ CREATE TABLE change_rows (
   at        TEXT    NOT NULL
 ) STRICT;
 
-CREATE INDEX change_rows_record ON change_rows (source_no, id, seq);
+CREATE INDEX change_rows_record ON change_rows (id, source_no, seq);
 
 -- A re-listing: what differs from the live row, whole, and for every page which live rows it named.
 CREATE TABLE staged_rows (
