@@ -31,10 +31,14 @@ CREATE TABLE sources (
   last_error_at     TEXT,
   retry_at          TEXT,
   last_committed_at TEXT,
+  -- The last complete listing and how many starts it took: spaces the next one when a 410 demands it.
+  last_listing_at   TEXT,
+  listing_restarts  INTEGER NOT NULL DEFAULT 0,
   -- Where a halted source stood, so that it goes on from there once a human has helped.
   halted_from       TEXT,
   halted_code       TEXT,
   halted_message    TEXT,
+  halted_at         TEXT,
   CHECK ((state = 'halted') = (halted_from IS NOT NULL))
 ) STRICT;
 
@@ -59,7 +63,9 @@ CREATE TABLE listings (
 CREATE TABLE sweeps (
   source_no INTEGER PRIMARY KEY REFERENCES sources (no) ON DELETE CASCADE,
   since     TEXT,
-  cursor    TEXT NOT NULL
+  -- The listing's final position, and where the sweep itself has come to.
+  cursor    TEXT NOT NULL,
+  reached   TEXT
 ) STRICT;
 
 -- Rows of a source become visible when its first listing is complete (sources.listed_at).
@@ -100,17 +106,7 @@ CREATE TABLE investment_rows (
   UNIQUE (id, source_no)
 ) STRICT;
 
--- One index for each question analysts keep asking, each with all that its totals need, so that no row is
--- fetched: by status, newest first within a source and overall, by day, by round, by investor.
-CREATE INDEX investment_rows_status ON investment_rows (status, source_no, raised_cents, committed_cents);
-CREATE INDEX investment_rows_applied ON investment_rows (source_no, applied_at, raised_cents);
-CREATE INDEX investment_rows_newest ON investment_rows (applied_at);
-CREATE INDEX investment_rows_day ON investment_rows
-  (source_no, company_id, substr(applied_at, 1, 10), currency, raised_cents, committed_cents);
-CREATE INDEX investment_rows_round ON investment_rows
-  (source_no, offering_id, status, currency, company_id, raised_cents, committed_cents, in_escrow_cents);
-CREATE INDEX investment_rows_investor ON investment_rows
-  (investor_id, source_no, currency, raised_cents, committed_cents, applied_at);
+-- Its other indexes stand in indexes.sql: built when a first listing is complete, not during it.
 
 -- The only table with names in it. row_no is that of investment_rows (or, while staged, of staged_rows).
 CREATE TABLE identity_rows (
@@ -171,8 +167,9 @@ CREATE INDEX history_rows_record ON history_rows (id, source_no, valid_from);
 CREATE INDEX history_rows_validity ON history_rows (source_no, valid_to, valid_from);
 
 -- The local feed, dense in the order of commit. `snapshot` marks a first listing in one row.
+-- AUTOINCREMENT, so that no number comes twice even when old rows are pruned.
 CREATE TABLE change_rows (
-  seq       INTEGER PRIMARY KEY,
+  seq       INTEGER PRIMARY KEY AUTOINCREMENT,
   source_no INTEGER NOT NULL REFERENCES sources (no) ON DELETE CASCADE,
   id        TEXT,
   kind      TEXT    NOT NULL CHECK (kind IN ('snapshot', 'added', 'changed', 'removed')),

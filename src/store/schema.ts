@@ -36,7 +36,8 @@ export interface Database {
 /** SQLite's boolean. */
 export type Bit = 0 | 1;
 
-export type SourceState = 'empty' | 'listing' | 'relisting' | 'held' | 'sweeping' | 'following' | 'halted';
+export type ActiveState = 'empty' | 'listing' | 'relisting' | 'held' | 'sweeping' | 'following';
+export type SourceState = ActiveState | 'halted';
 
 export interface RecordColumns {
   company_id: string | null;
@@ -118,9 +119,12 @@ export interface SourcesTable {
   last_error_at: string | null;
   retry_at: string | null;
   last_committed_at: string | null;
-  halted_from: string | null;
+  last_listing_at: string | null;
+  listing_restarts: Generated<number>;
+  halted_from: ActiveState | null;
   halted_code: string | null;
   halted_message: string | null;
+  halted_at: string | null;
 }
 
 export interface ListingsTable {
@@ -142,6 +146,7 @@ export interface SweepsTable {
   source_no: number;
   since: string | null;
   cursor: string;
+  reached: string | null;
 }
 
 export interface InvestmentRowsTable extends RecordColumns {

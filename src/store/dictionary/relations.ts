@@ -270,9 +270,16 @@ export const publicRelations: readonly RelationEntry[] = [
       column('last_error_at', 'time', 'When it happened', 'there was none'),
       column('retry_at', 'time', 'Earliest time of the next attempt', 'nothing to wait for'),
       column('last_committed_at', 'time', 'Last commit of this source', 'none yet'),
+      column('last_listing_at', 'time', 'When the last listing was begun', 'none yet'),
+      column(
+        'listing_restarts',
+        'integer',
+        'How often the platform made a listing begin again since the last one that ended',
+      ),
       column('halted_from', 'text', 'State it was stopped in', 'not halted'),
       column('halted_code', 'text', 'Code of what stopped it', 'not halted'),
-      column('halted_message', 'text', 'What to do about it', 'not halted'),
+      column('halted_message', 'text', 'What stopped it, in words', 'not halted'),
+      column('halted_at', 'time', 'When it was stopped', 'not halted'),
     ],
   },
   {
