@@ -104,7 +104,7 @@ CREATE TABLE investment_rows (
   change_seq           INTEGER
 ) STRICT;
 
--- Unique on (source_no, id) and indexed further by indexes.sql, before anything becomes visible.
+-- Unique on (id, source_no) and indexed further by indexes.sql, before anything becomes visible.
 
 -- The only table with names in it. row_no is that of investment_rows (or, while staged, of staged_rows).
 CREATE TABLE identity_rows (
@@ -161,7 +161,7 @@ CREATE TABLE history_rows (
   ended_by             TEXT    NOT NULL CHECK (ended_by IN ('update', 'tombstone', 'relist'))
 ) STRICT;
 
-CREATE INDEX history_rows_record ON history_rows (source_no, id, valid_from);
+CREATE INDEX history_rows_record ON history_rows (id, source_no, valid_from);
 CREATE INDEX history_rows_validity ON history_rows (source_no, valid_to, valid_from);
 
 -- The local feed, dense in the order of commit. `snapshot` marks a first listing in one row.
@@ -176,7 +176,7 @@ CREATE TABLE change_rows (
   at        TEXT    NOT NULL
 ) STRICT;
 
-CREATE INDEX change_rows_record ON change_rows (source_no, id, seq);
+CREATE INDEX change_rows_record ON change_rows (id, source_no, seq);
 
 -- A re-listing: what differs from the live row, whole, and for every page which live rows it named.
 CREATE TABLE staged_rows (
