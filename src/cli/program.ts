@@ -1,8 +1,8 @@
 import { Command as Commander, Option } from 'commander';
+import { packageVersion } from '../runtime/package-version.js';
 import type { Command, OptionDefinition } from './command.js';
 import { groups } from './commands/index.js';
 import { Options } from './options.js';
-import { packageVersion } from './package-version.js';
 
 export interface ProgramHooks {
   readonly writeOut: (text: string) => void;

@@ -1,7 +1,7 @@
 import { versions } from '../../contract/versions.js';
+import { packageVersion } from '../../runtime/package-version.js';
 import { type Command, jsonOption } from '../command.js';
 import { exitCodes } from '../exit-codes.js';
-import { packageVersion } from '../package-version.js';
 
 export const version: Command = {
   name: 'version',

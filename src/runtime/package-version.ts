@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { packageRoot } from '../runtime/package-root.js';
+import { packageRoot } from './package-root.js';
 
 export function packageVersion(): string {
   const text = readFileSync(join(packageRoot, 'package.json'), 'utf8');
