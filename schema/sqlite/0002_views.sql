@@ -36,3 +36,13 @@ FROM quarantine_rows q JOIN sources s ON s.no = q.source_no;
 CREATE VIEW drift AS
 SELECT s.name AS source, d.field, d.times, d.first_seen, d.last_seen
 FROM drift_rows d JOIN sources s ON s.no = d.source_no;
+
+CREATE VIEW ticks AS
+SELECT t.tick, s.name AS source, t.trigger, t.mode, t.started_at, t.took_ms, t.pages, t.added, t.changed, t.removed,
+       t.quarantined, t.outcome, t.code, t.message
+FROM tick_rows t JOIN sources s ON s.no = t.source_no;
+
+CREATE VIEW notices AS
+SELECT n.notice, s.name AS source, n.seq, n.target, n.body, n.queued_at, n.state, n.attempts, n.next_at,
+       n.delivered_at, n.last_error
+FROM notice_rows n JOIN sources s ON s.no = n.source_no;
