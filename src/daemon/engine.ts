@@ -1,11 +1,10 @@
-import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { WireFetch } from '../client/fetch/fetch.js';
 import type { Config, SourceConfig } from '../config/config.js';
 import type { Clock } from '../runtime/clock.js';
 import { type Closable, Lifecycle } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
-import type { Random } from '../runtime/random.js';
+import { type Random, randomText } from '../runtime/random.js';
 import type { QueueNotices } from '../store/committed-change.js';
 import { createSync, type Sync } from '../sync/create-sync.js';
 import { connectPlatform, type PlatformConnection } from './connect-platform.js';
@@ -52,7 +51,7 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
     const sync = createSync({
       sources: await syncSources(config, parts.sources ?? config.sources, platform, parts.onPage),
       mirror: mirror.mirror,
-      holder: `${hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`,
+      holder: `${hostname()}:${process.pid}:${randomText(random, 8)}`,
       ...{ clock, random, logger: logger.child({ component: 'sync' }) },
       options: {
         intervalMillis: config.sync.intervalSeconds * 1_000,

@@ -1,35 +1,14 @@
+import { sql } from 'kysely';
 import type { Instant } from '../domain/instant.js';
+import type {
+  AcceptedEvent,
+  Inbox as InboxPort,
+  Lane,
+  PendingEvent,
+  Settlement,
+  WaitingLane,
+} from '../inbox/ports.js';
 import type { Connection } from './connection.js';
-
-/** A webhook whose signature was right. */
-export interface ArrivedEvent {
-  readonly eventId: string;
-  readonly installation: string;
-  readonly event: string;
-  /** Null when no source of ours has this installation: kept to tell repeats, never worked. */
-  readonly source: string | null;
-  readonly investment: string | null;
-  readonly observedAt: Instant | null;
-  readonly test: boolean;
-  readonly receivedAt: Instant;
-  readonly body: string;
-}
-
-export interface PendingEvent {
-  readonly inboxNo: number;
-  readonly event: string;
-  readonly investment: string | null;
-  readonly observedAt: Instant | null;
-  readonly receivedAt: Instant;
-  readonly attempts: number;
-}
-
-export interface PendingSource {
-  readonly source: string;
-  readonly pending: number;
-  /** When the earliest of them may be looked at. */
-  readonly dueAt: Instant;
-}
 
 const hourMillis = 3_600_000;
 /** The platform repeats a delivery for 72 hours; a day more covers a clock that is wrong. */
@@ -38,13 +17,13 @@ export const inboxKeepMillis = (72 + 24) * hourMillis;
 /**
  * Webhooks accepted and not yet overtaken by a sync. `accept` is durable when it resolves: the receiver answers
  * 2xx only then. Give it a connection of its own with a short busy timeout, since waiting for another
- * program's lock holds up every other request. Throws `database_busy`, `database_full`, `database_unusable`.
+ * program's lock holds up every other request.
  */
-export class Inbox {
+export class Inbox implements InboxPort {
   constructor(private readonly connection: Connection) {}
 
-  async accept(event: ArrivedEvent): Promise<'stored' | 'duplicate'> {
-    const idle = event.source === null || event.test;
+  async accept(event: AcceptedEvent): Promise<'stored' | 'duplicate'> {
+    const idle = event.lane === null;
     const result = await this.connection.run((db) =>
       db
         .insertInto('webhook_inbox')
@@ -52,7 +31,7 @@ export class Inbox {
           event_id: event.eventId,
           installation: event.installation,
           event: event.event,
-          source: event.source,
+          source: event.lane,
           investment: event.investment,
           observed_at: event.observedAt,
           test: event.test ? 1 : 0,
@@ -67,14 +46,13 @@ export class Inbox {
     return result.numInsertedOrUpdatedRows === 1n ? 'stored' : 'duplicate';
   }
 
-  /** Sources with something to work, the one due first in front. */
-  async pendingSources(): Promise<readonly PendingSource[]> {
+  async waiting(): Promise<readonly WaitingLane[]> {
     const rows = await this.connection.run((db) =>
       db
         .selectFrom('webhook_inbox')
         .select(({ fn }) => [
           'source',
-          fn.countAll<number>().as('pending'),
+          fn.countAll<number>().as('events'),
           fn.min(fn.coalesce('next_at', 'received_at')).as('dueAt'),
         ])
         .where('state', '=', 'pending')
@@ -82,81 +60,50 @@ export class Inbox {
         .orderBy('dueAt')
         .execute(),
     );
-    return rows.flatMap(({ source, pending, dueAt }) =>
-      source === null ? [] : [{ source, pending, dueAt: dueAt as Instant }],
+    return rows.flatMap(({ source, events, dueAt }) =>
+      source === null ? [] : [{ lane: source, events, dueAt: dueAt as Instant }],
     );
   }
 
-  /** What is due of a source, in the order of arrival. */
-  async pending(source: string, now: Instant): Promise<readonly PendingEvent[]> {
+  async pending(lane: Lane, dueBy: Instant, after: number, limit: number): Promise<readonly PendingEvent[]> {
     const rows = await this.connection.run((db) =>
       db
         .selectFrom('webhook_inbox')
-        .select(['inbox_no', 'event', 'investment', 'observed_at', 'received_at', 'attempts'])
+        .select(['inbox_no', 'observed_at', 'received_at', 'attempts'])
         .where('state', '=', 'pending')
-        .where('source', '=', source)
-        .where((where) => where.or([where('next_at', 'is', null), where('next_at', '<=', now)]))
+        .where('source', '=', lane)
+        .where('inbox_no', '>', after)
+        .where((where) => where.or([where('next_at', 'is', null), where('next_at', '<=', dueBy)]))
         .orderBy('inbox_no')
+        .limit(limit)
         .execute(),
     );
     return rows.map((row) => ({
-      inboxNo: row.inbox_no,
-      event: row.event,
-      investment: row.investment,
+      no: row.inbox_no,
       observedAt: row.observed_at as Instant | null,
       receivedAt: row.received_at as Instant,
       attempts: row.attempts,
     }));
   }
 
-  /**
-   * Marks every pending event of the source up to `throughNo` as worked: one statement, whatever the size of
-   * the burst. Those that arrived during the tick have a greater number and stay.
-   */
-  async worked(source: string, throughNo: number, at: Instant): Promise<number> {
-    const result = await this.connection.run((db) =>
-      db
-        .updateTable('webhook_inbox')
-        .set((set) => ({
-          state: 'worked',
-          worked_at: at,
-          next_at: null,
-          body: null,
-          attempts: set('attempts', '+', 1),
-        }))
-        .where('state', '=', 'pending')
-        .where('source', '=', source)
-        .where('inbox_no', '<=', throughNo)
-        .executeTakeFirstOrThrow(),
-    );
-    return Number(result.numUpdatedRows);
+  async settle(nos: readonly number[], end: Settlement, at: Instant): Promise<void> {
+    await this.#update(nos, { state: end, worked_at: at, next_at: null, body: null });
   }
 
-  /** Done with one event: worked, or of no concern, or given up after too many attempts. */
-  async settle(inboxNo: number, state: 'worked' | 'ignored' | 'given_up', at: Instant): Promise<void> {
+  async retry(nos: readonly number[], nextAt: Instant): Promise<void> {
+    await this.#update(nos, { next_at: nextAt });
+  }
+
+  /** One statement however many there are: the numbers travel as one JSON value. */
+  async #update(
+    nos: readonly number[],
+    change: { state?: Settlement; worked_at?: Instant; next_at: Instant | null; body?: null },
+  ): Promise<void> {
     await this.connection.run((db) =>
       db
         .updateTable('webhook_inbox')
-        .set((set) => ({
-          state,
-          worked_at: at,
-          next_at: null,
-          body: null,
-          attempts: set('attempts', '+', 1),
-        }))
-        .where('inbox_no', '=', inboxNo)
-        .where('state', '=', 'pending')
-        .execute(),
-    );
-  }
-
-  /** The feed does not show the change yet: look again at `nextAt`. */
-  async retryLater(inboxNo: number, nextAt: Instant): Promise<void> {
-    await this.connection.run((db) =>
-      db
-        .updateTable('webhook_inbox')
-        .set((set) => ({ next_at: nextAt, attempts: set('attempts', '+', 1) }))
-        .where('inbox_no', '=', inboxNo)
+        .set((set) => ({ ...change, attempts: set('attempts', '+', 1) }))
+        .where('inbox_no', 'in', sql<number>`(SELECT value FROM json_each(${JSON.stringify(nos)}))`)
         .where('state', '=', 'pending')
         .execute(),
     );

@@ -1,16 +1,19 @@
 import { describe, expect, test } from 'vitest';
 import { isFault } from '../../src/domain/fault.js';
+import type { EventId } from '../../src/domain/ids.js';
 import type { Instant } from '../../src/domain/instant.js';
+import type { AcceptedEvent } from '../../src/inbox/ports.js';
 import { sqliteConnection } from '../../src/store/connection.js';
 import { openSqlite } from '../../src/store/dialect/sqlite/open.js';
-import { type ArrivedEvent, Inbox } from '../../src/store/inbox.js';
+import { Inbox } from '../../src/store/inbox.js';
 import { freshMirror } from './support/mirror.js';
 
 const at = (minute: number) => `2026-10-20T12:${String(minute).padStart(2, '0')}:00.000Z` as Instant;
 
-const event = (eventId: string, set: Partial<ArrivedEvent> = {}): ArrivedEvent => ({
-  ...{ eventId, installation: 'inst_1', event: 'investment.changed', source: 'acme', investment: 'inv_1' },
-  ...{ observedAt: null, test: false, receivedAt: at(0), body: '{"id":"evt"}' },
+const event = (eventId: string, set: Partial<AcceptedEvent> = {}): AcceptedEvent => ({
+  ...{ eventId: eventId as EventId, installation: 'inst_1', event: 'investment.changed', lane: 'acme' },
+  ...{ company: null, investment: 'inv_1', observedAt: null, test: false },
+  ...{ receivedAt: at(0), body: '{"id":"evt"}' },
   ...set,
 });
 
@@ -38,8 +41,8 @@ describe('accepting a webhook', () => {
 
   test('test events and events of nobody are kept without a body and never pending', async () => {
     const { mirror, inbox } = fresh();
-    await inbox.accept(event('evt_1', { test: true }));
-    await inbox.accept(event('evt_2', { source: null }));
+    await inbox.accept(event('evt_1', { test: true, lane: null }));
+    await inbox.accept(event('evt_2', { lane: null }));
     expect(await inbox.counts()).toMatchObject({ pending: 0, ignored: 2 });
     expect(mirror.raw.prepare('SELECT body FROM webhook_inbox').pluck().all()).toEqual([null, null]);
   });
@@ -59,17 +62,17 @@ describe('accepting a webhook', () => {
 });
 
 describe('working what was accepted', () => {
-  test('a burst is worked in one stroke, and what came later stays pending', async () => {
+  test('a burst is settled in one stroke, and what came later stays pending', async () => {
     const { mirror, inbox } = fresh();
     for (const id of ['evt_1', 'evt_2', 'evt_3']) await inbox.accept(event(id));
-    await inbox.accept(event('evt_4', { source: 'other' }));
-    const due = await inbox.pending('acme', at(1));
-    expect(due.map(({ inboxNo }) => inboxNo)).toEqual([1, 2, 3]);
-    expect(await inbox.worked('acme', 2, at(2))).toBe(2);
-    expect((await inbox.pending('acme', at(3))).map(({ inboxNo }) => inboxNo)).toEqual([3]);
-    expect(await inbox.pendingSources()).toEqual([
-      { source: 'acme', pending: 1, dueAt: at(0) },
-      { source: 'other', pending: 1, dueAt: at(0) },
+    await inbox.accept(event('evt_4', { lane: 'other' }));
+    expect((await inbox.pending('acme', at(1), 0, 10)).map(({ no }) => no)).toEqual([1, 2, 3]);
+    expect((await inbox.pending('acme', at(1), 1, 1)).map(({ no }) => no)).toEqual([2]);
+    await inbox.settle([1, 2], 'worked', at(2));
+    expect((await inbox.pending('acme', at(3), 0, 10)).map(({ no }) => no)).toEqual([3]);
+    expect(await inbox.waiting()).toEqual([
+      { lane: 'acme', events: 1, dueAt: at(0) },
+      { lane: 'other', events: 1, dueAt: at(0) },
     ]);
     expect(
       mirror.raw
@@ -81,18 +84,17 @@ describe('working what was accepted', () => {
   test('an event put off is not due before its time and counts the attempt', async () => {
     const { inbox } = fresh();
     await inbox.accept(event('evt_1'));
-    await inbox.retryLater(1, at(5));
-    expect(await inbox.pending('acme', at(4))).toEqual([]);
-    expect(await inbox.pending('acme', at(5))).toMatchObject([{ inboxNo: 1, attempts: 1 }]);
-    expect(await inbox.pendingSources()).toEqual([{ source: 'acme', pending: 1, dueAt: at(5) }]);
+    await inbox.retry([1], at(5));
+    expect(await inbox.pending('acme', at(4), 0, 10)).toEqual([]);
+    expect(await inbox.pending('acme', at(5), 0, 10)).toMatchObject([{ no: 1, attempts: 1 }]);
+    expect(await inbox.waiting()).toEqual([{ lane: 'acme', events: 1, dueAt: at(5) }]);
   });
 
   test('a settled event is settled: it loses its body and is not worked again', async () => {
     const { inbox } = fresh();
     await inbox.accept(event('evt_1'));
-    await inbox.settle(1, 'given_up', at(1));
-    await inbox.settle(1, 'worked', at(2));
-    expect(await inbox.worked('acme', 9, at(3))).toBe(0);
+    await inbox.settle([1], 'given_up', at(1));
+    await inbox.settle([1], 'worked', at(2));
     expect(await inbox.counts()).toEqual({ pending: 0, worked: 0, ignored: 0, given_up: 1 });
   });
 
@@ -101,8 +103,8 @@ describe('working what was accepted', () => {
     await inbox.accept(event('evt_old'));
     await inbox.accept(event('evt_new'));
     await inbox.accept(event('evt_pending'));
-    await inbox.settle(1, 'worked', at(1));
-    await inbox.settle(2, 'worked', at(9));
+    await inbox.settle([1], 'worked', at(1));
+    await inbox.settle([2], 'worked', at(9));
     expect(await inbox.purge(at(5))).toBe(1);
     expect(await inbox.accept(event('evt_new'))).toBe('duplicate');
     expect(await inbox.counts()).toMatchObject({ pending: 1, worked: 1 });
