@@ -47,8 +47,10 @@ function listen(io: Io, out: Output, stop: AbortController): () => void {
     out.note('finishing what is under way; once more to quit at once');
   };
   const onOutputError = (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
-    stop.abort(pipeClosed);
+    if (error.code === 'EPIPE') return stop.abort(pipeClosed);
+    // A result that is cut short must not look whole.
+    out.error(`the result could not be written (${error.code ?? 'unknown reason'})`);
+    io.quit(exitCodes.failed);
   };
   const ignoreClosed = () => {};
   io.stdout.on('error', onOutputError);
