@@ -1,3 +1,4 @@
+import type { investmentStatusNames } from '../../contract/investments.js';
 import type { Json, JsonObject } from '../../domain/json.js';
 import { mergeDeeply } from './merge.js';
 
@@ -39,15 +40,7 @@ export interface Source {
   readonly deactivated_at: number | null;
 }
 
-export const investmentStatuses = [
-  'reserved',
-  'active',
-  'executed',
-  'canceled',
-  'converted',
-  'needs_whitelisting',
-] as const;
-export type InvestmentStatus = (typeof investmentStatuses)[number];
+export type InvestmentStatus = (typeof investmentStatusNames)[number];
 
 export interface Derived {
   /** The record without a word about who the person is. */

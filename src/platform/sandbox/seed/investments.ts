@@ -64,6 +64,11 @@ const groups = [
   ['IS READY', 35],
   ['CONFIRMED', 25],
 ] as const;
+/** Nothing is paid for a reservation; one that is ready is kept ready from the platform's own cash. */
+const reserved = [
+  ['NO PAYMENT YET', 80],
+  ['IS READY', 20],
+] as const;
 const messages = [
   'Glad to back the team.',
   'Viel Erfolg! 🚀',
@@ -89,7 +94,8 @@ export function inventInvestment(
     [between(random, 100_001, 9_999_999), 9],
     [between(random, 10_000_000, 250_000_000), 1],
   ]);
-  const group = status === 'executed' ? 'CONFIRMED' : weighted(random, groups);
+  const group =
+    status === 'executed' ? 'CONFIRMED' : weighted(random, offering.reservations ? reserved : groups);
   const appliedAt = now - between(random, 60_000, 365 * dayMillis);
   return {
     ...investor,
