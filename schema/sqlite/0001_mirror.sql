@@ -101,12 +101,10 @@ CREATE TABLE investment_rows (
   reason               TEXT,
   extra                TEXT,
   valid_from           TEXT,
-  change_seq           INTEGER,
-  -- The id first: people ask for an id without naming its source.
-  UNIQUE (id, source_no)
+  change_seq           INTEGER
 ) STRICT;
 
--- Its other indexes stand in indexes.sql: built when a first listing is complete, not during it.
+-- Unique on (id, source_no) and indexed further by indexes.sql, before anything becomes visible.
 
 -- The only table with names in it. row_no is that of investment_rows (or, while staged, of staged_rows).
 CREATE TABLE identity_rows (

@@ -110,7 +110,7 @@ describe('rows to export', () => {
     { order: 'newest', identity: true, source: 'source1' },
   ] satisfies ExportWanted[])('%j needs no sorting of the whole', async (wanted) => {
     const mirror = seeded();
-    await buildIndexes(mirror);
+    await buildIndexes(mirror.raw);
     const reader = openSqlite(mirror.file, { readonly: true });
     const { sql, parameters } = exportQuery(withViews(reader.kysely), wanted).compile();
     const plan = reader.raw

@@ -12,6 +12,7 @@ import { planListed, type RecordItem } from '../../plan-page.js';
 import { recordValues } from '../../record-columns.js';
 import type { Commit } from './commit.js';
 import { heldRow } from './held-row.js';
+import { buildIdIndex } from './indexes.js';
 import { listingProgress } from './standing.js';
 import type { ListingRow } from './statements.js';
 
@@ -59,10 +60,14 @@ export function addListingPage(
   return { progress: listingProgress(expectListing(commit)), applied: { ...nothingApplied, quarantined } };
 }
 
-/** Straight into the table, without a look at what stands there: the hot path. Answers how many rows it added. */
+/**
+ * Straight into the table, without a look at what stands there: the hot path. Answers how many rows it added.
+ * Until ids are indexed a record named twice stands there twice; `buildIndexes` keeps the later one.
+ */
 function addFirst(commit: Commit, page: FeedPage): number {
   const { statements, source } = commit;
   let added = 0;
+  if (page.items.some((item) => item.kind === 'tombstone')) buildIdIndex(statements.raw);
   for (const item of page.items) {
     if (item.kind === 'tombstone') added -= statements.deleteListed.run(source.no, item.id).changes;
     if (item.kind !== 'record') continue;
@@ -140,10 +145,7 @@ export function publishListing(
   const listing = expectListing(commit);
   if (listing.final !== final)
     throw new Error('only a complete listing is published, with its own final cursor');
-  const result =
-    listing.kind === 'first'
-      ? publishFirst(commit, listing)
-      : publishRelisted(commit, listing, final, policy);
+  const result = listing.kind === 'first' ? publishFirst(commit) : publishRelisted(commit, final, policy);
   if (result.brake !== null) return result;
   // Whoever was set aside before this listing began was not among what it named.
   if (source.quarantined > 0)
@@ -164,17 +166,16 @@ export function publishListing(
 }
 
 /** Not one row is written again: their time and number stand in the source. */
-function publishFirst(commit: Commit, listing: ListingRow): { applied: Applied; brake: null } {
-  const { source } = commit;
+function publishFirst(commit: Commit): { applied: Applied; brake: null } {
+  const { statements, source } = commit;
   source.listed_seq = commit.snapshot();
   source.listed_at = commit.at;
-  source.rows_held = listing.rows;
-  return { applied: { ...nothingApplied, added: listing.rows }, brake: null };
+  source.rows_held = statements.countRows.get(source.no) ?? 0;
+  return { applied: { ...nothingApplied, added: source.rows_held }, brake: null };
 }
 
 function publishRelisted(
   commit: Commit,
-  listing: ListingRow,
   final: Cursor,
   policy: BrakePolicy,
 ): { applied: Applied; brake: Brake | null } {
@@ -193,8 +194,8 @@ function publishRelisted(
     commit.perform({ kind: 'remove', held: row, reason: null }, 'relist');
   }
   swapInStaged(commit);
-  const { added, changed } = commit.applied(0, 0);
-  return { applied: commit.applied(Math.max(0, listing.rows - added - changed), 0), brake: null };
+  const { changed, removed } = commit.applied(0, 0);
+  return { applied: commit.applied(held - changed - removed, 0), brake: null };
 }
 
 function swapInStaged(commit: Commit): void {

@@ -134,7 +134,7 @@ export class SqliteMirror implements Mirror {
 
   async #buildIndexes(): Promise<void> {
     try {
-      await buildIndexes(this.#database);
+      await buildIndexes(this.#database.raw);
     } catch (error) {
       throw sqliteFault(error, this.#database.file);
     }

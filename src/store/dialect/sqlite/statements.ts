@@ -71,6 +71,8 @@ const identityMarks = identityColumns.map(() => '?').join(', ');
 /** Prepared once and reused: preparing costs more than running most of them. */
 export function prepareStatements(raw: Sqlite.Database) {
   return {
+    /** For what is built rather than prepared. */
+    raw,
     source: raw.prepare<[string], SourceRow>('SELECT * FROM sources WHERE name = ?'),
     addSource: raw.prepare<[string, string]>(
       'INSERT INTO sources (name, fingerprint) VALUES (?, ?) ON CONFLICT (name) DO NOTHING',
@@ -107,8 +109,7 @@ export function prepareStatements(raw: Sqlite.Database) {
        VALUES (?, ?, ?, ?, ${recordMarks})`,
     ),
     insertListed: raw.prepare<unknown[]>(
-      `INSERT INTO investment_rows (source_no, id, ${record}) VALUES (?, ?, ${recordMarks})
-       ON CONFLICT (source_no, id) DO NOTHING`,
+      `INSERT OR IGNORE INTO investment_rows (source_no, id, ${record}) VALUES (?, ?, ${recordMarks})`,
     ),
     updateListed: raw
       .prepare<unknown[], number>(
@@ -120,6 +121,9 @@ export function prepareStatements(raw: Sqlite.Database) {
     ),
     deleteRow: raw.prepare<[number]>('DELETE FROM investment_rows WHERE row_no = ?'),
     deleteListed: raw.prepare<[number, string]>('DELETE FROM investment_rows WHERE source_no = ? AND id = ?'),
+    countRows: raw
+      .prepare<[number], number>('SELECT count(*) FROM investment_rows WHERE source_no = ?')
+      .pluck(),
     deleteRows: raw.prepare<[number]>('DELETE FROM investment_rows WHERE source_no = ?'),
     putIdentity: raw.prepare<unknown[]>(
       `INSERT OR REPLACE INTO identity_rows (row_no, ${identity}) VALUES (?, ${identityMarks})`,
