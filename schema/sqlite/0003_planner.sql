@@ -5,7 +5,7 @@ ANALYZE sqlite_schema;
 
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
   ('sources', 'sqlite_autoindex_sources_1', '4 1'),
-  ('investment_rows', 'sqlite_autoindex_investment_rows_1', '1000000 1 1'),
+  ('investment_rows', 'investment_rows_id', '1000000 1 1'),
   ('investment_rows', 'investment_rows_status', '1000000 250000 250000 20 10'),
   ('investment_rows', 'investment_rows_applied', '1000000 1000000 2 1'),
   ('investment_rows', 'investment_rows_newest', '1000000 2'),

@@ -1,10 +1,10 @@
 -- Indexes of investment_rows, built in one go before the first listing ever is published. Ids arrive in random
 -- order, so keeping an index in step row by row would write a page of it for each record. Statements can be
--- repeated; the first one makes an id unique within its source and fails while a listing holds one twice.
+-- repeated; the first one makes an id unique within its source and fails while a listing holds one twice. The id
+-- stands first in it, because people ask for an id without naming its source.
 --
--- The id stands first, because people ask for an id without naming its source. The others: one for each question
--- that is asked again and again, each with all that its totals need, so that no row is fetched: by status, newest
--- first within a source and overall, by day, by round, by investor.
+-- One for each question that is asked again and again, each with all that its totals need, so that no row is
+-- fetched: by status, newest first within a source and overall, by day, by round, by investor.
 
 CREATE UNIQUE INDEX IF NOT EXISTS investment_rows_id ON investment_rows (id, source_no);
 CREATE INDEX IF NOT EXISTS investment_rows_status ON investment_rows (status, source_no, raised_cents, committed_cents);

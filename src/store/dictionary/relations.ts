@@ -59,7 +59,7 @@ export const publicRelations: readonly RelationEntry[] = [
     name: 'incoming',
     kind: 'view',
     meaning:
-      'A listing under way, as far as it has come. Not the truth yet: `investments` changes in one commit when it is complete. No identity.',
+      'A listing under way, as far as it has come. Not the truth yet: `investments` changes in one commit when it is complete. A record the platform sent on two pages stands here twice until then. No identity.',
     columns: [...key, ...record],
   },
   {
