@@ -6,7 +6,9 @@ import { investmentFeed } from '../../src/client/investments.js';
 import type { BudgetStore } from '../../src/client/ports.js';
 import { staticToken } from '../../src/client/tokens/static-token.js';
 import { headerNames } from '../../src/contract/headers.js';
-import { silentLogger } from '../../src/runtime/logger.js';
+import { Fault } from '../../src/domain/fault.js';
+import type { Cursor } from '../../src/domain/position.js';
+import { type Logger, silentLogger } from '../../src/runtime/logger.js';
 import { seededRandom } from '../../src/runtime/random.js';
 import { FakeClock } from './fake-clock.js';
 import { listen } from './fetch/wire-server.js';
@@ -184,4 +186,34 @@ test('RATE-14 a clock that is a year wrong neither holds a token for a year nor 
   await expect(read).rejects.toMatchObject({
     about: { retryAt: new Date(clock.now() + 1_200_000).toISOString() },
   });
+});
+
+test('no token, cursor or identity stands in a fault or a log line, whatever goes wrong', async () => {
+  const answers: [number, string][] = [
+    [503, 'Mara Lindqvist'],
+    [500, '{"error":{"type":"internal_server_error","message":"Mara Lindqvist"}}'],
+    [401, '{"error":{"type":"unauthorized","message":"at_secret"}}'],
+    [200, '<html>Mara Lindqvist</html>'],
+    [200, '{"data":"Mara Lindqvist"}'],
+    [302, ''],
+    [410, '{"error":{"type":"gone","message":"c_secret"}}'],
+  ];
+  const lines: unknown[] = [];
+  const write = (...line: unknown[]) => lines.push(line);
+  const logger: Logger = { debug: write, info: write, warn: write, error: write, child: () => logger };
+  for (const [status, body] of answers) {
+    const server = await listen((_, response) => {
+      response.writeHead(status, { location: 'http://elsewhere.test/?token=at_secret' });
+      response.end(body);
+    });
+    const { client } = open(server.url, { logger });
+    const feed = investmentFeed(client.as(staticToken(() => 'at_secret')), scope, 'routine');
+    const error = await feed
+      .page({ kind: 'cursor', cursor: 'c_secret' as Cursor }, signal)
+      .catch((fault) => fault);
+    expect(error).toBeInstanceOf(Fault);
+    lines.push(error.message, error.about.hint, error.about.type, error.about.requestId);
+  }
+  expect(lines.length).toBeGreaterThan(answers.length);
+  expect(JSON.stringify(lines)).not.toMatch(/at_secret|c_secret|Mara/);
 });
