@@ -23,6 +23,8 @@ export interface Ask {
 export interface Reply {
   readonly status: number;
   readonly body: unknown;
+  /** The body as sent, for what must be kept to the letter. */
+  readonly text: string;
   readonly requestId: string | null;
 }
 
@@ -54,6 +56,7 @@ export function createApi(parts: ApiParts): Api {
     return {
       status: answer.status,
       body: parseJson(call, answer.status, answer.body),
+      text: answer.body,
       requestId: requestIdOf(answer.headers, parts.names),
     };
   };

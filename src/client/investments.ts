@@ -3,8 +3,9 @@ import { Fault, isFault } from '../domain/fault.js';
 import { type Instant, parseInstant } from '../domain/instant.js';
 import type { FeedItem } from '../domain/investment.js';
 import type { Position } from '../domain/position.js';
+import { storableText } from '../domain/text.js';
 import type { Feed, FeedPage, Urgency } from '../sync/ports.js';
-import type { Api } from './api.js';
+import type { Api, Reply } from './api.js';
 import { parseInvestment } from './parse-investment.js';
 import { parsePage } from './parse-page.js';
 
@@ -19,7 +20,7 @@ export interface FeedScope {
 export function investmentFeed(api: Api, scope: FeedScope, urgency: Urgency): Feed {
   return {
     async page(position, signal) {
-      const { body } = await api({
+      const { body, text } = await api({
         path: paths.investments,
         query: {
           ...scope.filters,
@@ -30,7 +31,7 @@ export function investmentFeed(api: Api, scope: FeedScope, urgency: Urgency): Fe
         urgency,
         signal,
       });
-      const page = parsePage(body);
+      const page = parsePage(body, text);
       refuseMismatch(position, page);
       return page;
     },
@@ -82,11 +83,12 @@ export async function readInvestment(
   id: string,
   signal: AbortSignal,
 ): Promise<CurrentInvestment | null> {
-  const body = await orNull(api({ path: paths.investment, params: { id }, signal }));
-  if (body === null) return null;
+  const reply = await orNull(api({ path: paths.investment, params: { id }, signal }));
+  if (reply === null) return null;
+  const body = asObject(reply.body);
   const meta = asObject(body.meta);
   return {
-    item: parseInvestment(body.data),
+    item: parseInvestment(body.data, () => storableText(reply.text)),
     publishedMatches: typeof meta.published_matches === 'boolean' ? meta.published_matches : null,
     publishedObservedAt: parseInstant(meta.published_observed_at) ?? null,
   };
@@ -112,8 +114,9 @@ export async function readOfferingStats(
   offering: string,
   signal: AbortSignal,
 ): Promise<OfferingStats | null> {
-  const body = await orNull(api({ path: paths.offeringStats, params: { offering_id: offering }, signal }));
-  if (body === null) return null;
+  const reply = await orNull(api({ path: paths.offeringStats, params: { offering_id: offering }, signal }));
+  if (reply === null) return null;
+  const body = asObject(reply.body);
   const data = asObject(body.data);
   const byStatus: Record<string, Tally> = Object.create(null);
   for (const [status, tally] of Object.entries(asObject(data.by_status))) {
@@ -140,9 +143,9 @@ function isWhole(value: unknown): value is number {
   return Number.isSafeInteger(value);
 }
 
-async function orNull(reply: ReturnType<Api>): Promise<Readonly<Record<string, unknown>> | null> {
+async function orNull(reply: Promise<Reply>): Promise<Reply | null> {
   try {
-    return asObject((await reply).body);
+    return await reply;
   } catch (error) {
     if (isFault(error, 'refused') && error.about.status === 404) return null;
     throw error;

@@ -27,7 +27,8 @@ class Rejection extends Error {
   }
 }
 
-export function parseInvestment(value: unknown, body: () => string = () => bodyOf(value)): FeedItem {
+/** `body` gives the record as sent; it is only asked for when the record is set aside. */
+export function parseInvestment(value: unknown, body: () => string): FeedItem {
   try {
     if (!isWire(value)) throw new Rejection('the record is not an object');
     return isTombstone(value) ? tombstone(value) : fullRecord(value);
@@ -251,13 +252,4 @@ function missing(field: string): never {
 
 function isWire(value: unknown): value is Wire {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** The record as JSON again. What nests too deep to be written is described instead. */
-function bodyOf(value: unknown): string {
-  try {
-    return storableText(JSON.stringify(value) ?? 'null');
-  } catch {
-    return '"(nested too deep to be kept)"';
-  }
 }

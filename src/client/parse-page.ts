@@ -1,21 +1,37 @@
 import { Fault } from '../domain/fault.js';
 import { type Instant, parseInstant } from '../domain/instant.js';
+import type { FeedItem } from '../domain/investment.js';
+import { storableText } from '../domain/text.js';
 import type { FeedPage } from '../sync/ports.js';
 import { parseInvestment } from './parse-investment.js';
+import { rawItems } from './raw-items.js';
 
-/** A page of the feed, or `contract_broken` naming what is wrong with it. One bad record does not spoil its page. */
-export function parsePage(body: unknown): FeedPage {
+/**
+ * A page of the feed, or `contract_broken` naming what is wrong with it. One bad record does not spoil its page:
+ * it is set aside with its own piece of `text`, the page as sent.
+ */
+export function parsePage(body: unknown, text: string): FeedPage {
   const page = asObject(body) ?? broken('the body is not an object');
   if (!Array.isArray(page.data)) broken('`data` is not an array');
   const meta = asObject(page.meta) ?? broken('`meta` is missing');
   if (typeof meta.has_more !== 'boolean') broken('`meta.has_more` is not true or false');
   return {
     mode: modeOf(meta.mode),
-    items: page.data.map((item) => parseInvestment(item)),
+    items: itemsOf(page.data, text),
     hasMore: meta.has_more,
     next: nextOf(meta.next_cursor),
     publishedThrough: momentOf(meta.published_through),
   };
+}
+
+function itemsOf(data: readonly unknown[], text: string): readonly FeedItem[] {
+  let raw: readonly string[] | undefined;
+  return data.map((item, index) =>
+    parseInvestment(item, () => {
+      raw ??= rawItems(text);
+      return storableText(raw[index] ?? '');
+    }),
+  );
 }
 
 function modeOf(value: unknown): FeedPage['mode'] {

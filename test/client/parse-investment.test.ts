@@ -1,8 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseInvestment } from '../../src/client/parse-investment.js';
+import { parseInvestment as parse } from '../../src/client/parse-investment.js';
 import type { FeedItem } from '../../src/domain/investment.js';
 import { deactivated, tombstone, wholeRecord, withoutIdentity } from './fixtures.js';
+
+const parseInvestment = (value: unknown) => parse(value, () => 'as sent');
 
 function recordOf(value: unknown) {
   const item = parseInvestment(value);
@@ -229,7 +231,7 @@ describe('what is set aside', () => {
     expect(parseInvestment(value)).toMatchObject({
       kind: 'rejected',
       id: record.id,
-      body: JSON.stringify(value),
+      body: 'as sent',
     });
   });
 
@@ -303,7 +305,6 @@ describe('hostile values', () => {
   function expectSound(item: FeedItem): void {
     if (item.kind === 'rejected') {
       expect(item.problem).not.toBe('');
-      expect(() => JSON.parse(item.body)).not.toThrow();
       return;
     }
     const id = item.kind === 'record' ? item.investment.id : item.id;
@@ -313,10 +314,10 @@ describe('hostile values', () => {
 
 test('a record costs microseconds', () => {
   const body = JSON.stringify(wholeRecord());
-  const parse = () => parseInvestment(JSON.parse(body));
-  for (let warm = 0; warm < 5_000; warm += 1) parse();
+  const once = () => parseInvestment(JSON.parse(body));
+  for (let warm = 0; warm < 5_000; warm += 1) once();
   const from = performance.now();
-  for (let round = 0; round < 10_000; round += 1) parse();
+  for (let round = 0; round < 10_000; round += 1) once();
   const micros = (performance.now() - from) / 10;
   // About 10 on an idle core; the bound only catches an accident of another order.
   expect(micros).toBeLessThan(200);

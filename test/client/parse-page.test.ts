@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { parsePage } from '../../src/client/parse-page.js';
+import { parsePage as parse } from '../../src/client/parse-page.js';
 import { isFault } from '../../src/domain/fault.js';
 import { deltaPage } from './fixtures.js';
+
+const parsePage = (body: unknown) => parse(body, JSON.stringify(body));
 
 function faultOf(body: unknown): string {
   try {
@@ -29,6 +31,14 @@ describe('a page of the feed', () => {
     const { data, meta } = deltaPage();
     const page = parsePage({ data: [data[0], { id: 'inv_1' }, 7, data[1]], meta });
     expect(page.items.map((item) => item.kind)).toEqual(['record', 'rejected', 'rejected', 'tombstone']);
+  });
+
+  test('what is set aside is kept to the letter, as JSON.parse would not', () => {
+    const bad = '{ "id":"inv_1", "amounts":{"committed_cents":9007199254740993}, "id":"inv_2" }';
+    const text = `{"meta":${JSON.stringify(deltaPage().meta)},"data":[${JSON.stringify(deltaPage().data[0])}, ${bad} ,7]}`;
+    const page = parse(JSON.parse(text), text);
+    expect(page.items[1]).toMatchObject({ kind: 'rejected', id: 'inv_2', body: bad });
+    expect(page.items[2]).toMatchObject({ kind: 'rejected', id: null, body: '7' });
   });
 
   test('INV-08 PAGE-05 an empty page still has its cursor', () => {
