@@ -1,5 +1,6 @@
 import type { Closable } from '../runtime/lifecycle.js';
 import type { Route } from './http/route.js';
+import { startPublishing } from './investments/publish-loop.js';
 import { investmentRoutes } from './investments/routes.js';
 import type { Services } from './services.js';
 
@@ -12,4 +13,4 @@ export interface Feature {
   start?(services: Services): Closable;
 }
 
-export const features: readonly Feature[] = [{ routes: investmentRoutes }];
+export const features: readonly Feature[] = [{ routes: investmentRoutes, start: startPublishing }];

@@ -101,14 +101,11 @@ export function planChange(state: State, source: Source, patch: RecordPatch): Pl
   const extra = Object.fromEntries(
     Object.entries(patch).filter(([key]) => overriding.includes(key) || !planned.has(key)),
   ) as JsonObject;
-  const overrides = mergeDeeply(
-    source.overrides === null ? {} : (JSON.parse(source.overrides) as JsonObject),
-    {
-      ...extra,
-      ...(Object.keys(otherAmounts).length === 0 ? {} : { amounts: otherAmounts as JsonObject }),
-      ...investorOverrides(investor as JsonObject),
-    },
-  );
+  const overrides = mergeDeeply(heldOverrides(source, investor), {
+    ...extra,
+    ...(Object.keys(otherAmounts).length === 0 ? {} : { amounts: otherAmounts as JsonObject }),
+    ...investorOverrides(investor as JsonObject),
+  });
   return {
     columns: {
       status,
@@ -135,6 +132,15 @@ export function planChange(state: State, source: Source, patch: RecordPatch): Pl
     profile: profileAfter(source, investor),
     reason: patch.reason ?? 'changed',
   };
+}
+
+/** An email given now ends the hiding of the one before. */
+function heldOverrides(source: Source, investor: NonNullable<RecordPatch['investor']>): JsonObject {
+  if (source.overrides === null) return {};
+  const held = JSON.parse(source.overrides) as JsonObject;
+  if (typeof investor.email !== 'string' || !isObject(held.investor)) return held;
+  const { email, ...rest } = held.investor;
+  return { ...held, investor: rest };
 }
 
 function statusAfter(source: Source, patch: RecordPatch): Source['status'] {

@@ -114,7 +114,7 @@ function seedInvestments(
             };
       const invented = inventInvestment(random, now, company, investor);
       const no = insertInvestment(state, invented);
-      publishFirst(state, { ...invented, no }, now, seq + 1);
+      publishFirst(state, no, invented, now, seq + 1);
       seq += 2;
     }
   }
