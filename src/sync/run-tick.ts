@@ -250,7 +250,7 @@ class Tick {
         return {
           report: { ...report, ...{ outcome: 'failed', code, message, retryAt } },
           standing,
-          publishedThrough,
+          publishedThrough: null,
         };
       }
     }

@@ -64,10 +64,14 @@ export class Truth implements Feed {
   }
 
   current(upTo = this.ledger.length): Map<InvestmentId, number> {
-    const held = new Map<InvestmentId, number>();
-    for (const { id, cents } of this.ledger.slice(0, upTo))
-      if (cents === null) held.delete(id);
-      else held.set(id, cents);
+    return new Map([...this.#held(upTo)].map(([id, { cents }]) => [id, cents ?? 0]));
+  }
+
+  #held(upTo: number): Map<InvestmentId, Publication> {
+    const held = new Map<InvestmentId, Publication>();
+    for (const one of this.ledger.slice(0, upTo))
+      if (one.cents === null) held.delete(one.id);
+      else held.set(one.id, one);
     return held;
   }
 
@@ -81,11 +85,11 @@ export class Truth implements Feed {
 
   #listing(start: number, last: string): FeedPage {
     this.#mustBeKept(start);
-    const held = this.current(this.freedom.livePaging ? this.ledger.length : start);
+    const held = this.#held(this.freedom.livePaging ? this.ledger.length : start);
     const rest = [...held].filter(([id]) => id > last).sort(([a], [b]) => (a < b ? -1 : 1));
     const shown = rest.slice(0, this.#takes());
     const hasMore = rest.length > shown.length;
-    const items = shown.map(([id, cents]) => recordOf(id, cents, this.now()));
+    const items = shown.map(([, one]) => itemOf(one));
     const again = items[0];
     const end = this.freedom.finalCursor === 'end' ? this.ledger.length : start;
     return {
