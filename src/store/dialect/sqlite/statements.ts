@@ -1,4 +1,3 @@
-import type Sqlite from 'better-sqlite3';
 import type { Selectable } from 'kysely';
 import { identityColumns, recordColumns } from '../../record-columns.js';
 import type {
@@ -9,6 +8,7 @@ import type {
   SourcesTable,
   SweepsTable,
 } from '../../schema.js';
+import type { Prepare, RawDatabase } from './prepared.js';
 
 export type SourceRow = Selectable<SourcesTable>;
 export type ListingRow = Selectable<ListingsTable>;
@@ -69,162 +69,153 @@ const identity = identityColumns.join(', ');
 const identityMarks = identityColumns.map(() => '?').join(', ');
 
 /** Prepared once and reused: preparing costs more than running most of them. */
-export function prepareStatements(raw: Sqlite.Database) {
+export function prepareStatements(raw: RawDatabase) {
+  const prepare: Prepare = (sql) => raw.prepare(sql);
   return {
     /** For what is built rather than prepared. */
-    raw,
-    source: raw.prepare<[string], SourceRow>('SELECT * FROM sources WHERE name = ?'),
-    addSource: raw.prepare<[string, string]>(
+    raw: raw satisfies RawDatabase as RawDatabase,
+    source: prepare<[string], SourceRow>('SELECT * FROM sources WHERE name = ?'),
+    addSource: prepare<[string, string]>(
       'INSERT INTO sources (name, fingerprint) VALUES (?, ?) ON CONFLICT (name) DO NOTHING',
     ),
-    saveSource: raw.prepare<unknown[]>(
+    saveSource: prepare<unknown[]>(
       `UPDATE sources SET ${sourceColumns.map((column) => `${column} = ?`).join(', ')} WHERE no = ?`,
     ),
-    listing: raw.prepare<[number], ListingRow>('SELECT * FROM listings WHERE source_no = ?'),
-    sweep: raw.prepare<[number], SweepRow>('SELECT * FROM sweeps WHERE source_no = ?'),
-    lease: raw.prepare<[number], LeaseRow>(
-      'SELECT holder, fence, expires_at FROM leases WHERE source_no = ?',
-    ),
-    takeLease: raw.prepare<[number, string, number, string]>(
+    listing: prepare<[number], ListingRow>('SELECT * FROM listings WHERE source_no = ?'),
+    sweep: prepare<[number], SweepRow>('SELECT * FROM sweeps WHERE source_no = ?'),
+    lease: prepare<[number], LeaseRow>('SELECT holder, fence, expires_at FROM leases WHERE source_no = ?'),
+    takeLease: prepare<[number, string, number, string]>(
       `INSERT INTO leases (source_no, holder, fence, expires_at) VALUES (?, ?, ?, ?)
        ON CONFLICT (source_no) DO UPDATE
        SET holder = excluded.holder, fence = excluded.fence, expires_at = excluded.expires_at`,
     ),
-    moveLease: raw.prepare<[string, number, number]>(
+    moveLease: prepare<[string, number, number]>(
       'UPDATE leases SET expires_at = ? WHERE source_no = ? AND fence = ?',
     ),
 
-    lastSeq: raw.prepare<[], number>("SELECT seq FROM sqlite_sequence WHERE name = 'change_rows'").pluck(),
-    held: raw.prepare<[number, string], HeldColumns>(
+    lastSeq: prepare<[], number>("SELECT seq FROM sqlite_sequence WHERE name = 'change_rows'").pluck(),
+    held: prepare<[number, string], HeldColumns>(
       `SELECT row_no, id, ${record} FROM investment_rows WHERE source_no = ? AND id = ?`,
     ),
-    heldByRow: raw.prepare<[number], HeldColumns>(
+    heldByRow: prepare<[number], HeldColumns>(
       `SELECT row_no, id, ${record} FROM investment_rows WHERE row_no = ?`,
     ),
-    heldIdentity: raw.prepare<[number], IdentityColumns>(
+    heldIdentity: prepare<[number], IdentityColumns>(
       `SELECT ${identity} FROM identity_rows WHERE row_no = ?`,
     ),
-    insertRow: raw.prepare<unknown[]>(
+    insertRow: prepare<unknown[]>(
       `INSERT INTO investment_rows (source_no, id, valid_from, change_seq, ${record})
        VALUES (?, ?, ?, ?, ${recordMarks})`,
     ),
-    insertListed: raw.prepare<unknown[]>(
+    insertListed: prepare<unknown[]>(
       `INSERT OR IGNORE INTO investment_rows (source_no, id, ${record}) VALUES (?, ?, ${recordMarks})`,
     ),
-    updateListed: raw
-      .prepare<unknown[], number>(
-        `UPDATE investment_rows SET ${recordSet} WHERE source_no = ? AND id = ? RETURNING row_no`,
-      )
-      .pluck(),
-    updateRow: raw.prepare<unknown[]>(
+    updateListed: prepare<unknown[], number>(
+      `UPDATE investment_rows SET ${recordSet} WHERE source_no = ? AND id = ? RETURNING row_no`,
+    ).pluck(),
+    updateRow: prepare<unknown[]>(
       `UPDATE investment_rows SET valid_from = ?, change_seq = coalesce(?, change_seq), ${recordSet} WHERE row_no = ?`,
     ),
-    deleteRow: raw.prepare<[number]>('DELETE FROM investment_rows WHERE row_no = ?'),
-    deleteListed: raw.prepare<[number, string]>('DELETE FROM investment_rows WHERE source_no = ? AND id = ?'),
-    countRows: raw
-      .prepare<[number], number>('SELECT count(*) FROM investment_rows WHERE source_no = ?')
-      .pluck(),
-    deleteRows: raw.prepare<[number]>('DELETE FROM investment_rows WHERE source_no = ?'),
-    putIdentity: raw.prepare<unknown[]>(
+    deleteRow: prepare<[number]>('DELETE FROM investment_rows WHERE row_no = ?'),
+    deleteListed: prepare<[number, string]>('DELETE FROM investment_rows WHERE source_no = ? AND id = ?'),
+    countRows: prepare<[number], number>('SELECT count(*) FROM investment_rows WHERE source_no = ?').pluck(),
+    deleteRows: prepare<[number]>('DELETE FROM investment_rows WHERE source_no = ?'),
+    putIdentity: prepare<unknown[]>(
       `INSERT OR REPLACE INTO identity_rows (row_no, ${identity}) VALUES (?, ${identityMarks})`,
     ),
-    deleteIdentity: raw.prepare<[number]>('DELETE FROM identity_rows WHERE row_no = ?'),
-    archive: raw.prepare<[string, HistoryRowsTable['ended_by'], number]>(
+    deleteIdentity: prepare<[number]>('DELETE FROM identity_rows WHERE row_no = ?'),
+    archive: prepare<[string, HistoryRowsTable['ended_by'], number]>(
       `INSERT INTO history_rows (source_no, id, ${record}, valid_from, change_seq, valid_to, ended_by)
        SELECT r.source_no, r.id, ${recordColumns.map((column) => `r.${column}`).join(', ')},
               coalesce(r.valid_from, s.listed_at), coalesce(r.change_seq, s.listed_seq), ?, ?
        FROM investment_rows r JOIN sources s ON s.no = r.source_no WHERE r.row_no = ?`,
     ),
-    insertChange: raw.prepare<[number, number, string | null, string, string, string | null, string]>(
+    insertChange: prepare<[number, number, string | null, string, string, string | null, string]>(
       'INSERT INTO change_rows (seq, source_no, id, kind, fields, reason, at) VALUES (?, ?, ?, ?, ?, ?, ?)',
     ),
-    insertNotice: raw.prepare<[number, number, string, string, string, string]>(
+    insertNotice: prepare<[number, number, string, string, string, string]>(
       'INSERT INTO notice_rows (source_no, seq, target, body, queued_at, next_at) VALUES (?, ?, ?, ?, ?, ?)',
     ),
 
-    openQuarantine: raw.prepare<
+    openQuarantine: prepare<
       [number, string],
       { quarantine_no: number; problem: string; body: string | null }
     >(
       `SELECT quarantine_no, problem, body FROM quarantine_rows
        WHERE source_no = ? AND id = ? AND resolved_at IS NULL`,
     ),
-    sameQuarantine: raw
-      .prepare<[number, string, string], number>(
-        `SELECT quarantine_no FROM quarantine_rows
+    sameQuarantine: prepare<[number, string, string], number>(
+      `SELECT quarantine_no FROM quarantine_rows
          WHERE source_no = ? AND id IS NULL AND problem = ? AND body = ? AND resolved_at IS NULL`,
-      )
-      .pluck(),
-    insertQuarantine: raw.prepare<[number, string | null, string, string, string]>(
+    ).pluck(),
+    insertQuarantine: prepare<[number, string | null, string, string, string]>(
       'INSERT INTO quarantine_rows (source_no, id, problem, body, seen_at) VALUES (?, ?, ?, ?, ?)',
     ),
-    updateQuarantine: raw.prepare<[string, string, string, number]>(
+    updateQuarantine: prepare<[string, string, string, number]>(
       'UPDATE quarantine_rows SET problem = ?, body = ?, seen_at = ? WHERE quarantine_no = ?',
     ),
-    touchQuarantine: raw.prepare<[string, number]>(
+    touchQuarantine: prepare<[string, number]>(
       'UPDATE quarantine_rows SET seen_at = ? WHERE quarantine_no = ?',
     ),
-    resolveQuarantine: raw.prepare<[string, number, string]>(
+    resolveQuarantine: prepare<[string, number, string]>(
       `UPDATE quarantine_rows SET resolved_at = ?, body = NULL
        WHERE source_no = ? AND id = ? AND resolved_at IS NULL`,
     ),
-    resolveQuarantineBefore: raw.prepare<[string, number, string]>(
+    resolveQuarantineBefore: prepare<[string, number, string]>(
       `UPDATE quarantine_rows SET resolved_at = ?, body = NULL
        WHERE source_no = ? AND seen_at < ? AND resolved_at IS NULL`,
     ),
-    countDrift: raw.prepare<[number, string, number, string, string]>(
+    countDrift: prepare<[number, string, number, string, string]>(
       `INSERT INTO drift_rows (source_no, field, times, first_seen, last_seen) VALUES (?, ?, ?, ?, ?)
        ON CONFLICT (source_no, field) DO UPDATE
        SET times = times + excluded.times, last_seen = excluded.last_seen`,
     ),
 
-    insertListing: raw.prepare<[number, string, number, number, string | null, string]>(
+    insertListing: prepare<[number, string, number, number, string | null, string]>(
       `INSERT INTO listings (source_no, kind, generation, restarts, not_before, started_at)
        VALUES (?, ?, ?, ?, ?, ?)`,
     ),
-    advanceListing: raw.prepare<[string | null, string | null, string | null, number, number, number]>(
+    advanceListing: prepare<[string | null, string | null, string | null, number, number, number]>(
       'UPDATE listings SET token = ?, final = ?, low_mark = ?, pages = ?, rows = ? WHERE source_no = ?',
     ),
-    holdListing: raw.prepare<[string, number, number]>(
+    holdListing: prepare<[string, number, number]>(
       'UPDATE listings SET final = ?, would_remove = ? WHERE source_no = ?',
     ),
-    deleteListing: raw.prepare<[number]>('DELETE FROM listings WHERE source_no = ?'),
-    putSweep: raw.prepare<[number, string | null, string]>(
+    deleteListing: prepare<[number]>('DELETE FROM listings WHERE source_no = ?'),
+    putSweep: prepare<[number, string | null, string]>(
       'INSERT OR REPLACE INTO sweeps (source_no, since, cursor) VALUES (?, ?, ?)',
     ),
-    advanceSweep: raw.prepare<[string, number]>('UPDATE sweeps SET reached = ? WHERE source_no = ?'),
-    deleteSweep: raw.prepare<[number]>('DELETE FROM sweeps WHERE source_no = ?'),
+    advanceSweep: prepare<[string, number]>('UPDATE sweeps SET reached = ? WHERE source_no = ?'),
+    deleteSweep: prepare<[number]>('DELETE FROM sweeps WHERE source_no = ?'),
 
-    stage: raw.prepare<[number, string, string, string | null]>(
+    stage: prepare<[number, string, string, string | null]>(
       'INSERT OR REPLACE INTO staged_rows (source_no, id, record, identity) VALUES (?, ?, ?, ?)',
     ),
-    unstage: raw.prepare<[number, string]>('DELETE FROM staged_rows WHERE source_no = ? AND id = ?'),
-    anyStaged: raw.prepare<[number], number>('SELECT 1 FROM staged_rows WHERE source_no = ? LIMIT 1').pluck(),
-    stagedAfter: raw.prepare<[number, number, number], StagedRow>(
+    unstage: prepare<[number, string]>('DELETE FROM staged_rows WHERE source_no = ? AND id = ?'),
+    anyStaged: prepare<[number], number>('SELECT 1 FROM staged_rows WHERE source_no = ? LIMIT 1').pluck(),
+    stagedAfter: prepare<[number, number, number], StagedRow>(
       `SELECT stage_no, record, identity FROM staged_rows
        WHERE source_no = ? AND stage_no > ? ORDER BY stage_no LIMIT ?`,
     ),
-    deleteStaged: raw.prepare<[number]>('DELETE FROM staged_rows WHERE source_no = ?'),
-    rememberSeen: raw.prepare<[number, number, string]>(
+    deleteStaged: prepare<[number]>('DELETE FROM staged_rows WHERE source_no = ?'),
+    rememberSeen: prepare<[number, number, string]>(
       'INSERT OR REPLACE INTO staged_pages (source_no, page, seen) VALUES (?, ?, ?)',
     ),
-    forgetSeen: raw.prepare<[number, number, number]>(
+    forgetSeen: prepare<[number, number, number]>(
       `UPDATE staged_pages
        SET seen = (SELECT coalesce(json_group_array(value), '[]') FROM json_each(seen) WHERE value <> ?)
        WHERE source_no = ? AND EXISTS (SELECT 1 FROM json_each(seen) WHERE value = ?)`,
     ),
-    deleteSeen: raw.prepare<[number]>('DELETE FROM staged_pages WHERE source_no = ?'),
+    deleteSeen: prepare<[number]>('DELETE FROM staged_pages WHERE source_no = ?'),
     // Only held rows count: what a page named and is not held any more cannot be removed twice.
-    unseen: raw
-      .prepare<[number, number], number>(
-        `SELECT row_no FROM investment_rows
+    unseen: prepare<[number, number], number>(
+      `SELECT row_no FROM investment_rows
          WHERE source_no = ?
            AND row_no NOT IN (SELECT seen.value FROM staged_pages p, json_each(p.seen) seen WHERE p.source_no = ?)
          ORDER BY row_no`,
-      )
-      .pluck(),
+    ).pluck(),
 
-    insertTick: raw.prepare<unknown[]>(
+    insertTick: prepare<unknown[]>(
       `INSERT INTO tick_rows (source_no, trigger, mode, started_at, took_ms, pages, added, changed, removed,
                               quarantined, outcome, code, message)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
