@@ -217,7 +217,6 @@ class Tick {
   }
 
   #failed(effect: Work, error: unknown): TickEvent {
-    this.#reader.drop();
     if (isFault(error, 'cursor_expired') && effect.kind === 'fetch')
       return { kind: 'gone', asked: effect.position };
     // A lost lease cuts requests off just as a stop does; what it was has to be said.

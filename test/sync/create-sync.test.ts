@@ -150,6 +150,7 @@ test('a halted source stays for a human while the others go on', async () => {
   expect(counts.asked).toBe(1);
   expect(ticks.filter(({ source }) => source === beta).length).toBeGreaterThan(20);
   expect(mirror.of(acme).halted).toMatchObject({ code: 'reauthorize' });
+  expect(ticks.filter(({ source }) => source === acme).length, 'it is not even opened').toBe(1);
 });
 
 test('nudges earn a halted source at most one look an hour, a human one at once', async () => {
