@@ -60,7 +60,8 @@ const ambientAllowed: Readonly<Record<string, string>> = {
 
 /** Files that are a process of their own beside the command line, with the reason. */
 const processAllowed: Readonly<Record<string, string>> = {
-  'store/reads/query-child.ts': 'a process of its own, so that a query can be killed; it ends when its parent goes',
+  'store/reads/query-child.ts':
+    'a process of its own, so that a query can be killed; it ends when its parent goes',
 };
 
 const ambient =

@@ -1,4 +1,4 @@
-import { parseListen } from '../../config/values.js';
+import type { parseListen } from '../../config/values.js';
 import type { SandboxOptions } from '../../daemon/sandbox.js';
 import { Fault } from '../../domain/fault.js';
 import type { Command } from '../command.js';
@@ -23,8 +23,11 @@ export const sandbox: Command = {
     { flags: '--limits <switch>', summary: 'rate limits, on unless switched off', choices: ['on', 'off'] },
   ],
   async run({ options, out, signal }) {
-    const { openSandbox } = await import('../../daemon/sandbox.js');
-    const running = await openSandbox(sandboxOptions(options));
+    const [{ openSandbox }, values] = await Promise.all([
+      import('../../daemon/sandbox.js'),
+      import('../../config/values.js'),
+    ]);
+    const running = await openSandbox(sandboxOptions(options, values.parseListen));
     // One line, whatever stdout is: programs wait for it.
     out.styled(JSON.stringify(running.ready));
     await untilAborted(signal);
@@ -33,9 +36,9 @@ export const sandbox: Command = {
   },
 };
 
-export function sandboxOptions(options: Options): SandboxOptions {
+export function sandboxOptions(options: Options, parse: typeof parseListen): SandboxOptions {
   const listenText = options.text('listen');
-  const listen = parseListen(listenText ?? '127.0.0.1:0');
+  const listen = parse(listenText ?? '127.0.0.1:0');
   if (listen === undefined) {
     throw new Fault('usage', `--listen is ${JSON.stringify(listenText)}`, {
       hint: 'HOST:PORT, such as 127.0.0.1:4010',
