@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { mirrorFixture } from './mirror-fixture.js';
-import { acme, identity, investment, record, tombstone } from './samples.js';
+import { acme, identity, investment, listingPage, record, tombstone } from './samples.js';
 
 test('rows of a first listing are invisible until it is complete, then all visible at once', async () => {
   const { collect, mirror, lease, rows } = await mirrorFixture();
@@ -87,6 +87,17 @@ test('the analysts’ indexes are built with the first publication', async () =>
   expect(rows(indexes)).toEqual([{ n: 0 }]);
   await list([[record('inv_1')]]);
   expect(rows(indexes)).toEqual([{ n: 7 }]);
+});
+
+test('only the pages of a listing may be lost to a power cut: every other commit waits for the disk', async () => {
+  const { collect, mirror, lease, database } = await mirrorFixture();
+  const level = () => database.raw.pragma('synchronous', { simple: true });
+  await collect([[record('inv_1')]]);
+  expect(level()).toBe(2);
+  await expect(mirror.addListingPage({ ...lease, fence: 99 }, listingPage([], 'x'))).rejects.toThrow(
+    'taken over',
+  );
+  expect(level()).toBe(2);
 });
 
 test('a listing knows its place after a restart: its page, then its end, then its sweep', async () => {

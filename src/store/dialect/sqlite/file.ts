@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, existsSync, fstatSync, mkdirSync, openSync, readSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Fault } from '../../../domain/fault.js';
 
@@ -47,9 +47,7 @@ export function createPrivateFile(file: string): void {
 export function narrowMode(file: string): void {
   for (const path of [file, `${file}-wal`, `${file}-shm`]) {
     if (!existsSync(path)) continue;
-    const descriptor = openSync(path, 'r');
-    const { mode } = fstatSync(descriptor);
-    closeSync(descriptor);
+    const { mode } = statSync(path);
     if ((mode & 0o137) !== 0) chmodSync(path, mode & 0o640);
   }
 }
