@@ -48,7 +48,10 @@ const secondMillis = 1_000;
 const dayMillis = 86_400 * secondMillis;
 const worst: readonly Health[] = ['attention', 'failing', 'working', 'ok'];
 
-/** Everything `rosterd status` and a dashboard show, read in one transaction so that its parts agree. */
+/**
+ * Everything `rosterd status` and a dashboard show, read in one transaction so that its parts agree. Wants a
+ * read-only connection of its own: the transaction stays open over awaits, and a writer's must not.
+ */
 export function readStatus(db: Kysely<ReadDatabase>, clock: Clock, ticksMax = 5): Promise<StatusDocument> {
   return db.transaction().execute(async (trx) => {
     const now = clock.now();
