@@ -4,6 +4,8 @@ export const legacyPrefix = '/api/v2';
 export const paths = {
   token: '/oauth/token',
   authorize: '/oauth/authorize',
+  /** Stands in for the separate consent host of the sandbox realm. */
+  sandboxAuthorize: '/sandbox/oauth/authorize',
   revoke: '/oauth/revoke',
   discovery: '/.well-known/oauth-authorization-server',
   investments: '/investments',
