@@ -28,6 +28,7 @@ export const strictOptions: PlatformOptions = {
   boundEndpoints: true,
   deliverPerInstallation: true,
   publicUrl: null,
+  publishDelayMillis: 0,
 };
 
 export function createServices(settings: PlatformSettings = {}): Services {

@@ -20,6 +20,8 @@ export interface PlatformOptions {
   readonly deliverPerInstallation: boolean;
   /** Where people are sent to sign in; the server's own address unless told. */
   readonly publicUrl: string | null;
+  /** How long a change waits for the publisher. Zero: it is published before the call that made it answers. */
+  readonly publishDelayMillis: number;
 }
 
 /** Handed to every feature. Nothing else is reachable from a handler. */
