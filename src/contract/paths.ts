@@ -19,4 +19,10 @@ export const paths = {
   webhookEndpoints: '/webhook_endpoints',
   webhookEndpoint: '/webhook_endpoints/{external_id}',
   me: '/users/me',
+  applications: '/developer/applications',
+  application: '/developer/applications/{id}',
+  applicationScopes: '/developer/applications/{id}/scopes',
+  applicationScope: '/developer/applications/{id}/scopes/{scope}',
+  applicationReview: '/developer/applications/{id}/review',
+  applicationDisable: '/developer/applications/{id}/disable',
 } as const;

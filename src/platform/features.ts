@@ -1,6 +1,9 @@
 import type { Closable } from '../runtime/lifecycle.js';
+import { applicationRoutes } from './applications/routes.js';
 import type { Route } from './http/route.js';
+import { installationRoutes } from './installations/routes.js';
 import { investmentRoutes } from './investments/routes.js';
+import { followTokenUse, oauthRoutes } from './oauth/routes.js';
 import type { Services } from './services.js';
 
 /** One folder of the platform: what it answers, and what it does besides answering. */
@@ -12,4 +15,9 @@ export interface Feature {
   start?(services: Services): Closable;
 }
 
-export const features: readonly Feature[] = [{ routes: investmentRoutes }];
+export const features: readonly Feature[] = [
+  { routes: investmentRoutes },
+  { routes: oauthRoutes, start: followTokenUse },
+  { routes: applicationRoutes },
+  { routes: installationRoutes },
+];

@@ -47,8 +47,9 @@ const columns = `no, id, organization_no, name, status, approved_at, pinned_vers
  * answer and nowhere else, the test secret stays retrievable.
  */
 export function createApplication(
-  services: Services,
+  services: Pick<Services, 'state' | 'random'>,
   wish: ApplicationWish,
+  now: number,
 ): { readonly application: Application; readonly clients: Readonly<Record<Realm, ClientKeys>> } {
   return services.state.transaction(() => {
     const { no } = run(
@@ -64,7 +65,7 @@ export function createApplication(
         wish.setupUrl ?? null,
         JSON.stringify(wish.scopes),
         wish.pinnedVersion ?? latestVersion,
-        services.clock.now(),
+        now,
       ],
     );
     const clients = { test: mintClient(services, no, 'test'), live: mintClient(services, no, 'live') };
@@ -72,7 +73,11 @@ export function createApplication(
   })();
 }
 
-function mintClient(services: Services, applicationNo: number, realm: Realm): ClientKeys {
+function mintClient(
+  services: Pick<Services, 'state' | 'random'>,
+  applicationNo: number,
+  realm: Realm,
+): ClientKeys {
   const clientId = newId(services.random, `pk_${realm}_`);
   const secret = newSecret(services.random, `sk_${realm}_`);
   run(

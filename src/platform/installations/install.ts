@@ -39,8 +39,7 @@ export function install(
   // A target the person does not run looks like one that does not exist.
   if (target === undefined || hold === null || hold === undefined)
     throw notFound(`The ${wish.targetType} ${wish.targetId}`);
-  if (app.status !== 'active')
-    throw new Problem(403, 'forbidden', 'The application is suspended and cannot be installed.');
+  if (app.status !== 'active') throw suspended();
   const outside = caller.realm === 'live' && !organizationManages(state, app.organization_no, target);
   if (outside && app.approved_at === null) {
     throw new Problem(
@@ -129,3 +128,6 @@ export const noGrantableScopes = (): Problem =>
   new Problem(422, 'no_grantable_scopes', 'None of the scopes asked for can be granted here.', {
     remediation: 'Leave scopes out to ask for everything the application declares.',
   });
+
+export const suspended = (): Problem =>
+  new Problem(403, 'forbidden', 'The application is suspended: nothing new is issued to it for now.');

@@ -11,7 +11,7 @@ import { requireScope } from '../http/steps/require-scope.js';
 import type { MintedToken } from '../oauth/tokens.js';
 import type { State } from '../state/database.js';
 import { narrowedScopes } from './grantable.js';
-import { install, mintFor, noGrantableScopes } from './install.js';
+import { install, mintFor, noGrantableScopes, suspended } from './install.js';
 import {
   activeInstallation,
   findInstallation,
@@ -145,6 +145,7 @@ function mint(exchange: Exchange): Reply {
       remediation: 'Install the application again with POST /installations.',
     });
   }
+  if (callerOf(exchange).app.status !== 'active') throw suspended();
   const scopes = narrowedScopes(row.scopes.split(' '), asked);
   if (scopes.length === 0) throw noGrantableScopes();
   return created(withToken(row, mintFor(exchange.services, row, scopes, exchange.now), scopes, exchange.now));

@@ -1,7 +1,7 @@
 import { refreshAbsoluteSeconds } from '../../contract/limits.js';
-import type { Services } from '../services.js';
 import { newId, type Realm } from '../state/secrets.js';
 import { one, run } from '../state/statements.js';
+import type { Minting } from './tokens.js';
 
 /** One consent of one person to one application; every credential issued from it names its family. */
 export interface Grant {
@@ -23,7 +23,7 @@ export interface GrantWish {
   readonly scopes: readonly string[];
 }
 
-export function startGrant(services: Services, wish: GrantWish, now: number): Grant {
+export function startGrant(services: Minting, wish: GrantWish, now: number): Grant {
   const family = newId(services.random, 'fam_');
   run(
     services.state,
@@ -42,7 +42,7 @@ export function startGrant(services: Services, wish: GrantWish, now: number): Gr
   return grantOf(services, family);
 }
 
-export function grantOf(services: Services, family: string): Grant {
+export function grantOf(services: Minting, family: string): Grant {
   const grant = one<Grant>(
     services.state,
     `SELECT g.family, g.application_no, g.client_id, c.realm, g.user_no, g.installation_no, g.scopes, g.expires_at,
@@ -55,7 +55,7 @@ export function grantOf(services: Services, family: string): Grant {
 }
 
 /** Ends a family: its access tokens, its refresh tokens, and a code not yet exchanged. True when it was alive. */
-export function endGrant(services: Services, family: string, because: string, now: number): boolean {
+export function endGrant(services: Minting, family: string, because: string, now: number): boolean {
   const { changes } = run(
     services.state,
     'UPDATE grants SET revoked_at = ?, revoked_because = ? WHERE family = ? AND revoked_at IS NULL',

@@ -1,28 +1,30 @@
-import type { Services } from '../services.js';
 import type { Realm } from '../state/secrets.js';
 import { startGrant } from './grants.js';
 import { issuePair, type MintedPair } from './pairs.js';
-import { insertToken, type MintedToken, type TokenWish } from './tokens.js';
+import { insertToken, type MintedToken, type Minting, type TokenWish } from './tokens.js';
 
 /**
  * Credentials without the ceremony: for a seeded world and for installs, where nobody passes a consent page.
  *
- *   mintToken(services, { kind: 'user', realm, applicationNo, clientId, userNo, scopes })
+ *   mintToken({ state, random }, { kind: 'user', realm, applicationNo, clientId, userNo, scopes }, now)
  *     → { no, token: 'at_…', refreshToken: 'rt_…', expiresAt }
- *   mintToken(services, { kind: 'installation', realm, applicationNo, installationNo, scopes })
- *   mintToken(services, { kind: 'syndicate_key', realm, applicationNo, syndicateNo, scopes })
- *   mintToken(services, { kind: 'application', realm, applicationNo, scopes })
+ *   mintToken({ state, random }, { kind: 'installation', realm, applicationNo, installationNo, scopes }, now)
+ *   mintToken({ state, random }, { kind: 'syndicate_key', realm, applicationNo, syndicateNo, scopes }, now)
+ *   mintToken({ state, random }, { kind: 'application', realm, applicationNo, scopes }, now)
  *     → { no, token: 'at_…', expiresAt }   (never expires: expiresAt null, except for 'application')
  *
- * Values come from `services.random`, so a seeded Random gives the same world again. Scopes are stored as given.
+ * Values come from `random`, so a seeded Random gives the same world again. Scopes are stored as given.
  */
-export function mintToken(services: Services, wish: UserTokenWish): MintedPair;
-export function mintToken(services: Services, wish: LoneTokenWish): MintedToken;
-export function mintToken(services: Services, wish: UserTokenWish | LoneTokenWish): MintedToken | MintedPair {
-  return services.state.transaction(() => {
-    const now = services.clock.now();
-    if (wish.kind !== 'user') return insertToken(services, wish, now);
-    return issuePair(services, startGrant(services, wish, now), wish.scopes, now);
+export function mintToken(minting: Minting, wish: UserTokenWish, now: number): MintedPair;
+export function mintToken(minting: Minting, wish: LoneTokenWish, now: number): MintedToken;
+export function mintToken(
+  minting: Minting,
+  wish: UserTokenWish | LoneTokenWish,
+  now: number,
+): MintedToken | MintedPair {
+  return minting.state.transaction(() => {
+    if (wish.kind !== 'user') return insertToken(minting, wish, now);
+    return issuePair(minting, startGrant(minting, wish, now), wish.scopes, now);
   })();
 }
 

@@ -1,9 +1,8 @@
 import { refreshIdleSeconds } from '../../contract/limits.js';
-import type { Services } from '../services.js';
 import { digestOf, newSecret } from '../state/secrets.js';
 import { one, run } from '../state/statements.js';
 import type { Grant } from './grants.js';
-import { insertToken, type MintedToken } from './tokens.js';
+import { insertToken, type MintedToken, type Minting } from './tokens.js';
 
 export interface MintedPair extends MintedToken {
   readonly refreshToken: string;
@@ -18,7 +17,7 @@ export interface MintedPair extends MintedToken {
  * moment there is one chain and never a fork: two holders of a family cannot both go on.
  */
 export function issuePair(
-  services: Services,
+  services: Minting,
   grant: Grant,
   scopes: readonly string[],
   now: number,
@@ -53,7 +52,7 @@ export function issuePair(
 }
 
 /** First use of an access token: the pair has arrived, so every refresh token before it stops working now. */
-export function settle(services: Services, accessTokenNo: number, now: number): void {
+export function settle(services: Minting, accessTokenNo: number, now: number): void {
   services.state.transaction(() => {
     run(services.state, 'UPDATE access_tokens SET first_used_at = ? WHERE no = ? AND first_used_at IS NULL', [
       now,
@@ -74,7 +73,7 @@ export function settle(services: Services, accessTokenNo: number, now: number): 
 }
 
 /** The pairs behind a refresh token that still works were never used: a later one would have ended it. */
-export function voidAfter(services: Services, family: string, position: number, now: number): void {
+export function voidAfter(services: Minting, family: string, position: number, now: number): void {
   run(
     services.state,
     `UPDATE access_tokens SET revoked_at = ? WHERE revoked_at IS NULL AND no IN

@@ -1,4 +1,5 @@
 import * as operations from '../../contract/oauth.js';
+import type { Closable } from '../../runtime/lifecycle.js';
 import { type Route, route } from '../http/route.js';
 import { spendIp } from '../http/steps/spend.js';
 import type { Services } from '../services.js';
@@ -22,7 +23,8 @@ export const oauthRoutes: readonly Route[] = [
   route(operations.discoverSandbox, anyone, discovery('test')),
 ];
 
-/** Rotation depends on the first use of an access token; call once per platform. */
-export function followTokenUse(services: Services): void {
+/** Rotation depends on the first use of an access token. */
+export function followTokenUse(services: Services): Closable {
   services.events.onFirstUse((tokenNo, now) => settle(services, tokenNo, now));
+  return { close: async () => {} };
 }

@@ -3,6 +3,9 @@ import type { Services } from '../services.js';
 import { digestOf, newSecret, type Realm } from '../state/secrets.js';
 import { run } from '../state/statements.js';
 
+/** What minting needs: also a seeded world can hand this in, before there is a platform. */
+export type Minting = Pick<Services, 'state' | 'random'>;
+
 export type TokenWish = {
   readonly realm: Realm;
   readonly applicationNo: number;
@@ -28,7 +31,7 @@ const lifetimeSeconds = {
 } as const;
 
 /** The only place where an access token comes into being. Its value exists in the answer and nowhere else. */
-export function insertToken(services: Services, wish: TokenWish, now: number): MintedToken {
+export function insertToken(services: Minting, wish: TokenWish, now: number): MintedToken {
   const token = newSecret(services.random, `at_${wish.realm}_`);
   const seconds = lifetimeSeconds[wish.kind];
   const expiresAt = seconds === null ? null : now + seconds * 1000;
