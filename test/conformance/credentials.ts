@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type ApplicationWish, createApplication } from '../../src/platform/applications/model.js';
+import { mintToken } from '../../src/platform/oauth/mint.js';
 import type { Realm } from '../../src/platform/state/secrets.js';
 import { one, run } from '../../src/platform/state/statements.js';
 import type { Answered, TestWorld } from './world.js';
@@ -209,4 +210,79 @@ export function refresh(
 /** Whether an access token is accepted at all: 401 says no, anything else says yes. Counts as its first use. */
 export async function works(world: TestWorld, token: string): Promise<boolean> {
   return (await world.get('/installations', { token })).status !== 401;
+}
+
+/** An access token of a person for an application, without passing the pages. */
+export function userToken(
+  world: TestWorld,
+  client: TestClient,
+  email: string,
+  scopes: readonly string[] = ['write:installations'],
+): string {
+  const { applicationNo, clientId, realm } = client;
+  const wish = {
+    kind: 'user',
+    realm,
+    applicationNo,
+    clientId,
+    userNo: userNo(world, email),
+    scopes,
+  } as const;
+  return mintToken(world.services, wish, world.services.clock.now()).token;
+}
+
+let made = 0;
+
+export interface Place {
+  readonly no: number;
+  readonly id: string;
+}
+
+export type CompanyRole = readonly ['founder' | 'admin' | 'editor', canEdit?: boolean];
+
+/** A company with the people a test needs, by the name before the @ of their address. */
+export function makeCompany(
+  world: TestWorld,
+  members: Readonly<Record<string, CompanyRole>>,
+  realm: Realm = 'test',
+): Place {
+  const { state } = world.services;
+  made += 1;
+  const id = `co_test${made}`;
+  const { no } = run(
+    state,
+    'INSERT INTO companies (id, realm, name, slug, created_at) VALUES (?, ?, ?, ?, 0)',
+    [id, realm, `Company ${made}`, `company-${made}`],
+  );
+  for (const [name, [tier, canEdit]] of Object.entries(members)) {
+    run(state, 'INSERT INTO company_members (company_no, user_no, tier, can_edit) VALUES (?, ?, ?, ?)', [
+      no,
+      userNo(world, `${name}@people.example`),
+      tier,
+      canEdit === false ? 0 : 1,
+    ]);
+  }
+  return { no, id };
+}
+
+export function makeSyndicate(
+  world: TestWorld,
+  managers: Readonly<Record<string, 'full_access' | 'operator'>>,
+): Place {
+  const { state } = world.services;
+  made += 1;
+  const id = `syn_test${made}`;
+  const { no } = run(
+    state,
+    'INSERT INTO syndicates (id, name, slug, created_by_no, created_at) VALUES (?, ?, ?, 1, 0)',
+    [id, `Syndicate ${made}`, `syndicate-${made}`],
+  );
+  for (const [name, permission] of Object.entries(managers)) {
+    run(state, 'INSERT INTO syndicate_managers (syndicate_no, user_no, permission) VALUES (?, ?, ?)', [
+      no,
+      userNo(world, `${name}@people.example`),
+      permission,
+    ]);
+  }
+  return { no, id };
 }
