@@ -1,7 +1,10 @@
 import type { Closable } from '../runtime/lifecycle.js';
+import { applicationRoutes } from './applications/routes.js';
 import type { Route } from './http/route.js';
+import { installationRoutes } from './installations/routes.js';
 import { startPublishing } from './investments/publish-loop.js';
 import { investmentRoutes } from './investments/routes.js';
+import { followTokenUse, oauthRoutes } from './oauth/routes.js';
 import type { Services } from './services.js';
 
 /** One folder of the platform: what it answers, and what it does besides answering. */
@@ -13,4 +16,9 @@ export interface Feature {
   start?(services: Services): Closable;
 }
 
-export const features: readonly Feature[] = [{ routes: investmentRoutes, start: startPublishing }];
+export const features: readonly Feature[] = [
+  { routes: investmentRoutes, start: startPublishing },
+  { routes: oauthRoutes, start: followTokenUse },
+  { routes: applicationRoutes },
+  { routes: installationRoutes },
+];
