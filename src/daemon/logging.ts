@@ -22,6 +22,7 @@ export interface LoggingOptions {
 /** Complete by construction: a new field of LogFields compiles only when it stands here too. */
 const kinds: { readonly [Field in keyof Required<LogFields>]: 'text' | 'number' | 'address' | 'error' } = {
   component: 'text',
+  application: 'text',
   source: 'text',
   code: 'text',
   type: 'text',
