@@ -5,7 +5,7 @@ import type { Clock } from '../runtime/clock.js';
 import { type Closable, Lifecycle } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
 import { type Random, randomText } from '../runtime/random.js';
-import type { QueueNotices } from '../store/committed-change.js';
+import type { NoticeHooks } from '../store/committed-change.js';
 import { createSync, type Sync } from '../sync/create-sync.js';
 import { connectPlatform, type PlatformConnection } from './connect-platform.js';
 import { leaseMillis, type OpenMirror, openMirror } from './open-mirror.js';
@@ -19,7 +19,7 @@ export interface EngineParts {
   /** Only these, of the configured sources; all unless given. */
   readonly sources?: readonly SourceConfig[];
   readonly onPage?: PageListener;
-  readonly queueNotices?: QueueNotices;
+  readonly notices?: NoticeHooks;
   readonly wire?: WireFetch;
 }
 
@@ -40,7 +40,8 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
     const mirror = openMirror(config.database, {
       clock,
       logger,
-      ...given('queueNotices', parts.queueNotices),
+      identity: config.identity,
+      ...given('notices', parts.notices),
     });
     lifecycle.add('mirror', mirror.close);
     const platform = connectPlatform(config, {

@@ -3,7 +3,7 @@ import type { Clock } from '../runtime/clock.js';
 import type { Logger } from '../runtime/logger.js';
 import { packageVersion } from '../runtime/package-version.js';
 import { Budgets } from '../store/budgets.js';
-import type { QueueNotices } from '../store/committed-change.js';
+import type { NoticeHooks } from '../store/committed-change.js';
 import { sqliteConnection } from '../store/connection.js';
 import { migrateSqlite } from '../store/dialect/sqlite/migrate.js';
 import { SqliteMirror } from '../store/dialect/sqlite/mirror.js';
@@ -27,12 +27,13 @@ export interface OpenMirror {
 export interface OpenMirrorParts {
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly queueNotices?: QueueNotices;
+  readonly notices?: NoticeHooks;
+  readonly identity: 'keep' | 'drop';
 }
 
 /** Opens and migrates. Throws `database_unusable`, `database_busy`, `database_full`; then nothing is left open. */
 export function openMirror(database: Config['database'], parts: OpenMirrorParts): OpenMirror {
-  const { clock, logger, queueNotices } = parts;
+  const { clock, logger, notices, identity } = parts;
   const main = openSqlite(database.file);
   try {
     const { ran, backup } = migrateSqlite(main, { clock, version: packageVersion() });
@@ -41,7 +42,8 @@ export function openMirror(database: Config['database'], parts: OpenMirrorParts)
     const mirror = new SqliteMirror(main, {
       clock,
       leaseMs: leaseMillis,
-      ...(queueNotices === undefined ? {} : { queueNotices }),
+      identity,
+      ...(notices === undefined ? {} : { notices }),
     });
     // A connection of its own: an accepted webhook must not wait for, or join, a page being written.
     const accepting = openSqlite(database.file, { busyTimeoutMs: inboxBusyMillis });
