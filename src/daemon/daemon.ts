@@ -2,7 +2,9 @@ import type { Config, ReceiverConfig } from '../config/config.js';
 import { createDrain } from '../inbox/drain.js';
 import { createReceiver, type Receiver } from '../inbox/receiver.js';
 import { type Closable, Lifecycle } from '../runtime/lifecycle.js';
+import { choresOf } from './chores.js';
 import { type Engine, type EngineParts, startEngine } from './engine.js';
+import { keepHouse } from './housekeeping.js';
 import { listenFault } from './listen-fault.js';
 import { resolveSources } from './resolve-sources.js';
 import { SecretRing } from './secret-ring.js';
@@ -24,6 +26,9 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
     lifecycle.add('engine', engine.close);
     const receiver =
       config.receiver === null ? null : await receive(config, config.receiver, engine, parts, lifecycle);
+    const logged = { clock: parts.clock, logger: logger.child({ component: 'housekeeping' }) };
+    const house = keepHouse({ ...logged, ...choresOf(config, engine.mirror, parts.clock) });
+    lifecycle.add('housekeeping', () => house.close());
     engine.sync.start();
     logger.info(
       { component: 'daemon', count: config.sources.length, ...(receiver === null ? {} : { url: receiver }) },

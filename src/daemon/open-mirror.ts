@@ -5,10 +5,13 @@ import { packageVersion } from '../runtime/package-version.js';
 import { Budgets } from '../store/budgets.js';
 import type { NoticeHooks } from '../store/committed-change.js';
 import { sqliteConnection } from '../store/connection.js';
+import { SqliteErasures } from '../store/dialect/sqlite/erasures.js';
 import { migrateSqlite } from '../store/dialect/sqlite/migrate.js';
 import { SqliteMirror } from '../store/dialect/sqlite/mirror.js';
 import { openSqlite, type SqliteDatabase } from '../store/dialect/sqlite/open.js';
 import { Inbox } from '../store/inbox.js';
+import { Outbox } from '../store/outbox.js';
+import { WriteGate } from './write-gate.js';
 
 /** A holder that stopped renewing for this long has lost its source. Renewals come three times as often. */
 export const leaseMillis = 30_000;
@@ -16,11 +19,18 @@ export const leaseMillis = 30_000;
 /** The receiver answers within a second or two, so it cannot wait longer for another program's lock. */
 const inboxBusyMillis = 500;
 
+/** A delivery that waits longer for the file to be rewritten is refused, and comes again: see `WriteGate`. */
+const deliveryPatienceMillis = 5_000;
+
 export interface OpenMirror {
   readonly database: SqliteDatabase;
   readonly mirror: SqliteMirror;
   readonly budgets: Budgets;
   readonly inbox: Inbox;
+  readonly outbox: Outbox;
+  readonly erasures: SqliteErasures;
+  /** Everything above that writes passes it. */
+  readonly gate: WriteGate;
   close(): void;
 }
 
@@ -47,11 +57,17 @@ export function openMirror(database: Config['database'], parts: OpenMirrorParts)
     });
     // A connection of its own: an accepted webhook must not wait for, or join, a page being written.
     const accepting = openSqlite(database.file, { busyTimeoutMs: inboxBusyMillis });
+    const gate = new WriteGate(clock);
+    const erasures = new SqliteErasures(main, clock);
+    if (identity === 'drop' && erasures.dropAll() > 0)
+      logger.info({ component: 'erasure' }, 'identity kept by an earlier configuration is erased');
     return {
       database: main,
-      mirror,
-      budgets: new Budgets(sqliteConnection(main)),
-      inbox: new Inbox(sqliteConnection(accepting)),
+      mirror: gate.guard(mirror),
+      budgets: gate.guard(new Budgets(sqliteConnection(main))),
+      inbox: gate.guard(new Inbox(sqliteConnection(accepting)), deliveryPatienceMillis),
+      outbox: gate.guard(new Outbox(sqliteConnection(main))),
+      ...{ erasures, gate },
       close: () => {
         accepting.close();
         main.close();

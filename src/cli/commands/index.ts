@@ -2,6 +2,7 @@ import type { Command } from '../command.js';
 import { configSchema } from './config-schema.js';
 import { configShow } from './config-show.js';
 import { configValidate } from './config-validate.js';
+import { forget } from './forget.js';
 import { query } from './query.js';
 import { run } from './run.js';
 import { sandbox } from './sandbox.js';
@@ -15,6 +16,7 @@ export const commands: readonly Command[] = [
   sync,
   status,
   query,
+  forget,
   sandbox,
   configValidate,
   configShow,
