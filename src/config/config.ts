@@ -72,6 +72,7 @@ export interface NoticeRules {
   readonly sources?: readonly string[] | undefined;
   readonly kinds?: readonly ('added' | 'changed' | 'removed')[] | undefined;
   readonly fields?: readonly string[] | undefined;
+  readonly statuses?: readonly string[] | undefined;
   readonly minCommittedCents?: number | undefined;
 }
 

@@ -154,6 +154,9 @@ const rules = z
       .min(1)
       .optional()
       .meta({ description: 'Of the changes, only those that touch one of these columns' }),
+    statuses: z.array(z.string().min(1)).min(1).optional().meta({
+      description: 'Only records whose status is one of these, before the change or after it',
+    }),
     minCommittedCents: z.int().min(0).optional().meta({
       description: 'Cents; only records that committed at least this much before or after',
     }),

@@ -1,11 +1,13 @@
 import type { Config, ReceiverConfig } from '../config/config.js';
 import { createDrain } from '../inbox/drain.js';
 import { createReceiver, type Receiver } from '../inbox/receiver.js';
+import { startDelivery } from '../outbox/deliver.js';
 import { type Closable, Lifecycle } from '../runtime/lifecycle.js';
 import { choresOf } from './chores.js';
 import { type Engine, type EngineParts, startEngine } from './engine.js';
 import { keepHouse } from './housekeeping.js';
 import { listenFault } from './listen-fault.js';
+import { noticeTargets } from './notices.js';
 import { resolveSources } from './resolve-sources.js';
 import { SecretRing } from './secret-ring.js';
 
@@ -29,6 +31,7 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
     const logged = { clock: parts.clock, logger: logger.child({ component: 'housekeeping' }) };
     const house = keepHouse({ ...logged, ...choresOf(config, engine.mirror, parts.clock) });
     lifecycle.add('housekeeping', () => house.close());
+    if (config.notices.length > 0) deliverNotices(engine, parts, lifecycle);
     engine.sync.start();
     logger.info(
       { component: 'daemon', count: config.sources.length, ...(receiver === null ? {} : { url: receiver }) },
@@ -46,6 +49,20 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
     await lifecycle.close();
     throw error;
   }
+}
+
+/** Queued by every commit; whoever is to be told hears of it when the tick that committed is over. */
+function deliverNotices({ mirror, sync }: Engine, parts: EngineParts, lifecycle: Lifecycle): void {
+  const { config, clock, random } = parts;
+  const { targets, close } = noticeTargets(config, clock);
+  lifecycle.add('notice connections', close);
+  const logger = parts.logger.child({ component: 'outbox' });
+  const delivery = startDelivery({ outbox: mirror.outbox, targets, clock, random, logger });
+  lifecycle.add('notices', () => delivery.close());
+  lifecycle.add(
+    'notice nudges',
+    sync.onTick(() => delivery.wake()),
+  );
 }
 
 async function receive(

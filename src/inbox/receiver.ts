@@ -10,6 +10,7 @@ import { parseEvent } from './parse-event.js';
 import { type EventSeen, type Inbox, laneOf } from './ports.js';
 import { bodyBytesMax, readBody } from './read-body.js';
 import { Refusal, type Result, statusOf } from './refusal.js';
+import { thinBody } from './thin-body.js';
 import { verifySignature } from './verify-signature.js';
 
 export interface ReceiverParts {
@@ -87,7 +88,12 @@ export function createReceiver(parts: ReceiverParts): Receiver {
     const stored = await withinMillis(
       parts.clock,
       limits.acceptMillis,
-      parts.inbox.accept({ ...event, receivedAt, body: body.toString('utf8'), lane: laneOf(sources) }),
+      parts.inbox.accept({
+        ...event,
+        receivedAt,
+        body: thinBody(body.toString('utf8')),
+        lane: laneOf(sources),
+      }),
     );
     lastAcceptedAt = receivedAt;
     const result = event.test ? 'test' : sources.length === 0 ? 'ignored' : 'accepted';
