@@ -31,6 +31,10 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
     const logged = { clock: parts.clock, logger: logger.child({ component: 'housekeeping' }) };
     const house = keepHouse({ ...logged, ...choresOf(config, engine.mirror, parts.clock) });
     lifecycle.add('housekeeping', () => house.close());
+    lifecycle.add(
+      'housekeeping nudges',
+      engine.sync.onTick(() => house.look()),
+    );
     if (config.notices.length > 0) deliverNotices(engine, parts, lifecycle);
     engine.sync.start();
     logger.info(

@@ -30,14 +30,21 @@ export interface HousekeepingParts {
   purge(now: number): Promise<number>;
 }
 
+export interface House extends Closable {
+  /** Something may have been erased: look now rather than at the next turn. */
+  look(): void;
+}
+
 /** What happens by itself, without anybody asking: the file is scrubbed of the erased, and old things expire. */
-export function keepHouse(parts: HousekeepingParts): Closable {
+export function keepHouse(parts: HousekeepingParts): House {
   const { clock, logger } = parts;
   const stopping = new AbortController();
   let scrubbedAt: number | null = null;
   let rewritten = 0;
   let purgedAt: number | null = null;
   let complained: string | null = null;
+  let asleep = new AbortController();
+  let called = false;
 
   const scrub = async () => {
     const now = clock.now();
@@ -82,15 +89,23 @@ export function keepHouse(parts: HousekeepingParts): Closable {
 
   const run = async () => {
     while (!stopping.signal.aborted) {
+      called = false;
       await attempt(scrub, 'the file could not be scrubbed and is tried again');
       await attempt(purge, 'old entries could not be removed and are tried again');
-      await clock.wait(lookMillis, stopping.signal);
+      if (called || stopping.signal.aborted) continue;
+      asleep = new AbortController();
+      await clock.wait(lookMillis, asleep.signal);
     }
   };
   const running = run();
   return {
+    look: () => {
+      called = true;
+      asleep.abort();
+    },
     close: async () => {
       stopping.abort();
+      asleep.abort();
       await running;
     },
   };

@@ -52,6 +52,12 @@ function show(document: StatusDocument, { out, io }: Parameters<Command['run']>[
     `webhooks waiting ${inbox.pending}, notices waiting ${notices.pending}, ` +
       `erasures pending ${erasures.pending}, newest change ${document.change_seq}`,
   );
+  if (notices.given_up > 0)
+    out.line(
+      `${grouped(notices.given_up)} notices were given up: rosterd query "SELECT * FROM notices WHERE state = 'given_up'"`,
+    );
+  if (erasures.since !== null)
+    out.line(`erased identities still in the file since ${ago(erasures.since, now)}`);
 }
 
 function remarks(source: SourceStatus): string[] {
