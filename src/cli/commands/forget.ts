@@ -9,10 +9,7 @@ export const forget: Command = {
   examples: [
     ['rosterd forget usr_…', 'everything of an investor, in every source'],
     ['rosterd forget inv_…', 'one investment'],
-    [
-      'rosterd forget usr_… --lift',
-      'let identity be stored again; it comes with the next version of each record',
-    ],
+    ['rosterd forget usr_… --lift', 'let identity be stored again when it comes'],
   ],
   args: [{ name: '<id>', summary: 'inv_… or usr_…' }],
   options: [

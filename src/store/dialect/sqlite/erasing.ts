@@ -101,9 +101,8 @@ const ofSource = 'row_no IN (SELECT row_no FROM investment_rows WHERE source_no 
 const wholeSource = [
   `DELETE FROM identity_rows WHERE ${ofSource}`,
   'UPDATE staged_rows SET identity = NULL WHERE identity IS NOT NULL AND source_no = :source',
-  'UPDATE quarantine_rows SET body = NULL WHERE body IS NOT NULL AND source_no = :source',
-  // The column names one source or several: whose body it is matters less than that none is left.
-  'UPDATE webhook_inbox SET body = NULL WHERE body IS NOT NULL AND :source IS NOT NULL',
+  // Deliveries are not among them: of those nothing is kept that speaks of people.
+  "UPDATE quarantine_rows SET body = NULL WHERE body <> '' AND source_no = :source",
 ];
 
 const deleteOfRecord = `
