@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { type EventName, eventNames } from '../../contract/events.js';
 import { operation } from '../../contract/operation.js';
 import { created, type Exchange, ok, type Reply } from '../http/exchange.js';
-import { invalidFields, notFound } from '../http/problem.js';
+import { invalidFields, notFound, Problem } from '../http/problem.js';
 import { type Route, route } from '../http/route.js';
 import { one } from '../state/statements.js';
 import type { DeliveryLoop } from './delivery-loop.js';
-import { insertEndpoint } from './endpoints.js';
+import { boundEndpoint, insertEndpoint } from './endpoints.js';
 import { listDeliveries, resendDelivery } from './portal.js';
 import { judgeUrl } from './url-policy.js';
 
@@ -29,7 +29,7 @@ const createWebhook = operation({
     mode: z.enum(['live', 'test']).default('test'),
   }),
   responses: { 201: { description: 'Its id and secret.' } },
-  errors: [404, 422],
+  errors: [404, 409, 422],
 });
 
 const listAll = operation({
@@ -78,6 +78,13 @@ function create(exchange: Exchange): Reply {
   const verdict = judgeUrl(wanted.url, options.loopbackWebhooks);
   if (!verdict.ok) throw invalidFields([{ field: 'url', code: 'invalid', message: verdict.why }]);
   const owner = ownerOf(exchange, wanted.installation);
+  const { installationNo } = owner;
+  if (
+    installationNo !== null &&
+    boundEndpoint(state, installationNo, wanted.url, wanted.mode) !== undefined
+  ) {
+    throw new Problem(409, 'conflict', 'This installation has an endpoint with that URL and mode.');
+  }
   const endpoint = { ...owner, mode: wanted.mode, url: wanted.url, events: wanted.events };
   return created(state.transaction(() => insertEndpoint(state, random, endpoint, exchange.now))());
 }

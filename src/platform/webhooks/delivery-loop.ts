@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Closable } from '../../runtime/lifecycle.js';
 import type { Services } from '../services.js';
 import { attempt, type Wire } from './attempt.js';
@@ -31,6 +32,8 @@ export class DeliveryLoop implements Closable {
   constructor(services: Services, wire: Wire) {
     this.#services = services;
     this.#wire = wire;
+    // One listener per attempt on the way, `inFlightMax` at most.
+    setMaxListeners(inFlightMax, this.#stop.signal);
   }
 
   /** New work for these endpoints. May be called inside the transaction that makes it: the look comes after it. */

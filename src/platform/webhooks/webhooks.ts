@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { type Clock, systemClock } from '../../runtime/clock.js';
 import type { Closable } from '../../runtime/lifecycle.js';
 import type { Route } from '../http/route.js';
@@ -35,6 +36,8 @@ export function webhooks(services: Services, settings: WebhookSettings = {}): We
   };
   const loop = new DeliveryLoop(services, wire);
   const stop = new AbortController();
+  // One listener per test send that is under way.
+  setMaxListeners(0, stop.signal);
   return {
     routes: webhookRoutes(wire, stop.signal),
     sandboxRoutes: controlRoutes(loop),
