@@ -3,6 +3,7 @@ import type { Clock } from '../runtime/clock.js';
 import type { Logger } from '../runtime/logger.js';
 import type { Random } from '../runtime/random.js';
 import type { PlatformEvents } from './events.js';
+import type { Hazards } from './hazards.js';
 import type { State } from './state/database.js';
 
 /** What differs between deployments of the platform; everything is safe unless switched. */
@@ -20,6 +21,8 @@ export interface PlatformOptions {
   readonly deliverPerInstallation: boolean;
   /** Where people are sent to sign in; the server's own address unless told. */
   readonly publicUrl: string | null;
+  /** How long a change waits for the publisher. Zero: it is published before the call that made it answers. */
+  readonly publishDelayMillis: number;
 }
 
 /** Handed to every feature. Nothing else is reachable from a handler. */
@@ -30,4 +33,5 @@ export interface Services {
   readonly logger: Logger;
   readonly options: PlatformOptions;
   readonly events: PlatformEvents;
+  readonly hazards: Hazards;
 }

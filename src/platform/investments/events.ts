@@ -1,0 +1,107 @@
+import type { EventName } from '../../contract/events.js';
+import type { Services } from '../services.js';
+import { one } from '../state/statements.js';
+import type { Source } from './derive.js';
+
+interface Announcement {
+  readonly visible: boolean;
+  readonly reason: string;
+  readonly observedAt: number;
+  readonly first: boolean;
+  readonly fields: readonly string[];
+}
+
+/** The thin nudge: which investment, whether it is still there, and why. The record itself is fetched. */
+export function announcePublication(services: Services, source: Source, what: Announcement): void {
+  const data = {
+    id: source.id,
+    visible: what.visible,
+    company: source.company_id,
+    reason: what.reason,
+    observed_at: new Date(what.observedAt).toISOString(),
+    first: what.first,
+    fields: what.fields,
+  };
+  emit(services, source, 'investment.changed', what.observedAt, () => data);
+}
+
+/** What happened to an investment, told when it happens, whether or not it is published yet. */
+export function announceLifecycle(
+  services: Services,
+  before: Source | null,
+  after: Source,
+  now: number,
+): void {
+  const happened: [EventName, object][] = [];
+  if (before === null) happened.push(['investment.created', {}]);
+  else {
+    if (before.status !== after.status) {
+      if (after.status === 'canceled')
+        happened.push(['investment.canceled', { canceled_at: timestamp(after.canceled_at) }]);
+      else if (after.status === 'converted')
+        happened.push(['investment.converted', { converted_to: after.converted_to }]);
+      else if (before.status === 'canceled') happened.push(['investment.reinstated', {}]);
+      if (after.status === 'executed') happened.push(['investment.executed', {}]);
+    }
+    if (before.committed_cents !== after.committed_cents) {
+      const previous = { previous_amounts: { committed: before.committed_cents / 100 } };
+      happened.push(['investment.amount_changed', previous]);
+    }
+  }
+  const deactivated = after.deactivated_at !== null;
+  // Made now: a later delivery tells what was true when it happened.
+  const totals = totalsOf(services, after);
+  for (const [name, more] of happened) {
+    emit(services, after, name, now, ({ scopes, kind }) => ({
+      id: after.id,
+      status: after.status,
+      offering: after.offering_id,
+      amounts: { committed: after.committed_cents / 100 },
+      investor: {
+        id: after.investor_id,
+        ...(scopes.has('read:investors:pii') && !deactivated ? { name: after.name, email: after.email } : {}),
+      },
+      ...(kind === 'company' ? { investor_totals: totals } : {}),
+      // Executed investments tell no time of their own.
+      ...(name === 'investment.executed' ? {} : { occurred_at: microseconds(now) }),
+      ...more,
+    }));
+  }
+}
+
+function totalsOf(services: Services, source: Source): object {
+  const row = one<{ count: number; committed: number; latest: number | null }>(
+    services.state,
+    `SELECT count(*) AS count, coalesce(sum(committed_cents), 0) AS committed, max(applied_at) AS latest
+     FROM investments WHERE investor_no = ? AND company_no = ? AND deleted_at IS NULL
+       AND status NOT IN ('canceled', 'converted')`,
+    [source.investor_no, source.company_no],
+  ) ?? { count: 0, committed: 0, latest: null };
+  return {
+    active_investment_count: row.count,
+    total_committed: row.committed / 100,
+    latest_applied_at: timestamp(row.latest),
+    investor_status: row.count > 0 ? 'active' : 'none_active',
+  };
+}
+
+type DataFor = Parameters<Services['events']['emit']>[0]['dataFor'];
+
+function emit(services: Services, source: Source, name: EventName, at: number, dataFor: DataFor): void {
+  const realm = one<{ realm: 'test' | 'live' }>(services.state, 'SELECT realm FROM companies WHERE no = ?', [
+    source.company_no,
+  ])?.realm;
+  if (realm === undefined) throw new Error('an investment belongs to no company');
+  services.events.emit({
+    name,
+    realm,
+    at,
+    companyNo: source.company_no,
+    syndicateNo: null,
+    installationNo: null,
+    dataFor,
+  });
+}
+
+const timestamp = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
+const microseconds = (at: number): string => new Date(at).toISOString().replace('Z', '000Z');

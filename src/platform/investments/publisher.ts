@@ -1,0 +1,217 @@
+import type { JsonObject } from '../../domain/json.js';
+import type { Services } from '../services.js';
+import type { State } from '../state/database.js';
+import { all, one, run } from '../state/statements.js';
+import { type Derived, derive, type Source } from './derive.js';
+import { announcePublication } from './events.js';
+import { loadInvestment } from './model.js';
+import { forgetOldTombstones } from './retention.js';
+
+export const publicationReasons = ['changed', 'recomputed', 'reprojected', 'investor_deactivated'] as const;
+export type PublicationReason = (typeof publicationReasons)[number];
+
+type Unnumbered = Omit<Source, 'no'>;
+
+export type Audience = 'company' | 'investor';
+
+export interface Publication {
+  readonly investment_no: number;
+  readonly company_no: number;
+  readonly offering_no: number;
+  readonly investor_no: number;
+  readonly visible: number;
+  readonly gone: number;
+  readonly content: string;
+  readonly identity: string;
+  readonly observed_at: number;
+}
+
+/**
+ * Makes a change known: at once, or when the publisher of this deployment gets to it. A change that waits is
+ * published as it stands then, so two changes to one investment in the meantime are one publication.
+ */
+export function publishSoon(services: Services, no: number, reason: PublicationReason, now: number): void {
+  const delay = services.options.publishDelayMillis;
+  if (delay === 0) {
+    publish(services, no, reason, now);
+    return;
+  }
+  run(
+    services.state,
+    `INSERT INTO publish_queue (investment_no, reason, due_at) VALUES (?, ?, ?)
+     ON CONFLICT (investment_no) DO UPDATE SET reason = excluded.reason`,
+    [no, reason, now + delay],
+  );
+}
+
+/** Publishes what has waited long enough; called before anything that was published is read. */
+export function publishDue(services: Services, now: number): void {
+  const due =
+    'SELECT investment_no AS no, reason FROM publish_queue WHERE due_at <= ? ORDER BY due_at, investment_no';
+  const waiting = all<{ no: number; reason: PublicationReason }>(services.state, due, [now]);
+  if (waiting.length === 0) return;
+  services.state.transaction(() => {
+    for (const { no, reason } of waiting) {
+      publish(services, no, reason, now);
+      run(services.state, 'DELETE FROM publish_queue WHERE investment_no = ?', [no]);
+    }
+  })();
+}
+
+/** Derives the investment and writes it to the feed for each audience whose view of it changes. */
+export function publish(services: Services, no: number, reason: PublicationReason, now: number): void {
+  const { state } = services;
+  const before = publicationOf(state, no);
+  const source = loadInvestment(state, no);
+  const derived = derive(source);
+  const fields = changedFields(before, derived);
+  if (before !== undefined && fields.length === 0 && reason === 'changed') return;
+  const left = before !== undefined && before.offering_no !== source.offering_no ? before.offering_no : null;
+  const told = before?.visible === 1 || derived.visible || (left !== null && companyWasTold(state, no));
+  const feed = advanceFeed(state, 4, now);
+  writePublication(state, no, source, derived, feed.observedAt);
+  if (left !== null) {
+    depart(state, no, left, 'company', feed.head - 3, feed.observedAt);
+    depart(state, no, left, 'investor', feed.head - 2, feed.observedAt);
+  }
+  if (told) append(state, no, source, 'company', feed.head - 1, derived.visible, reason, feed.observedAt);
+  append(state, no, source, 'investor', feed.head, !derived.gone, reason, feed.observedAt);
+  forgetOldTombstones(state, now);
+  if (told) {
+    announcePublication(services, source, {
+      visible: derived.visible,
+      reason,
+      observedAt: feed.observedAt,
+      first: before === undefined,
+      fields,
+    });
+  }
+}
+
+export const publicationOf = (state: State, no: number): Publication | undefined =>
+  one<Publication>(state, 'SELECT * FROM publications WHERE investment_no = ?', [no]);
+
+/** Names of the record's keys that differ; names only, never what they hold. */
+function changedFields(before: Publication | undefined, next: Derived): readonly string[] {
+  if (before === undefined) return [];
+  const then = {
+    ...(JSON.parse(before.identity) as JsonObject),
+    ...(JSON.parse(before.content) as JsonObject),
+  };
+  const now: JsonObject = { ...next.identity, ...next.content };
+  const differs = (key: string) => JSON.stringify(then[key]) !== JSON.stringify(now[key]);
+  const fields = new Set([...Object.keys(then), ...Object.keys(now)].filter(differs));
+  // `investor` stands in both halves; the spread above kept the half without identity.
+  if (
+    JSON.stringify((JSON.parse(before.identity) as JsonObject).investor) !==
+    JSON.stringify(next.identity.investor)
+  )
+    fields.add('investor');
+  if (before.gone !== (next.gone ? 1 : 0)) fields.add('visible');
+  return [...fields].sort();
+}
+
+const companyWasTold = (state: State, no: number): boolean =>
+  one(state, `SELECT 1 FROM ledger WHERE investment_no = ? AND audience = 'company' LIMIT 1`, [no]) !==
+  undefined;
+
+/** Readers of the offering it has left are sent a tombstone; nobody else is. */
+function depart(
+  state: State,
+  no: number,
+  offering: number,
+  audience: Audience,
+  seq: number,
+  at: number,
+): void {
+  run(
+    state,
+    `UPDATE ledger SET departed = 1, shown = 0, seq = ?, reason = 'changed', observed_at = ?
+     WHERE investment_no = ? AND offering_no = ? AND audience = ?`,
+    [seq, at, no, offering, audience],
+  );
+}
+
+/** The first publication of a record nobody has been told of: what a seed does, without events. */
+export function publishFirst(
+  state: State,
+  no: number,
+  source: Unnumbered,
+  observedAt: number,
+  seq: number,
+): void {
+  const derived = derive(source);
+  writePublication(state, no, source, derived, observedAt);
+  if (derived.visible) append(state, no, source, 'company', seq, true, 'changed', observedAt);
+  append(state, no, source, 'investor', seq + 1, true, 'changed', observedAt);
+}
+
+/** Takes the next numbers. The feed's time never goes back, so that its order by number and by time is one order. */
+export function advanceFeed(state: State, count: number, now: number): { head: number; observedAt: number } {
+  const row = one<{ head: number; observedAt: number }>(
+    state,
+    `UPDATE feed SET head = head + ?, observed_at = max(observed_at, ?) RETURNING head, observed_at AS observedAt`,
+    [count, now],
+  );
+  if (row === undefined) throw new Error('the feed has no row: the world was never seeded');
+  return row;
+}
+
+function writePublication(
+  state: State,
+  no: number,
+  source: Unnumbered,
+  derived: Derived,
+  observedAt: number,
+): void {
+  run(
+    state,
+    `INSERT INTO publications (investment_no, company_no, offering_no, investor_no, status, committed_cents,
+       raised_cents, visible, gone, content, identity, observed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT (investment_no) DO UPDATE SET offering_no = excluded.offering_no, status = excluded.status,
+       committed_cents = excluded.committed_cents, raised_cents = excluded.raised_cents, visible = excluded.visible,
+       gone = excluded.gone, content = excluded.content, identity = excluded.identity, observed_at = excluded.observed_at`,
+    [
+      no,
+      source.company_no,
+      source.offering_no,
+      source.investor_no,
+      source.status,
+      source.committed_cents,
+      derived.raisedCents,
+      derived.visible ? 1 : 0,
+      derived.gone ? 1 : 0,
+      JSON.stringify(derived.content),
+      JSON.stringify(derived.identity),
+      observedAt,
+    ],
+  );
+}
+
+function append(
+  state: State,
+  no: number,
+  source: Unnumbered,
+  audience: Audience,
+  seq: number,
+  shown: boolean,
+  reason: PublicationReason,
+  observedAt: number,
+): void {
+  run(
+    state,
+    `INSERT OR REPLACE INTO ledger (seq, audience, investment_no, company_no, offering_no, investor_no, shown, reason, observed_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    [
+      seq,
+      audience,
+      no,
+      source.company_no,
+      source.offering_no,
+      source.investor_no,
+      shown ? 1 : 0,
+      reason,
+      observedAt,
+    ],
+  );
+}

@@ -1,0 +1,49 @@
+import type { Clock } from '../../runtime/clock.js';
+
+export interface MovableClock extends Clock {
+  /** How far this clock stands from the one below it. */
+  readonly offsetMillis: number;
+  advance(millis: number): void;
+  moveTo(millis: number): void;
+  /** Called after every move, so that whatever waits for a time can look again. Returns how to stop listening. */
+  onMove(listener: () => void): () => void;
+}
+
+/**
+ * A clock that can be set. A wait is over when this clock says so: moving it past the end of a wait ends the wait at
+ * once, which is how 72 hours of retries fit into a test. Going back never makes `monotonic` go back.
+ */
+export function movableClock(base: Clock, offsetMillis = 0): MovableClock {
+  let offset = offsetMillis;
+  let skipped = 0;
+  const listeners = new Set<() => void>();
+  const move = (by: number) => {
+    offset += by;
+    skipped += Math.max(by, 0);
+    for (const listener of [...listeners]) listener();
+  };
+  const clock: MovableClock = {
+    get offsetMillis() {
+      return offset;
+    },
+    now: () => base.now() + offset,
+    monotonic: () => base.monotonic() + skipped,
+    advance: move,
+    moveTo: (millis) => move(millis - clock.now()),
+    onMove(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    async wait(millis, signal) {
+      const end = clock.monotonic() + millis;
+      for (let left = millis; left > 0 && signal?.aborted !== true; left = end - clock.monotonic()) {
+        const moved = new AbortController();
+        const stop = clock.onMove(() => moved.abort());
+        const ends = signal === undefined ? moved.signal : AbortSignal.any([signal, moved.signal]);
+        await base.wait(left, ends);
+        stop();
+      }
+    },
+  };
+  return clock;
+}

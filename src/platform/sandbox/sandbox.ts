@@ -1,0 +1,95 @@
+import { headerNames } from '../../contract/headers.js';
+import { type Clock, systemClock } from '../../runtime/clock.js';
+import { type Closable, Lifecycle } from '../../runtime/lifecycle.js';
+import type { Logger } from '../../runtime/logger.js';
+import { seededRandom } from '../../runtime/random.js';
+import { features } from '../features.js';
+import { createServices, listen } from '../platform.js';
+import type { PlatformOptions, Services } from '../services.js';
+import { type MovableClock, movableClock } from './clock.js';
+import { controlRoutes } from './control/routes.js';
+import type { ReadyDocument } from './document.js';
+import { Faults } from './faults.js';
+import { controlPath, RequestLedger } from './requests.js';
+import { openWorld, type World } from './world.js';
+
+export interface SandboxOptions {
+  /** Loopback and a free port unless told otherwise: the control API asks for no credential. */
+  readonly listen?: { readonly host: string; readonly port: number };
+  readonly dataFile?: string;
+  readonly seed?: number;
+  readonly companies?: number;
+  readonly records?: number;
+  readonly headerPrefix?: string;
+  readonly requestIdHeader?: string;
+  readonly limits?: boolean;
+  /** The clock below the movable one. */
+  readonly clock?: Clock;
+  readonly logger?: Logger;
+  readonly platform?: Partial<PlatformOptions>;
+}
+
+export interface Sandbox extends Closable {
+  readonly url: string;
+  readonly ready: ReadyDocument;
+  readonly services: Services;
+  readonly clock: MovableClock;
+  readonly world: World;
+}
+
+/** A platform of its own with a world in it. Nothing is shared between two of them but the code. */
+export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  const parts = new Lifecycle();
+  try {
+    const clock = movableClock(options.clock ?? systemClock);
+    const faults = new Faults();
+    const requests = new RequestLedger();
+    const services = createServices({
+      dataFile: options.dataFile ?? ':memory:',
+      clock,
+      hazards: faults,
+      ...(options.logger === undefined ? {} : { logger: options.logger }),
+      options: {
+        headers: headerNames(options.headerPrefix, options.requestIdHeader),
+        limits: options.limits ?? true,
+        loopbackWebhooks: true,
+        ...options.platform,
+      },
+    });
+    parts.add('database', () => {
+      services.state.close();
+    });
+    const world = openWorld(services.state, clock, options, seededRandom);
+    for (const feature of features) {
+      const running = feature.start?.(services);
+      if (running !== undefined) parts.add('feature', () => running.close());
+    }
+    let url = '';
+    const ready = (): ReadyDocument => ({
+      event: 'ready',
+      baseUrl: url,
+      control: `${url}${controlPath}`,
+      ...world.document,
+    });
+    const routes = features.flatMap((feature) => [...feature.routes, ...(feature.sandboxRoutes ?? [])]);
+    const server = await listen(
+      services,
+      [...routes, ...controlRoutes({ clock, world, faults, requests, ready })],
+      [faults, requests],
+      options.listen ?? { host: '127.0.0.1', port: 0 },
+    );
+    url = server.url;
+    parts.add('server', () => server.close());
+    return {
+      url,
+      ready: ready(),
+      services,
+      clock,
+      world,
+      close: () => parts.close(),
+    };
+  } catch (error) {
+    await parts.close();
+    throw error;
+  }
+}

@@ -1,0 +1,124 @@
+import { accessTokenSeconds } from '../../../contract/limits.js';
+import type { Random } from '../../../runtime/random.js';
+import { insertInvestment } from '../../investments/model.js';
+import { publishFirst } from '../../investments/publisher.js';
+import type { State } from '../../state/database.js';
+import { one, run } from '../../state/statements.js';
+import type { WorldDocument, WorldPlan, WorldUser } from '../document.js';
+import {
+  allScopesText,
+  type SeededUser,
+  type Seeding,
+  sandboxRedirectUri,
+  seedApplication,
+  seedToken,
+  seedUser,
+} from './accounts.js';
+import { type SeededCompany, seedCompany, seedSyndicate } from './companies.js';
+import { Crowd, inventInvestment } from './investments.js';
+
+/**
+ * The whole world, in one transaction: it is there or it is not. Chance is asked in one fixed order, so the same
+ * seed gives the same ids, names, amounts and secrets; only times depend on when it is made.
+ */
+export function seedWorld(state: State, random: Random, plan: WorldPlan, now: number): WorldDocument {
+  return state.transaction(() => {
+    const seeding: Seeding = { state, random, now };
+    run(state, 'INSERT INTO feed (no, head, observed_at, cursor_key) VALUES (1, 0, ?, ?)', [
+      now,
+      random.bytes(32),
+    ]);
+    const owner = seedUser(seeding, 'owner', 'Olga Owner');
+    const developer = seedUser(seeding, 'developer', 'Deniz Developer');
+    const investors = [seedUser(seeding, 'ida', 'Ida Investor'), seedUser(seeding, 'ivan', 'Ivan Investor')];
+    const application = seedApplication(seeding, owner, developer);
+    const companies = Array.from({ length: plan.companies }, (_, index) =>
+      seedCompany(seeding, application.no, index),
+    );
+    const founders = companies.map((company) => company.founder);
+    const syndicates = [0, 1].map((index) =>
+      seedSyndicate(seeding, application.no, founders[index] ?? owner, index),
+    );
+    const users = [owner, developer, ...founders, ...investors].map((user) =>
+      worldUser(seeding, application.no, user),
+    );
+    seedInvestments(seeding, companies, investors, plan.records);
+    return {
+      apps: [
+        {
+          name: application.name,
+          ...application.test,
+          redirectUri: sandboxRedirectUri,
+          live: application.live,
+        },
+      ],
+      users,
+      companies: companies.map((company) => ({
+        id: company.id,
+        name: company.name,
+        offering: company.offerings[0]?.id ?? '',
+        offerings: company.offerings.map((offering) => offering.id),
+        founder: company.founder.id,
+        installation: company.installation,
+        token: company.token,
+        tokenWithoutIdentity: company.tokenWithoutIdentity,
+        investments: plan.records,
+      })),
+      syndicates,
+    };
+  })();
+}
+
+function worldUser(seeding: Seeding, application: number, user: SeededUser): WorldUser {
+  const owned = {
+    kind: 'user',
+    application,
+    scopes: allScopesText,
+    userNo: user.no,
+    expiresAt: seeding.now + accessTokenSeconds * 1000,
+  } as const;
+  return {
+    id: user.id,
+    email: user.email,
+    name: user.name,
+    token: seedToken(seeding, { ...owned, realm: 'test' }),
+    liveToken: seedToken(seeding, { ...owned, realm: 'live' }),
+  };
+}
+
+/** The first records of each company belong to the investors of the ready document, so that their tokens see some. */
+function seedInvestments(
+  seeding: Seeding,
+  companies: readonly SeededCompany[],
+  named: readonly SeededUser[],
+  records: number,
+): void {
+  const { state, random, now } = seeding;
+  const crowd = new Crowd(seeding);
+  let seq = 0;
+  for (const company of companies) {
+    for (let index = 0; index < records; index += 1) {
+      const known = named[index];
+      const investor =
+        known === undefined
+          ? crowd.next()
+          : {
+              investor_no: known.no,
+              investor_id: known.id,
+              name: known.name,
+              legal_name: known.name,
+              email: known.email,
+              address: null,
+              bio: null,
+              deactivated_at: null,
+            };
+      const invented = inventInvestment(random, now, company, investor);
+      const no = insertInvestment(state, invented);
+      publishFirst(state, no, invented, now, seq + 1);
+      seq += 2;
+    }
+  }
+  run(state, 'UPDATE feed SET head = ?', [seq]);
+}
+
+export const isSeeded = (state: State): boolean => one(state, 'SELECT 1 FROM feed') !== undefined;

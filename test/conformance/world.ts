@@ -1,0 +1,84 @@
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/platform/sandbox/sandbox.js';
+import { stillClock } from '../platform/still-clock.js';
+
+export interface Answered {
+  readonly status: number;
+  readonly headers: Headers;
+  /** Parsed when it is JSON, otherwise the text. Tests look into it freely; that is what they assert. */
+  // biome-ignore lint/suspicious/noExplicitAny: the shape of an answer is what a test finds out
+  readonly body: any;
+}
+
+export interface Sending {
+  readonly token?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+}
+
+export interface TestWorld extends Sandbox {
+  get(path: string, sending?: Sending): Promise<Answered>;
+  post(path: string, sending?: Sending): Promise<Answered>;
+  put(path: string, sending?: Sending): Promise<Answered>;
+  patch(path: string, sending?: Sending): Promise<Answered>;
+  delete(path: string, sending?: Sending): Promise<Answered>;
+  send(method: string, path: string, sending?: Sending): Promise<Answered>;
+  /** A call of the control API: `control('POST', '/churn', {changes: 5})`. */
+  control(method: string, path: string, body?: unknown): Promise<Answered>;
+}
+
+export const worldStart = Date.parse('2026-11-02T09:00:00.000Z');
+
+/** A listening platform in which time stands at `worldStart` until a test moves `world.clock`. */
+export async function startWorld(options: SandboxOptions = {}): Promise<TestWorld> {
+  const sandbox = await startSandbox({
+    seed: 1,
+    companies: 2,
+    records: 12,
+    clock: stillClock(worldStart),
+    ...options,
+  });
+  const send = (method: string, path: string, sending: Sending = {}) =>
+    request(sandbox.url, method, path, sending);
+  return {
+    ...sandbox,
+    send,
+    get: (path, sending) => send('GET', path, sending),
+    post: (path, sending) => send('POST', path, sending),
+    put: (path, sending) => send('PUT', path, sending),
+    patch: (path, sending) => send('PATCH', path, sending),
+    delete: (path, sending) => send('DELETE', path, sending),
+    control: (method, path, body) => send(method, `/_sandbox${path}`, body === undefined ? {} : { body }),
+  };
+}
+
+/** An object is sent as JSON, URLSearchParams as a form, text as it is. */
+async function request(base: string, method: string, path: string, sending: Sending): Promise<Answered> {
+  const { token, headers = {}, body } = sending;
+  const raw = body === undefined || typeof body === 'string' || body instanceof URLSearchParams;
+  const response = await fetch(new URL(path, base), {
+    method,
+    redirect: 'manual',
+    headers: {
+      ...(raw ? {} : { 'content-type': 'application/json' }),
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: raw ? (body as string) : JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  const json = response.headers.get('content-type')?.includes('application/json') === true;
+  return { status: response.status, headers: response.headers, body: json ? JSON.parse(text) : text };
+}
+
+/** The token of the ready document's first (or other) company, and the like; throws instead of being undefined. */
+export function company(world: Sandbox, index = 0) {
+  const found = world.ready.companies[index];
+  if (found === undefined) throw new Error(`the world has no company ${index}`);
+  return found;
+}
+
+export function user(world: Sandbox, index = 0) {
+  const found = world.ready.users[index];
+  if (found === undefined) throw new Error(`the world has no user ${index}`);
+  return found;
+}

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+import { movableClock } from '../../../src/platform/sandbox/clock.js';
+import { stillClock } from '../still-clock.js';
+
+test('a wait ends when the clock is moved past its end, and not before', async () => {
+  const clock = movableClock(stillClock(1000));
+  let over = false;
+  const waiting = clock.wait(60_000).then(() => {
+    over = true;
+  });
+  clock.advance(59_999);
+  await Promise.resolve();
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(over).toBe(false);
+  clock.advance(1);
+  await waiting;
+  expect(clock.now()).toBe(61_000);
+});
+
+test('moving back moves the wall clock, never the monotonic one', () => {
+  const clock = movableClock(stillClock(5000));
+  clock.advance(2000);
+  const before = clock.monotonic();
+  clock.moveTo(1000);
+  expect(clock.now()).toBe(1000);
+  expect(clock.monotonic()).toBe(before);
+});
+
+test('a listener hears every move until it stops listening', () => {
+  const clock = movableClock(stillClock(0));
+  let heard = 0;
+  const stop = clock.onMove(() => {
+    heard += 1;
+  });
+  clock.advance(1);
+  clock.moveTo(50);
+  stop();
+  clock.advance(1);
+  expect(heard).toBe(2);
+});
+
+test('an aborted wait is over', async () => {
+  const clock = movableClock(stillClock(0));
+  const stop = new AbortController();
+  const waiting = clock.wait(1000, stop.signal);
+  stop.abort();
+  await waiting;
+  expect(clock.now()).toBe(0);
+});

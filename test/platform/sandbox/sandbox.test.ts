@@ -1,0 +1,10 @@
+import { expect, test } from 'vitest';
+import { startWorld } from '../../conformance/world.js';
+
+test('the same seed gives the same world, another seed another one', async () => {
+  const [one, two, other] = await Promise.all([startWorld(), startWorld(), startWorld({ seed: 2 })]);
+  expect(one.world.document).toEqual(two.world.document);
+  expect(other.world.document).not.toEqual(one.world.document);
+  expect(one.url).not.toBe(two.url);
+  await Promise.all([one.close(), two.close(), other.close()]);
+});
