@@ -140,6 +140,13 @@ describe('authorize', () => {
     expect(await status('http://127.0.0.1:80@evil.example/cb')).toBe(400);
   });
 
+  test('SEC-16 a parameter given twice is refused without a redirect', async () => {
+    const twice = `${authorizePath(client)}&redirect_uri=https%3A%2F%2Fevil.example`;
+    const answer = await world.get(twice);
+    expect(answer.status).toBe(400);
+    expect(answer.headers.get('location')).toBeNull();
+  });
+
   test('an unknown client is refused without a redirect', async () => {
     const unknown = { ...client, clientId: 'pk_test_unknown' };
     const answer = await world.get(authorizePath(unknown));
@@ -541,6 +548,24 @@ describe('revocation', () => {
     const answer = await revoke(tokens.access_token, { ...client, secret: 'sk_test_wrong' });
     expect([answer.status, answer.body.error]).toEqual([401, 'invalid_client']);
     expect(await works(world, tokens.access_token)).toBe(true);
+  });
+});
+
+test('discovery names the addresses of each realm, and what is not offered is not listed', async () => {
+  const live = (await world.get('/.well-known/oauth-authorization-server')).body;
+  const sandbox = (await world.get('/.well-known/oauth-authorization-server/sandbox')).body;
+  expect(live).toMatchObject({
+    issuer: world.url,
+    authorization_endpoint: `${world.url}/oauth/authorize`,
+    token_endpoint: `${world.url}/oauth/token`,
+    code_challenge_methods_supported: ['S256'],
+    token_endpoint_auth_methods_supported: ['none', 'client_secret_post'],
+  });
+  expect(live.registration_endpoint).toBeUndefined();
+  expect(sandbox).toEqual({
+    ...live,
+    issuer: `${world.url}/sandbox`,
+    authorization_endpoint: `${world.url}/sandbox/oauth/authorize`,
   });
 });
 
