@@ -1,4 +1,4 @@
--- What a sandbox must know to continue its world after a restart. One row, written last when a world is made.
+-- What a sandbox must know to continue its world after a restart. One row.
 
 CREATE TABLE sandbox (
   no            INTEGER PRIMARY KEY CHECK (no = 1),
@@ -6,6 +6,6 @@ CREATE TABLE sandbox (
   companies     INTEGER NOT NULL,
   records       INTEGER NOT NULL,
   offset_millis INTEGER NOT NULL,
-  -- The ready document without the addresses, which differ from start to start.
-  document      TEXT NOT NULL
+  -- The ready document without the addresses, which differ from start to start. Null while the world is being made.
+  document      TEXT
 ) STRICT;

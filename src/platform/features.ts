@@ -2,6 +2,7 @@ import type { Closable } from '../runtime/lifecycle.js';
 import { applicationRoutes } from './applications/routes.js';
 import type { Route } from './http/route.js';
 import { installationRoutes } from './installations/routes.js';
+import { startPublishing } from './investments/publish-loop.js';
 import { investmentRoutes } from './investments/routes.js';
 import { followTokenUse, oauthRoutes } from './oauth/routes.js';
 import type { Services } from './services.js';
@@ -16,7 +17,7 @@ export interface Feature {
 }
 
 export const features: readonly Feature[] = [
-  { routes: investmentRoutes },
+  { routes: investmentRoutes, start: startPublishing },
   { routes: oauthRoutes, start: followTokenUse },
   { routes: applicationRoutes },
   { routes: installationRoutes },

@@ -5,6 +5,7 @@ import type { Closable } from '../runtime/lifecycle.js';
 import { type Logger, silentLogger } from '../runtime/logger.js';
 import { type Random, systemRandom } from '../runtime/random.js';
 import { PlatformEvents } from './events.js';
+import { type Hazards, noHazards } from './hazards.js';
 import { type Route, Router } from './http/route.js';
 import { createPlatformServer, type Interceptor } from './http/server.js';
 import type { PlatformOptions, Services } from './services.js';
@@ -17,6 +18,7 @@ export interface PlatformSettings {
   readonly random?: Random;
   readonly logger?: Logger;
   readonly options?: Partial<PlatformOptions>;
+  readonly hazards?: Hazards;
 }
 
 /** The platform's own defaults: strict. A sandbox loosens what it says it loosens. */
@@ -39,6 +41,7 @@ export function createServices(settings: PlatformSettings = {}): Services {
     logger: settings.logger ?? silentLogger,
     options: { ...strictOptions, ...settings.options },
     events: new PlatformEvents(),
+    hazards: settings.hazards ?? noHazards,
   };
 }
 

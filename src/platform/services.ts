@@ -3,6 +3,7 @@ import type { Clock } from '../runtime/clock.js';
 import type { Logger } from '../runtime/logger.js';
 import type { Random } from '../runtime/random.js';
 import type { PlatformEvents } from './events.js';
+import type { Hazards } from './hazards.js';
 import type { State } from './state/database.js';
 
 /** What differs between deployments of the platform; everything is safe unless switched. */
@@ -32,4 +33,5 @@ export interface Services {
   readonly logger: Logger;
   readonly options: PlatformOptions;
   readonly events: PlatformEvents;
+  readonly hazards: Hazards;
 }

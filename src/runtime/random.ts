@@ -25,7 +25,11 @@ export function seededRandom(seed: number): Random {
     return (mixed ^ (mixed >>> 14)) >>> 0;
   };
   return {
-    bytes: (count) => Buffer.from(Uint8Array.from({ length: count }, () => next() & 0xff)),
+    bytes: (count) => {
+      const bytes = Buffer.allocUnsafe(count);
+      for (let index = 0; index < count; index += 1) bytes[index] = next() & 0xff;
+      return bytes;
+    },
     fraction: () => next() / 2 ** 32,
   };
 }

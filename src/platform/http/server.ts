@@ -12,10 +12,13 @@ import { Problem } from './problem.js';
 import { readBody } from './read-body.js';
 import type { Router } from './route.js';
 
-/** Sees an exchange before it is answered and may answer in its place (faults), or only look (the request ledger). */
+/** Looks on, or stands between the platform and its caller: the request ledger and the faults of a sandbox. */
 export interface Interceptor {
-  before?(exchange: Exchange, response: ServerResponse): Promise<Answer | 'handled' | null>;
+  /** Answers in the platform's place, which then never sees the request. */
+  before?(exchange: Exchange): Promise<Answer | null>;
   after?(exchange: Exchange, answer: Answer): void;
+  /** Sends the answer itself, whole or not, and says so. */
+  send?(exchange: Exchange, answer: Answer, response: ServerResponse): boolean;
 }
 
 export function createPlatformServer(
@@ -38,19 +41,20 @@ async function serve(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
+  const body = await readBody(request);
   const requestId = newId(services.random, 'req_');
-  const url = new URL(request.url ?? '/', 'http://platform.invalid');
-  const path = decoded(withoutLegacyPrefix(url.pathname));
+  const url = URL.canParse(request.url ?? '', base) ? new URL(request.url ?? '', base) : null;
+  const path = url === null ? null : decoded(withoutLegacyPrefix(url.pathname));
   const method = request.method ?? 'GET';
   const match = path === null ? null : router.match(method, path);
   const exchange: Exchange = {
     services,
     method,
-    path: path ?? url.pathname,
-    query: url.searchParams,
+    path: path ?? url?.pathname ?? '/',
+    query: url?.searchParams ?? new URLSearchParams(),
     headers: request.headers,
     ip: clientIp(request, services.options.trustedProxies),
-    rawBody: Buffer.alloc(0),
+    rawBody: body ?? Buffer.alloc(0),
     requestId,
     params: match?.params ?? {},
     now: services.clock.now(),
@@ -58,30 +62,28 @@ async function serve(
     caller: null,
     input: { query: {}, body: {} },
   };
-  const body = await readBody(request);
   let answer: Answer | undefined;
-  for (const interceptor of interceptors) {
-    const early = await interceptor.before?.(exchange, response);
-    if (early === 'handled') return;
-    if (early !== null && early !== undefined) answer = early;
-  }
-  const whole: Exchange = Object.assign(exchange, { rawBody: body ?? Buffer.alloc(0) });
-  if (body === null) {
-    answer ??= problemAnswer(new Problem(400, 'bad_request', 'The body is larger than 1 MB.'), requestId);
-  }
-  answer ??= method === 'OPTIONS' && match !== null ? preflight : await answerTo(match, whole);
-  for (const interceptor of interceptors) interceptor.after?.(whole, answer);
+  for (const interceptor of interceptors) answer ??= (await interceptor.before?.(exchange)) ?? undefined;
+  if (body === null) answer ??= problemAnswer(tooLarge, requestId);
+  answer ??= method === 'OPTIONS' && match !== null ? preflight : await answerTo(match, exchange);
+  for (const interceptor of interceptors) interceptor.after?.(exchange, answer);
   if (response.destroyed) return;
-  response.writeHead(answer.status, {
+  const headers = {
     date: new Date(services.clock.now()).toUTCString(),
-    ...commonHeaders(services.options.headers, requestId, whole.version),
-    ...corsHeaders(whole, match?.methods ?? []),
+    ...commonHeaders(services.options.headers, requestId, exchange.version),
+    ...corsHeaders(exchange, match?.methods ?? []),
     ...answer.headers,
-    'content-length': Buffer.byteLength(answer.body),
-  });
+    // A 204 has no body and may not say how long it is.
+    ...(answer.status === 204 ? {} : { 'content-length': String(Buffer.byteLength(answer.body)) }),
+  };
+  const whole: Answer = { ...answer, headers };
+  if (interceptors.some((interceptor) => interceptor.send?.(exchange, whole, response) === true)) return;
+  response.writeHead(answer.status, headers);
   response.end(method === 'HEAD' ? undefined : answer.body);
 }
 
+const base = 'http://platform.invalid';
+const tooLarge = new Problem(400, 'bad_request', 'The body is larger than 1 MB.');
 const preflight: Answer = { status: 204, headers: {}, body: '' };
 
 function withoutLegacyPrefix(path: string): string {

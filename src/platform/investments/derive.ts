@@ -1,3 +1,4 @@
+import type { investmentStatusNames } from '../../contract/investments.js';
 import type { Json, JsonObject } from '../../domain/json.js';
 import { mergeDeeply } from './merge.js';
 
@@ -39,15 +40,7 @@ export interface Source {
   readonly deactivated_at: number | null;
 }
 
-export const investmentStatuses = [
-  'reserved',
-  'active',
-  'executed',
-  'canceled',
-  'converted',
-  'needs_whitelisting',
-] as const;
-export type InvestmentStatus = (typeof investmentStatuses)[number];
+export type InvestmentStatus = (typeof investmentStatusNames)[number];
 
 export interface Derived {
   /** The record without a word about who the person is. */
@@ -64,11 +57,12 @@ export interface Derived {
 const identityKeys: ReadonlySet<string> = new Set(['message', 'external_username']);
 
 /** The state of an investment as it is now. Pure, so that publishing and asking for one record cannot disagree. */
-export function derive(source: Source): Derived {
+export function derive(source: Omit<Source, 'no'>): Derived {
   const gone = source.deleted_at !== null;
   const visible = !gone && source.hidden === 0 && !['canceled', 'converted'].includes(source.status);
   const size = sizeOf(source);
   const deactivated = source.deactivated_at !== null;
+  const raisedCents = countsAsRaised(source) ? size.cents : 0;
   const content: JsonObject = {
     id: source.id,
     visible,
@@ -86,7 +80,7 @@ export function derive(source: Source): Derived {
       committed_cents: source.committed_cents,
       investment_size_cents: size.cents,
       in_escrow_cents: source.in_escrow_cents,
-      raised_cents: countsAsRaised(source) ? size.cents : 0,
+      raised_cents: raisedCents,
     },
     shares: size.shares,
     average_share_price: size.price,
@@ -108,12 +102,13 @@ export function derive(source: Source): Derived {
           bio: source.bio,
         },
   };
-  return overridden({ content, identity, visible, gone, raisedCents: 0 }, source.overrides);
+  return overridden({ content, identity, visible, gone, raisedCents }, source.overrides);
 }
 
 /** Fields set by hand win; what is set inside `investor` speaks of the person and stays with the identity. */
 function overridden(derived: Derived, overrides: string | null): Derived {
-  const { investor, ...rest } = overrides === null ? {} : (JSON.parse(overrides) as JsonObject);
+  if (overrides === null) return derived;
+  const { investor, ...rest } = JSON.parse(overrides) as JsonObject;
   const own = Object.entries(rest).filter(([key]) => !identityKeys.has(key));
   const content = mergeDeeply(derived.content, Object.fromEntries(own));
   const identity = mergeDeeply(derived.identity, investor === undefined ? {} : { investor });
@@ -122,7 +117,7 @@ function overridden(derived: Derived, overrides: string | null): Derived {
 }
 
 /** Soft-confirmed money counts; a reservation, an unpaid or a held-back commitment does not. */
-function countsAsRaised(source: Source): boolean {
+function countsAsRaised(source: Omit<Source, 'no'>): boolean {
   if (source.status === 'executed') return true;
   return (
     source.status === 'active' && (source.group_label === 'IS READY' || source.group_label === 'CONFIRMED')
@@ -130,7 +125,7 @@ function countsAsRaised(source: Source): boolean {
 }
 
 /** Shares are sold in halves; what does not fill a half share is not part of the size. */
-function sizeOf(source: Source): { cents: number; shares: string | null; price: string | null } {
+function sizeOf(source: Omit<Source, 'no'>): { cents: number; shares: string | null; price: string | null } {
   const price = source.share_price_cents;
   if (price === null || source.status === 'reserved') {
     return { cents: source.committed_cents, shares: null, price: null };

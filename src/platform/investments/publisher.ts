@@ -10,6 +10,8 @@ import { forgetOldTombstones } from './retention.js';
 export const publicationReasons = ['changed', 'recomputed', 'reprojected', 'investor_deactivated'] as const;
 export type PublicationReason = (typeof publicationReasons)[number];
 
+type Unnumbered = Omit<Source, 'no'>;
+
 export type Audience = 'company' | 'investor';
 
 export interface Publication {
@@ -67,13 +69,13 @@ export function publish(services: Services, no: number, reason: PublicationReaso
   const left = before !== undefined && before.offering_no !== source.offering_no ? before.offering_no : null;
   const told = before?.visible === 1 || derived.visible || (left !== null && companyWasTold(state, no));
   const feed = advanceFeed(state, 4, now);
-  writePublication(state, source, derived, feed.observedAt);
+  writePublication(state, no, source, derived, feed.observedAt);
   if (left !== null) {
     depart(state, no, left, 'company', feed.head - 3, feed.observedAt);
     depart(state, no, left, 'investor', feed.head - 2, feed.observedAt);
   }
-  if (told) append(state, source, 'company', feed.head - 1, derived.visible, reason, feed.observedAt);
-  append(state, source, 'investor', feed.head, !derived.gone, reason, feed.observedAt);
+  if (told) append(state, no, source, 'company', feed.head - 1, derived.visible, reason, feed.observedAt);
+  append(state, no, source, 'investor', feed.head, !derived.gone, reason, feed.observedAt);
   forgetOldTombstones(state, now);
   if (told) {
     announcePublication(services, source, {
@@ -131,11 +133,17 @@ function depart(
 }
 
 /** The first publication of a record nobody has been told of: what a seed does, without events. */
-export function publishFirst(state: State, source: Source, observedAt: number, seq: number): void {
+export function publishFirst(
+  state: State,
+  no: number,
+  source: Unnumbered,
+  observedAt: number,
+  seq: number,
+): void {
   const derived = derive(source);
-  writePublication(state, source, derived, observedAt);
-  if (derived.visible) append(state, source, 'company', seq, true, 'changed', observedAt);
-  append(state, source, 'investor', seq + 1, true, 'changed', observedAt);
+  writePublication(state, no, source, derived, observedAt);
+  if (derived.visible) append(state, no, source, 'company', seq, true, 'changed', observedAt);
+  append(state, no, source, 'investor', seq + 1, true, 'changed', observedAt);
 }
 
 /** Takes the next numbers. The feed's time never goes back, so that its order by number and by time is one order. */
@@ -149,7 +157,13 @@ export function advanceFeed(state: State, count: number, now: number): { head: n
   return row;
 }
 
-function writePublication(state: State, source: Source, derived: Derived, observedAt: number): void {
+function writePublication(
+  state: State,
+  no: number,
+  source: Unnumbered,
+  derived: Derived,
+  observedAt: number,
+): void {
   run(
     state,
     `INSERT INTO publications (investment_no, company_no, offering_no, investor_no, status, committed_cents,
@@ -158,7 +172,7 @@ function writePublication(state: State, source: Source, derived: Derived, observ
        committed_cents = excluded.committed_cents, raised_cents = excluded.raised_cents, visible = excluded.visible,
        gone = excluded.gone, content = excluded.content, identity = excluded.identity, observed_at = excluded.observed_at`,
     [
-      source.no,
+      no,
       source.company_no,
       source.offering_no,
       source.investor_no,
@@ -176,7 +190,8 @@ function writePublication(state: State, source: Source, derived: Derived, observ
 
 function append(
   state: State,
-  source: Source,
+  no: number,
+  source: Unnumbered,
   audience: Audience,
   seq: number,
   shown: boolean,
@@ -190,7 +205,7 @@ function append(
     [
       seq,
       audience,
-      source.no,
+      no,
       source.company_no,
       source.offering_no,
       source.investor_no,

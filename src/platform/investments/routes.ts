@@ -1,1 +1,103 @@
-export const investmentRoutes = [] as const;
+import type { z } from 'zod';
+import {
+  getInvestment,
+  getOfferingStats,
+  listCompanyChanges,
+  listInvestments,
+} from '../../contract/investments.js';
+import { parseInstant } from '../../domain/instant.js';
+import { callerOf, type Exchange, ok, type Reply } from '../http/exchange.js';
+import { badParameter, notFound } from '../http/problem.js';
+import { type Route, route } from '../http/route.js';
+import { bearer } from '../http/steps/bearer.js';
+import { requireScope } from '../http/steps/require-scope.js';
+import { noFilters, refuseForeign, resolveFilters } from './filters.js';
+import { pageSize, readPage } from './pages.js';
+import { readOne } from './read-one.js';
+import { requireEdit } from './require-edit.js';
+import { offeringStats } from './stats.js';
+import { findCompany, findOffering, viewOf } from './view.js';
+
+export const investmentRoutes: readonly Route[] = [
+  route(listInvestments, ...bearer, requireScope('read:investments'), answerList),
+  route(getInvestment, ...bearer, requireScope('read:investments'), answerOne),
+  route(getOfferingStats, ...bearer, requireScope('read:investments'), answerStats),
+  route(listCompanyChanges, ...bearer, requireScope('read:investments', 'read:companies'), answerChanges),
+];
+
+function answerList(exchange: Exchange): Reply {
+  const { services, now } = exchange;
+  const query = exchange.input.query as z.output<typeof listInvestments.query>;
+  const view = viewOf(services.state, callerOf(exchange));
+  const filters = resolveFilters(services.state, view, query);
+  const page = readPage(
+    services,
+    view,
+    filters,
+    {
+      cursor: query.cursor,
+      updatedSince: query.cursor === undefined ? timeOf(query.updated_since) : undefined,
+      perPage: pageSize(query.per_page),
+    },
+    now,
+  );
+  return ok({
+    data: page.data,
+    meta: {
+      mode: page.mode,
+      has_more: page.hasMore,
+      next_cursor: page.nextCursor,
+      page_count: page.data.length,
+      published_through: new Date(page.publishedThrough).toISOString(),
+    },
+  });
+}
+
+function answerOne(exchange: Exchange): Reply {
+  const view = viewOf(exchange.services.state, callerOf(exchange));
+  return ok(readOne(exchange.services, view, exchange.params.id ?? '', exchange.now));
+}
+
+function answerStats(exchange: Exchange): Reply {
+  const { services, now } = exchange;
+  const view = viewOf(services.state, callerOf(exchange));
+  const offering = findOffering(services.state, exchange.params.offering_id ?? '', view.realm);
+  if (offering === undefined) throw notFound('The offering');
+  refuseForeign(view, offering.company_no);
+  requireEdit(exchange, view, offering.company_no, 'The offering');
+  return ok(offeringStats(services, offering, now));
+}
+
+function answerChanges(exchange: Exchange): Reply {
+  const { services, now } = exchange;
+  const query = exchange.input.query as z.output<typeof listCompanyChanges.query>;
+  const view = viewOf(services.state, callerOf(exchange));
+  const company = findCompany(services.state, exchange.params.company_id ?? '', view.realm);
+  if (company === undefined) throw notFound('The company');
+  refuseForeign(view, company.no);
+  requireEdit(exchange, view, company.no, 'The company');
+  const asked = { cursor: query.cursor, perPage: pageSize(query.per_page) };
+  const page = readPage(services, view, { ...noFilters, company: company.no }, asked, now);
+  return ok({
+    data: page.data,
+    meta: {
+      mode: page.mode,
+      has_more: page.hasMore,
+      next_cursor: page.nextCursor,
+      page_count: page.data.length,
+      company_id: company.id,
+    },
+  });
+}
+
+function timeOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const instant = parseInstant(text);
+  if (instant === undefined) {
+    throw badParameter(
+      'updated_since',
+      'updated_since must be an ISO 8601 time with a zone, like 2026-10-20T09:30:00Z.',
+    );
+  }
+  return Date.parse(instant);
+}

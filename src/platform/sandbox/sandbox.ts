@@ -7,7 +7,10 @@ import { features } from '../features.js';
 import { createServices, listen } from '../platform.js';
 import type { PlatformOptions, Services } from '../services.js';
 import { type MovableClock, movableClock } from './clock.js';
+import { controlRoutes } from './control/routes.js';
 import type { ReadyDocument } from './document.js';
+import { Faults } from './faults.js';
+import { controlPath, RequestLedger } from './requests.js';
 import { openWorld, type World } from './world.js';
 
 export interface SandboxOptions {
@@ -39,9 +42,12 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const parts = new Lifecycle();
   try {
     const clock = movableClock(options.clock ?? systemClock);
+    const faults = new Faults();
+    const requests = new RequestLedger();
     const services = createServices({
       dataFile: options.dataFile ?? ':memory:',
       clock,
+      hazards: faults,
       ...(options.logger === undefined ? {} : { logger: options.logger }),
       options: {
         headers: headerNames(options.headerPrefix, options.requestIdHeader),
@@ -58,12 +64,25 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       const running = feature.start?.(services);
       if (running !== undefined) parts.add('feature', () => running.close());
     }
+    let url = '';
+    const ready = (): ReadyDocument => ({
+      event: 'ready',
+      baseUrl: url,
+      control: `${url}${controlPath}`,
+      ...world.document,
+    });
     const routes = features.flatMap((feature) => [...feature.routes, ...(feature.sandboxRoutes ?? [])]);
-    const server = await listen(services, routes, [], options.listen ?? { host: '127.0.0.1', port: 0 });
+    const server = await listen(
+      services,
+      [...routes, ...controlRoutes({ clock, world, faults, requests, ready })],
+      [faults, requests],
+      options.listen ?? { host: '127.0.0.1', port: 0 },
+    );
+    url = server.url;
     parts.add('server', () => server.close());
     return {
-      url: server.url,
-      ready: { event: 'ready', baseUrl: server.url, control: `${server.url}/_sandbox`, ...world.document },
+      url,
+      ready: ready(),
       services,
       clock,
       world,

@@ -20,7 +20,7 @@ interface Row {
   readonly companies: number;
   readonly records: number;
   readonly offset_millis: number;
-  readonly document: string;
+  readonly document: string | null;
 }
 
 /** Makes the world the options ask for, or continues the one the data file holds. */
@@ -33,17 +33,8 @@ export function openWorld(
   const held = one<Row>(state, 'SELECT * FROM sandbox');
   const plan = held === undefined ? planFrom(asked) : agree(held, asked);
   if (held !== undefined) clock.advance(held.offset_millis);
-  const make = () => {
-    const document = seedWorld(state, randomFrom(plan.seed), plan, clock.now());
-    run(
-      state,
-      'INSERT INTO sandbox (no, seed, companies, records, offset_millis, document) VALUES (1, ?, ?, ?, ?, ?)',
-      [plan.seed, plan.companies, plan.records, clock.offsetMillis, JSON.stringify(document)],
-    );
-    return document;
-  };
-  const document =
-    held === undefined ? state.transaction(make)() : (JSON.parse(held.document) as WorldDocument);
+  const make = () => seedWorld(state, randomFrom(plan.seed), plan, clock.now());
+  const document = held === undefined ? makeOnce(state, plan, clock, make) : heldDocument(held);
   clock.onMove(() => run(state, 'UPDATE sandbox SET offset_millis = ?', [clock.offsetMillis]));
   return {
     plan,
@@ -53,11 +44,53 @@ export function openWorld(
       state.pragma('foreign_keys = OFF');
       state.transaction(() => {
         emptyTables(state);
-        make();
+        remember(state, plan, clock, make());
       })();
       state.pragma('foreign_keys = ON');
     },
   };
+}
+
+/**
+ * A new file needs no journal on disk: there is nothing to roll back to. The row that says what is being made is
+ * written before the journal goes, so a file left behind half made is known as one.
+ */
+function makeOnce(
+  state: State,
+  plan: WorldPlan,
+  clock: MovableClock,
+  make: () => WorldDocument,
+): WorldDocument {
+  remember(state, plan, clock, null);
+  state.pragma('cache_size = -262144');
+  state.pragma('journal_mode = MEMORY');
+  state.pragma('synchronous = OFF');
+  const document = make();
+  remember(state, plan, clock, document);
+  state.pragma('synchronous = NORMAL');
+  state.pragma('journal_mode = WAL');
+  return document;
+}
+
+function remember(state: State, plan: WorldPlan, clock: MovableClock, document: WorldDocument | null): void {
+  run(
+    state,
+    'INSERT OR REPLACE INTO sandbox (no, seed, companies, records, offset_millis, document) VALUES (1, ?, ?, ?, ?, ?)',
+    [
+      plan.seed,
+      plan.companies,
+      plan.records,
+      clock.offsetMillis,
+      document === null ? null : JSON.stringify(document),
+    ],
+  );
+}
+
+function heldDocument(held: Row): WorldDocument {
+  if (held.document !== null) return JSON.parse(held.document) as WorldDocument;
+  throw new Fault('usage', 'the data file holds a world that was never finished', {
+    hint: 'Delete the file, or give another --data file.',
+  });
 }
 
 function planFrom(asked: Partial<WorldPlan>): WorldPlan {

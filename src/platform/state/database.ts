@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import Sqlite from 'better-sqlite3';
 import { schemaPath } from '../../runtime/package-root.js';
 
@@ -10,6 +10,8 @@ export type State = Sqlite.Database;
  * so a request's reads and writes cannot interleave with another's: every handler is serializable by itself.
  */
 export function openState(file: string): State {
+  // The file holds people and keys: nobody else on this machine reads it.
+  if (file !== ':memory:') closeSync(openSync(file, 'a', 0o600));
   const state = new Sqlite(file);
   state.pragma('journal_mode = WAL');
   state.pragma('synchronous = NORMAL');

@@ -64,6 +64,11 @@ const groups = [
   ['IS READY', 35],
   ['CONFIRMED', 25],
 ] as const;
+/** Nothing is paid for a reservation; one that is ready is kept ready from the platform's own cash. */
+const reserved = [
+  ['NO PAYMENT YET', 80],
+  ['IS READY', 20],
+] as const;
 const messages = [
   'Glad to back the team.',
   'Viel Erfolg! 🚀',
@@ -89,12 +94,24 @@ export function inventInvestment(
     [between(random, 100_001, 9_999_999), 9],
     [between(random, 10_000_000, 250_000_000), 1],
   ]);
-  const group = status === 'executed' ? 'CONFIRMED' : weighted(random, groups);
+  const group =
+    status === 'executed' ? 'CONFIRMED' : weighted(random, offering.reservations ? reserved : groups);
   const appliedAt = now - between(random, 60_000, 365 * dayMillis);
+  // Written out: spreading two objects into a third of this size makes it a slow one, and there are a million.
   return {
-    ...investor,
-    ...offering,
     id: newId(random, 'inv_'),
+    investor_no: investor.investor_no,
+    investor_id: investor.investor_id,
+    name: investor.name,
+    legal_name: investor.legal_name,
+    email: investor.email,
+    address: investor.address,
+    bio: investor.bio,
+    deactivated_at: investor.deactivated_at,
+    currency: offering.currency,
+    investment_type: offering.investment_type,
+    offering_type: offering.offering_type,
+    share_price_cents: offering.share_price_cents,
     company_no: company.no,
     company_id: company.id,
     offering_no: offering.no,

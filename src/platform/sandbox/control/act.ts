@@ -1,0 +1,178 @@
+import { notFound, Problem } from '../../http/problem.js';
+import { revokeInstallation } from '../../installations/revoke.js';
+import type { Source } from '../../investments/derive.js';
+import { findInvestment, loadInvestment } from '../../investments/model.js';
+import { publishSoon } from '../../investments/publisher.js';
+import {
+  changeInvestment,
+  changeProfile,
+  createInvestment,
+  deactivateUser,
+  withdrawInvestment,
+} from '../../investments/write.js';
+import type { Services } from '../../services.js';
+import { newId } from '../../state/secrets.js';
+import { all, one, run } from '../../state/statements.js';
+import { inventInvestment } from '../seed/investments.js';
+import { inventPerson } from '../seed/people.js';
+import { planChange, type RecordPatch } from './record-patch.js';
+
+/** What people on the platform would do, done for them. Each is one transaction: changed, published, announced. */
+
+export interface ActingCompany {
+  readonly no: number;
+  readonly id: string;
+}
+
+export function companyOf(services: Services, id: string): ActingCompany {
+  const found = one<ActingCompany>(services.state, 'SELECT no, id FROM companies WHERE id = ?', [id]);
+  if (found === undefined)
+    throw new Problem(400, 'invalid_params', `company: ${id} is not a company of this sandbox.`);
+  return found;
+}
+
+export function invest(services: Services, company: ActingCompany, set: RecordPatch, now: number): string {
+  const investor =
+    set.investor?.id === undefined ? newPerson(services, now) : personOf(services, set.investor.id);
+  const offerings = offeringsOf(services, company);
+  const open = offerings.filter((offering) => !offering.reservations);
+  const fresh = freshly(
+    inventInvestment(services.random, now, { ...company, offerings: open }, investor),
+    now,
+  );
+  const { columns, profile, reason } = planChange(services.state, { ...fresh, no: 0 }, set);
+  if (profile !== null) changeProfile(services, investor.investor_no, profile, now);
+  const offering = offerings.find((one) => one.no === columns.offering_no);
+  const source = createInvestment(
+    services,
+    { ...fresh, ...columns, ...(offering === undefined ? {} : { offering_id: offering.id }) },
+    now,
+  );
+  if (columns.converted_to != null || columns.hidden === 1)
+    changeInvestment(services, source, columns, reason, now);
+  return source.id;
+}
+
+/** A commitment of this moment, not one from the middle of its life. */
+const freshly = (invented: Omit<Source, 'no'>, now: number): Omit<Source, 'no'> => ({
+  ...invented,
+  status: invented.status === 'reserved' ? 'reserved' : 'active',
+  group_label: 'NO PAYMENT YET',
+  in_escrow_cents: 0,
+  contracts: '[]',
+  applied_at: now,
+  canceled_at: null,
+});
+
+export function amend(services: Services, id: string, patch: RecordPatch, now: number): void {
+  const source = standing(services, id);
+  if (patch.investor?.id !== undefined) {
+    throw new Problem(400, 'invalid_params', 'investor.id: an investment does not change hands.');
+  }
+  const { columns, profile, reason } = planChange(services.state, source, patch);
+  if (profile !== null) changeProfile(services, source.investor_no, profile, now);
+  changeInvestment(services, loadInvestment(services.state, source.no), columns, reason, now);
+}
+
+export function withdraw(services: Services, id: string, now: number): void {
+  withdrawInvestment(services, standing(services, id), now);
+}
+
+/** Moves to another round of the company: the old record ends, its successor begins. */
+export function convert(services: Services, source: Source, now: number): string {
+  const others = offeringsOf(services, { no: source.company_no, id: source.company_id }).filter(
+    (offering) => offering.no !== source.offering_no,
+  );
+  const target = others[Math.floor(services.random.fraction() * others.length)];
+  if (target === undefined) return source.id;
+  const successor = createInvestment(
+    services,
+    {
+      ...source,
+      id: newId(services.random, 'inv_'),
+      offering_no: target.no,
+      offering_id: target.id,
+      converted_to: null,
+    },
+    now,
+  );
+  changeInvestment(services, source, { status: 'converted', converted_to: successor.id }, 'changed', now);
+  return successor.id;
+}
+
+/** The service looks at a field again; nothing happened to the investment. */
+export function recompute(services: Services, source: Source, now: number): void {
+  publishSoon(services, source.no, 'recomputed', now);
+}
+
+export function deactivate(services: Services, id: string, now: number): readonly string[] {
+  const user = one<{ no: number }>(services.state, 'SELECT no FROM users WHERE id = ?', [id]);
+  if (user === undefined) throw notFound('The user');
+  return deactivateUser(services, user.no, now);
+}
+
+export function revoke(services: Services, id: string, now: number): void {
+  const { state } = services;
+  const installation = one<{ no: number }>(state, 'SELECT no FROM installations WHERE id = ?', [id]);
+  if (installation === undefined) throw notFound('The installation');
+  revokeInstallation(services, installation.no, 'founder', now);
+}
+
+function standing(services: Services, id: string): Source {
+  const source = findInvestment(services.state, id);
+  if (source === undefined || source.deleted_at !== null) throw notFound('The investment');
+  return source;
+}
+
+export const offeringsOf = (services: Services, company: ActingCompany) =>
+  all<{
+    no: number;
+    id: string;
+    currency: string;
+    investment_type: string;
+    offering_type: string;
+    share_price_cents: number | null;
+    reservations: number;
+  }>(
+    services.state,
+    `SELECT no, id, currency, investment_type, offering_type, share_price_cents, testing_the_waters AS reservations
+     FROM offerings WHERE company_no = ? ORDER BY no`,
+    [company.no],
+  ).map((row) => ({ ...row, reservations: row.reservations === 1 }));
+
+const personColumns =
+  'no AS investor_no, id AS investor_id, name, legal_name, email, address, bio, deactivated_at';
+
+function personOf(services: Services, id: string) {
+  const person = one<ReturnType<typeof newPerson>>(
+    services.state,
+    `SELECT ${personColumns} FROM users WHERE id = ?`,
+    [id],
+  );
+  if (person === undefined) throw new Problem(400, 'invalid_params', `investor.id: ${id} is not a user.`);
+  return person;
+}
+
+function newPerson(services: Services, now: number) {
+  const { state, random } = services;
+  const count = one<{ no: number }>(state, 'SELECT max(no) AS no FROM users')?.no ?? 0;
+  const person = inventPerson(random, count + 1);
+  const id = newId(random, 'usr_');
+  // The number of people only grows, and the seed's are numbered below it.
+  const email = `late-${person.email}`;
+  const { no } = run(
+    state,
+    'INSERT INTO users (id, email, username, name, legal_name, bio, address, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+    [id, email, `late-${person.username}`, person.name, person.legalName, person.bio, person.address, now],
+  );
+  return {
+    investor_no: no,
+    investor_id: id,
+    name: person.name,
+    legal_name: person.legalName,
+    email,
+    address: person.address,
+    bio: person.bio,
+    deactivated_at: null as number | null,
+  };
+}

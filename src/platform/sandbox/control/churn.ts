@@ -1,0 +1,81 @@
+import type { Source } from '../../investments/derive.js';
+import { loadInvestment } from '../../investments/model.js';
+import type { Services } from '../../services.js';
+import { all, one } from '../../state/statements.js';
+import { between, pick, weighted } from '../seed/picks.js';
+import { type ActingCompany, amend, convert, invest, recompute, withdraw } from './act.js';
+import type { RecordPatch } from './record-patch.js';
+
+/** That many things happen, as they might on a busy day. Returns the ids they happened to, in order. */
+export function churn(
+  services: Services,
+  changes: number,
+  company: ActingCompany | null,
+  now: number,
+): string[] {
+  const companies =
+    company === null
+      ? all<ActingCompany>(services.state, `SELECT no, id FROM companies WHERE realm = 'test' ORDER BY no`)
+      : [company];
+  return Array.from({ length: changes }, () =>
+    changeSomething(services, pick(services.random, companies), now),
+  );
+}
+
+const happenings = [
+  ['create', 30],
+  ['pay', 15],
+  ['raise', 15],
+  ['write', 10],
+  ['execute', 8],
+  ['cancel', 8],
+  ['withdraw', 6],
+  ['convert', 4],
+  ['recompute', 4],
+] as const;
+
+function changeSomething(services: Services, company: ActingCompany, now: number): string {
+  const { random } = services;
+  const happening = weighted(random, happenings);
+  const source = happening === 'create' ? undefined : anyInvestment(services, company);
+  if (source === undefined) return invest(services, company, {}, now);
+  if (happening === 'withdraw') withdraw(services, source.id, now);
+  else if (happening === 'convert') convert(services, source, now);
+  else if (happening === 'recompute') recompute(services, source, now);
+  else amend(services, source.id, patchFor(happening, services, source), now);
+  return source.id;
+}
+
+function patchFor(
+  happening: 'create' | 'pay' | 'raise' | 'write' | 'execute' | 'cancel',
+  services: Services,
+  source: Source,
+): RecordPatch {
+  switch (happening) {
+    case 'pay':
+      return { group: 'IS READY', amounts: { in_escrow_cents: source.committed_cents } };
+    case 'raise':
+      return {
+        amounts: { committed_cents: source.committed_cents + between(services.random, 1, 50) * 10_000 },
+      };
+    case 'execute':
+      return { status: 'executed' };
+    case 'cancel':
+      return { status: source.status === 'canceled' ? 'active' : 'canceled' };
+    default:
+      return { message: `Note ${between(services.random, 1, 1_000_000)} from an investor.` };
+  }
+}
+
+/** From a random number on: one index step, however many there are. */
+function anyInvestment(services: Services, company: ActingCompany): Source | undefined {
+  const top = one<{ no: number | null }>(services.state, 'SELECT max(no) AS no FROM investments')?.no ?? 0;
+  const from = between(services.random, 1, Math.max(top, 1));
+  const next =
+    one<{ no: number }>(services.state, standingSql, [from, company.no]) ??
+    one<{ no: number }>(services.state, standingSql, [0, company.no]);
+  return next === undefined ? undefined : loadInvestment(services.state, next.no);
+}
+
+const standingSql = `SELECT no FROM investments WHERE no >= ? AND company_no = ? AND deleted_at IS NULL
+  AND status <> 'converted' ORDER BY no LIMIT 1`;

@@ -1,0 +1,56 @@
+import type { z } from 'zod';
+import type { Operation } from '../../../contract/operation.js';
+import type { Exchange, Reply } from '../../http/exchange.js';
+import { Problem } from '../../http/problem.js';
+import { type Route, route } from '../../http/route.js';
+
+/**
+ * A call of the control API: no credential, no limits, no version; what is wrong with its body is said in one 400.
+ * A browser is refused: any page it shows could otherwise take the tokens of a sandbox on the same machine.
+ */
+export function controlRoute<Body extends z.ZodType>(
+  method: Operation['method'],
+  path: string,
+  body: Body | null,
+  handler: (exchange: Exchange, body: z.output<Body>) => Reply,
+): Route {
+  const operation: Operation = {
+    id: `${method} ${path}`,
+    method,
+    path,
+    tag: 'Sandbox',
+    summary: 'Control of the sandbox',
+    scopes: null,
+    responses: {},
+    errors: [],
+  };
+  return route(operation, refuseBrowsers, (exchange) =>
+    handler(exchange, body === null ? (undefined as z.output<Body>) : parseBody(body, exchange)),
+  );
+}
+
+export function refuseBrowsers(exchange: Exchange): void {
+  if (exchange.headers.origin === undefined) return;
+  throw new Problem(403, 'forbidden', 'The control API does not answer pages in a browser.');
+}
+
+function parseBody<Body extends z.ZodType>(schema: Body, exchange: Exchange): z.output<Body> {
+  const text = exchange.rawBody.toString('utf8');
+  let value: unknown;
+  try {
+    value = text === '' ? {} : JSON.parse(text);
+  } catch {
+    throw new Problem(400, 'bad_request', 'The body is not valid JSON.');
+  }
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const errors = parsed.error.issues.map((issue) => ({
+    field: issue.path.join('.'),
+    code: issue.code,
+    message: issue.message,
+  }));
+  const message = errors
+    .map((error) => `${error.field === '' ? 'body' : error.field}: ${error.message}`)
+    .join('; ');
+  throw new Problem(400, 'invalid_params', `${message}.`, { details: { errors } });
+}

@@ -1,0 +1,147 @@
+import { z } from 'zod';
+import { type Exchange, ok, type Reply } from '../../http/exchange.js';
+import { badParameter } from '../../http/problem.js';
+import type { Route } from '../../http/route.js';
+import type { MovableClock } from '../clock.js';
+import type { ReadyDocument } from '../document.js';
+import type { Faults } from '../faults.js';
+import { controlPath, type RequestLedger } from '../requests.js';
+import type { World } from '../world.js';
+import { amend, companyOf, deactivate, invest, revoke, withdraw } from './act.js';
+import { churn } from './churn.js';
+import { controlRoute } from './control-route.js';
+import { recordPatch } from './record-patch.js';
+
+export interface Controlled {
+  readonly clock: MovableClock;
+  readonly world: World;
+  readonly faults: Faults;
+  readonly requests: RequestLedger;
+  ready(): ReadyDocument;
+}
+
+const count = z.int().min(1).max(100_000);
+const createBody = z.strictObject({
+  company: z.string(),
+  count: count.default(1),
+  set: recordPatch.default({}),
+});
+const churnBody = z.strictObject({ changes: count, company: z.string().optional() });
+/** A century either way is further than any test has reason to go. */
+const seconds = z.number().min(-3_200_000_000).max(3_200_000_000);
+const clockBody = z.union([
+  z.strictObject({ advanceSeconds: seconds }),
+  z.strictObject({ now: z.iso.datetime({ offset: true }) }),
+]);
+const flag = z.literal(true).optional();
+const faultAction = z
+  .strictObject({
+    status: z.int().min(100).max(599).optional(),
+    body: z.unknown().optional(),
+    headers: z.record(z.string(), z.string()).optional(),
+    delayMs: z.number().min(0).max(3_600_000).optional(),
+    drop: flag,
+    truncate: z.int().min(0).optional(),
+    lose: flag,
+    duplicate: flag,
+    hold: flag,
+  })
+  .refine(
+    ({ body, headers, ...does }) => Object.values(does).some((value) => value !== undefined),
+    'names nothing to do: give status, delayMs, drop, truncate, lose, duplicate or hold',
+  );
+const faultRule = z.strictObject({
+  method: z.string().optional(),
+  path: z.string().min(1),
+  after: z.int().min(0).optional(),
+  times: z.int().min(1).optional(),
+  action: faultAction,
+});
+const faultBody = z.union([z.array(faultRule), faultRule]);
+
+export function controlRoutes(controlled: Controlled): readonly Route[] {
+  const { clock, world, faults, requests } = controlled;
+  const at = (path: string) => `${controlPath}${path}`;
+  return [
+    controlRoute('GET', controlPath, null, () => ok(controlled.ready())),
+    controlRoute('POST', at('/investments'), createBody, (exchange, body) =>
+      acting(exchange, () => {
+        const company = companyOf(exchange.services, body.company);
+        return Array.from({ length: body.count }, () =>
+          invest(exchange.services, company, body.set, exchange.now),
+        );
+      }),
+    ),
+    controlRoute('PATCH', at('/investments/{id}'), recordPatch, (exchange, body) =>
+      acting(exchange, () => {
+        const id = exchange.params.id ?? '';
+        amend(exchange.services, id, body, exchange.now);
+        return [id];
+      }),
+    ),
+    controlRoute('DELETE', at('/investments/{id}'), null, (exchange) =>
+      acting(exchange, () => {
+        const id = exchange.params.id ?? '';
+        withdraw(exchange.services, id, exchange.now);
+        return [id];
+      }),
+    ),
+    controlRoute('POST', at('/churn'), churnBody, (exchange, body) =>
+      acting(exchange, () => {
+        const company = body.company === undefined ? null : companyOf(exchange.services, body.company);
+        return churn(exchange.services, body.changes, company, exchange.now);
+      }),
+    ),
+    controlRoute('POST', at('/users/{id}/deactivate'), null, (exchange) =>
+      acting(exchange, () => deactivate(exchange.services, exchange.params.id ?? '', exchange.now)),
+    ),
+    controlRoute('POST', at('/installations/{id}/revoke'), null, (exchange) =>
+      acting(exchange, () => {
+        const id = exchange.params.id ?? '';
+        revoke(exchange.services, id, exchange.now);
+        return [id];
+      }),
+    ),
+    controlRoute('GET', at('/clock'), null, () => ok(timeOf(clock))),
+    controlRoute('POST', at('/clock'), clockBody, (_exchange, body) => {
+      if ('now' in body) clock.moveTo(Date.parse(body.now));
+      else clock.advance(Math.round(body.advanceSeconds * 1000));
+      return ok(timeOf(clock));
+    }),
+    controlRoute('POST', at('/faults'), faultBody, (_exchange, body) => {
+      const rules = Array.isArray(body) ? body : [body];
+      faults.add(rules);
+      return ok({ added: rules.length });
+    }),
+    controlRoute('DELETE', at('/faults'), null, () => {
+      faults.clear();
+      return ok({});
+    }),
+    controlRoute('GET', at('/requests'), null, (exchange) =>
+      ok({ requests: requests.since(sinceOf(exchange)) }),
+    ),
+    controlRoute('POST', at('/reset'), null, () => {
+      faults.clear();
+      requests.clear();
+      world.reset();
+      return ok(controlled.ready());
+    }),
+  ];
+}
+
+function acting(exchange: Exchange, act: () => readonly string[]): Reply {
+  return ok({ ids: exchange.services.state.transaction(act)() });
+}
+
+const timeOf = (clock: MovableClock) => ({ now: new Date(clock.now()).toISOString() });
+
+/** A number of the ledger, or a time; everything without it. */
+function sinceOf(exchange: Exchange): { readonly seq: number } | { readonly time: string } {
+  const since = exchange.query.get('since');
+  if (since === null) return { seq: 0 };
+  if (/^\d{1,15}$/.test(since)) return { seq: Number(since) };
+  const time = Date.parse(since);
+  if (Number.isNaN(time))
+    throw badParameter('since', 'since must be a number of the ledger or an ISO 8601 time.');
+  return { time: new Date(time).toISOString() };
+}

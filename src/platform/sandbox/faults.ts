@@ -1,0 +1,170 @@
+import type { ServerResponse } from 'node:http';
+import { type ErrorStatus, errorTypes } from '../../contract/errors.js';
+import type { DeliveryHazard, Hazards } from '../hazards.js';
+import { type Answer, problemAnswer } from '../http/envelope.js';
+import type { Exchange } from '../http/exchange.js';
+import { Problem } from '../http/problem.js';
+import type { Interceptor } from '../http/server.js';
+import { controlPath } from './requests.js';
+
+export interface FaultAction {
+  readonly status?: number | undefined;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly delayMs?: number | undefined;
+  /** Cut the connection before the platform sees the request. */
+  readonly drop?: boolean | undefined;
+  /** Let the platform answer and cut the connection after so many bytes of the body. */
+  readonly truncate?: number | undefined;
+  /** Webhook deliveries only, see `DeliveryHazard`. */
+  readonly lose?: boolean | undefined;
+  readonly duplicate?: boolean | undefined;
+  readonly hold?: boolean | undefined;
+}
+
+export interface FaultRule {
+  readonly method?: string | undefined;
+  /** `*` stands for anything, `{name}` for one segment; `webhook` for deliveries. */
+  readonly path: string;
+  /** Matches to let pass first. */
+  readonly after?: number | undefined;
+  /** How often it strikes. */
+  readonly times?: number | undefined;
+  readonly action: FaultAction;
+}
+
+interface ActiveRule {
+  readonly rule: FaultRule;
+  readonly pattern: RegExp;
+  passes: number;
+  strikes: number;
+}
+
+/** Rules are asked in the order they came; the first that strikes is the only one that does. */
+export class Faults implements Interceptor, Hazards {
+  #rules: ActiveRule[] = [];
+  readonly #chosen = new WeakMap<Exchange, FaultAction>();
+
+  add(rules: readonly FaultRule[]): void {
+    for (const rule of rules) {
+      this.#rules.push({
+        rule,
+        pattern: patternOf(rule.path),
+        passes: rule.after ?? 0,
+        strikes: rule.times ?? 1,
+      });
+    }
+  }
+
+  clear(): void {
+    this.#rules = [];
+  }
+
+  forDelivery(): DeliveryHazard | null {
+    const action = this.#strike((active) => active.rule.path === webhookPath);
+    if (action === null) return null;
+    const { status, delayMs, drop, lose, duplicate, hold } = action;
+    return {
+      ...(status === undefined ? {} : { status }),
+      ...(delayMs === undefined ? {} : { delayMillis: delayMs }),
+      ...(drop === undefined ? {} : { drop }),
+      ...(lose === undefined ? {} : { lose }),
+      ...(duplicate === undefined ? {} : { duplicate }),
+      ...(hold === undefined ? {} : { hold }),
+    };
+  }
+
+  async before(exchange: Exchange): Promise<Answer | null> {
+    if (exchange.path === controlPath || exchange.path.startsWith(`${controlPath}/`)) return null;
+    const action = this.#strike(
+      ({ rule, pattern }) =>
+        rule.path !== webhookPath &&
+        (rule.method === undefined || rule.method === '*' || rule.method.toUpperCase() === exchange.method) &&
+        pattern.test(exchange.path),
+    );
+    if (action === null) return null;
+    this.#chosen.set(exchange, action);
+    if (action.delayMs !== undefined) await exchange.services.clock.wait(action.delayMs);
+    if (action.drop === true) return { status: 0, headers: {}, body: '' };
+    return action.status === undefined ? null : faultAnswer(action.status, action, exchange);
+  }
+
+  send(exchange: Exchange, answer: Answer, response: ServerResponse): boolean {
+    const action = this.#chosen.get(exchange);
+    if (action?.drop === true) {
+      response.destroy();
+      return true;
+    }
+    if (action?.truncate === undefined) return false;
+    response.writeHead(answer.status, answer.headers);
+    response.flushHeaders();
+    response.write(Buffer.from(answer.body).subarray(0, action.truncate), () => response.destroy());
+    return true;
+  }
+
+  #strike(matches: (active: ActiveRule) => boolean): FaultAction | null {
+    for (const active of this.#rules) {
+      if (!matches(active)) continue;
+      if (active.passes > 0) {
+        active.passes -= 1;
+        continue;
+      }
+      active.strikes -= 1;
+      if (active.strikes <= 0) this.#rules = this.#rules.filter((other) => other !== active);
+      return active.rule.action;
+    }
+    return null;
+  }
+}
+
+const webhookPath = 'webhook';
+
+function patternOf(path: string): RegExp {
+  const parts = path.split(/(\*|\{[^}]*\})/).map((part) => {
+    if (part === '*') return '.*';
+    return part.startsWith('{') ? '[^/]+' : part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+  });
+  return new RegExp(`^${parts.join('')}$`);
+}
+
+/** What such a status usually comes with, unless the rule says otherwise. */
+function faultAnswer(status: number, action: FaultAction, exchange: Exchange): Answer {
+  if (action.body !== undefined) {
+    const text = typeof action.body === 'string';
+    return {
+      status,
+      headers: { 'content-type': text ? 'text/plain' : 'application/json', ...lowerCase(action.headers) },
+      body: text ? (action.body as string) : JSON.stringify(action.body),
+    };
+  }
+  const usual = usualAnswer(status, exchange);
+  return { ...usual, headers: { ...usual.headers, ...lowerCase(action.headers) } };
+}
+
+function usualAnswer(status: number, exchange: Exchange): Answer {
+  if (status in errorTypes) {
+    const known = status as ErrorStatus;
+    const reset = Math.floor(exchange.now / 1000) + 1;
+    const about =
+      known === 429
+        ? {
+            details: { limit: 1000, period: 'hour', retry_after: 1 },
+            headers: {
+              'X-RateLimit-Limit': '1000',
+              'X-RateLimit-Remaining': '0',
+              'X-RateLimit-Reset': String(reset),
+            },
+          }
+        : {};
+    return problemAnswer(
+      new Problem(known, errorTypes[known][0], 'A fault was set here.', about),
+      exchange.requestId,
+    );
+  }
+  // An edge that cannot reach the service answers for itself, in HTML.
+  const body = status >= 500 ? '<html><body>The service is unavailable.</body></html>' : '';
+  return { status, headers: { 'content-type': 'text/html' }, body };
+}
+
+const lowerCase = (headers: Readonly<Record<string, string>> = {}): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));

@@ -1,0 +1,50 @@
+import type { Answer } from '../http/envelope.js';
+import type { Exchange } from '../http/exchange.js';
+import type { Interceptor } from '../http/server.js';
+
+/** What was asked of the platform. Tokens are named by their number, never shown. */
+export interface AskedRequest {
+  readonly seq: number;
+  readonly method: string;
+  readonly path: string;
+  readonly query: Readonly<Record<string, string>>;
+  readonly status: number;
+  readonly tokenId: string | null;
+  readonly at: string;
+}
+
+/** Enough for any test to look back on, little enough to forget about. */
+const keptMax = 10_000;
+
+export class RequestLedger implements Interceptor {
+  #entries: AskedRequest[] = [];
+  #seq = 0;
+
+  after(exchange: Exchange, answer: Answer): void {
+    if (exchange.path === controlPath || exchange.path.startsWith(`${controlPath}/`)) return;
+    this.#seq += 1;
+    this.#entries.push({
+      seq: this.#seq,
+      method: exchange.method,
+      path: exchange.path,
+      query: Object.fromEntries(exchange.query),
+      status: answer.status,
+      tokenId: exchange.caller?.key ?? null,
+      at: new Date(exchange.now).toISOString(),
+    });
+    if (this.#entries.length > 2 * keptMax) this.#entries = this.#entries.slice(-keptMax);
+  }
+
+  /** After a number, or from a time on. */
+  since(from: { readonly seq: number } | { readonly time: string }): readonly AskedRequest[] {
+    return this.#entries
+      .slice(-keptMax)
+      .filter((entry) => ('seq' in from ? entry.seq > from.seq : entry.at >= from.time));
+  }
+
+  clear(): void {
+    this.#entries = [];
+  }
+}
+
+export const controlPath = '/_sandbox';
