@@ -196,6 +196,27 @@ describe('authorize', () => {
     expect((await visitor.open(path)).body).not.toContain('name="action" value="approve"');
   });
 
+  test('signing in over somebody ends their session: the old cookie is nobody', async () => {
+    const visitor = new Visitor(world);
+    const path = authorizePath(client);
+    await visitor.signIn(path, ida);
+    const before = visitor.cookie;
+    await visitor.signIn(path, 'ivan@people.example');
+    expect((await visitor.open(path)).body).toContain('Ivan Investor</strong>');
+    visitor.cookie = before;
+    expect((await visitor.open(path)).body).not.toContain('name="action" value="approve"');
+  });
+
+  test('a session ends after eight hours', async () => {
+    const visitor = new Visitor(world);
+    const path = authorizePath(client);
+    await visitor.signIn(path, ida);
+    world.clock.advance(8 * 60 * minute - 1);
+    expect((await visitor.open(path)).body).toContain('value="approve"');
+    world.clock.advance(1);
+    expect((await visitor.open(path)).body).not.toContain('value="approve"');
+  });
+
   test('what an application or a person is called is text on the page, never markup', async () => {
     const evil = makeClient(world, { name: '<img src=x onerror=alert(1)>"\'&' });
     const visitor = new Visitor(world);
@@ -433,6 +454,29 @@ describe('refresh', () => {
     expect((await refresh(world, other, first.refresh_token)).body.error).toBe('invalid_grant');
     expect((await refresh(world, client, first.refresh_token)).status).toBe(200);
   });
+});
+
+test('the application and the people of the ready document work as they are printed', async () => {
+  // A world of its own: in the shared one years have passed by now.
+  const fresh = await startWorld();
+  const [app] = fresh.ready.apps;
+  if (app === undefined) throw new Error('the world has no application');
+  const printed: TestClient = {
+    applicationNo: 1,
+    applicationId: '',
+    clientId: app.clientId,
+    secret: app.clientSecret,
+    redirectUri: app.redirectUri,
+    realm: 'test',
+    confidential: true,
+  };
+  expect(await works(fresh, (await tokensFor(fresh, printed, ida)).access_token)).toBe(true);
+  for (const person of fresh.ready.users) {
+    const next = await refresh(fresh, printed, person.refreshToken ?? '');
+    expect(next.status).toBe(200);
+    expect(await works(fresh, next.body.access_token)).toBe(true);
+  }
+  await fresh.close();
 });
 
 describe('client credentials', () => {
