@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { one, run } from '../../src/platform/state/statements.js';
+import { type LogFields, silentLogger } from '../../src/runtime/logger.js';
 import {
   approve,
   authorizePath,
@@ -479,6 +480,21 @@ test('the application and the people of the ready document work as they are prin
   await fresh.close();
 });
 
+test('a replay is logged with the application and without anything that could be used', async () => {
+  const lines: [LogFields, string][] = [];
+  const warn = (fields: LogFields, message: string) => lines.push([fields, message]);
+  const watched = await startWorld({ logger: { ...silentLogger, warn } });
+  const own = makeClient(watched);
+  const first = await tokensFor(watched, own, ida);
+  const next = await refresh(watched, own, first.refresh_token);
+  await works(watched, next.body.access_token);
+  await refresh(watched, own, first.refresh_token);
+  expect(lines).toEqual([
+    [{ component: 'oauth', application: own.applicationId }, 'refresh token presented again'],
+  ]);
+  await watched.close();
+});
+
 describe('client credentials', () => {
   const ask = (asked: TestClient, scope?: string) =>
     world.post('/oauth/token', {
@@ -538,6 +554,14 @@ describe('publishable keys', () => {
     const answer = await world.get('/installations', { token: client.clientId });
     expect([answer.status, answer.body.error.type]).toEqual([403, 'insufficient_scope']);
     expect(answer.body.error.details.required).toEqual(['read:installations']);
+  });
+
+  test('OAUTH-27 OAUTH-28 a key of the other mode is no key', async () => {
+    const wrongMode = client.clientId.replace('pk_test_', 'pk_live_');
+    expect((await world.get('/installations', { token: wrongMode })).status).toBe(401);
+    expect((await world.get(authorizePath({ ...client, clientId: wrongMode, realm: 'live' }))).status).toBe(
+      400,
+    );
   });
 
   test('OAUTH-28 OAUTH-29 OAUTH-30 an unknown or archived key is 401, one of a disabled application 403', async () => {
