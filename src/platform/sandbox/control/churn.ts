@@ -69,8 +69,11 @@ function patchFor(
 
 /** From a random number on: a few index steps, however many there are. */
 function anyInvestment(services: Services, company: ActingCompany): Source | undefined {
-  const range = one<{ low: number; high: number }>(services.state, rangeSql, [company.no, company.no]);
-  if (range === undefined) return undefined;
+  const range = one<{ low: number | null; high: number | null }>(services.state, rangeSql, [
+    company.no,
+    company.no,
+  ]);
+  if (range?.low == null || range.high === null) return undefined;
   const from = between(services.random, range.low, range.high);
   const next =
     one<{ no: number }>(services.state, standingSql, [company.no, from]) ??
@@ -78,7 +81,7 @@ function anyInvestment(services: Services, company: ActingCompany): Source | und
   return next === undefined ? undefined : loadInvestment(services.state, next.no);
 }
 
-const rangeSql = `SELECT low, high FROM (SELECT min(no) AS low FROM investments WHERE company_no = ?),
-  (SELECT max(no) AS high FROM investments WHERE company_no = ?) WHERE low IS NOT NULL`;
+const rangeSql = `SELECT (SELECT no FROM investments WHERE company_no = ? ORDER BY no LIMIT 1) AS low,
+  (SELECT no FROM investments WHERE company_no = ? ORDER BY no DESC LIMIT 1) AS high`;
 const standingSql = `SELECT no FROM investments WHERE company_no = ? AND no >= ? AND deleted_at IS NULL
   AND status <> 'converted' ORDER BY no LIMIT 1`;
