@@ -30,7 +30,16 @@ CREATE TABLE sources (
   last_error        TEXT,
   last_error_at     TEXT,
   retry_at          TEXT,
-  last_committed_at TEXT
+  last_committed_at TEXT,
+  -- The last complete listing and how many starts it took: spaces the next one when a 410 demands it.
+  last_listing_at   TEXT,
+  listing_restarts  INTEGER NOT NULL DEFAULT 0,
+  -- Where a halted source stood, so that it goes on from there once a human has helped.
+  halted_from       TEXT,
+  halted_code       TEXT,
+  halted_message    TEXT,
+  halted_at         TEXT,
+  CHECK ((state = 'halted') = (halted_from IS NOT NULL))
 ) STRICT;
 
 -- A listing under way: the first one, or a re-listing collected beside the live rows.
@@ -54,7 +63,9 @@ CREATE TABLE listings (
 CREATE TABLE sweeps (
   source_no INTEGER PRIMARY KEY REFERENCES sources (no) ON DELETE CASCADE,
   since     TEXT,
-  cursor    TEXT NOT NULL
+  -- The listing's final position, and where the sweep itself has come to.
+  cursor    TEXT NOT NULL,
+  reached   TEXT
 ) STRICT;
 
 -- Rows of a source become visible when its first listing is complete (sources.listed_at).
@@ -90,14 +101,10 @@ CREATE TABLE investment_rows (
   reason               TEXT,
   extra                TEXT,
   valid_from           TEXT,
-  change_seq           INTEGER,
-  UNIQUE (source_no, id)
+  change_seq           INTEGER
 ) STRICT;
 
-CREATE INDEX investment_rows_status ON investment_rows (source_no, status, raised_cents, committed_cents);
-CREATE INDEX investment_rows_applied ON investment_rows (source_no, applied_at, raised_cents);
-CREATE INDEX investment_rows_investor ON investment_rows (investor_id, source_no, raised_cents);
-CREATE INDEX investment_rows_offering ON investment_rows (offering_id, status, raised_cents);
+-- Unique on (id, source_no) and indexed further by indexes.sql, before anything becomes visible.
 
 -- The only table with names in it. row_no is that of investment_rows (or, while staged, of staged_rows).
 CREATE TABLE identity_rows (
@@ -154,12 +161,13 @@ CREATE TABLE history_rows (
   ended_by             TEXT    NOT NULL CHECK (ended_by IN ('update', 'tombstone', 'relist'))
 ) STRICT;
 
-CREATE INDEX history_rows_record ON history_rows (source_no, id, valid_from);
+CREATE INDEX history_rows_record ON history_rows (id, source_no, valid_from);
 CREATE INDEX history_rows_validity ON history_rows (source_no, valid_to, valid_from);
 
 -- The local feed, dense in the order of commit. `snapshot` marks a first listing in one row.
+-- AUTOINCREMENT, so that no number comes twice even when old rows are pruned.
 CREATE TABLE change_rows (
-  seq       INTEGER PRIMARY KEY,
+  seq       INTEGER PRIMARY KEY AUTOINCREMENT,
   source_no INTEGER NOT NULL REFERENCES sources (no) ON DELETE CASCADE,
   id        TEXT,
   kind      TEXT    NOT NULL CHECK (kind IN ('snapshot', 'added', 'changed', 'removed')),
@@ -168,7 +176,7 @@ CREATE TABLE change_rows (
   at        TEXT    NOT NULL
 ) STRICT;
 
-CREATE INDEX change_rows_record ON change_rows (source_no, id, seq);
+CREATE INDEX change_rows_record ON change_rows (id, source_no, seq);
 
 -- A re-listing: what differs from the live row, whole, and for every page which live rows it named.
 CREATE TABLE staged_rows (
@@ -189,7 +197,7 @@ CREATE TABLE staged_pages (
   PRIMARY KEY (source_no, page)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE ticks (
+CREATE TABLE tick_rows (
   tick        INTEGER PRIMARY KEY,
   source_no   INTEGER NOT NULL REFERENCES sources (no) ON DELETE CASCADE,
   trigger     TEXT    NOT NULL CHECK (trigger IN ('start', 'timer', 'webhook', 'manual')),
@@ -206,7 +214,7 @@ CREATE TABLE ticks (
   message     TEXT
 ) STRICT;
 
-CREATE INDEX ticks_source ON ticks (source_no, tick);
+CREATE INDEX tick_rows_source ON tick_rows (source_no, tick);
 
 CREATE TABLE quarantine_rows (
   quarantine_no INTEGER PRIMARY KEY,
@@ -250,7 +258,7 @@ CREATE TABLE webhook_inbox (
 
 CREATE INDEX webhook_inbox_pending ON webhook_inbox (state, next_at) WHERE state = 'pending';
 
-CREATE TABLE notices (
+CREATE TABLE notice_rows (
   notice      INTEGER PRIMARY KEY,
   source_no   INTEGER NOT NULL REFERENCES sources (no) ON DELETE CASCADE,
   seq         INTEGER NOT NULL,
@@ -264,7 +272,7 @@ CREATE TABLE notices (
   last_error  TEXT
 ) STRICT;
 
-CREATE INDEX notices_pending ON notices (state, next_at) WHERE state = 'pending';
+CREATE INDEX notice_rows_pending ON notice_rows (state, next_at) WHERE state = 'pending';
 
 CREATE TABLE leases (
   source_no  INTEGER PRIMARY KEY REFERENCES sources (no) ON DELETE CASCADE,

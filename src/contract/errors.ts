@@ -29,5 +29,10 @@ export const errorTypes = {
   500: ['internal_server_error'],
 } as const;
 
+/** Answered by edits of an application in the developer portal; the resources of the API never do. */
+export const portalErrorTypes = { 409: ['scope_change_blocked'], 422: ['invalid_scopes'] } as const;
+
 export type ErrorStatus = keyof typeof errorTypes;
-export type ErrorType<Status extends ErrorStatus = ErrorStatus> = (typeof errorTypes)[Status][number];
+export type ErrorType<Status extends ErrorStatus = ErrorStatus> =
+  | (typeof errorTypes)[Status][number]
+  | (Status extends keyof typeof portalErrorTypes ? (typeof portalErrorTypes)[Status][number] : never);

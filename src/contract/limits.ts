@@ -31,6 +31,13 @@ export const updatedSinceMarginSeconds = 60;
 
 export const accessTokenSeconds = 2 * hour;
 export const clientCredentialsSeconds = 24 * hour;
+/** A code travels through a browser's address bar: long enough for the redirect, too short to be found later. */
+export const authorizationCodeSeconds = 60;
+/** A refresh token not used for this long is dead, and no chain of refreshes outlives the second. */
+export const refreshIdleSeconds = 30 * day;
+export const refreshAbsoluteSeconds = 365 * day;
+/** Revoked installations stay in the listing this long. */
+export const revokedInstallationsListedSeconds = 30 * day;
 
 export const deliveryRetrySeconds = 72 * hour;
 export const deliveryDisableSeconds = 3 * day;

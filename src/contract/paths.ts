@@ -4,6 +4,8 @@ export const legacyPrefix = '/api/v2';
 export const paths = {
   token: '/oauth/token',
   authorize: '/oauth/authorize',
+  /** Stands in for the separate consent host of the sandbox realm. */
+  sandboxAuthorize: '/sandbox/oauth/authorize',
   revoke: '/oauth/revoke',
   discovery: '/.well-known/oauth-authorization-server',
   investments: '/investments',
@@ -17,4 +19,10 @@ export const paths = {
   webhookEndpoints: '/webhook_endpoints',
   webhookEndpoint: '/webhook_endpoints/{external_id}',
   me: '/users/me',
+  applications: '/developer/applications',
+  application: '/developer/applications/{id}',
+  applicationScopes: '/developer/applications/{id}/scopes',
+  applicationScope: '/developer/applications/{id}/scopes/{scope}',
+  applicationReview: '/developer/applications/{id}/review',
+  applicationDisable: '/developer/applications/{id}/disable',
 } as const;

@@ -56,6 +56,8 @@ export interface About {
   readonly type?: string;
   readonly status?: number;
   readonly requestId?: string;
+  /** The platform's `error.details`, for the code that knows how to read them; never printed or logged. */
+  readonly details?: Readonly<Record<string, unknown>>;
   readonly cause?: unknown;
 }
 

@@ -9,8 +9,16 @@ export type Instant = Brand<string, 'Instant'>;
 
 const shape = /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d\d):?(\d\d))$/;
 
+/**
+ * The form the platform sends, on a day that every month has: nothing to convert and nothing to check. Two of
+ * these stand in every record, and taking them apart would be a third of what reading a record costs.
+ */
+const plainShape =
+  /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{3})?Z$/;
+
 export function parseInstant(value: unknown): Instant | undefined {
   if (typeof value !== 'string') return undefined;
+  if (plainShape.test(value)) return (value.length === 24 ? value : `${value.slice(0, 19)}.000Z`) as Instant;
   const match = shape.exec(value);
   if (match === null) return undefined;
   const [, year, month, day, hour, minute, second, fraction = '', sign, offsetHours, offsetMinutes] = match;

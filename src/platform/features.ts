@@ -1,8 +1,12 @@
 import type { Clock } from '../runtime/clock.js';
 import type { Closable } from '../runtime/lifecycle.js';
+import { applicationControl } from './applications/control.js';
+import { applicationRoutes } from './applications/routes.js';
 import type { Route } from './http/route.js';
+import { installationRoutes } from './installations/routes.js';
 import { startPublishing } from './investments/publish-loop.js';
 import { investmentRoutes } from './investments/routes.js';
+import { followTokenUse, oauthRoutes } from './oauth/routes.js';
 import type { Services } from './services.js';
 import { webhooks } from './webhooks/webhooks.js';
 
@@ -15,10 +19,15 @@ export interface Feature {
   start?(services: Services): Closable;
 }
 
+const features: readonly Feature[] = [
+  { routes: investmentRoutes, start: startPublishing },
+  { routes: oauthRoutes, start: followTokenUse },
+  { routes: applicationRoutes, sandboxRoutes: applicationControl },
+  { routes: installationRoutes },
+];
+
 /** All of them, for one platform: some hold sockets and loops of their own. `wall` is real time. */
 export const featuresOf = (services: Services, wall: Clock): readonly Feature[] => [
   ...features,
   webhooks(services, { wall }),
 ];
-
-export const features: readonly Feature[] = [{ routes: investmentRoutes, start: startPublishing }];

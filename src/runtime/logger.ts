@@ -15,6 +15,7 @@ export interface LogFields {
   readonly event?: string;
   readonly eventId?: string;
   readonly installation?: string;
+  readonly application?: string;
   readonly investment?: string;
   readonly endpoint?: string;
   readonly trigger?: string;

@@ -29,6 +29,12 @@ export interface Feed {
 /** Which budget a tick may draw on: `webhook` may use the reserve that `routine` work leaves untouched. */
 export type Urgency = 'routine' | 'webhook';
 
+/** A source to keep in step: what it is, and its feed under either budget. */
+export interface SyncSource {
+  readonly identity: SourceIdentity;
+  feed(urgency: Urgency): Feed;
+}
+
 /** What a source is, as the configuration tells it. */
 export interface SourceIdentity {
   readonly name: SourceName;
@@ -37,13 +43,33 @@ export interface SourceIdentity {
 }
 
 /** Where a source stands, as committed. */
-export type Standing =
+export type Standing = Active | Halted;
+
+export type Active =
   | { readonly kind: 'empty' }
   | { readonly kind: 'listing'; readonly listing: ListingProgress }
   | { readonly kind: 'held'; readonly listing: ListingProgress; readonly brake: Brake }
-  | { readonly kind: 'sweeping'; readonly since: Position; readonly cursor: Cursor }
-  | { readonly kind: 'following'; readonly cursor: Cursor }
-  | { readonly kind: 'halted'; readonly code: FaultCode; readonly message: string };
+  /**
+   * `since` is where the overlap pass reads next: the low mark before its first page, a cursor behind it.
+   * `cursor` is the final one of the listing: where deltas begin if the low mark is too old to be asked for.
+   */
+  | { readonly kind: 'sweeping'; readonly since: Position; readonly cursor: Cursor; readonly listed: Listed }
+  | { readonly kind: 'following'; readonly cursor: Cursor; readonly listed: Listed };
+
+/** Waits for a human. `before` is where work goes on once the cause is gone; nothing of it was lost. */
+export interface Halted {
+  readonly kind: 'halted';
+  readonly code: FaultCode;
+  readonly message: string;
+  readonly at: Instant;
+  readonly before: Active;
+}
+
+/** The last complete listing: when it was published, and how many starts it took. Spaces the next one after a 410. */
+export interface Listed {
+  readonly at: Instant;
+  readonly restarts: number;
+}
 
 export interface ListingProgress {
   /** `first` fills an empty mirror; `relist` is collected beside the live rows and swapped in. */
@@ -55,6 +81,8 @@ export interface ListingProgress {
   readonly lowMark: Instant | null;
   readonly pages: number;
   readonly rows: number;
+  /** Set by the page without a successor: the listing is complete and waits to be published. */
+  readonly final: Cursor | null;
   /** How often a 410 in the middle made this listing start again, and when it may do so next. */
   readonly restarts: number;
   readonly notBefore: Instant | null;
@@ -105,23 +133,33 @@ export interface TickReport {
   readonly retryAt: Instant | null;
 }
 
+export interface Opened {
+  readonly lease: Lease;
+  readonly standing: Standing;
+  readonly filtersChanged: boolean;
+}
+
 /**
  * The mirror as the sync engine needs it. Each method that writes is one transaction: rows, tombstones,
  * history, change feed, notices, counters and position commit together or not at all.
  * All throw `database_busy`, `database_full`, `database_unusable`, and `lease_lost` under an old fence.
  */
 export interface Mirror {
-  /** Registers the source if new, takes the lease, and tells where it stands. `filters_changed` under another fingerprint. */
-  open(
-    source: SourceIdentity,
-    holder: string,
-  ): Promise<{ readonly lease: Lease; readonly standing: Standing }>;
+  /**
+   * Registers the source if new, takes the lease, and tells where it stands. `lease_lost` while another holder's
+   * lease lasts. Under another fingerprint it opens all the same, so that the refusal can be written down:
+   * `filtersChanged`.
+   */
+  open(source: SourceIdentity, holder: string): Promise<Opened>;
   renew(lease: Lease): Promise<void>;
   release(lease: Lease): Promise<void>;
 
   /** Starts a listing from its first page, discarding an unfinished one. Adopts `fingerprint` as the source's own. */
   beginListing(lease: Lease, start: ListingStart): Promise<ListingProgress>;
-  /** Stores one page of the listing and where the next one begins. Visible in `incoming` only. */
+  /**
+   * Stores one page of the listing and where the next one begins. Visible in `incoming` only, so that `applied`
+   * counts nothing but what was set aside; what readers will see changed is counted by `publishListing`.
+   */
   addListingPage(
     lease: Lease,
     page: FeedPage,
@@ -136,7 +174,7 @@ export interface Mirror {
   /** Applies one delta page and stores the cursor behind it. `sweeping` while the overlap pass is not at its end. */
   applyPage(lease: Lease, page: FeedPage, reached: Reached): Promise<Applied>;
 
-  /** Writes down how a tick ended, and halts the source when only a human can help. */
+  /** Writes down how a tick ended; halts the source when only a human can help, and ends a halt when `halted` is null. */
   recordTick(
     lease: Lease,
     report: TickReport,

@@ -1,3 +1,4 @@
+import { endGrant } from '../oauth/grants.js';
 import type { Services } from '../services.js';
 import { all, one, run } from '../state/statements.js';
 import type { Source } from './derive.js';
@@ -86,10 +87,8 @@ export function deactivateUser(services: Services, userNo: number, now: number):
     [now, userNo],
   );
   if (closed.changes === 0) return [];
-  run(state, 'UPDATE access_tokens SET revoked_at = ? WHERE user_no = ? AND revoked_at IS NULL', [
-    now,
-    userNo,
-  ]);
+  const families = all<{ family: string }>(state, 'SELECT family FROM grants WHERE user_no = ?', [userNo]);
+  for (const { family } of families) endGrant(services, family, 'user_deactivated', now);
   run(
     state,
     `UPDATE investments SET message = NULL, external_username = NULL,

@@ -14,7 +14,8 @@ export interface WorldUser {
   readonly token: string;
   /** Acts on live accounts, where webhook endpoints are managed. */
   readonly liveToken: string;
-  readonly refreshToken?: string;
+  readonly refreshToken: string;
+  readonly liveRefreshToken: string;
 }
 
 export interface WorldCompany {

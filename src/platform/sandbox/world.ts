@@ -52,8 +52,8 @@ export function openWorld(
 }
 
 /**
- * A new file needs no journal: a world that was not finished is not worth rolling back to. The row that says what is
- * being made is on disk before the journal goes, so a file left behind half made is known as one.
+ * A new file needs no journal on disk: there is nothing to roll back to. The row that says what is being made is
+ * written before the journal goes, so a file left behind half made is known as one.
  */
 function makeOnce(
   state: State,
@@ -63,7 +63,7 @@ function makeOnce(
 ): WorldDocument {
   remember(state, plan, clock, null);
   state.pragma('cache_size = -262144');
-  state.pragma('journal_mode = OFF');
+  state.pragma('journal_mode = MEMORY');
   state.pragma('synchronous = OFF');
   const document = make();
   remember(state, plan, clock, document);

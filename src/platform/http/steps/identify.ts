@@ -1,3 +1,4 @@
+import { universalScope } from '../../../contract/scopes.js';
 import { digestOf, realmOf } from '../../state/secrets.js';
 import { one } from '../../state/statements.js';
 import type { AppRow, Caller } from '../caller.js';
@@ -5,8 +6,13 @@ import type { Exchange } from '../exchange.js';
 import { Problem } from '../problem.js';
 import { expandScopes } from '../scopes.js';
 
-const unauthorized = (message: string, remediation: string): Problem =>
-  new Problem(401, 'unauthorized', message, { remediation });
+/** RFC 6750 §3: without a credential the bare challenge, with one that is no good `invalid_token`. */
+const unauthorized = (message: string, remediation: string, code?: 'invalid_token'): Problem =>
+  new Problem(401, 'unauthorized', message, {
+    remediation,
+    headers: { 'WWW-Authenticate': code === undefined ? 'Bearer' : `Bearer error="${code}"` },
+    ...(code === undefined ? {} : { details: { code } }),
+  });
 
 interface TokenRow extends AppRow {
   readonly token_no: number;
@@ -56,18 +62,23 @@ function publishable(exchange: Exchange, key: string): Caller {
     throw unauthorized(
       'This publishable key is not known.',
       'Use the client id of an application that exists.',
+      'invalid_token',
     );
   }
   if (row.status === 'disabled')
     throw new Problem(403, 'forbidden', 'The application of this key is disabled.');
-  return { kind: 'publishable', key, realm: row.realm, app: row, scopes: expandScopes(['read:public']) };
+  return { kind: 'publishable', key, realm: row.realm, app: row, scopes: expandScopes([universalScope]) };
 }
 
 function minted(exchange: Exchange, token: string): Caller {
   const { state, events } = exchange.services;
   const row = realmOf(token) === undefined ? undefined : one<TokenRow>(state, tokenSql, [digestOf(token)]);
   if (row === undefined)
-    throw unauthorized('This access token is not valid.', 'Authorize again to get a new token.');
+    throw unauthorized(
+      'This access token is not valid.',
+      'Authorize again to get a new token.',
+      'invalid_token',
+    );
   if (
     row.revoked_at !== null ||
     row.user_gone !== null ||
@@ -77,10 +88,15 @@ function minted(exchange: Exchange, token: string): Caller {
     throw unauthorized(
       'This access token was revoked (invalid_token).',
       'Authorize again to get a new token.',
+      'invalid_token',
     );
   }
   if (row.expires_at !== null && row.expires_at <= exchange.now) {
-    throw unauthorized('This access token has expired.', 'Use the refresh token to get a new one.');
+    throw unauthorized(
+      'This access token has expired.',
+      'Use the refresh token to get a new one.',
+      'invalid_token',
+    );
   }
   if (row.first_used_at === null) events.tokenUsed(row.token_no, exchange.now);
   const credential = {
@@ -88,7 +104,8 @@ function minted(exchange: Exchange, token: string): Caller {
     tokenNo: row.token_no,
     realm: row.realm,
     app: row,
-    scopes: expandScopes(row.scopes.split(' ')),
+    // The public catalog is held by every application and cannot be asked for.
+    scopes: expandScopes([...row.scopes.split(' '), universalScope]),
   };
   switch (row.kind) {
     case 'user':

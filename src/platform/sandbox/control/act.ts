@@ -1,4 +1,5 @@
 import { notFound, Problem } from '../../http/problem.js';
+import { revokeInstallation } from '../../installations/revoke.js';
 import type { Source } from '../../investments/derive.js';
 import { findInvestment, loadInvestment } from '../../investments/model.js';
 import { publishSoon } from '../../investments/publisher.js';
@@ -114,14 +115,7 @@ export function revoke(services: Services, id: string, now: number): void {
   const { state } = services;
   const installation = one<{ no: number }>(state, 'SELECT no FROM installations WHERE id = ?', [id]);
   if (installation === undefined) throw notFound('The installation');
-  run(state, 'UPDATE installations SET revoked_at = ? WHERE no = ? AND revoked_at IS NULL', [
-    now,
-    installation.no,
-  ]);
-  run(state, 'UPDATE access_tokens SET revoked_at = ? WHERE installation_no = ? AND revoked_at IS NULL', [
-    now,
-    installation.no,
-  ]);
+  revokeInstallation(services, installation.no, 'founder', now);
 }
 
 function standing(services: Services, id: string): Source {

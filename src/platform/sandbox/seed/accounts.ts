@@ -6,7 +6,7 @@ import { digestOf, newId, newSecret, type Realm } from '../../state/secrets.js';
 import { run } from '../../state/statements.js';
 
 export const sandboxRedirectUri = 'http://127.0.0.1:8790/callback';
-export const allScopesText = selfServeScopes.join(' ');
+const allScopesText = selfServeScopes.join(' ');
 
 export interface Seeding {
   readonly state: State;
@@ -37,8 +37,19 @@ export function seedUser(seeding: Seeding, username: string, name: string): Seed
   return { no, id, email, name };
 }
 
+export interface SeededApplication {
+  readonly no: number;
+  readonly name: string;
+  readonly test: SeededClient;
+  readonly live: SeededClient;
+}
+
 /** The organization with its people, and the one application with every scope anyone may tick. */
-export function seedApplication(seeding: Seeding, owner: SeededUser, developer: SeededUser) {
+export function seedApplication(
+  seeding: Seeding,
+  owner: SeededUser,
+  developer: SeededUser,
+): SeededApplication {
   const { state, random, now } = seeding;
   const organization = run(state, 'INSERT INTO organizations (id, name) VALUES (?, ?)', [
     newId(random, 'org_'),
@@ -87,37 +98,6 @@ function seedClient(seeding: Seeding, application: number, realm: Realm): Seeded
     [clientId, application, realm, digestOf(clientSecret), realm === 'test' ? clientSecret : null],
   );
   return { clientId, clientSecret };
-}
-
-export interface TokenOwner {
-  readonly kind: 'user' | 'installation';
-  readonly application: number;
-  readonly realm: Realm;
-  readonly scopes: string;
-  readonly userNo?: number;
-  readonly installationNo?: number;
-  readonly expiresAt?: number;
-}
-
-export function seedToken(seeding: Seeding, owner: TokenOwner): string {
-  const token = newSecret(seeding.random, `at_${owner.realm}_`);
-  run(
-    seeding.state,
-    `INSERT INTO access_tokens (digest, realm, kind, application_no, user_no, installation_no, scopes, created_at, expires_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    [
-      digestOf(token),
-      owner.realm,
-      owner.kind,
-      owner.application,
-      owner.userNo ?? null,
-      owner.installationNo ?? null,
-      owner.scopes,
-      seeding.now,
-      owner.expiresAt ?? null,
-    ],
-  );
-  return token;
 }
 
 export interface InstallTarget {

@@ -1,13 +1,8 @@
+import { selfServeScopes } from '../../../contract/scopes.js';
+import { mintToken } from '../../oauth/mint.js';
 import { newId } from '../../state/secrets.js';
 import { run } from '../../state/statements.js';
-import {
-  allScopesText,
-  type SeededUser,
-  type Seeding,
-  seedInstallation,
-  seedToken,
-  seedUser,
-} from './accounts.js';
+import { type SeededUser, type Seeding, seedInstallation, seedUser } from './accounts.js';
 import { between, pick } from './picks.js';
 
 const firstWords = [
@@ -76,21 +71,14 @@ export function seedCompany(seeding: Seeding, application: number, index: number
     tier: 'founder',
     companyNo: no,
   });
-  const owner = {
-    kind: 'installation',
-    application,
-    realm: 'test',
-    installationNo: installation.no,
-  } as const;
-  const withoutIdentity = allScopesText.replace(' read:investors:pii', '');
   return {
     no,
     id,
     name,
     founder,
     installation: installation.id,
-    token: seedToken(seeding, { ...owner, scopes: allScopesText }),
-    tokenWithoutIdentity: seedToken(seeding, { ...owner, scopes: withoutIdentity }),
+    token: installationToken(seeding, application, installation.no, selfServeScopes),
+    tokenWithoutIdentity: installationToken(seeding, application, installation.no, scopesWithoutIdentity),
     offerings: seedOfferings(seeding, no, index),
   };
 }
@@ -164,12 +152,18 @@ export function seedSyndicate(seeding: Seeding, application: number, manager: Se
     tier: 'full_access',
     syndicateNo: no,
   });
-  const token = seedToken(seeding, {
-    kind: 'installation',
-    application,
-    realm: 'test',
-    installationNo: installation.no,
-    scopes: allScopesText,
-  });
+  const token = installationToken(seeding, application, installation.no, selfServeScopes);
   return { id, installation: installation.id, token };
+}
+
+const scopesWithoutIdentity = selfServeScopes.filter((scope) => scope !== 'read:investors:pii');
+
+function installationToken(
+  seeding: Seeding,
+  applicationNo: number,
+  installationNo: number,
+  scopes: readonly string[],
+): string {
+  const wish = { kind: 'installation', realm: 'test', applicationNo, installationNo, scopes } as const;
+  return mintToken(seeding, wish, seeding.now).token;
 }

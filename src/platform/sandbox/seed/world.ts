@@ -1,17 +1,18 @@
-import { accessTokenSeconds } from '../../../contract/limits.js';
+import { selfServeScopes } from '../../../contract/scopes.js';
 import type { Random } from '../../../runtime/random.js';
 import { insertInvestment } from '../../investments/model.js';
 import { publishFirst } from '../../investments/publisher.js';
+import { mintToken } from '../../oauth/mint.js';
 import type { State } from '../../state/database.js';
+import type { Realm } from '../../state/secrets.js';
 import { one, run } from '../../state/statements.js';
 import type { WorldDocument, WorldPlan, WorldUser } from '../document.js';
 import {
-  allScopesText,
+  type SeededApplication,
   type SeededUser,
   type Seeding,
   sandboxRedirectUri,
   seedApplication,
-  seedToken,
   seedUser,
 } from './accounts.js';
 import { type SeededCompany, seedCompany, seedSyndicate } from './companies.js';
@@ -40,7 +41,7 @@ export function seedWorld(state: State, random: Random, plan: WorldPlan, now: nu
       seedSyndicate(seeding, application.no, founders[index] ?? owner, index),
     );
     const users = [owner, developer, ...founders, ...investors].map((user) =>
-      worldUser(seeding, application.no, user),
+      worldUser(seeding, application, user),
     );
     seedInvestments(seeding, companies, investors, plan.records);
     return {
@@ -69,20 +70,30 @@ export function seedWorld(state: State, random: Random, plan: WorldPlan, now: nu
   })();
 }
 
-function worldUser(seeding: Seeding, application: number, user: SeededUser): WorldUser {
-  const owned = {
-    kind: 'user',
-    application,
-    scopes: allScopesText,
-    userNo: user.no,
-    expiresAt: seeding.now + accessTokenSeconds * 1000,
-  } as const;
+function worldUser(seeding: Seeding, application: SeededApplication, user: SeededUser): WorldUser {
+  const minted = (realm: Realm) =>
+    mintToken(
+      seeding,
+      {
+        kind: 'user',
+        realm,
+        applicationNo: application.no,
+        clientId: application[realm].clientId,
+        userNo: user.no,
+        scopes: selfServeScopes,
+      },
+      seeding.now,
+    );
+  const test = minted('test');
+  const live = minted('live');
   return {
     id: user.id,
     email: user.email,
     name: user.name,
-    token: seedToken(seeding, { ...owned, realm: 'test' }),
-    liveToken: seedToken(seeding, { ...owned, realm: 'live' }),
+    token: test.token,
+    refreshToken: test.refreshToken,
+    liveToken: live.token,
+    liveRefreshToken: live.refreshToken,
   };
 }
 

@@ -1,0 +1,18 @@
+-- Indexes of investment_rows, built in one go before the first listing ever is published. Ids arrive in random
+-- order, so keeping an index in step row by row would write a page of it for each record. Statements can be
+-- repeated; the first one makes an id unique within its source and fails while a listing holds one twice. The id
+-- stands first in it, because people ask for an id without naming its source.
+--
+-- One for each question that is asked again and again, each with all that its totals need, so that no row is
+-- fetched: by status, newest first within a source and overall, by day, by round, by investor.
+
+CREATE UNIQUE INDEX IF NOT EXISTS investment_rows_id ON investment_rows (id, source_no);
+CREATE INDEX IF NOT EXISTS investment_rows_status ON investment_rows (status, source_no, raised_cents, committed_cents);
+CREATE INDEX IF NOT EXISTS investment_rows_applied ON investment_rows (source_no, applied_at, raised_cents);
+CREATE INDEX IF NOT EXISTS investment_rows_newest ON investment_rows (applied_at);
+CREATE INDEX IF NOT EXISTS investment_rows_day ON investment_rows
+  (source_no, company_id, substr(applied_at, 1, 10), currency, raised_cents, committed_cents);
+CREATE INDEX IF NOT EXISTS investment_rows_round ON investment_rows
+  (source_no, offering_id, status, currency, company_id, raised_cents, committed_cents, in_escrow_cents);
+CREATE INDEX IF NOT EXISTS investment_rows_investor ON investment_rows
+  (investor_id, source_no, currency, raised_cents, committed_cents, applied_at);

@@ -1,0 +1,55 @@
+import type { ExitCode } from './exit-codes.js';
+import type { Io } from './io.js';
+import type { Options } from './options.js';
+import type { Output } from './output/output.js';
+
+export interface OptionDefinition {
+  /** As commander writes them: `--source <name>`, `--json`. */
+  readonly flags: string;
+  readonly summary: string;
+  readonly choices?: readonly string[];
+  /** May be given several times. */
+  readonly repeats?: boolean;
+}
+
+export interface ArgumentDefinition {
+  /** `<sql>` must be given, `[id]` may be. */
+  readonly name: string;
+  readonly summary: string;
+}
+
+export interface CommandContext {
+  readonly io: Io;
+  readonly out: Output;
+  readonly args: readonly string[];
+  readonly options: Options;
+  /** Aborts at the first SIGINT or SIGTERM, and when nobody reads our output any more: finish the page and return. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * A command is data and one function. Definitions import nothing heavy: what a command does is imported
+ * inside `run`, so that help answers before a database driver could be loaded.
+ */
+export interface Command {
+  /** Words as typed: `config validate`. */
+  readonly name: string;
+  readonly summary: string;
+  /** Shown first in its help: a line to type, and what it does. */
+  readonly examples: readonly (readonly [line: string, does: string])[];
+  readonly args?: readonly ArgumentDefinition[];
+  readonly options?: readonly OptionDefinition[];
+  run(context: CommandContext): Promise<ExitCode>;
+}
+
+/** Options of every command that reads the configuration; `config-options.ts` reads them back. */
+export const configOptions: readonly OptionDefinition[] = [
+  { flags: '--config <file>', summary: 'configuration file (default: ./config.json)' },
+  {
+    flags: '--set <path=value>',
+    summary: 'set one option, such as sync.perPage=50; wins over file and environment',
+    repeats: true,
+  },
+];
+
+export const jsonOption: OptionDefinition = { flags: '--json', summary: 'print JSON for programs' };

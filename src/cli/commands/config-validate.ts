@@ -1,0 +1,30 @@
+import { type Command, configOptions, jsonOption } from '../command.js';
+import { configOf } from '../config-options.js';
+import { exitCodes } from '../exit-codes.js';
+
+export const configValidate: Command = {
+  name: 'config validate',
+  summary: 'Check the configuration and tell every problem at once',
+  examples: [
+    ['rosterd config validate', 'checks ./config.json'],
+    ['rosterd config validate --config /etc/rosterd/config.json --json', 'for a script'],
+  ],
+  options: [...configOptions, jsonOption],
+  async run(context) {
+    const { InvalidConfig } = await import('../../config/problems.js');
+    const { unreadableSecrets } = await import('../../config/unreadable-secrets.js');
+    const { options, out } = context;
+    try {
+      const { config, file, warnings } = await configOf(context);
+      const secrets = await unreadableSecrets(config);
+      for (const complaint of secrets) out.warn(complaint);
+      if (options.flag('json')) out.json({ valid: true, problems: [], warnings: [...warnings, ...secrets] });
+      else out.line(`${file ?? 'the environment'} is valid`);
+      return exitCodes.done;
+    } catch (error) {
+      if (!(error instanceof InvalidConfig) || !options.flag('json')) throw error;
+      out.json({ valid: false, problems: error.problems, warnings: [] });
+      return exitCodes.usage;
+    }
+  },
+};

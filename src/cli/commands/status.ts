@@ -1,0 +1,74 @@
+import type { SourceStatus, StatusDocument } from '../../daemon/status.js';
+import { type Command, configOptions, jsonOption } from '../command.js';
+import { configOf } from '../config-options.js';
+import { exitCodes } from '../exit-codes.js';
+import { duration, grouped } from '../output/progress.js';
+
+export const status: Command = {
+  name: 'status',
+  summary: 'Where every source stands',
+  examples: [
+    ['rosterd status', 'one screen for people'],
+    ['rosterd status --json', 'everything, for programs'],
+    ['rosterd status --check', 'exit 1 unless every source is up to date'],
+  ],
+  options: [
+    ...configOptions,
+    jsonOption,
+    { flags: '--check', summary: 'exit 1 when a source is behind, failing or waits for a human' },
+  ],
+  async run(context) {
+    const { out, options, io } = context;
+    const { config } = await configOf(context);
+    const { statusOf } = await import('../../daemon/status.js');
+    const document = await statusOf(config, io.clock);
+    if (options.flag('json')) out.json(document);
+    else show(document, context);
+    return options.flag('check') && document.health !== 'ok' ? exitCodes.failed : exitCodes.done;
+  },
+};
+
+const columns = ['SOURCE', 'STATE', 'ROWS', 'COMPLETE UP TO', 'LAST TICK', 'CURSOR'].map((title) => ({
+  title,
+}));
+
+function show(document: StatusDocument, { out, io }: Parameters<Command['run']>[0]): void {
+  const now = io.clock.now();
+  out.table(
+    columns,
+    document.sources.map((source) => [
+      source.source,
+      source.health === 'ok' ? source.state : `${source.state} (${source.health})`,
+      source.readable === 1 ? grouped(source.rows) : `${grouped(source.rows_incoming)} arriving`,
+      ago(source.complete_up_to, now),
+      `${source.last_outcome ?? 'none'}, ${ago(source.last_tick_at, now)}`,
+      source.cursor_days_left === null ? '-' : `${source.cursor_days_left} days left`,
+    ]),
+  );
+  for (const source of document.sources)
+    for (const line of remarks(source)) out.line(`${source.source}: ${line}`);
+  const { inbox, notices, erasures } = document;
+  out.line(
+    `webhooks waiting ${inbox.pending}, notices waiting ${notices.pending}, ` +
+      `erasures pending ${erasures.pending}, newest change ${document.change_seq}`,
+  );
+}
+
+function remarks(source: SourceStatus): string[] {
+  const lines: string[] = [];
+  if (source.health !== 'ok') lines.push(source.meaning);
+  if (source.last_error !== null && source.health !== 'ok') lines.push(source.last_error);
+  if (source.retry_at !== null) lines.push(`tries again at ${source.retry_at}`);
+  if (source.deletions_waiting !== null) {
+    lines.push(
+      `a re-listing would delete ${grouped(source.deletions_waiting)} rows: rosterd sync --accept-deletions`,
+    );
+  }
+  if (source.quarantine_open > 0) lines.push(`${grouped(source.quarantine_open)} records in quarantine`);
+  if (source.identity_included === 0) lines.push('the token may not read identity');
+  return lines;
+}
+
+function ago(time: string | null, now: number): string {
+  return time === null ? 'never' : `${duration(Math.max(0, now - Date.parse(time)))} ago`;
+}

@@ -1,0 +1,30 @@
+import type { LoadedConfig } from '../config/load.js';
+import { Fault } from '../domain/fault.js';
+import type { CommandContext } from './command.js';
+
+/** The configuration as this command line asks for it; warnings go to stderr. */
+export async function configOf({ io, options, out }: CommandContext): Promise<LoadedConfig> {
+  const { loadConfig } = await import('../config/load.js');
+  const level = options.text('logLevel');
+  const format = options.text('logFormat');
+  const loaded = loadConfig({
+    file: options.text('config'),
+    cwd: io.cwd,
+    env: io.env,
+    flags: [
+      ...options.list('set').map(parseSetting),
+      ...(level === undefined ? [] : [{ path: 'log.level', text: level, flag: '--log-level' }]),
+      ...(format === undefined ? [] : [{ path: 'log.format', text: format, flag: '--log-format' }]),
+    ],
+  });
+  for (const warning of loaded.warnings) out.warn(warning);
+  return loaded;
+}
+
+function parseSetting(setting: string): { path: string; text: string; flag: string } {
+  const equals = setting.indexOf('=');
+  if (equals < 1) {
+    throw new Fault('usage', '--set needs a path and a value', { hint: '--set sync.intervalSeconds=30' });
+  }
+  return { path: setting.slice(0, equals).trim(), text: setting.slice(equals + 1), flag: '--set' };
+}

@@ -1,0 +1,37 @@
+import type { FaultCode } from '../domain/fault.js';
+
+export const exitCodes = {
+  done: 0,
+  failed: 1,
+  /** Usage or configuration. */
+  usage: 2,
+  /** A human must re-authorize. */
+  reauthorize: 3,
+  /** `verify` found differences. */
+  drift: 4,
+  /** Stopped before the end, by quota or signal. */
+  stopped: 5,
+} as const;
+
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
+
+export const exitCodeOfFault: Readonly<Record<FaultCode, ExitCode>> = {
+  rate_limited: exitCodes.stopped,
+  unreachable: exitCodes.failed,
+  platform_error: exitCodes.failed,
+  contract_broken: exitCodes.failed,
+  cursor_expired: exitCodes.failed,
+  unauthorized: exitCodes.reauthorize,
+  reauthorize: exitCodes.reauthorize,
+  forbidden: exitCodes.reauthorize,
+  refused: exitCodes.failed,
+  filters_changed: exitCodes.failed,
+  too_many_deletions: exitCodes.failed,
+  lease_lost: exitCodes.failed,
+  database_busy: exitCodes.failed,
+  database_full: exitCodes.failed,
+  database_unusable: exitCodes.failed,
+  usage: exitCodes.usage,
+  stopped: exitCodes.stopped,
+  internal: exitCodes.failed,
+};

@@ -1,0 +1,19 @@
+import type { Readable, Writable } from 'node:stream';
+import type { Clock } from '../runtime/clock.js';
+
+export type OutputStream = Writable & { readonly isTTY?: boolean; readonly columns?: number };
+export type StopSignal = 'SIGINT' | 'SIGTERM';
+
+/** The process as a command sees it; tests hand in their own. */
+export interface Io {
+  readonly stdin: Readable & { readonly isTTY?: boolean };
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  readonly clock: Clock;
+  /** Calls back each time the signal arrives, until the returned function is called. */
+  onSignal(signal: StopSignal, listener: () => void): () => void;
+  /** Ends the process now, whatever is open. */
+  quit(code: number): void;
+}

@@ -1,0 +1,32 @@
+import { Fault } from '../domain/fault.js';
+
+/** What was typed after a command, read by name and with the type the command wants. */
+export class Options {
+  constructor(private readonly values: Readonly<Record<string, unknown>>) {}
+
+  flag(name: string): boolean {
+    return this.values[name] === true;
+  }
+
+  text(name: string): string | undefined {
+    const value = this.values[name];
+    return typeof value === 'string' ? value : undefined;
+  }
+
+  list(name: string): readonly string[] {
+    const value = this.values[name];
+    return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
+  }
+
+  /** A whole number within bounds; throws `usage` for anything else. */
+  whole(name: string, bounds: { readonly min: number; readonly max: number }): number | undefined {
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    const value = /^-?\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= bounds.min && value <= bounds.max) return value;
+    const dashed = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    throw new Fault('usage', `--${dashed} is ${JSON.stringify(text)}`, {
+      hint: `a whole number from ${bounds.min} to ${bounds.max}`,
+    });
+  }
+}

@@ -1,0 +1,106 @@
+import { instantFromMillis } from '../../domain/instant.js';
+import type { Clock } from '../../runtime/clock.js';
+import type { OutputStream } from '../io.js';
+
+export interface ProgressState {
+  readonly pages: number;
+  readonly rows: number;
+  /** All rows there will be, when somebody knows. */
+  readonly rowsTotal?: number | undefined;
+  /** Set while the platform makes us wait: the wall-clock time at which it goes on. */
+  readonly waitingUntilMillis?: number | undefined;
+}
+
+/** Ten times a second is smooth; more only flickers. */
+const redrawMillis = 100;
+/** In a log file a line now and then shows it lives. */
+const plainLineMillis = 30_000;
+const barWidth = 20;
+
+/** One rewritten line on a terminal, a plain line every half minute elsewhere. Told by the work, never by a timer. */
+export class Progress {
+  readonly #startedAt: number;
+  #waitedMillis = 0;
+  #waitingSince: number | undefined;
+  #shownAt = Number.NEGATIVE_INFINITY;
+  #last: ProgressState = { pages: 0, rows: 0 };
+
+  constructor(
+    private readonly label: string,
+    private readonly stream: OutputStream,
+    private readonly clock: Clock,
+  ) {
+    this.#startedAt = clock.monotonic();
+  }
+
+  update(state: ProgressState): void {
+    const now = this.clock.monotonic();
+    const waiting = state.waitingUntilMillis !== undefined;
+    const turned = waiting !== (this.#last.waitingUntilMillis !== undefined);
+    if (waiting) this.#waitingSince ??= now;
+    else if (this.#waitingSince !== undefined) {
+      this.#waitedMillis += now - this.#waitingSince;
+      this.#waitingSince = undefined;
+    }
+    this.#last = state;
+    if (turned || now - this.#shownAt >= (this.stream.isTTY === true ? redrawMillis : plainLineMillis)) {
+      this.#shownAt = now;
+      this.#show(now);
+    }
+  }
+
+  /** Leaves the last state on a line of its own. */
+  finish(): void {
+    this.#show(this.clock.monotonic());
+    if (this.stream.isTTY === true) this.stream.write('\n');
+  }
+
+  #show(now: number): void {
+    const waited = this.#waitedMillis + (this.#waitingSince === undefined ? 0 : now - this.#waitingSince);
+    const worked = now - this.#startedAt - waited;
+    const text = progressText(this.label, this.#last, worked, this.clock.now());
+    if (this.stream.isTTY !== true) this.stream.write(`${text}\n`);
+    else this.stream.write(`\r\u001b[K${[...text].slice(0, (this.stream.columns ?? 80) - 1).join('')}`);
+  }
+}
+
+/** `workedMillis` leaves waits out, so that a pause does not look like slowness. */
+export function progressText(
+  label: string,
+  state: ProgressState,
+  workedMillis: number,
+  nowMillis: number,
+): string {
+  const { pages, rows, rowsTotal, waitingUntilMillis } = state;
+  const perSecond = workedMillis > 0 ? (rows * 1000) / workedMillis : 0;
+  const parts = [label];
+  if (rowsTotal !== undefined && rowsTotal > 0) {
+    const share = Math.min(1, rows / rowsTotal);
+    const filled = Math.floor(share * barWidth);
+    parts.push(`[${'#'.repeat(filled)}${'.'.repeat(barWidth - filled)}] ${Math.floor(share * 100)} %`);
+  }
+  parts.push(`${grouped(rows)} rows, ${grouped(pages)} pages`);
+  if (waitingUntilMillis !== undefined && waitingUntilMillis > nowMillis) {
+    const until = instantFromMillis(waitingUntilMillis).slice(11, 19);
+    parts.push(`paused by the platform until ${until} UTC (${duration(waitingUntilMillis - nowMillis)})`);
+  } else if (perSecond > 0) {
+    parts.push(`${grouped(Math.round(perSecond))} rows/s`);
+    if (rowsTotal !== undefined && rowsTotal > rows) {
+      parts.push(`${duration(((rowsTotal - rows) / perSecond) * 1000)} left`);
+    }
+  }
+  return parts.join('  ');
+}
+
+export function grouped(count: number): string {
+  return count.toLocaleString('en-US');
+}
+
+/** The two largest units, rounded up, so that nothing is ready earlier than told. */
+export function duration(millis: number): string {
+  const seconds = Math.max(0, Math.ceil(millis / 1000));
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.ceil(seconds / 60);
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}

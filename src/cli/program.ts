@@ -1,0 +1,82 @@
+import { Command as Commander, Option } from 'commander';
+import { packageVersion } from '../runtime/package-version.js';
+import type { Command, OptionDefinition } from './command.js';
+import { groups } from './commands/index.js';
+import { Options } from './options.js';
+
+export interface ProgramHooks {
+  readonly writeOut: (text: string) => void;
+  readonly writeErr: (text: string) => void;
+  readonly columns: number;
+  run(command: Command, args: readonly string[], options: Options): Promise<void>;
+}
+
+/** Options of every command. */
+const commonOptions: readonly OptionDefinition[] = [
+  {
+    flags: '--log-level <level>',
+    summary: 'least severe line of the log',
+    choices: ['debug', 'info', 'warn', 'error'],
+  },
+  { flags: '--log-format <format>', summary: 'form of the log', choices: ['auto', 'pretty', 'json'] },
+];
+
+/** The command line as commander knows it. Errors are thrown, never exited on. */
+export function programOf(commands: readonly Command[], hooks: ProgramHooks): Commander {
+  const program = new Commander('rosterd')
+    .description("Keeps a local SQL copy of an investment platform's investor records")
+    .version(packageVersion(), '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'show help')
+    .exitOverride()
+    .showSuggestionAfterError(true)
+    .configureHelp({ helpWidth: Math.min(hooks.columns, 100), sortSubcommands: false })
+    .configureOutput({ writeOut: hooks.writeOut, writeErr: hooks.writeErr, outputError: () => {} })
+    .helpCommand('help [command]', 'show help for a command')
+    .addHelpText('after', exitCodeHelp);
+
+  const parents = new Map<string, Commander>();
+  for (const command of commands) {
+    const words = command.name.split(' ');
+    const last = words.at(-1) ?? '';
+    const group = words.length > 1 ? (words[0] ?? '') : '';
+    const parent = group === '' ? program : (parents.get(group) ?? program.command(group));
+    if (group !== '' && !parents.has(group)) {
+      parents.set(group, parent.description(groups[group] ?? ''));
+    }
+    addCommand(parent.command(last), command, hooks);
+  }
+  return program;
+}
+
+const exitCodeHelp = `
+Exit codes:
+  0 done                        3 a human must re-authorize
+  1 failed                      4 drift found
+  2 usage or configuration      5 stopped before the end`;
+
+function addCommand(target: Commander, command: Command, hooks: ProgramHooks): void {
+  target
+    .description(command.summary)
+    .addHelpText('before', examplesText(command))
+    .allowExcessArguments(false);
+  for (const { name, summary } of command.args ?? []) target.argument(name, summary);
+  for (const definition of [...(command.options ?? []), ...commonOptions])
+    target.addOption(optionOf(definition));
+  target.action(async () => {
+    await hooks.run(command, target.args, new Options(target.opts()));
+  });
+}
+
+function optionOf({ flags, summary, choices, repeats }: OptionDefinition): Option {
+  const option = new Option(flags, summary);
+  if (choices !== undefined) option.choices(choices);
+  if (repeats === true) {
+    option.argParser((value: string, held: readonly string[] | undefined) => [...(held ?? []), value]);
+  }
+  return option;
+}
+
+function examplesText({ examples }: Command): string {
+  const lines = examples.map(([line, does]) => `  ${line}\n      ${does}`);
+  return `Examples:\n${lines.join('\n')}\n`;
+}

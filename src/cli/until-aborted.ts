@@ -1,0 +1,7 @@
+/** Waits for the first signal. The open listeners keep the process alive meanwhile. */
+export function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

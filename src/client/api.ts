@@ -1,0 +1,101 @@
+import type { HeaderNames } from '../contract/headers.js';
+import { Fault } from '../domain/fault.js';
+import type { Clock } from '../runtime/clock.js';
+import type { Urgency } from '../sync/ports.js';
+import { type Call, callName, type Fetch } from './fetch/fetch.js';
+import { judgeResponse, requestIdOf } from './judge-response.js';
+
+export interface Ask {
+  readonly method?: Call['method'];
+  /** A template of `contract/paths.ts`, with its parameters beside it. */
+  readonly path: string;
+  readonly params?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string | undefined>>;
+  readonly body?: unknown;
+  /** The other kind of body, for the token endpoint. */
+  readonly form?: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+  readonly urgency?: Urgency;
+  /** GETs always are; a write is when doing it twice is doing it once. */
+  readonly replayable?: boolean;
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly body: unknown;
+  /** The body as sent, for what must be kept to the letter. */
+  readonly text: string;
+  readonly requestId: string | null;
+}
+
+/** What a resource file needs: a typed question, and an answer that is judged and parsed. Throws `Fault`. */
+export type Api = (ask: Ask) => Promise<Reply>;
+
+export interface ApiParts {
+  readonly baseUrl: string;
+  readonly fetch: Fetch;
+  readonly names: HeaderNames;
+  readonly clock: Clock;
+}
+
+export function createApi(parts: ApiParts): Api {
+  const base = parts.baseUrl.replace(/\/+$/, '');
+  return async (ask) => {
+    const method = ask.method ?? 'GET';
+    const call: Call = {
+      method,
+      url: urlOf(base, ask),
+      ...contentOf(ask),
+      signal: ask.signal,
+      urgency: ask.urgency ?? 'routine',
+      replayable: ask.replayable ?? method === 'GET',
+    };
+    const answer = await parts.fetch(call);
+    const fault = judgeResponse(callName(call), answer, parts.names, parts.clock.now());
+    if (fault !== undefined) throw fault;
+    return {
+      status: answer.status,
+      body: parseJson(call, answer.status, answer.body),
+      text: answer.body,
+      requestId: requestIdOf(answer.headers, parts.names),
+    };
+  };
+}
+
+function contentOf(ask: Ask): Pick<Call, 'headers' | 'body'> {
+  if (ask.form !== undefined) {
+    return {
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({ ...ask.form }).toString(),
+    };
+  }
+  if (ask.body === undefined) return { headers: {}, body: null };
+  return { headers: { 'content-type': 'application/json' }, body: JSON.stringify(ask.body) };
+}
+
+/** Parameters are encoded one by one, so that an id can never become another path. */
+function urlOf(base: string, ask: Ask): URL {
+  const path = ask.path.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = ask.params?.[name];
+    if (value === undefined || value === '' || value === '.' || value === '..')
+      throw new Error(`${ask.path} needs the parameter "${name}"`);
+    return encodeURIComponent(value);
+  });
+  const url = new URL(base + path);
+  for (const [name, value] of Object.entries(ask.query ?? {})) {
+    if (value !== undefined) url.searchParams.set(name, value);
+  }
+  return url;
+}
+
+function parseJson(call: Call, status: number, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    const what = text.trim() === '' ? 'nothing' : /^\s*</.test(text) ? 'HTML' : 'something that is no JSON';
+    throw new Fault('contract_broken', `${callName(call)} answered ${status} with ${what}`, {
+      status,
+      hint: 'is `platform.baseUrl` the address of the API?',
+    });
+  }
+}

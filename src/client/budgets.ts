@@ -1,0 +1,107 @@
+import { createHash } from 'node:crypto';
+import { Fault } from '../domain/fault.js';
+import { instantFromMillis } from '../domain/instant.js';
+import type { Logger } from '../runtime/logger.js';
+import type { Urgency } from '../sync/ports.js';
+import { type BudgetRule, type BudgetState, block, spend } from './budget.js';
+import type { PlatformTime } from './platform-time.js';
+import type { BudgetStore } from './ports.js';
+
+export interface BudgetsParts {
+  readonly store: BudgetStore;
+  readonly time: PlatformTime;
+  readonly logger: Logger;
+  /** Asks the platform for the time, without a token. May fail silently. */
+  readonly askTime: (signal: AbortSignal) => Promise<void>;
+}
+
+/**
+ * Budgets by key, shared by all sources with the same token. The store is written ahead, a stride at a time: a
+ * crash may then count up to nine requests that were never sent, and never forgets one that was.
+ */
+const stride = 10;
+
+/** A refusal is believed without asking again when the platform told the time this recently. */
+const timeIsFreshMillis = 15_000;
+
+interface Held {
+  state: BudgetState | null;
+  /** What the store knows, or will when `saving` is done. */
+  saved: BudgetState | null;
+  saving: Promise<void>;
+}
+
+export class Budgets {
+  readonly #parts: BudgetsParts;
+  readonly #held = new Map<string, Promise<Held>>();
+
+  constructor(parts: BudgetsParts) {
+    this.#parts = parts;
+  }
+
+  /** Takes one request out of the budget, or throws `rate_limited` with the moment the next window starts. */
+  async take(key: string, rule: BudgetRule, urgency: Urgency, signal: AbortSignal): Promise<void> {
+    const held = await this.#get(key);
+    let spending = spend(held.state, rule, this.#parts.time.now(), urgency);
+    // Before staying away for an hour on the word of a clock, ours or one remembered, the platform's is asked.
+    if (spending.kind === 'refused' && this.#parts.time.sinceObservedMillis > timeIsFreshMillis) {
+      await this.#parts.askTime(signal);
+      spending = spend(held.state, rule, this.#parts.time.now(), urgency);
+    }
+    if (spending.kind === 'refused') {
+      const waitMillis = spending.until - this.#parts.time.now();
+      throw new Fault('rate_limited', `the budget of ${rule.limit} requests is spent until its window ends`, {
+        retryAt: instantFromMillis(this.#parts.time.clock.now() + waitMillis),
+      });
+    }
+    held.state = spending.state;
+    await this.#save(key, held);
+  }
+
+  /** After a 429: nothing more goes out under this key for that long. */
+  async block(key: string, rule: BudgetRule, waitMillis: number, ranOut: boolean): Promise<void> {
+    const held = await this.#get(key);
+    held.state = block(held.state, rule, this.#parts.time.now(), waitMillis, ranOut);
+    await this.#save(key, held);
+  }
+
+  #get(key: string): Promise<Held> {
+    const known = this.#held.get(key);
+    if (known !== undefined) return known;
+    const loading = this.#load(key);
+    this.#held.set(key, loading);
+    return loading;
+  }
+
+  async #load(key: string): Promise<Held> {
+    const state = await this.#parts.store.load(key).catch((error: unknown) => {
+      this.#parts.logger.warn({ error }, 'a request budget could not be read, it starts anew');
+      return null;
+    });
+    return { state, saved: state, saving: Promise.resolve() };
+  }
+
+  #save(key: string, held: Held): Promise<void> {
+    const { state, saved } = held;
+    if (state === null || (saved !== null && covers(saved, state))) return held.saving;
+    const ahead = { ...state, spent: Math.ceil(state.spent / stride) * stride };
+    held.saved = ahead;
+    held.saving = held.saving
+      .then(() => this.#parts.store.save(key, ahead))
+      .catch((error: unknown) => this.#parts.logger.warn({ error }, 'a request budget could not be saved'));
+    return held.saving;
+  }
+}
+
+function covers(saved: BudgetState, state: BudgetState): boolean {
+  return (
+    saved.windowStart === state.windowStart &&
+    saved.blockedUntil === state.blockedUntil &&
+    saved.spent >= state.spent
+  );
+}
+
+/** Names a token without being one. */
+export function digestOf(secret: string): string {
+  return createHash('sha256').update(secret).digest('hex').slice(0, 32);
+}

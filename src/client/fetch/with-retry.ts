@@ -1,0 +1,121 @@
+import { type Fault, isFault } from '../../domain/fault.js';
+import { millisOf } from '../../domain/instant.js';
+import { type BackoffPlan, backoffMillis } from '../../runtime/backoff.js';
+import type { Clock } from '../../runtime/clock.js';
+import type { Logger } from '../../runtime/logger.js';
+import type { Random } from '../../runtime/random.js';
+import { rateLimitWaitMillis, statedWaitMillis } from '../rate-limit-wait.js';
+import type { Answer, Call, Fetch } from './fetch.js';
+
+export interface RetryPlan {
+  /** Further tries after failures (5xx, no answer) and after 429, each counted for itself. */
+  readonly failuresMax: number;
+  readonly rateLimitsMax: number;
+  readonly backoff: BackoffPlan;
+  /** A longer wait is not slept away in here but told to the caller, who can show it and do other work. */
+  readonly waitMillisMax: number;
+}
+
+export const defaultRetryPlan: RetryPlan = {
+  failuresMax: 3,
+  rateLimitsMax: 5,
+  backoff: { baseMillis: 250, capMillis: 5_000 },
+  waitMillisMax: 5_000,
+};
+
+export interface RetryParts {
+  readonly plan: RetryPlan;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly outage: Outage;
+}
+
+/**
+ * Whether the platform was down when last asked. While it is, a call is tried once: the scheduler asks again at its
+ * own growing intervals, and tries multiplied by tries would be a load no sick server needs.
+ */
+export class Outage {
+  isOn = false;
+}
+
+/**
+ * Sends again what may be sent again: anything after a 429, which did nothing, and after a failure only what is
+ * replayable. Ends for certain: both counts only grow, and each has its bound.
+ */
+export function withRetry(fetch: Fetch, parts: RetryParts): Fetch {
+  const { plan, clock, random, outage } = parts;
+  return async (call) => {
+    let failures = 0;
+    let rateLimits = 0;
+    for (;;) {
+      const outcome = await attempt(fetch, call);
+      let waitMillis: number;
+      if (isRateLimit(outcome)) {
+        // Jitter on top, never below: sources that were sent away together shall not come back together.
+        waitMillis = rateLimitWait(outcome, rateLimits, parts) + Math.round(random.fraction() * 1000);
+        rateLimits += 1;
+        if (rateLimits > plan.rateLimitsMax || waitMillis > plan.waitMillisMax) return settle(outcome);
+      } else if (isFailure(outcome)) {
+        if (!call.replayable || outage.isOn || failures >= plan.failuresMax) {
+          outage.isOn = true;
+          return settle(outcome);
+        }
+        waitMillis = backoffMillis(plan.backoff, failures, random);
+        failures += 1;
+      } else {
+        if (outcome.kind === 'answer') outage.isOn = false;
+        return settle(outcome);
+      }
+      note(parts.logger, call, outcome, failures + rateLimits, waitMillis);
+      await clock.wait(waitMillis, call.signal);
+    }
+  };
+}
+
+type Outcome =
+  | { readonly kind: 'answer'; readonly answer: Answer }
+  | { readonly kind: 'fault'; readonly fault: Fault };
+
+async function attempt(fetch: Fetch, call: Call): Promise<Outcome> {
+  try {
+    return { kind: 'answer', answer: await fetch(call) };
+  } catch (error) {
+    if (isFault(error)) return { kind: 'fault', fault: error };
+    throw error;
+  }
+}
+
+function settle(outcome: Outcome): Answer {
+  if (outcome.kind === 'fault') throw outcome.fault;
+  return outcome.answer;
+}
+
+function isRateLimit(outcome: Outcome): boolean {
+  return outcome.kind === 'answer' ? outcome.answer.status === 429 : outcome.fault.code === 'rate_limited';
+}
+
+function isFailure(outcome: Outcome): boolean {
+  if (outcome.kind === 'fault') return outcome.fault.code === 'unreachable';
+  return outcome.answer.status >= 500 || outcome.answer.status === 408;
+}
+
+/** The wait that was stated, by the platform or by our own budget; else a guess that grows with every attempt. */
+function rateLimitWait(outcome: Outcome, attempts: number, parts: RetryParts): number {
+  const now = parts.clock.now();
+  if (outcome.kind === 'fault') {
+    const until = outcome.fault.about.retryAt;
+    return until === undefined ? Number.POSITIVE_INFINITY : Math.max(0, millisOf(until) - now);
+  }
+  const least = rateLimitWaitMillis(outcome.answer, now);
+  if (statedWaitMillis(outcome.answer, now) !== undefined) return least;
+  return least * 2 ** Math.min(attempts, 10);
+}
+
+function note(logger: Logger, call: Call, outcome: Outcome, attempt: number, waitMs: number): void {
+  const why = outcome.kind === 'fault' ? { code: outcome.fault.code } : { status: outcome.answer.status };
+  logger.debug(
+    { method: call.method, path: call.url.pathname, attempt, waitMs, ...why },
+    'request is tried again',
+  );
+}

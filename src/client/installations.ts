@@ -1,0 +1,174 @@
+import { paths } from '../contract/paths.js';
+import { Fault } from '../domain/fault.js';
+import { type InstallationId, parseId } from '../domain/ids.js';
+import type { Api } from './api.js';
+import {
+  brokenResource,
+  fieldsOf,
+  listOf,
+  type Resource,
+  resourceOf,
+  textIn,
+  textOrNullIn,
+  textsIn,
+} from './resource.js';
+
+export type TargetType = 'company' | 'syndicate';
+
+export interface Installation {
+  readonly id: InstallationId;
+  readonly target: { readonly type: string; readonly id: string; readonly name: string };
+  readonly tier: string;
+  readonly scopes: readonly string[];
+  readonly status: string;
+  readonly revokedAt: string | null;
+}
+
+/** The token is shown in this one response and never again. It does not expire. */
+export interface MintedToken {
+  readonly installation: Installation;
+  readonly accessToken: string;
+  /** What was really granted: scopes that may not be had are dropped without a word. */
+  readonly scopes: readonly string[];
+}
+
+/** A company or syndicate the signed-in person may install on. */
+export interface Eligible {
+  readonly type: string;
+  readonly id: string;
+  readonly name: string;
+  readonly tier: string;
+  readonly installation: InstallationId | null;
+}
+
+export async function listEligible(
+  api: Api,
+  targetType: TargetType | undefined,
+  signal: AbortSignal,
+): Promise<readonly Eligible[]> {
+  const { body } = await api({
+    path: paths.eligibleInstallations,
+    query: { target_type: targetType },
+    signal,
+  });
+  return listOf(body, 'company').map((item) => {
+    const fields = fieldsOf(item);
+    const id = textIn(fields, 'id');
+    if (id === '') throw brokenResource('company', 'id');
+    return {
+      type: textIn(fields, 'type'),
+      id,
+      name: textIn(fields, 'name'),
+      tier: textIn(fields, 'tier'),
+      installation:
+        fields.installed === true
+          ? (parseId('installation', fieldsOf(fields.installation).id) ?? null)
+          : null,
+    };
+  });
+}
+
+export async function listInstallations(api: Api, signal: AbortSignal): Promise<readonly Installation[]> {
+  const { body } = await api({ path: paths.installations, signal });
+  return listOf(body, 'installation').map((item) => installationOf(item));
+}
+
+export async function getInstallation(
+  api: Api,
+  id: InstallationId,
+  signal: AbortSignal,
+): Promise<Installation> {
+  const { body } = await api({ path: paths.installation, params: { external_id: id }, signal });
+  return installationOf(fieldsOf(body).data);
+}
+
+/**
+ * Installs, or mints a further token when it is installed already: a company has at most one active install, and
+ * the refusal names it. So a lost answer, which may have left an install behind, is not stranding either.
+ */
+export async function install(
+  api: Api,
+  target: { readonly type: TargetType; readonly id: string },
+  scopes: readonly string[] | undefined,
+  signal: AbortSignal,
+): Promise<MintedToken> {
+  try {
+    const { body } = await api({
+      method: 'POST',
+      path: paths.installations,
+      body: { target_type: target.type, target_id: target.id, scopes },
+      signal,
+    });
+    return mintedOf(body);
+  } catch (error) {
+    const existing = existingInstallation(error);
+    if (existing === undefined) throw error;
+    return mintToken(api, existing, scopes, signal);
+  }
+}
+
+function existingInstallation(error: unknown): InstallationId | undefined {
+  if (!(error instanceof Fault) || error.about.type !== 'already_installed') return undefined;
+  return parseId('installation', error.about.details?.installation);
+}
+
+/** Without `scopes` the token gets what the install was granted; an empty list would grant nothing. */
+export async function mintToken(
+  api: Api,
+  id: InstallationId,
+  scopes: readonly string[] | undefined,
+  signal: AbortSignal,
+): Promise<MintedToken> {
+  const { body } = await api({
+    method: 'POST',
+    path: paths.installationTokens,
+    params: { external_id: id },
+    ...(scopes === undefined ? {} : { body: { scopes } }),
+    signal,
+  });
+  return mintedOf(body);
+}
+
+/** Revokes every token of the install. Done twice it is done once. */
+export async function revokeInstallation(
+  api: Api,
+  id: InstallationId,
+  signal: AbortSignal,
+): Promise<Installation> {
+  const { body } = await api({
+    method: 'DELETE',
+    path: paths.installation,
+    params: { external_id: id },
+    replayable: true,
+    signal,
+  });
+  return installationOf(fieldsOf(body).data);
+}
+
+function mintedOf(body: unknown): MintedToken {
+  const { data, token } = fieldsOf(body);
+  const { access_token, scope } = fieldsOf(token);
+  if (typeof access_token !== 'string' || !/^[\x21-\x7e]+$/.test(access_token))
+    throw brokenResource('token', 'access_token');
+  const installation = installationOf(data);
+  return {
+    installation,
+    accessToken: access_token,
+    scopes: typeof scope === 'string' ? scope.split(' ').filter((name) => name !== '') : installation.scopes,
+  };
+}
+
+function installationOf(value: unknown): Installation {
+  const { id, attributes }: Resource = resourceOf(value, 'installation');
+  const known = parseId('installation', id);
+  if (known === undefined) throw brokenResource('installation', 'id');
+  const target = fieldsOf(attributes.target);
+  return {
+    id: known,
+    target: { type: textIn(target, 'type'), id: textIn(target, 'id'), name: textIn(target, 'name') },
+    tier: textIn(attributes, 'tier'),
+    scopes: textsIn(attributes, 'scopes'),
+    status: textIn(attributes, 'status'),
+    revokedAt: textOrNullIn(attributes, 'revoked_at'),
+  };
+}

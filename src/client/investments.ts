@@ -1,0 +1,159 @@
+import { paths } from '../contract/paths.js';
+import { Fault, isFault } from '../domain/fault.js';
+import { type Instant, parseInstant } from '../domain/instant.js';
+import type { FeedItem } from '../domain/investment.js';
+import type { Position } from '../domain/position.js';
+import { storableText } from '../domain/text.js';
+import type { Feed, FeedPage, Urgency } from '../sync/ports.js';
+import type { Api, Reply } from './api.js';
+import { parseInvestment } from './parse-investment.js';
+import { parsePage } from './parse-page.js';
+
+/** What one source reads. `filters` are further query parameters: `offering_id`, `investor_id`. */
+export interface FeedScope {
+  readonly company: string | null;
+  readonly filters: Readonly<Record<string, string>>;
+  readonly perPage: number;
+}
+
+/** The cursor says nothing about filters, so every page repeats them. */
+export function investmentFeed(api: Api, scope: FeedScope, urgency: Urgency): Feed {
+  return {
+    async page(position, signal) {
+      const { body, text } = await api({
+        path: paths.investments,
+        query: {
+          ...scope.filters,
+          company_id: scope.company ?? undefined,
+          per_page: String(scope.perPage),
+          ...positionQuery(position),
+        },
+        urgency,
+        signal,
+      });
+      const page = parsePage(body, text);
+      refuseMismatch(position, page);
+      return page;
+    },
+  };
+}
+
+function positionQuery(position: Position): Record<string, string> {
+  switch (position.kind) {
+    case 'start':
+      return {};
+    case 'page':
+      return { cursor: position.token };
+    case 'since':
+      return { updated_since: position.time };
+    case 'cursor':
+      return { cursor: position.cursor };
+  }
+}
+
+/**
+ * A listing page read as changes would delete nothing and mean everything; the same cursor again, with more to
+ * come, would be read forever.
+ */
+function refuseMismatch(position: Position, page: FeedPage): void {
+  const expected = position.kind === 'start' || position.kind === 'page' ? 'listing' : 'delta';
+  if (page.mode !== expected) {
+    throw new Fault(
+      'contract_broken',
+      `the feed answered a ${page.mode} page where a ${expected} page was asked for`,
+    );
+  }
+  const asked =
+    position.kind === 'page' ? position.token : position.kind === 'cursor' ? position.cursor : null;
+  if (page.hasMore && page.next === asked) {
+    throw new Fault('contract_broken', 'the feed says there is more and gives back the same cursor');
+  }
+}
+
+/** The record as the platform derives it now, and whether what it published says the same. */
+export interface CurrentInvestment {
+  readonly item: FeedItem;
+  readonly publishedMatches: boolean | null;
+  readonly publishedObservedAt: Instant | null;
+}
+
+/** Null when the platform does not know it, or this token may not see it. */
+export async function readInvestment(
+  api: Api,
+  id: string,
+  signal: AbortSignal,
+): Promise<CurrentInvestment | null> {
+  const reply = await orNull(api({ path: paths.investment, params: { id }, signal }));
+  if (reply === null) return null;
+  const body = asObject(reply.body);
+  const meta = asObject(body.meta);
+  return {
+    item: parseInvestment(body.data, () => storableText(reply.text)),
+    publishedMatches: typeof meta.published_matches === 'boolean' ? meta.published_matches : null,
+    publishedObservedAt: parseInstant(meta.published_observed_at) ?? null,
+  };
+}
+
+export interface Tally {
+  readonly count: number;
+  readonly committed_cents: number;
+  readonly raised_cents: number;
+}
+
+export interface OfferingStats {
+  readonly offering: string;
+  readonly currency: string | null;
+  readonly byStatus: Readonly<Record<string, Tally>>;
+  readonly total: Tally;
+  readonly publishedThrough: Instant | null;
+}
+
+/** Counts and sums of the same published rows the feed serves. Null when unknown or not ours to see. */
+export async function readOfferingStats(
+  api: Api,
+  offering: string,
+  signal: AbortSignal,
+): Promise<OfferingStats | null> {
+  const reply = await orNull(api({ path: paths.offeringStats, params: { offering_id: offering }, signal }));
+  if (reply === null) return null;
+  const body = asObject(reply.body);
+  const data = asObject(body.data);
+  const byStatus: Record<string, Tally> = Object.create(null);
+  for (const [status, tally] of Object.entries(asObject(data.by_status))) {
+    byStatus[status] = tallyOf(tally, `by_status.${status}`);
+  }
+  return {
+    offering,
+    currency: typeof data.currency === 'string' ? data.currency : null,
+    byStatus,
+    total: tallyOf(data.total, 'total'),
+    publishedThrough: parseInstant(asObject(body.meta).published_through) ?? null,
+  };
+}
+
+function tallyOf(value: unknown, field: string): Tally {
+  const { count, committed_cents, raised_cents } = asObject(value);
+  if (!isWhole(count) || !isWhole(committed_cents) || !isWhole(raised_cents)) {
+    throw new Fault('contract_broken', `the offering's stats are not what the contract says: ${field}`);
+  }
+  return { count, committed_cents, raised_cents };
+}
+
+function isWhole(value: unknown): value is number {
+  return Number.isSafeInteger(value);
+}
+
+async function orNull(reply: Promise<Reply>): Promise<Reply | null> {
+  try {
+    return await reply;
+  } catch (error) {
+    if (isFault(error, 'refused') && error.about.status === 404) return null;
+    throw error;
+  }
+}
+
+function asObject(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Readonly<Record<string, unknown>>)
+    : {};
+}

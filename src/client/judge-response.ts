@@ -1,0 +1,111 @@
+import type { HeaderNames } from '../contract/headers.js';
+import { Fault, type FaultCode } from '../domain/fault.js';
+import { instantFromMillis } from '../domain/instant.js';
+import type { Answer, HeadersRead } from './fetch/fetch.js';
+import { rateLimitWaitMillis } from './rate-limit-wait.js';
+
+/** What the platform's error body says, as far as it says it. */
+export interface Problem {
+  readonly type: string | null;
+  readonly message: string | null;
+  readonly requestId: string | null;
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * The only place where a status becomes a `Fault`. It switches on status and `error.type`, never on a message,
+ * and it survives bodies that are no JSON (502, 503) and answers of the edge that carry no request id.
+ * Returns undefined when the answer is a success.
+ */
+export function judgeResponse(
+  what: string,
+  answer: Answer,
+  names: HeaderNames,
+  now: number,
+): Fault | undefined {
+  const { status } = answer;
+  if (status >= 200 && status < 300) return undefined;
+  const problem = readProblem(answer, names);
+  const code = codeOf(status, problem.type);
+  const said = code === 'refused' || code === 'forbidden' ? problem.message : null;
+  const hint = hintOf(code, problem.type);
+  return new Fault(code, sentence(what, status, problem, said), {
+    status,
+    details: problem.details,
+    ...(problem.type === null ? {} : { type: problem.type }),
+    ...(problem.requestId === null ? {} : { requestId: problem.requestId }),
+    ...(code === 'rate_limited'
+      ? { retryAt: instantFromMillis(now + rateLimitWaitMillis(answer, now)) }
+      : {}),
+    ...(hint === undefined ? {} : { hint }),
+  });
+}
+
+function codeOf(status: number, type: string | null): FaultCode {
+  if (status === 429) return 'rate_limited';
+  if (status === 410) return 'cursor_expired';
+  if (status === 401) return type === 'invalid_grant' ? 'reauthorize' : 'unauthorized';
+  if (status === 403) return 'forbidden';
+  // 408 is a server that lost patience with the connection, not with the request.
+  if (status >= 500 || status === 408) return 'platform_error';
+  if (status >= 400) return type === 'invalid_grant' ? 'reauthorize' : 'refused';
+  return 'contract_broken';
+}
+
+function hintOf(code: FaultCode, type: string | null): string | undefined {
+  if (code === 'unauthorized') return 'replace the token, or run `rosterd connect`';
+  if (code === 'reauthorize') return 'run `rosterd connect` to sign in again';
+  if (type === 'insufficient_scope') return 'the token lacks a scope: `rosterd doctor` shows which it holds';
+  if (code === 'forbidden') return '`rosterd doctor` shows what the token may see';
+  return undefined;
+}
+
+function sentence(what: string, status: number, problem: Problem, said: string | null): string {
+  const type = problem.type === null ? '' : ` ${problem.type}`;
+  const id = problem.requestId === null ? '' : ` (request ${problem.requestId})`;
+  return `${what} answered ${status}${type}${said === null ? '' : `: ${said}`}${id}`;
+}
+
+export function readProblem(answer: Answer, names: HeaderNames): Problem {
+  const body = record(parsed(answer.body));
+  // The token endpoint speaks the flat OAuth form: `error` is the type itself.
+  const flat = typeof body.error === 'string';
+  const error = flat ? { type: body.error, message: body.error_description } : record(body.error);
+  return {
+    type: word(error.type),
+    message: typeof error.message === 'string' ? printable(error.message) : null,
+    requestId: requestIdOf(answer.headers, names) ?? word(error.request_id) ?? word(body.request_id),
+    details: record(error.details),
+  };
+}
+
+export function requestIdOf(headers: HeadersRead, names: HeaderNames): string | null {
+  return word(headers.get(names.requestId));
+}
+
+/** 200 characters tell what was wrong; more of a foreign text is more of what it may quote. */
+const messageLengthMax = 200;
+
+function printable(text: string): string {
+  const plain = text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]+/gu, ' ').trim();
+  return plain.length <= messageLengthMax ? plain : `${plain.slice(0, messageLengthMax - 1)}…`;
+}
+
+/** Types and request ids are printed and logged, so only what looks like one is taken for one. */
+function word(value: unknown): string | null {
+  return typeof value === 'string' && /^[A-Za-z0-9_.:-]{1,100}$/.test(value) ? value : null;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function record(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Readonly<Record<string, unknown>>)
+    : {};
+}

@@ -1,0 +1,158 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { paths } from '../contract/paths.js';
+import { Fault } from '../domain/fault.js';
+import type { Random } from '../runtime/random.js';
+import type { Api } from './api.js';
+
+/** What the token endpoint gives. `expiresInSeconds` null means that it does not expire. */
+export interface TokenSet {
+  readonly accessToken: string;
+  readonly refreshToken: string | null;
+  readonly expiresInSeconds: number | null;
+  readonly scope: string;
+}
+
+export interface OAuthClient {
+  readonly clientId: string;
+  /** Null for a public client, which then sends none. */
+  readonly clientSecret: string | null;
+}
+
+/** One authorization request's secrets: made anew for each, kept in memory, used once. */
+export interface Challenge {
+  readonly state: string;
+  readonly verifier: string;
+  readonly challenge: string;
+}
+
+/** 32 bytes are 43 letters of verifier, the least RFC 7636 allows and 256 bits all the same. */
+export function newChallenge(random: Random): Challenge {
+  const verifier = random.bytes(32).toString('base64url');
+  return { state: random.bytes(24).toString('base64url'), verifier, challenge: s256(verifier) };
+}
+
+export function s256(verifier: string): string {
+  return createHash('sha256').update(verifier).digest('base64url');
+}
+
+export interface AuthorizeRequest {
+  readonly authorizeUrl: string;
+  readonly clientId: string;
+  readonly redirectUri: string;
+  readonly scopes: readonly string[];
+  readonly challenge: Challenge;
+}
+
+export function authorizeLink(request: AuthorizeRequest): string {
+  const url = new URL(request.authorizeUrl);
+  url.searchParams.set('response_type', 'code');
+  url.searchParams.set('client_id', request.clientId);
+  url.searchParams.set('redirect_uri', request.redirectUri);
+  if (request.scopes.length > 0) url.searchParams.set('scope', request.scopes.join(' '));
+  url.searchParams.set('state', request.challenge.state);
+  url.searchParams.set('code_challenge', request.challenge.challenge);
+  url.searchParams.set('code_challenge_method', 'S256');
+  return url.href;
+}
+
+/** The code out of the redirect, after the `state` was found to be ours. */
+export function codeFromRedirect(query: URLSearchParams, challenge: Challenge): string {
+  if (!isSame(query.get('state') ?? '', challenge.state)) {
+    throw new Fault('refused', 'the sign-in came back with a foreign `state` and was not accepted', {
+      hint: 'start `rosterd connect` again and use the link it prints',
+    });
+  }
+  const error = query.get('error');
+  if (error !== null) {
+    const type = /^[a-z_]{1,60}$/.test(error) ? error : 'an unknown error';
+    throw new Fault('refused', `the sign-in ended with ${type}`, { type });
+  }
+  const code = query.get('code');
+  if (code === null || code === '')
+    throw new Fault('contract_broken', 'the sign-in came back without a code');
+  return code;
+}
+
+function isSame(given: string, expected: string): boolean {
+  const a = Buffer.from(given);
+  const b = Buffer.from(expected);
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+export interface CodeExchange {
+  readonly code: string;
+  readonly redirectUri: string;
+  readonly verifier: string;
+}
+
+/** A code can be spent once, so a lost answer is not asked for again: the sign-in is. */
+export function exchangeCode(
+  api: Api,
+  client: OAuthClient,
+  exchange: CodeExchange,
+  signal: AbortSignal,
+): Promise<TokenSet> {
+  return askToken(api, client, signal, false, {
+    grant_type: 'authorization_code',
+    code: exchange.code,
+    redirect_uri: exchange.redirectUri,
+    code_verifier: exchange.verifier,
+  });
+}
+
+/**
+ * The old refresh token works until the new access token is first used. So this may be sent again after a lost
+ * answer, as long as nobody uses the new pair before it is stored.
+ */
+export function refreshTokens(
+  api: Api,
+  client: OAuthClient,
+  refreshToken: string,
+  signal: AbortSignal,
+): Promise<TokenSet> {
+  return askToken(api, client, signal, true, { grant_type: 'refresh_token', refresh_token: refreshToken });
+}
+
+async function askToken(
+  api: Api,
+  client: OAuthClient,
+  signal: AbortSignal,
+  replayable: boolean,
+  grant: Readonly<Record<string, string>>,
+): Promise<TokenSet> {
+  const { body } = await api({
+    method: 'POST',
+    path: paths.token,
+    form: {
+      ...grant,
+      client_id: client.clientId,
+      ...(client.clientSecret === null ? {} : { client_secret: client.clientSecret }),
+    },
+    replayable,
+    signal,
+  });
+  return parseTokenSet(body);
+}
+
+function parseTokenSet(body: unknown): TokenSet {
+  const fields = (typeof body === 'object' && body !== null ? body : {}) as Readonly<Record<string, unknown>>;
+  const { access_token, refresh_token, expires_in, scope } = fields;
+  // A value the header could not carry would be stored and then fail at every use.
+  if (!isToken(access_token)) throw broken('access_token');
+  if (refresh_token != null && !isToken(refresh_token)) throw broken('refresh_token');
+  if (expires_in != null && !(typeof expires_in === 'number' && expires_in > 0)) throw broken('expires_in');
+  return {
+    accessToken: access_token,
+    refreshToken: refresh_token ?? null,
+    expiresInSeconds: expires_in ?? null,
+    scope: typeof scope === 'string' ? scope : '',
+  };
+}
+
+function isToken(value: unknown): value is string {
+  return typeof value === 'string' && /^[\x21-\x7e]+$/.test(value);
+}
+
+function broken(field: string): Fault {
+  return new Fault('contract_broken', `the token endpoint answered without a usable \`${field}\``);
+}

@@ -1,0 +1,255 @@
+import { parseId } from '../domain/ids.js';
+import { type Instant, parseInstant } from '../domain/instant.js';
+import type { FeedItem, Identity } from '../domain/investment.js';
+import { canonicalJson, type Json } from '../domain/json.js';
+import { type Cents, parseCents } from '../domain/money.js';
+import { storableText } from '../domain/text.js';
+
+/*
+ * One record of the feed, read once, by hand: this runs for every record of every page, and a validator that
+ * builds a result tree costs more than everything else done to a record in memory.
+ *
+ * Required are the fields without which a row would lie: which record (`id`), whether it is there (`visible`,
+ * `status`), when it was published (`observed_at`) and how much (`amounts.currency`, `amounts.committed_cents`).
+ * Everything else may be absent; nothing may have the wrong type. Unknown enum values are kept as sent.
+ *
+ * A problem names the field and never its value: what arrives in the wrong place may be a person's name.
+ */
+
+type Wire = Readonly<Record<string, unknown>>;
+
+/** Thrown and caught inside this file only: the happy path then needs no checks between fields. */
+class Rejection extends Error {
+  constructor(problem: string) {
+    super(problem);
+    // Rejections are an answer, not an accident; a stack trace would cost more than the parse.
+    this.stack = '';
+  }
+}
+
+/** `body` gives the record as sent; it is only asked for when the record is set aside. */
+export function parseInvestment(value: unknown, body: () => string): FeedItem {
+  try {
+    if (!isWire(value)) throw new Rejection('the record is not an object');
+    return isTombstone(value) ? tombstone(value) : fullRecord(value);
+  } catch (error) {
+    if (!(error instanceof Rejection)) throw error;
+    const id = isWire(value) ? (parseId('investment', value.id) ?? null) : null;
+    return { kind: 'rejected', id, problem: error.message, body: body() };
+  }
+}
+
+/** Not visible and without a status. A user's own canceled investment is not visible either, but has one. */
+function isTombstone(wire: Wire): boolean {
+  if (wire.visible !== false || (wire.status !== undefined && wire.status !== null)) return false;
+  // An explicit null beside content is neither of the two shapes, and deleting on a guess is not undone.
+  return wire.status === undefined || (wire.amounts == null && wire.investor == null);
+}
+
+function tombstone(wire: Wire): FeedItem {
+  return {
+    kind: 'tombstone',
+    id: id('investment', wire.id, 'id') ?? missing('id'),
+    observed_at: instant(wire.observed_at, 'observed_at') ?? missing('observed_at'),
+    reason: text(wire.reason, 'reason'),
+  };
+}
+
+const none: Wire = Object.freeze(Object.create(null));
+
+function fullRecord(wire: Wire): FeedItem {
+  const amounts = object(wire.amounts, 'amounts') ?? missing('amounts');
+  const investor = object(wire.investor, 'investor') ?? none;
+  const status = text(wire.status, 'status') ?? missing('status');
+  return {
+    kind: 'record',
+    investment: {
+      id: id('investment', wire.id, 'id') ?? missing('id'),
+      company_id: id('company', wire.company, 'company'),
+      offering_id: id('offering', wire.offering, 'offering'),
+      investor_id: id('user', investor.id, 'investor.id'),
+      status,
+      group_label: text(wire.group, 'group'),
+      investment_type: text(wire.investment_type, 'investment_type'),
+      offering_type: text(wire.offering_type, 'offering_type'),
+      applied_at: instant(wire.applied_at, 'applied_at'),
+      currency: text(amounts.currency, 'amounts.currency') ?? missing('amounts.currency'),
+      committed_cents:
+        cents(amounts.committed_cents, 'amounts.committed_cents') ?? missing('amounts.committed_cents'),
+      investment_size_cents: cents(amounts.investment_size_cents, 'amounts.investment_size_cents'),
+      in_escrow_cents: cents(amounts.in_escrow_cents, 'amounts.in_escrow_cents'),
+      raised_cents: cents(amounts.raised_cents, 'amounts.raised_cents'),
+      shares: decimal(wire.shares, 'shares'),
+      average_share_price: decimal(wire.average_share_price, 'average_share_price'),
+      // Said twice by the platform, as a status and as a flag; either reader is right.
+      needs_whitelisting:
+        flag(wire.needs_whitelisting, 'needs_whitelisting') ?? status === 'needs_whitelisting',
+      visible: flag(wire.visible, 'visible') ?? missing('visible'),
+      converted_to: id('investment', wire.converted_to, 'converted_to'),
+      converted_from: id('investment', wire.converted_from, 'converted_from'),
+      investor_deactivated: flag(investor.deactivated, 'investor.deactivated') ?? false,
+      via_entity: flag(investor.via_entity, 'investor.via_entity') ?? false,
+      blockers: list(wire.blockers, 'blockers'),
+      contracts: contracts(wire.contracts),
+      observed_at: instant(wire.observed_at, 'observed_at') ?? missing('observed_at'),
+      reason: text(wire.reason, 'reason'),
+      extra: extra(wire, amounts),
+    },
+    identity: identity(wire, investor),
+  };
+}
+
+/**
+ * Null when the token holds no identity grant: then the keys are left out, not null. A field of `investor` that
+ * we do not know speaks of a person too, so it stands here and nowhere else.
+ */
+function identity(wire: Wire, investor: Wire): Identity | null {
+  const unknown = unknownOf(investor, investorFields, 'investor');
+  const address = object(investor.address, 'investor.address') ?? none;
+  const unknownOfAddress = unknownOf(address, addressFields, 'investor.address');
+  if (
+    unknown === null &&
+    investor.name === undefined &&
+    investor.legal_name === undefined &&
+    investor.email === undefined &&
+    investor.address === undefined &&
+    investor.bio === undefined &&
+    wire.message === undefined &&
+    wire.external_username === undefined
+  ) {
+    return null;
+  }
+  return {
+    name: text(investor.name, 'investor.name'),
+    legal_name: text(investor.legal_name, 'investor.legal_name'),
+    email: text(investor.email, 'investor.email'),
+    address_line: text(address.line, 'investor.address.line'),
+    city: text(address.city, 'investor.address.city'),
+    state: text(address.state, 'investor.address.state'),
+    postal_code: text(address.postal_code, 'investor.address.postal_code'),
+    country: text(address.country, 'investor.address.country'),
+    bio: text(investor.bio, 'investor.bio'),
+    message: text(wire.message, 'message'),
+    external_username: text(wire.external_username, 'external_username'),
+    email_hidden: flag(wire.company_email_hidden, 'company_email_hidden') ?? false,
+    extra: nested(unknown, 'address', unknownOfAddress),
+  };
+}
+
+function extra(wire: Wire, amounts: Wire): string | null {
+  const unknownAmounts = unknownOf(amounts, amountFields, 'amounts');
+  for (const key in unknownAmounts) {
+    if (key.endsWith('_cents')) cents(unknownAmounts[key], 'an unknown field of amounts');
+  }
+  return nested(unknownOf(wire, recordFields, 'the record'), 'amounts', unknownAmounts);
+}
+
+const recordFields = new Set(
+  'id visible status converted_to converted_from offering company investment_type offering_type group applied_at \
+amounts shares average_share_price needs_whitelisting external_username message investor blockers contracts \
+company_email_hidden observed_at cursor reason'.split(' '),
+);
+const amountFields = new Set(
+  'currency committed_cents investment_size_cents in_escrow_cents raised_cents'.split(' '),
+);
+const investorFields = new Set('id deactivated via_entity name legal_name email address bio'.split(' '));
+const addressFields = new Set('line city state postal_code country'.split(' '));
+
+type Unknown = { [key: string]: Json };
+
+/** Null, the usual case, costs one look at each key. A null prototype keeps `__proto__` a key like any other. */
+function unknownOf(wire: Wire, known: ReadonlySet<string>, where: string): Unknown | null {
+  let unknown: Unknown | null = null;
+  for (const key of Object.keys(wire)) {
+    if (known.has(key)) continue;
+    unknown ??= Object.create(null) as Unknown;
+    unknown[key] = shallow(wire[key], `an unknown field of ${where}`);
+  }
+  return unknown;
+}
+
+function nested(outer: Unknown | null, name: string, inner: Unknown | null): string | null {
+  if (inner === null) return outer === null ? null : canonicalJson(outer);
+  const whole = outer ?? (Object.create(null) as Unknown);
+  whole[name] = inner;
+  return canonicalJson(whole);
+}
+
+/** JSON from the wire nests without limit, our stack does not. Nothing the platform sends goes beyond three. */
+const depthMax = 32;
+
+function shallow(value: unknown, field: string): Json {
+  if (isDeeperThan(depthMax, value)) throw new Rejection(`${field} is nested deeper than ${depthMax} levels`);
+  return value as Json;
+}
+
+function isDeeperThan(levels: number, value: unknown): boolean {
+  if (value === null || typeof value !== 'object') return false;
+  if (levels === 0) return true;
+  for (const inner of Object.values(value)) if (isDeeperThan(levels - 1, inner)) return true;
+  return false;
+}
+
+function list(value: unknown, field: string): string {
+  if (value === undefined || value === null) return '[]';
+  if (!Array.isArray(value)) throw new Rejection(`${field} is not an array`);
+  return value.length === 0 ? '[]' : canonicalJson(shallow(value, field));
+}
+
+function contracts(value: unknown): string {
+  const json = list(value, 'contracts');
+  if (json === '[]') return json;
+  for (const contract of value as readonly unknown[]) {
+    if (isWire(contract)) cents(contract.override_amount_cents, 'contracts.override_amount_cents');
+  }
+  return json;
+}
+
+function text(value: unknown, field: string): string | null {
+  if (typeof value === 'string') return storableText(value);
+  return absent(value, field, 'text');
+}
+
+function flag(value: unknown, field: string): boolean | null {
+  return typeof value === 'boolean' ? value : absent(value, field, 'true or false');
+}
+
+function cents(value: unknown, field: string): Cents | null {
+  return parseCents(value) ?? absent(value, field, 'a whole number within 2^53');
+}
+
+function instant(value: unknown, field: string): Instant | null {
+  return parseInstant(value) ?? absent(value, field, 'a timestamp');
+}
+
+const decimalShape = /^-?\d{1,40}(\.\d{1,40})?$/;
+
+function decimal(value: unknown, field: string): string | null {
+  if (typeof value === 'string' && decimalShape.test(value)) return value;
+  return absent(value, field, 'a decimal number as text');
+}
+
+function id<Kind extends 'investment' | 'company' | 'offering' | 'user'>(
+  kind: Kind,
+  value: unknown,
+  field: string,
+) {
+  return parseId(kind, value) ?? absent(value, field, `an id of the kind "${kind}"`);
+}
+
+function object(value: unknown, field: string): Wire | null {
+  return isWire(value) ? value : absent(value, field, 'an object');
+}
+
+function absent(value: unknown, field: string, expected: string): null {
+  if (value === undefined || value === null) return null;
+  throw new Rejection(`${field} is not ${expected}`);
+}
+
+function missing(field: string): never {
+  throw new Rejection(`${field} is missing`);
+}
+
+function isWire(value: unknown): value is Wire {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,66 @@
+import { Fault } from '../domain/fault.js';
+import { type Instant, parseInstant } from '../domain/instant.js';
+import type { FeedItem } from '../domain/investment.js';
+import { storableText } from '../domain/text.js';
+import type { FeedPage } from '../sync/ports.js';
+import { parseInvestment } from './parse-investment.js';
+import { rawItems } from './raw-items.js';
+
+/**
+ * A page of the feed, or `contract_broken` naming what is wrong with it. One bad record does not spoil its page:
+ * it is set aside with its own piece of `text`, the page as sent.
+ */
+export function parsePage(body: unknown, text: string): FeedPage {
+  const page = asObject(body) ?? broken('the body is not an object');
+  if (!Array.isArray(page.data)) broken('`data` is not an array');
+  const meta = asObject(page.meta) ?? broken('`meta` is missing');
+  if (typeof meta.has_more !== 'boolean') broken('`meta.has_more` is not true or false');
+  return {
+    mode: modeOf(meta.mode),
+    items: itemsOf(page.data, text),
+    hasMore: meta.has_more,
+    next: nextOf(meta.next_cursor),
+    publishedThrough: momentOf(meta.published_through),
+  };
+}
+
+function itemsOf(data: readonly unknown[], text: string): readonly FeedItem[] {
+  let raw: readonly string[] | undefined;
+  return data.map((item, index) =>
+    parseInvestment(item, () => {
+      raw ??= rawItems(text);
+      return storableText(raw[index] ?? '');
+    }),
+  );
+}
+
+function modeOf(value: unknown): FeedPage['mode'] {
+  if (value === 'bootstrap') return 'listing';
+  if (value === 'delta') return 'delta';
+  return broken('`meta.mode` is neither "bootstrap" nor "delta"');
+}
+
+/** Older deployments number their cursors; as text they are passed back just as unchanged. */
+function nextOf(value: unknown): string {
+  if (typeof value === 'string' && value !== '') return value;
+  if (Number.isSafeInteger(value)) return String(value);
+  return broken('`meta.next_cursor` is missing');
+}
+
+/** Absent on the deprecated alias, null when nothing was published yet. */
+function momentOf(value: unknown): Instant | null {
+  if (value === undefined || value === null) return null;
+  return parseInstant(value) ?? broken('`meta.published_through` is not a timestamp');
+}
+
+function asObject(value: unknown): Readonly<Record<string, unknown>> | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Readonly<Record<string, unknown>>)
+    : undefined;
+}
+
+function broken(what: string): never {
+  throw new Fault('contract_broken', `a page of investments is not what the contract says: ${what}`, {
+    hint: 'is `platform.baseUrl` the address of the API?',
+  });
+}

@@ -1,0 +1,44 @@
+import { Fault } from '../domain/fault.js';
+
+/** Readers for the small resources, where a clear complaint counts and speed does not. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+export function fieldsOf(value: unknown): Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+}
+
+export interface Resource {
+  readonly id: string;
+  readonly attributes: Fields;
+}
+
+export function resourceOf(value: unknown, type: string): Resource {
+  const { id, attributes } = fieldsOf(value);
+  if (typeof id !== 'string' || id === '') throw brokenResource(type, 'id');
+  return { id, attributes: fieldsOf(attributes) };
+}
+
+export function listOf(body: unknown, type: string): readonly unknown[] {
+  const { data } = fieldsOf(body);
+  if (!Array.isArray(data)) throw brokenResource(type, 'data');
+  return data;
+}
+
+export function textIn(fields: Fields, name: string): string {
+  const value = fields[name];
+  return typeof value === 'string' ? value : '';
+}
+
+export function textOrNullIn(fields: Fields, name: string): string | null {
+  const value = fields[name];
+  return typeof value === 'string' ? value : null;
+}
+
+export function textsIn(fields: Fields, name: string): readonly string[] {
+  const value = fields[name];
+  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
+}
+
+export function brokenResource(type: string, field: string): Fault {
+  return new Fault('contract_broken', `an answer about a ${type} has no usable \`${field}\``);
+}

@@ -1,0 +1,94 @@
+import { open } from 'node:fs/promises';
+import { Fault } from '../../domain/fault.js';
+import { type Instant, parseInstant } from '../../domain/instant.js';
+import { type Disk, replaceFile } from './replace-file.js';
+
+/** A signed-in person's tokens and the client they were issued to. The only place where they stand. */
+export interface Credentials {
+  readonly clientId: string;
+  /** Null for a public client. */
+  readonly clientSecret: string | null;
+  readonly accessToken: string;
+  /** Null when the platform gave none: then the access token is used until it is refused. */
+  readonly refreshToken: string | null;
+  /** The one before, the last resort when an answer that came late or twice made the platform void the new pair. */
+  readonly previousRefreshToken: string | null;
+  /** Null means that it does not expire. */
+  readonly expiresAt: Instant | null;
+  readonly scope: string;
+}
+
+const othersMask = 0o077;
+
+export async function readCredentials(path: string): Promise<Credentials> {
+  return parse(path, await readPrivate(path));
+}
+
+/** When this returns, the tokens survive a power cut, and not before may anyone use them. */
+export async function writeCredentials(path: string, credentials: Credentials, disk?: Disk): Promise<void> {
+  try {
+    await replaceFile(path, `${JSON.stringify(credentials, null, 2)}\n`, disk);
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? 'unknown';
+    const isFull = code === 'ENOSPC' || code === 'EDQUOT';
+    throw new Fault(
+      isFull ? 'database_full' : 'usage',
+      `the credentials file ${path} cannot be written (${code})`,
+      { hint: isFull ? 'make room on its disk' : 'check who owns its folder', cause: error },
+    );
+  }
+}
+
+/** Mode and content are of the same open file, so that it cannot be exchanged between the look and the read. */
+async function readPrivate(path: string): Promise<string> {
+  const file = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
+    throw new Fault('usage', `the credentials file ${path} cannot be opened (${error.code ?? 'unknown'})`, {
+      hint: 'run `rosterd connect` to sign in',
+      cause: error,
+    });
+  });
+  try {
+    const { mode } = await file.stat();
+    if ((mode & othersMask) !== 0) {
+      const shown = (mode & 0o777).toString(8);
+      throw new Fault('usage', `the credentials file ${path} is open to others (mode ${shown})`, {
+        hint: `chmod 600 ${path}`,
+      });
+    }
+    return await file.readFile('utf8');
+  } finally {
+    await file.close();
+  }
+}
+
+function parse(path: string, text: string): Credentials {
+  const broken = (field: string) =>
+    new Fault('usage', `the credentials file ${path} is not usable: ${field}`, {
+      hint: 'run `rosterd connect` to sign in again',
+    });
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw broken('it is not JSON');
+  }
+  if (typeof value !== 'object' || value === null) throw broken('it is not an object');
+  const fields = value as Readonly<Record<string, unknown>>;
+  const required = (name: string) => {
+    const field = fields[name];
+    if (typeof field !== 'string' || field === '') throw broken(`"${name}" is missing`);
+    return field;
+  };
+  const optional = (name: string) => (fields[name] == null ? null : required(name));
+  const expiresAt = optional('expiresAt');
+  if (expiresAt !== null && parseInstant(expiresAt) === undefined) throw broken('"expiresAt" is not a time');
+  return {
+    clientId: required('clientId'),
+    clientSecret: optional('clientSecret'),
+    accessToken: required('accessToken'),
+    refreshToken: optional('refreshToken'),
+    previousRefreshToken: optional('previousRefreshToken'),
+    expiresAt: parseInstant(expiresAt) ?? null,
+    scope: typeof fields.scope === 'string' ? fields.scope : '',
+  };
+}

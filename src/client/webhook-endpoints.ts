@@ -1,0 +1,163 @@
+import { paths } from '../contract/paths.js';
+import type { InstallationId } from '../domain/ids.js';
+import type { Api } from './api.js';
+import { fieldsOf, listOf, resourceOf, textIn, textOrNullIn, textsIn } from './resource.js';
+
+export interface WebhookEndpoint {
+  readonly id: string;
+  /** Null on a bound endpoint, which shows `urlHint` instead. */
+  readonly url: string | null;
+  readonly urlHint: string | null;
+  readonly installation: string | null;
+  readonly mode: string;
+  readonly events: readonly string[];
+  readonly enabled: boolean;
+  readonly failingSince: string | null;
+  readonly lastDeliveryAt: string | null;
+  readonly lastDeliveryStatus: string | null;
+  readonly createdAt: string | null;
+}
+
+/** The secret is in the answers to create and rotate, and nowhere else. */
+export interface EndpointWithSecret {
+  readonly endpoint: WebhookEndpoint;
+  readonly secret: string | null;
+}
+
+export interface EndpointList {
+  readonly endpoints: readonly WebhookEndpoint[];
+  /** How many the application may have. */
+  readonly quota: number | null;
+}
+
+export interface NewEndpoint {
+  readonly url: string;
+  readonly events: readonly string[];
+  readonly mode?: 'live' | 'test';
+  readonly installation?: InstallationId;
+}
+
+export interface EndpointChange {
+  readonly url?: string;
+  /** Replaces the whole list; left out, it stays. */
+  readonly events?: readonly string[];
+}
+
+export interface TestSend {
+  readonly delivered: boolean;
+  readonly responseCode: number | null;
+  /** Null when the endpoint answered: `timeout`, `blocked_url`, `tls_error`, `connection_failed`. */
+  readonly error: string | null;
+  readonly durationMs: number | null;
+  readonly event: string;
+}
+
+export async function listEndpoints(api: Api, signal: AbortSignal): Promise<EndpointList> {
+  const { body } = await api({ path: paths.webhookEndpoints, signal });
+  const { quota } = fieldsOf(fieldsOf(body).meta);
+  return {
+    endpoints: listOf(body, 'webhook endpoint').map((item) => endpointOf(item)),
+    quota: typeof quota === 'number' ? quota : null,
+  };
+}
+
+export async function getEndpoint(api: Api, id: string, signal: AbortSignal): Promise<WebhookEndpoint> {
+  const { body } = await api({ path: paths.webhookEndpoint, params: { external_id: id }, signal });
+  return endpointOf(fieldsOf(body).data);
+}
+
+/** Not sent again after a lost answer: it may have been created, with a secret nobody has seen. */
+export async function createEndpoint(
+  api: Api,
+  wanted: NewEndpoint,
+  signal: AbortSignal,
+): Promise<EndpointWithSecret> {
+  const { body } = await api({ method: 'POST', path: paths.webhookEndpoints, body: wanted, signal });
+  return withSecret(body);
+}
+
+export async function updateEndpoint(
+  api: Api,
+  id: string,
+  change: EndpointChange,
+  signal: AbortSignal,
+): Promise<WebhookEndpoint> {
+  const { body } = await api({
+    method: 'PATCH',
+    path: paths.webhookEndpoint,
+    params: { external_id: id },
+    body: change,
+    replayable: true,
+    signal,
+  });
+  return endpointOf(fieldsOf(body).data);
+}
+
+/** Also cancels what was still to be delivered. */
+export async function deleteEndpoint(api: Api, id: string, signal: AbortSignal): Promise<void> {
+  await api({ method: 'DELETE', path: paths.webhookEndpoint, params: { external_id: id }, signal });
+}
+
+/** The secret before keeps signing for 24 hours. Not sent again: a second rotation would end the first's overlap. */
+export async function rotateSecret(api: Api, id: string, signal: AbortSignal): Promise<EndpointWithSecret> {
+  return withSecret(await act(api, id, '/rotate_secret', signal));
+}
+
+/** Replays nothing of what was missed: sync afterwards. */
+export async function reenableEndpoint(api: Api, id: string, signal: AbortSignal): Promise<WebhookEndpoint> {
+  return endpointOf(fieldsOf(await act(api, id, '/reenable', signal, { replayable: true })).data);
+}
+
+/** Without an event the platform sends the first one the endpoint subscribes to. */
+export async function testEndpoint(
+  api: Api,
+  id: string,
+  event: string | undefined,
+  signal: AbortSignal,
+): Promise<TestSend> {
+  const body = await act(api, id, '/test', signal, event === undefined ? {} : { body: { event } });
+  const data = fieldsOf(fieldsOf(body).data);
+  return {
+    delivered: data.delivered === true,
+    responseCode: typeof data.response_code === 'number' ? data.response_code : null,
+    error: textOrNullIn(data, 'error'),
+    durationMs: typeof data.duration_ms === 'number' ? data.duration_ms : null,
+    event: textIn(data, 'event'),
+  };
+}
+
+async function act(
+  api: Api,
+  id: string,
+  action: string,
+  signal: AbortSignal,
+  more: { readonly body?: unknown; readonly replayable?: boolean } = {},
+): Promise<unknown> {
+  const path = `${paths.webhookEndpoint}${action}`;
+  return (await api({ method: 'POST', path, params: { external_id: id }, signal, ...more })).body;
+}
+
+function withSecret(body: unknown): EndpointWithSecret {
+  const { data } = fieldsOf(body);
+  return {
+    endpoint: endpointOf(data),
+    secret: textOrNullIn(fieldsOf(fieldsOf(data).attributes), 'secret'),
+  };
+}
+
+function endpointOf(value: unknown): WebhookEndpoint {
+  const { id, attributes } = resourceOf(value, 'webhook endpoint');
+  return {
+    id,
+    url: textOrNullIn(attributes, 'url'),
+    urlHint: textOrNullIn(attributes, 'url_hint'),
+    installation: textOrNullIn(attributes, 'installation'),
+    mode: textIn(attributes, 'mode'),
+    events: textsIn(attributes, 'events'),
+    enabled: attributes.enabled === true,
+    failingSince: textOrNullIn(attributes, 'failing_since'),
+    lastDeliveryAt: textOrNullIn(attributes, 'last_delivery_at'),
+    lastDeliveryStatus: textOrNullIn(attributes, 'last_delivery_status'),
+    createdAt: textOrNullIn(attributes, 'created_at'),
+  };
+}

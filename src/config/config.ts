@@ -1,0 +1,215 @@
+import { dirname, resolve } from 'node:path';
+import type { HeaderNames } from '../contract/headers.js';
+import { headerNames } from '../contract/headers.js';
+import type { Version } from '../contract/versions.js';
+import {
+  type CompanyId,
+  type IdKind,
+  type InstallationId,
+  type OfferingId,
+  parseId,
+  parseSourceName,
+  type SourceName,
+  type UserId,
+} from '../domain/ids.js';
+import type { Path } from './path.js';
+import { Secret, type SecretReference } from './secrets.js';
+import type { Settings } from './settings.js';
+import { type Listen, parseListen } from './values.js';
+
+/** What the daemon is built from: parsed, absolute, frozen. */
+export interface Config {
+  readonly platform: {
+    readonly baseUrl: string;
+    readonly version: Version;
+    readonly headers: HeaderNames;
+    readonly caFile: string | null;
+    readonly connectTimeoutMillis: number;
+    readonly requestTimeoutMillis: number;
+  };
+  readonly database: { readonly kind: 'sqlite'; readonly file: string };
+  readonly sources: readonly SourceConfig[];
+  readonly sync: Settings['sync'];
+  readonly receiver: ReceiverConfig | null;
+  readonly console: { readonly listen: Listen } | null;
+  readonly identity: Settings['identity'];
+  readonly history: { readonly keepDays: number | null };
+  readonly notices: readonly NoticeConfig[];
+  readonly log: Settings['log'];
+}
+
+export interface SourceConfig {
+  readonly name: SourceName;
+  readonly access: SourceAccess;
+  readonly company: CompanyId | null;
+  readonly installation: InstallationId | null;
+  readonly filters: SourceFilters;
+}
+
+export type SourceAccess =
+  | { readonly kind: 'token'; readonly token: Secret }
+  | {
+      readonly kind: 'credentials';
+      readonly file: string;
+      readonly clientId: string;
+      readonly clientSecret: Secret;
+    };
+
+export interface SourceFilters {
+  readonly companyId?: CompanyId;
+  readonly offeringId?: OfferingId;
+  readonly investorId?: UserId;
+}
+
+export interface ReceiverConfig {
+  readonly listen: Listen;
+  readonly path: string;
+  readonly secrets: readonly Secret[];
+  readonly maxConnections: number;
+}
+
+export interface NoticeRules {
+  readonly sources?: readonly string[] | undefined;
+  readonly kinds?: readonly ('added' | 'changed' | 'removed')[] | undefined;
+  readonly fields?: readonly string[] | undefined;
+  readonly minCommittedCents?: number | undefined;
+}
+
+export type NoticeConfig = { readonly name: string; readonly rules: NoticeRules } & (
+  | { readonly kind: 'slack'; readonly webhookUrl: Secret }
+  | { readonly kind: 'http'; readonly url: string; readonly secret: Secret }
+  | { readonly kind: 'command'; readonly command: readonly string[] }
+);
+
+/** Where relative paths start, and what secrets are read from. */
+export interface Surroundings {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  folderOf(path: Path): string;
+}
+
+export function configFrom(settings: Settings, around: Surroundings): Config {
+  const { platform, receiver } = settings;
+  const located = (file: string, ...path: Path) => resolve(around.folderOf(path), file);
+  const secret = (reference: SecretReference, name: string, ...path: Path) => {
+    const folder = around.folderOf(path);
+    const absolute =
+      typeof reference === 'object' && 'file' in reference
+        ? { file: resolve(folder, reference.file) }
+        : reference;
+    return new Secret(name, absolute, { env: around.env, folder });
+  };
+
+  return deepFrozen({
+    platform: {
+      baseUrl: platform.baseUrl.replace(/\/+$/, ''),
+      version: platform.version,
+      headers: headerNames(platform.headerPrefix, platform.requestIdHeader),
+      caFile: platform.ca === undefined ? null : located(platform.ca, 'platform', 'ca'),
+      connectTimeoutMillis: platform.timeouts.connectSeconds * 1000,
+      requestTimeoutMillis: platform.timeouts.requestSeconds * 1000,
+    },
+    database: { kind: 'sqlite', file: located(settings.database.slice('sqlite:'.length), 'database') },
+    sources: settings.sources.map((source, index) => ({
+      name: checked(parseSourceName(source.name)),
+      access: accessFrom(source, index, located, secret),
+      company: idOrNull('company', source.company),
+      installation: idOrNull('installation', source.installation),
+      filters: filtersFrom(source),
+    })),
+    sync: settings.sync,
+    receiver:
+      receiver === null
+        ? null
+        : {
+            listen: checked(parseListen(receiver.listen)),
+            path: receiver.path,
+            secrets: receiver.secrets.map((reference, index) =>
+              secret(reference, `receiver.secrets[${index}]`, 'receiver', 'secrets', index),
+            ),
+            maxConnections: receiver.maxConnections,
+          },
+    console: settings.console === null ? null : { listen: checked(parseListen(settings.console.listen)) },
+    identity: settings.identity,
+    history: settings.history,
+    notices: settings.notices.map((notice, index): NoticeConfig => {
+      if (notice.kind === 'command') return notice;
+      return notice.kind === 'slack'
+        ? {
+            ...notice,
+            webhookUrl: secret(
+              notice.webhookUrl,
+              `notices[${index}].webhookUrl`,
+              'notices',
+              index,
+              'webhookUrl',
+            ),
+          }
+        : {
+            ...notice,
+            secret: secret(notice.secret, `notices[${index}].secret`, 'notices', index, 'secret'),
+          };
+    }),
+    log: settings.log,
+  });
+}
+
+type Locate = (file: string, ...path: Path) => string;
+type MakeSecret = (reference: SecretReference, name: string, ...path: Path) => Secret;
+type SourceSettings = Settings['sources'][number];
+
+function accessFrom(
+  source: SourceSettings,
+  index: number,
+  located: Locate,
+  secret: MakeSecret,
+): SourceAccess {
+  const at: Path = ['sources', index];
+  if (source.token !== undefined) {
+    return { kind: 'token', token: secret(source.token, `sources[${index}].token`, ...at, 'token') };
+  }
+  const { file, clientId, clientSecret } = checked(source.credentials);
+  return {
+    kind: 'credentials',
+    file: located(file, ...at, 'credentials', 'file'),
+    clientId,
+    clientSecret: secret(
+      clientSecret,
+      `sources[${index}].credentials.clientSecret`,
+      ...at,
+      'credentials',
+      'clientSecret',
+    ),
+  };
+}
+
+function filtersFrom(source: SourceSettings): SourceFilters {
+  const companyId = parseId('company', source.filters.companyId ?? source.company);
+  const offeringId = parseId('offering', source.filters.offeringId);
+  const investorId = parseId('user', source.filters.investorId);
+  return {
+    ...(companyId === undefined ? {} : { companyId }),
+    ...(offeringId === undefined ? {} : { offeringId }),
+    ...(investorId === undefined ? {} : { investorId }),
+  };
+}
+
+function idOrNull<Kind extends IdKind>(kind: Kind, text: string | undefined) {
+  return parseId(kind, text) ?? null;
+}
+
+/** Validation has been; a value that does not parse now is a bug of ours. */
+function checked<Value>(value: Value | undefined): Value {
+  if (value === undefined) throw new Error('a validated setting did not parse');
+  return value;
+}
+
+function deepFrozen<Value>(value: Value): Value {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  for (const inner of Object.values(value)) deepFrozen(inner);
+  return Object.freeze(value);
+}
+
+/** The folder relative paths of a configuration file start from. */
+export function folderOfFile(file: string): string {
+  return dirname(resolve(file));
+}

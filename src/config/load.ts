@@ -1,0 +1,179 @@
+import { readFileSync } from 'node:fs';
+import { relative, resolve } from 'node:path';
+import { Fault } from '../domain/fault.js';
+import { type Config, configFrom, folderOfFile } from './config.js';
+import { type JsonDocument, JsonMistake, parseJsonText } from './json-text.js';
+import { environmentOverrides, flagOverrides, type Override, withValue } from './overrides.js';
+import { isWithin, type Path, pathText, valueAt } from './path.js';
+import { InvalidConfig, type Problem, problemsOf } from './problems.js';
+import { clashesIn, warningsAbout } from './rules.js';
+import { configJsonSchema } from './schema-tree.js';
+import { type Settings, settingsSchema } from './settings.js';
+
+export interface ConfigRequest {
+  /** From `--config`; otherwise ROSTERD_CONFIG, otherwise ./config.json. */
+  readonly file?: string | undefined;
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Values from flags: `--log-level debug` is `{ path: 'log.level', text: 'debug', flag: '--log-level' }`. */
+  readonly flags?: readonly { readonly path: string; readonly text: string; readonly flag: string }[];
+}
+
+export interface LoadedConfig {
+  readonly config: Config;
+  /** As written, defaults filled in: what `config show` prints. */
+  readonly settings: Settings;
+  /** Absolute; null when everything came from the environment and flags. */
+  readonly file: string | null;
+  readonly warnings: readonly string[];
+  /** `default`, `file`, `env NAME` or `flag --NAME`. */
+  originOf(path: Path): string;
+}
+
+export const defaultConfigFile = 'config.json';
+
+/** Where the configuration would be read from. */
+export function configFileOf({ file, cwd, env }: ConfigRequest): string {
+  return resolve(cwd, file ?? (env.ROSTERD_CONFIG || defaultConfigFile));
+}
+
+/** Reads, merges and checks. Throws `InvalidConfig` with every problem, or `usage` when there is no file. */
+export function loadConfig(request: ConfigRequest): LoadedConfig {
+  const root = configJsonSchema();
+  const fromEnv = environmentOverrides(root, request.env);
+  const fromFlags = flagOverrides(root, request.flags ?? []);
+  const overrides = [...fromEnv.overrides, ...fromFlags.overrides];
+  const document = readDocument(request, overrides);
+
+  const input = overrides.reduce(
+    (value, { path, value: set }) => withValue(value, path, set),
+    document.value,
+  );
+  const originOf = (path: Path) => originIn(overrides, document.value, path);
+  const whereOf = (path: Path) => whereIn(document, overrides, path);
+  const problems: Problem[] = fromFlags.unknown.map(({ name, meant }) => ({
+    path: '',
+    where: name,
+    message: 'is not an option',
+    ...(meant === undefined ? {} : { hint: `did you mean ${meant}?` }),
+  }));
+
+  const parsed = settingsSchema.safeParse(input);
+  if (!parsed.success) problems.push(...problemsOf(parsed.error.issues, { root, input, whereOf }));
+  else {
+    for (const { path, ...told } of clashesIn(parsed.data)) {
+      problems.push({ path: pathText(path), where: whereOf(path), ...told });
+    }
+  }
+  const strays = strayNames(fromEnv.unknown, input);
+  if (!parsed.success || problems.length > 0) throw new InvalidConfig([...problems, ...strays]);
+
+  const folder = document.file === null ? request.cwd : folderOfFile(document.file);
+  return {
+    config: configFrom(parsed.data, {
+      env: request.env,
+      folderOf: (path) => (/^(?:env|flag) /.test(originOf(path)) ? request.cwd : folder),
+    }),
+    settings: parsed.data,
+    file: document.file,
+    warnings: [...warningsAbout(parsed.data), ...strays.map(strayText)],
+    originOf,
+  };
+}
+
+interface SourceDocument extends JsonDocument {
+  readonly file: string | null;
+  /** As the person would type it. */
+  readonly shownAs: string;
+}
+
+function readDocument(request: ConfigRequest, overrides: readonly Override[]): SourceDocument {
+  const file = configFileOf(request);
+  const shownAs = shorter(relative(request.cwd, file), file);
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason';
+    const asked = request.file !== undefined || (request.env.ROSTERD_CONFIG ?? '') !== '';
+    // A container may say everything by environment; then nobody misses the file.
+    const selfContained = overrides.some(({ path }) => path[0] === 'sources');
+    if (code === 'ENOENT' && !asked && selfContained) {
+      return { value: {}, placeOf: () => undefined, file: null, shownAs: 'the environment' };
+    }
+    throw code === 'ENOENT' ? missing(shownAs) : unreadable(shownAs, code, error);
+  }
+  try {
+    return { ...parseJsonText(text), file, shownAs };
+  } catch (error) {
+    if (!(error instanceof JsonMistake)) throw error;
+    const { line, column } = error.place;
+    throw new InvalidConfig([{ path: '', where: `${shownAs}:${line}:${column}`, message: error.message }]);
+  }
+}
+
+function missing(shownAs: string): Fault {
+  return new Fault('usage', `there is no configuration at ${shownAs}`, {
+    hint: '`rosterd demo` shows everything without one; to make one, copy config.example.json to config.json',
+  });
+}
+
+function unreadable(shownAs: string, code: string, cause: unknown): Fault {
+  return new Fault('usage', `${shownAs} cannot be read (${code})`, {
+    hint: `check that it is a file and that this user may read it: ls -l ${shownAs}`,
+    cause,
+  });
+}
+
+function shorter(first: string, second: string): string {
+  return first !== '' && first.length < second.length ? first : second;
+}
+
+/** The last one to have set the value, or a part of it, or the whole it belongs to. */
+function settingOverride(overrides: readonly Override[], path: Path): Override | undefined {
+  return overrides.findLast((override) => isWithin(path, override.path));
+}
+
+function originIn(overrides: readonly Override[], fileValue: unknown, path: Path): string {
+  const override = settingOverride(overrides, path);
+  // A whole given by the environment, with a default filled into it, is still a default.
+  if (override !== undefined) {
+    const inner = valueAt(override.value, path.slice(override.path.length));
+    if (inner !== undefined || path.length === override.path.length) return override.origin;
+  }
+  return valueAt(fileValue, path) === undefined ? 'default' : 'file';
+}
+
+function whereIn(document: SourceDocument, overrides: readonly Override[], path: Path): string {
+  const override = settingOverride(overrides, path);
+  if (override !== undefined) return override.origin;
+  // A missing value has no place; the nearest thing around it has.
+  for (let length = path.length; length >= 0; length -= 1) {
+    const place = document.placeOf(path.slice(0, length));
+    if (place !== undefined) return `${document.shownAs}:${place.line}:${place.column}`;
+  }
+  return document.shownAs;
+}
+
+/**
+ * A misspelt name would be ignored in silence. It is a warning, not a problem: cluster software sets names
+ * like ROSTERD_PORT for a service called rosterd, and that must not stop the daemon.
+ */
+function strayNames(
+  unknown: readonly { readonly name: string; readonly meant: string | undefined }[],
+  input: unknown,
+): readonly Problem[] {
+  const asSecrets = JSON.stringify(input);
+  return unknown
+    .filter(({ name }) => !asSecrets.includes(JSON.stringify({ env: name })))
+    .map(({ name, meant }) => ({
+      path: '',
+      where: `env ${name}`,
+      message: 'sets no option',
+      ...(meant === undefined ? {} : { hint: `did you mean ${meant}?` }),
+    }));
+}
+
+function strayText({ where, message, hint }: Problem): string {
+  return [`${where} ${message}`, ...(hint === undefined ? [] : [hint])].join('; ');
+}

@@ -1,0 +1,34 @@
+export type Path = readonly (string | number)[];
+
+/** `sources[0].token`: how a person points at a value. */
+export function pathText(path: Path): string {
+  let text = '';
+  for (const step of path) {
+    if (typeof step === 'number') text += `[${step}]`;
+    else text += text === '' ? step : `.${step}`;
+  }
+  return text;
+}
+
+/** Reads `sources[0].token` and `sources.0.token`. */
+export function parsePath(text: string): Path {
+  return text
+    .replaceAll(/\[(\d+)\]/g, '.$1')
+    .split('.')
+    .filter((step) => step !== '')
+    .map((step) => (/^\d+$/.test(step) ? Number(step) : step));
+}
+
+export function valueAt(root: unknown, path: Path): unknown {
+  let value = root;
+  for (const step of path) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined;
+    value = (value as Record<string | number, unknown>)[step];
+  }
+  return value;
+}
+
+/** Two values meet when one lies inside the other. */
+export function isWithin(inner: Path, outer: Path): boolean {
+  return outer.length <= inner.length && outer.every((step, index) => step === inner[index]);
+}

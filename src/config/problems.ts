@@ -1,0 +1,155 @@
+import type { z } from 'zod';
+import { maskCredentials } from '../contract/credential-shapes.js';
+import { Fault } from '../domain/fault.js';
+import { printable } from '../domain/printable.js';
+import { closest } from './closest.js';
+import { type Path, pathText, valueAt } from './path.js';
+import { isSecretPath, nodeAt, propertiesOf, type SchemaNode, typeText, variantsOf } from './schema-tree.js';
+import { refusedKeys } from './settings.js';
+import { secretForms } from './values.js';
+
+/** One thing wrong with the configuration, told so that it can be mended without another look at the manual. */
+export interface Problem {
+  readonly path: string;
+  /** `config.json:12:5`, `env ROSTERD_…` or `flag --…`. */
+  readonly where: string;
+  readonly message: string;
+  readonly hint?: string;
+}
+
+/** All problems at once. */
+export class InvalidConfig extends Fault {
+  constructor(
+    readonly problems: readonly Problem[],
+    hint = 'mend these and run `rosterd config validate`',
+  ) {
+    const count = problems.length === 1 ? 'a problem' : `${problems.length} problems`;
+    super('usage', `the configuration has ${count}:\n${problems.map(problemText).join('\n')}`, { hint });
+    this.name = 'InvalidConfig';
+  }
+}
+
+export function problemText(problem: Problem): string {
+  const subject = [problem.where, problem.path].filter((part) => part !== '').join(' ');
+  const text = `  ${subject}: ${problem.message}`;
+  return problem.hint === undefined ? text : `${text}\n    ${problem.hint}`;
+}
+
+export interface Examined {
+  readonly root: SchemaNode;
+  readonly input: unknown;
+  whereOf(path: Path): string;
+}
+
+export function problemsOf(issues: readonly z.core.$ZodIssue[], examined: Examined): readonly Problem[] {
+  const found = issues.flatMap((issue) => {
+    const path = issue.path.filter((step) => typeof step !== 'symbol');
+    return issue.code === 'unrecognized_keys'
+      ? issue.keys.map((key) => unknownKey([...path, key], examined))
+      : [badValue(issue, path, examined)];
+  });
+  // A misspelt key is one mistake, not a stranger here and something missing there.
+  const meant = new Set(found.flatMap(({ instead }) => instead ?? []));
+  return found
+    .filter(({ path, missing }) => !missing || !meant.has(path))
+    .map(({ missing: _, instead: __, ...problem }) => problem);
+}
+
+interface Found extends Problem {
+  readonly missing?: boolean;
+  /** The path that was probably meant. */
+  readonly instead?: string;
+}
+
+function unknownKey(path: Path, { root, whereOf }: Examined): Found {
+  const key = String(path.at(-1));
+  const parent = nodeAt(root, path.slice(0, -1));
+  const refused = refusedKeys[path.filter((step) => typeof step === 'string').join('.')];
+  const siblings = parent === undefined ? [] : Object.keys(propertiesOf(parent));
+  const meant = closest(key, siblings);
+  const hint =
+    refused ?? (meant === undefined ? `known here: ${siblings.join(', ')}` : `did you mean ${meant}?`);
+  const message = refused === undefined ? 'is not an option' : 'cannot be set';
+  return {
+    path: printable(pathText(path)),
+    where: whereOf(path),
+    message,
+    hint,
+    ...(meant === undefined ? {} : { instead: pathText([...path.slice(0, -1), meant]) }),
+  };
+}
+
+function badValue(issue: z.core.$ZodIssue, path: Path, { root, input, whereOf }: Examined): Found {
+  const node = nodeAt(root, path);
+  const value = valueAt(input, path);
+  const secret = isSecretPath(root, path);
+  const kinds = kindsAt(root, path);
+  const expected = secret && node?.type !== 'array' ? secretForms : expectedBy(issue, node, kinds);
+  const found =
+    value === undefined
+      ? 'is missing'
+      : secret
+        ? typeof value === 'string'
+          ? 'must not be written out'
+          : 'is not a secret we can read'
+        : `is ${shown(value)}`;
+  const choices = (issue.code === 'invalid_value' ? issue.values : kinds).map(String);
+  const meant = typeof value === 'string' ? closest(value, choices) : undefined;
+  return {
+    path: pathText(path),
+    where: whereOf(path),
+    message: `${found}; expected ${expected}`,
+    missing: value === undefined,
+    ...(meant === undefined ? {} : { hint: `did you mean ${meant}?` }),
+  };
+}
+
+function oneOf(choices: readonly unknown[]): string {
+  return choices.map((choice) => JSON.stringify(choice)).join(' or ');
+}
+
+/** The values that tell the variants of a union apart, when `path` is where they stand. */
+function kindsAt(root: SchemaNode, path: Path): readonly unknown[] {
+  const parent = nodeAt(root, path.slice(0, -1));
+  if (parent === undefined) return [];
+  return variantsOf(parent).flatMap((variant) => variant.properties?.[String(path.at(-1))]?.const ?? []);
+}
+
+function expectedBy(
+  issue: z.core.$ZodIssue,
+  node: SchemaNode | undefined,
+  kinds: readonly unknown[],
+): string {
+  switch (issue.code) {
+    case 'too_small':
+      return issue.origin === 'array'
+        ? `at least ${issue.minimum} of them`
+        : issue.origin === 'string'
+          ? 'a text that is not empty'
+          : `at least ${issue.minimum}`;
+    case 'too_big':
+      return issue.origin === 'array' ? `at most ${issue.maximum} of them` : `at most ${issue.maximum}`;
+    case 'invalid_value':
+      return oneOf(issue.values);
+    case 'invalid_type':
+      return issue.expected === 'int'
+        ? 'a whole number'
+        : node === undefined
+          ? issue.expected
+          : typeText(node);
+    case 'invalid_union':
+      return kinds.length > 0 ? oneOf(kinds) : node === undefined ? 'something else' : typeText(node);
+    default:
+      return issue.message;
+  }
+}
+
+const shownMax = 60;
+
+function shown(value: unknown): string {
+  if (Array.isArray(value)) return `a list of ${value.length}`;
+  if (typeof value === 'object' && value !== null) return 'an object';
+  // The user part of a URL is where passwords stand.
+  const text = maskCredentials(printable(JSON.stringify(value))).replaceAll(/\/\/[^/@]*@/g, '//…@');
+  return text.length > shownMax ? `${text.slice(0, shownMax)}…` : text;
+}

@@ -1,0 +1,102 @@
+import { isSandboxToken } from '../contract/credential-shapes.js';
+import type { Path } from './path.js';
+import type { Settings } from './settings.js';
+import { isLoopback, parseListen } from './values.js';
+
+/** Rules that look at more than one value, and settings that are allowed but should not pass in silence. */
+
+export interface Clash {
+  readonly path: Path;
+  readonly message: string;
+  readonly hint?: string;
+}
+
+export function clashesIn(settings: Settings): readonly Clash[] {
+  return [
+    ...repeatedNames('sources', settings.sources),
+    ...repeatedNames('notices', settings.notices),
+    ...settings.sources.flatMap(sourceClashes),
+    ...settings.notices.flatMap((notice, index) =>
+      unknownSources(notice.rules.sources ?? [], index, settings),
+    ),
+    ...sharedAddress(settings),
+  ];
+}
+
+function repeatedNames(list: string, entries: readonly { readonly name: string }[]): readonly Clash[] {
+  return entries.flatMap(({ name }, index) => {
+    const first = entries.findIndex((entry) => entry.name === name);
+    return first === index
+      ? []
+      : [
+          {
+            path: [list, index, 'name'],
+            message: `is ${name}, as ${list}[${first}] is; expected another name`,
+          },
+        ];
+  });
+}
+
+function sourceClashes(source: Settings['sources'][number], index: number): readonly Clash[] {
+  const clashes: Clash[] = [];
+  if (source.token === undefined && source.credentials === undefined) {
+    clashes.push({
+      path: ['sources', index, 'token'],
+      message: 'is missing; expected token or credentials',
+      hint: 'for example "token": {"env": "ROSTERD_TOKEN"}',
+    });
+  }
+  if (source.token !== undefined && source.credentials !== undefined) {
+    clashes.push({
+      path: ['sources', index, 'credentials'],
+      message: 'stands beside token; expected one of the two',
+    });
+  }
+  const filtered = source.filters.companyId;
+  if (source.company !== undefined && filtered !== undefined && filtered !== source.company) {
+    clashes.push({
+      path: ['sources', index, 'filters', 'companyId'],
+      message: `is ${filtered}, but company is ${source.company}; expected the same`,
+      hint: 'leave filters.companyId out: company sets it',
+    });
+  }
+  return clashes;
+}
+
+function unknownSources(named: readonly string[], index: number, settings: Settings): readonly Clash[] {
+  const known = settings.sources.map(({ name }) => name);
+  return named.flatMap((name, at) =>
+    known.includes(name)
+      ? []
+      : [
+          {
+            path: ['notices', index, 'rules', 'sources', at],
+            message: `is ${name}; expected the name of a source: ${known.join(', ')}`,
+          },
+        ],
+  );
+}
+
+/** The receiver faces the internet and the console must not, so they never share a socket. */
+function sharedAddress({ receiver, console: board }: Settings): readonly Clash[] {
+  const port = board === null ? undefined : parseListen(board.listen)?.port;
+  if (receiver === null || port === undefined || port === 0) return [];
+  return parseListen(receiver.listen)?.port === port
+    ? [{ path: ['console', 'listen'], message: `has port ${port}, as receiver.listen has; expected another` }]
+    : [];
+}
+
+export function warningsAbout(settings: Settings): readonly string[] {
+  const warnings = settings.sources.flatMap((source, index) =>
+    typeof source.token === 'string' && isSandboxToken(source.token)
+      ? [`sources[${index}].token is written out; fine for a sandbox token, never do so with a live one`]
+      : [],
+  );
+  const host = settings.console === null ? undefined : parseListen(settings.console.listen)?.host;
+  if (host !== undefined && !isLoopback(host)) {
+    warnings.push(
+      `console.listen is ${host}: the dashboard has no sign-in and will be open to others; put an authenticating proxy in front`,
+    );
+  }
+  return warnings;
+}

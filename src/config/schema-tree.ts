@@ -1,0 +1,83 @@
+import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
+import type { Path } from './path.js';
+import { settingsSchema } from './settings.js';
+
+/** The part of JSON Schema our declarations produce; enough to walk from a path to what may stand there. */
+export interface SchemaNode {
+  readonly type?: string;
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly properties?: Readonly<Record<string, SchemaNode>>;
+  readonly required?: readonly string[];
+  readonly items?: SchemaNode;
+  readonly anyOf?: readonly SchemaNode[];
+  readonly oneOf?: readonly SchemaNode[];
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly writeOnly?: boolean;
+}
+
+/** What may be written in the file, as JSON Schema 2020-12. */
+export function configJsonSchema(): SchemaNode {
+  return z.toJSONSchema(settingsSchema, { io: 'input', target: 'draft-2020-12' }) as SchemaNode;
+}
+
+/** A node and, behind anyOf and oneOf, everything it may be. */
+export function variantsOf(node: SchemaNode): readonly SchemaNode[] {
+  const choices = node.anyOf ?? node.oneOf;
+  return choices === undefined ? [node] : choices.flatMap(variantsOf);
+}
+
+/** Of all variants together; a key that several of them have may be any of theirs. */
+export function propertiesOf(node: SchemaNode): Readonly<Record<string, SchemaNode>> {
+  const together: Record<string, SchemaNode> = {};
+  for (const variant of variantsOf(node)) {
+    for (const [key, property] of Object.entries(variant.properties ?? {})) {
+      const held = together[key];
+      together[key] =
+        held === undefined || isDeepStrictEqual(held, property)
+          ? property
+          : { ...pick(held), anyOf: [...variantsOf(held), property] };
+    }
+  }
+  return together;
+}
+
+function pick({ description, writeOnly }: SchemaNode): SchemaNode {
+  return {
+    ...(description === undefined ? {} : { description }),
+    ...(writeOnly === undefined ? {} : { writeOnly }),
+  };
+}
+
+export function childOf(node: SchemaNode, step: string | number): SchemaNode | undefined {
+  if (typeof step === 'number') return variantsOf(node).find((variant) => variant.items)?.items;
+  const properties = propertiesOf(node);
+  return Object.hasOwn(properties, step) ? properties[step] : undefined;
+}
+
+/** Undefined when the path leads nowhere. */
+export function nodeAt(root: SchemaNode, path: Path): SchemaNode | undefined {
+  return path.reduce<SchemaNode | undefined>((node, step) => node && childOf(node, step), root);
+}
+
+/** True when the path names a secret or lies within one. */
+export function isSecretPath(root: SchemaNode, path: Path): boolean {
+  return path.some((_, index) => nodeAt(root, path.slice(0, index + 1))?.writeOnly === true);
+}
+
+/** Optional and null values come as anyOf with `null` among the variants. */
+export function typeText(node: SchemaNode): string {
+  if (node.writeOnly === true) return node.type === 'array' ? 'list of secrets' : 'secret';
+  if (node.enum !== undefined) return node.enum.join(' | ');
+  const names = variantsOf(node).map((variant) => {
+    if (variant.enum !== undefined) return variant.enum.join(' | ');
+    if (variant.const !== undefined) return JSON.stringify(variant.const);
+    if (variant.type === 'array') return `list of ${variant.items ? typeText(variant.items) : 'anything'}s`;
+    return variant.type ?? 'anything';
+  });
+  return [...new Set(names)].join(' | ');
+}

@@ -1,0 +1,146 @@
+import { execFile } from 'node:child_process';
+import { readFileSync, statSync } from 'node:fs';
+import { inspect } from 'node:util';
+import { Fault } from '../domain/fault.js';
+
+export type SecretReference =
+  | string
+  | { readonly env: string }
+  | { readonly file: string }
+  | { readonly command: readonly string[] };
+
+/** What a secret needs from the process to be read: its environment, and the folder its command runs in. */
+export interface SecretSurroundings {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly folder: string;
+}
+
+/** Long enough for a password manager that asks its server, short enough to notice one that asks a person. */
+const commandMillisMax = 10_000;
+const bytesMax = 64 * 1024;
+
+/**
+ * A secret that has not been read yet. It is read each time it is wanted, so that a rotated file or command
+ * takes effect without a restart. However it is printed, it tells where it comes from and never what it is.
+ */
+export class Secret {
+  readonly #reference: SecretReference;
+  readonly #surroundings: SecretSurroundings;
+
+  /** `name` is the option it stands for, used in complaints. */
+  constructor(
+    readonly name: string,
+    reference: SecretReference,
+    surroundings: SecretSurroundings,
+  ) {
+    this.#reference = reference;
+    this.#surroundings = surroundings;
+  }
+
+  /** Throws `usage` when it cannot be read or is empty. */
+  async reveal(): Promise<string> {
+    const reference = this.#reference;
+    if (typeof reference === 'string') return reference;
+    if ('env' in reference) return this.#fromEnvironment(reference.env);
+    if ('file' in reference) return this.#fromFile(reference.file);
+    return this.#fromCommand(reference.command);
+  }
+
+  /** Reads it without side effects; a command is not run, since it may ask a person. */
+  async check(): Promise<void> {
+    if (typeof this.#reference === 'object' && 'command' in this.#reference) return;
+    await this.reveal();
+  }
+
+  toString(): string {
+    return `(secret, ${originOf(this.#reference)})`;
+  }
+
+  toJSON(): string {
+    return this.toString();
+  }
+
+  [inspect.custom](): string {
+    return this.toString();
+  }
+
+  #fromEnvironment(variable: string): string {
+    const value = this.#surroundings.env[variable]?.trim();
+    if (value === undefined || value === '') {
+      throw new Fault(
+        'usage',
+        `${this.name}: the environment variable ${variable} is ${value === '' ? 'empty' : 'not set'}`,
+        {
+          hint: `export ${variable}=…, or keep the secret in a file: {"file": "path"}`,
+        },
+      );
+    }
+    return value;
+  }
+
+  #fromFile(file: string): string {
+    let text: string;
+    try {
+      const { mode } = statSync(file);
+      // Windows has no such bits: there the folder's own rights decide.
+      if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
+        throw new Fault('usage', `${this.name}: others on this machine can read ${file}`, {
+          hint: `chmod 600 ${file}`,
+        });
+      }
+      text = readFileSync(file, 'utf8').trim();
+    } catch (error) {
+      if (error instanceof Fault) throw error;
+      throw new Fault('usage', `${this.name}: ${file} cannot be read (${systemCode(error)})`, {
+        hint: 'check the path; relative ones start at the folder of the configuration file',
+        cause: error,
+      });
+    }
+    if (text === '') throw new Fault('usage', `${this.name}: ${file} is empty`);
+    return text;
+  }
+
+  /** No shell, and neither its output nor its complaints are ever shown: both may hold the secret. */
+  #fromCommand(command: readonly string[]): Promise<string> {
+    const [program = '', ...args] = command;
+    const options = {
+      cwd: this.#surroundings.folder,
+      env: this.#surroundings.env,
+      timeout: commandMillisMax,
+      killSignal: 'SIGKILL' as const,
+      maxBuffer: bytesMax,
+      encoding: 'utf8' as const,
+    };
+    return new Promise((resolve, reject) => {
+      const child = execFile(program, args, options, (error, stdout) => {
+        const value = stdout.trim();
+        if (error === null && value !== '') return resolve(value);
+        const why =
+          error === null
+            ? 'printed nothing'
+            : error.killed === true
+              ? `did not answer within ${commandMillisMax / 1000} s`
+              : typeof error.code === 'number'
+                ? `ended with code ${error.code}`
+                : `could not be run (${systemCode(error)})`;
+        reject(
+          new Fault('usage', `${this.name}: the command ${program} ${why}`, {
+            hint: 'run it by hand as the user of the daemon; it must print the secret and nothing else',
+          }),
+        );
+      });
+      child.stdin?.end();
+    });
+  }
+}
+
+function originOf(reference: SecretReference): string {
+  if (typeof reference === 'string') return 'written out';
+  if ('env' in reference) return `from env ${reference.env}`;
+  if ('file' in reference) return `from file ${reference.file}`;
+  return `from command ${reference.command[0] ?? ''}`;
+}
+
+function systemCode(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason';
+}

@@ -1,0 +1,248 @@
+import { z } from 'zod';
+import { defaultHeaderPrefix, defaultRequestIdHeader } from '../contract/headers.js';
+import { perPage } from '../contract/limits.js';
+import { latestVersion, versions } from '../contract/versions.js';
+import {
+  accessTokenReference,
+  databaseAddress,
+  headerToken,
+  idOf,
+  listenAddress,
+  secretMark,
+  secretReference,
+  sourceName,
+  webAddress,
+} from './values.js';
+
+/**
+ * Every option, with its default, its unit and the reason for it. The JSON Schema, the table of options, the
+ * names of environment variables and `config show` all come from here.
+ */
+
+const platform = z
+  .strictObject({
+    baseUrl: webAddress.meta({ description: 'Address of the API, without a path of its own' }),
+    version: z.enum(versions).default(latestVersion).meta({
+      description: 'API version sent with every request; fixed, so that an upgrade is a decision',
+    }),
+    headerPrefix: headerToken.default(defaultHeaderPrefix).meta({
+      description: 'First word of the headers of this deployment, as in Service-Version, Service-Signature',
+    }),
+    requestIdHeader: headerToken.default(defaultRequestIdHeader).meta({
+      description: 'Header in which this deployment tells the id of a request; support asks for it',
+    }),
+    ca: z.string().min(1).optional().meta({
+      description: 'PEM file of a private certificate authority, trusted beside the usual ones',
+    }),
+    timeouts: z
+      .strictObject({
+        connectSeconds: z.number().min(0.1).max(300).default(10).meta({
+          description: 'Seconds to reach the platform; a healthy connect takes well under one',
+        }),
+        requestSeconds: z.number().min(0.1).max(600).default(60).meta({
+          description: 'Seconds for one request and its whole answer; a full page may take a few',
+        }),
+      })
+      .prefault({})
+      .meta({ description: 'How long to wait for the platform' }),
+  })
+  .meta({ description: 'The API to mirror' });
+
+const filters = z
+  .strictObject({
+    companyId: idOf('company', 'co_…').optional().meta({ description: "Only this company's investments" }),
+    offeringId: idOf('offering', 'ofr_…')
+      .optional()
+      .meta({ description: 'Only investments in this offering' }),
+    investorId: idOf('user', 'usr_…').optional().meta({ description: "Only this investor's investments" }),
+  })
+  .prefault({})
+  .meta({ description: 'Narrow what the token may see. Changing one demands `rosterd sync --resync`' });
+
+const source = z
+  .strictObject({
+    name: sourceName.meta({ description: 'Name of the source: the `source` column of every table' }),
+    token: accessTokenReference.optional().meta({
+      ...secretMark,
+      description: 'Access token with read:investments. Either this or credentials',
+    }),
+    credentials: z
+      .strictObject({
+        file: z.string().min(1).meta({
+          description: 'Where `rosterd connect` keeps the rotating tokens; created with mode 0600',
+        }),
+        clientId: z.string().min(1).meta({ description: 'Publishable key of the application, pk_…' }),
+        clientSecret: secretReference.meta({ ...secretMark, description: 'Secret key of the application' }),
+      })
+      .optional()
+      .meta({ description: 'A sign-in made with `rosterd connect`, refreshed by the daemon' }),
+    company: idOf('company', 'co_…').optional().meta({
+      description: 'The company this source is about; also sets filters.companyId',
+    }),
+    installation: idOf('installation', 'inst_…').optional().meta({
+      description: 'Installation whose webhooks belong to this source; without it any webhook nudges it',
+    }),
+    filters,
+  })
+  .meta({ description: 'One token, one company or person: one feed with its own cursor' });
+
+const sync = z
+  .strictObject({
+    intervalSeconds: z.int().min(1).max(86_400).default(60).meta({
+      description: 'Seconds between ticks; 60 spends 60 of the 1,000 requests an hour a token has',
+    }),
+    perPage: z.int().min(1).max(perPage.max).default(perPage.max).meta({
+      description: 'Records per page; the most the API gives, since requests are what is counted',
+    }),
+    concurrency: z.int().min(1).max(32).default(4).meta({
+      description: 'Sources synced at the same time; pages of one source are always in order',
+    }),
+    brake: z
+      .strictObject({
+        share: z.number().min(0).max(1).default(0.2).meta({
+          description:
+            'Share of the rows held, 0 to 1; more deletions than this by a re-listing must be accepted',
+        }),
+        rows: z.int().min(0).default(50).meta({
+          description:
+            'Rows; fewer deletions than this never stop a re-listing, so small mirrors are not nagged',
+        }),
+      })
+      .prefault({})
+      .meta({ description: 'When a re-listing would delete more than both, it stops and asks' }),
+  })
+  .prefault({})
+  .meta({ description: 'How often and how fast to follow the platform' });
+
+const receiver = z
+  .strictObject({
+    listen: listenAddress.default('127.0.0.1:8787').meta({
+      description: 'Address and port for webhooks; loopback, because a TLS proxy belongs in front',
+    }),
+    path: z
+      .string()
+      .regex(/^\/[A-Za-z0-9/_.-]*$/, 'a path such as /webhooks')
+      .refine((path) => path !== '/healthz', 'another path: /healthz is taken')
+      .default('/webhooks')
+      .meta({ description: 'Path the platform posts to' }),
+    secrets: z
+      .array(secretReference)
+      .min(1)
+      .max(10)
+      .meta({
+        ...secretMark,
+        description: 'Signing secrets, all of them valid: list the new one beside the old while rotating',
+      }),
+    maxConnections: z.int().min(1).max(10_000).default(100).meta({
+      description: 'Connections at once; more wait in the backlog, so that a flood cannot take the memory',
+    }),
+  })
+  .nullable()
+  .default(null)
+  .meta({ description: 'Webhook receiver; null polls only' });
+
+const rules = z
+  .strictObject({
+    sources: z.array(sourceName).optional().meta({ description: 'Only changes of these sources' }),
+    kinds: z
+      .array(z.enum(['added', 'changed', 'removed']))
+      .min(1)
+      .optional()
+      .meta({ description: 'Only these kinds of change' }),
+    fields: z
+      .array(z.string().min(1))
+      .min(1)
+      .optional()
+      .meta({ description: 'Of the changes, only those that touch one of these columns' }),
+    minCommittedCents: z.int().min(0).optional().meta({
+      description: 'Cents; only records that committed at least this much before or after',
+    }),
+  })
+  .prefault({})
+  .meta({ description: 'What to tell; all that is given must hold, nothing given tells everything' });
+
+const noticeName = sourceName.meta({ description: 'Name of the receiver, unique; used in status and logs' });
+const kindMeaning = 'How to tell: a Slack channel, a signed HTTP request or a local command';
+const notice = z
+  .discriminatedUnion('kind', [
+    z.strictObject({
+      kind: z.literal('slack').meta({ description: kindMeaning }),
+      name: noticeName,
+      webhookUrl: secretReference.meta({ ...secretMark, description: 'Incoming-webhook URL of the channel' }),
+      rules,
+    }),
+    z.strictObject({
+      kind: z.literal('http').meta({ description: kindMeaning }),
+      name: noticeName,
+      url: webAddress.meta({ description: 'Where to POST each notice' }),
+      secret: secretReference.meta({ ...secretMark, description: 'Key that signs each notice' }),
+      rules,
+    }),
+    z.strictObject({
+      kind: z.literal('command').meta({ description: kindMeaning }),
+      name: noticeName,
+      command: z
+        .array(z.string())
+        .min(1)
+        .meta({ description: 'Program and arguments; the notice arrives as JSON on stdin, without a shell' }),
+      rules,
+    }),
+  ])
+  .meta({ description: 'Somebody to tell about changes, in ids and amounts, never names' });
+
+export const settingsSchema = z
+  .strictObject({
+    $schema: z.string().optional().meta({ description: 'Points editors at the schema; ignored otherwise' }),
+    platform,
+    database: databaseAddress.default('sqlite:./data/mirror.db').meta({
+      description: 'The mirror: sqlite:PATH',
+    }),
+    sources: z.array(source).min(1).meta({ description: 'What to mirror' }),
+    sync,
+    receiver,
+    console: z
+      .strictObject({
+        listen: listenAddress.default('127.0.0.1:8788').meta({
+          description: 'Address and port of dashboard, metrics and status; loopback, as it has no sign-in',
+        }),
+      })
+      .nullable()
+      .prefault({})
+      .meta({ description: 'Dashboard, /metrics, /status.json; null switches it off' }),
+    identity: z.enum(['keep', 'drop']).default('keep').meta({
+      description: 'Keep names and addresses when the token may read them, or drop them on arrival',
+    }),
+    history: z
+      .strictObject({
+        keepDays: z.int().min(1).max(36_500).nullable().default(null).meta({
+          description:
+            'Days a superseded version is kept; null keeps all, so that as-of reaches back to the start',
+        }),
+      })
+      .prefault({})
+      .meta({ description: 'Superseded versions' }),
+    notices: z.array(notice).default([]).meta({ description: 'Who is told about changes' }),
+    log: z
+      .strictObject({
+        level: z.enum(['debug', 'info', 'warn', 'error']).default('info').meta({
+          description: 'Least severe line written; debug adds retries and stack traces',
+        }),
+        format: z.enum(['auto', 'pretty', 'json']).default('auto').meta({
+          description: 'auto is readable on a terminal and JSON lines elsewhere',
+        }),
+      })
+      .prefault({})
+      .meta({ description: 'The log, on stderr' }),
+  })
+  .meta({ title: 'rosterd configuration' });
+
+export type Settings = z.output<typeof settingsSchema>;
+
+/** Keys that look right and are refused for a reason worth telling; by the path without indices. */
+export const refusedKeys: Readonly<Record<string, string>> = {
+  'sources.filters.status':
+    'the platform filters by status in plain listings only and refuses it with a cursor, so a mirror cannot follow it; filter when you query: SELECT * FROM investments WHERE status = …',
+  'sources.filters.updatedSince': 'the mirror keeps its own place in the feed',
+  'sources.filters.cursor': 'the mirror keeps its own place in the feed',
+  'sources.filters.perPage': 'this is sync.perPage',
+};

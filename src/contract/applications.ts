@@ -1,0 +1,172 @@
+import { z } from 'zod';
+import { operation } from './operation.js';
+import { paths } from './paths.js';
+
+const client = z.object({
+  client_id: z.string().meta({ description: 'Also the publishable key.' }),
+  client_secret: z
+    .string()
+    .nullable()
+    .meta({ description: 'The test secret always; the live secret only in the answer that creates it.' }),
+});
+
+export const applicationResource = z
+  .object({
+    id: z.string(),
+    type: z.literal('application'),
+    attributes: z.object({
+      name: z.string(),
+      client_type: z.enum(['public', 'confidential']),
+      redirect_uris: z.array(z.string()),
+      setup_url: z.string().nullable(),
+      scopes: z
+        .array(z.string())
+        .meta({ description: 'As ticked. read:public is held by every application.' }),
+      status: z.enum(['active', 'suspended', 'disabled']),
+      review: z.enum(['none', 'pending', 'approved', 'declined']),
+      pii_approved: z.boolean(),
+      pinned_version: z.string(),
+      created_at: z.string(),
+      clients: z.object({ test: client, live: client }),
+    }),
+  })
+  .meta({ id: 'Application' });
+
+export type ApplicationResource = z.infer<typeof applicationResource>;
+
+const single = z.object({ data: applicationResource });
+const tag = 'Developer portal';
+
+export const listApplications = operation({
+  id: 'listApplications',
+  method: 'GET',
+  path: paths.applications,
+  tag,
+  summary: 'Applications of the organization',
+  description: 'The organization is the one of the calling application; the user must hold a role in it.',
+  scopes: [],
+  responses: {
+    200: {
+      description: 'Applications',
+      schema: z.object({
+        data: z.array(applicationResource),
+        meta: z.object({ page_count: z.int(), has_more: z.boolean(), next_cursor: z.null() }),
+      }),
+    },
+  },
+  errors: [403],
+});
+
+export const applicationBody = z.object({
+  name: z.string().trim().min(1).max(80),
+  client_type: z.enum(['public', 'confidential']).default('confidential'),
+  redirect_uris: z.array(z.string()).max(20).default([]),
+  setup_url: z
+    .url({ protocol: /^https?$/ })
+    .nullable()
+    .default(null),
+  scopes: z.array(z.string()).default([]),
+});
+
+export const createApplication = operation({
+  id: 'createApplication',
+  method: 'POST',
+  path: paths.applications,
+  tag,
+  summary: 'Create an application with a test and a live key pair',
+  scopes: [],
+  body: applicationBody,
+  responses: { 201: { description: 'Created; the live secret is shown this once', schema: single } },
+  errors: [403, 422],
+});
+
+export const getApplication = operation({
+  id: 'getApplication',
+  method: 'GET',
+  path: paths.application,
+  tag,
+  summary: 'One application',
+  scopes: [],
+  responses: { 200: { description: 'The application', schema: single } },
+  errors: [403, 404],
+});
+
+export const scopesBody = z.object({ scopes: z.array(z.string()).min(1) });
+
+export const addScopes = operation({
+  id: 'addApplicationScopes',
+  method: 'POST',
+  path: paths.applicationScopes,
+  tag,
+  summary: 'Tick further scopes',
+  description: 'Tokens and installs that exist keep the scopes they have.',
+  scopes: [],
+  body: scopesBody,
+  responses: { 200: { description: 'The application', schema: single } },
+  errors: [403, 404, 409, 422],
+});
+
+export const removeScope = operation({
+  id: 'removeApplicationScope',
+  method: 'DELETE',
+  path: paths.applicationScope,
+  tag,
+  summary: 'Take a scope away, from installs and tokens too',
+  scopes: [],
+  responses: {
+    200: {
+      description: 'What it did',
+      schema: z.object({
+        data: applicationResource,
+        meta: z.object({
+          removed: z.array(z.string()),
+          still_implied: z.array(z.string()),
+          installations_narrowed: z.int(),
+          installations_revoked: z.int(),
+          tokens_revoked: z.int(),
+        }),
+      }),
+    },
+  },
+  errors: [403, 404, 422],
+});
+
+export const requestReview = operation({
+  id: 'requestApplicationReview',
+  method: 'POST',
+  path: paths.applicationReview,
+  tag,
+  summary: 'Ask the platform to review the application',
+  scopes: [],
+  responses: { 200: { description: 'The application', schema: single } },
+  errors: [403, 404, 409],
+});
+
+export const disableApplication = operation({
+  id: 'disableApplication',
+  method: 'POST',
+  path: paths.applicationDisable,
+  tag,
+  summary: 'Disable the application and revoke all its tokens',
+  scopes: [],
+  responses: { 200: { description: 'The application', schema: single } },
+  errors: [403, 404],
+});
+
+export const deleteApplication = operation({
+  id: 'deleteApplication',
+  method: 'DELETE',
+  path: paths.application,
+  tag,
+  summary: 'Delete an application that was never approved, installed or given a live token',
+  scopes: [],
+  responses: {
+    200: {
+      description: 'Deleted',
+      schema: z.object({
+        data: z.object({ id: z.string(), type: z.literal('application'), removed: z.literal(true) }),
+      }),
+    },
+  },
+  errors: [403, 404, 409],
+});

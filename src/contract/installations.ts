@@ -1,0 +1,162 @@
+import { z } from 'zod';
+import { operation } from './operation.js';
+import { paths } from './paths.js';
+
+export const installationTargetTypes = ['company', 'syndicate'] as const;
+export const installationTiers = ['founder', 'admin', 'editor', 'full_access'] as const;
+
+const target = z
+  .object({ type: z.enum(installationTargetTypes), id: z.string(), name: z.string() })
+  .meta({ description: 'What the application is installed on.' });
+
+export const installationResource = z
+  .object({
+    id: z.string().meta({ example: 'inst_2bX…' }),
+    type: z.literal('installation'),
+    attributes: z.object({
+      target,
+      tier: z.enum(installationTiers),
+      scopes: z.array(z.string()),
+      status: z.enum(['active', 'revoked']),
+      installed_at: z.string(),
+      installed_by: z
+        .string()
+        .nullable()
+        .meta({ description: 'Display name; null when the account is gone.' }),
+      revoked_at: z.string().nullable().meta({ description: 'Null while active.' }),
+    }),
+  })
+  .meta({ id: 'Installation' });
+
+export type InstallationResource = z.infer<typeof installationResource>;
+
+const installationToken = z
+  .object({
+    access_token: z.string(),
+    token_type: z.literal('Bearer'),
+    scope: z.string().meta({ description: 'Space-separated.' }),
+    installation: z.string(),
+    created_at: z.int().meta({ description: 'Unix time in seconds.' }),
+  })
+  .meta({
+    id: 'InstallationToken',
+    description: 'Shown once. Belongs to the company or syndicate; does not expire.',
+  });
+
+const minted = z.object({ data: installationResource, token: installationToken, meta: z.null() });
+const single = z.object({ data: installationResource });
+
+const eligible = z
+  .object({
+    type: z.enum(installationTargetTypes),
+    id: z.string(),
+    name: z.string(),
+    tier: z.enum(installationTiers),
+    installed: z.boolean(),
+    installation: installationResource.nullable(),
+  })
+  .meta({ id: 'EligibleTarget' });
+
+const listMeta = z.object({
+  count: z.int(),
+  page_count: z.int(),
+  has_more: z.boolean(),
+  next_cursor: z.null(),
+});
+
+const tag = 'Installations';
+const read = ['read:installations'];
+const write = ['write:installations'];
+
+export const listInstallations = operation({
+  id: 'listInstallations',
+  method: 'GET',
+  path: paths.installations,
+  tag,
+  summary: 'Where the application is installed',
+  description:
+    'Managers of the organization see every install; others those they made or could revoke. Revoked ones stay for 30 days.',
+  scopes: read,
+  responses: {
+    200: {
+      description: 'Installations, newest first',
+      schema: z.object({ data: z.array(installationResource), meta: listMeta }),
+    },
+  },
+  errors: [403],
+});
+
+export const listEligible = operation({
+  id: 'listEligibleInstallations',
+  method: 'GET',
+  path: paths.eligibleInstallations,
+  tag,
+  summary: 'What the user could install the application on',
+  scopes: read,
+  query: z.object({ target_type: z.enum(installationTargetTypes).optional() }),
+  responses: {
+    200: {
+      description: 'Companies and syndicates the user edits',
+      schema: z.object({ data: z.array(eligible), meta: listMeta }),
+    },
+  },
+  errors: [400, 403],
+});
+
+export const installBody = z.object({
+  target_type: z.enum(installationTargetTypes),
+  target_id: z.string(),
+  scopes: z.array(z.string()).optional(),
+  tier: z.enum(installationTiers).optional(),
+});
+
+export const createInstallation = operation({
+  id: 'createInstallation',
+  method: 'POST',
+  path: paths.installations,
+  tag,
+  summary: 'Install the application on a company or syndicate',
+  description:
+    'Scopes the application or the tier does not hold are left out; the answer says what was granted.',
+  scopes: write,
+  body: installBody,
+  responses: { 201: { description: 'Installed; the token is shown this once', schema: minted } },
+  errors: [403, 404, 409, 422],
+});
+
+export const getInstallation = operation({
+  id: 'getInstallation',
+  method: 'GET',
+  path: paths.installation,
+  tag,
+  summary: 'One installation',
+  scopes: read,
+  responses: { 200: { description: 'The installation', schema: single } },
+  errors: [403, 404],
+});
+
+export const revokeInstallation = operation({
+  id: 'revokeInstallation',
+  method: 'DELETE',
+  path: paths.installation,
+  tag,
+  summary: 'Revoke an installation and every token of it',
+  scopes: write,
+  responses: { 200: { description: 'The revoked installation', schema: single } },
+  errors: [403, 404],
+});
+
+export const mintBody = z.object({ scopes: z.array(z.string()).optional() });
+
+export const mintInstallationToken = operation({
+  id: 'mintInstallationToken',
+  method: 'POST',
+  path: paths.installationTokens,
+  tag,
+  summary: 'Mint a further token of an installation',
+  description: 'Scopes default to the grant of the install and can only narrow it.',
+  scopes: write,
+  body: mintBody,
+  responses: { 201: { description: 'The token is shown this once', schema: minted } },
+  errors: [403, 404, 409, 422],
+});

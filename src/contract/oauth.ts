@@ -1,0 +1,173 @@
+import { z } from 'zod';
+import { operation } from './operation.js';
+import { paths } from './paths.js';
+
+const tag = 'OAuth';
+
+export const authorizeQuery = z.object({
+  response_type: z.string().optional().meta({ example: 'code' }),
+  client_id: z.string().optional(),
+  redirect_uri: z.string().optional().meta({ description: 'Byte for byte a registered one.' }),
+  scope: z.string().optional().meta({ description: 'Space-separated; read:profile when absent.' }),
+  state: z.string().optional().meta({ description: 'Comes back unchanged.' }),
+  code_challenge: z.string().optional().meta({ description: 'base64url(SHA-256(code_verifier)), required.' }),
+  code_challenge_method: z.string().optional().meta({ example: 'S256' }),
+});
+
+const page = { 200: { description: 'A page for a person: sign in, then approve or deny' } } as const;
+const moved = {
+  303: { description: 'To redirect_uri with code and state, or with error and state; or back to the page' },
+} as const;
+
+const describeAuthorize = (id: string, method: 'GET' | 'POST', path: string, keys: string) =>
+  operation({
+    id,
+    method,
+    path,
+    tag,
+    summary:
+      method === 'GET' ? `Ask a person for consent (${keys} keys)` : `The person's answer (${keys} keys)`,
+    scopes: null,
+    query: authorizeQuery,
+    ...(method === 'POST' ? { body: z.record(z.string(), z.string()), bodyType: 'form' as const } : {}),
+    responses: method === 'GET' ? page : { ...page, ...moved },
+    errors: [400, 403],
+  });
+
+export const openAuthorize = describeAuthorize('authorize', 'GET', paths.authorize, 'live');
+export const answerAuthorize = describeAuthorize('answerAuthorize', 'POST', paths.authorize, 'live');
+export const openSandboxAuthorize = describeAuthorize(
+  'sandboxAuthorize',
+  'GET',
+  paths.sandboxAuthorize,
+  'test',
+);
+export const answerSandboxAuthorize = describeAuthorize(
+  'answerSandboxAuthorize',
+  'POST',
+  paths.sandboxAuthorize,
+  'test',
+);
+
+const tokenForm = z
+  .object({
+    grant_type: z
+      .string()
+      .optional()
+      .meta({ description: 'authorization_code, refresh_token or client_credentials' }),
+    client_id: z.string().optional(),
+    client_secret: z.string().optional().meta({ description: 'Left out by public clients.' }),
+    code: z.string().optional(),
+    redirect_uri: z.string().optional(),
+    code_verifier: z.string().optional(),
+    refresh_token: z.string().optional(),
+    scope: z.string().optional(),
+  })
+  .meta({ id: 'TokenRequest' });
+
+const tokenSet = z
+  .object({
+    access_token: z.string(),
+    token_type: z.literal('Bearer'),
+    expires_in: z.int().meta({ description: 'Seconds: 7200 for a user, 86400 for client credentials.' }),
+    refresh_token: z.string().optional().meta({ description: 'Not for client credentials.' }),
+    scope: z.string().meta({ description: 'What was granted, space-separated.' }),
+    created_at: z.int().meta({ description: 'Unix time in seconds.' }),
+  })
+  .meta({ id: 'TokenSet' });
+
+const oauthError = z
+  .object({
+    error: z.enum([
+      'invalid_request',
+      'invalid_client',
+      'invalid_grant',
+      'invalid_scope',
+      'unauthorized_client',
+      'unsupported_grant_type',
+    ]),
+    error_description: z.string(),
+  })
+  .meta({
+    id: 'OAuthError',
+    description: 'The flat form of RFC 6749, at the token and revocation endpoints.',
+  });
+
+const flatErrors = {
+  400: { description: 'Refused', schema: oauthError },
+  401: { description: 'invalid_client', schema: oauthError },
+} as const;
+
+export const issueToken = operation({
+  id: 'issueToken',
+  method: 'POST',
+  path: paths.token,
+  tag,
+  summary: 'Exchange a code, refresh, or get client credentials',
+  description:
+    'Every refresh rotates the refresh token. The old one works until the new access token is first used; presenting it later ends the whole authorization.',
+  scopes: null,
+  body: tokenForm,
+  bodyType: 'form',
+  responses: { 200: { description: 'Tokens', schema: tokenSet }, ...flatErrors },
+  errors: [],
+  limits: ['tokenEndpointClient', 'tokenEndpointIp'],
+});
+
+export const revokeToken = operation({
+  id: 'revokeToken',
+  method: 'POST',
+  path: paths.revoke,
+  tag,
+  summary: 'Revoke a token (RFC 7009)',
+  description: 'Answers 200 for unknown tokens too. Either token of a pair ends the whole authorization.',
+  scopes: null,
+  body: z.object({
+    token: z.string().optional(),
+    token_type_hint: z.string().optional(),
+    client_id: z.string().optional(),
+    client_secret: z.string().optional(),
+  }),
+  bodyType: 'form',
+  responses: { 200: { description: 'Not valid any more', schema: z.object({}) }, ...flatErrors },
+  errors: [],
+});
+
+const metadata = z
+  .object({
+    issuer: z.string(),
+    authorization_endpoint: z.string(),
+    token_endpoint: z.string(),
+    revocation_endpoint: z.string(),
+    scopes_supported: z.array(z.string()),
+    response_types_supported: z.array(z.string()),
+    response_modes_supported: z.array(z.string()),
+    grant_types_supported: z.array(z.string()),
+    code_challenge_methods_supported: z.array(z.string()),
+    token_endpoint_auth_methods_supported: z.array(z.string()),
+    revocation_endpoint_auth_methods_supported: z.array(z.string()),
+  })
+  .meta({ id: 'AuthorizationServerMetadata' });
+
+export const discover = operation({
+  id: 'discover',
+  method: 'GET',
+  path: paths.discovery,
+  tag,
+  summary: 'Authorization server metadata (RFC 8414), live keys',
+  scopes: null,
+  responses: { 200: { description: 'Where to authorize and get tokens', schema: metadata } },
+  errors: [],
+});
+
+/** The sandbox has an issuer of its own, `<base>/sandbox`; its metadata stands where RFC 8414 §3.1 puts it. */
+export const discoverSandbox = operation({
+  id: 'discoverSandbox',
+  method: 'GET',
+  path: `${paths.discovery}/sandbox`,
+  tag,
+  summary: 'Authorization server metadata (RFC 8414), test keys',
+  scopes: null,
+  responses: { 200: { description: 'Where to authorize and get tokens', schema: metadata } },
+  errors: [],
+});

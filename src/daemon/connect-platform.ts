@@ -1,0 +1,69 @@
+import { readFileSync } from 'node:fs';
+import { type Client, createClient } from '../client/create-client.js';
+import { openConnectionPool } from '../client/fetch/connection-pool.js';
+import type { WireFetch } from '../client/fetch/fetch.js';
+import type { BudgetStore } from '../client/ports.js';
+import { refreshingToken } from '../client/tokens/refreshing-token.js';
+import { staticToken } from '../client/tokens/static-token.js';
+import type { TokenProvider } from '../client/tokens/token-provider.js';
+import type { Config, SourceConfig } from '../config/config.js';
+import { Fault } from '../domain/fault.js';
+import type { Clock } from '../runtime/clock.js';
+import type { Logger } from '../runtime/logger.js';
+import type { Random } from '../runtime/random.js';
+
+export interface PlatformParts {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly budgets: BudgetStore;
+  /** Stands for the network in tests. */
+  readonly wire?: WireFetch;
+}
+
+export interface PlatformConnection {
+  readonly client: Client;
+  tokensOf(source: SourceConfig): TokenProvider;
+  close(): Promise<void>;
+}
+
+/** One client for all sources: they share connections, budgets and the platform's idea of the time. */
+export function connectPlatform({ platform }: Config, parts: PlatformParts): PlatformConnection {
+  const { clock, random, logger, budgets } = parts;
+  const pool =
+    parts.wire === undefined
+      ? openConnectionPool({
+          connectMillis: platform.connectTimeoutMillis,
+          headersMillis: platform.requestTimeoutMillis,
+          bodyMillis: platform.requestTimeoutMillis,
+          extraCa: platform.caFile === null ? null : readAuthority(platform.caFile),
+        })
+      : { fetch: parts.wire, close: async () => {} };
+  const client = createClient({
+    baseUrl: platform.baseUrl,
+    version: platform.version,
+    names: platform.headers,
+    timeoutMillis: platform.requestTimeoutMillis,
+    wire: pool.fetch,
+    ...{ clock, random, logger, budgets },
+  });
+  return {
+    client,
+    tokensOf: ({ access }) =>
+      access.kind === 'token'
+        ? staticToken(() => access.token.reveal())
+        : refreshingToken({ path: access.file, application: client.asApplication, clock, logger }),
+    close: () => pool.close(),
+  };
+}
+
+function readAuthority(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (cause) {
+    throw new Fault('usage', `platform.ca: ${file} cannot be read`, {
+      hint: 'point it at a PEM file this user may read, or remove it',
+      cause,
+    });
+  }
+}

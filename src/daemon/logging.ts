@@ -1,0 +1,166 @@
+import type { Writable } from 'node:stream';
+import { type DestinationStream, type Logger as PinoLogger, pino } from 'pino';
+import { PinoPretty } from 'pino-pretty';
+import { maskCredentials } from '../contract/credential-shapes.js';
+import { Fault } from '../domain/fault.js';
+import { instantFromMillis } from '../domain/instant.js';
+import { printable } from '../domain/printable.js';
+import type { Clock } from '../runtime/clock.js';
+import type { LogFields, Logger } from '../runtime/logger.js';
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+
+export interface LoggingOptions {
+  readonly level: LogLevel;
+  /** `auto` is readable on a terminal and JSON lines elsewhere. */
+  readonly format: 'auto' | 'pretty' | 'json';
+  readonly stream: Writable & { readonly isTTY?: boolean };
+  readonly color: boolean;
+  readonly clock: Clock;
+}
+
+/** Complete by construction: a new field of LogFields compiles only when it stands here too. */
+const kinds: { readonly [Field in keyof Required<LogFields>]: 'text' | 'number' | 'address' | 'error' } = {
+  component: 'text',
+  application: 'text',
+  source: 'text',
+  code: 'text',
+  type: 'text',
+  hint: 'text',
+  status: 'number',
+  requestId: 'text',
+  method: 'text',
+  path: 'address',
+  event: 'text',
+  eventId: 'text',
+  installation: 'text',
+  investment: 'text',
+  endpoint: 'text',
+  trigger: 'text',
+  mode: 'text',
+  state: 'text',
+  outcome: 'text',
+  page: 'number',
+  pages: 'number',
+  rows: 'number',
+  added: 'number',
+  changed: 'number',
+  removed: 'number',
+  quarantined: 'number',
+  attempt: 'number',
+  count: 'number',
+  tookMs: 'number',
+  waitMs: 'number',
+  until: 'text',
+  url: 'address',
+  file: 'text',
+  version: 'text',
+  pid: 'number',
+  signal: 'text',
+  error: 'error',
+};
+
+/** Longer than any id, path or hint of ours; what is longer came from elsewhere. */
+const textMax = 500;
+
+/**
+ * The daemon's log. Only the fields named above pass, each with the type it should have, so identity and
+ * secrets cannot reach a line by way of an object somebody handed in whole.
+ */
+export function createLogger(options: LoggingOptions): Logger {
+  const { level, stream, clock } = options;
+  const readable = options.format === 'pretty' || (options.format === 'auto' && stream.isTTY === true);
+  const destination: DestinationStream = readable
+    ? prettyStream(stream, options.color)
+    : { write: (line) => void stream.write(line) };
+  const base = pino(
+    {
+      level,
+      base: null,
+      timestamp: () => `,"time":"${instantFromMillis(clock.now())}"`,
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    destination,
+  );
+  return wrapped(base, level === 'debug');
+}
+
+/** pino-pretty as a function, since its worker thread would lose the last lines of a process that ends. */
+function prettyStream(stream: Writable, colorize: boolean): DestinationStream {
+  const format = PinoPretty.prettyFactory({
+    colorize,
+    singleLine: true,
+    translateTime: 'UTC:HH:MM:ss.l',
+    ignore: 'pid,hostname',
+  });
+  return { write: (line) => void stream.write(format(line)) };
+}
+
+/** Fields of a child are merged here, because pino would write a key twice that both levels have. */
+function wrapped(target: PinoLogger, withStack: boolean, bound: Record<string, unknown> = {}): Logger {
+  const merged = (fields: LogFields) => ({ ...bound, ...allowed(fields, withStack) });
+  return {
+    debug: (fields, message) => target.debug(merged(fields), safeText(message)),
+    info: (fields, message) => target.info(merged(fields), safeText(message)),
+    warn: (fields, message) => target.warn(merged(fields), safeText(message)),
+    error: (fields, message) => target.error(merged(fields), safeText(message)),
+    child: (fields) => wrapped(target, withStack, merged(fields)),
+  };
+}
+
+function allowed(fields: LogFields, withStack: boolean): Record<string, unknown> {
+  const kept: Record<string, unknown> = {};
+  for (const [field, kind] of Object.entries(kinds)) {
+    const value = fields[field as keyof LogFields];
+    if (kind === 'error' && value !== undefined) kept[field] = reducedError(value, withStack);
+    else if (kind === 'number' && typeof value === 'number') kept[field] = value;
+    else if (kind === 'text' && typeof value === 'string') kept[field] = safeText(value);
+    else if (kind === 'address' && typeof value === 'string') kept[field] = safeText(withoutQuery(value));
+  }
+  return kept;
+}
+
+function safeText(text: string): string {
+  const safe = maskCredentials(printable(text));
+  return safe.length > textMax ? `${safe.slice(0, textMax)}…` : safe;
+}
+
+/** Queries carry cursors and codes, user parts carry passwords. */
+function withoutQuery(address: string): string {
+  return address.replace(/[?#].*$/s, '').replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/@]*@/i, '$1');
+}
+
+/**
+ * What a Fault says was written to be shown; what a foreign error says may quote data, so only its kind
+ * stays. One cause is enough to tell a reset from a refusal, and a cycle of causes cannot hold us.
+ */
+function reducedError(error: unknown, withStack: boolean, withCause = true): Record<string, unknown> {
+  if (!(error instanceof Error)) return { class: error === null ? 'null' : typeof error };
+  return {
+    class: safeText(error.constructor.name),
+    ...('code' in error && typeof error.code === 'string' ? { code: safeText(error.code) } : {}),
+    ...(error instanceof Fault ? saidBy(error) : {}),
+    ...(withCause && error.cause instanceof Error
+      ? { cause: reducedError(error.cause, withStack, false) }
+      : {}),
+    ...(withStack ? { stack: framesOf(error) } : {}),
+  };
+}
+
+function saidBy({ message, about }: Fault): Record<string, unknown> {
+  const { hint, retryAt, type, status, requestId } = about;
+  return {
+    message: safeText(message),
+    ...(hint === undefined ? {} : { hint: safeText(hint) }),
+    ...(retryAt === undefined ? {} : { retryAt }),
+    ...(type === undefined ? {} : { type: safeText(type) }),
+    ...(status === undefined ? {} : { status }),
+    ...(requestId === undefined ? {} : { requestId: safeText(requestId) }),
+  };
+}
+
+/** The frames without the message above them. */
+function framesOf(error: Error): readonly string[] {
+  const lines = (error.stack ?? '').split('\n');
+  return lines.filter((line) => /^ {4}at /.test(line)).map((line) => printable(line.trim()));
+}

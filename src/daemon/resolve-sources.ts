@@ -1,0 +1,22 @@
+import type { SourceConfig } from '../config/config.js';
+import type { SourceName } from '../domain/ids.js';
+import type { EventSeen } from '../inbox/ports.js';
+
+/**
+ * Which sources an event concerns. An installation named in the configuration decides; without one the company
+ * does; a source that names neither is looked at for every investment. Other events change nothing in the feed.
+ */
+export function resolveSources(
+  sources: readonly SourceConfig[],
+  event: Pick<EventSeen, 'event' | 'installation' | 'company'>,
+): readonly SourceName[] {
+  if (!event.event.startsWith('investment.')) return [];
+  return sources.filter((source) => concerns(source, event)).map(({ name }) => name);
+}
+
+function concerns(source: SourceConfig, event: Pick<EventSeen, 'installation' | 'company'>): boolean {
+  if (source.installation !== null && event.installation !== '')
+    return source.installation === event.installation;
+  if (source.company !== null && event.company !== null) return source.company === event.company;
+  return true;
+}

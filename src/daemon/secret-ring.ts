@@ -1,0 +1,40 @@
+import type { Secret } from '../config/secrets.js';
+import type { Clock } from '../runtime/clock.js';
+import type { Logger } from '../runtime/logger.js';
+
+/** How soon a rotated file or command is noticed. The old secret signs for 24 hours more. */
+const rereadMillis = 30_000;
+
+/** Signing secrets as the receiver wants them: at once, for every request. Read again now and then, in the background. */
+export class SecretRing {
+  #values: readonly string[] = [];
+  #readAt = 0;
+  #reading = false;
+
+  constructor(
+    private readonly secrets: readonly Secret[],
+    private readonly clock: Clock,
+    private readonly logger: Logger,
+  ) {}
+
+  /** Throws `usage` when one cannot be read: better no start than deliveries refused for days. */
+  async load(): Promise<void> {
+    this.#values = await Promise.all(this.secrets.map((secret) => secret.reveal()));
+    this.#readAt = this.clock.monotonic();
+  }
+
+  values(): readonly string[] {
+    if (!this.#reading && this.clock.monotonic() - this.#readAt > rereadMillis) {
+      this.#reading = true;
+      void this.load()
+        .catch((error: unknown) => {
+          this.#readAt = this.clock.monotonic();
+          this.logger.warn({ error }, 'a signing secret cannot be read; the ones read before stay in use');
+        })
+        .finally(() => {
+          this.#reading = false;
+        });
+    }
+    return this.#values;
+  }
+}

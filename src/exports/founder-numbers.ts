@@ -1,0 +1,15 @@
+/** As the founder file writes money: at least one digit behind the point, no needless zero after it. */
+export function decimalOfCents(cents: bigint): string {
+  const digits = String(cents < 0n ? -cents : cents).padStart(3, '0');
+  const fraction = digits.slice(-2);
+  const shown = fraction.endsWith('0') ? fraction.slice(0, 1) : fraction;
+  return `${cents < 0n ? '-' : ''}${digits.slice(0, -2)}.${shown}`;
+}
+
+/** Cut, not rounded, after two digits; trailing zeros and a bare point go. */
+export function truncatedShares(shares: string): string {
+  const match = /^(-?\d+)(?:\.(\d+))?$/.exec(shares);
+  if (match === null) return shares;
+  const fraction = (match[2] ?? '').slice(0, 2).replace(/0+$/, '');
+  return fraction === '' ? (match[1] ?? '') : `${match[1]}.${fraction}`;
+}

@@ -1,0 +1,16 @@
+import type { Cell, ExportColumn, RowSource } from './ports.js';
+
+/** One object a line, every column in it. Integers keep all their digits, JSON columns are JSON and not text. */
+export async function* jsonLines({ columns, rows }: RowSource): AsyncGenerator<string> {
+  const names = columns.map(({ name }) => JSON.stringify(name));
+  for await (const row of rows()) {
+    const members = columns.map((column, index) => `${names[index]}:${encode(column, row[index] ?? null)}`);
+    yield `{${members.join(',')}}\n`;
+  }
+}
+
+function encode({ kind }: ExportColumn, cell: Cell): string {
+  if (cell === null) return 'null';
+  if (typeof cell !== 'string') return String(cell);
+  return kind === 'json' ? cell : JSON.stringify(cell);
+}

@@ -1,0 +1,66 @@
+import { open, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { Fault } from '../domain/fault.js';
+import { type Random, randomText } from '../runtime/random.js';
+
+/** Pieces are gathered up to this size, since a system call a row would be most of the work. */
+const writeCharacters = 64 * 1_024;
+
+/**
+ * Writes the pieces beside `file` and renames when all of them are on disk: whoever sees the file sees it whole.
+ * Mode 0600. On failure or abort nothing new is left and a file of that name stays as it was.
+ * Throws `stopped` when `signal` fires, `usage` when the folder cannot be written to. Answers the bytes written.
+ */
+export async function writeExport(
+  file: string,
+  pieces: AsyncIterable<string>,
+  random: Random,
+  signal: AbortSignal,
+): Promise<number> {
+  const folder = dirname(file);
+  const unfinished = join(folder, `.${basename(file)}.${randomText(random, 8)}.tmp`);
+  const handle = await open(unfinished, 'wx', 0o600).catch((error: unknown) => {
+    throw new Fault('usage', `cannot write to ${folder}`, {
+      hint: 'Name a file in a folder that exists and that you may write to.',
+      cause: error,
+    });
+  });
+  try {
+    let bytes = 0;
+    try {
+      for await (const chunk of gathered(pieces, signal)) bytes += (await handle.write(chunk)).bytesWritten;
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(unfinished, file);
+    await syncFolder(folder);
+    return bytes;
+  } catch (error) {
+    await rm(unfinished, { force: true });
+    throw error;
+  }
+}
+
+async function* gathered(pieces: AsyncIterable<string>, signal: AbortSignal): AsyncGenerator<Buffer> {
+  let text = '';
+  for await (const piece of pieces) {
+    if (signal.aborted)
+      throw new Fault('stopped', 'the export was stopped before its end; no file was written');
+    text += piece;
+    if (text.length < writeCharacters) continue;
+    yield Buffer.from(text);
+    text = '';
+  }
+  if (text !== '') yield Buffer.from(text);
+}
+
+/** Makes the rename itself survive a power cut. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,73 @@
+import { parseId } from '../domain/ids.js';
+import { type Instant, parseInstant } from '../domain/instant.js';
+import type { EventSeen } from './ports.js';
+
+/** Real envelopes are three or four deep; a parser of somebody else's need not survive more. */
+export const jsonDepthMax = 32;
+
+const eventShape = /^[A-Za-z0-9_.-]{1,100}$/;
+const installationShape = /^[A-Za-z0-9_-]{0,200}$/;
+const testPrefix = 'evt_test_';
+
+/**
+ * Reads what a delivery is about. Only the few fields named here are looked at, each as an own property, so a key
+ * called `__proto__` is nothing special; undefined when it is no event at all. Names nobody knows yet are fine.
+ */
+export function parseEvent(body: Uint8Array): EventSeen | undefined {
+  const envelope = parseJson(body);
+  const eventId = parseId('event', own(envelope, 'id'));
+  const event = own(envelope, 'event');
+  if (eventId === undefined || typeof event !== 'string' || !eventShape.test(event)) return undefined;
+  const block = own(envelope, 'installation');
+  const installation = own(block, 'id') ?? '';
+  if (typeof installation !== 'string' || !installationShape.test(installation)) return undefined;
+  const data = own(envelope, 'data');
+  return {
+    eventId,
+    installation,
+    event,
+    company: parseId('company', own(data, 'company') ?? own(own(block, 'target'), 'id')) ?? null,
+    investment: parseId('investment', own(data, 'id') ?? own(data, 'investment')) ?? null,
+    observedAt: observedAt(event, data),
+    test: eventId.startsWith(testPrefix) || own(block, 'test') === true,
+  };
+}
+
+/** Only what is published about an investment shows in the feed; no other event's time will ever be reached there. */
+function observedAt(event: string, data: unknown): Instant | null {
+  if (!event.startsWith('investment.')) return null;
+  return parseInstant(own(data, 'observed_at')) ?? parseInstant(own(data, 'occurred_at')) ?? null;
+}
+
+function own(value: unknown, key: string): unknown {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
+  return (value as Readonly<Record<string, unknown>>)[key];
+}
+
+function parseJson(body: Uint8Array): unknown {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(body);
+    return depthOf(text) > jsonDepthMax ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** How deep the brackets nest, without parsing: quotes and escapes are all the grammar it takes. */
+function depthOf(text: string): number {
+  let depth = 0;
+  let deepest = 0;
+  let quoted = false;
+  for (let index = 0; index < text.length; index += 1) {
+    const char = text[index];
+    if (quoted) {
+      if (char === '\\') index += 1;
+      else if (char === '"') quoted = false;
+    } else if (char === '"') quoted = true;
+    else if (char === '{' || char === '[') {
+      depth += 1;
+      deepest = Math.max(deepest, depth);
+    } else if (char === '}' || char === ']') depth -= 1;
+  }
+  return deepest;
+}

@@ -1,0 +1,228 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import express, { type ErrorRequestHandler, type Express, type Request, type RequestHandler } from 'express';
+import type { SourceName } from '../domain/ids.js';
+import { type Instant, instantFromMillis } from '../domain/instant.js';
+import type { Clock } from '../runtime/clock.js';
+import type { Closable } from '../runtime/lifecycle.js';
+import type { Logger } from '../runtime/logger.js';
+import { parseEvent } from './parse-event.js';
+import { type EventSeen, type Inbox, laneOf } from './ports.js';
+import { bodyBytesMax, readBody } from './read-body.js';
+import { Refusal, type Result, statusOf } from './refusal.js';
+import { verifySignature } from './verify-signature.js';
+
+export interface ReceiverParts {
+  readonly inbox: Inbox;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly path: string;
+  /** The header's full name, for example `Service-Signature`. */
+  readonly signatureHeader: string;
+  /** Read for every request, so that a rotated secret counts at once. */
+  readonly secrets: () => readonly string[];
+  readonly resolveSources: (event: EventSeen) => readonly SourceName[];
+  /** Called once the event is on disk, for the sources it belongs to. */
+  readonly onAccepted: (sources: readonly SourceName[]) => void;
+  readonly limits?: Partial<ReceiverLimits>;
+}
+
+export interface ReceiverLimits {
+  readonly headersMillis: number;
+  readonly requestMillis: number;
+  readonly checkEveryMillis: number;
+  readonly connections: number;
+  /** How long a sender waits for the database before it is asked to come again. */
+  readonly acceptMillis: number;
+}
+
+/** Node's own defaults wait a minute for headers and five for a body, with no end of connections. */
+export const receiverLimits: ReceiverLimits = {
+  headersMillis: 5000,
+  requestMillis: 10_000,
+  checkEveryMillis: 1000,
+  connections: 512,
+  acceptMillis: 2000,
+};
+
+export interface ReceiverStatus {
+  readonly results: Readonly<Record<Result, number>>;
+  readonly lastAcceptedAt: Instant | null;
+  /** Which secret verified the last delivery, counted from 0. */
+  readonly lastSecret: number | null;
+}
+
+export interface Receiver extends Closable {
+  listen(port: number, host?: string): Promise<{ readonly host: string; readonly port: number }>;
+  status(): ReceiverStatus;
+}
+
+/**
+ * The one part that faces the internet. It verifies, stores and answers; work happens later, at our own pace.
+ * Checks run from the cheapest to the dearest, and nothing is parsed before it is authenticated. Nothing of a
+ * request is believed about its origin: `X-Forwarded-*` is not read, so a proxy in front needs no configuration
+ * beyond passing the body on unchanged.
+ */
+export function createReceiver(parts: ReceiverParts): Receiver {
+  const limits = { ...receiverLimits, ...parts.limits };
+  const results = Object.fromEntries(Object.keys(statusOf).map((name) => [name, 0])) as Record<
+    Result,
+    number
+  >;
+  let lastAcceptedAt: Instant | null = null;
+  let lastSecret: number | null = null;
+  let closing = false;
+
+  const receive: RequestHandler = async (request, response) => {
+    refuseEarly(request);
+    const body = await readBody(request);
+    const now = parts.clock.now();
+    const verdict = verifySignature(request.get(parts.signatureHeader), body, parts.secrets(), now);
+    if (!verdict.ok) throw new Refusal(verdict.problem);
+    lastSecret = verdict.secret;
+    const event = parseEvent(body);
+    if (event === undefined) throw new Refusal('invalid_payload');
+    const sources = event.test ? [] : parts.resolveSources(event);
+    const receivedAt = instantFromMillis(now);
+    const stored = await withinMillis(
+      parts.clock,
+      limits.acceptMillis,
+      parts.inbox.accept({ ...event, receivedAt, body: body.toString('utf8'), lane: laneOf(sources) }),
+    );
+    lastAcceptedAt = receivedAt;
+    const result = event.test ? 'test' : sources.length === 0 ? 'ignored' : 'accepted';
+    answer(response, stored === 'duplicate' ? 'duplicate' : result);
+    // A duplicate nudges as well: the first delivery may have been stored by a process that died right after.
+    if (sources.length > 0) parts.onAccepted(sources);
+  };
+
+  const answer = (response: express.Response, result: Result) => {
+    results[result] += 1;
+    // A connection kept alive would keep a closing server waiting.
+    if (closing) response.set('connection', 'close');
+    response.status(statusOf[result]).set('content-length', '0').end();
+  };
+
+  const refuse: ErrorRequestHandler = (error: unknown, request, response, _next) => {
+    const result = error instanceof Refusal ? error.result : clientError(error) ? 'not_found' : 'defect';
+    if (result === 'defect' || result === 'unavailable')
+      parts.logger.error(
+        { error: error instanceof Refusal ? error.cause : error },
+        'a delivery was not taken',
+      );
+    else parts.logger.debug({ code: result }, 'a request was refused');
+    if (response.headersSent || response.destroyed) {
+      results[result] += 1;
+      request.socket.destroy();
+      return;
+    }
+    // What is left of a refused body is not read; the connection cannot be used again.
+    if (!request.complete) response.set('connection', 'close');
+    if (result === 'unavailable') response.set('retry-after', '5');
+    if (result === 'wrong_method') response.set('allow', 'POST');
+    answer(response, result);
+  };
+
+  const server = serverFor(appFor(parts.path, receive, refuse), limits);
+  return {
+    listen: (port, host = '127.0.0.1') => listen(server, port, host),
+    status: () => ({ results: { ...results }, lastAcceptedAt, lastSecret }),
+    close: () => {
+      closing = true;
+      return close(server, parts.clock, limits.requestMillis);
+    },
+  };
+}
+
+function appFor(path: string, receive: RequestHandler, refuse: ErrorRequestHandler): Express {
+  const app = express();
+  app.disable('x-powered-by').disable('etag').set('trust proxy', false);
+  app.enable('case sensitive routing').enable('strict routing');
+  app.post(path, receive);
+  app.all(path, () => {
+    throw new Refusal('wrong_method');
+  });
+  app.get('/healthz', (_request, response) => {
+    response.type('text/plain').send('ok\n');
+  });
+  app.use(() => {
+    throw new Refusal('not_found');
+  });
+  app.use(refuse);
+  return app;
+}
+
+/** What the headers alone decide. */
+function refuseEarly(request: Request): void {
+  const declared = request.get('content-length');
+  if (declared !== undefined && Number(declared) > bodyBytesMax) throw new Refusal('too_large');
+  const type = request.get('content-type')?.split(';')[0]?.trim().toLowerCase();
+  if (type !== 'application/json') throw new Refusal('unsupported_type');
+  const encoding = request.get('content-encoding')?.trim().toLowerCase() ?? 'identity';
+  // Signed are the bytes on the wire; unpacking them would only serve a bomb.
+  if (encoding !== 'identity') throw new Refusal('unsupported_encoding');
+}
+
+/** Express marks what a client got wrong in its path, such as a bad % escape, with a 4xx of its own. */
+function clientError(error: unknown): boolean {
+  const status = typeof error === 'object' && error !== null && 'status' in error ? error.status : undefined;
+  return typeof status === 'number' && status >= 400 && status < 500;
+}
+
+/** A row written after all makes the sender's next try a duplicate; a 2xx without a row would lose it. */
+async function withinMillis<Value>(clock: Clock, millis: number, work: Promise<Value>): Promise<Value> {
+  const settled = new AbortController();
+  const late = clock.wait(millis, settled.signal).then(() => {
+    throw new Refusal('unavailable', new Error('the database did not answer in time'));
+  });
+  try {
+    return await Promise.race([work, late]);
+  } catch (error) {
+    throw error instanceof Refusal ? error : new Refusal('unavailable', error);
+  } finally {
+    settled.abort();
+    late.catch(() => {});
+    work.catch(() => {});
+  }
+}
+
+function serverFor(app: Express, limits: ReceiverLimits): Server {
+  const server = createServer(
+    {
+      headersTimeout: limits.headersMillis,
+      requestTimeout: limits.requestMillis,
+      connectionsCheckingInterval: limits.checkEveryMillis,
+      maxHeaderSize: 8 * 1024,
+    },
+    app,
+  );
+  server.maxConnections = limits.connections;
+  return server;
+}
+
+function listen(server: Server, port: number, host: string): Promise<{ host: string; port: number }> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      const { address, port: bound } = server.address() as AddressInfo;
+      resolve({ host: address, port: bound });
+    });
+  });
+}
+
+/** Takes no more, lets requests under way finish, and cuts off what takes longer than a request may. */
+async function close(server: Server, clock: Clock, millis: number): Promise<void> {
+  if (!server.listening) return;
+  const closed = new AbortController();
+  const closing = new Promise<void>((resolve) => {
+    server.close(() => {
+      closed.abort();
+      resolve();
+    });
+  });
+  server.closeIdleConnections();
+  await clock.wait(millis, closed.signal);
+  server.closeAllConnections();
+  await closing;
+}

@@ -1,0 +1,72 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { signatureAlgorithm, signatureScheme, signatureToleranceSeconds } from '../contract/signature.js';
+
+export interface SignatureHeader {
+  /** As sent: it is part of what was signed. */
+  readonly timestamp: string;
+  readonly signatures: readonly string[];
+}
+
+export type SignatureProblem =
+  | 'missing_header'
+  | 'malformed_header'
+  | 'timestamp_out_of_tolerance'
+  | 'signature_mismatch';
+
+export type Verdict =
+  /** Which of the secrets matched, counted from 0: shows when an old one may be removed. */
+  { readonly ok: true; readonly secret: number } | { readonly ok: false; readonly problem: SignatureProblem };
+
+/** A rotation overlap needs two of each; more only multiply the work a forger can cause. */
+export const signaturesTriedMax = 8;
+export const secretsTriedMax = 4;
+
+const digits = /^\d{1,15}$/;
+
+/** Whitespace around parts is tolerated, unknown keys are a newer scheme's business, and order means nothing. */
+export function parseSignatureHeader(header: string): SignatureHeader | undefined {
+  let timestamp: string | undefined;
+  const signatures: string[] = [];
+  for (const part of header.split(',')) {
+    const equals = part.indexOf('=');
+    if (equals < 0) continue;
+    const key = part.slice(0, equals).trim();
+    const value = part.slice(equals + 1).trim();
+    if (key === 't') {
+      // Two moments would leave open which one was signed.
+      if (timestamp !== undefined || !digits.test(value)) return undefined;
+      timestamp = value;
+    } else if (key === signatureScheme && value !== '') signatures.push(value);
+  }
+  return timestamp === undefined || signatures.length === 0 ? undefined : { timestamp, signatures };
+}
+
+/**
+ * Whether one of our secrets signed exactly these bytes, not long ago. Every secret is tried on every value and
+ * each comparison takes the same time, so that the answer's delay tells nothing.
+ */
+export function verifySignature(
+  header: string | undefined,
+  body: Uint8Array,
+  secrets: readonly string[],
+  now: number,
+): Verdict {
+  if (header === undefined || header.trim() === '') return { ok: false, problem: 'missing_header' };
+  const parsed = parseSignatureHeader(header);
+  if (parsed === undefined) return { ok: false, problem: 'malformed_header' };
+  const ageSeconds = Math.floor(now / 1000) - Number(parsed.timestamp);
+  if (Math.abs(ageSeconds) > signatureToleranceSeconds)
+    return { ok: false, problem: 'timestamp_out_of_tolerance' };
+  const given = parsed.signatures.slice(0, signaturesTriedMax).map((value) => Buffer.from(value, 'utf8'));
+  let match = -1;
+  for (const [index, secret] of secrets.slice(0, secretsTriedMax).entries()) {
+    const wanted = Buffer.from(digestOf(secret, parsed.timestamp, body), 'utf8');
+    for (const value of given)
+      if (value.length === wanted.length && timingSafeEqual(value, wanted) && match < 0) match = index;
+  }
+  return match < 0 ? { ok: false, problem: 'signature_mismatch' } : { ok: true, secret: match };
+}
+
+function digestOf(secret: string, timestamp: string, body: Uint8Array): string {
+  return createHmac(signatureAlgorithm, secret).update(`${timestamp}.`).update(body).digest('hex');
+}

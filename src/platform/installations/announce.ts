@@ -1,0 +1,33 @@
+import type { Services } from '../services.js';
+import type { Installation } from './model.js';
+
+/**
+ * `installation.created` and `installation.revoked`. The data says what and in which role, never who: no name of a
+ * person is in it.
+ */
+export function announceInstallation(
+  services: Services,
+  name: 'installation.created' | 'installation.revoked',
+  installation: Installation,
+  role: string,
+  at: number,
+): void {
+  services.events.emit({
+    name,
+    realm: installation.realm,
+    at,
+    companyNo: installation.target_type === 'company' ? installation.target_no : null,
+    syndicateNo: installation.target_type === 'syndicate' ? installation.target_no : null,
+    installationNo: installation.no,
+    dataFor: () => ({
+      id: installation.id,
+      target: { type: installation.target_type, id: installation.target_id },
+      tier: installation.tier,
+      scopes: installation.scopes.split(' '),
+      status: installation.revoked_at === null ? 'active' : 'revoked',
+      installed_at: new Date(installation.installed_at).toISOString(),
+      revoked_at: installation.revoked_at === null ? null : new Date(installation.revoked_at).toISOString(),
+      actor: { role },
+    }),
+  });
+}

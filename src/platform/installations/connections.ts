@@ -1,0 +1,60 @@
+import { endGrant, type Grant, grantOf } from '../oauth/grants.js';
+import type { Services } from '../services.js';
+import { newId } from '../state/secrets.js';
+import { one, run } from '../state/statements.js';
+import { announceInstallation } from './announce.js';
+import { installationByNo } from './model.js';
+import { revokeInstallation } from './revoke.js';
+
+/**
+ * A person who lets an application act for them has connected it: an installation on a person, one per application
+ * and realm. A further consent joins it and may widen it, for the person has just said so.
+ */
+export function connectPerson(services: Services, grant: Grant, now: number): void {
+  const held = one<{ no: number; scopes: string }>(
+    services.state,
+    `SELECT no, scopes FROM installations
+     WHERE application_no = ? AND realm = ? AND user_no = ? AND revoked_at IS NULL`,
+    [grant.application_no, grant.realm, grant.user_no],
+  );
+  const no = held?.no ?? insertConnection(services, grant, now);
+  if (held === undefined) {
+    announceInstallation(services, 'installation.created', installationByNo(services.state, no), 'user', now);
+  } else {
+    const scopes = new Set([...held.scopes.split(' '), ...grant.scopes.split(' ')]);
+    run(services.state, 'UPDATE installations SET scopes = ? WHERE no = ?', [[...scopes].join(' '), no]);
+  }
+  run(services.state, 'UPDATE grants SET installation_no = ? WHERE family = ?', [no, grant.family]);
+}
+
+function insertConnection(services: Services, grant: Grant, now: number): number {
+  return run(
+    services.state,
+    `INSERT INTO installations (id, application_no, realm, user_no, tier, scopes, installed_by_no, installed_at)
+     VALUES (?, ?, ?, ?, 'user', ?, ?, ?)`,
+    [
+      newId(services.random, 'inst_'),
+      grant.application_no,
+      grant.realm,
+      grant.user_no,
+      grant.scopes,
+      grant.user_no,
+      now,
+    ],
+  ).no;
+}
+
+/** Ends one consent; when it was the last behind a connection, the connection ends with it. */
+export function endFamily(services: Services, family: string, because: string, now: number): void {
+  services.state.transaction(() => {
+    const ended = endGrant(services, family, because, now);
+    const { installation_no } = grantOf(services, family);
+    if (!ended || installation_no === null) return;
+    const left = one<{ family: string }>(
+      services.state,
+      'SELECT family FROM grants WHERE installation_no = ? AND revoked_at IS NULL LIMIT 1',
+      [installation_no],
+    );
+    if (left === undefined) revokeInstallation(services, installation_no, 'user', now);
+  })();
+}

@@ -1,0 +1,166 @@
+import type { z } from 'zod';
+import * as operations from '../../contract/installations.js';
+import { revokedInstallationsListedSeconds } from '../../contract/limits.js';
+import { administersOrganization, managesOrganization } from '../applications/model.js';
+import type { Caller } from '../http/caller.js';
+import { callerOf, created, type Exchange, ok, type Reply, type Step } from '../http/exchange.js';
+import { notFound, Problem } from '../http/problem.js';
+import { type Route, route } from '../http/route.js';
+import { bearer } from '../http/steps/bearer.js';
+import { requireScope } from '../http/steps/require-scope.js';
+import type { MintedToken } from '../oauth/tokens.js';
+import type { State } from '../state/database.js';
+import { narrowedScopes } from './grantable.js';
+import { install, mintFor, noGrantableScopes, suspended } from './install.js';
+import {
+  activeInstallation,
+  findInstallation,
+  type Installation,
+  installationResourceOf,
+  listedInstallations,
+} from './model.js';
+import { revokeInstallation } from './revoke.js';
+import { actorRole, holdOn, maySteer, type Target, targetsOf } from './targets.js';
+
+type UserCaller = Extract<Caller, { kind: 'user' }>;
+
+/** Installing is something a person decides; no other credential reaches these operations. */
+const requireUser: Step = (exchange) => {
+  if (callerOf(exchange).kind === 'user') return;
+  throw new Problem(403, 'forbidden', 'This operation needs the token of a user.', {
+    remediation: 'Authorize a user and send that access token.',
+  });
+};
+
+function userOf(exchange: Exchange): UserCaller {
+  const caller = callerOf(exchange);
+  if (caller.kind !== 'user') throw new Error('a route of installations lacks the requireUser step');
+  return caller;
+}
+
+const reads = [...bearer, requireScope('read:installations'), requireUser] as const;
+const writes = [...bearer, requireScope('write:installations'), requireUser] as const;
+
+export const installationRoutes: readonly Route[] = [
+  route(operations.listInstallations, ...reads, list),
+  route(operations.listEligible, ...reads, eligible),
+  route(operations.createInstallation, ...writes, create),
+  route(operations.getInstallation, ...reads, (exchange) =>
+    ok({ data: installationResourceOf(visible(exchange)) }),
+  ),
+  route(operations.revokeInstallation, ...writes, revoke),
+  route(operations.mintInstallationToken, ...writes, mint),
+];
+
+const targetOf = (row: Installation): Pick<Target, 'type' | 'no'> => {
+  if (row.target_type === 'user') throw new Error('a connection of a person has no target');
+  return { type: row.target_type, no: row.target_no };
+};
+
+function mayRevoke(state: State, caller: UserCaller, row: Installation): boolean {
+  return (
+    maySteer(state, targetOf(row), caller.userNo) ||
+    administersOrganization(state, caller.app.organization_no, caller.userNo)
+  );
+}
+
+function maySee(state: State, caller: UserCaller, row: Installation): boolean {
+  return (
+    row.installed_by_no === caller.userNo ||
+    managesOrganization(state, caller.app.organization_no, caller.userNo) ||
+    mayRevoke(state, caller, row)
+  );
+}
+
+/** Installs of the calling application, in the realm of the token, that this person may see; 404 for all others. */
+function visible(exchange: Exchange): Installation {
+  const caller = userOf(exchange);
+  const { state } = exchange.services;
+  const id = exchange.params.external_id ?? '';
+  const row = findInstallation(state, caller.app.no, caller.realm, id);
+  if (row === undefined || !maySee(state, caller, row)) throw notFound(`The installation ${id}`);
+  return row;
+}
+
+const whole = (count: number) => ({ count, page_count: count, has_more: false, next_cursor: null });
+
+function list(exchange: Exchange): Reply {
+  const caller = userOf(exchange);
+  const { state } = exchange.services;
+  const since = exchange.now - revokedInstallationsListedSeconds * 1000;
+  const rows = listedInstallations(state, caller.app.no, caller.realm, since).filter((row) =>
+    maySee(state, caller, row),
+  );
+  return ok({ data: rows.map(installationResourceOf), meta: whole(rows.length) });
+}
+
+function eligible(exchange: Exchange): Reply {
+  const caller = userOf(exchange);
+  const { state } = exchange.services;
+  const { target_type } = exchange.input.query as z.infer<typeof operations.listEligible.query>;
+  const data = targetsOf(state, caller.realm, caller.userNo)
+    .filter((target) => target_type === undefined || target.type === target_type)
+    .flatMap((target) => {
+      const hold = holdOn(state, target, caller.userNo, exchange.version);
+      if (hold === null) return [];
+      const held = activeInstallation(state, caller.app.no, target);
+      const { type, id, name } = target;
+      const installation = held === undefined ? null : installationResourceOf(held);
+      return [{ type, id, name, tier: hold.tier, installed: held !== undefined, installation }];
+    });
+  return ok({ data, meta: whole(data.length) });
+}
+
+function create(exchange: Exchange): Reply {
+  const body = exchange.input.body as z.infer<typeof operations.installBody>;
+  const wish = {
+    targetType: body.target_type,
+    targetId: body.target_id,
+    scopes: body.scopes,
+    tier: body.tier,
+  };
+  const made = install(exchange.services, userOf(exchange), exchange.version, wish, exchange.now);
+  const scopes = made.installation.scopes.split(' ');
+  return created(withToken(made.installation, made.token, scopes, exchange.now));
+}
+
+function revoke(exchange: Exchange): Reply {
+  const caller = userOf(exchange);
+  const { state } = exchange.services;
+  const row = visible(exchange);
+  if (!mayRevoke(state, caller, row)) {
+    throw new Problem(403, 'forbidden', 'Your role does not allow revoking this installation.');
+  }
+  const role = actorRole(state, targetOf(row), caller.userNo);
+  const revoked = revokeInstallation(exchange.services, row.no, role, exchange.now);
+  return ok({ data: installationResourceOf(revoked) });
+}
+
+/** Whoever may see an install may mint for it: it is the same circle of people. */
+function mint(exchange: Exchange): Reply {
+  const { scopes: asked } = exchange.input.body as z.infer<typeof operations.mintBody>;
+  const row = visible(exchange);
+  if (row.revoked_at !== null) {
+    throw new Problem(409, 'conflict', `The installation ${row.id} is revoked; it stays revoked.`, {
+      remediation: 'Install the application again with POST /installations.',
+    });
+  }
+  if (callerOf(exchange).app.status !== 'active') throw suspended();
+  const scopes = narrowedScopes(row.scopes.split(' '), asked);
+  if (scopes.length === 0) throw noGrantableScopes();
+  return created(withToken(row, mintFor(exchange.services, row, scopes, exchange.now), scopes, exchange.now));
+}
+
+function withToken(row: Installation, token: MintedToken, scopes: readonly string[], now: number): unknown {
+  return {
+    data: installationResourceOf(row),
+    token: {
+      access_token: token.token,
+      token_type: 'Bearer',
+      scope: scopes.join(' '),
+      installation: row.id,
+      created_at: Math.floor(now / 1000),
+    },
+    meta: null,
+  };
+}

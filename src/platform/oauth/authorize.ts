@@ -1,0 +1,141 @@
+import { paths } from '../../contract/paths.js';
+import { identityScope } from '../applications/scopes.js';
+import type { Exchange, Handler, Reply } from '../http/exchange.js';
+import { mayCarryIdentity } from '../installations/grantable.js';
+import { seeOther } from '../pages/layout.js';
+import { endVisit, signIn, type Visit, visitOf } from '../pages/visit.js';
+import type { Realm } from '../state/secrets.js';
+import { all, one } from '../state/statements.js';
+import { type AuthorizationRequest, checkAuthorization } from './authorization-request.js';
+import { consentPage, notReviewedPage, type Person, refusalPage, signInPage } from './authorize-pages.js';
+import { issueCode } from './codes.js';
+import { withParameters } from './redirect-uris.js';
+import { passesReview } from './review-gate.js';
+
+/** A list longer than this is no help; the email field takes everybody. */
+const peopleListedMax = 6;
+
+/** The page a person is sent to. It is checked anew at every step: nothing about a request is remembered. */
+export const openAuthorize = (realm: Realm): Handler =>
+  checked(realm, (exchange, request) => showPage(exchange, request, visitOf(exchange)));
+
+export const answerAuthorize = (realm: Realm): Handler =>
+  checked(realm, (exchange, request) => {
+    const visit = visitOf(exchange);
+    const form = exchange.input.body as Readonly<Record<string, string>>;
+    // A visit that just began has no page that could know its token.
+    if (visit.cookie !== undefined || form.csrf !== visit.csrf) {
+      return refusalPage(
+        403,
+        'This form is out of date',
+        'Open the link of the application again. Cookies must be allowed for this page.',
+      );
+    }
+    const action = Object.hasOwn(actions, form.action ?? '') ? actions[form.action ?? ''] : undefined;
+    return action === undefined
+      ? refusalPage(400, 'Unknown answer', 'This form has no such answer.')
+      : action(exchange, request, visit, form);
+  });
+
+type Asked = (exchange: Exchange, request: AuthorizationRequest) => Reply;
+
+function checked(realm: Realm, then: Asked): Handler {
+  return (exchange) => {
+    const result = checkAuthorization(exchange.services.state, exchange.query, realm);
+    switch (result.kind) {
+      case 'page':
+        return refusalPage(400, result.title, result.why);
+      case 'other_realm':
+        return otherRealm(realm, exchange);
+      case 'redirect':
+        return seeOther(result.to);
+      case 'ask':
+        return then(exchange, result.request);
+    }
+  };
+}
+
+/** A sandbox key at the live address is shown the way; a live key is never served by the sandbox. */
+function otherRealm(realm: Realm, exchange: Exchange): Reply {
+  if (realm === 'live' && exchange.method !== 'POST') {
+    return seeOther(`${paths.sandboxAuthorize}?${exchange.query}`);
+  }
+  return refusalPage(
+    400,
+    'Wrong address for this key',
+    `Keys of this kind are used at ${realm === 'live' ? paths.sandboxAuthorize : paths.authorize}.`,
+  );
+}
+
+function showPage(exchange: Exchange, request: AuthorizationRequest, visit: Visit): Reply {
+  const { state } = exchange.services;
+  const { app, realm } = request.client;
+  if (visit.user === null) return signInPage(request, visit, peopleToChoose(exchange, realm), null);
+  if (!passesReview(state, app, realm, visit.user.no)) return notReviewedPage(request, visit, visit.user);
+  const scopes = grantedScopes(exchange, request, visit.user.no);
+  if (scopes.length === 0) return seeOther(nothingToGrant(request));
+  return consentPage(request, visit, visit.user, scopes);
+}
+
+/** Identity is granted where the application may have it; elsewhere it is left out, as at an install. */
+function grantedScopes(exchange: Exchange, request: AuthorizationRequest, userNo: number): string[] {
+  const identity = mayCarryIdentity(exchange.services.state, request.client.app, userNo);
+  return request.scopes.filter((scope) => scope !== identityScope || identity);
+}
+
+const nothingToGrant = (request: AuthorizationRequest): string =>
+  withParameters(request.redirectUri, {
+    error: 'invalid_scope',
+    error_description: 'The application is not approved for investor identity',
+    state: request.state,
+  });
+
+/** Only the sandbox lists who there is: its people are made up. */
+function peopleToChoose(exchange: Exchange, realm: Realm): Person[] {
+  if (realm === 'live') return [];
+  return all<Person>(
+    exchange.services.state,
+    'SELECT name, email FROM users WHERE deactivated_at IS NULL ORDER BY no LIMIT ?',
+    [peopleListedMax],
+  );
+}
+
+type Action = (
+  exchange: Exchange,
+  request: AuthorizationRequest,
+  visit: Visit,
+  form: Readonly<Record<string, string>>,
+) => Reply;
+
+const here = (exchange: Exchange): string => `${exchange.path}?${exchange.query}`;
+
+const actions: Readonly<Record<string, Action>> = {
+  sign_in: (exchange, request, visit, form) => {
+    const email = (form.email ?? '').trim();
+    const user = one<{ no: number }>(
+      exchange.services.state,
+      'SELECT no FROM users WHERE lower(email) = lower(?) AND deactivated_at IS NULL',
+      [email],
+    );
+    if (user === undefined) {
+      return signInPage(request, visit, peopleToChoose(exchange, request.client.realm), email);
+    }
+    return seeOther(here(exchange), signIn(exchange, user.no));
+  },
+  sign_out: (exchange) => seeOther(here(exchange), endVisit(exchange)),
+  deny: (_exchange, request) =>
+    seeOther(withParameters(request.redirectUri, { error: 'access_denied', state: request.state })),
+  approve: (exchange, request, visit) => {
+    const { services, now } = exchange;
+    const { client, redirectUri, challenge, state } = request;
+    if (visit.user === null) return seeOther(here(exchange));
+    if (!passesReview(services.state, client.app, client.realm, visit.user.no)) {
+      return notReviewedPage(request, visit, visit.user);
+    }
+    const scopes = grantedScopes(exchange, request, visit.user.no);
+    if (scopes.length === 0) return seeOther(nothingToGrant(request));
+    const consent = { client, userNo: visit.user.no, redirectUri, scopes, challenge };
+    const code = issueCode(services, consent, now);
+    return seeOther(withParameters(redirectUri, { code, state }));
+  },
+};

@@ -1,0 +1,67 @@
+import { timingSafeEqual } from 'node:crypto';
+import { type Application, applicationByNo } from '../applications/model.js';
+import type { Exchange } from '../http/exchange.js';
+import type { State } from '../state/database.js';
+import { digestOf, type Realm } from '../state/secrets.js';
+import { one } from '../state/statements.js';
+import { needed, refuse } from './form.js';
+
+export interface Client {
+  readonly clientId: string;
+  readonly realm: Realm;
+  readonly app: Application;
+}
+
+interface ClientRow {
+  readonly client_id: string;
+  readonly realm: Realm;
+  readonly application_no: number;
+  readonly secret_digest: string;
+}
+
+function row(state: State, clientId: string): ClientRow | undefined {
+  return one<ClientRow>(
+    state,
+    `SELECT c.client_id, c.realm, c.application_no, c.secret_digest FROM clients c
+     JOIN applications a ON a.no = c.application_no
+     WHERE c.client_id = ? AND c.archived_at IS NULL AND a.status NOT IN ('disabled', 'deleted')`,
+    [clientId],
+  );
+}
+
+/** Undefined for keys that are unknown, archived, or of an application that is disabled or deleted. */
+export function findClient(state: State, clientId: string): Client | undefined {
+  const found = row(state, clientId);
+  return (
+    found && {
+      clientId: found.client_id,
+      realm: found.realm,
+      app: applicationByNo(state, found.application_no),
+    }
+  );
+}
+
+/**
+ * The client, if it proves to be itself: a confidential one by its secret, a public one by its id alone. A secret
+ * that is sent must be right in either case. Digests are compared in constant time.
+ */
+export function authenticateClient(
+  state: State,
+  clientId: string,
+  secret: string | undefined,
+): Client | undefined {
+  const found = row(state, clientId);
+  const client = findClient(state, clientId);
+  if (found === undefined || client === undefined) return undefined;
+  if (secret === undefined) return client.app.confidential ? undefined : client;
+  const same = timingSafeEqual(Buffer.from(digestOf(secret), 'hex'), Buffer.from(found.secret_digest, 'hex'));
+  return same ? client : undefined;
+}
+
+/** The client a form names, once it has proven to be it. */
+export function clientOf(exchange: Exchange, form: ReadonlyMap<string, string>): Client {
+  return (
+    authenticateClient(exchange.services.state, needed(form, 'client_id'), form.get('client_secret')) ??
+    refuse('invalid_client', 'The client is unknown or its client_secret is missing or wrong.')
+  );
+}

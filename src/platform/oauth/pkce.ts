@@ -1,0 +1,12 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+
+/** 43 letters of base64url are 256 bits: a challenge that is anything else was not made with S256. */
+export const isChallenge = (value: string): boolean => /^[A-Za-z0-9_-]{43}$/.test(value);
+
+export const isVerifier = (value: string): boolean => /^[A-Za-z0-9._~-]{43,128}$/.test(value);
+
+export function answersChallenge(verifier: string, challenge: string): boolean {
+  if (!isVerifier(verifier)) return false;
+  const made = createHash('sha256').update(verifier, 'ascii').digest('base64url');
+  return timingSafeEqual(Buffer.from(made), Buffer.from(challenge));
+}

@@ -1,0 +1,78 @@
+import type { Exchange } from '../http/exchange.js';
+import type { Services } from '../services.js';
+import { digestOf, newSecret } from '../state/secrets.js';
+import { one, run } from '../state/statements.js';
+
+/** A browser at one of our pages: signed in or not yet. */
+export interface Visit {
+  readonly user: { readonly no: number; readonly name: string; readonly email: string } | null;
+  /** Goes into every form. Only a page made for this cookie can know it. */
+  readonly csrf: string;
+  /** Set-Cookie for a browser that came without a cookie of ours. */
+  readonly cookie: string | undefined;
+}
+
+const cookieName = 'platform_session';
+const sessionSeconds = 8 * 60 * 60;
+const secretShape = /^bs_[0-9A-Za-z]{40}$/;
+
+/**
+ * A visitor who has not signed in costs no row: the cookie is a secret nobody stored, and the CSRF token is a
+ * digest of it that cannot be turned back.
+ */
+export function visitOf(exchange: Exchange): Visit {
+  const { services } = exchange;
+  const held = cookieOf(exchange);
+  const secret = held ?? newSecret(services.random, 'bs_');
+  const user = one<{ no: number; name: string; email: string }>(
+    services.state,
+    `SELECT u.no, u.name, u.email FROM browser_sessions b JOIN users u ON u.no = b.user_no
+     WHERE b.digest = ? AND b.expires_at > ? AND u.deactivated_at IS NULL`,
+    [digestOf(secret), exchange.now],
+  );
+  return {
+    user: user ?? null,
+    csrf: digestOf(`csrf:${secret}`),
+    cookie: held === undefined ? setCookie(exchange, secret) : undefined,
+  };
+}
+
+/** Signing in gives the browser a new secret, so that a cookie planted beforehand is worth nothing. */
+export function signIn(exchange: Exchange, userNo: number): string {
+  const { services, now } = exchange;
+  const secret = newSecret(services.random, 'bs_');
+  services.state.transaction(() => {
+    signOut(services, cookieOf(exchange));
+    run(services.state, 'DELETE FROM browser_sessions WHERE expires_at <= ?', [now]);
+    run(
+      services.state,
+      'INSERT INTO browser_sessions (digest, user_no, created_at, expires_at) VALUES (?, ?, ?, ?)',
+      [digestOf(secret), userNo, now, now + sessionSeconds * 1000],
+    );
+  })();
+  return setCookie(exchange, secret);
+}
+
+export function endVisit(exchange: Exchange): string {
+  signOut(exchange.services, cookieOf(exchange));
+  return `${cookieName}=; Path=/; HttpOnly; SameSite=Lax; Max-Age=0`;
+}
+
+function signOut(services: Services, secret: string | undefined): void {
+  if (secret !== undefined)
+    run(services.state, 'DELETE FROM browser_sessions WHERE digest = ?', [digestOf(secret)]);
+}
+
+function cookieOf(exchange: Exchange): string | undefined {
+  for (const part of (exchange.headers.cookie ?? '').split(';')) {
+    const [name, value] = part.trim().split('=', 2);
+    if (name === cookieName && value !== undefined && secretShape.test(value)) return value;
+  }
+  return undefined;
+}
+
+/** Lax and not Strict: the person arrives here by a link from the application's own site. */
+function setCookie(exchange: Exchange, secret: string): string {
+  const secure = exchange.services.options.publicUrl?.startsWith('https:') ? '; Secure' : '';
+  return `${cookieName}=${secret}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${sessionSeconds}${secure}`;
+}

@@ -1,0 +1,24 @@
+import type { Applied, FeedPage, Reached } from '../../../sync/ports.js';
+import { planPage } from '../../plan-page.js';
+import type { Commit } from './commit.js';
+
+/** Rows, history, feed, notices and the cursor behind the page, all in the commit of the caller. */
+export function applyPage(commit: Commit, page: FeedPage, reached: Reached): Applied {
+  const { statements, source } = commit;
+  // A delta on rows nobody may see yet would turn a partial listing into the truth.
+  if (source.listed_at === null)
+    throw new Error(`source ${source.name} was never listed: a delta cannot apply`);
+  const plan = planPage(page.items, (id) => commit.held(id));
+  for (const step of plan.steps) commit.perform(step, 'tombstone');
+  const quarantined = commit.note(page.items);
+  if (page.publishedThrough !== null) source.published_through = page.publishedThrough;
+  source.cursor_saved_at = commit.at;
+  if (reached.kind === 'following') {
+    source.cursor = reached.cursor;
+    statements.deleteSweep.run(source.no);
+  } else if (statements.advanceSweep.run(reached.cursor, source.no).changes === 0) {
+    throw new Error(`source ${source.name} is not sweeping`);
+  }
+  commit.moveTo(reached.kind);
+  return commit.applied(plan.unchanged, quarantined);
+}

@@ -1,0 +1,51 @@
+import Sqlite from 'better-sqlite3';
+import { Fault } from '../../../domain/fault.js';
+
+/**
+ * SQLite's result codes become faults here and nowhere else. What is not listed (constraints, misuse, a value
+ * of the wrong type) is a broken invariant of ours and stays the plain error it is.
+ */
+export function sqliteFault(error: unknown, file: string): unknown {
+  if (!(error instanceof Sqlite.SqliteError)) return error;
+  const primary = error.code.split('_').slice(0, 2).join('_');
+  switch (primary) {
+    case 'SQLITE_BUSY':
+    case 'SQLITE_LOCKED':
+      return new Fault('database_busy', `another program holds the write lock of ${file}`, {
+        hint: 'Close the program that writes to the file. Readers never block; open it read-only.',
+        cause: error,
+      });
+    case 'SQLITE_FULL':
+      return new Fault('database_full', `no room left to write ${file}`, {
+        hint: 'Free space on the disk; nothing was lost and work goes on by itself.',
+        cause: error,
+      });
+    case 'SQLITE_CORRUPT':
+    case 'SQLITE_NOTADB':
+      return new Fault('database_unusable', `${file} is damaged or not a database (${error.code})`, {
+        hint: 'Move the file aside, keep it, and start again: the mirror rebuilds itself from the platform.',
+        cause: error,
+      });
+    case 'SQLITE_CANTOPEN':
+    case 'SQLITE_READONLY':
+    case 'SQLITE_PERM':
+    case 'SQLITE_AUTH':
+    case 'SQLITE_IOERR':
+    case 'SQLITE_NOLFS':
+    case 'SQLITE_PROTOCOL':
+      return new Fault('database_unusable', `${file} cannot be read or written (${error.code})`, {
+        hint: `Check the disk and who owns ${file} and its folder.`,
+        cause: error,
+      });
+    default:
+      return error;
+  }
+}
+
+export function withSqliteFaults<Result>(file: string, work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    throw sqliteFault(error, file);
+  }
+}

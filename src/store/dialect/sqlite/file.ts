@@ -1,0 +1,80 @@
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { Fault } from '../../../domain/fault.js';
+
+/** "rost" as SQLite's application id: what tells our file from anybody else's. */
+export const applicationId = 0x726f7374;
+
+const headerBytes = 72;
+const magic = 'SQLite format 3\0';
+
+/**
+ * Looks at the first bytes before SQLite does, because merely opening a foreign database may already write
+ * to it (recovery of its journal). The id is set before WAL mode is switched on, so it always stands in the file.
+ */
+export function inspectFile(file: string): 'absent' | 'empty' | 'ours' {
+  if (!existsSync(file)) return 'absent';
+  const header = Buffer.alloc(headerBytes);
+  const read = readHeader(file, header);
+  if (read === 0) return 'empty';
+  if (read < headerBytes || header.toString('latin1', 0, 16) !== magic)
+    throw unusable(
+      file,
+      'is not a SQLite database',
+      'Name another file under "database" in the configuration.',
+    );
+  if (header.readUInt32BE(68) !== applicationId)
+    throw unusable(
+      file,
+      'belongs to another program',
+      'Name another file under "database"; this one was left as it is.',
+    );
+  return 'ours';
+}
+
+/** Creates the file before SQLite would, which gives -wal and -shm the mode of the file they belong to. */
+export function createPrivateFile(file: string): void {
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    closeSync(openSync(file, 'a', 0o600));
+    chmodSync(file, 0o600);
+  } catch (error) {
+    throw unreadable(file, error);
+  }
+}
+
+/** Takes away what others may do. Reading by the group stays: an operator may have given it to analysts. */
+export function narrowMode(file: string): void {
+  for (const path of [file, `${file}-wal`, `${file}-shm`]) {
+    if (!existsSync(path)) continue;
+    const { mode } = statSync(path);
+    if ((mode & 0o137) !== 0) chmodSync(path, mode & 0o640);
+  }
+}
+
+function readHeader(file: string, header: Buffer): number {
+  try {
+    const descriptor = openSync(file, 'r');
+    try {
+      return readSync(descriptor, header, 0, header.length, 0);
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch (error) {
+    throw unreadable(file, error);
+  }
+}
+
+function unreadable(file: string, error: unknown): Fault {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+  return unusable(
+    file,
+    `cannot be opened (${code})`,
+    `Check that ${dirname(file)} is a folder you may write to.`,
+    error,
+  );
+}
+
+function unusable(file: string, what: string, hint: string, cause?: unknown): Fault {
+  return new Fault('database_unusable', `${file} ${what}`, { hint, cause });
+}

@@ -1,0 +1,232 @@
+import type { Cursor } from '../../../domain/position.js';
+import {
+  type Applied,
+  type Brake,
+  type BrakePolicy,
+  type FeedPage,
+  type ListingProgress,
+  type ListingStart,
+  nothingApplied,
+} from '../../../sync/ports.js';
+import { planListed, type RecordItem } from '../../plan-page.js';
+import { recordValues } from '../../record-columns.js';
+import type { Commit } from './commit.js';
+import { heldRow } from './held-row.js';
+import { buildIdIndex } from './indexes.js';
+import { listingProgress } from './standing.js';
+import type { ListingRow } from './statements.js';
+
+/** Staged records read back at a time while they are swapped in. */
+const stagedPerRead = 500;
+
+export function beginListing(commit: Commit, start: ListingStart): ListingProgress {
+  const { statements, source } = commit;
+  if ((start.kind === 'first') !== (source.listed_at === null))
+    throw new Error(`a ${start.kind} listing does not fit a source that is ${source.state}`);
+  discardListing(commit);
+  // Rows of a first listing that was given up were never seen by anybody.
+  if (start.kind === 'first') statements.deleteRows.run(source.no);
+  source.generation += 1;
+  source.fingerprint = start.fingerprint;
+  commit.moveTo(start.kind === 'first' ? 'listing' : 'relisting');
+  statements.insertListing.run(
+    source.no,
+    start.kind,
+    source.generation,
+    start.restarts,
+    start.notBefore,
+    commit.at,
+  );
+  return listingProgress(expectListing(commit));
+}
+
+export function addListingPage(
+  commit: Commit,
+  page: FeedPage,
+): { progress: ListingProgress; applied: Applied } {
+  const { statements, source } = commit;
+  const listing = expectListing(commit);
+  const rows =
+    listing.rows +
+    (listing.kind === 'first' ? addFirst(commit, page) : addRelisted(commit, page, listing.pages));
+  const pages = listing.pages + 1;
+  const lowMark = listing.pages === 0 ? page.publishedThrough : listing.low_mark;
+  const [token, final] = page.hasMore ? [page.next, null] : [null, page.next];
+  statements.advanceListing.run(token, final, lowMark, pages, rows, source.no);
+  const quarantined = commit.note(page.items);
+  source.rows_incoming = rows;
+  source.pages_incoming = pages;
+  commit.moveTo(listing.kind === 'first' ? 'listing' : 'relisting');
+  return { progress: listingProgress(expectListing(commit)), applied: { ...nothingApplied, quarantined } };
+}
+
+/**
+ * Straight into the table, without a look at what stands there: the hot path. Answers how many rows it added.
+ * Until ids are indexed a record named twice stands there twice; `buildIndexes` keeps the later one.
+ */
+function addFirst(commit: Commit, page: FeedPage): number {
+  const { statements, source } = commit;
+  let added = 0;
+  if (page.items.some((item) => item.kind === 'tombstone')) buildIdIndex(statements.raw);
+  for (const item of page.items) {
+    if (item.kind === 'tombstone') added -= statements.deleteListed.run(source.no, item.id).changes;
+    if (item.kind !== 'record') continue;
+    const values = recordValues(item.investment);
+    const { changes, lastInsertRowid } = statements.insertListed.run(
+      source.no,
+      item.investment.id,
+      ...values,
+    );
+    added += changes;
+    if (changes === 1) commit.putIdentity(lastInsertRowid, item.identity);
+    else replaceListed(commit, item, values);
+  }
+  return added;
+}
+
+/** The listing named this id before: the later entry replaces the earlier one whole. */
+function replaceListed(
+  commit: Commit,
+  { investment, identity }: RecordItem,
+  values: readonly unknown[],
+): void {
+  const { statements, source } = commit;
+  const rowNo = statements.updateListed.get(...values, source.no, investment.id);
+  if (rowNo === undefined) throw new Error('a listed row is neither new nor there');
+  statements.deleteIdentity.run(rowNo);
+  commit.putIdentity(rowNo, identity);
+}
+
+/** Remembers which held rows the page named, and keeps whole what differs from them. */
+function addRelisted(commit: Commit, page: FeedPage, pageNo: number): number {
+  const { statements, source } = commit;
+  const seen = new Set<number>();
+  let staged = statements.anyStaged.get(source.no) !== undefined;
+  let named = 0;
+  for (const item of page.items) {
+    const id = item.kind === 'record' ? item.investment.id : item.id;
+    const held = id === null ? undefined : commit.held(id);
+    if (item.kind === 'tombstone') {
+      if (held !== undefined) {
+        seen.delete(held.rowNo);
+        statements.forgetSeen.run(held.rowNo, source.no, held.rowNo);
+      }
+      statements.unstage.run(source.no, item.id);
+      continue;
+    }
+    // What we cannot read is there nevertheless: its held version stays.
+    if (held !== undefined) seen.add(held.rowNo);
+    if (item.kind === 'rejected') continue;
+    named += 1;
+    if (planListed(held, item) !== null) {
+      const { investment, identity } = item;
+      statements.stage.run(
+        source.no,
+        investment.id,
+        JSON.stringify(investment),
+        identity === null ? null : JSON.stringify(identity),
+      );
+      staged = true;
+    } else if (staged) {
+      // An earlier page may have told a version that this one takes back.
+      statements.unstage.run(source.no, item.investment.id);
+    }
+  }
+  statements.rememberSeen.run(source.no, pageNo, JSON.stringify([...seen]));
+  return named;
+}
+
+export function publishListing(
+  commit: Commit,
+  final: Cursor,
+  policy: BrakePolicy,
+): { applied: Applied; brake: Brake | null } {
+  const { statements, source } = commit;
+  const listing = expectListing(commit);
+  if (listing.final !== final)
+    throw new Error('only a complete listing is published, with its own final cursor');
+  const result = listing.kind === 'first' ? publishFirst(commit) : publishRelisted(commit, final, policy);
+  if (result.brake !== null) return result;
+  // Whoever was set aside before this listing began was not among what it named.
+  if (source.quarantined > 0)
+    source.quarantined -= statements.resolveQuarantineBefore.run(
+      commit.at,
+      source.no,
+      listing.started_at,
+    ).changes;
+  discardListing(commit);
+  statements.putSweep.run(source.no, listing.low_mark, final);
+  source.cursor = final;
+  source.cursor_saved_at = commit.at;
+  source.published_through = listing.low_mark;
+  source.last_listing_at = commit.at;
+  source.listing_restarts = listing.restarts;
+  commit.moveTo('sweeping');
+  return result;
+}
+
+/** Not one row is written again: their time and number stand in the source. */
+function publishFirst(commit: Commit): { applied: Applied; brake: null } {
+  const { statements, source } = commit;
+  source.listed_seq = commit.snapshot();
+  source.listed_at = commit.at;
+  source.rows_held = statements.countRows.get(source.no) ?? 0;
+  return { applied: { ...nothingApplied, added: source.rows_held }, brake: null };
+}
+
+function publishRelisted(
+  commit: Commit,
+  final: Cursor,
+  policy: BrakePolicy,
+): { applied: Applied; brake: Brake | null } {
+  const { statements, source } = commit;
+  const held = source.rows_held;
+  const absent = statements.unseen.all(source.no, source.no);
+  const tooMany = absent.length > policy.share * held && absent.length >= policy.rows;
+  if (tooMany && !policy.accepted) {
+    statements.holdListing.run(final, absent.length, source.no);
+    commit.moveTo('held');
+    return { applied: nothingApplied, brake: { wouldRemove: absent.length, held } };
+  }
+  for (const rowNo of absent) {
+    const row = heldRow(statements, statements.heldByRow.get(rowNo));
+    if (row === undefined) throw new Error('an absent row is gone already');
+    commit.perform({ kind: 'remove', held: row, reason: null }, 'relist');
+  }
+  swapInStaged(commit);
+  const { changed, removed } = commit.applied(0, 0);
+  return { applied: commit.applied(held - changed - removed, 0), brake: null };
+}
+
+function swapInStaged(commit: Commit): void {
+  const { statements, source } = commit;
+  for (let last = 0; ; ) {
+    const rows = statements.stagedAfter.all(source.no, last, stagedPerRead);
+    for (const { stage_no, record, identity } of rows) {
+      last = stage_no;
+      const staged: RecordItem = {
+        kind: 'record',
+        investment: JSON.parse(record),
+        identity: identity === null ? null : JSON.parse(identity),
+      };
+      const step = planListed(commit.held(staged.investment.id), staged);
+      if (step !== null) commit.perform(step, 'relist');
+    }
+    if (rows.length < stagedPerRead) return;
+  }
+}
+
+function discardListing({ statements, source }: Commit): void {
+  statements.deleteStaged.run(source.no);
+  statements.deleteSeen.run(source.no);
+  statements.deleteListing.run(source.no);
+  statements.deleteSweep.run(source.no);
+  source.rows_incoming = 0;
+  source.pages_incoming = 0;
+}
+
+function expectListing({ statements, source }: Commit): ListingRow {
+  const listing = statements.listing.get(source.no);
+  if (listing === undefined) throw new Error(`source ${source.name} has no listing under way`);
+  return listing;
+}

@@ -1,0 +1,111 @@
+import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { instantFromMillis } from '../../../domain/instant.js';
+import type { Clock } from '../../../runtime/clock.js';
+import {
+  type AppliedMigration,
+  type Migration,
+  pendingMigrations,
+  shippedMigrations,
+} from '../../migrate.js';
+import { withSqliteFaults } from './faults.js';
+import type { SqliteDatabase } from './open.js';
+import { inTransaction } from './transaction.js';
+
+export interface MigrateOptions {
+  readonly clock: Clock;
+  /** Version of rosterd, written beside each migration so that a later refusal can name it. */
+  readonly version: string;
+  readonly migrations?: readonly Migration[];
+  /** Only tell what would run. */
+  readonly dryRun?: boolean;
+}
+
+export interface Migrated {
+  /** Names such as `0001_mirror`, in order. */
+  readonly ran: readonly string[];
+  /** The copy made before a database with content was touched. */
+  readonly backup: string | null;
+}
+
+const ledger = `CREATE TABLE IF NOT EXISTS migrations (
+  number     INTEGER PRIMARY KEY,
+  name       TEXT NOT NULL,
+  checksum   TEXT NOT NULL,
+  applied_at TEXT NOT NULL,
+  version    TEXT NOT NULL
+) STRICT`;
+
+/** Each file commits together with its row, so a kill leaves the schema before it or after it. */
+export function migrateSqlite(database: SqliteDatabase, options: MigrateOptions): Migrated {
+  return withSqliteFaults(database.file, () => {
+    const known = options.migrations ?? shippedMigrations('sqlite');
+    const applied = appliedMigrations(database);
+    const pending = pendingMigrations(known, applied);
+    const names = pending.map(label);
+    if (pending.length === 0 || options.dryRun === true) return { ran: names, backup: null };
+    const backup = applied.length === 0 ? null : backUp(database, applied.length);
+    const ran = pending.filter((migration) => runOne(database, migration, known, options));
+    return { ran: ran.map(label), backup };
+  });
+}
+
+export function appliedMigrations({ raw }: SqliteDatabase): readonly AppliedMigration[] {
+  const present = raw
+    .prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'migrations'")
+    .get();
+  if (present === undefined) return [];
+  return raw
+    .prepare<[], AppliedMigration>('SELECT number, name, checksum, version FROM migrations ORDER BY number')
+    .all();
+}
+
+/** Answers false when another process ran it between our look and our lock. */
+function runOne(
+  database: SqliteDatabase,
+  migration: Migration,
+  known: readonly Migration[],
+  options: MigrateOptions,
+): boolean {
+  const { raw } = database;
+  return inTransaction(raw, () => {
+    raw.exec(ledger);
+    if (!pendingMigrations(known, appliedMigrations(database)).includes(migration)) return false;
+    raw
+      .prepare('INSERT INTO migrations (number, name, checksum, applied_at, version) VALUES (?, ?, ?, ?, ?)')
+      .run(
+        migration.number,
+        migration.name,
+        migration.checksum,
+        instantFromMillis(options.clock.now()),
+        options.version,
+      );
+    raw.exec(migration.sql);
+    raw.pragma(`user_version = ${migration.number}`);
+    return true;
+  });
+}
+
+/** Written under another name first: a backup that exists is whole. */
+function backUp({ raw, file }: SqliteDatabase, schema: number): string {
+  const backup = join(dirname(file), `${basename(file)}.schema-${label4(schema)}.bak`);
+  const unfinished = `${backup}.tmp`;
+  rmSync(unfinished, { force: true });
+  const descriptor = openSync(unfinished, 'wx', 0o600);
+  try {
+    raw.prepare('VACUUM INTO ?').run(unfinished);
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+  renameSync(unfinished, backup);
+  return backup;
+}
+
+function label(migration: Migration): string {
+  return `${label4(migration.number)}_${migration.name}`;
+}
+
+function label4(number: number): string {
+  return String(number).padStart(4, '0');
+}

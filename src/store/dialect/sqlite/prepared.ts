@@ -1,0 +1,15 @@
+import type Sqlite from 'better-sqlite3';
+
+/** A prepared statement under a name of our own: the driver's type cannot be written in a declaration file. */
+export interface Prepared<Args extends unknown[], Row = unknown> {
+  run(...args: Args): Sqlite.RunResult;
+  get(...args: Args): Row | undefined;
+  all(...args: Args): Row[];
+  iterate(...args: Args): IterableIterator<Row>;
+  /** The first column only. */
+  pluck(): Prepared<Args, Row>;
+}
+
+export type Prepare = <Args extends unknown[], Row = unknown>(sql: string) => Prepared<Args, Row>;
+
+export type RawDatabase = Sqlite.Database;

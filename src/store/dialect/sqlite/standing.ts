@@ -1,0 +1,80 @@
+import type { FaultCode } from '../../../domain/fault.js';
+import type { Instant } from '../../../domain/instant.js';
+import type { Cursor, PageToken, Position } from '../../../domain/position.js';
+import type { Active, Listed, ListingProgress, Standing } from '../../../sync/ports.js';
+import type { ActiveState } from '../../schema.js';
+import type { ListingRow, SourceRow, Statements, SweepRow } from './statements.js';
+
+/** Reads the committed position back into the words of the sync engine. */
+export function standing(statements: Statements, source: SourceRow): Standing {
+  if (source.state !== 'halted') return active(statements, source, source.state);
+  const { halted_from, halted_code, halted_message, halted_at } = source;
+  if (halted_from === null || halted_code === null || halted_message === null || halted_at === null)
+    throw new Error(`source ${source.name} is halted and does not say why`);
+  return {
+    kind: 'halted',
+    code: halted_code as FaultCode,
+    message: halted_message,
+    at: halted_at as Instant,
+    before: active(statements, source, halted_from),
+  };
+}
+
+export function listingProgress(listing: ListingRow): ListingProgress {
+  return {
+    kind: listing.kind,
+    generation: listing.generation,
+    token: listing.token as PageToken | null,
+    lowMark: listing.low_mark as Instant | null,
+    pages: listing.pages,
+    rows: listing.rows,
+    final: listing.final as Cursor | null,
+    restarts: listing.restarts,
+    notBefore: listing.not_before as Instant | null,
+  };
+}
+
+function active(statements: Statements, source: SourceRow, state: ActiveState): Active {
+  switch (state) {
+    case 'empty':
+      return { kind: 'empty' };
+    case 'listing':
+    case 'relisting':
+      return {
+        kind: 'listing',
+        listing: listingProgress(present(statements.listing.get(source.no), source)),
+      };
+    case 'held': {
+      const listing = present(statements.listing.get(source.no), source);
+      const brake = { wouldRemove: listing.would_remove ?? 0, held: source.rows_held };
+      return { kind: 'held', listing: listingProgress(listing), brake };
+    }
+    case 'sweeping': {
+      const sweep = present(statements.sweep.get(source.no), source);
+      return {
+        kind: 'sweeping',
+        since: sweepPosition(sweep),
+        cursor: sweep.cursor as Cursor,
+        listed: listed(source),
+      };
+    }
+    case 'following':
+      return { kind: 'following', cursor: present(source.cursor, source) as Cursor, listed: listed(source) };
+  }
+}
+
+function sweepPosition({ since, cursor, reached }: SweepRow): Position {
+  if (reached !== null) return { kind: 'cursor', cursor: reached as Cursor };
+  if (since !== null) return { kind: 'since', time: since as Instant };
+  return { kind: 'cursor', cursor: cursor as Cursor };
+}
+
+function listed(source: SourceRow): Listed {
+  return { at: present(source.last_listing_at, source) as Instant, restarts: source.listing_restarts };
+}
+
+function present<Value>(value: Value | null | undefined, source: SourceRow): Value {
+  if (value === null || value === undefined)
+    throw new Error(`source ${source.name} is ${source.state} without what belongs to it`);
+  return value;
+}

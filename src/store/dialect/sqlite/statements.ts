@@ -1,0 +1,226 @@
+import type { Selectable } from 'kysely';
+import { identityColumns, recordColumns } from '../../record-columns.js';
+import type {
+  HistoryRowsTable,
+  IdentityColumns,
+  ListingsTable,
+  RecordColumns,
+  SourcesTable,
+  SweepsTable,
+} from '../../schema.js';
+import type { Prepare, RawDatabase } from './prepared.js';
+
+export type SourceRow = Selectable<SourcesTable>;
+export type ListingRow = Selectable<ListingsTable>;
+export type SweepRow = SweepsTable;
+
+export interface LeaseRow {
+  readonly holder: string;
+  readonly fence: number;
+  readonly expires_at: string;
+}
+
+export interface HeldColumns extends RecordColumns {
+  readonly row_no: number;
+  readonly id: string;
+}
+
+export interface StagedRow {
+  readonly stage_no: number;
+  readonly record: string;
+  readonly identity: string | null;
+}
+
+/** Everything of a source that a write may move; its number and name never do. */
+export const sourceColumns = [
+  'fingerprint',
+  'state',
+  'cursor',
+  'cursor_saved_at',
+  'published_through',
+  'generation',
+  'listed_at',
+  'listed_seq',
+  'rows_held',
+  'rows_incoming',
+  'pages_incoming',
+  'quarantined',
+  'identity_included',
+  'last_tick_at',
+  'last_success_at',
+  'last_outcome',
+  'last_error_code',
+  'last_error',
+  'last_error_at',
+  'retry_at',
+  'last_committed_at',
+  'last_listing_at',
+  'listing_restarts',
+  'halted_from',
+  'halted_code',
+  'halted_message',
+  'halted_at',
+] as const satisfies readonly (keyof SourceRow)[];
+
+const record = recordColumns.join(', ');
+const recordMarks = recordColumns.map(() => '?').join(', ');
+const recordSet = recordColumns.map((column) => `${column} = ?`).join(', ');
+const identity = identityColumns.join(', ');
+const identityMarks = identityColumns.map(() => '?').join(', ');
+
+/** Prepared once and reused: preparing costs more than running most of them. */
+export function prepareStatements(raw: RawDatabase) {
+  const prepare: Prepare = (sql) => raw.prepare(sql);
+  return {
+    /** For what is built rather than prepared. */
+    raw: raw satisfies RawDatabase as RawDatabase,
+    source: prepare<[string], SourceRow>('SELECT * FROM sources WHERE name = ?'),
+    addSource: prepare<[string, string]>(
+      'INSERT INTO sources (name, fingerprint) VALUES (?, ?) ON CONFLICT (name) DO NOTHING',
+    ),
+    saveSource: prepare<unknown[]>(
+      `UPDATE sources SET ${sourceColumns.map((column) => `${column} = ?`).join(', ')} WHERE no = ?`,
+    ),
+    listing: prepare<[number], ListingRow>('SELECT * FROM listings WHERE source_no = ?'),
+    sweep: prepare<[number], SweepRow>('SELECT * FROM sweeps WHERE source_no = ?'),
+    lease: prepare<[number], LeaseRow>('SELECT holder, fence, expires_at FROM leases WHERE source_no = ?'),
+    takeLease: prepare<[number, string, number, string]>(
+      `INSERT INTO leases (source_no, holder, fence, expires_at) VALUES (?, ?, ?, ?)
+       ON CONFLICT (source_no) DO UPDATE
+       SET holder = excluded.holder, fence = excluded.fence, expires_at = excluded.expires_at`,
+    ),
+    moveLease: prepare<[string, number, number]>(
+      'UPDATE leases SET expires_at = ? WHERE source_no = ? AND fence = ?',
+    ),
+
+    lastSeq: prepare<[], number>("SELECT seq FROM sqlite_sequence WHERE name = 'change_rows'").pluck(),
+    held: prepare<[number, string], HeldColumns>(
+      `SELECT row_no, id, ${record} FROM investment_rows WHERE source_no = ? AND id = ?`,
+    ),
+    heldByRow: prepare<[number], HeldColumns>(
+      `SELECT row_no, id, ${record} FROM investment_rows WHERE row_no = ?`,
+    ),
+    heldIdentity: prepare<[number], IdentityColumns>(
+      `SELECT ${identity} FROM identity_rows WHERE row_no = ?`,
+    ),
+    insertRow: prepare<unknown[]>(
+      `INSERT INTO investment_rows (source_no, id, valid_from, change_seq, ${record})
+       VALUES (?, ?, ?, ?, ${recordMarks})`,
+    ),
+    insertListed: prepare<unknown[]>(
+      `INSERT OR IGNORE INTO investment_rows (source_no, id, ${record}) VALUES (?, ?, ${recordMarks})`,
+    ),
+    updateListed: prepare<unknown[], number>(
+      `UPDATE investment_rows SET ${recordSet} WHERE source_no = ? AND id = ? RETURNING row_no`,
+    ).pluck(),
+    updateRow: prepare<unknown[]>(
+      `UPDATE investment_rows SET valid_from = ?, change_seq = coalesce(?, change_seq), ${recordSet} WHERE row_no = ?`,
+    ),
+    deleteRow: prepare<[number]>('DELETE FROM investment_rows WHERE row_no = ?'),
+    deleteListed: prepare<[number, string]>('DELETE FROM investment_rows WHERE source_no = ? AND id = ?'),
+    countRows: prepare<[number], number>('SELECT count(*) FROM investment_rows WHERE source_no = ?').pluck(),
+    deleteRows: prepare<[number]>('DELETE FROM investment_rows WHERE source_no = ?'),
+    putIdentity: prepare<unknown[]>(
+      `INSERT OR REPLACE INTO identity_rows (row_no, ${identity}) VALUES (?, ${identityMarks})`,
+    ),
+    deleteIdentity: prepare<[number]>('DELETE FROM identity_rows WHERE row_no = ?'),
+    archive: prepare<[string, HistoryRowsTable['ended_by'], number]>(
+      `INSERT INTO history_rows (source_no, id, ${record}, valid_from, change_seq, valid_to, ended_by)
+       SELECT r.source_no, r.id, ${recordColumns.map((column) => `r.${column}`).join(', ')},
+              coalesce(r.valid_from, s.listed_at), coalesce(r.change_seq, s.listed_seq), ?, ?
+       FROM investment_rows r JOIN sources s ON s.no = r.source_no WHERE r.row_no = ?`,
+    ),
+    insertChange: prepare<[number, number, string | null, string, string, string | null, string]>(
+      'INSERT INTO change_rows (seq, source_no, id, kind, fields, reason, at) VALUES (?, ?, ?, ?, ?, ?, ?)',
+    ),
+    insertNotice: prepare<[number, number, string, string, string, string]>(
+      'INSERT INTO notice_rows (source_no, seq, target, body, queued_at, next_at) VALUES (?, ?, ?, ?, ?, ?)',
+    ),
+
+    openQuarantine: prepare<
+      [number, string],
+      { quarantine_no: number; problem: string; body: string | null }
+    >(
+      `SELECT quarantine_no, problem, body FROM quarantine_rows
+       WHERE source_no = ? AND id = ? AND resolved_at IS NULL`,
+    ),
+    sameQuarantine: prepare<[number, string, string], number>(
+      `SELECT quarantine_no FROM quarantine_rows
+         WHERE source_no = ? AND id IS NULL AND problem = ? AND body = ? AND resolved_at IS NULL`,
+    ).pluck(),
+    insertQuarantine: prepare<[number, string | null, string, string, string]>(
+      'INSERT INTO quarantine_rows (source_no, id, problem, body, seen_at) VALUES (?, ?, ?, ?, ?)',
+    ),
+    updateQuarantine: prepare<[string, string, string, number]>(
+      'UPDATE quarantine_rows SET problem = ?, body = ?, seen_at = ? WHERE quarantine_no = ?',
+    ),
+    touchQuarantine: prepare<[string, number]>(
+      'UPDATE quarantine_rows SET seen_at = ? WHERE quarantine_no = ?',
+    ),
+    resolveQuarantine: prepare<[string, number, string]>(
+      `UPDATE quarantine_rows SET resolved_at = ?, body = NULL
+       WHERE source_no = ? AND id = ? AND resolved_at IS NULL`,
+    ),
+    resolveQuarantineBefore: prepare<[string, number, string]>(
+      `UPDATE quarantine_rows SET resolved_at = ?, body = NULL
+       WHERE source_no = ? AND seen_at < ? AND resolved_at IS NULL`,
+    ),
+    countDrift: prepare<[number, string, number, string, string]>(
+      `INSERT INTO drift_rows (source_no, field, times, first_seen, last_seen) VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT (source_no, field) DO UPDATE
+       SET times = times + excluded.times, last_seen = excluded.last_seen`,
+    ),
+
+    insertListing: prepare<[number, string, number, number, string | null, string]>(
+      `INSERT INTO listings (source_no, kind, generation, restarts, not_before, started_at)
+       VALUES (?, ?, ?, ?, ?, ?)`,
+    ),
+    advanceListing: prepare<[string | null, string | null, string | null, number, number, number]>(
+      'UPDATE listings SET token = ?, final = ?, low_mark = ?, pages = ?, rows = ? WHERE source_no = ?',
+    ),
+    holdListing: prepare<[string, number, number]>(
+      'UPDATE listings SET final = ?, would_remove = ? WHERE source_no = ?',
+    ),
+    deleteListing: prepare<[number]>('DELETE FROM listings WHERE source_no = ?'),
+    putSweep: prepare<[number, string | null, string]>(
+      'INSERT OR REPLACE INTO sweeps (source_no, since, cursor) VALUES (?, ?, ?)',
+    ),
+    advanceSweep: prepare<[string, number]>('UPDATE sweeps SET reached = ? WHERE source_no = ?'),
+    deleteSweep: prepare<[number]>('DELETE FROM sweeps WHERE source_no = ?'),
+
+    stage: prepare<[number, string, string, string | null]>(
+      'INSERT OR REPLACE INTO staged_rows (source_no, id, record, identity) VALUES (?, ?, ?, ?)',
+    ),
+    unstage: prepare<[number, string]>('DELETE FROM staged_rows WHERE source_no = ? AND id = ?'),
+    anyStaged: prepare<[number], number>('SELECT 1 FROM staged_rows WHERE source_no = ? LIMIT 1').pluck(),
+    stagedAfter: prepare<[number, number, number], StagedRow>(
+      `SELECT stage_no, record, identity FROM staged_rows
+       WHERE source_no = ? AND stage_no > ? ORDER BY stage_no LIMIT ?`,
+    ),
+    deleteStaged: prepare<[number]>('DELETE FROM staged_rows WHERE source_no = ?'),
+    rememberSeen: prepare<[number, number, string]>(
+      'INSERT OR REPLACE INTO staged_pages (source_no, page, seen) VALUES (?, ?, ?)',
+    ),
+    forgetSeen: prepare<[number, number, number]>(
+      `UPDATE staged_pages
+       SET seen = (SELECT coalesce(json_group_array(value), '[]') FROM json_each(seen) WHERE value <> ?)
+       WHERE source_no = ? AND EXISTS (SELECT 1 FROM json_each(seen) WHERE value = ?)`,
+    ),
+    deleteSeen: prepare<[number]>('DELETE FROM staged_pages WHERE source_no = ?'),
+    // Only held rows count: what a page named and is not held any more cannot be removed twice.
+    unseen: prepare<[number, number], number>(
+      `SELECT row_no FROM investment_rows
+         WHERE source_no = ?
+           AND row_no NOT IN (SELECT seen.value FROM staged_pages p, json_each(p.seen) seen WHERE p.source_no = ?)
+         ORDER BY row_no`,
+    ).pluck(),
+
+    insertTick: prepare<unknown[]>(
+      `INSERT INTO tick_rows (source_no, trigger, mode, started_at, took_ms, pages, added, changed, removed,
+                              quarantined, outcome, code, message)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ),
+  };
+}
+
+export type Statements = ReturnType<typeof prepareStatements>;

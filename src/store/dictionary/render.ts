@@ -1,0 +1,55 @@
+import type { ColumnType, RelationEntry } from './column.js';
+import { innerRelations, publicRelations } from './relations.js';
+
+const typeWords: Readonly<Record<ColumnType, string>> = {
+  text: 'text',
+  integer: 'integer',
+  cents: 'integer, cents',
+  flag: 'integer, 0 or 1',
+  time: 'text, UTC time',
+  day: 'text, UTC day',
+  decimal: 'text, decimal',
+  json: 'text, JSON',
+};
+
+const opening = `# Data dictionary
+
+What the tables and views of the mirror mean. Their names and columns stay within a major version; columns may be
+added, so name the ones you select. This page is generated from \`src/store/dictionary/\`; a test keeps it true.
+
+- **Times** are ISO 8601 text in UTC with at least milliseconds: text order is time order.
+- **Amounts** are whole cents in 64-bit integers. Never add two currencies.
+- **Decimals** are text, exactly as the platform sent them.
+- **Flags** are 0 or 1.
+- **Identity** (who a person is) stands in \`identities\` and \`roster\` only, and in the bodies of \`quarantine\`.
+`;
+
+/** The text of `schema/dictionary.md`. */
+export function renderDictionary(): string {
+  const inner = Object.entries(innerRelations).map(([name, meaning]) => `| \`${name}\` | ${meaning} |`);
+  return [
+    opening,
+    ...publicRelations.map(section),
+    '## Inner tables\n',
+    'Not part of the contract; any version may change them.\n',
+    '| Table | Content |',
+    '|---|---|',
+    ...inner,
+    '',
+  ].join('\n');
+}
+
+function section({ name, kind, meaning, columns }: RelationEntry): string {
+  const rows = columns.map(
+    (entry) =>
+      `| \`${entry.name}\` | ${typeWords[entry.type]} | ${entry.meaning} | ${entry.nullWhen ?? 'never'} |`,
+  );
+  return [
+    `## \`${name}\` (${kind})\n`,
+    `${meaning}\n`,
+    '| Column | Type | Meaning | Null when |',
+    '|---|---|---|---|',
+    ...rows,
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,174 @@
+/** A question analysts ask, in words and in SQL. The documentation prints them, a test runs each. */
+export interface DocumentedQuery {
+  readonly name: string;
+  readonly question: string;
+  /** Runs as it stands; what to replace by one's own stands in it as a literal. */
+  readonly sql: string;
+  /** Names of the person appear in the answer. */
+  readonly identity: boolean;
+}
+
+const bare = (name: string, question: string, sql: string): DocumentedQuery => ({
+  name,
+  question,
+  sql,
+  identity: false,
+});
+
+export const documentedQueries: readonly DocumentedQuery[] = [
+  bare(
+    'freshness',
+    'How far can I trust what I am about to read?',
+    `SELECT source, meaning, complete_up_to, rows, last_error
+FROM sync_status
+ORDER BY source`,
+  ),
+  bare(
+    'by-status',
+    'How many investments stand in each status, and how much do they raise?',
+    `SELECT status, currency, sum(investments) AS investments, sum(raised_cents) AS raised_cents
+FROM round_totals
+GROUP BY status, currency
+ORDER BY raised_cents DESC, status`,
+  ),
+  bare(
+    'by-round',
+    'What has each round raised, and what is still in escrow?',
+    `SELECT source, offering_id, currency, sum(investments) AS investments,
+       sum(raised_cents) AS raised_cents, sum(in_escrow_cents) AS in_escrow_cents
+FROM round_totals
+GROUP BY source, offering_id, currency
+ORDER BY raised_cents DESC, offering_id`,
+  ),
+  bare(
+    'raised-per-day',
+    'How much was raised on each day, and how much up to then?',
+    `SELECT day, currency, sum(raised_cents) AS raised_cents,
+       sum(sum(raised_cents)) OVER (PARTITION BY currency ORDER BY day) AS raised_cents_so_far
+FROM daily_raised
+WHERE day IS NOT NULL
+GROUP BY day, currency
+ORDER BY day, currency`,
+  ),
+  bare(
+    'raised-per-month',
+    'How does each month compare?',
+    `SELECT substr(day, 1, 7) AS month, currency, sum(investments) AS investments, sum(raised_cents) AS raised_cents
+FROM daily_raised
+GROUP BY month, currency
+ORDER BY month, currency`,
+  ),
+  bare(
+    'top-investors',
+    'Who are the twenty largest investors, by id?',
+    `SELECT investor_id, currency, sum(investments) AS investments, sum(raised_cents) AS raised_cents
+FROM investor_totals
+GROUP BY investor_id, currency
+ORDER BY raised_cents DESC, investor_id
+LIMIT 20`,
+  ),
+  bare(
+    'concentration',
+    'Which share of the money comes from the ten largest investors, in hundredths of a percent?',
+    `WITH ranked AS (
+  SELECT source, currency, raised_cents,
+         row_number() OVER (PARTITION BY source, currency ORDER BY raised_cents DESC) AS place
+  FROM investor_totals
+)
+SELECT source, currency, sum(raised_cents) FILTER (WHERE place <= 10) AS top_ten_cents,
+       sum(raised_cents) AS raised_cents,
+       10000 * sum(raised_cents) FILTER (WHERE place <= 10) / nullif(sum(raised_cents), 0) AS basis_points
+FROM ranked
+GROUP BY source, currency
+ORDER BY source, currency`,
+  ),
+  bare(
+    'repeat-investors',
+    'How many investors came back?',
+    `SELECT source, currency, count(*) AS investors, count(*) FILTER (WHERE investments > 1) AS came_back
+FROM investor_totals
+GROUP BY source, currency
+ORDER BY source, currency`,
+  ),
+  bare(
+    'ticket-sizes',
+    'How are commitments spread over sizes?',
+    `SELECT currency,
+       CASE
+         WHEN committed_cents < 50000 THEN '1: under 500'
+         WHEN committed_cents < 100000 THEN '2: 500 to 999'
+         WHEN committed_cents < 500000 THEN '3: 1,000 to 4,999'
+         ELSE '4: 5,000 and more'
+       END AS size,
+       count(*) AS investments, sum(committed_cents) AS committed_cents
+FROM investments
+WHERE committed_cents IS NOT NULL
+GROUP BY currency, size
+ORDER BY currency, size`,
+  ),
+  bare(
+    'waiting-longest',
+    'Which active investments have waited longest, and for what?',
+    `SELECT i.source, i.id, i.applied_at, json_group_array(b.value ->> 'key') AS blockers
+FROM investments i, json_each(i.blockers) b
+WHERE i.source = 'acme' AND i.status = 'active'
+GROUP BY i.source, i.id, i.applied_at
+ORDER BY i.applied_at, i.id
+LIMIT 20`,
+  ),
+  bare(
+    'escrow-ageing',
+    'How much has been in escrow for how many weeks?',
+    `SELECT s.source, i.currency,
+       CAST((julianday(s.complete_up_to) - julianday(i.applied_at)) / 7 AS INTEGER) AS weeks,
+       count(*) AS investments, sum(i.in_escrow_cents) AS in_escrow_cents
+FROM sync_status s JOIN investments i ON i.source = s.source
+WHERE i.in_escrow_cents > 0
+GROUP BY s.source, i.currency, weeks
+ORDER BY s.source, i.currency, weeks`,
+  ),
+  bare(
+    'lost-per-week',
+    'How many investments were withdrawn in each week, and what had they raised?',
+    `SELECT strftime('%Y-%W', valid_to) AS week, currency, count(*) AS withdrawn, sum(raised_cents) AS raised_cents
+FROM investment_history
+WHERE ended_by = 'tombstone'
+GROUP BY week, currency
+ORDER BY week, currency`,
+  ),
+  bare(
+    'latest-changes',
+    'What changed last?',
+    `SELECT seq, at, source, id, kind, fields
+FROM changes
+ORDER BY seq DESC
+LIMIT 50`,
+  ),
+  bare(
+    'as-of',
+    'What had each round raised at a moment in the past, as one saw it here then?',
+    `WITH then_held AS (
+  SELECT source, offering_id, currency, raised_cents
+  FROM investments
+  WHERE valid_from <= '2026-10-15T00:00:00.000Z'
+  UNION ALL
+  SELECT source, offering_id, currency, raised_cents
+  FROM investment_history
+  WHERE valid_from <= '2026-10-15T00:00:00.000Z' AND valid_to > '2026-10-15T00:00:00.000Z'
+)
+SELECT source, offering_id, currency, count(*) AS investments, sum(raised_cents) AS raised_cents
+FROM then_held
+GROUP BY source, offering_id, currency
+ORDER BY source, offering_id, currency`,
+  ),
+  {
+    name: 'roster-page',
+    question: 'Who invested last?',
+    sql: `SELECT applied_at, id, name, email, status, currency, committed_cents
+FROM roster
+WHERE source = 'acme'
+ORDER BY applied_at DESC
+LIMIT 50`,
+    identity: true,
+  },
+];

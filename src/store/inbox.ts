@@ -1,0 +1,136 @@
+import { sql } from 'kysely';
+import type { Instant } from '../domain/instant.js';
+import type {
+  AcceptedEvent,
+  Inbox as InboxPort,
+  Lane,
+  PendingEvent,
+  Settlement,
+  WaitingLane,
+} from '../inbox/ports.js';
+import type { Connection } from './connection.js';
+
+const hourMillis = 3_600_000;
+/** The platform repeats a delivery for 72 hours; a day more covers a clock that is wrong. */
+export const inboxKeepMillis = (72 + 24) * hourMillis;
+
+/**
+ * Webhooks accepted and not yet overtaken by a sync. `accept` is durable when it resolves: the receiver answers
+ * 2xx only then. Give it a connection of its own with a short busy timeout, since waiting for another
+ * program's lock holds up every other request.
+ */
+export class Inbox implements InboxPort {
+  constructor(private readonly connection: Connection) {}
+
+  async accept(event: AcceptedEvent): Promise<'stored' | 'duplicate'> {
+    const idle = event.lane === null;
+    const result = await this.connection.run((db) =>
+      db
+        .insertInto('webhook_inbox')
+        .values({
+          event_id: event.eventId,
+          installation: event.installation,
+          event: event.event,
+          source: event.lane,
+          investment: event.investment,
+          observed_at: event.observedAt,
+          test: event.test ? 1 : 0,
+          received_at: event.receivedAt,
+          state: idle ? 'ignored' : 'pending',
+          worked_at: idle ? event.receivedAt : null,
+          body: idle ? null : event.body,
+        })
+        .onConflict((conflict) => conflict.columns(['event_id', 'installation']).doNothing())
+        .executeTakeFirstOrThrow(),
+    );
+    return result.numInsertedOrUpdatedRows === 1n ? 'stored' : 'duplicate';
+  }
+
+  async waiting(): Promise<readonly WaitingLane[]> {
+    const rows = await this.connection.run((db) =>
+      db
+        .selectFrom('webhook_inbox')
+        .select(({ fn }) => [
+          'source',
+          fn.countAll<number>().as('events'),
+          fn.min(fn.coalesce('next_at', 'received_at')).as('dueAt'),
+        ])
+        .where('state', '=', 'pending')
+        .groupBy('source')
+        .orderBy('dueAt')
+        .execute(),
+    );
+    return rows.flatMap(({ source, events, dueAt }) =>
+      source === null ? [] : [{ lane: source, events, dueAt: dueAt as Instant }],
+    );
+  }
+
+  async pending(lane: Lane, dueBy: Instant, after: number, limit: number): Promise<readonly PendingEvent[]> {
+    const rows = await this.connection.run((db) =>
+      db
+        .selectFrom('webhook_inbox')
+        .select(['inbox_no', 'observed_at', 'received_at', 'attempts'])
+        .where('state', '=', 'pending')
+        .where('source', '=', lane)
+        .where('inbox_no', '>', after)
+        .where((where) => where.or([where('next_at', 'is', null), where('next_at', '<=', dueBy)]))
+        .orderBy('inbox_no')
+        .limit(limit)
+        .execute(),
+    );
+    return rows.map((row) => ({
+      no: row.inbox_no,
+      observedAt: row.observed_at as Instant | null,
+      receivedAt: row.received_at as Instant,
+      attempts: row.attempts,
+    }));
+  }
+
+  async settle(nos: readonly number[], end: Settlement, at: Instant): Promise<void> {
+    await this.#update(nos, { state: end, worked_at: at, next_at: null, body: null });
+  }
+
+  async retry(nos: readonly number[], nextAt: Instant): Promise<void> {
+    await this.#update(nos, { next_at: nextAt });
+  }
+
+  /** One statement however many there are: the numbers travel as one JSON value. */
+  async #update(
+    nos: readonly number[],
+    change: { state?: Settlement; worked_at?: Instant; next_at: Instant | null; body?: null },
+  ): Promise<void> {
+    await this.connection.run((db) =>
+      db
+        .updateTable('webhook_inbox')
+        .set((set) => ({ ...change, attempts: set('attempts', '+', 1) }))
+        .where('inbox_no', 'in', sql<number>`(SELECT value FROM json_each(${JSON.stringify(nos)}))`)
+        .where('state', '=', 'pending')
+        .execute(),
+    );
+  }
+
+  /** Forgets events settled before `before`, usually now less `inboxKeepMillis`. Pending ones stay for ever. */
+  async purge(before: Instant): Promise<number> {
+    const result = await this.connection.run((db) =>
+      db
+        .deleteFrom('webhook_inbox')
+        .where('state', '<>', 'pending')
+        .where('worked_at', '<', before)
+        .executeTakeFirstOrThrow(),
+    );
+    return Number(result.numDeletedRows);
+  }
+
+  async counts(): Promise<Readonly<Record<'pending' | 'worked' | 'ignored' | 'given_up', number>>> {
+    const rows = await this.connection.run((db) =>
+      db
+        .selectFrom('webhook_inbox')
+        .select(({ fn }) => ['state', fn.countAll<number>().as('count')])
+        .groupBy('state')
+        .execute(),
+    );
+    const counts = { pending: 0, worked: 0, ignored: 0, given_up: 0 };
+    for (const { state, count } of rows) counts[state] = count;
+    return counts;
+  }
+}

@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Fault } from '../domain/fault.js';
+import { schemaPath } from '../runtime/package-root.js';
+
+/** One file of `schema/<database>/`, such as `0001_mirror.sql`. A released file never changes again. */
+export interface Migration {
+  readonly number: number;
+  readonly name: string;
+  readonly sql: string;
+  readonly checksum: string;
+}
+
+/** What the database remembers of a migration, and which version of rosterd ran it. */
+export interface AppliedMigration {
+  readonly number: number;
+  readonly name: string;
+  readonly checksum: string;
+  readonly version: string;
+}
+
+const fileShape = /^(\d{4})_([a-z0-9_]+)\.sql$/;
+
+export function readMigrations(folder: string): readonly Migration[] {
+  const migrations = readdirSync(folder)
+    .sort()
+    .flatMap((file) => {
+      const match = fileShape.exec(file);
+      if (match?.[1] === undefined || match[2] === undefined) return [];
+      const sql = readFileSync(join(folder, file), 'utf8');
+      const checksum = createHash('sha256').update(sql).digest('hex');
+      return [{ number: Number(match[1]), name: match[2], sql, checksum }];
+    });
+  const gap = migrations.findIndex((migration, index) => migration.number !== index + 1);
+  if (gap !== -1) throw new Error(`migrations in ${folder} are not numbered 1, 2, 3 …: look at ${gap + 1}`);
+  return migrations;
+}
+
+export function shippedMigrations(database: 'sqlite'): readonly Migration[] {
+  return readMigrations(schemaPath(database));
+}
+
+export function newestMigration(database: 'sqlite'): number {
+  return readdirSync(schemaPath(database)).filter((file) => fileShape.test(file)).length;
+}
+
+/** What is still to run. Refuses a database that a later version wrote or that an edited file shaped. */
+export function pendingMigrations(
+  known: readonly Migration[],
+  applied: readonly AppliedMigration[],
+): readonly Migration[] {
+  for (const done of applied) {
+    const migration = known[done.number - 1];
+    if (migration === undefined)
+      throw new Fault(
+        'database_unusable',
+        `the database has schema ${done.number} (${done.name}), written by rosterd ${done.version}; this version knows up to ${known.length}`,
+        { hint: `Install rosterd ${done.version} or later, or restore the backup beside the file.` },
+      );
+    if (migration.checksum !== done.checksum)
+      throw new Fault(
+        'database_unusable',
+        `migration ${done.number} (${done.name}) is dirty: the database ran another text of it, under rosterd ${done.version}`,
+        {
+          hint: `Use the files as rosterd ${done.version} shipped them; a released migration is never edited.`,
+        },
+      );
+  }
+  const numbers = new Set(applied.map((done) => done.number));
+  return known.filter((migration) => !numbers.has(migration.number));
+}

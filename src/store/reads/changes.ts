@@ -1,0 +1,43 @@
+import type { Kysely, Selectable } from 'kysely';
+import type { Clock } from '../../runtime/clock.js';
+import type { ChangesView } from '../schema.js';
+import type { ReadDatabase } from './views.js';
+
+export type Change = Omit<Selectable<ChangesView>, 'fields'> & { readonly fields: readonly string[] };
+
+export interface ChangesWanted {
+  /** Changes with a greater `seq`; 0 for all of them. */
+  readonly after: number;
+  readonly source?: string;
+}
+
+const batchMax = 1_000;
+
+/** Up to a thousand changes in their order. Ask again with the last `seq`; an empty answer means there are no more. */
+export async function changesSince(db: Kysely<ReadDatabase>, wanted: ChangesWanted): Promise<Change[]> {
+  let query = db.selectFrom('changes').selectAll().where('seq', '>', wanted.after);
+  if (wanted.source !== undefined) query = query.where('source', '=', wanted.source);
+  const rows = await query.orderBy('seq').limit(batchMax).execute();
+  return rows.map((row) => ({ ...row, fields: JSON.parse(row.fields) as string[] }));
+}
+
+/**
+ * Changes as they are committed, until `signal` fires. Looks again after `pollMs` when there was nothing new:
+ * another process may be the one that writes, and SQLite tells nobody. Order of `seq` is order of commit, so
+ * nothing can appear behind what was already seen.
+ */
+export async function* followChanges(
+  db: Kysely<ReadDatabase>,
+  wanted: ChangesWanted,
+  clock: Clock,
+  pollMs: number,
+  signal: AbortSignal,
+): AsyncGenerator<Change> {
+  let { after } = wanted;
+  while (!signal.aborted) {
+    const changes = await changesSince(db, { ...wanted, after });
+    yield* changes;
+    after = changes.at(-1)?.seq ?? after;
+    if (changes.length === 0) await clock.wait(pollMs, signal);
+  }
+}

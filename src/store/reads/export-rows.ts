@@ -1,0 +1,85 @@
+import { type Kysely, sql } from 'kysely';
+import type { Instant } from '../../domain/instant.js';
+import type { ColumnEntry, ColumnType } from '../dictionary/column.js';
+import { publicRelations } from '../dictionary/relations.js';
+import { investmentsAsOf } from './as-of.js';
+import { investmentColumns, personColumns } from './columns.js';
+import type { ReadDatabase } from './views.js';
+
+export interface ExportWanted {
+  readonly source?: string;
+  readonly company?: string;
+  /** What a reader saw then. Identity has no history: with it, the identity is the one held now. */
+  readonly asOf?: Instant;
+  readonly identity: boolean;
+  /** `id` needs no sorting; `newest` is by `applied_at`, latest first. */
+  readonly order: 'id' | 'newest';
+}
+
+type ExportCell = null | string | number;
+
+export interface ExportRows {
+  readonly columns: readonly {
+    readonly name: string;
+    readonly kind: 'text' | 'number' | 'decimal' | 'json';
+  }[];
+  rows(): AsyncIterable<readonly ExportCell[]>;
+}
+
+/**
+ * Investments as a stream, from one snapshot. Wants a read-only connection of its own: it is busy until the
+ * stream ends, and while it is, SQLite's log keeps everything written since.
+ */
+export function exportRows(db: Kysely<ReadDatabase>, wanted: ExportWanted): ExportRows {
+  const names: readonly string[] = wanted.identity
+    ? [...investmentColumns, ...personColumns]
+    : investmentColumns;
+  return {
+    columns: names.map((name) => ({ name, kind: kindOf(name) })),
+    async *rows() {
+      for await (const row of exportQuery(db, wanted).stream()) yield names.map((name) => row[name] ?? null);
+    },
+  };
+}
+
+type ExportRow = Record<string, ExportCell>;
+
+export function exportQuery(db: Kysely<ReadDatabase>, wanted: ExportWanted) {
+  let query = db.selectFrom(relation(db, wanted)).selectAll('i');
+  if (wanted.source !== undefined) query = query.where('i.source', '=', wanted.source);
+  if (wanted.company !== undefined) query = query.where('i.company_id', '=', wanted.company);
+  return wanted.order === 'newest'
+    ? query.orderBy('i.applied_at', 'desc').orderBy('i.id')
+    : query.orderBy('i.id').orderBy('i.source');
+}
+
+function relation(db: Kysely<ReadDatabase>, { asOf, identity }: ExportWanted) {
+  if (asOf === undefined)
+    return sql<ExportRow>`${sql.table(identity ? 'roster' : 'investments')}`.as<'i'>(sql.ref('i'));
+  const then = investmentsAsOf(db, asOf);
+  if (!identity) return sql<ExportRow>`(${then})`.as<'i'>(sql.ref('i'));
+  return sql<ExportRow>`(
+    SELECT t.*, p.name, p.legal_name, p.email, p.address_line, p.city, p.state, p.postal_code, p.country, p.bio,
+           p.message, p.external_username, p.email_hidden, p.extra AS identity_extra
+    FROM (${then}) t LEFT JOIN identities p ON p.source = t.source AND p.id = t.id
+  )`.as<'i'>(sql.ref('i'));
+}
+
+const kinds: Readonly<Record<ColumnType, 'text' | 'number' | 'decimal' | 'json'>> = {
+  text: 'text',
+  time: 'text',
+  day: 'text',
+  json: 'json',
+  decimal: 'decimal',
+  integer: 'number',
+  cents: 'number',
+  flag: 'number',
+};
+
+const roster: readonly ColumnEntry[] = publicRelations.find(({ name }) => name === 'roster')?.columns ?? [];
+
+function kindOf(name: string): 'text' | 'number' | 'decimal' | 'json' {
+  const entry = roster.find((column) => column.name === name);
+  if (entry === undefined) throw new Error(`${name} is not a column of the roster`);
+  return kinds[entry.type];
+}

@@ -1,0 +1,48 @@
+import type { Kysely } from 'kysely';
+import type { Bit, Database, IdentityColumns, InvestmentsView, SourceState } from '../schema.js';
+
+/** Views that are only read, and the small tables of erasure. */
+export type ReadViews = {
+  roster: RosterView;
+  sync_status: SyncStatusView;
+  identity_residue: { only: number };
+  forgotten: { id: string; forgotten_at: string };
+};
+
+export interface RosterView
+  extends InvestmentsView,
+    Partial<Omit<IdentityColumns, 'extra' | 'email_hidden'>> {
+  email_hidden: Bit | null;
+  identity_extra: string | null;
+}
+
+export interface SyncStatusView {
+  source: string;
+  state: SourceState;
+  meaning: string;
+  readable: Bit;
+  complete_up_to: string | null;
+  rows: number;
+  rows_incoming: number;
+  pages_incoming: number;
+  listing_started_at: string | null;
+  deletions_waiting: number | null;
+  identity_included: Bit | null;
+  quarantined: number;
+  cursor_saved_at: string | null;
+  cursor_expires_at: string | null;
+  last_tick_at: string | null;
+  last_success_at: string | null;
+  last_committed_at: string | null;
+  last_outcome: string | null;
+  last_error_code: string | null;
+  last_error: string | null;
+  last_error_at: string | null;
+  retry_at: string | null;
+}
+
+export type ReadDatabase = Database & ReadViews;
+
+export function withViews(kysely: Kysely<Database>): Kysely<ReadDatabase> {
+  return kysely.withTables<ReadViews>();
+}

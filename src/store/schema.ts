@@ -1,0 +1,346 @@
+import type { Generated } from 'kysely';
+
+/**
+ * The mirror's tables and views as Kysely sees them. The views and `sources` are what others may rely on;
+ * tables ending in `_rows` and the working tables may change between versions.
+ */
+export interface Database {
+  migrations: MigrationsTable;
+  sources: SourcesTable;
+  listings: ListingsTable;
+  sweeps: SweepsTable;
+  investment_rows: InvestmentRowsTable;
+  identity_rows: IdentityRowsTable;
+  history_rows: HistoryRowsTable;
+  change_rows: ChangeRowsTable;
+  staged_rows: StagedRowsTable;
+  staged_pages: StagedPagesTable;
+  tick_rows: TickRowsTable;
+  quarantine_rows: QuarantineRowsTable;
+  drift_rows: DriftRowsTable;
+  webhook_inbox: WebhookInboxTable;
+  notice_rows: NoticeRowsTable;
+  leases: LeasesTable;
+  budgets: BudgetsTable;
+  erasures: ErasuresTable;
+  investments: InvestmentsView;
+  identities: IdentitiesView;
+  investment_history: InvestmentHistoryView;
+  changes: ChangesView;
+  ticks: TicksView;
+  notices: NoticesView;
+  quarantine: QuarantineView;
+  drift: DriftView;
+}
+
+/** SQLite's boolean. */
+export type Bit = 0 | 1;
+
+export type ActiveState = 'empty' | 'listing' | 'relisting' | 'held' | 'sweeping' | 'following';
+export type SourceState = ActiveState | 'halted';
+
+export interface RecordColumns {
+  company_id: string | null;
+  offering_id: string | null;
+  investor_id: string | null;
+  status: string;
+  group_label: string | null;
+  investment_type: string | null;
+  offering_type: string | null;
+  applied_at: string | null;
+  currency: string | null;
+  committed_cents: number | null;
+  investment_size_cents: number | null;
+  in_escrow_cents: number | null;
+  raised_cents: number | null;
+  shares: string | null;
+  average_share_price: string | null;
+  needs_whitelisting: Bit;
+  visible: Bit;
+  converted_to: string | null;
+  converted_from: string | null;
+  investor_deactivated: Bit;
+  via_entity: Bit;
+  /** JSON. */
+  blockers: string;
+  /** JSON. */
+  contracts: string;
+  observed_at: string;
+  reason: string | null;
+  /** JSON of fields this version does not know. */
+  extra: string | null;
+}
+
+export interface IdentityColumns {
+  name: string | null;
+  legal_name: string | null;
+  email: string | null;
+  address_line: string | null;
+  city: string | null;
+  state: string | null;
+  postal_code: string | null;
+  country: string | null;
+  bio: string | null;
+  message: string | null;
+  external_username: string | null;
+  email_hidden: Bit;
+  extra: string | null;
+}
+
+export interface MigrationsTable {
+  number: number;
+  name: string;
+  checksum: string;
+  applied_at: string;
+  version: string;
+}
+
+export interface SourcesTable {
+  no: Generated<number>;
+  name: string;
+  fingerprint: string;
+  state: Generated<SourceState>;
+  cursor: string | null;
+  cursor_saved_at: string | null;
+  published_through: string | null;
+  generation: Generated<number>;
+  listed_at: string | null;
+  listed_seq: number | null;
+  rows_held: Generated<number>;
+  rows_incoming: Generated<number>;
+  pages_incoming: Generated<number>;
+  quarantined: Generated<number>;
+  identity_included: Bit | null;
+  last_tick_at: string | null;
+  last_success_at: string | null;
+  last_outcome: string | null;
+  last_error_code: string | null;
+  last_error: string | null;
+  last_error_at: string | null;
+  retry_at: string | null;
+  last_committed_at: string | null;
+  last_listing_at: string | null;
+  listing_restarts: Generated<number>;
+  halted_from: ActiveState | null;
+  halted_code: string | null;
+  halted_message: string | null;
+  halted_at: string | null;
+}
+
+export interface ListingsTable {
+  source_no: number;
+  kind: 'first' | 'relist';
+  generation: number;
+  token: string | null;
+  low_mark: string | null;
+  pages: Generated<number>;
+  rows: Generated<number>;
+  restarts: Generated<number>;
+  not_before: string | null;
+  started_at: string;
+  final: string | null;
+  would_remove: number | null;
+}
+
+export interface SweepsTable {
+  source_no: number;
+  since: string | null;
+  cursor: string;
+  reached: string | null;
+}
+
+export interface InvestmentRowsTable extends RecordColumns {
+  row_no: Generated<number>;
+  source_no: number;
+  id: string;
+  valid_from: string | null;
+  change_seq: number | null;
+}
+
+export interface IdentityRowsTable extends IdentityColumns {
+  row_no: number;
+}
+
+export interface HistoryRowsTable extends RecordColumns {
+  history_no: Generated<number>;
+  source_no: number;
+  id: string;
+  valid_from: string;
+  change_seq: number;
+  valid_to: string;
+  ended_by: EndedBy;
+}
+
+export type EndedBy = 'update' | 'tombstone' | 'relist';
+
+export type ChangeKind = 'snapshot' | 'added' | 'changed' | 'removed';
+
+export interface ChangeRowsTable {
+  seq: Generated<number>;
+  source_no: number;
+  id: string | null;
+  kind: ChangeKind;
+  fields: Generated<string>;
+  reason: string | null;
+  at: string;
+}
+
+export interface StagedRowsTable {
+  stage_no: Generated<number>;
+  source_no: number;
+  id: string;
+  record: string;
+  identity: string | null;
+}
+
+export interface StagedPagesTable {
+  source_no: number;
+  page: number;
+  seen: string;
+}
+
+interface TickColumns {
+  tick: Generated<number>;
+  trigger: 'start' | 'timer' | 'webhook' | 'manual';
+  mode: string;
+  started_at: string;
+  took_ms: number;
+  pages: number;
+  added: number;
+  changed: number;
+  removed: number;
+  quarantined: number;
+  outcome: string;
+  code: string | null;
+  message: string | null;
+}
+
+export interface TickRowsTable extends TickColumns {
+  source_no: number;
+}
+
+interface QuarantineColumns {
+  quarantine_no: Generated<number>;
+  id: string | null;
+  problem: string;
+  body: string | null;
+  seen_at: string;
+  resolved_at: string | null;
+}
+
+export interface QuarantineRowsTable extends QuarantineColumns {
+  source_no: number;
+}
+
+interface DriftColumns {
+  field: string;
+  times: number;
+  first_seen: string;
+  last_seen: string;
+}
+
+export interface DriftRowsTable extends DriftColumns {
+  source_no: number;
+}
+
+export interface WebhookInboxTable {
+  inbox_no: Generated<number>;
+  event_id: string;
+  installation: string;
+  event: string;
+  source: string | null;
+  investment: string | null;
+  observed_at: string | null;
+  test: Generated<Bit>;
+  received_at: string;
+  state: Generated<'pending' | 'worked' | 'ignored' | 'given_up'>;
+  attempts: Generated<number>;
+  next_at: string | null;
+  worked_at: string | null;
+  body: string | null;
+}
+
+interface NoticeColumns {
+  notice: Generated<number>;
+  seq: number;
+  target: string;
+  body: string;
+  queued_at: string;
+  state: Generated<'pending' | 'delivered' | 'given_up'>;
+  attempts: Generated<number>;
+  next_at: string;
+  delivered_at: string | null;
+  last_error: string | null;
+}
+
+export interface NoticeRowsTable extends NoticeColumns {
+  source_no: number;
+}
+
+export interface LeasesTable {
+  source_no: number;
+  holder: string;
+  fence: number;
+  expires_at: string;
+}
+
+export interface BudgetsTable {
+  token: string;
+  window_start: string;
+  spent: number;
+  blocked_until: string | null;
+}
+
+export interface ErasuresTable {
+  erasure: Generated<number>;
+  source_no: number | null;
+  id: string | null;
+  cause: string;
+  invisible_at: string;
+  scrubbed_at: string | null;
+}
+
+interface Keyed {
+  source: string;
+  id: string;
+}
+
+export interface InvestmentsView extends Keyed, RecordColumns {
+  valid_from: string;
+  change_seq: number;
+}
+
+export interface IdentitiesView extends Keyed, IdentityColumns {}
+
+export interface InvestmentHistoryView extends Keyed, RecordColumns {
+  valid_from: string;
+  change_seq: number;
+  valid_to: string;
+  ended_by: EndedBy;
+}
+
+export interface ChangesView {
+  seq: number;
+  source: string;
+  id: string | null;
+  kind: ChangeKind;
+  fields: string;
+  reason: string | null;
+  at: string;
+}
+
+export interface TicksView extends TickColumns {
+  source: string;
+}
+
+export interface NoticesView extends NoticeColumns {
+  source: string;
+}
+
+export interface QuarantineView extends QuarantineColumns {
+  source: string;
+}
+
+export interface DriftView extends DriftColumns {
+  source: string;
+}

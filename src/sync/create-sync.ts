@@ -1,0 +1,118 @@
+import PQueue from 'p-queue';
+import type { SourceName } from '../domain/ids.js';
+import type { Closable } from '../runtime/lifecycle.js';
+import type { SyncSource } from './ports.js';
+import { runTick, type TickAsk, type TickOptions, type TickParts, type TickResult } from './run-tick.js';
+import { type ManualAsk, SourceLoop } from './source-loop.js';
+
+export interface SyncOptions extends TickOptions {
+  readonly intervalMillis: number;
+  /** Sources ticking at the same time. */
+  readonly concurrency: number;
+}
+
+export interface SyncParts extends Omit<TickParts, 'options'> {
+  readonly sources: readonly SyncSource[];
+  readonly options: SyncOptions;
+}
+
+export type TickListener = (source: SourceName, result: TickResult) => void;
+
+export interface Sync extends Closable {
+  /** Ticks every source now, and from then on by its timer. Without it only nudges and `tick` do. */
+  start(): void;
+  /** Something happened on the platform: look soon. Cheap, and any number of them costs at most two ticks. */
+  nudge(source: SourceName): void;
+  /** One tick for a human who waits for its end. */
+  tick(source: SourceName, ask?: ManualAsk): Promise<TickResult>;
+  /** Told after every tick, before the next one of that source begins. Returns how to stop listening. */
+  onTick(listener: TickListener): () => void;
+  /** Resolves once no tick runs and none is due. */
+  idle(): Promise<void>;
+  /** Lets the pages being written finish, ends the ticks and takes no more. */
+  close(): Promise<void>;
+}
+
+/** Keeps sources in step with the platform, each at its own pace, a bounded number at a time. */
+export function createSync(parts: SyncParts): Sync {
+  const { clock, random, options, logger } = parts;
+  const queue = new PQueue({ concurrency: options.concurrency });
+  const stopping = new AbortController();
+  const listeners = new Set<TickListener>();
+  const waitingForRest = new Set<() => void>();
+  const loops = new Map<SourceName, SourceLoop>();
+
+  const resting = () => [...loops.values()].every((loop) => loop.resting);
+  const onRest = () => {
+    if (waitingForRest.size === 0 || !resting()) return;
+    for (const resolve of waitingForRest) resolve();
+    waitingForRest.clear();
+  };
+
+  const inTurn = async (source: SyncSource, urgent: boolean, ask: () => TickAsk): Promise<TickResult> => {
+    const log = logger.child({ source: source.identity.name });
+    const result = await queue.add(
+      () => runTick(source, ask(), { ...parts, logger: log }, stopping.signal),
+      // What was announced or asked for by a human goes before what the timer wants.
+      { priority: urgent ? 1 : 0 },
+    );
+    report(log, result);
+    for (const listener of listeners) listener(source.identity.name, result);
+    return result;
+  };
+
+  for (const source of parts.sources) {
+    const { name } = source.identity;
+    if (loops.has(name)) throw new Error(`two sources are called ${name}`);
+    loops.set(
+      name,
+      new SourceLoop({
+        ...{ clock, random, onRest },
+        intervalMillis: options.intervalMillis,
+        inTurn: (urgent, ask) => inTurn(source, urgent, ask),
+      }),
+    );
+  }
+
+  const loopOf = (name: SourceName): SourceLoop => {
+    const loop = loops.get(name);
+    if (loop === undefined) throw new Error(`no source is called ${name}`);
+    return loop;
+  };
+
+  return {
+    start: () => {
+      for (const loop of loops.values()) loop.start();
+    },
+    nudge: (name) => loopOf(name).nudge(),
+    tick: (name, ask = {}) => loopOf(name).ask(ask),
+    onTick: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    idle: () =>
+      resting() ? Promise.resolve() : new Promise((resolve) => waitingForRest.add(() => resolve())),
+    close: async () => {
+      stopping.abort();
+      await Promise.all([...loops.values()].map((loop) => loop.close()));
+    },
+  };
+}
+
+function report(log: SyncParts['logger'], { report, standing }: TickResult): void {
+  const { trigger, mode, pages, tookMs, outcome, applied } = report;
+  const fields = {
+    ...{ trigger, mode, pages, tookMs, outcome },
+    ...{ added: applied.added, changed: applied.changed, removed: applied.removed },
+    quarantined: applied.quarantined,
+    ...(report.code === null ? {} : { code: report.code }),
+    ...(report.retryAt === null ? {} : { until: report.retryAt }),
+    ...(report.message === null || report.code === 'internal' ? {} : { hint: report.message }),
+  };
+  if (standing?.kind === 'halted' || report.outcome === 'held')
+    log.error(fields, 'the source waits for a human');
+  else if (report.outcome === 'failed') log.warn(fields, 'the tick failed and is tried again');
+  else if (report.outcome === 'done' && pages <= 1 && applied.added + applied.changed + applied.removed === 0)
+    log.debug(fields, 'nothing new');
+  else log.info(fields, 'the tick is over');
+}

@@ -1,0 +1,309 @@
+import { reaction } from '../domain/fault.js';
+import { instantFromMillis, millisOf } from '../domain/instant.js';
+import type { Cursor, PageToken, Position } from '../domain/position.js';
+import { advanced, atRest } from './advance.js';
+import type { Active, ListingProgress, Standing, Trigger } from './ports.js';
+import { freshStart, type Restart, relistAfter, restartAfter } from './restart-spacing.js';
+import type { Decision, Effect, Failure, TickEnd, TickEvent, TickState } from './tick-state.js';
+
+/*
+ * One tick of one source, as a pure function: what is committed plus what happened gives what to do next.
+ *
+ *   empty ─ begin ─▶ listing ─ last page ─▶ publish ─▶ sweeping ─ last page ─▶ following
+ *                      ▲  ▲                    └─ too many deletions ─▶ held ─ accepted ─▶ sweeping
+ *                      │  └─ 410: again, later                           │
+ *                      └──────── 410, or a resync asked for ─────────────┴── sweeping, following
+ *
+ * and from anywhere, when only a human can help, to halted, which remembers where it was.
+ *
+ * The one loop is fetch → page → commit → fetch. Each turn changes the committed position, which `advanced`
+ * checks never comes back; it ends when the feed says that there is no more. A tick begins at most one listing
+ * after a 410 and then waits for its time to come.
+ */
+export function decide(state: TickState, event: TickEvent, now: number): Decision {
+  switch (event.kind) {
+    case 'tick_asked':
+      return asked(state, event.trigger, now);
+    case 'resync_asked':
+      return resync(state);
+    case 'deletions_accepted':
+      return setOut({ ...at(state, active(state.standing)), acceptDeletions: true }, now);
+    case 'filters_changed':
+      return filtersChanged(state, now);
+    case 'listing_begun':
+      return listingBegun(state, event.listing, now);
+    case 'page_arrived':
+      return pageArrived(state, event, now);
+    case 'listing_page_stored':
+      return setOut(at(expected(state, event, 'listing'), { kind: 'listing', listing: event.listing }), now);
+    case 'delta_page_applied':
+      return deltaPageApplied(expected(state, event, 'sweeping', 'following'), event);
+    case 'published':
+      return published(expected(state, event, 'listing', 'held'), now);
+    case 'brake_answered':
+      return braked(expected(state, event, 'listing', 'held'), event.brake);
+    case 'gone':
+      return gone(expected(state, event, 'listing', 'sweeping', 'following'), event.asked, now);
+    case 'failed':
+      return failed(state, event.failure, now);
+    case 'stop_asked':
+      return finish(state, { outcome: 'stopped', code: 'stopped', message: null, retryAt: null });
+  }
+}
+
+export function tickStart(standing: Standing, acceptDeletions = false): TickState {
+  return { standing, advance: atRest, acceptDeletions };
+}
+
+/**
+ * A human who asked, or who started the daemon again, may have mended what halted the source. A nudge only
+ * says that the platform is alive: it earns one look an hour. The timer earns none.
+ */
+const recheckMillis = 60 * 60_000;
+
+function asked(state: TickState, trigger: Trigger, now: number): Decision {
+  const { standing } = state;
+  if (standing.kind !== 'halted') return setOut(state, now);
+  const due =
+    trigger === 'manual' ||
+    trigger === 'start' ||
+    (trigger === 'webhook' && now - millisOf(standing.at) >= recheckMillis);
+  if (due) return setOut(at(state, standing.before), now);
+  const { code, message } = standing;
+  return {
+    next: state,
+    effects: [{ kind: 'remain_halted', end: { outcome: 'failed', code, message, retryAt: null } }],
+  };
+}
+
+/** From a committed standing to the next thing to do about it. */
+function setOut(state: TickState, now: number): Decision {
+  const { standing } = state;
+  switch (standing.kind) {
+    case 'empty':
+      return begin(state, 'first', freshStart);
+    case 'listing':
+      return continueListing(state, standing.listing, now);
+    case 'held':
+      return state.acceptDeletions ? publish(state, standing.listing) : heldStill(state, standing);
+    case 'sweeping':
+      return fetch(state, standing.since);
+    case 'following':
+      return fetch(state, { kind: 'cursor', cursor: standing.cursor });
+    case 'halted':
+      throw new Error('a halted source sets out from the standing before its halt');
+  }
+}
+
+function continueListing(state: TickState, listing: ListingProgress, now: number): Decision {
+  if (listing.final !== null) return publish(state, listing);
+  if (listing.token !== null) return fetch(state, { kind: 'page', token: listing.token });
+  if (listing.notBefore === null || millisOf(listing.notBefore) <= now)
+    return fetch(state, { kind: 'start' });
+  return finish(state, {
+    outcome: 'waiting',
+    code: 'cursor_expired',
+    message: `the feed's positions expire faster than it can be listed (start ${listing.restarts + 1}); the next one is spaced out`,
+    retryAt: listing.notBefore,
+  });
+}
+
+function resync(state: TickState): Decision {
+  const standing = active(state.standing);
+  const first =
+    standing.kind === 'empty' || (standing.kind === 'listing' && standing.listing.kind === 'first');
+  return begin(at(state, standing), first ? 'first' : 'relist', freshStart);
+}
+
+function filtersChanged(state: TickState, now: number): Decision {
+  // Nothing was read under the old ones yet, so there is nothing to protect.
+  if (state.standing.kind === 'empty') return setOut(state, now);
+  return halt(
+    state,
+    {
+      code: 'filters_changed',
+      message: 'the account, realm or filters of this source differ from those its mirror was built with',
+      hint: 'undo the change, or list again under the new ones: rosterd sync --source NAME --resync',
+    },
+    now,
+  );
+}
+
+function listingBegun(state: TickState, listing: ListingProgress, now: number): Decision {
+  return setOut({ ...at(state, { kind: 'listing', listing }), advance: atRest }, now);
+}
+
+function pageArrived(
+  state: TickState,
+  event: Extract<TickEvent, { kind: 'page_arrived' }>,
+  now: number,
+): Decision {
+  const { standing } = expected(state, event, 'listing', 'sweeping', 'following');
+  const { page } = event;
+  const mode = standing.kind === 'listing' ? 'listing' : 'delta';
+  if (page.mode !== mode)
+    return failed(state, broken(`the feed answered a ${page.mode} page to a ${mode} request`, now), now);
+  const advance = page.hasMore ? advanced(state.advance, event.asked, page) : atRest;
+  if ('problem' in advance) return failed(state, broken(advance.problem, now), now);
+  const commit: Effect =
+    standing.kind === 'listing'
+      ? { kind: 'store_listing_page' }
+      : {
+          kind: 'apply_page',
+          reached: {
+            kind: standing.kind === 'sweeping' && page.hasMore ? 'sweeping' : 'following',
+            cursor: page.next as Cursor,
+          },
+        };
+  const following: Effect = { kind: 'prefetch', position: behind(standing, page.next) };
+  return { next: { ...state, advance }, effects: page.hasMore ? [commit, following] : [commit] };
+}
+
+function deltaPageApplied(
+  state: Expecting<'sweeping' | 'following'>,
+  { reached, hasMore }: Extract<TickEvent, { kind: 'delta_page_applied' }>,
+): Decision {
+  const { standing } = state;
+  const { listed } = standing;
+  const position = { kind: 'cursor', cursor: reached.cursor } as const;
+  const next: Active =
+    reached.kind === 'following' || standing.kind === 'following'
+      ? { kind: 'following', cursor: reached.cursor, listed }
+      : { kind: 'sweeping', since: position, cursor: standing.cursor, listed };
+  return hasMore ? fetch(at(state, next), position) : finish(at(state, next), done);
+}
+
+function published(state: Expecting<'listing' | 'held'>, now: number): Decision {
+  const { final, lowMark, restarts } = state.standing.listing;
+  if (final === null) throw new Error('a listing was published before its last page');
+  const cursor: Position = { kind: 'cursor', cursor: final };
+  const since: Position = lowMark === null ? cursor : { kind: 'since', time: lowMark };
+  const listed = { at: instantFromMillis(now), restarts };
+  return setOut({ ...at(state, { kind: 'sweeping', since, cursor: final, listed }), advance: atRest }, now);
+}
+
+function braked(state: Expecting<'listing' | 'held'>, brake: Held['brake']): Decision {
+  const held: Held = { kind: 'held', listing: state.standing.listing, brake };
+  return heldStill(at(state, held), held);
+}
+
+function gone(
+  state: Expecting<'listing' | 'sweeping' | 'following'>,
+  asked: Position,
+  now: number,
+): Decision {
+  const { standing } = state;
+  if (standing.kind === 'listing')
+    return begin(state, standing.listing.kind, restartAfter(standing.listing.restarts, now));
+  // Nothing was published for so long that the low mark itself is beyond retention. The listing's own
+  // final position covers the same stretch, and asking for it cannot end up here again.
+  if (standing.kind === 'sweeping' && asked.kind === 'since') {
+    const since: Position = { kind: 'cursor', cursor: standing.cursor };
+    return fetch(at(state, { ...standing, since }), since);
+  }
+  return begin(state, 'relist', relistAfter(standing.listed, now));
+}
+
+function failed(state: TickState, failure: Failure, now: number): Decision {
+  const { code, message, retryAt } = failure;
+  switch (reaction[code]) {
+    case 'wait':
+      return finish(state, { outcome: 'waiting', code, message, retryAt });
+    case 'retry':
+    case 'relist':
+      return finish(state, { outcome: 'failed', code, message, retryAt });
+    case 'stop':
+      return finish(state, { outcome: 'stopped', code, message, retryAt: null });
+    case 'ask':
+    case 'halt':
+      return halt(state, failure, now);
+  }
+}
+
+function halt(
+  state: TickState,
+  { code, message, hint }: Pick<Failure, 'code' | 'message' | 'hint'>,
+  now: number,
+): Decision {
+  const told = hint === null ? message : `${message} (${hint})`;
+  const before = active(state.standing);
+  return {
+    next: at(state, { kind: 'halted', code, message: told, at: instantFromMillis(now), before }),
+    effects: [
+      {
+        kind: 'finish',
+        end: { outcome: 'failed', code, message: told, retryAt: null },
+        halt: { code, message: told },
+      },
+    ],
+  };
+}
+
+function heldStill(state: TickState, { brake }: Held): Decision {
+  return finish(state, {
+    outcome: 'held',
+    code: 'too_many_deletions',
+    message: `publishing the new listing would delete ${brake.wouldRemove} of ${brake.held} records (rosterd sync --accept-deletions)`,
+    retryAt: null,
+  });
+}
+
+const done: TickEnd = { outcome: 'done', code: null, message: null, retryAt: null };
+
+const begin = (state: TickState, kind: ListingProgress['kind'], restart: Restart): Decision => ({
+  next: state,
+  effects: [{ kind: 'begin_listing', start: { kind, ...restart } }],
+});
+
+const fetch = (state: TickState, position: Position): Decision => ({
+  next: state,
+  effects: [{ kind: 'fetch', position }],
+});
+
+const publish = (state: TickState, listing: ListingProgress): Decision => {
+  if (listing.final === null) throw new Error('only a complete listing is published');
+  return {
+    next: state,
+    effects: [{ kind: 'publish', final: listing.final, accepted: state.acceptDeletions }],
+  };
+};
+
+const finish = (state: TickState, end: TickEnd): Decision => ({
+  next: state,
+  effects: [{ kind: 'finish', end, halt: null }],
+});
+
+const behind = (standing: Standing, next: string): Position =>
+  standing.kind === 'listing'
+    ? { kind: 'page', token: next as PageToken }
+    : { kind: 'cursor', cursor: next as Cursor };
+
+const broken = (message: string, now: number): Failure => ({
+  code: 'contract_broken',
+  message,
+  hint: null,
+  retryAt: instantFromMillis(now + contractRetryMillis),
+});
+
+/** Whoever breaks the contract seldom mends it within the minute, and is worth a look every few. */
+const contractRetryMillis = 5 * 60_000;
+
+type Held = Extract<Standing, { kind: 'held' }>;
+type Expecting<Kind extends Standing['kind']> = TickState & {
+  readonly standing: Extract<Standing, { kind: Kind }>;
+};
+
+const at = (state: TickState, standing: Standing): TickState => ({ ...state, standing });
+
+const active = (standing: Standing): Active => (standing.kind === 'halted' ? standing.before : standing);
+
+/** An effect is only ever answered in the standing that asked for it; anything else is a bug of the runner. */
+function expected<Kind extends Standing['kind']>(
+  state: TickState,
+  event: TickEvent,
+  ...kinds: readonly Kind[]
+): Expecting<Kind> {
+  if (!(kinds as readonly string[]).includes(state.standing.kind))
+    throw new Error(`${event.kind} cannot happen while a source is ${state.standing.kind}`);
+  return state as Expecting<Kind>;
+}

@@ -1,0 +1,50 @@
+import type { Position } from '../domain/position.js';
+import type { Feed, FeedPage } from './ports.js';
+
+interface Ahead {
+  readonly position: Position;
+  readonly page: Promise<FeedPage>;
+  readonly abandon: () => void;
+}
+
+/**
+ * Reads pages, at most one ahead of the one being written. What was read ahead is used only when it is what is
+ * asked for next; otherwise, and when the commit in between fails, it is dropped and its request cut off.
+ */
+export class PageReader {
+  #ahead: Ahead | undefined;
+
+  constructor(readonly signal: AbortSignal) {}
+
+  readAhead(feed: Feed, position: Position): void {
+    this.drop();
+    const cut = new AbortController();
+    const abandon = () => cut.abort();
+    this.signal.addEventListener('abort', abandon, { once: true });
+    const page = feed.page(position, cut.signal).finally(() => {
+      this.signal.removeEventListener('abort', abandon);
+    });
+    // Whoever takes the page sees its fault; nobody has to take it.
+    page.catch(() => {});
+    this.#ahead = { position, page, abandon };
+  }
+
+  async read(feed: Feed, position: Position): Promise<FeedPage> {
+    const ahead = this.#ahead;
+    if (ahead !== undefined && samePosition(ahead.position, position)) {
+      this.#ahead = undefined;
+      return await ahead.page;
+    }
+    this.drop();
+    return await feed.page(position, this.signal);
+  }
+
+  drop(): void {
+    this.#ahead?.abandon();
+    this.#ahead = undefined;
+  }
+}
+
+function samePosition(a: Position, b: Position): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}

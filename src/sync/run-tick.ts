@@ -1,0 +1,318 @@
+import { isFault } from '../domain/fault.js';
+import type { Instant } from '../domain/instant.js';
+import { instantFromMillis } from '../domain/instant.js';
+import type { BackoffPlan } from '../runtime/backoff.js';
+import type { Clock } from '../runtime/clock.js';
+import type { Logger } from '../runtime/logger.js';
+import type { Random } from '../runtime/random.js';
+import { decide, tickStart } from './decide.js';
+import { failureOf } from './failure-of.js';
+import { keepLease } from './keep-lease.js';
+import { PageReader } from './page-reader.js';
+import {
+  type Applied,
+  type Feed,
+  type FeedPage,
+  type Lease,
+  type Mirror,
+  nothingApplied,
+  type Opened,
+  type Standing,
+  type SyncSource,
+  type TickReport,
+  type Trigger,
+} from './ports.js';
+import type { Decision, Effect, Halt, TickEnd, TickEvent } from './tick-state.js';
+
+export interface TickAsk {
+  readonly trigger: Trigger;
+  readonly resync?: boolean;
+  readonly acceptDeletions?: boolean;
+  /** Ticks of this source that failed in a row before this one. */
+  readonly failures?: number;
+}
+
+export interface TickParts {
+  readonly mirror: Mirror;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** Who holds the leases: unique per process. */
+  readonly holder: string;
+  readonly options: TickOptions;
+}
+
+export interface TickOptions {
+  readonly brake: { readonly share: number; readonly rows: number };
+  readonly backoff: BackoffPlan;
+  readonly leaseRenewMillis: number;
+}
+
+export interface TickResult {
+  readonly report: TickReport;
+  /** Where the source stands now; null when it could not even be opened. */
+  readonly standing: Standing | null;
+  /** `published_through` of the last delta page, when this tick read to the end of the feed. */
+  readonly publishedThrough: Instant | null;
+}
+
+/** Performs what `decide` decides, one effect after the other, until the tick is over. Never rejects. */
+export async function runTick(
+  source: SyncSource,
+  ask: TickAsk,
+  parts: TickParts,
+  signal: AbortSignal,
+): Promise<TickResult> {
+  const startedAt = parts.clock.now();
+  const begun = parts.clock.monotonic();
+  let opened: Opened;
+  try {
+    opened = await parts.mirror.open(source.identity, parts.holder);
+  } catch (error) {
+    // Without a lease nothing may be written, not even that it failed: the report is all there is.
+    const { code, message, retryAt } = failureOf(error, planOf(ask, parts));
+    if (code === 'internal') parts.logger.error({ error }, 'the mirror could not be opened');
+    return {
+      report: {
+        trigger: ask.trigger,
+        mode: 'none',
+        startedAt: instantFromMillis(startedAt),
+        tookMs: Math.round(parts.clock.monotonic() - begun),
+        pages: 0,
+        applied: nothingApplied,
+        ...{ outcome: 'failed', code, message, retryAt },
+      },
+      standing: null,
+      publishedThrough: null,
+    };
+  }
+  const cut = new AbortController();
+  const stop = () => cut.abort();
+  signal.addEventListener('abort', stop, { once: true });
+  if (signal.aborted) stop();
+  const tick = new Tick(source, ask, parts, opened.lease, cut.signal, startedAt, begun);
+  const keeping = keepLease({ ...parts, lease: opened.lease }, parts.options.leaseRenewMillis, (error) => {
+    tick.lost = error;
+    cut.abort();
+  });
+  try {
+    return await tick.run(opened);
+  } finally {
+    signal.removeEventListener('abort', stop);
+    cut.abort();
+    await keeping.stop();
+    await parts.mirror.release(opened.lease).catch((error: unknown) => {
+      // It lapses by itself; only another holder would have to wait for that.
+      parts.logger.debug({ error }, 'the lease was not given back');
+    });
+  }
+}
+
+class Tick {
+  /** Set when another holder took the lease in the middle of the tick. */
+  lost: unknown;
+  readonly #reader: PageReader;
+  #page: FeedPage | undefined;
+  #pages = 0;
+  #applied: Applied = nothingApplied;
+  #mode: TickReport['mode'] = 'none';
+  #publishedThrough: Instant | null = null;
+
+  constructor(
+    readonly source: SyncSource,
+    readonly ask: TickAsk,
+    readonly parts: TickParts,
+    readonly lease: Lease,
+    readonly signal: AbortSignal,
+    readonly startedAt: number,
+    readonly begun: number,
+  ) {
+    this.#reader = new PageReader(signal);
+  }
+
+  async run(opened: Opened): Promise<TickResult> {
+    try {
+      return await this.#steps(opened);
+    } catch (error) {
+      this.parts.logger.error({ error }, 'a tick met a defect');
+      const { code, message } = failureOf(error, planOf(this.ask, this.parts));
+      const end: TickEnd = { outcome: 'failed', code, message, retryAt: null };
+      const at = instantFromMillis(this.parts.clock.now());
+      const before = opened.standing.kind === 'halted' ? opened.standing.before : opened.standing;
+      return await this.#finish(end, { code, message }, { kind: 'halted', code, message, at, before });
+    }
+  }
+
+  /** Ends because `decide` does: see the bound of its loop. */
+  async #steps(opened: Opened): Promise<TickResult> {
+    let decision = decide(
+      tickStart(opened.standing, this.ask.acceptDeletions),
+      openingEvent(this.ask, opened.filtersChanged),
+      this.parts.clock.now(),
+    );
+    for (;;) {
+      const { standing } = decision.next;
+      for (const effect of decision.effects)
+        if (effect.kind === 'prefetch' && !this.signal.aborted)
+          this.#reader.readAhead(this.#feed(standing), effect.position);
+      const effect = mainEffect(decision);
+      if (effect.kind === 'finish' || effect.kind === 'remain_halted')
+        return await this.#finish(effect.end, effect.kind === 'finish' ? effect.halt : 'as it is', standing);
+      const event = await this.#perform(effect, standing).catch((error: unknown) =>
+        this.#failed(effect, error),
+      );
+      decision = decide(decision.next, event, this.parts.clock.now());
+    }
+  }
+
+  async #perform(effect: Work, standing: Standing): Promise<TickEvent> {
+    const { mirror, options } = this.parts;
+    switch (effect.kind) {
+      case 'begin_listing': {
+        if (this.signal.aborted) return this.#cutShort();
+        const { fingerprint } = this.source.identity;
+        const listing = await mirror.beginListing(this.lease, { ...effect.start, fingerprint });
+        this.#mode = modeOf({ kind: 'listing', listing });
+        return { kind: 'listing_begun', listing };
+      }
+      case 'fetch': {
+        if (this.signal.aborted) return this.#cutShort();
+        if (this.#mode === 'none') this.#mode = modeOf(standing);
+        const page = await this.#reader.read(this.#feed(standing), effect.position);
+        this.#page = page;
+        this.#pages += 1;
+        const { mode, hasMore, next, items } = page;
+        return {
+          kind: 'page_arrived',
+          asked: effect.position,
+          page: { mode, hasMore, next, items: items.length },
+        };
+      }
+      case 'store_listing_page': {
+        const { progress, applied } = await mirror.addListingPage(this.lease, this.#pageAtHand());
+        this.#count(applied);
+        return { kind: 'listing_page_stored', listing: progress };
+      }
+      case 'apply_page': {
+        const { hasMore, publishedThrough } = this.#pageAtHand();
+        this.#count(await mirror.applyPage(this.lease, this.#pageAtHand(), effect.reached));
+        if (!hasMore) this.#publishedThrough = publishedThrough;
+        return { kind: 'delta_page_applied', reached: effect.reached, hasMore };
+      }
+      case 'publish': {
+        if (this.signal.aborted) return this.#cutShort();
+        if (this.#mode === 'none') this.#mode = modeOf(standing);
+        const policy = { ...options.brake, accepted: effect.accepted };
+        const { applied, brake } = await mirror.publishListing(this.lease, effect.final, policy);
+        if (brake !== null) return { kind: 'brake_answered', brake };
+        this.#count(applied);
+        return { kind: 'published' };
+      }
+    }
+  }
+
+  #cutShort(): TickEvent {
+    if (this.lost === undefined) return { kind: 'stop_asked' };
+    return { kind: 'failed', failure: failureOf(this.lost, planOf(this.ask, this.parts)) };
+  }
+
+  #failed(effect: Work, error: unknown): TickEvent {
+    if (isFault(error, 'cursor_expired') && effect.kind === 'fetch')
+      return { kind: 'gone', asked: effect.position };
+    // A lost lease cuts requests off just as a stop does; what it was has to be said.
+    const cause = isFault(error, 'stopped') && this.lost !== undefined ? this.lost : error;
+    if (!isFault(cause)) this.parts.logger.error({ error: cause }, 'a tick met a defect');
+    return { kind: 'failed', failure: failureOf(cause, planOf(this.ask, this.parts)) };
+  }
+
+  async #finish(end: TickEnd, halt: Halt | null | 'as it is', standing: Standing): Promise<TickResult> {
+    this.#reader.drop();
+    const { clock, mirror, logger } = this.parts;
+    const report: TickReport = {
+      trigger: this.ask.trigger,
+      mode: this.#mode,
+      startedAt: instantFromMillis(this.startedAt),
+      tookMs: Math.round(clock.monotonic() - this.begun),
+      pages: this.#pages,
+      applied: this.#applied,
+      ...end,
+    };
+    const publishedThrough = end.outcome === 'done' ? this.#publishedThrough : null;
+    if (halt === 'as it is') return { report, standing, publishedThrough };
+    try {
+      await mirror.recordTick(this.lease, report, halt);
+    } catch (error) {
+      logger.warn({ error }, 'how the tick ended could not be written down');
+      // Work was committed, yet its status is not: a tick nobody can see must not read as healthy.
+      if (end.outcome === 'done') {
+        const { code, message, retryAt } = failureOf(error, planOf(this.ask, this.parts));
+        return {
+          report: { ...report, ...{ outcome: 'failed', code, message, retryAt } },
+          standing,
+          publishedThrough: null,
+        };
+      }
+    }
+    return { report, standing, publishedThrough };
+  }
+
+  /** Only what a webhook announced may draw on the reserve; a listing would drain it. */
+  #feed(standing: Standing): Feed {
+    const urgent = this.ask.trigger === 'webhook' && standing.kind === 'following';
+    return this.source.feed(urgent ? 'webhook' : 'routine');
+  }
+
+  #pageAtHand(): FeedPage {
+    if (this.#page === undefined) throw new Error('a page is committed after it was fetched');
+    return this.#page;
+  }
+
+  #count(more: Applied): void {
+    const sum = this.#applied;
+    this.#applied = {
+      added: sum.added + more.added,
+      changed: sum.changed + more.changed,
+      removed: sum.removed + more.removed,
+      unchanged: sum.unchanged + more.unchanged,
+      quarantined: sum.quarantined + more.quarantined,
+    };
+  }
+}
+
+type Work = Exclude<Effect, { kind: 'finish' | 'remain_halted' | 'prefetch' }>;
+
+function mainEffect(decision: Decision): Exclude<Effect, { kind: 'prefetch' }> {
+  for (const effect of decision.effects) if (effect.kind !== 'prefetch') return effect;
+  throw new Error('every decision names something to do besides reading ahead');
+}
+
+function openingEvent(ask: TickAsk, filtersChanged: boolean): TickEvent {
+  if (ask.resync === true) return { kind: 'resync_asked' };
+  if (filtersChanged) return { kind: 'filters_changed' };
+  if (ask.acceptDeletions === true) return { kind: 'deletions_accepted' };
+  return { kind: 'tick_asked', trigger: ask.trigger };
+}
+
+/** Named after the first thing a tick reads for, unless it had to list: that explains its length. */
+function modeOf(standing: Standing): TickReport['mode'] {
+  switch (standing.kind) {
+    case 'empty':
+      return 'listing';
+    case 'listing':
+    case 'held':
+      return standing.listing.kind === 'first' ? 'listing' : 'relisting';
+    case 'sweeping':
+      return 'sweep';
+    case 'following':
+      return 'delta';
+    case 'halted':
+      return 'none';
+  }
+}
+
+const planOf = (ask: TickAsk, { options, clock, random }: TickParts) => ({
+  backoff: options.backoff,
+  failures: ask.failures ?? 0,
+  clock,
+  random,
+});

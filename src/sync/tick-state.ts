@@ -1,0 +1,70 @@
+import type { FaultCode } from '../domain/fault.js';
+import type { Instant } from '../domain/instant.js';
+import type { Cursor, Position } from '../domain/position.js';
+import type { Advance } from './advance.js';
+import type {
+  Brake,
+  FeedPage,
+  ListingProgress,
+  ListingStart,
+  Reached,
+  Standing,
+  TickReport,
+  Trigger,
+} from './ports.js';
+
+/** One tick in the middle of its work: what is committed, and what only this tick remembers. */
+export interface TickState {
+  readonly standing: Standing;
+  readonly advance: Advance;
+  readonly acceptDeletions: boolean;
+}
+
+/** The first four open a tick, the others tell what became of an effect. */
+export type TickEvent =
+  | { readonly kind: 'tick_asked'; readonly trigger: Trigger }
+  | { readonly kind: 'resync_asked' }
+  | { readonly kind: 'deletions_accepted' }
+  | { readonly kind: 'filters_changed' }
+  | { readonly kind: 'listing_begun'; readonly listing: ListingProgress }
+  | { readonly kind: 'page_arrived'; readonly asked: Position; readonly page: PageSeen }
+  | { readonly kind: 'listing_page_stored'; readonly listing: ListingProgress }
+  | { readonly kind: 'delta_page_applied'; readonly reached: Reached; readonly hasMore: boolean }
+  | { readonly kind: 'published' }
+  | { readonly kind: 'brake_answered'; readonly brake: Brake }
+  | { readonly kind: 'gone'; readonly asked: Position }
+  | { readonly kind: 'failed'; readonly failure: Failure }
+  | { readonly kind: 'stop_asked' };
+
+/** What a decision needs to know of a page; its records are the mirror's business. */
+export type PageSeen = Pick<FeedPage, 'mode' | 'hasMore' | 'next'> & { readonly items: number };
+
+export interface Failure {
+  readonly code: FaultCode;
+  readonly message: string;
+  readonly hint: string | null;
+  readonly retryAt: Instant;
+}
+
+export type Effect =
+  | { readonly kind: 'begin_listing'; readonly start: Omit<ListingStart, 'fingerprint'> }
+  | { readonly kind: 'fetch'; readonly position: Position }
+  /** May be fetched already while the page at hand is being written. */
+  | { readonly kind: 'prefetch'; readonly position: Position }
+  | { readonly kind: 'store_listing_page' }
+  | { readonly kind: 'apply_page'; readonly reached: Reached }
+  | { readonly kind: 'publish'; readonly final: Cursor; readonly accepted: boolean }
+  | { readonly kind: 'finish'; readonly end: TickEnd; readonly halt: Halt | null }
+  /** The source waits for a human and this tick changed nothing, not even when the halt began. */
+  | { readonly kind: 'remain_halted'; readonly end: TickEnd };
+
+export type TickEnd = Pick<TickReport, 'outcome' | 'code' | 'message' | 'retryAt'>;
+export interface Halt {
+  readonly code: FaultCode;
+  readonly message: string;
+}
+
+export interface Decision {
+  readonly next: TickState;
+  readonly effects: readonly Effect[];
+}

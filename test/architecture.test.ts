@@ -1,0 +1,265 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { builtinModules } from 'node:module';
+import { basename, dirname, join, normalize } from 'node:path';
+import ts from 'typescript';
+import { expect, test } from 'vitest';
+import { packageRoot } from '../src/runtime/package-root.js';
+
+/** The house rules of ARCHITECTURE.md as a table. A room may import itself, the rooms named here, and these packages. */
+interface Room {
+  readonly rooms: readonly string[];
+  readonly packages: readonly string[];
+}
+
+const core = ['domain', 'contract', 'runtime'];
+
+const rooms: Readonly<Record<string, Room>> = {
+  domain: { rooms: [], packages: [] },
+  contract: { rooms: ['domain'], packages: ['zod'] },
+  runtime: { rooms: ['domain'], packages: [] },
+  config: { rooms: core, packages: ['zod'] },
+  client: { rooms: core, packages: ['undici', 'p-queue', 'zod'] },
+  sync: { rooms: core, packages: ['p-queue'] },
+  store: { rooms: core, packages: ['kysely', 'better-sqlite3'] },
+  inbox: { rooms: core, packages: ['express', 'standardwebhooks'] },
+  outbox: { rooms: core, packages: ['p-queue', 'standardwebhooks'] },
+  exports: { rooms: core, packages: [] },
+  console: { rooms: core, packages: ['express'] },
+  platform: { rooms: core, packages: ['zod', 'zod-openapi'] },
+  daemon: {
+    rooms: [
+      ...core,
+      'config',
+      'client',
+      'sync',
+      'store',
+      'inbox',
+      'outbox',
+      'exports',
+      'console',
+      'platform',
+    ],
+    packages: ['pino', 'pino-pretty', 'p-queue'],
+  },
+  cli: { rooms: [...core, 'config', 'daemon'], packages: ['commander'] },
+};
+
+/** Folders with a right of their own: the platform's database is opened in one place. */
+const packagesOfFolder: Readonly<Record<string, readonly string[]>> = {
+  'platform/state/': ['better-sqlite3'],
+};
+
+/** A port says what its owner needs; whoever can give it, or hands it in, may read it. */
+const portReaders = ['client', 'sync', 'store', 'inbox', 'outbox', 'exports', 'console', 'daemon'];
+const portFile = /^(?:sync|store|inbox|outbox|exports|console)\/ports(?:\/.+)?\.ts$/;
+
+/** Time and chance are arguments; where they come from outside `runtime`, the reason stands here. */
+const ambientAllowed: Readonly<Record<string, string>> = {
+  'client/tokens/file-lock.ts': 'names the owner of a lock among processes; nothing depends on its value',
+};
+
+/** Files that are a process of their own beside the command line, with the reason. */
+const processAllowed: Readonly<Record<string, string>> = {
+  'store/reads/query-child.ts':
+    'a process of its own, so that a query can be killed; it ends when its parent goes',
+};
+
+const ambient =
+  /\b(?:Date\.now|Math\.random|performance\.now|setTimeout|setInterval|new Date\(\)|crypto\.randomUUID|randomUUID)\b/;
+
+interface SourceFile {
+  readonly path: string;
+  readonly room: string;
+  readonly text: string;
+  readonly imports: readonly string[];
+  /** Those among them that load when the file does. */
+  readonly eager: readonly string[];
+  readonly code: string;
+  readonly comments: readonly string[];
+}
+
+const files = readdirSync(join(packageRoot, 'src'), { recursive: true, encoding: 'utf8' })
+  .filter((path) => path.endsWith('.ts'))
+  .map((path) => path.replaceAll('\\', '/'))
+  .sort()
+  .map(sourceFile);
+
+function sourceFile(path: string): SourceFile {
+  const text = readFileSync(join(packageRoot, 'src', path), 'utf8');
+  const tree = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
+  return { path, room: path.includes('/') ? (path.split('/')[0] ?? '') : '', text, ...read(tree) };
+}
+
+/** Imports and re-exports, static and dynamic; the code without comments and texts; the comments. */
+function read(tree: ts.SourceFile): Pick<SourceFile, 'imports' | 'eager' | 'code' | 'comments'> {
+  const imports: string[] = [];
+  const eager: string[] = [];
+  const tokens: string[] = [];
+  const comments = new Map<number, string>();
+  const visit = (node: ts.Node): void => {
+    if (
+      (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) &&
+      node.moduleSpecifier !== undefined
+    ) {
+      const specifier = ts.isStringLiteral(node.moduleSpecifier) ? node.moduleSpecifier.text : '(computed)';
+      imports.push(specifier);
+      const typesOnly = ts.isImportDeclaration(node) ? node.importClause?.isTypeOnly : node.isTypeOnly;
+      if (typesOnly !== true) eager.push(specifier);
+    }
+    if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
+      const [specifier] = node.arguments;
+      imports.push(specifier !== undefined && ts.isStringLiteral(specifier) ? specifier.text : '(computed)');
+    }
+    if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)) {
+      if (ts.isStringLiteral(node.argument.literal)) imports.push(node.argument.literal.text);
+    }
+    if (node.getChildCount(tree) === 0) {
+      if (!ts.isStringLiteralLike(node) && !ts.isTemplateLiteralToken(node)) tokens.push(node.getText(tree));
+      for (const range of ts.getLeadingCommentRanges(tree.text, node.getFullStart()) ?? []) {
+        comments.set(range.pos, tree.text.slice(range.pos, range.end));
+      }
+    }
+    for (const child of node.getChildren(tree)) visit(child);
+  };
+  visit(tree);
+  const code = tokens
+    .join(' ')
+    .replaceAll(' . ', '.')
+    .replaceAll(/ ?\( ?/g, '(')
+    .replaceAll(' )', ')');
+  return { imports, eager, code, comments: [...comments.values()] };
+}
+
+/** Why an import is not allowed, or nothing. */
+function objection(file: SourceFile, specifier: string): string | undefined {
+  if (specifier.startsWith('.')) {
+    const target = normalize(join(dirname(file.path), specifier)).replace(/\.js$/, '.ts');
+    const room = target.includes('/') ? (target.split('/')[0] ?? '') : '';
+    if (file.room === '') return room === 'cli' ? 'nobody imports cli' : undefined;
+    if (room === file.room || rooms[file.room]?.rooms.includes(room)) return undefined;
+    if (portFile.test(target) && portReaders.includes(file.room)) return undefined;
+    return `${file.room} may not import ${room}`;
+  }
+  const name = specifier.replace(/^node:/, '');
+  if (builtinModules.includes(name)) {
+    return file.room === 'domain' || file.room === 'contract' ? `${file.room} is free of Node` : undefined;
+  }
+  const packageName = specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/');
+  const folder = Object.keys(packagesOfFolder).find((prefix) => file.path.startsWith(prefix)) ?? '';
+  const allowed = [...(rooms[file.room]?.packages ?? []), ...(packagesOfFolder[folder] ?? [])];
+  return allowed.includes(packageName)
+    ? undefined
+    : `${file.room || 'the root'} may not import ${packageName}`;
+}
+
+const complaints = (find: (file: SourceFile) => readonly string[]) =>
+  files.flatMap((file) => find(file).map((what) => `src/${file.path}: ${what}`));
+
+test('there are sources to judge, and every folder is a room of the table', () => {
+  expect(files.length).toBeGreaterThan(50);
+  expect(complaints(({ room }) => (room === '' || room in rooms ? [] : [`unknown room ${room}`]))).toEqual(
+    [],
+  );
+});
+
+test('imports point the way the table says', () => {
+  const found = complaints((file) =>
+    file.imports.flatMap((specifier) => {
+      const why = objection(file, specifier);
+      return why === undefined ? [] : [`${specifier}: ${why}`];
+    }),
+  );
+  expect(found).toEqual([]);
+});
+
+test.each([
+  ['domain/money.ts', '../runtime/clock.js', true],
+  ['domain/money.ts', 'node:fs', true],
+  ['store/rows.ts', '../sync/ports.js', false],
+  ['store/rows.ts', '../sync/decide.js', true],
+  ['platform/http/step.ts', '../../sync/ports.js', true],
+  ['platform/http/step.ts', 'better-sqlite3', true],
+  ['platform/state/database.ts', 'better-sqlite3', false],
+  ['outbox/deliver.ts', 'undici', true],
+  ['daemon/build.ts', '../cli/run.js', true],
+  ['cli/commands/sync.ts', '../../store/mirror.js', true],
+  ['index.ts', './cli/run.js', true],
+  ['index.ts', './client/feed.js', false],
+])('the table judges %s importing %s', (path, specifier, refused) => {
+  const file = {
+    path,
+    room: path.includes('/') ? (path.split('/')[0] ?? '') : '',
+    text: '',
+    imports: [],
+    eager: [],
+    code: '',
+    comments: [],
+  };
+  expect(objection(file, specifier) !== undefined).toBe(refused);
+});
+
+test('no import path is computed, so that this table sees all of them', () => {
+  expect(complaints((file) => file.imports.filter((specifier) => specifier === '(computed)'))).toEqual([]);
+});
+
+test('help answers at once: nothing but commander is loaded before a command runs', () => {
+  const reached = new Set(['cli/main.ts', 'cli/start.ts']);
+  const packages = new Set<string>();
+  for (const path of reached) {
+    for (const specifier of files.find((file) => file.path === path)?.eager ?? []) {
+      if (specifier.startsWith('.')) {
+        reached.add(normalize(join(dirname(path), specifier)).replace(/\.js$/, '.ts'));
+      } else if (!specifier.startsWith('node:')) packages.add(specifier);
+    }
+  }
+  expect([...packages]).toEqual(['commander']);
+  expect(reached.size).toBeGreaterThan(10);
+});
+
+test('no file is longer than 400 lines', () => {
+  expect(
+    complaints(({ text }) => (text.split('\n').length > 401 ? [`${text.split('\n').length} lines`] : [])),
+  ).toEqual([]);
+});
+
+test('names of files and folders are kebab-case', () => {
+  expect(
+    complaints(({ path }) =>
+      path.split('/').every((part) => /^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(basename(part, '.ts')))
+        ? []
+        : ['not kebab-case'],
+    ),
+  ).toEqual([]);
+});
+
+test('time, timers and chance are handed in, not taken from the air', () => {
+  expect(
+    complaints(({ path, room, code }) =>
+      room === 'runtime' || path in ambientAllowed ? [] : (ambient.exec(code) ?? []),
+    ),
+  ).toEqual([]);
+});
+
+test('cli alone prints, and ends the process or sets its exit code', () => {
+  const printing = /\b(?:console\.(?:log|info|warn|error|debug)|process\.(?:exit|exitCode|stdout|stderr))\b/;
+  expect(
+    complaints(({ path, room, code }) =>
+      room === 'cli' || path in processAllowed ? [] : (printing.exec(code) ?? []),
+    ),
+  ).toEqual([]);
+});
+
+test('every exception is still there to be excepted, and has a reason', () => {
+  const present = new Set(files.map(({ path }) => path));
+  const exceptions = Object.entries({ ...ambientAllowed, ...processAllowed });
+  expect(exceptions.filter(([path, reason]) => !present.has(path) || reason.length < 10)).toEqual([]);
+});
+
+test('no comment leaves work for later', () => {
+  expect(
+    complaints(({ comments }) => comments.filter((comment) => /\b(?:TODO|FIXME|XXX|HACK)\b/i.test(comment))),
+  ).toEqual([]);
+});

@@ -1,0 +1,79 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { folder, minimal } from '../config/world.js';
+import { fakeIo, rosterd } from './world.js';
+
+function inFolder(content: unknown, env: Record<string, string> = {}) {
+  const cwd = folder();
+  writeFileSync(join(cwd, 'config.json'), JSON.stringify(content));
+  return fakeIo({ cwd, env });
+}
+
+test('config validate says a valid file is valid', async () => {
+  const { code, out, err } = await rosterd(['config', 'validate'], inFolder(minimal, { ACME_TOKEN: 'x' }));
+  expect(code).toBe(0);
+  expect(out).toMatch(/config\.json is valid\n$/);
+  expect(err).toBe('');
+});
+
+test('config validate warns about a secret this machine does not hold', async () => {
+  const { code, err } = await rosterd(['config', 'validate'], inFolder(minimal));
+  expect(code).toBe(0);
+  expect(err).toContain('warning: sources[0].token: the environment variable ACME_TOKEN is not set');
+});
+
+test('config validate tells all problems on stderr and exits 2', async () => {
+  const io = inFolder({ ...minimal, sync: { perPage: 0, intervall: 1 } });
+  const { code, out, err } = await rosterd(['config', 'validate'], io);
+  expect(code).toBe(2);
+  expect(out).toBe('');
+  expect(err).toContain('the configuration has 2 problems');
+  expect(err).toMatch(/config\.json:1:\d+ sync\.perPage: is 0; expected at least 1/);
+  expect(err).toContain('sync.intervall: is not an option');
+});
+
+test('config validate --json is for programs, valid or not', async () => {
+  const bad = await rosterd(['config', 'validate', '--json'], inFolder({ ...minimal, identity: 'sell' }));
+  expect(bad.code).toBe(2);
+  expect(JSON.parse(bad.out)).toMatchObject({ valid: false, problems: [{ path: 'identity' }] });
+  const good = await rosterd(['config', 'validate', '--json'], inFolder(minimal, { ACME_TOKEN: 'x' }));
+  expect(JSON.parse(good.out)).toEqual({ valid: true, problems: [], warnings: [] });
+});
+
+test('config show tells where each value came from and hides secrets', async () => {
+  const io = inFolder(minimal, { ROSTERD_SYNC__PER_PAGE: '50', ACME_TOKEN: 'at_live_abc' });
+  const args = ['config', 'show', '--set', 'sync.concurrency=2', '--log-level', 'debug'];
+  const { code, out } = await rosterd(args, io);
+  expect(code).toBe(0);
+  expect(out).toMatch(/^sync\.perPage +50 +env ROSTERD_SYNC__PER_PAGE$/m);
+  expect(out).toMatch(/^sync\.concurrency +2 +flag --set$/m);
+  expect(out).toMatch(/^log\.level +debug +flag --log-level$/m);
+  expect(out).toMatch(/^sync\.intervalSeconds +60 +default$/m);
+  expect(out).toMatch(/^sources\[0\]\.token +\(secret, from env ACME_TOKEN\) +file$/m);
+  expect(out).not.toContain('at_live_abc');
+});
+
+test('config show --json is a list of path, value and origin', async () => {
+  const { out } = await rosterd(['config', 'show', '--json'], inFolder(minimal));
+  expect(JSON.parse(out)).toContainEqual({ path: 'sync.perPage', value: 100, from: 'default' });
+});
+
+test('a --set that is no setting is a mistake of usage', async () => {
+  const { code, err } = await rosterd(['config', 'show', '--set', 'sync.perPage'], inFolder(minimal));
+  expect(code).toBe(2);
+  expect(err).toContain('Try: --set sync.intervalSeconds=30');
+});
+
+test('config schema prints the schema', async () => {
+  const { code, out } = await rosterd(['config', 'schema']);
+  expect(code).toBe(0);
+  expect(JSON.parse(out)).toMatchObject({ title: 'rosterd configuration', type: 'object' });
+});
+
+test('version prints for people and for programs', async () => {
+  expect((await rosterd(['version'])).out).toMatch(/^rosterd \d+\.\d+\.\d+, Node \d+.*API 2026-10-01/);
+  expect(JSON.parse((await rosterd(['version', '--json'])).out)).toMatchObject({
+    node: process.versions.node,
+  });
+});

@@ -1,0 +1,125 @@
+import { expect, test } from 'vitest';
+import { wantsColor } from '../../../src/cli/output/color.js';
+import { Output } from '../../../src/cli/output/output.js';
+import { duration, Progress, progressText } from '../../../src/cli/output/progress.js';
+import { tableLines } from '../../../src/cli/output/table.js';
+import { collector, fakeIo } from '../world.js';
+
+test('a table fits the width it is given, and no letter is lost', () => {
+  const long = 'a sentence that is much too long for one line of a table, and goes on a little';
+  const lines = tableLines(
+    [{ title: 'ID' }, { title: 'TEXT' }, { title: 'CENTS', align: 'right' }],
+    [
+      ['inv_1', long, '7'],
+      ['inv_22', 'x'.repeat(70), '1200'],
+    ],
+    60,
+  );
+  expect(lines.filter((line) => line.length > 60)).toEqual([]);
+  expect(lines.join(' ').replaceAll(/\s+/g, '')).toContain('x'.repeat(40));
+  expect(lines.join('').match(/x/g)).toHaveLength(70);
+  for (const word of long.split(' ')) expect(lines.join(' ')).toContain(word);
+});
+
+test('numbers line up at their last digit and lines have no trailing space', () => {
+  expect(
+    tableLines(
+      [{ title: 'A' }, { title: 'N', align: 'right' }],
+      [
+        ['a', '1'],
+        ['bb', '200'],
+      ],
+      80,
+    ),
+  ).toEqual(['A     N', 'a     1', 'bb  200']);
+});
+
+test('control characters in data are written out, in tables and lines', () => {
+  const io = fakeIo();
+  const out = new Output(io);
+  out.line('a\u001b[2Jb');
+  out.table([{ title: 'T' }], [['x\ny\u202e']]);
+  expect(io.out()).toBe('a\\u001b[2Jb\nT\nx\\u000ay\\u202e\n');
+});
+
+test('a table is cut to the terminal and left whole behind a pipe', () => {
+  const terminal = fakeIo({ tty: true, columns: 40, env: { NO_COLOR: '1' } });
+  new Output(terminal).table([{ title: 'T' }], [['y'.repeat(100)]]);
+  expect(terminal.out().split('\n')[1]).toHaveLength(40);
+  const pipe = fakeIo();
+  new Output(pipe).table([{ title: 'T' }], [['y'.repeat(100)]]);
+  expect(pipe.out().split('\n')[1]).toHaveLength(100);
+});
+
+test.each([
+  ['a terminal', true, {}, true],
+  ['a pipe', false, {}, false],
+  ['NO_COLOR', true, { NO_COLOR: '1' }, false],
+  ['an empty NO_COLOR', true, { NO_COLOR: '' }, true],
+  ['a dumb terminal', true, { TERM: 'dumb' }, false],
+  ['a pipe with CLICOLOR_FORCE', false, { CLICOLOR_FORCE: '1' }, true],
+  ['NO_COLOR against CLICOLOR_FORCE', true, { CLICOLOR_FORCE: '1', NO_COLOR: '1' }, false],
+])('colour on %s', (_, tty, env, expected) => {
+  expect(wantsColor(collector(tty, 80).stream, env)).toBe(expected);
+});
+
+test('JSON behind a pipe is one line', () => {
+  const io = fakeIo();
+  new Output(io).json({ a: [1, 2] });
+  expect(io.out()).toBe('{"a":[1,2]}\n');
+});
+
+function clockAt(times: { monotonic: number }) {
+  return {
+    now: () => Date.UTC(2026, 0, 1) + times.monotonic,
+    monotonic: () => times.monotonic,
+    wait: async () => {},
+  };
+}
+
+test('progress on a terminal is one line, redrawn ten times a second at most', () => {
+  const { stream, text } = collector(true, 80);
+  const times = { monotonic: 0 };
+  const progress = new Progress('acme', stream, clockAt(times));
+  for (; times.monotonic < 1000; times.monotonic += 10) progress.update({ pages: 1, rows: times.monotonic });
+  progress.finish();
+  expect(text().split('\r').length - 1).toBe(11);
+  expect(text().endsWith('\n')).toBe(true);
+  expect(text().split('\n')).toHaveLength(2);
+});
+
+test('progress elsewhere is a plain line each half minute', () => {
+  const { stream, text } = collector(false, 80);
+  const times = { monotonic: 0 };
+  const progress = new Progress('acme', stream, clockAt(times));
+  for (; times.monotonic < 60_000; times.monotonic += 1000) progress.update({ pages: 1, rows: 5 });
+  expect(text()).not.toContain('\r');
+  expect(text().trim().split('\n')).toHaveLength(2);
+});
+
+test('a wait is told with its end, and does not count as slowness', () => {
+  const { stream, text } = collector(true, 120);
+  const times = { monotonic: 0 };
+  const progress = new Progress('acme', stream, clockAt(times));
+  progress.update({ pages: 0, rows: 0 });
+  times.monotonic = 10_000;
+  progress.update({ pages: 10, rows: 1000, waitingUntilMillis: Date.UTC(2026, 0, 1, 0, 50) });
+  expect(text()).toContain('paused by the platform until 00:50:00 UTC (49 min 50 s)');
+  times.monotonic = 3_000_000;
+  progress.update({ pages: 10, rows: 1000, rowsTotal: 3000 });
+  expect(text()).toContain('[######..............] 33 %  1,000 rows, 10 pages  100 rows/s  20 s left');
+});
+
+test.each([
+  [0, '0 s'],
+  [59_001, '1 min 0 s'],
+  [61_000, '1 min 1 s'],
+  [3_600_000, '1 h 0 min'],
+  [5_460_000, '1 h 31 min'],
+])('%i ms read as %s', (millis, text) => {
+  expect(duration(millis)).toBe(text);
+});
+
+test('progress without a known end shows no bar and no time left', () => {
+  expect(progressText('acme', { pages: 2, rows: 200 }, 1000, 0)).toBe('acme  200 rows, 2 pages  200 rows/s');
+});

@@ -1,0 +1,50 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, existsSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { packageRoot } from '../../src/runtime/package-root.js';
+
+async function rosterd(args: readonly string[], output: 'read' | 'closed' | number = 'read') {
+  const main = join(packageRoot, 'src', 'cli', 'main.ts');
+  const child = spawn(process.execPath, ['--import', 'tsx', main, ...args], {
+    cwd: packageRoot,
+    env: { PATH: process.env.PATH },
+    stdio: ['ignore', typeof output === 'number' ? output : 'pipe', 'pipe'],
+  });
+  let out = '';
+  let err = '';
+  child.stderr?.on('data', (chunk) => {
+    err += String(chunk);
+  });
+  if (output === 'closed') child.stdout?.destroy();
+  child.stdout?.on('data', (chunk) => {
+    out += String(chunk);
+  });
+  const [code] = await once(child, 'close');
+  return { code: code as number | null, out, err };
+}
+
+test('the whole of a long result arrives through a pipe, and the exit code with it', async () => {
+  const { code, out, err } = await rosterd(['config', 'schema']);
+  expect({ code, err }).toEqual({ code: 0, err: '' });
+  expect(JSON.parse(out)).toHaveProperty('properties.sources');
+});
+
+test('a reader that is gone (`| head`) is no failure', async () => {
+  expect(await rosterd(['config', 'schema'], 'closed')).toEqual({ code: 0, out: '', err: '' });
+});
+
+test.runIf(existsSync('/dev/full'))('a result that a full disk cut short is a failure', async () => {
+  const full = openSync('/dev/full', 'w');
+  const { code, err } = await rosterd(['config', 'schema'], full);
+  closeSync(full);
+  expect(code).toBe(1);
+  expect(err).toBe('error: the result could not be written (ENOSPC)\n');
+});
+
+test('a mistake of usage exits with 2 and nothing on stdout', async () => {
+  const { code, out, err } = await rosterd(['config', 'valdate']);
+  expect({ code, out }).toEqual({ code: 2, out: '' });
+  expect(err).toContain('Did you mean validate?');
+});

@@ -1,0 +1,135 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { commands } from '../../src/cli/commands/index.js';
+import { exitCodes } from '../../src/cli/exit-codes.js';
+import { Fault, type FaultCode } from '../../src/domain/fault.js';
+import { commandOf, fakeIo, rosterd } from './world.js';
+
+test.each<[FaultCode, number]>([
+  ['usage', 2],
+  ['reauthorize', 3],
+  ['unauthorized', 3],
+  ['forbidden', 3],
+  ['rate_limited', 5],
+  ['stopped', 5],
+  ['unreachable', 1],
+  ['too_many_deletions', 1],
+])('the fault %s exits with %i', async (code, exit) => {
+  const failing = commandOf(async () => {
+    throw new Fault(code, 'it did not work');
+  });
+  expect(await rosterd(['probe'], fakeIo(), [failing])).toMatchObject({ code: exit, out: '' });
+});
+
+test('a fault is its message and what to try, without a stack', async () => {
+  const failing = commandOf(async () => {
+    throw new Fault('unreachable', 'api.example.com did not answer', { hint: 'check the network' });
+  });
+  const { err, out } = await rosterd(['probe', '--log-level', 'debug'], fakeIo(), [failing]);
+  expect(err).toBe('error: api.example.com did not answer\nTry: check the network\n');
+  expect(out).toBe('');
+});
+
+test('an unexpected error is one line that asks to report it; the stack comes at debug only', async () => {
+  const failing = commandOf(async () => {
+    throw new TypeError('x of undefined, at_live_abc');
+  });
+  const quiet = await rosterd(['probe'], fakeIo(), [failing]);
+  expect(quiet.code).toBe(exitCodes.failed);
+  expect(quiet.err).toMatch(/^error: .*please report it\nTry: .*--log-level debug.*\n$/);
+  const loud = await rosterd(['probe', '--log-level=debug'], fakeIo(), [failing]);
+  expect(loud.err).toContain('run.test.ts');
+  expect(loud.err).toContain('at_live_…');
+});
+
+test.each([
+  [['probee'], "unknown command 'probee'", 'Did you mean probe?'],
+  [['probe', '--jsn'], "unknown option '--jsn'", 'Did you mean --json?'],
+  [['probe', 'extra'], 'too many arguments', 'Try: rosterd --help'],
+  [['probe', '--log-level', 'loud'], 'Allowed choices are', 'Try: rosterd --help'],
+])('%j is a mistake of usage, told with a suggestion', async (args, message, suggestion) => {
+  const probe = commandOf(async () => exitCodes.done, { options: [{ flags: '--json', summary: 'JSON' }] });
+  const { code, err, out } = await rosterd(args, fakeIo(), [probe]);
+  expect(code).toBe(2);
+  expect(err).toContain(message);
+  expect(err).toContain(suggestion);
+  expect(out).toBe('');
+});
+
+test('help goes to stdout and is no failure; no command at all is', async () => {
+  expect(await rosterd(['--help'])).toMatchObject({ code: 0, err: '' });
+  expect(await rosterd([])).toMatchObject({ code: 2, out: '' });
+  expect(await rosterd(['config'])).toMatchObject({ code: 2, out: '' });
+});
+
+test.each(commands.map((command) => [command.name, command] as const))(
+  'the help of %s starts with examples that parse, and fits 80 columns',
+  async (name, command) => {
+    const { code, out } = await rosterd(['help', ...name.split(' ')]);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^Examples:\n {2}\S/);
+    expect(out.split('\n').filter((line) => line.length > 80)).toEqual([]);
+    expect(command.examples.length).toBeGreaterThanOrEqual(2);
+    for (const [line] of command.examples) expect(line).toContain(`rosterd ${name}`);
+  },
+);
+
+test('the list of commands fits 80 columns', async () => {
+  const { out } = await rosterd(['--help']);
+  expect(out.split('\n').filter((line) => line.length > 80)).toEqual([]);
+});
+
+test('the first signal asks the command to finish, the second quits', async () => {
+  const io = fakeIo();
+  const probe = commandOf(async ({ signal }) => {
+    io.signals.emit('SIGTERM');
+    expect(signal.aborted).toBe(true);
+    expect(io.quits).toEqual([]);
+    io.signals.emit('SIGINT');
+    return exitCodes.stopped;
+  });
+  const { code, err } = await rosterd(['probe'], io, [probe]);
+  expect(code).toBe(5);
+  expect(io.quits).toEqual([5]);
+  expect(err).toContain('finishing what is under way');
+  expect(io.signals.listenerCount('SIGINT') + io.signals.listenerCount('SIGTERM')).toBe(0);
+});
+
+test('a reader that goes away ends the command quietly, as done', async () => {
+  const io = fakeIo();
+  const probe = commandOf(async ({ signal }) => {
+    io.stdout.emit('error', Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
+    await nextTurn();
+    expect(signal.aborted).toBe(true);
+    throw new Fault('stopped', 'stopped in the middle');
+  });
+  expect((await rosterd(['probe'], io, [probe])).code).toBe(0);
+});
+
+test('arguments and options reach the command with their types', async () => {
+  let seen: unknown;
+  const probe = commandOf(
+    async ({ args, options }) => {
+      seen = [
+        args,
+        options.list('source'),
+        options.whole('maxRows', { min: 1, max: 9 }),
+        options.flag('json'),
+      ];
+      return exitCodes.done;
+    },
+    {
+      args: [{ name: '<id>', summary: 'an id' }],
+      options: [
+        { flags: '--source <name>', summary: 'a source', repeats: true },
+        { flags: '--max-rows <n>', summary: 'rows' },
+        { flags: '--json', summary: 'JSON' },
+      ],
+    },
+  );
+  await rosterd(['probe', 'inv_1', '--source', 'a', '--source', 'b', '--max-rows', '3'], fakeIo(), [probe]);
+  expect(seen).toEqual([['inv_1'], ['a', 'b'], 3, false]);
+  const { code, err } = await rosterd(['probe', 'inv_1', '--max-rows', '10'], fakeIo(), [probe]);
+  expect(code).toBe(2);
+  expect(err).toContain('--max-rows is "10"\nTry: a whole number from 1 to 9');
+});

@@ -1,0 +1,14 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { startArgs } from '../../src/cli/start-args.js';
+import { folder } from '../config/world.js';
+
+test('npm start runs the demonstration until there is a configuration', () => {
+  const cwd = folder();
+  expect(startArgs([], cwd, {})).toEqual(['demo']);
+  expect(startArgs(['--config', 'x.json'], cwd, {})).toEqual(['run', '--config', 'x.json']);
+  expect(startArgs([], cwd, { ROSTERD_CONFIG: 'x.json' })).toEqual(['run']);
+  writeFileSync(join(cwd, 'config.json'), '{}');
+  expect(startArgs(['--log-level', 'debug'], cwd, {})).toEqual(['run', '--log-level', 'debug']);
+});

@@ -1,0 +1,150 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type BudgetState, block, spend, tokenEndpointRule, tokenRule } from '../../src/client/budget.js';
+
+const hour = 3_600_000;
+const rule = tokenRule(100);
+const start = 1_000 * hour;
+
+function spent(count: number, windowStart = start, blockedUntil: number | null = null): BudgetState {
+  return { windowStart, spent: count, blockedUntil };
+}
+
+describe('the rules', () => {
+  test('a token has 1,000 requests an hour, of which 50 are kept for webhooks', () => {
+    expect(tokenRule()).toEqual({ limit: 1000, windowMillis: hour, reserve: 50 });
+  });
+
+  test('a small budget keeps 20, a tiny one leaves at least one for routine work', () => {
+    expect(tokenRule(100).reserve).toBe(20);
+    expect(tokenRule(5).reserve).toBe(4);
+  });
+
+  test('the token endpoint has 60 an hour and keeps none back', () => {
+    expect(tokenEndpointRule).toEqual({ limit: 60, windowMillis: hour, reserve: 0 });
+  });
+});
+
+describe('one request', () => {
+  test.each([
+    ['the first opens a window', null, start, 'routine', { granted: spent(1) }],
+    ['another is counted', spent(7), start + 1, 'routine', { granted: spent(8) }],
+    ['routine work stops at the reserve', spent(80), start + 1, 'routine', { until: start + hour }],
+    ['a webhook may use the reserve', spent(80), start + 1, 'webhook', { granted: spent(81) }],
+    ['and stops at the limit', spent(100), start + 1, 'webhook', { until: start + hour }],
+    [
+      'the last moment belongs to the window',
+      spent(100),
+      start + hour - 1,
+      'webhook',
+      { until: start + hour },
+    ],
+    ['the next one opens another', spent(100), start + hour, 'routine', { granted: spent(1, start + hour) }],
+    [
+      'a block forbids everything',
+      spent(1, start, start + 500),
+      start + 499,
+      'webhook',
+      { until: start + 500 },
+    ],
+    ['and ends', spent(1, start, start + 500), start + 500, 'routine', { granted: spent(2) }],
+    [
+      'a block outlives its window',
+      spent(1, start, start + hour + 500),
+      start + hour + 499,
+      'routine',
+      { until: start + hour + 500 },
+    ],
+    [
+      'a block further than a window was written by another clock',
+      spent(1, start, start + 9 * hour),
+      start + 1,
+      'routine',
+      { granted: spent(2) },
+    ],
+    [
+      'a clock that went back forgets no request',
+      spent(99, start),
+      start - 5 * hour,
+      'webhook',
+      { granted: spent(100, start - 5 * hour) },
+    ],
+    [
+      'and frees the token an hour later, not in five',
+      spent(100, start),
+      start - 5 * hour,
+      'webhook',
+      { until: start - 4 * hour },
+    ],
+  ] as const)('%s', (_, state, now, urgency, expected) => {
+    const spending = spend(state, rule, now, urgency);
+    expect(spending).toEqual(
+      'until' in expected
+        ? { kind: 'refused', until: expected.until }
+        : { kind: 'granted', state: expected.granted },
+    );
+  });
+
+  test('RATE-11 a 429 of this very limit starts the next window where the platform says', () => {
+    const now = start + 10;
+    const state = block(spent(40), rule, now, 600_000, true);
+    expect(spend(state, rule, now + 599_999, 'webhook')).toEqual({ kind: 'refused', until: now + 600_000 });
+    expect(spend(state, rule, now + 600_000, 'routine')).toEqual({
+      kind: 'granted',
+      state: spent(1, now + 600_000),
+    });
+  });
+
+  test('a 429 of another limit leaves the count as it was', () => {
+    const state = block(spent(40), rule, start + 10, 1000, false);
+    expect(spend(state, rule, start + 1010, 'routine')).toEqual({ kind: 'granted', state: spent(41) });
+  });
+});
+
+test('RATE-15 whatever is asked when, no window holds more than the limit and nothing goes out in a forbidden one', () => {
+  const step = fc.record({
+    after: fc.nat({ max: hour / 2 }),
+    asks: fc.nat({ max: 30 }),
+    urgency: fc.constantFrom('routine' as const, 'webhook' as const),
+    told: fc.option(fc.record({ wait: fc.integer({ min: 1000, max: hour }), ranOut: fc.boolean() })),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      let state: BudgetState | null = null;
+      let now = start;
+      let forbiddenUntil = 0;
+      const windows = new Map<number, { all: number; routine: number }>();
+      for (const { after, asks, urgency, told } of steps) {
+        now += after;
+        for (let ask = 0; ask < asks; ask += 1) {
+          const spending = spend(state, rule, now, urgency);
+          if (spending.kind === 'refused') {
+            expect(spending.until).toBeGreaterThan(now);
+            continue;
+          }
+          expect(now).toBeGreaterThanOrEqual(forbiddenUntil);
+          state = spending.state;
+          const window = windows.get(state.windowStart) ?? { all: 0, routine: 0 };
+          window.all += 1;
+          if (urgency === 'routine') window.routine += 1;
+          windows.set(state.windowStart, window);
+        }
+        if (told !== null) {
+          state = block(state, rule, now, told.wait, told.ranOut);
+          forbiddenUntil = now + told.wait;
+        }
+      }
+      for (const { all, routine } of windows.values()) {
+        expect(all).toBeLessThanOrEqual(rule.limit);
+        expect(routine).toBeLessThanOrEqual(rule.limit - rule.reserve);
+      }
+      const starts = [...windows.keys()].sort((a, b) => a - b);
+      for (const [index, at] of starts.entries()) {
+        const next = starts[index + 1];
+        // A window is cut short only by the platform, which then names the start of the next one.
+        if (next !== undefined) expect(next).toBeGreaterThan(at);
+      }
+    }),
+    { numRuns: 300 },
+  );
+});

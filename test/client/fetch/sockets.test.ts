@@ -1,0 +1,198 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { expect, onTestFinished, test } from 'vitest';
+import { openConnectionPool, type PoolOptions } from '../../../src/client/fetch/connection-pool.js';
+import { withCaps } from '../../../src/client/fetch/with-caps.js';
+import { withTimeout } from '../../../src/client/fetch/with-timeout.js';
+import { withVersion } from '../../../src/client/fetch/with-version.js';
+import { headerNames } from '../../../src/contract/headers.js';
+import { Fault } from '../../../src/domain/fault.js';
+import { systemClock } from '../../../src/runtime/clock.js';
+import { callTo } from './calls.js';
+import { listen } from './wire-server.js';
+
+function open(options: PoolOptions = {}, caps?: { bodyBytesMax: number }, totalMillis = 5_000) {
+  const pool = openConnectionPool(options);
+  onTestFinished(() => pool.close());
+  return withTimeout(withCaps(pool.fetch, caps), systemClock, totalMillis);
+}
+
+async function faultOf(answering: Promise<unknown>): Promise<Fault> {
+  const error = await answering.then(
+    () => new Error('it answered'),
+    (reason: unknown) => reason,
+  );
+  if (error instanceof Fault) return error;
+  throw error;
+}
+
+test('an answer comes whole, inflated, with its headers', async () => {
+  const server = await listen((request, response) => {
+    response.writeHead(200, { 'content-encoding': 'gzip', 'x-service-request-id': 'req_1' });
+    response.end(gzipSync(JSON.stringify({ asked: request.url, ü: '…' })));
+  });
+  const answer = await open()(callTo(`${server.url}/investments?cursor=1`));
+  expect(JSON.parse(answer.body)).toEqual({ asked: '/investments?cursor=1', ü: '…' });
+  expect(answer.headers.get('X-Service-Request-Id')).toBe('req_1');
+  expect(server.requests[0]?.headers['accept-encoding']).toBe('gzip');
+});
+
+test('CLIENT-02 an explicit version is on every call, under the configured name', async () => {
+  const server = await listen((_, response) => response.end('{}'));
+  const send = withVersion(open(), headerNames('Other'), '2026-10-15');
+  await send(callTo(server.url));
+  expect(server.requests[0]?.headers['other-version']).toBe('2026-10-15');
+});
+
+test('many calls share the sockets of the pool', async () => {
+  const sockets = new Set<unknown>();
+  const server = await listen((request, response) => {
+    sockets.add(request.socket);
+    response.end('{}');
+  });
+  const send = open({ connections: 2 });
+  await Promise.all(Array.from({ length: 30 }, () => send(callTo(server.url))));
+  expect(server.requests).toHaveLength(30);
+  expect(sockets.size).toBeLessThanOrEqual(2);
+});
+
+test('a server that drips a byte at a time meets the deadline for the whole', async () => {
+  const server = await listen((_, response) => {
+    response.writeHead(200);
+    const drip = setInterval(() => response.write(' '), 20);
+    response.on('close', () => clearInterval(drip));
+  });
+  const from = performance.now();
+  const fault = await faultOf(open({}, undefined, 300)(callTo(server.url)));
+  expect(fault).toMatchObject({ code: 'unreachable' });
+  expect(fault.message).toContain('no complete answer after 300 ms');
+  expect(performance.now() - from).toBeLessThan(1_300);
+});
+
+test('a server that never answers meets the deadline', async () => {
+  const server = await listen(() => {});
+  expect(await faultOf(open({}, undefined, 200)(callTo(server.url)))).toMatchObject({ code: 'unreachable' });
+});
+
+test('silence before the headers or within the body is ended by the pool', async () => {
+  const server = await listen((request, response) => {
+    if (request.url === '/body') response.write('{');
+  });
+  const send = open({ headersMillis: 200, bodyMillis: 200 });
+  expect((await faultOf(send(callTo(`${server.url}/headers`)))).message).toContain('UND_ERR_HEADERS_TIMEOUT');
+  expect((await faultOf(send(callTo(`${server.url}/body`)))).message).toContain('UND_ERR_BODY_TIMEOUT');
+});
+
+test('being told to stop ends a request under way', async () => {
+  const stopping = new AbortController();
+  const server = await listen(() => stopping.abort());
+  const fault = await faultOf(open()(callTo(server.url, { signal: stopping.signal })));
+  expect(fault).toMatchObject({ code: 'stopped' });
+  expect(await faultOf(open()(callTo(server.url, { signal: stopping.signal })))).toMatchObject({
+    code: 'stopped',
+  });
+  expect(server.requests).toHaveLength(1);
+});
+
+test('a connection that is refused or reset is unreachable, and the query is not told', async () => {
+  const server = await listen((request) => request.socket.destroy());
+  const reset = await faultOf(open()(callTo(`${server.url}/investments?cursor=secret`)));
+  expect(reset).toMatchObject({ code: 'unreachable' });
+  expect(reset.message).not.toContain('secret');
+  const closed = createServer().listen(0, '127.0.0.1');
+  await once(closed, 'listening');
+  const { port } = closed.address() as AddressInfo;
+  closed.close();
+  await once(closed, 'close');
+  expect((await faultOf(open()(callTo(`http://127.0.0.1:${port}/`)))).message).toContain('ECONNREFUSED');
+});
+
+test('a body cut anywhere is no answer', async () => {
+  const body = JSON.stringify({ data: [], meta: { has_more: false } });
+  let cutAt = 0;
+  const server = await listen((_, response) => {
+    response.writeHead(200, { 'content-length': body.length });
+    response.write(body.slice(0, cutAt), () => response.destroy());
+  });
+  const send = open();
+  for (cutAt = 1; cutAt < body.length; cutAt += 5) {
+    expect(await faultOf(send(callTo(server.url)))).toMatchObject({ code: 'unreachable' });
+  }
+  expect(server.requests.length).toBeGreaterThan(5);
+});
+
+test('a body cut within chunks is no answer either', async () => {
+  const server = await listen((_, response) => {
+    response.writeHead(200);
+    response.write('{"data":[]', () => response.destroy());
+  });
+  expect(await faultOf(open()(callTo(server.url)))).toMatchObject({ code: 'unreachable' });
+});
+
+test('a gzip bomb is let go of as soon as it is too large', async () => {
+  const bomb = gzipSync(Buffer.alloc(200 * 1024 * 1024));
+  expect(bomb.length).toBeLessThan(300_000);
+  const server = await listen((_, response) => {
+    response.writeHead(200, { 'content-encoding': 'gzip' });
+    response.end(bomb);
+  });
+  const before = process.memoryUsage.rss();
+  const from = performance.now();
+  const fault = await faultOf(open()(callTo(server.url)));
+  expect(fault).toMatchObject({ code: 'contract_broken' });
+  expect(fault.message).toContain('16777216 bytes');
+  expect(performance.now() - from).toBeLessThan(4_000);
+  expect(process.memoryUsage.rss() - before).toBeLessThan(120 * 1024 * 1024);
+});
+
+test('an endless body is let go of, by what is on the wire and by what comes out', async () => {
+  let sent = 0;
+  const server = await listen((_, response) => {
+    const more = () => {
+      while (!response.destroyed && response.write(Buffer.alloc(65_536, 32))) sent += 65_536;
+    };
+    response.on('drain', more);
+    more();
+  });
+  const caps = { bodyBytesMax: 1_000_000 };
+  expect(await faultOf(open({}, caps)(callTo(server.url)))).toMatchObject({ code: 'contract_broken' });
+  expect(await faultOf(open({ wireBytesMax: 500_000 })(callTo(server.url)))).toMatchObject({
+    code: 'contract_broken',
+  });
+  expect(sent).toBeLessThan(40_000_000);
+});
+
+test.each(['br', 'gzip, gzip', 'deflate', 'zstd'])(
+  'a body in %s, which nobody asked for, is refused unread',
+  async (encoding) => {
+    const server = await listen((_, response) => {
+      response.writeHead(200, { 'content-encoding': encoding });
+      response.end(gzipSync('{}'));
+    });
+    expect(await faultOf(open()(callTo(server.url)))).toMatchObject({ code: 'contract_broken' });
+  },
+);
+
+test.each([301, 302, 303, 307, 308])(
+  'a redirect (%i) is not followed: the second address never hears of the token',
+  async (status) => {
+    const other = await listen((_, response) => response.end('{}'));
+    const server = await listen((_, response) => {
+      response.writeHead(status, { location: `${other.url}/elsewhere?token=x` });
+      response.end();
+    });
+    const call = callTo(server.url, { headers: { authorization: 'Bearer at_secret' } });
+    const fault = await faultOf(open()(call));
+    expect(fault).toMatchObject({ code: 'contract_broken', about: { status } });
+    expect(fault.message).toContain(new URL(other.url).host);
+    expect(fault.message).not.toContain('elsewhere');
+    expect(other.requests).toHaveLength(0);
+  },
+);
+
+test('bytes that are no UTF-8 become U+FFFD', async () => {
+  const server = await listen((_, response) => response.end(Buffer.from([0x22, 0xff, 0x22])));
+  expect((await open()(callTo(server.url))).body).toBe('"\uFFFD"');
+});

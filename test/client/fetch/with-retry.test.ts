@@ -1,0 +1,126 @@
+import { describe, expect, test } from 'vitest';
+import type { Fetch } from '../../../src/client/fetch/fetch.js';
+import { defaultRetryPlan, Outage, type RetryPlan, withRetry } from '../../../src/client/fetch/with-retry.js';
+import { Fault } from '../../../src/domain/fault.js';
+import { instantFromMillis } from '../../../src/domain/instant.js';
+import { silentLogger } from '../../../src/runtime/logger.js';
+import { FakeClock } from '../fake-clock.js';
+import { answer, callTo, scripted } from './calls.js';
+
+const call = callTo('http://api.test/investments');
+const down = new Fault('unreachable', 'down');
+const limited = (retry_after: number) =>
+  answer(429, {
+    error: { type: 'rate_limit_exceeded', details: { limit: 1000, period: 'hour', retry_after } },
+  });
+
+function retrying(fetch: Fetch, plan: Partial<RetryPlan> = {}, fraction = 0.5, outage = new Outage()) {
+  const clock = new FakeClock();
+  const random = { fraction: () => fraction, bytes: (count: number) => Buffer.alloc(count) };
+  const send = withRetry(fetch, {
+    plan: { ...defaultRetryPlan, ...plan },
+    clock,
+    random,
+    logger: silentLogger,
+    outage,
+  });
+  return { send, clock };
+}
+
+describe('failures', () => {
+  test('CLIENT-15 500, 502, 503 and silence are tried again with a growing, jittered pause', async () => {
+    const fetch = scripted(answer(500), answer(502, '<html>'), down, answer(200));
+    const { send, clock } = retrying(fetch);
+    expect((await send(call)).status).toBe(200);
+    expect(clock.waits).toEqual([125, 250, 500]);
+  });
+
+  test('CLIENT-15 the tries end, and the last answer goes up as it is', async () => {
+    const fetch = scripted(answer(503));
+    expect((await retrying(fetch).send(call)).status).toBe(503);
+    expect(fetch.calls).toHaveLength(1 + defaultRetryPlan.failuresMax);
+  });
+
+  test('during an outage a call is tried once, until one gets through', async () => {
+    const outage = new Outage();
+    await expect(retrying(scripted(down), {}, 0.5, outage).send(call)).rejects.toBe(down);
+    const second = scripted(down);
+    await expect(retrying(second, {}, 0.5, outage).send(call)).rejects.toBe(down);
+    expect(second.calls).toHaveLength(1);
+    await retrying(scripted(answer(404)), {}, 0.5, outage).send(call);
+    const healed = scripted(down, answer(200));
+    expect((await retrying(healed, {}, 0.5, outage).send(call)).status).toBe(200);
+  });
+
+  test('CLIENT-16 a write that may have landed is not sent again', async () => {
+    for (const failure of [answer(500), down]) {
+      const fetch = scripted(failure, answer(201));
+      const write = callTo('http://api.test/installations', { method: 'POST', replayable: false });
+      await retrying(fetch)
+        .send(write)
+        .catch((error: unknown) => expect(error).toBe(down));
+      expect(fetch.calls).toHaveLength(1);
+    }
+  });
+
+  test.each([400, 401, 403, 404, 409, 410, 422])('CLIENT-13 %i is not sent again', async (status) => {
+    const fetch = scripted(answer(status), answer(200));
+    expect((await retrying(fetch).send(call)).status).toBe(status);
+    expect(fetch.calls).toHaveLength(1);
+  });
+
+  test.each(['contract_broken', 'stopped', 'reauthorize', 'usage'] as const)(
+    'a fault of the kind %s is not tried again',
+    async (code) => {
+      const fetch = scripted(new Fault(code, 'no'));
+      await expect(retrying(fetch).send(call)).rejects.toMatchObject({ code });
+      expect(fetch.calls).toHaveLength(1);
+    },
+  );
+});
+
+describe('429', () => {
+  test('RATE-11 CLIENT-14 waits what was stated plus up to a second, and sends writes again too', async () => {
+    const fetch = scripted(limited(3), answer(201));
+    const write = callTo('http://api.test/installations', { method: 'POST', replayable: false });
+    const { send, clock } = retrying(fetch);
+    expect((await send(write)).status).toBe(201);
+    expect(clock.waits).toEqual([3500]);
+  });
+
+  test('CLIENT-15 has a budget apart from that of failures', async () => {
+    const fetch = scripted(down, limited(1), down, limited(1), down, answer(200));
+    expect((await retrying(fetch).send(call)).status).toBe(200);
+    expect(fetch.calls).toHaveLength(6);
+  });
+
+  test('CLIENT-15 and the budget is capped', async () => {
+    const fetch = scripted(limited(1));
+    expect((await retrying(fetch).send(call)).status).toBe(429);
+    expect(fetch.calls).toHaveLength(1 + defaultRetryPlan.rateLimitsMax);
+  });
+
+  test('ERR-03 CLIENT-17 without a word about when, the wait grows', async () => {
+    const fetch = scripted(answer(429), answer(429), answer(429), answer(200));
+    const { send, clock } = retrying(fetch);
+    expect((await send(call)).status).toBe(200);
+    expect(clock.waits).toEqual([1500, 2500, 4500]);
+  });
+
+  test('a long wait is told to the caller at once instead of being slept away', async () => {
+    const fetch = scripted(limited(1800));
+    const { send, clock } = retrying(fetch);
+    expect((await send(call)).status).toBe(429);
+    expect(clock.waits).toEqual([]);
+  });
+
+  test('a budget of our own that opens soon is waited for, one that does not is thrown', async () => {
+    const clock = new FakeClock();
+    const opens = (inMillis: number) =>
+      new Fault('rate_limited', 'spent', { retryAt: instantFromMillis(clock.now() + inMillis) });
+    expect((await retrying(scripted(opens(2000), answer(200))).send(call)).status).toBe(200);
+    await expect(retrying(scripted(opens(600_000))).send(call)).rejects.toMatchObject({
+      code: 'rate_limited',
+    });
+  });
+});

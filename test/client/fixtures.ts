@@ -1,0 +1,39 @@
+import { readFileSync } from 'node:fs';
+
+/** A delta page as sent: a whole record, a tombstone, a deactivated investor. */
+export function deltaPage(): Page {
+  return JSON.parse(readFileSync(new URL('./fixtures/delta-page.json', import.meta.url), 'utf8')) as Page;
+}
+
+export interface Page {
+  data: Record<string, unknown>[];
+  meta: Record<string, unknown>;
+}
+
+export function wholeRecord(): Record<string, unknown> {
+  return entry(0);
+}
+
+export function tombstone(): Record<string, unknown> {
+  return entry(1);
+}
+
+export function deactivated(): Record<string, unknown> {
+  return entry(2);
+}
+
+/** As the same record arrives when the token lacks the identity grant: keys are left out, not null. */
+export function withoutIdentity(): Record<string, unknown> {
+  const { message: _, external_username: __, ...record } = wholeRecord();
+  const investor = record.investor as Record<string, unknown>;
+  return {
+    ...record,
+    investor: { id: investor.id, deactivated: investor.deactivated, via_entity: investor.via_entity },
+  };
+}
+
+function entry(index: number): Record<string, unknown> {
+  const found = deltaPage().data[index];
+  if (found === undefined) throw new Error(`the fixture has no entry ${index}`);
+  return found;
+}

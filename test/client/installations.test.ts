@@ -1,0 +1,144 @@
+import nock from 'nock';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createApi } from '../../src/client/api.js';
+import { withCaps } from '../../src/client/fetch/with-caps.js';
+import {
+  getInstallation,
+  install,
+  listEligible,
+  listInstallations,
+  mintToken,
+  revokeInstallation,
+} from '../../src/client/installations.js';
+import { headerNames } from '../../src/contract/headers.js';
+import type { InstallationId } from '../../src/domain/ids.js';
+import { systemClock } from '../../src/runtime/clock.js';
+import { globalFetch } from './global-fetch.js';
+
+const host = 'https://api.test';
+const signal = new AbortController().signal;
+const api = createApi({
+  baseUrl: host,
+  fetch: withCaps(globalFetch),
+  names: headerNames(),
+  clock: systemClock,
+});
+const id = 'inst_1' as InstallationId;
+const target = { type: 'company', id: 'co_1' } as const;
+
+const data = {
+  id,
+  type: 'installation',
+  attributes: {
+    target: { type: 'company', id: 'co_1', name: 'Acme' },
+    tier: 'founder',
+    scopes: ['read:investments'],
+    status: 'active',
+    installed_at: '2026-10-20T09:30:04Z',
+    installed_by: null,
+    revoked_at: null,
+  },
+};
+const minted = {
+  data,
+  token: {
+    access_token: 'at_test_9',
+    token_type: 'Bearer',
+    scope: 'read:investments read:investors:pii',
+    installation: id,
+    created_at: 1792500000,
+  },
+  meta: null,
+};
+
+beforeEach(() => nock.disableNetConnect());
+afterEach(() => {
+  const unused = nock.pendingMocks();
+  nock.cleanAll();
+  nock.enableNetConnect();
+  expect(unused).toEqual([]);
+});
+
+test('INST-03 an install answers with its token beside the installation, and the scopes really granted', async () => {
+  nock(host)
+    .post('/installations', { target_type: 'company', target_id: 'co_1', scopes: ['read:investments'] })
+    .reply(201, minted);
+  expect(await install(api, target, ['read:investments'], signal)).toEqual({
+    installation: {
+      id,
+      target: { type: 'company', id: 'co_1', name: 'Acme' },
+      tier: 'founder',
+      scopes: ['read:investments'],
+      status: 'active',
+      revokedAt: null,
+    },
+    accessToken: 'at_test_9',
+    scopes: ['read:investments', 'read:investors:pii'],
+  });
+});
+
+test('what is installed already gets a further token, with the same scopes', async () => {
+  nock(host)
+    .post('/installations', { target_type: 'company', target_id: 'co_1' })
+    .reply(409, { error: { type: 'already_installed', message: 'Is.', details: { installation: id } } });
+  nock(host).post('/installations/inst_1/tokens', '').reply(201, minted);
+  expect((await install(api, target, undefined, signal)).accessToken).toBe('at_test_9');
+});
+
+test('CLIENT-03 another conflict is a conflict, whatever its message says', async () => {
+  nock(host)
+    .post('/installations')
+    .reply(409, { error: { type: 'conflict', message: 'already_installed', details: { installation: id } } });
+  await expect(install(api, target, undefined, signal)).rejects.toMatchObject({
+    code: 'refused',
+    about: { type: 'conflict' },
+  });
+});
+
+test('narrower scopes are sent when a token is minted', async () => {
+  nock(host)
+    .post('/installations/inst_1/tokens', { scopes: ['read:companies'] })
+    .reply(201, minted);
+  expect((await mintToken(api, id, ['read:companies'], signal)).accessToken).toBe('at_test_9');
+});
+
+test('an answer without its token is contract_broken and quotes nothing', async () => {
+  nock(host)
+    .post('/installations/inst_1/tokens')
+    .reply(201, { data, token: { access_token: 'at\nx' } });
+  await expect(mintToken(api, id, undefined, signal)).rejects.toThrow('no usable `access_token`');
+});
+
+test('eligible companies, one of them installed', async () => {
+  nock(host)
+    .get('/installations/eligible')
+    .query({ target_type: 'company' })
+    .reply(200, {
+      data: [
+        { type: 'company', id: 'co_1', name: 'Acme', tier: 'founder', installed: true, installation: data },
+        { type: 'company', id: 'co_2', name: 'Beta', tier: 'editor', installed: false, installation: null },
+      ],
+    });
+  expect(await listEligible(api, 'company', signal)).toEqual([
+    { type: 'company', id: 'co_1', name: 'Acme', tier: 'founder', installation: id },
+    { type: 'company', id: 'co_2', name: 'Beta', tier: 'editor', installation: null },
+  ]);
+});
+
+test('installations are listed, read and revoked', async () => {
+  const revoked = {
+    ...data,
+    attributes: { ...data.attributes, status: 'revoked', revoked_at: '2026-11-01T00:00:00Z' },
+  };
+  nock(host)
+    .get('/installations')
+    .reply(200, { data: [data], meta: { count: 1 } });
+  nock(host).get('/installations/inst_1').reply(200, { data });
+  nock(host).delete('/installations/inst_1').reply(200, { data: revoked });
+  expect((await listInstallations(api, signal)).map((one) => one.id)).toEqual([id]);
+  expect((await getInstallation(api, id, signal)).status).toBe('active');
+  expect(await revokeInstallation(api, id, signal)).toMatchObject({
+    status: 'revoked',
+    revokedAt: '2026-11-01T00:00:00Z',
+  });
+});

@@ -1,0 +1,181 @@
+import nock from 'nock';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createApi } from '../../src/client/api.js';
+import { withCaps } from '../../src/client/fetch/with-caps.js';
+import {
+  type FeedScope,
+  investmentFeed,
+  readInvestment,
+  readOfferingStats,
+} from '../../src/client/investments.js';
+import { headerNames } from '../../src/contract/headers.js';
+import type { Instant } from '../../src/domain/instant.js';
+import type { Cursor, PageToken, Position } from '../../src/domain/position.js';
+import { systemClock } from '../../src/runtime/clock.js';
+import { deltaPage, wholeRecord } from './fixtures.js';
+import { globalFetch } from './global-fetch.js';
+
+const host = 'https://api.test';
+const signal = new AbortController().signal;
+const api = createApi({
+  baseUrl: `${host}/`,
+  fetch: withCaps(globalFetch),
+  names: headerNames(),
+  clock: systemClock,
+});
+const scope: FeedScope = { company: 'co_1', filters: { offering_id: 'ofr_1' }, perPage: 100 };
+
+beforeEach(() => nock.disableNetConnect());
+afterEach(() => {
+  const unused = nock.pendingMocks();
+  nock.cleanAll();
+  nock.enableNetConnect();
+  expect(unused).toEqual([]);
+});
+
+function listing(next: string, has_more: boolean) {
+  return {
+    data: [wholeRecord()],
+    meta: { ...deltaPage().meta, mode: 'bootstrap', has_more, next_cursor: next },
+  };
+}
+
+describe('the feed', () => {
+  const read = (position: Position) => investmentFeed(api, scope, 'routine').page(position, signal);
+  const base = { company_id: 'co_1', offering_id: 'ofr_1', per_page: '100' };
+
+  test('INV-03 INV-06 INV-10 CLIENT-04 CLIENT-06 every page repeats the filters and passes the cursor back unchanged', async () => {
+    const odd = 'c/1+2=&3 ü';
+    nock(host).get('/investments').query(base).reply(200, listing(odd, true));
+    const first = await read({ kind: 'start' });
+    expect(first).toMatchObject({ mode: 'listing', hasMore: true, next: odd });
+    nock(host)
+      .get('/investments')
+      .query({ ...base, cursor: odd })
+      .reply(200, listing('s1', false));
+    expect(await read({ kind: 'page', token: first.next as PageToken })).toMatchObject({
+      hasMore: false,
+      next: 's1',
+    });
+    nock(host)
+      .get('/investments')
+      .query({ ...base, cursor: 's1' })
+      .reply(200, deltaPage());
+    expect(await read({ kind: 'cursor', cursor: 's1' as Cursor })).toMatchObject({ mode: 'delta' });
+  });
+
+  test('INV-03 a sweep asks for what changed since a time', async () => {
+    nock(host)
+      .get('/investments')
+      .query({ ...base, updated_since: '2026-10-20T09:30:04.000Z' })
+      .reply(200, deltaPage());
+    const page = await read({ kind: 'since', time: '2026-10-20T09:30:04.000Z' as Instant });
+    expect(page.items).toHaveLength(3);
+  });
+
+  test('INV-02 a source without a company and filters sends none', async () => {
+    nock(host).get('/investments').query({ per_page: '25' }).reply(200, listing('s', false));
+    const feed = investmentFeed(api, { company: null, filters: {}, perPage: 25 }, 'webhook');
+    expect((await feed.page({ kind: 'start' }, signal)).items).toHaveLength(1);
+  });
+
+  test('INV-11 CLIENT-09 410 is cursor_expired', async () => {
+    nock(host)
+      .get('/investments')
+      .query(true)
+      .reply(410, { error: { type: 'gone', message: 'Too old.' } });
+    await expect(read({ kind: 'cursor', cursor: 'c' as Cursor })).rejects.toMatchObject({
+      code: 'cursor_expired',
+    });
+  });
+
+  test('a listing page where changes were asked for is not taken for changes', async () => {
+    nock(host).get('/investments').query(true).reply(200, listing('s', false));
+    await expect(read({ kind: 'cursor', cursor: 'c' as Cursor })).rejects.toMatchObject({
+      code: 'contract_broken',
+    });
+  });
+
+  test('the same cursor again, with more to come, is not followed forever', async () => {
+    nock(host).get('/investments').query(true).reply(200, listing('c', true));
+    await expect(read({ kind: 'page', token: 'c' as PageToken })).rejects.toThrow('the same cursor');
+  });
+
+  test('the same cursor again at the end is a quiet feed', async () => {
+    nock(host)
+      .get('/investments')
+      .query(true)
+      .reply(200, { data: [], meta: { ...deltaPage().meta, next_cursor: 'c' } });
+    expect(await read({ kind: 'cursor', cursor: 'c' as Cursor })).toMatchObject({
+      next: 'c',
+      hasMore: false,
+    });
+  });
+
+  test.each([
+    ['<!doctype html><title>Sign in</title>', 'HTML'],
+    ['', 'nothing'],
+    ['{"data":[{"id":"inv_1"', 'something that is no JSON'],
+  ])('a 200 that carries %j is contract_broken', async (body, what) => {
+    nock(host).get('/investments').query(true).reply(200, body);
+    await expect(read({ kind: 'start' })).rejects.toMatchObject({
+      code: 'contract_broken',
+      message: expect.stringContaining(`answered 200 with ${what}`),
+    });
+  });
+});
+
+describe('what verify asks', () => {
+  test('INV-12 one record as derived now, with published_matches', async () => {
+    const record = wholeRecord();
+    nock(host)
+      .get(`/investments/${record.id}`)
+      .reply(200, {
+        data: record,
+        meta: { source: 'current', published_observed_at: '2026-10-20T09:30:04Z', published_matches: false },
+      });
+    expect(await readInvestment(api, String(record.id), signal)).toMatchObject({
+      item: { kind: 'record', investment: { committed_cents: 250000 } },
+      publishedMatches: false,
+      publishedObservedAt: '2026-10-20T09:30:04.000Z',
+    });
+  });
+
+  test('a record the token may not see is null, any other refusal is thrown', async () => {
+    nock(host)
+      .get('/investments/inv_1')
+      .reply(404, { error: { type: 'not_found', message: 'No.' } });
+    expect(await readInvestment(api, 'inv_1', signal)).toBeNull();
+    nock(host)
+      .get('/investments/inv_1')
+      .reply(403, { error: { type: 'insufficient_scope', message: 'No.' } });
+    await expect(readInvestment(api, 'inv_1', signal)).rejects.toMatchObject({ code: 'forbidden' });
+  });
+
+  test('the stats of an offering, by status and in total', async () => {
+    const tally = { count: 2, committed_cents: 260000, raised_cents: 259936 };
+    nock(host)
+      .get('/offerings/ofr_1/stats')
+      .reply(200, {
+        data: {
+          offering: 'ofr_1',
+          company: 'co_1',
+          currency: 'usd',
+          by_status: { active: tally },
+          total: tally,
+        },
+        meta: { source: 'published', published_through: '2026-10-20T09:32:05Z' },
+      });
+    const stats = await readOfferingStats(api, 'ofr_1', signal);
+    expect(stats?.total).toEqual(tally);
+    expect(stats?.byStatus.active).toEqual(tally);
+    expect(stats?.publishedThrough).toBe('2026-10-20T09:32:05.000Z');
+  });
+
+  test('stats without their sums are contract_broken', async () => {
+    nock(host)
+      .get('/offerings/ofr_1/stats')
+      .reply(200, { data: { total: { count: 1 } }, meta: {} });
+    await expect(readOfferingStats(api, 'ofr_1', signal)).rejects.toMatchObject({ code: 'contract_broken' });
+  });
+});

@@ -1,0 +1,153 @@
+import { describe, expect, test } from 'vitest';
+import { judgeResponse } from '../../src/client/judge-response.js';
+import { headerNames } from '../../src/contract/headers.js';
+
+const now = Date.parse('2026-11-20T12:00:00Z');
+const names = headerNames();
+
+function judge(status: number, body: unknown = '', headers: Record<string, string> = {}) {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  return judgeResponse('GET /investments', { status, body: text, headers: new Headers(headers) }, names, now);
+}
+
+function envelope(type: string, more: Record<string, unknown> = {}) {
+  return { error: { type, message: 'It is so.', request_id: 'req_body1', ...more } };
+}
+
+describe('a status becomes a fault', () => {
+  test.each([
+    [400, 'invalid_parameter', 'refused'],
+    [401, 'unauthorized', 'unauthorized'],
+    [403, 'insufficient_scope', 'forbidden'],
+    [404, 'not_found', 'refused'],
+    [409, 'already_installed', 'refused'],
+    [410, 'gone', 'cursor_expired'],
+    [418, 'short_and_stout', 'refused'],
+    [422, 'validation_error', 'refused'],
+    [429, 'rate_limit_exceeded', 'rate_limited'],
+    [500, 'internal_server_error', 'platform_error'],
+    [501, 'not_implemented', 'platform_error'],
+    [304, 'not_modified', 'contract_broken'],
+  ])('ERR-01 CLIENT-13 %i %s is %s', (status, type, code) => {
+    expect(judge(status, envelope(type))).toMatchObject({
+      code,
+      about: { status, type, requestId: 'req_body1' },
+    });
+  });
+
+  test('a success is no fault', () => {
+    expect(judge(200, '{}')).toBeUndefined();
+    expect(judge(204)).toBeUndefined();
+  });
+
+  test('CLIENT-03 the message changes nothing: the type alone decides', () => {
+    const said = envelope('not_found', { message: 'cursor expired, rate limit exceeded, gone' });
+    expect(judge(404, said)?.code).toBe('refused');
+  });
+
+  test('OAUTH-20 CLIENT-12 invalid_grant in the flat form asks for a new sign-in', () => {
+    const fault = judge(400, { error: 'invalid_grant', error_description: 'The token was used.' });
+    expect(fault).toMatchObject({ code: 'reauthorize', about: { type: 'invalid_grant' } });
+    expect(fault?.about.hint).toContain('rosterd connect');
+  });
+});
+
+describe('what the platform says with it', () => {
+  test('the request id of the header comes before the body’s', () => {
+    const fault = judge(404, envelope('not_found'), { 'X-Service-Request-Id': 'req_header1' });
+    expect(fault?.about.requestId).toBe('req_header1');
+    expect(judge(404, { error: {}, request_id: 'req_top1' })?.about.requestId).toBe('req_top1');
+  });
+
+  test('the header of another deployment is read under its configured name', () => {
+    const answer = { status: 404, body: '', headers: new Headers({ 'X-Wf-Request-Id': 'req_2' }) };
+    const fault = judgeResponse('GET /x', answer, headerNames('Other', 'X-Wf-Request-Id'), now);
+    expect(fault?.about.requestId).toBe('req_2');
+  });
+
+  test('ERR-04 CLIENT-17 an HTML 502 and an empty 503 are survived', () => {
+    expect(judge(502, '<html>Bad gateway</html>')).toMatchObject({
+      code: 'platform_error',
+      about: { status: 502 },
+    });
+    expect(judge(503)).toMatchObject({ code: 'platform_error', about: { status: 503 } });
+  });
+
+  test('ERR-03 CLIENT-17 a 429 of the edge, without request id and without JSON, is survived', () => {
+    const fault = judge(429, 'slow down');
+    expect(fault).toMatchObject({ code: 'rate_limited', about: { retryAt: '2026-11-20T12:00:01.000Z' } });
+    expect(fault?.about.requestId).toBeUndefined();
+  });
+
+  test('a message of a 4xx is shown, capped and without control characters', () => {
+    const fault = judge(
+      400,
+      envelope('bad_request', { message: `per_page\u001b[31m\r\n${'x'.repeat(500)}` }),
+    );
+    expect(fault?.message).toContain('per_page [31m x');
+    expect(fault?.message).not.toMatch(/\p{Cc}/u);
+    expect(fault?.message.length).toBeLessThan(300);
+  });
+
+  test('a message of a 5xx is not repeated', () => {
+    expect(
+      judge(500, envelope('internal_server_error', { message: 'PG: duplicate Mara' }))?.message,
+    ).not.toContain('Mara');
+  });
+
+  test.each([
+    'null',
+    '[]',
+    '"x"',
+    '{"error":null}',
+    '{"error":[]}',
+    '{"error":{"type":7,"request_id":{}}}',
+    '{"error":{"type":"a b\\n"}}',
+  ])('a body of %s is no envelope, and the status still counts', (body) => {
+    expect(judge(403, body)).toMatchObject({ code: 'forbidden', about: { status: 403 } });
+    expect(judge(403, body)?.about.type).toBeUndefined();
+  });
+});
+
+describe('when to come back after a 429', () => {
+  const until = (body: unknown, headers: Record<string, string> = {}) =>
+    judge(429, body, headers)?.about.retryAt;
+  const details = (retry_after: unknown) =>
+    envelope('rate_limit_exceeded', { details: { limit: 1000, period: 'hour', retry_after } });
+
+  test('RATE-11 CLIENT-14 details.retry_after seconds come first', () => {
+    expect(until(details(42), { 'X-RateLimit-Reset': '1' })).toBe('2026-11-20T12:00:42.000Z');
+  });
+
+  test('RATE-12 CLIENT-14 else the reset, measured against the answer’s own Date', () => {
+    const headers = {
+      'X-RateLimit-Reset': String(Date.parse('2020-01-01T00:01:30Z') / 1000),
+      Date: 'Wed, 01 Jan 2020 00:00:00 GMT',
+    };
+    expect(until('', headers)).toBe('2026-11-20T12:01:30.000Z');
+  });
+
+  test('without a Date the reset is measured against our clock', () => {
+    expect(until('', { 'X-RateLimit-Reset': String(now / 1000 + 90) })).toBe('2026-11-20T12:01:30.000Z');
+  });
+
+  test('a small reset is a number of seconds', () => {
+    expect(until('', { 'X-RateLimit-Reset': '90' })).toBe('2026-11-20T12:01:30.000Z');
+  });
+
+  test('RATE-14 Retry-After is not read', () => {
+    expect(until('', { 'Retry-After': '900' })).toBe('2026-11-20T12:00:01.000Z');
+  });
+
+  test.each([[details(-5)], [details('soon')], [details(null)], [details(0)]])(
+    'nonsense waits a second: %j',
+    (body) => {
+      expect(until(body)).toBe('2026-11-20T12:00:01.000Z');
+    },
+  );
+
+  test('no wait is longer than an hour', () => {
+    expect(until(details(1e9))).toBe('2026-11-20T13:00:00.000Z');
+    expect(until('', { 'X-RateLimit-Reset': '9999999999' })).toBe('2026-11-20T13:00:00.000Z');
+  });
+});

@@ -1,0 +1,181 @@
+import nock from 'nock';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createApi } from '../../src/client/api.js';
+import { withCaps } from '../../src/client/fetch/with-caps.js';
+import {
+  authorizeLink,
+  codeFromRedirect,
+  exchangeCode,
+  newChallenge,
+  refreshTokens,
+  s256,
+} from '../../src/client/oauth.js';
+import { headerNames } from '../../src/contract/headers.js';
+import { systemClock } from '../../src/runtime/clock.js';
+import { seededRandom } from '../../src/runtime/random.js';
+import { globalFetch } from './global-fetch.js';
+
+const host = 'https://api.test';
+const signal = new AbortController().signal;
+const api = createApi({
+  baseUrl: host,
+  fetch: withCaps(globalFetch),
+  names: headerNames(),
+  clock: systemClock,
+});
+const confidential = { clientId: 'pk_test_1', clientSecret: 'sk_test_1' };
+const tokens = {
+  access_token: 'at_test_1',
+  token_type: 'Bearer',
+  expires_in: 7200,
+  refresh_token: 'rt_test_1',
+  scope: 'read:investments',
+  created_at: 1792500000,
+};
+
+beforeEach(() => nock.disableNetConnect());
+afterEach(() => {
+  nock.cleanAll();
+  nock.enableNetConnect();
+});
+
+/** Replies once and keeps the form it was sent. */
+function tokenEndpoint(status: number, body: nock.Body) {
+  const seen: { form?: Record<string, string>; contentType?: string | undefined } = {};
+  nock(host)
+    .post('/oauth/token')
+    .reply(function (_, form) {
+      seen.form = Object.fromEntries(new URLSearchParams(typeof form === 'string' ? form : { ...form }));
+      seen.contentType = String(this.req.headers['content-type']);
+      return [status, body];
+    });
+  return seen;
+}
+
+describe('the authorization request', () => {
+  test('the challenge of RFC 7636 appendix B', () => {
+    expect(s256('dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk')).toBe(
+      'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+    );
+  });
+
+  test('CLIENT-20 verifier, challenge and state are made anew for each request', () => {
+    const random = seededRandom(7);
+    const made = Array.from({ length: 50 }, () => newChallenge(random));
+    for (const { verifier, challenge } of made) {
+      expect(verifier).toMatch(/^[A-Za-z0-9._~-]{43,128}$/);
+      expect(challenge).toBe(s256(verifier));
+    }
+    expect(new Set(made.flatMap(({ state, verifier }) => [state, verifier])).size).toBe(100);
+  });
+
+  test('the link carries everything the authorize step takes, and not the verifier', () => {
+    const challenge = newChallenge(seededRandom(1));
+    const link = new URL(
+      authorizeLink({
+        authorizeUrl: 'https://consent.test/oauth/authorize?theme=dark',
+        clientId: 'pk_test_1',
+        redirectUri: 'http://127.0.0.1:5/callback',
+        scopes: ['read:profile', 'write:installations'],
+        challenge,
+      }),
+    );
+    expect(Object.fromEntries(link.searchParams)).toEqual({
+      theme: 'dark',
+      response_type: 'code',
+      client_id: 'pk_test_1',
+      redirect_uri: 'http://127.0.0.1:5/callback',
+      scope: 'read:profile write:installations',
+      state: challenge.state,
+      code_challenge: challenge.challenge,
+      code_challenge_method: 'S256',
+    });
+  });
+});
+
+describe('the redirect back', () => {
+  const challenge = newChallenge(seededRandom(1));
+  const back = (query: Record<string, string>) => () =>
+    codeFromRedirect(new URLSearchParams(query), challenge);
+
+  test('CLIENT-20 gives its code when the state is ours', () => {
+    expect(back({ code: 'abc', state: challenge.state })()).toBe('abc');
+  });
+
+  test.each([[{}], [{ state: '' }], [{ state: 'x' }], [{ state: challenge.state.replace(/.$/, '!') }]])(
+    'CLIENT-20 is refused with a foreign state: %j',
+    (query) => {
+      expect(back({ code: 'abc', ...query })).toThrow('a foreign `state`');
+    },
+  );
+
+  test('a denial is told by its type, foreign text is not repeated', () => {
+    expect(back({ error: 'access_denied', state: challenge.state })).toThrow('access_denied');
+    expect(back({ error: '<b>Call 555', state: challenge.state })).not.toThrow('555');
+    expect(back({ error: '<b>Call 555', state: challenge.state })).toThrow('an unknown error');
+  });
+
+  test('without a code it is contract_broken', () => {
+    expect(back({ state: challenge.state })).toThrow('without a code');
+  });
+});
+
+describe('the token endpoint', () => {
+  test('a code is exchanged with its verifier, form-encoded', async () => {
+    const seen = tokenEndpoint(200, tokens);
+    const exchange = { code: 'c+1', redirectUri: 'http://127.0.0.1:5/cb', verifier: 'v' };
+    expect(await exchangeCode(api, confidential, exchange, signal)).toEqual({
+      accessToken: 'at_test_1',
+      refreshToken: 'rt_test_1',
+      expiresInSeconds: 7200,
+      scope: 'read:investments',
+    });
+    expect(seen).toEqual({
+      contentType: 'application/x-www-form-urlencoded',
+      form: {
+        grant_type: 'authorization_code',
+        code: 'c+1',
+        redirect_uri: 'http://127.0.0.1:5/cb',
+        client_id: 'pk_test_1',
+        client_secret: 'sk_test_1',
+        code_verifier: 'v',
+      },
+    });
+  });
+
+  test('OAUTH-11 a public client refreshes without a secret', async () => {
+    const seen = tokenEndpoint(200, tokens);
+    await refreshTokens(api, { clientId: 'pk_test_2', clientSecret: null }, 'rt_0', signal);
+    expect(seen.form).toEqual({ grant_type: 'refresh_token', refresh_token: 'rt_0', client_id: 'pk_test_2' });
+  });
+
+  test('OAUTH-14 a missing expiry means never, a missing refresh token means the old one stays', async () => {
+    const { refresh_token: _, expires_in: __, ...rest } = tokens;
+    tokenEndpoint(200, rest);
+    expect(await refreshTokens(api, confidential, 'rt_0', signal)).toMatchObject({
+      refreshToken: null,
+      expiresInSeconds: null,
+    });
+  });
+
+  test('OAUTH-20 CLIENT-12 invalid_grant in the flat form or in the envelope is reauthorize', async () => {
+    for (const body of [{ error: 'invalid_grant' }, { error: { type: 'invalid_grant', message: 'No.' } }]) {
+      tokenEndpoint(400, body);
+      await expect(refreshTokens(api, confidential, 'rt_0', signal)).rejects.toMatchObject({
+        code: 'reauthorize',
+      });
+    }
+  });
+
+  test.each([
+    ['no access token', { ...tokens, access_token: undefined }],
+    ['a token with a line break', { ...tokens, access_token: 'at\r\nx' }],
+    ['a numbered refresh token', { ...tokens, refresh_token: 7 }],
+    ['a life in words', { ...tokens, expires_in: 'long' }],
+  ])('%s is contract_broken', async (_, body) => {
+    tokenEndpoint(200, body);
+    await expect(refreshTokens(api, confidential, 'rt_0', signal)).rejects.toMatchObject({
+      code: 'contract_broken',
+    });
+  });
+});

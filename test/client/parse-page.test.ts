@@ -1,0 +1,85 @@
+import { describe, expect, test } from 'vitest';
+import { parsePage as parse } from '../../src/client/parse-page.js';
+import { isFault } from '../../src/domain/fault.js';
+import { deltaPage } from './fixtures.js';
+
+const parsePage = (body: unknown) => parse(body, JSON.stringify(body));
+
+function faultOf(body: unknown): string {
+  try {
+    parsePage(body);
+  } catch (error) {
+    if (isFault(error, 'contract_broken')) return error.message;
+    throw error;
+  }
+  throw new Error('the page was accepted');
+}
+
+describe('a page of the feed', () => {
+  test('CONV-06 INV-07 CLIENT-07 the worked example is read in the order it was sent', () => {
+    const page = parsePage(deltaPage());
+    expect(page).toMatchObject({
+      mode: 'delta',
+      hasMore: false,
+      next: 'c_000184480',
+      publishedThrough: '2026-10-20T09:32:05.000Z',
+    });
+    expect(page.items.map((item) => item.kind)).toEqual(['record', 'tombstone', 'record']);
+  });
+
+  test('one bad record is set aside and spoils nothing beside it', () => {
+    const { data, meta } = deltaPage();
+    const page = parsePage({ data: [data[0], { id: 'inv_1' }, 7, data[1]], meta });
+    expect(page.items.map((item) => item.kind)).toEqual(['record', 'rejected', 'rejected', 'tombstone']);
+  });
+
+  test('what is set aside is kept to the letter, as JSON.parse would not', () => {
+    const bad = '{ "id":"inv_1", "amounts":{"committed_cents":9007199254740993}, "id":"inv_2" }';
+    const text = `{"meta":${JSON.stringify(deltaPage().meta)},"data":[${JSON.stringify(deltaPage().data[0])}, ${bad} ,7]}`;
+    const page = parse(JSON.parse(text), text);
+    expect(page.items[1]).toMatchObject({ kind: 'rejected', id: 'inv_2', body: bad });
+    expect(page.items[2]).toMatchObject({ kind: 'rejected', id: null, body: '7' });
+  });
+
+  test('INV-08 PAGE-05 an empty page still has its cursor', () => {
+    expect(parsePage({ data: [], meta: { ...deltaPage().meta, page_count: 0 } })).toMatchObject({
+      items: [],
+      next: 'c_000184480',
+    });
+  });
+
+  test('INV-16 a page of the deprecated alias, without published_through, is read all the same', () => {
+    const { published_through: _, ...meta } = deltaPage().meta;
+    expect(parsePage({ data: [], meta: { ...meta, mode: 'bootstrap', company_id: 'co_1' } })).toMatchObject({
+      mode: 'listing',
+      publishedThrough: null,
+    });
+  });
+
+  test('a numbered cursor is passed back as its digits', () => {
+    expect(parsePage({ data: [], meta: { ...deltaPage().meta, next_cursor: 184480 } }).next).toBe('184480');
+  });
+
+  const meta = deltaPage().meta;
+  test.each([
+    ['null', null, 'the body is not an object'],
+    ['data as object', { data: {}, meta }, '`data` is not an array'],
+    ['data null', { data: null, meta }, '`data` is not an array'],
+    ['no meta', { data: [] }, '`meta` is missing'],
+    [
+      'no has_more',
+      { data: [], meta: { ...meta, has_more: undefined } },
+      '`meta.has_more` is not true or false',
+    ],
+    ['no cursor', { data: [], meta: { ...meta, next_cursor: undefined } }, '`meta.next_cursor` is missing'],
+    ['an empty cursor', { data: [], meta: { ...meta, next_cursor: '' } }, '`meta.next_cursor` is missing'],
+    ['no mode', { data: [], meta: { ...meta, mode: undefined } }, '`meta.mode` is neither'],
+    [
+      'a nonsense time',
+      { data: [], meta: { ...meta, published_through: 'soon' } },
+      '`meta.published_through` is not a timestamp',
+    ],
+  ])('%s: contract_broken names it', (_, body, named) => {
+    expect(faultOf(body)).toContain(named);
+  });
+});

@@ -1,0 +1,112 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { withFileLock } from '../../../src/client/tokens/file-lock.js';
+import { systemClock } from '../../../src/runtime/clock.js';
+import { FakeClock } from '../fake-clock.js';
+
+const signal = new AbortController().signal;
+let folder: string;
+let path: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'rosterd-lock-'));
+  path = join(folder, 'file.lock');
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+function left(by: { pid?: number; host?: string; processStart?: number; at?: number }): Promise<void> {
+  const holder = { nonce: 'other', pid: 1, host: hostname(), processStart: 0, at: Date.now(), ...by };
+  return writeFile(path, JSON.stringify(holder));
+}
+
+const take = (clock = systemClock) => withFileLock({ path, clock, signal }, async (isMine) => isMine());
+
+test('holders take turns and leave nothing behind', async () => {
+  let holders = 0;
+  let most = 0;
+  await Promise.all(
+    Array.from({ length: 8 }, () =>
+      withFileLock({ path, clock: systemClock, signal }, async () => {
+        holders += 1;
+        most = Math.max(most, holders);
+        await new Promise((resolve) => setImmediate(resolve));
+        holders -= 1;
+      }),
+    ),
+  );
+  expect(most).toBe(1);
+  expect(await readdir(folder)).toEqual([]);
+});
+
+test('what a dead process left behind is taken over at once', async () => {
+  const child = spawn(process.execPath, ['-e', '']);
+  await once(child, 'exit');
+  await left({ pid: child.pid ?? 0 });
+  expect(await take()).toBe(true);
+});
+
+test('what an earlier process with our own number left behind is taken over at once', async () => {
+  await left({ pid: process.pid, processStart: performance.timeOrigin - 1 });
+  expect(await take()).toBe(true);
+});
+
+test('several finders of a dead lock still hold it one after the other', async () => {
+  await left({ pid: process.pid, processStart: 1 });
+  let holders = 0;
+  let most = 0;
+  await Promise.all(
+    Array.from({ length: 6 }, () =>
+      withFileLock({ path, clock: systemClock, signal }, async (isMine) => {
+        holders += 1;
+        most = Math.max(most, holders);
+        expect(await isMine()).toBe(true);
+        holders -= 1;
+      }),
+    ),
+  );
+  expect(most).toBe(1);
+});
+
+test('rubbish in its place is nobody’s', async () => {
+  await writeFile(path, 'rubbish');
+  expect(await take()).toBe(true);
+});
+
+test('another host is believed for five minutes, then it is gone', async () => {
+  const clock = new FakeClock();
+  await left({ host: 'elsewhere', at: clock.now() });
+  await expect(take(clock)).rejects.toMatchObject({ code: 'unreachable' });
+  expect(await readFile(path, 'utf8')).toContain('elsewhere');
+  clock.advance(5 * 60_000);
+  expect(await take(clock)).toBe(true);
+});
+
+test('a living holder is waited for, and named when it takes too long', async () => {
+  const clock = new FakeClock();
+  await left({ pid: process.ppid, at: clock.now() });
+  await expect(take(clock)).rejects.toMatchObject({
+    code: 'unreachable',
+    about: { hint: expect.stringContaining(path) },
+  });
+});
+
+test('a holder that was taken for dead notices', async () => {
+  const noticed = await withFileLock({ path, clock: systemClock, signal }, async (isMine) => {
+    await left({});
+    return isMine();
+  });
+  expect(noticed).toBe(false);
+  expect(await readFile(path, 'utf8')).toContain('other');
+});
+
+test('waiting ends when told to stop', async () => {
+  const stopping = new AbortController();
+  await left({ pid: process.ppid });
+  const waiting = withFileLock({ path, clock: systemClock, signal: stopping.signal }, async () => {});
+  stopping.abort();
+  await expect(waiting).rejects.toMatchObject({ code: 'stopped' });
+});

@@ -1,0 +1,146 @@
+import nock from 'nock';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createApi } from '../../src/client/api.js';
+import { withCaps } from '../../src/client/fetch/with-caps.js';
+import {
+  createEndpoint,
+  deleteEndpoint,
+  getEndpoint,
+  listEndpoints,
+  reenableEndpoint,
+  rotateSecret,
+  testEndpoint,
+  updateEndpoint,
+} from '../../src/client/webhook-endpoints.js';
+import { headerNames } from '../../src/contract/headers.js';
+import { systemClock } from '../../src/runtime/clock.js';
+import { globalFetch } from './global-fetch.js';
+
+const host = 'https://api.test';
+const signal = new AbortController().signal;
+const api = createApi({
+  baseUrl: host,
+  fetch: withCaps(globalFetch),
+  names: headerNames(),
+  clock: systemClock,
+});
+
+const attributes = {
+  url: 'https://mirror.test/webhooks',
+  installation: null,
+  mode: 'live',
+  events: ['investment.changed'],
+  enabled: true,
+  failing_since: null,
+  last_delivery_at: '2026-11-01T00:00:00Z',
+  last_delivery_status: '202',
+  created_at: '2026-10-01T00:00:00Z',
+};
+const data = { id: 'whe_1', type: 'webhook_endpoint', attributes };
+const endpoint = {
+  id: 'whe_1',
+  url: 'https://mirror.test/webhooks',
+  urlHint: null,
+  installation: null,
+  mode: 'live',
+  events: ['investment.changed'],
+  enabled: true,
+  failingSince: null,
+  lastDeliveryAt: '2026-11-01T00:00:00Z',
+  lastDeliveryStatus: '202',
+  createdAt: '2026-10-01T00:00:00Z',
+};
+
+beforeEach(() => nock.disableNetConnect());
+afterEach(() => {
+  const unused = nock.pendingMocks();
+  nock.cleanAll();
+  nock.enableNetConnect();
+  expect(unused).toEqual([]);
+});
+
+test('the list comes with the quota', async () => {
+  nock(host)
+    .get('/webhook_endpoints')
+    .reply(200, { data: [data], meta: { count: 1, quota: 10 } });
+  expect(await listEndpoints(api, signal)).toEqual({ endpoints: [endpoint], quota: 10 });
+});
+
+test('a bound endpoint shows its hint and no url', async () => {
+  const { url: _, ...bound } = { ...attributes, url_hint: 'mirror.test…bhooks', installation: 'inst_1' };
+  nock(host)
+    .get('/webhook_endpoints/whe_1')
+    .reply(200, { data: { ...data, attributes: bound } });
+  expect(await getEndpoint(api, 'whe_1', signal)).toMatchObject({
+    url: null,
+    urlHint: 'mirror.test…bhooks',
+    installation: 'inst_1',
+  });
+});
+
+test('CONV-13 create and WHE-13 rotate answer with the secret', async () => {
+  const shown = { data: { ...data, attributes: { ...attributes, secret: 'whsec_1' } } };
+  const wanted = { url: attributes.url, events: attributes.events };
+  nock(host).post('/webhook_endpoints', wanted).reply(201, shown);
+  nock(host).post('/webhook_endpoints/whe_1/rotate_secret', '').reply(200, shown);
+  expect(await createEndpoint(api, wanted, signal)).toEqual({ endpoint, secret: 'whsec_1' });
+  expect((await rotateSecret(api, 'whe_1', signal)).secret).toBe('whsec_1');
+});
+
+test('a bound create that repeats an existing one has no secret', async () => {
+  nock(host).post('/webhook_endpoints').reply(200, { data });
+  expect((await createEndpoint(api, { url: attributes.url, events: [] }, signal)).secret).toBeNull();
+});
+
+test('a change sends only what changes', async () => {
+  nock(host)
+    .patch('/webhook_endpoints/whe_1', { events: ['offering.closed'] })
+    .reply(200, { data });
+  expect(await updateEndpoint(api, 'whe_1', { events: ['offering.closed'] }, signal)).toEqual(endpoint);
+});
+
+test('delete, and reenable without a body', async () => {
+  nock(host)
+    .delete('/webhook_endpoints/whe_1')
+    .reply(200, { data: { id: 'whe_1', type: 'webhook_endpoint', removed: true } });
+  nock(host)
+    .post('/webhook_endpoints/whe_2/reenable', '')
+    .reply(200, { data: { ...data, id: 'whe_2' } });
+  await deleteEndpoint(api, 'whe_1', signal);
+  expect((await reenableEndpoint(api, 'whe_2', signal)).enabled).toBe(true);
+});
+
+test('a test send tells what the endpoint answered', async () => {
+  const sent = {
+    type: 'webhook_test',
+    response_code: null,
+    duration_ms: 12,
+    event: 'investment.changed',
+    payload: {},
+  };
+  nock(host)
+    .post('/webhook_endpoints/whe_1/test', { event: 'investment.changed' })
+    .reply(200, { data: { ...sent, delivered: false, error: 'timeout' } });
+  nock(host)
+    .post('/webhook_endpoints/whe_1/test', '')
+    .reply(200, { data: { ...sent, delivered: true, response_code: 202, error: null } });
+  expect(await testEndpoint(api, 'whe_1', 'investment.changed', signal)).toEqual({
+    delivered: false,
+    responseCode: null,
+    error: 'timeout',
+    durationMs: 12,
+    event: 'investment.changed',
+  });
+  expect(await testEndpoint(api, 'whe_1', undefined, signal)).toMatchObject({
+    delivered: true,
+    responseCode: 202,
+  });
+});
+
+test('an id can never become another path', async () => {
+  nock(host)
+    .get('/webhook_endpoints/..%2Fusers%2Fme')
+    .reply(404, { error: { type: 'not_found', message: 'No.' } });
+  await expect(getEndpoint(api, '../users/me', signal)).rejects.toMatchObject({ code: 'refused' });
+  await expect(getEndpoint(api, '..', signal)).rejects.toThrow('needs the parameter');
+});

@@ -1,0 +1,144 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { inspect } from 'node:util';
+import { expect, test } from 'vitest';
+import { loadConfig } from '../../src/config/load.js';
+import { packageRoot } from '../../src/runtime/package-root.js';
+import { folder, load, minimal, problems } from './world.js';
+
+test('what is not written takes its default', () => {
+  const { config } = load(minimal);
+  expect(config).toMatchObject({
+    platform: {
+      version: '2026-10-15',
+      headers: { version: 'Service-Version' },
+      requestTimeoutMillis: 60_000,
+    },
+    sources: [{ name: 'acme', company: null, filters: {} }],
+    sync: { intervalSeconds: 60, perPage: 100, concurrency: 4, brake: { share: 0.2, rows: 50 } },
+    receiver: null,
+    console: { listen: { host: '127.0.0.1', port: 8788 } },
+    identity: 'keep',
+    history: { keepDays: null },
+    notices: [],
+    log: { level: 'info', format: 'auto' },
+  });
+});
+
+test('the configuration cannot be changed once it is loaded', () => {
+  const { config } = load(minimal);
+  expect(() => Object.assign(config.sync, { perPage: 1 })).toThrow(TypeError);
+  expect(() => Object.assign(config.sources, { 0: null })).toThrow(TypeError);
+});
+
+test('the example file is valid and shows every section', () => {
+  const text = readFileSync(join(packageRoot, 'config.example.json'), 'utf8');
+  const { config, warnings } = load(text);
+  expect(config.receiver).toMatchObject({ listen: { host: '127.0.0.1', port: 8787 }, path: '/webhooks' });
+  expect(config.sources[0]).toMatchObject({
+    company: 'co_EXAMPLE',
+    filters: { companyId: 'co_EXAMPLE' },
+  });
+  expect(warnings).toEqual([]);
+});
+
+test('relative paths in the file start at its folder, those from the environment where the command runs', () => {
+  const cwd = folder();
+  mkdirSync(join(cwd, 'etc'));
+  const file = join(cwd, 'etc', 'rosterd.json');
+  writeFileSync(file, JSON.stringify({ ...minimal, database: 'sqlite:./mirror.db' }));
+  expect(loadConfig({ file: 'etc/rosterd.json', cwd, env: {} }).config.database.file).toBe(
+    join(cwd, 'etc', 'mirror.db'),
+  );
+  const env = { ROSTERD_DATABASE: 'sqlite:./other.db' };
+  expect(loadConfig({ file, cwd, env }).config.database.file).toBe(join(cwd, 'other.db'));
+});
+
+test('the environment overrides the file and a flag overrides both, and each value tells its origin', () => {
+  const content = { ...minimal, sync: { intervalSeconds: 10, perPage: 20, concurrency: 2 } };
+  const env = { ROSTERD_SYNC__INTERVAL_SECONDS: '30', ROSTERD_SYNC__PER_PAGE: '40' };
+  const flags = [{ path: 'sync.perPage', text: '50', flag: '--set' }];
+  const { config, originOf } = load(content, { env, flags });
+  expect(config.sync).toMatchObject({ intervalSeconds: 30, perPage: 50, concurrency: 2 });
+  expect(originOf(['sync', 'intervalSeconds'])).toBe('env ROSTERD_SYNC__INTERVAL_SECONDS');
+  expect(originOf(['sync', 'perPage'])).toBe('flag --set');
+  expect(originOf(['sync', 'concurrency'])).toBe('file');
+  expect(originOf(['sync', 'brake', 'rows'])).toBe('default');
+});
+
+test('list items, objects as JSON and null can come from the environment', () => {
+  const env = {
+    ROSTERD_SOURCES__0__NAME: 'beta',
+    ROSTERD_SOURCES__0__TOKEN: '{"env":"OTHER"}',
+    ROSTERD_SYNC__BRAKE: '{"share":0.5}',
+    ROSTERD_CONSOLE: 'null',
+    ROSTERD_HISTORY__KEEP_DAYS: '7',
+  };
+  const { config, originOf } = load(minimal, { env });
+  expect(config.sources[0]?.name).toBe('beta');
+  expect(inspect(config.sources[0]?.access)).toContain('from env OTHER');
+  expect(config.sync.brake).toEqual({ share: 0.5, rows: 50 });
+  expect(originOf(['sync', 'brake', 'rows'])).toBe('default');
+  expect(config.console).toBeNull();
+  expect(config.history.keepDays).toBe(7);
+});
+
+test('a container may say everything by environment, without a file', () => {
+  const env = {
+    ROSTERD_PLATFORM__BASE_URL: 'https://api.example.com',
+    ROSTERD_SOURCES: '[{"name":"acme","token":{"env":"T"}}]',
+  };
+  const loaded = loadConfig({ cwd: folder(), env });
+  expect(loaded.file).toBeNull();
+  expect(loaded.config.sources[0]?.name).toBe('acme');
+});
+
+test('an unknown ROSTERD_ name is reported with the closest one, and does not stop the daemon', () => {
+  const { warnings } = load(minimal, {
+    env: { ROSTERD_SYNC__INTERVAL_SECOND: '5', ROSTERD_PORT: 'tcp://x' },
+  });
+  expect(warnings).toEqual([
+    'env ROSTERD_PORT sets no option',
+    'env ROSTERD_SYNC__INTERVAL_SECOND sets no option; did you mean ROSTERD_SYNC__INTERVAL_SECONDS?',
+  ]);
+});
+
+test('a ROSTERD_ name that a secret refers to is no stray', () => {
+  const content = { ...minimal, sources: [{ name: 'acme', token: { env: 'ROSTERD_TOKEN' } }] };
+  expect(load(content, { env: { ROSTERD_TOKEN: 'at_live_x' } }).warnings).toEqual([]);
+});
+
+test('a missing file names the demo and the example', () => {
+  const cwd = folder();
+  expect(() => loadConfig({ cwd, env: {} })).toThrow(
+    expect.objectContaining({
+      code: 'usage',
+      message: 'there is no configuration at config.json',
+      about: { hint: expect.stringMatching(/rosterd demo.*config\.example\.json/) },
+    }),
+  );
+});
+
+test('a mistake in the JSON is told with its line and column', () => {
+  expect(problems('{\n  "platform": {},\n  "sources": [],\n}')).toEqual([
+    { path: '', where: 'config.json:4:1', message: 'a comma before } is one too many' },
+  ]);
+});
+
+test('company sets the company filter', () => {
+  const { config } = load({ ...minimal, sources: [{ ...minimal.sources[0], company: 'co_1' }] });
+  expect(config.sources[0]).toMatchObject({ company: 'co_1', filters: { companyId: 'co_1' } });
+});
+
+test('a sandbox token may be written out, with a warning', async () => {
+  const { config, warnings } = load({ ...minimal, sources: [{ name: 'acme', token: 'at_test_abc' }] });
+  const access = config.sources[0]?.access;
+  expect(access?.kind === 'token' && (await access.token.reveal())).toBe('at_test_abc');
+  expect(warnings).toEqual([expect.stringContaining('sources[0].token is written out')]);
+});
+
+test('a dashboard open to others announces itself', () => {
+  expect(load({ ...minimal, console: { listen: '0.0.0.0:8788' } }).warnings).toEqual([
+    expect.stringContaining('no sign-in'),
+  ]);
+});

@@ -1,0 +1,163 @@
+import { expect, test } from 'vitest';
+import { load, minimal, problems } from './world.js';
+
+const source = minimal.sources[0];
+
+test('all problems are told at once, each with its place, its value and what is expected', () => {
+  const found = problems({
+    platform: { baseUrl: 'api.example.com' },
+    sources: [{ name: 'Acme Inc', token: { env: 'T' } }],
+    sync: { intervalSecond: 5, perPage: 500, concurrency: 1.5 },
+    log: { level: 'inof' },
+  });
+  expect(found).toEqual([
+    expect.objectContaining({
+      path: 'platform.baseUrl',
+      where: 'config.json:3:16',
+      message: expect.stringMatching(/^is "api\.example\.com"; expected an https:\/\/ URL/),
+    }),
+    expect.objectContaining({ path: 'sources[0].name', message: expect.stringMatching(/^is "Acme Inc"/) }),
+    expect.objectContaining({ path: 'sync.perPage', message: 'is 500; expected at most 100' }),
+    expect.objectContaining({ path: 'sync.concurrency', message: 'is 1.5; expected a whole number' }),
+    expect.objectContaining({
+      path: 'sync.intervalSecond',
+      where: 'config.json:14:23',
+      message: 'is not an option',
+      hint: 'did you mean intervalSeconds?',
+    }),
+    expect.objectContaining({
+      path: 'log.level',
+      message: 'is "inof"; expected "debug" or "info" or "warn" or "error"',
+      hint: 'did you mean info?',
+    }),
+  ]);
+});
+
+test('a missing value is told where it should stand', () => {
+  expect(problems({ sources: [source] })).toEqual([
+    { path: 'platform', where: 'config.json:1:1', message: 'is missing; expected object' },
+  ]);
+});
+
+test('a secret written out is refused without being quoted, and told what to write', () => {
+  const content = { ...minimal, sources: [{ name: 'acme', token: 'at_live_abcdef' }] };
+  const [problem] = problems(content);
+  expect(problem).toMatchObject({
+    path: 'sources[0].token',
+    message: expect.stringMatching(/^must not be written out; expected \{"env": "NAME"\}/),
+  });
+  expect(JSON.stringify(problem)).not.toContain('abcdef');
+});
+
+test('a credential in the wrong place is not quoted either', () => {
+  const [problem] = problems({ ...minimal, database: 'at_live_abcdef' });
+  expect(problem?.message).toContain('at_live_…');
+  expect(JSON.stringify(problem)).not.toContain('abcdef');
+});
+
+test('a misspelt secret reference is told as such', () => {
+  const [problem] = problems({ ...minimal, receiver: { secrets: [{ evn: 'X' }] } });
+  expect(problem).toMatchObject({
+    path: 'receiver.secrets[0]',
+    message: expect.stringMatching(/^is not a secret we can read/),
+  });
+});
+
+test('a filter by status is refused with the reason, not as a typing mistake', () => {
+  const [problem] = problems({ ...minimal, sources: [{ ...source, filters: { status: 'closed' } }] });
+  expect(problem).toMatchObject({
+    path: 'sources[0].filters.status',
+    message: 'cannot be set',
+    hint: expect.stringContaining('plain listings only'),
+  });
+});
+
+test('postgres is refused with a plain sentence', () => {
+  const [problem] = problems({ ...minimal, database: 'postgres://db/mirror' });
+  expect(problem?.message).toContain('keeps its mirror in SQLite only');
+});
+
+test('plain http is accepted for this machine alone', () => {
+  expect(load({ ...minimal, platform: { baseUrl: 'http://127.0.0.1:4010' } }).config.platform.baseUrl).toBe(
+    'http://127.0.0.1:4010',
+  );
+  expect(problems({ ...minimal, platform: { baseUrl: 'http://api.example.com' } })).toHaveLength(1);
+});
+
+test.each([
+  ['neither token nor credentials', { sources: [{ name: 'acme' }] }, 'sources[0].token'],
+  ['two sources of one name', { sources: [source, source] }, 'sources[1].name'],
+  [
+    'company and filter at odds',
+    { sources: [{ ...source, company: 'co_1', filters: { companyId: 'co_2' } }] },
+    'sources[0].filters.companyId',
+  ],
+  [
+    'a notice for a source that does not exist',
+    { notices: [{ kind: 'command', name: 'n', command: ['true'], rules: { sources: ['acne'] } }] },
+    'notices[0].rules.sources[0]',
+  ],
+  [
+    'receiver and console on one port',
+    { receiver: { listen: '0.0.0.0:8788', secrets: [{ env: 'S' }] } },
+    'console.listen',
+  ],
+  ['a receiver without secrets', { receiver: { secrets: [] } }, 'receiver.secrets'],
+  ['an unknown kind of notice', { notices: [{ kind: 'slcak', name: 'n' }] }, 'notices[0].kind'],
+])('%s is a problem at its path', (_, change, path) => {
+  expect(problems({ ...minimal, ...change }).map((problem) => problem.path)).toEqual([path]);
+});
+
+test('a problem from the environment or a flag names it instead of the file', () => {
+  const env = { ROSTERD_SYNC__PER_PAGE: 'many' };
+  const flags = [{ path: 'log.level', text: 'loud', flag: '--log-level' }];
+  expect(problems(minimal, { env, flags }).map(({ where, path }) => `${where} ${path}`)).toEqual([
+    'env ROSTERD_SYNC__PER_PAGE sync.perPage',
+    'flag --log-level log.level',
+  ]);
+});
+
+test('a flag that leads to no option is a problem with the closest one', () => {
+  const flags = [{ path: 'sync.perpage', text: '5', flag: '--set' }];
+  expect(problems(minimal, { flags })).toEqual([
+    {
+      path: '',
+      where: '--set sync.perpage',
+      message: 'is not an option',
+      hint: 'did you mean sync.perPage?',
+    },
+  ]);
+});
+
+test('a misspelt key is one problem, even when it leaves another missing', () => {
+  const { platform, ...rest } = minimal;
+  expect(problems({ ...rest, platfrom: platform })).toEqual([
+    expect.objectContaining({ path: 'platfrom', hint: 'did you mean platform?' }),
+  ]);
+});
+
+test('a password in a URL is not quoted', () => {
+  const found = problems({
+    platform: { baseUrl: 'https://user:hunter2@api.example.com' },
+    database: 'postgres://user:hunter2@db/mirror',
+    sources: [source],
+  });
+  expect(found).toHaveLength(2);
+  expect(JSON.stringify(found)).not.toContain('hunter2');
+});
+
+test('a secret where the name of its variable belongs is refused, since names are printed', () => {
+  const found = problems({ ...minimal, sources: [{ name: 'acme', token: { env: 'at_live_abcdef' } }] });
+  expect(found.map(({ path }) => path)).toEqual(['sources[0].token.env']);
+  expect(JSON.stringify(found)).not.toContain('abcdef');
+});
+
+test('beside other problems a stray ROSTERD_ name is listed too', () => {
+  const env = { ROSTERD_SNYC__PER_PAGE: '5' };
+  expect(problems({ ...minimal, identity: 'sell' }, { env })).toContainEqual({
+    path: '',
+    where: 'env ROSTERD_SNYC__PER_PAGE',
+    message: 'sets no option',
+    hint: 'did you mean ROSTERD_SYNC__PER_PAGE?',
+  });
+});

@@ -1,0 +1,81 @@
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { format, inspect } from 'node:util';
+import { expect, test } from 'vitest';
+import { Secret, type SecretReference } from '../../src/config/secrets.js';
+import { folder } from './world.js';
+
+const secret = (reference: SecretReference, env: Record<string, string> = {}, at = folder()) =>
+  new Secret('sources[0].token', reference, { env: { PATH: process.env.PATH, ...env }, folder: at });
+
+test('however it is printed, it tells its origin and never its value', () => {
+  const held = secret('at_test_abc');
+  const named = secret({ env: 'TOKEN' }, { TOKEN: 'at_live_abc' });
+  expect(`${named}`).toBe('(secret, from env TOKEN)');
+  for (const text of [
+    JSON.stringify({ held, named }),
+    inspect({ held, named }, { depth: 9, showHidden: true }),
+    format('%s %o %j', held, named, named),
+    String(held),
+  ]) {
+    expect(text).not.toContain('abc');
+    expect(text).toContain('(secret, ');
+  }
+});
+
+test('is read from the environment, and a missing name is told', async () => {
+  expect(await secret({ env: 'TOKEN' }, { TOKEN: ' at_live_abc\n' }).reveal()).toBe('at_live_abc');
+  await expect(secret({ env: 'TOKEN' }).reveal()).rejects.toMatchObject({
+    code: 'usage',
+    message: 'sources[0].token: the environment variable TOKEN is not set',
+  });
+});
+
+test('is read from a file that only its owner can read', async () => {
+  const file = join(folder(), 'token');
+  writeFileSync(file, 'at_live_abc\n', { mode: 0o600 });
+  expect(await secret({ file }).reveal()).toBe('at_live_abc');
+  chmodSync(file, 0o640);
+  await expect(secret({ file }).reveal()).rejects.toMatchObject({
+    code: 'usage',
+    about: { hint: `chmod 600 ${file}` },
+  });
+});
+
+test('a rotated file takes effect without a restart', async () => {
+  const file = join(folder(), 'token');
+  writeFileSync(file, 'old', { mode: 0o600 });
+  const held = secret({ file });
+  expect(await held.reveal()).toBe('old');
+  writeFileSync(file, 'new');
+  expect(await held.reveal()).toBe('new');
+});
+
+test('a missing or empty file is told with its path', async () => {
+  const at = folder();
+  await expect(secret({ file: join(at, 'none') }).reveal()).rejects.toThrow(/none cannot be read \(ENOENT\)/);
+  writeFileSync(join(at, 'empty'), '\n', { mode: 0o600 });
+  await expect(secret({ file: join(at, 'empty') }).reveal()).rejects.toThrow(/is empty/);
+});
+
+test('is read from a command run without a shell', async () => {
+  const command = [process.execPath, '-e', 'console.log(process.argv[1])', '$HOME;at_live_abc'];
+  expect(await secret({ command }).reveal()).toBe('$HOME;at_live_abc');
+});
+
+test.each([
+  ['fails', [process.execPath, '-e', 'console.error("at_live_abc"); process.exit(7)'], /ended with code 7/],
+  ['prints nothing', [process.execPath, '-e', ''], /printed nothing/],
+  ['does not exist', ['/nonexistent/program'], /could not be run \(ENOENT\)/],
+])('a command that %s is told, its output is not', async (_, command, message) => {
+  const failure = await secret({ command })
+    .reveal()
+    .catch((error: unknown) => error);
+  expect(inspect(failure)).toMatch(message);
+  expect(inspect(failure, { depth: 9 }).replaceAll(/command: \[.*\]/g, '')).not.toContain('at_live_abc');
+});
+
+test('checking a secret does not run its command', async () => {
+  await expect(secret({ command: ['/nonexistent/program'] }).check()).resolves.toBeUndefined();
+  await expect(secret({ env: 'NONE' }).check()).rejects.toThrow(/not set/);
+});

@@ -1,0 +1,96 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { csv } from '../../src/exports/csv.js';
+import { jsonLines } from '../../src/exports/json-lines.js';
+import type { Cell } from '../../src/exports/ports.js';
+import { rowSource, whole } from './rows.js';
+
+const columns = [
+  { name: 'name', kind: 'text' },
+  { name: 'cents', kind: 'number' },
+  { name: 'shares', kind: 'decimal' },
+  { name: 'extra', kind: 'json' },
+] as const;
+
+const asCsv = (rows: readonly (readonly Cell[])[], raw = false) =>
+  whole(csv(rowSource(columns, rows), { raw }));
+
+/** Written for these tests alone: reads what RFC 4180 says, knowing nothing of the writer. */
+function parseCsv(text: string): string[][] {
+  const rows: string[][] = [];
+  let at = 0;
+  while (at < text.length) {
+    const row: string[] = [];
+    for (;;) {
+      const match = /^(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/.exec(text.slice(at));
+      if (match === null) throw new Error(`not CSV at ${at}`);
+      row.push(match[1]?.replaceAll('""', '"') ?? match[2] ?? '');
+      at += match[0].length;
+      if (match[3] === '\r\n') break;
+    }
+    rows.push(row);
+  }
+  return rows;
+}
+
+describe('CSV', () => {
+  test('has a header, quotes only what needs it, and tells nothing from an empty text', async () => {
+    expect(
+      await asCsv([
+        ['Ann "A", Ltd', 5, '1.50', '{"a":1}'],
+        ['', null, null, null],
+        ['plain', -5, '-0.5', null],
+      ]),
+    ).toBe('name,cents,shares,extra\r\n"Ann ""A"", Ltd",5,1.50,"{""a"":1}"\r\n"",,,\r\nplain,-5,-0.5,\r\n');
+  });
+
+  test.each(['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1', '\n=1'])(
+    '%j typed by a person stays text',
+    async (text) => {
+      const [, row] = parseCsv(await asCsv([[text, 1, null, null]]));
+      expect(row?.[0]).toBe(`'${text}`);
+    },
+  );
+
+  test('a decimal that is none is guarded, raw text never', async () => {
+    expect(parseCsv(await asCsv([['x', 1, '-1+cmd', null]]))[1]?.[2]).toBe("'-1+cmd");
+    expect(parseCsv(await asCsv([['=1', 1, '-1+cmd', null]], true))[1]).toEqual(['=1', '1', '-1+cmd', '']);
+  });
+
+  test('integers keep every digit', async () => {
+    const [, row] = parseCsv(await asCsv([['x', 9223372036854775807n, null, null]]));
+    expect(row?.[1]).toBe('9223372036854775807');
+  });
+
+  test('any text comes back as it was but for the guard, any number unchanged', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.string({ unit: 'binary' }), fc.maxSafeInteger(), async (text, cents) => {
+        const [, row] = parseCsv(await asCsv([[text, cents, null, null]]));
+        expect(row?.[0]?.replace(/^'(?=[=+\-@\t\r\n\0])/, '')).toBe(
+          text.replace(/^'(?=[=+\-@\t\r\n\0])/, ''),
+        );
+        expect(row?.[0]).not.toMatch(/^[=+\-@\t\r\n\0]/);
+        expect(row?.[1]).toBe(String(cents));
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe('JSON Lines', () => {
+  test('a line is an object with every column, JSON columns as JSON, integers whole', async () => {
+    const text = await whole(
+      jsonLines(
+        rowSource(columns, [
+          ['line\nbreak "x"', 9007199254740993n, '1.50', '{"a":[1]}'],
+          [null, -1, null, null],
+        ]),
+      ),
+    );
+    expect(text).toBe(
+      '{"name":"line\\nbreak \\"x\\"","cents":9007199254740993,"shares":"1.50","extra":{"a":[1]}}\n' +
+        '{"name":null,"cents":-1,"shares":null,"extra":null}\n',
+    );
+    for (const line of text.trimEnd().split('\n')) expect(() => JSON.parse(line)).not.toThrow();
+  });
+});

@@ -1,0 +1,79 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { isFault } from '../../src/domain/fault.js';
+import { writeExport } from '../../src/exports/write-file.js';
+import { systemRandom } from '../../src/runtime/random.js';
+
+function folder(): string {
+  const made = mkdtempSync(join(tmpdir(), 'rosterd-exports-'));
+  onTestFinished(() => rmSync(made, { recursive: true, force: true }));
+  return made;
+}
+
+const idle = new AbortController().signal;
+
+async function* pieces(count: number, then: () => void = () => {}): AsyncGenerator<string> {
+  for (let n = 0; n < count; n++) yield `${String(n).padStart(9, '0')}\n`;
+  then();
+}
+
+describe('writing an export', () => {
+  test('the file is whole, private, and the only one left', async () => {
+    const home = folder();
+    const file = join(home, 'out.csv');
+    const before = process.umask(0);
+    onTestFinished(() => void process.umask(before));
+    expect(await writeExport(file, pieces(50_000), systemRandom, idle)).toBe(500_000);
+    expect(readdirSync(home)).toEqual(['out.csv']);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readFileSync(file, 'utf8')).toHaveLength(500_000);
+  });
+
+  test('nobody sees a part of it: the name appears with the last byte', async () => {
+    const home = folder();
+    const file = join(home, 'out.csv');
+    writeFileSync(file, 'before');
+    let during: string | undefined;
+    const source = pieces(20_000, () => {
+      during = readFileSync(file, 'utf8');
+    });
+    await writeExport(file, source, systemRandom, idle);
+    expect(during).toBe('before');
+    expect(readFileSync(file, 'utf8')).toHaveLength(200_000);
+  });
+
+  test('a failure leaves nothing new and what was there as it was', async () => {
+    const home = folder();
+    const file = join(home, 'out.csv');
+    writeFileSync(file, 'before');
+    const failing = pieces(20_000, () => {
+      throw new Error('the database went away');
+    });
+    await expect(writeExport(file, failing, systemRandom, idle)).rejects.toThrow('the database went away');
+    expect(readdirSync(home)).toEqual(['out.csv']);
+    expect(readFileSync(file, 'utf8')).toBe('before');
+  });
+
+  test('an abort in the middle does the same', async () => {
+    const home = folder();
+    const stop = new AbortController();
+    async function* endless(): AsyncGenerator<string> {
+      for (let n = 0; ; n++) {
+        if (n === 10_000) stop.abort();
+        yield 'x'.repeat(20);
+      }
+    }
+    await expect(writeExport(join(home, 'out.csv'), endless(), systemRandom, stop.signal)).rejects.toSatisfy(
+      (error) => isFault(error, 'stopped'),
+    );
+    expect(readdirSync(home)).toEqual([]);
+  });
+
+  test('a folder that is not there is told as such', async () => {
+    await expect(
+      writeExport(join(folder(), 'none', 'out.csv'), pieces(1), systemRandom, idle),
+    ).rejects.toSatisfy((error) => isFault(error, 'usage'));
+  });
+});

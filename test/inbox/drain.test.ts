@@ -1,0 +1,216 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Fault } from '../../src/domain/fault.js';
+import type { EventId, SourceName } from '../../src/domain/ids.js';
+import { instantFromMillis } from '../../src/domain/instant.js';
+import { createDrain, type Drain } from '../../src/inbox/drain.js';
+import { laneOf, type Ticked, type Ticks } from '../../src/inbox/ports.js';
+import { silentLogger } from '../../src/runtime/logger.js';
+import { settled, VirtualClock } from '../sync/support/virtual-clock.js';
+import { MemoryInbox } from './support/memory-inbox.js';
+
+const acme = 'acme' as SourceName;
+const beta = 'beta' as SourceName;
+
+/** Records nudges; a test says how each tick ended. */
+class FakeTicks implements Ticks {
+  readonly nudges: SourceName[] = [];
+  readonly #listeners = new Set<(source: SourceName, tick: Ticked) => void>();
+
+  nudge(source: SourceName): void {
+    this.nudges.push(source);
+  }
+
+  onTick(listener: (source: SourceName, tick: Ticked) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  get listening(): number {
+    return this.#listeners.size;
+  }
+
+  async end(source: SourceName, tick: Partial<Ticked> = {}): Promise<void> {
+    const startedAt = instantFromMillis(clock.now());
+    for (const tell of this.#listeners)
+      tell(source, { done: true, startedAt, publishedThrough: null, ...tick });
+    await settled();
+  }
+}
+
+let clock: VirtualClock;
+let inbox: MemoryInbox;
+let ticks: FakeTicks;
+let drain: Drain;
+let sent: number;
+const drains: Drain[] = [];
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  inbox = new MemoryInbox();
+  sent = 0;
+  build();
+});
+
+afterEach(async () => {
+  await Promise.all(drains.splice(0).map((one) => one.close()));
+  await settled();
+  expect(clock.sleeping, 'alarms left behind').toBe(0);
+  expect(ticks.listening).toBe(0);
+});
+
+function build(sources: readonly SourceName[] = [acme, beta]): void {
+  ticks = new FakeTicks();
+  drain = createDrain({ inbox, ticks, clock, logger: silentLogger, sources });
+  drains.push(drain);
+}
+
+const now = () => instantFromMillis(clock.now());
+
+async function arrive(
+  sources: readonly SourceName[] = [acme],
+  observedAt: number | null = clock.now(),
+): Promise<void> {
+  sent += 1;
+  await inbox.accept({
+    eventId: `evt_${sent}` as EventId,
+    installation: 'inst_1',
+    event: 'investment.changed',
+    company: 'co_1',
+    investment: 'inv_1',
+    observedAt: observedAt === null ? null : instantFromMillis(observedAt),
+    test: false,
+    receivedAt: now(),
+    body: '{}',
+    lane: laneOf(sources),
+  });
+  drain.accepted(sources);
+}
+
+test('CLIENT-21 an event nudges its source at once and is worked when the feed has reached its moment', async () => {
+  await arrive();
+  expect(ticks.nudges).toEqual([acme]);
+  clock.jump(1000);
+  await ticks.end(acme, { publishedThrough: instantFromMillis(clock.now() - 1000) });
+  expect(inbox.states()).toEqual(['worked']);
+  expect(drain.status()).toEqual({ worked: 1, retried: 0, givenUp: 0 });
+});
+
+test('an event the feed does not show yet is looked for again with growing gaps, then left to the timer', async () => {
+  const behind = { publishedThrough: instantFromMillis(clock.now() - 60_000) };
+  await arrive();
+  clock.jump(1);
+  const looks: number[] = [clock.now()];
+  ticks.nudges.length = 0;
+  await ticks.end(acme, behind);
+  for (let minutes = 0; minutes < 120; minutes += 1) {
+    for (let second = 0; second < 60; second += 1) {
+      await clock.advance(1000);
+      if (ticks.nudges.length === 0) continue;
+      ticks.nudges.length = 0;
+      looks.push(clock.now());
+      await ticks.end(acme, behind);
+    }
+  }
+  const gaps = looks.slice(1).map((at, index) => at - (looks[index] ?? 0));
+  expect(gaps.length).toBe(10);
+  for (const [index, gap] of gaps.entries()) expect(gap).toBeGreaterThanOrEqual(gaps[index - 1] ?? 0);
+  expect(inbox.states()).toEqual(['given_up']);
+  expect(drain.status()).toEqual({ worked: 0, retried: 10, givenUp: 1 });
+}, 30_000);
+
+test('an event that becomes visible between two looks is worked by the next', async () => {
+  await arrive();
+  const observed = now();
+  clock.jump(1);
+  await ticks.end(acme, { publishedThrough: instantFromMillis(clock.now() - 60_000) });
+  expect(inbox.states()).toEqual(['pending']);
+  await clock.advance(2000);
+  await ticks.end(acme, { publishedThrough: observed });
+  expect(inbox.states()).toEqual(['worked']);
+  ticks.nudges.length = 0;
+  await clock.advance(3_600_000);
+  expect(ticks.nudges, 'nothing is pending, nothing is nudged').toEqual([]);
+});
+
+test('a tick that failed or waits settles nothing and costs no attempt', async () => {
+  await arrive();
+  clock.jump(1);
+  for (let times = 0; times < 50; times += 1) await ticks.end(acme, { done: false, publishedThrough: now() });
+  expect(inbox.rows).toMatchObject([{ state: 'pending', attempts: 0 }]);
+  await ticks.end(acme, { publishedThrough: now() });
+  expect(inbox.states()).toEqual(['worked']);
+});
+
+test('what came while a tick ran is left to the next one', async () => {
+  const startedAt = now();
+  clock.jump(10);
+  await arrive([acme], null);
+  await arrive([acme], clock.now());
+  await ticks.end(acme, { startedAt, publishedThrough: startedAt });
+  expect(inbox.rows).toMatchObject([
+    { state: 'pending', attempts: 0 },
+    { state: 'pending', attempts: 0 },
+  ]);
+  clock.jump(10);
+  await ticks.end(acme, { publishedThrough: now() });
+  expect(inbox.states()).toEqual(['worked', 'worked']);
+});
+
+test('events of different sources do not wait for each other', async () => {
+  await arrive([acme]);
+  await arrive([beta]);
+  clock.jump(1);
+  await ticks.end(beta, { publishedThrough: now() });
+  expect(inbox.states()).toEqual(['pending', 'worked']);
+});
+
+test('an event of two sources is worked once both were read past it', async () => {
+  await arrive([beta, acme]);
+  expect([...ticks.nudges].sort()).toEqual([acme, beta]);
+  clock.jump(1);
+  await ticks.end(acme, { publishedThrough: now() });
+  expect(inbox.states()).toEqual(['pending']);
+  await ticks.end(beta, { publishedThrough: now() });
+  expect(inbox.states()).toEqual(['worked']);
+});
+
+test('a burst is settled whole, in batches, by one tick', async () => {
+  for (let times = 0; times < 1700; times += 1) await arrive();
+  clock.jump(1);
+  await ticks.end(acme, { publishedThrough: now() });
+  expect(new Set(inbox.states())).toEqual(new Set(['worked']));
+});
+
+test('what an earlier process left is taken up at the start', async () => {
+  await arrive([acme]);
+  await arrive([beta]);
+  await drain.close();
+  build();
+  await drain.start();
+  expect([...ticks.nudges].sort()).toEqual([acme, beta]);
+  clock.jump(1);
+  await ticks.end(acme, { publishedThrough: now() });
+  await ticks.end(beta, { publishedThrough: now() });
+  expect(inbox.states()).toEqual(['worked', 'worked']);
+});
+
+test('events of sources that are configured no more are ignored', async () => {
+  await arrive([beta]);
+  await drain.close();
+  build([acme]);
+  await drain.start();
+  await settled();
+  expect(inbox.states()).toEqual(['ignored']);
+  expect(ticks.nudges).toEqual([]);
+});
+
+test('a busy database delays settling, it loses nothing', async () => {
+  await arrive();
+  clock.jump(1);
+  inbox.failure = new Fault('database_busy', 'made up');
+  await ticks.end(acme, { publishedThrough: now() });
+  inbox.failure = undefined;
+  expect(inbox.states()).toEqual(['pending']);
+  await clock.advance(5000);
+  expect(inbox.states()).toEqual(['worked']);
+});

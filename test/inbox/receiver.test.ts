@@ -1,0 +1,374 @@
+import { gzipSync } from 'node:zlib';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Fault } from '../../src/domain/fault.js';
+import type { SourceName } from '../../src/domain/ids.js';
+import type { AcceptedEvent } from '../../src/inbox/ports.js';
+import { createReceiver, type Receiver, type ReceiverParts } from '../../src/inbox/receiver.js';
+import { systemClock } from '../../src/runtime/clock.js';
+import { silentLogger } from '../../src/runtime/logger.js';
+import { MemoryInbox } from './support/memory-inbox.js';
+import { head, RawClient, secret, signed } from './support/raw-http.js';
+
+const acme = 'acme' as SourceName;
+let inbox: MemoryInbox;
+let receiver: Receiver;
+let base: string;
+let port: number;
+let nudged: SourceName[][];
+let secrets: string[];
+const open: Receiver[] = [];
+
+beforeEach(async () => {
+  inbox = new MemoryInbox();
+  nudged = [];
+  secrets = [secret];
+  await build();
+});
+
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((one) => one.close()));
+});
+
+async function build(over: Partial<ReceiverParts> = {}): Promise<void> {
+  receiver = createReceiver({
+    inbox,
+    clock: systemClock,
+    logger: silentLogger,
+    path: '/webhooks',
+    signatureHeader: 'Service-Signature',
+    secrets: () => secrets,
+    resolveSources: ({ installation }) => (installation === 'inst_1' ? [acme] : []),
+    onAccepted: (sources) => nudged.push([...sources]),
+    ...over,
+  });
+  open.push(receiver);
+  ({ port } = await receiver.listen(0));
+  base = `http://127.0.0.1:${port}`;
+}
+
+const seconds = () => Math.floor(Date.now() / 1000);
+const eventBody = (over: Readonly<Record<string, unknown>> = {}) =>
+  JSON.stringify({
+    id: 'evt_1',
+    event: 'investment.changed',
+    created_at: '2026-10-20T09:30:00Z',
+    mode: 'live',
+    installation: { id: 'inst_1', target: null, test: false },
+    data: { id: 'inv_1', visible: true, company: 'co_1', observed_at: '2026-10-20T09:29:58Z' },
+    ...over,
+  });
+
+interface Sent {
+  readonly body?: string | Buffer;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signature?: string | null;
+  readonly path?: string;
+  readonly method?: string;
+}
+
+async function deliver({
+  body = eventBody(),
+  headers = {},
+  signature,
+  path = '/webhooks',
+  method = 'POST',
+}: Sent = {}) {
+  const header = signature === undefined ? signed(body, seconds()) : signature;
+  const response = await fetch(base + path, {
+    method,
+    headers: {
+      'content-type': 'application/json',
+      ...(header === null ? {} : { 'service-signature': header }),
+      ...headers,
+    },
+    ...(method === 'GET' || method === 'HEAD' ? {} : { body }),
+  });
+  return { status: response.status, text: await response.text(), headers: response.headers };
+}
+
+const nothingHappened = () => {
+  expect(inbox.rows).toEqual([]);
+  expect(nudged).toEqual([]);
+};
+
+describe('what is authentic is stored and answered 202', () => {
+  test('CLIENT-24 one row, durable before the answer, and a nudge', async () => {
+    const answer = await deliver();
+    expect(answer).toMatchObject({ status: 202, text: '' });
+    expect(inbox.rows).toMatchObject([
+      { eventId: 'evt_1', installation: 'inst_1', lane: 'acme', state: 'pending' },
+    ]);
+    expect(nudged).toEqual([[acme]]);
+    expect(receiver.status()).toMatchObject({ lastSecret: 0, results: { accepted: 1 } });
+  });
+
+  test('DELIV-10 CLIENT-22 duplicates are told by event and installation', async () => {
+    await deliver();
+    expect((await deliver()).status).toBe(202);
+    const other = eventBody({ installation: { id: 'inst_2' } });
+    expect((await deliver({ body: other })).status).toBe(202);
+    expect(inbox.rows.map((row) => row.installation)).toEqual(['inst_1', 'inst_2']);
+    expect(receiver.status().results).toMatchObject({ accepted: 1, duplicate: 1, ignored: 1 });
+  });
+
+  test('EVT-11 CLIENT-19 unknown installations and unknown events are taken and counted', async () => {
+    const stranger = eventBody({ id: 'evt_2', installation: { id: 'inst_9' } });
+    expect((await deliver({ body: stranger })).status).toBe(202);
+    expect((await deliver({ body: eventBody({ id: 'evt_3', event: 'spv.sunk' }) })).status).toBe(202);
+    expect(inbox.states()).toEqual(['ignored', 'pending']);
+    expect(receiver.status().results).toMatchObject({ ignored: 1, accepted: 1 });
+  });
+
+  test('DELIV-07 CLIENT-25 a test event is taken, counted and leads to nothing', async () => {
+    expect((await deliver({ body: eventBody({ id: 'evt_test_1' }) })).status).toBe(202);
+    expect(inbox.states()).toEqual(['ignored']);
+    expect(nudged).toEqual([]);
+    expect(receiver.status().results.test).toBe(1);
+  });
+
+  test('the bytes are verified as they came, with whatever whitespace', async () => {
+    const odd = ` \t${eventBody().replaceAll('":', '" :\n ')}\r\n`;
+    expect((await deliver({ body: odd })).status).toBe(202);
+    expect(inbox.rows[0]?.body).toBe(odd);
+    const respaced = { body: `${odd} `, signature: signed(odd, seconds()) };
+    expect((await deliver(respaced)).status).toBe(401);
+  });
+
+  test('DELIV-02 a rotation refuses nothing: old and new secret count as long as both are configured', async () => {
+    secrets = ['whsec_new', secret];
+    expect((await deliver({ body: eventBody({ id: 'evt_a' }) })).status).toBe(202);
+    expect(receiver.status().lastSecret).toBe(1);
+    const body = eventBody({ id: 'evt_b' });
+    expect((await deliver({ body, signature: signed(body, seconds(), 'whsec_new') })).status).toBe(202);
+    expect(receiver.status().lastSecret).toBe(0);
+    secrets = ['whsec_new'];
+    expect((await deliver({ body: eventBody({ id: 'evt_c' }) })).status).toBe(401);
+  });
+
+  test('a charset on the content type is fine', async () => {
+    const headers = { 'content-type': 'Application/JSON; charset=utf-8' };
+    expect((await deliver({ headers })).status).toBe(202);
+  });
+
+  test('many at once are all stored, each once', async () => {
+    const bodies = Array.from({ length: 200 }, (_, index) => eventBody({ id: `evt_${index % 100}` }));
+    const answers = await Promise.all(bodies.map((body) => deliver({ body })));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([202]));
+    expect(inbox.rows.length).toBe(100);
+    expect(receiver.status().results).toMatchObject({ accepted: 100, duplicate: 100 });
+  });
+});
+
+describe('what is not is refused, cheaply and without a word', () => {
+  const refusals: readonly (readonly [string, number, () => Sent])[] = [
+    ['without a signature', 401, () => ({ signature: null })],
+    ['with a malformed one', 401, () => ({ signature: 'v1=abc' })],
+    ['forged', 401, () => ({ signature: signed(eventBody(), seconds(), 'whsec_guessed') })],
+    [
+      'with another body under a real signature',
+      401,
+      () => ({ body: '{}', signature: signed(eventBody(), seconds()) }),
+    ],
+    ['replayed after six minutes', 401, () => ({ signature: signed(eventBody(), seconds() - 360) })],
+    ['from six minutes ahead', 401, () => ({ signature: signed(eventBody(), seconds() + 360) })],
+    ['signed but no JSON', 400, () => ({ body: '{"id":' })],
+    ['signed but no event', 400, () => ({ body: '{"hello":1}' })],
+    ['signed but nested too deep', 400, () => ({ body: `${'['.repeat(9000)}${']'.repeat(9000)}` })],
+    ['empty', 400, () => ({ body: '' })],
+    ['as another type', 415, () => ({ headers: { 'content-type': 'text/plain' } })],
+    ['compressed', 415, () => ({ body: gzipSync(eventBody()), headers: { 'content-encoding': 'gzip' } })],
+    [
+      'as a bomb',
+      415,
+      () => ({ body: gzipSync(Buffer.alloc(10_000_000)), headers: { 'content-encoding': 'br' } }),
+    ],
+    ['too large by its own word', 413, () => ({ body: 'x'.repeat(65_537) })],
+    ['with another method', 405, () => ({ method: 'PUT' })],
+    ['by GET', 405, () => ({ method: 'GET' })],
+    ['elsewhere', 404, () => ({ path: '/webhooks/' })],
+    ['to a path that is none', 404, () => ({ path: '/%E0%A4%A' })],
+  ];
+  test.each(refusals)('%s: %i', async (_title, status, sent) => {
+    const answer = await deliver(sent());
+    expect(answer).toMatchObject({ status, text: '' });
+    expect(answer.headers.get('x-powered-by')).toBeNull();
+    nothingHappened();
+  });
+
+  test('64 KB are taken, one byte more is not, whatever was declared', async () => {
+    const fitting = eventBody().padEnd(65_536, ' ');
+    expect((await deliver({ body: fitting })).status).toBe(202);
+    const client = new RawClient(port).send(
+      head({ 'Content-Type': 'application/json', 'Transfer-Encoding': 'chunked' }),
+    );
+    for (let chunks = 0; chunks < 5; chunks += 1) client.send(`4000\r\n${'x'.repeat(0x4000)}\r\n`);
+    expect(await client.closed).toMatch(/^HTTP\/1\.1 413 /);
+    expect(inbox.rows.length).toBe(1);
+  });
+
+  test('every refusal has a counter', async () => {
+    await deliver({ signature: null });
+    await deliver({ signature: 'x' });
+    await deliver({ signature: signed(eventBody(), 1) });
+    await deliver({ signature: `t=${seconds()},v1=00` });
+    await deliver({ body: '[]' });
+    expect(receiver.status().results).toMatchObject({
+      missing_header: 1,
+      malformed_header: 1,
+      timestamp_out_of_tolerance: 1,
+      signature_mismatch: 1,
+      invalid_payload: 1,
+      accepted: 0,
+    });
+  });
+});
+
+describe('trouble of our own', () => {
+  test('DELIV-01 without the row there is no 2xx: a busy or full database answers 503 and says when', async () => {
+    for (const code of ['database_busy', 'database_full'] as const) {
+      inbox.failure = new Fault(code, 'made up');
+      const answer = await deliver();
+      expect(answer).toMatchObject({ status: 503, text: '' });
+      expect(answer.headers.get('retry-after')).toBe('5');
+    }
+    inbox.failure = undefined;
+    nothingHappened();
+    expect((await deliver()).status).toBe(202);
+  });
+
+  test('a database that does not answer is not waited for', async () => {
+    class Stuck extends MemoryInbox {
+      override accept(_event: AcceptedEvent): Promise<'stored'> {
+        return new Promise(() => {});
+      }
+    }
+    await build({ inbox: new Stuck(), limits: { acceptMillis: 50 } });
+    expect((await deliver()).status).toBe(503);
+    expect(nudged).toEqual([]);
+  });
+
+  test('a defect shows nothing of itself', async () => {
+    await build({
+      resolveSources: () => {
+        throw new Error('secret detail at /home/somebody/file.ts');
+      },
+    });
+    const answer = await deliver();
+    expect(answer).toMatchObject({ status: 500, text: '' });
+    expect(JSON.stringify([...answer.headers])).not.toContain('detail');
+    expect(receiver.status().results.defect).toBe(1);
+  });
+});
+
+describe('slow and broken senders', () => {
+  const quick = { headersMillis: 300, requestMillis: 500, checkEveryMillis: 50 };
+
+  test('dripped headers and dripped bodies are cut off, honest senders are served meanwhile', async () => {
+    await build({ limits: quick });
+    const drips = Array.from({ length: 40 }, (_, index) =>
+      index % 2 === 0
+        ? new RawClient(port).send('POST /webhooks HTTP/1.1\r\nHost: a\r\nX-Slow: ')
+        : new RawClient(port).send(
+            `${head({ 'Content-Type': 'application/json', 'Content-Length': 500 })}{"id":`,
+          ),
+    );
+    expect((await deliver()).status).toBe(202);
+    const answers = await Promise.all(drips.map((client) => client.closed));
+    for (const answer of answers) expect(answer).toMatch(/^(HTTP\/1\.1 408 |$)/);
+    const opened = drips[0]?.opened ?? 0;
+    expect(performance.now() - opened).toBeLessThan(3000);
+    expect(inbox.rows.length).toBe(1);
+  });
+
+  test('a sender that hangs up in the middle leaves nothing behind', async () => {
+    const client = new RawClient(port).send(
+      `${head({ 'Content-Type': 'application/json', 'Content-Length': 500 })}{"id":`,
+    );
+    await deliver({ body: eventBody({ id: 'evt_other' }) });
+    client.cut();
+    await client.closed;
+    await expect.poll(() => receiver.status().results.cut_off).toBe(1);
+    expect(inbox.rows.map((row) => row.eventId)).toEqual(['evt_other']);
+  });
+
+  test('connections are counted and those too many are turned away', async () => {
+    await build({ limits: { connections: 2 } });
+    const held = [new RawClient(port), new RawClient(port)];
+    for (const client of held) client.send('POST ');
+    await expect.poll(async () => await new RawClient(port).closed).toBe('');
+    for (const client of held) client.cut();
+    await Promise.all(held.map((client) => client.closed));
+    await expect
+      .poll(() =>
+        deliver().then(
+          ({ status }) => status,
+          () => 0,
+        ),
+      )
+      .toBe(202);
+  });
+
+  test('closing lets a delivery under way finish and takes no new one', async () => {
+    let go = () => {};
+    const gate = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    class Slow extends MemoryInbox {
+      entered = 0;
+      override async accept(event: AcceptedEvent) {
+        this.entered += 1;
+        await gate;
+        return await super.accept(event);
+      }
+    }
+    const slow = new Slow();
+    await build({ inbox: slow });
+    const delivery = deliver();
+    await expect.poll(() => slow.entered).toBe(1);
+    const closing = receiver.close();
+    await expect(deliver()).rejects.toThrow();
+    go();
+    expect((await delivery).status).toBe(202);
+    await closing;
+    expect(slow.rows.length).toBe(1);
+    await receiver.close();
+  });
+});
+
+test('health is answered beside the path, and nothing else', async () => {
+  const health = await fetch(`${base}/healthz`);
+  expect([health.status, await health.text()]).toEqual([200, 'ok\n']);
+  expect(health.headers.get('x-powered-by')).toBeNull();
+  for (const path of ['/', '/metrics', '/status.json', '/readyz'])
+    expect((await fetch(base + path)).status).toBe(404);
+});
+
+test('what a proxy says about the sender is not read', async () => {
+  const headers = {
+    'x-forwarded-for': '10.0.0.1',
+    'x-forwarded-proto': 'gopher',
+    'x-forwarded-host': 'evil',
+  };
+  expect((await deliver({ headers })).status).toBe(202);
+});
+
+test('the listener is on loopback unless told otherwise', async () => {
+  const { host } = await createAndListen();
+  expect(host).toBe('127.0.0.1');
+});
+
+async function createAndListen() {
+  await build();
+  const other = createReceiver({
+    inbox,
+    clock: systemClock,
+    logger: silentLogger,
+    path: '/hooks/x',
+    signatureHeader: 'Service-Signature',
+    secrets: () => secrets,
+    resolveSources: () => [],
+    onAccepted: () => {},
+  });
+  open.push(other);
+  return await other.listen(0);
+}

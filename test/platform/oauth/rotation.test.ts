@@ -1,0 +1,149 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { findClient } from '../../../src/platform/oauth/clients.js';
+import { mintToken } from '../../../src/platform/oauth/mint.js';
+import { settle } from '../../../src/platform/oauth/pairs.js';
+import { rotate } from '../../../src/platform/oauth/rotate.js';
+import { digestOf } from '../../../src/platform/state/secrets.js';
+import { one } from '../../../src/platform/state/statements.js';
+import { makeClient, type TestClient, userNo } from '../../conformance/credentials.js';
+import { startWorld, type TestWorld } from '../../conformance/world.js';
+
+/**
+ * Two hold the refresh token of one family and neither knows of the other. Whatever they do, in whatever order:
+ * the server does what the model says, and never lets both go on.
+ */
+let world: TestWorld;
+let client: TestClient;
+beforeAll(async () => {
+  world = await startWorld({ records: 1 });
+  client = makeClient(world);
+});
+afterAll(() => world.close());
+
+interface Pair {
+  readonly access: string;
+  readonly refresh: string;
+}
+
+/** What the specification says, in terms of pairs in the order they were issued. */
+class Model {
+  readonly pairs: Pair[] = [];
+  /** Pairs voided because an earlier refresh token came again. */
+  readonly voided = new Set<Pair>();
+  /** Everything before it has been settled by a first use. */
+  settledBefore = 0;
+  revoked = false;
+
+  refreshWorks(pair: Pair): boolean {
+    return !this.revoked && !this.voided.has(pair) && this.pairs.indexOf(pair) >= this.settledBefore;
+  }
+
+  accessWorks(pair: Pair): boolean {
+    return !this.revoked && !this.voided.has(pair);
+  }
+
+  used(pair: Pair): void {
+    if (this.accessWorks(pair)) this.settledBefore = Math.max(this.settledBefore, this.pairs.indexOf(pair));
+  }
+
+  presented(pair: Pair, next: Pair | null): void {
+    if (!this.refreshWorks(pair)) {
+      this.revoked = true;
+      return;
+    }
+    for (const later of this.pairs.slice(this.pairs.indexOf(pair) + 1)) this.voided.add(later);
+    if (next !== null) this.pairs.push(next);
+  }
+}
+
+type Step = readonly [holder: 0 | 1, what: 'refresh' | 'use' | 'older', keeps: boolean];
+
+const step: fc.Arbitrary<Step> = fc.tuple(
+  fc.constantFrom(0, 1),
+  fc.constantFrom('refresh', 'use', 'older'),
+  fc.boolean(),
+);
+
+function refreshed(presented: string): Pair | null {
+  const found = findClient(world.services.state, client.clientId);
+  if (found === undefined) throw new Error('the client is gone');
+  const outcome = rotate(world.services, found, presented, [], 2);
+  return outcome.kind === 'issued'
+    ? { access: outcome.pair.token, refresh: outcome.pair.refreshToken }
+    : null;
+}
+
+/** As `identify` does it: a token that is no good is not used. */
+function use(access: string): boolean {
+  const row = one<{ no: number; revoked_at: number | null; first_used_at: number | null }>(
+    world.services.state,
+    'SELECT no, revoked_at, first_used_at FROM access_tokens WHERE digest = ?',
+    [digestOf(access)],
+  );
+  if (row === undefined || row.revoked_at !== null) return false;
+  if (row.first_used_at === null) settle(world.services, row.no, 3);
+  return true;
+}
+
+function aliveRefreshTokens(pairs: readonly Pair[]): number {
+  return pairs.filter(
+    (pair) =>
+      one(world.services.state, 'SELECT 1 FROM refresh_tokens WHERE digest = ? AND ended_at IS NULL', [
+        digestOf(pair.refresh),
+      ]) !== undefined,
+  ).length;
+}
+
+test('OAUTH-19 OAUTH-20 two holders of one refresh token, in any order, are answered as the model says', () => {
+  const { applicationNo, clientId, realm } = client;
+  const user = userNo(world, 'ida@people.example');
+  const wish = {
+    kind: 'user',
+    realm,
+    applicationNo,
+    clientId,
+    userNo: user,
+    scopes: ['read:profile'],
+  } as const;
+  fc.assert(
+    fc.property(fc.array(step, { minLength: 1, maxLength: 14 }), (steps) => {
+      const minted = mintToken(world.services, wish, 1);
+      const start: Pair = { access: minted.token, refresh: minted.refreshToken };
+      const model = new Model();
+      model.pairs.push(start);
+      const held: [Pair[], Pair[]] = [[start], [start]];
+      for (const [holder, what, keeps] of steps) {
+        const own = held[holder];
+        const pair = (what === 'older' ? own.at(-2) : undefined) ?? own.at(-1) ?? start;
+        if (what === 'use') {
+          expect(use(pair.access)).toBe(model.accessWorks(pair));
+          model.used(pair);
+          continue;
+        }
+        const should = model.refreshWorks(pair);
+        const next = refreshed(pair.refresh);
+        expect(next !== null).toBe(should);
+        model.presented(pair, next);
+        // A response that is lost on the way leaves its holder with what it had.
+        if (next !== null && keeps) own.push(next);
+      }
+      const alive = model.pairs.filter((pair) => model.refreshWorks(pair));
+      expect(aliveRefreshTokens(model.pairs)).toBe(alive.length);
+      const [left, right] = held.map((own) =>
+        own.filter((pair) => pair !== start && model.refreshWorks(pair)),
+      );
+      // One chain: whatever works for one holder was issued before or after what works for the other, never beside it.
+      if ((left?.length ?? 0) > 0 && (right?.length ?? 0) > 0) {
+        const chain = [...(left ?? []), ...(right ?? [])].sort(
+          (a, b) => model.pairs.indexOf(a) - model.pairs.indexOf(b),
+        );
+        const first = chain[0];
+        const second = refreshed(first?.refresh ?? '');
+        expect(second).not.toBeNull();
+        for (const other of chain.slice(1)) expect(use(other.access)).toBe(false);
+      }
+    }),
+    { numRuns: 1000 },
+  );
+});

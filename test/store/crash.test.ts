@@ -1,0 +1,99 @@
+import { describe, expect, test } from 'vitest';
+import type { Cursor } from '../../src/domain/position.js';
+import type { SqliteMirror } from '../../src/store/dialect/sqlite/mirror.js';
+import type { Lease } from '../../src/sync/ports.js';
+import { failingDatabase } from './failing-database.js';
+import { cautious, migratedDatabase, mirrorFixture } from './mirror-fixture.js';
+import { deltaPage, listingPage, record, rejected, tombstone } from './samples.js';
+
+const tables = [
+  'sources',
+  'listings',
+  'sweeps',
+  'investment_rows',
+  'identity_rows',
+  'history_rows',
+  'change_rows',
+  'staged_rows',
+  'staged_pages',
+  'tick_rows',
+  'quarantine_rows',
+  'drift_rows',
+  'notice_rows',
+];
+
+const items = [
+  record('inv_1', { status: 'x', extra: '{"new":1}' }, null),
+  record('inv_4'),
+  tombstone('inv_2'),
+  rejected('inv_3'),
+  rejected(null),
+];
+const begin = (kind: 'first' | 'relist') => (mirror: SqliteMirror, lease: Lease) =>
+  mirror.beginListing(lease, { kind, fingerprint: 'f2', restarts: 1, notBefore: null });
+const addPage = (mirror: SqliteMirror, lease: Lease) =>
+  mirror.addListingPage(lease, listingPage(items, 'end'));
+const publish = (mirror: SqliteMirror, lease: Lease) =>
+  mirror.publishListing(lease, 'end' as Cursor, cautious);
+const apply = (mirror: SqliteMirror, lease: Lease) =>
+  mirror.applyPage(lease, deltaPage(items), { kind: 'following', cursor: 'c' as Cursor });
+const tick = (mirror: SqliteMirror, lease: Lease) =>
+  mirror.recordTick(
+    lease,
+    {
+      trigger: 'timer',
+      mode: 'none',
+      startedAt: '2026-05-01T00:00:00.000Z' as never,
+      tookMs: 1,
+      pages: 0,
+      applied: { added: 0, changed: 0, removed: 0, unchanged: 0, quarantined: 0 },
+      outcome: 'failed',
+      code: 'forbidden',
+      message: 'no',
+      retryAt: null,
+    },
+    { code: 'forbidden', message: 'no' },
+  );
+
+type Write = (mirror: SqliteMirror, lease: Lease) => Promise<unknown>;
+const writes: Record<
+  string,
+  { readonly listed: boolean; readonly before: readonly Write[]; readonly write: Write }
+> = {
+  'beginning a first listing': { listed: false, before: [begin('first'), addPage], write: begin('first') },
+  'a page of a first listing': { listed: false, before: [begin('first')], write: addPage },
+  'publishing a first listing': { listed: false, before: [begin('first'), addPage], write: publish },
+  'a delta page': { listed: true, before: [], write: apply },
+  'beginning a re-listing': { listed: true, before: [begin('relist'), addPage], write: begin('relist') },
+  'a page of a re-listing': { listed: true, before: [begin('relist')], write: addPage },
+  'publishing a re-listing': { listed: true, before: [begin('relist'), addPage], write: publish },
+  'recording a tick that halts': { listed: true, before: [], write: tick },
+};
+
+describe('stopped at any statement, a write has happened or has not:', () => {
+  test.each(Object.entries(writes))('%s', async (_name, { listed, before, write }) => {
+    const { database, failAt } = failingDatabase(migratedDatabase());
+    const queueNotices = (changes: readonly { seq: number; id: string }[]) =>
+      changes.map(({ seq, id }) => ({ seq, target: 'hook', body: id }));
+    const { mirror, lease, list, rows } = await mirrorFixture({ database, queueNotices });
+    if (listed) await list([[record('inv_1'), record('inv_2'), record('inv_3'), record('inv_5')]]);
+    for (const step of before) await step(mirror, lease);
+    const dump = () => tables.map((table) => rows(`SELECT * FROM ${table} ORDER BY 1, 2`));
+    const old = dump();
+    let failures = 0;
+    for (let statement = 1; ; statement += 1) {
+      failAt(statement);
+      const failed = await write(mirror, lease).then(
+        () => false,
+        (error: Error) => error.message === 'injected failure',
+      );
+      failAt(Number.POSITIVE_INFINITY);
+      if (!failed) break;
+      failures += 1;
+      expect(dump()).toEqual(old);
+      expect(database.raw.inTransaction).toBe(false);
+    }
+    expect(failures).toBeGreaterThan(5);
+    expect(dump()).not.toEqual(old);
+  });
+});

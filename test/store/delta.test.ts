@@ -1,0 +1,271 @@
+import { describe, expect, test } from 'vitest';
+import type { Instant } from '../../src/domain/instant.js';
+import type { Cents } from '../../src/domain/money.js';
+import type { Cursor } from '../../src/domain/position.js';
+import type { CommittedChange } from '../../src/store/committed-change.js';
+import { mirrorFixture } from './mirror-fixture.js';
+import { acme, deltaPage, identity, record, rejected, tombstone } from './samples.js';
+
+const feed = 'SELECT id, kind, fields, reason FROM changes WHERE seq > 1 ORDER BY seq';
+const later = '2026-02-02T00:00:00.000Z' as Instant;
+
+describe('a delta page', () => {
+  test('adds, changes and removes, with history, feed and cursor in one commit', async () => {
+    const { list, delta, rows } = await mirrorFixture();
+    await list([[record('inv_1'), record('inv_2')]]);
+    const applied = await delta(
+      [
+        record('inv_3', { reason: 'created' }),
+        record('inv_1', { status: 'canceled', reason: 'status_changed' }),
+        tombstone('inv_2'),
+      ],
+      'c7',
+    );
+    expect(applied).toEqual({ added: 1, changed: 1, removed: 1, unchanged: 0, quarantined: 0 });
+    expect(rows(feed)).toEqual([
+      { id: 'inv_3', kind: 'added', fields: '[]', reason: 'created' },
+      { id: 'inv_1', kind: 'changed', fields: '["status"]', reason: 'status_changed' },
+      { id: 'inv_2', kind: 'removed', fields: '[]', reason: 'withdrawn' },
+    ]);
+    expect(rows('SELECT id, status, change_seq, ended_by FROM investment_history ORDER BY id')).toEqual([
+      { id: 'inv_1', status: 'approved', change_seq: 1, ended_by: 'update' },
+      { id: 'inv_2', status: 'approved', change_seq: 1, ended_by: 'tombstone' },
+    ]);
+    expect(rows('SELECT id FROM identities ORDER BY id')).toEqual([{ id: 'inv_1' }, { id: 'inv_3' }]);
+    expect(rows('SELECT state, cursor, rows_held, published_through FROM sources')).toEqual([
+      { state: 'following', cursor: 'c7', rows_held: 2, published_through: '2026-02-28T00:00:00.000Z' },
+    ]);
+  });
+
+  test('CLIENT-08 a tombstone deletes the copy; a canceled record stays', async () => {
+    const { list, delta, rows } = await mirrorFixture();
+    await list([[record('inv_1'), record('inv_2')]]);
+    await delta([record('inv_1', { status: 'canceled' }), tombstone('inv_2')]);
+    expect(rows('SELECT id, status FROM investments')).toEqual([{ id: 'inv_1', status: 'canceled' }]);
+  });
+
+  test('read twice writes nothing the second time', async () => {
+    const { list, delta, rows } = await mirrorFixture();
+    await list([[record('inv_1')]]);
+    const items = [
+      record('inv_1', { status: 'canceled', reason: 'x' }),
+      record('inv_2'),
+      tombstone('inv_9'),
+      rejected('inv_8'),
+    ];
+    await delta(items);
+    const everything = () => [
+      rows('SELECT * FROM changes'),
+      rows('SELECT * FROM history_rows'),
+      rows('SELECT * FROM investment_rows'),
+      rows('SELECT rows_held, quarantined FROM sources'),
+      rows('SELECT count(*) FROM quarantine'),
+    ];
+    const before = everything();
+    expect(await delta(items)).toEqual({ added: 0, changed: 0, removed: 0, unchanged: 3, quarantined: 1 });
+    expect(everything()).toEqual(before);
+  });
+
+  test('several entries for one id converge to the last, whatever their times say', async () => {
+    const { list, delta, rows } = await mirrorFixture();
+    await list([[record('inv_1'), record('inv_2')]]);
+    await delta([
+      record('inv_1', { status: 'a', observed_at: later }),
+      record('inv_1', { status: 'b' }),
+      tombstone('inv_2'),
+      record('inv_2', { status: 'c' }),
+      record('inv_3'),
+      tombstone('inv_3'),
+    ]);
+    expect(rows('SELECT id, status FROM investments ORDER BY id')).toEqual([
+      { id: 'inv_1', status: 'b' },
+      { id: 'inv_2', status: 'c' },
+    ]);
+    expect(rows('SELECT kind FROM changes WHERE seq > 1')).toEqual([
+      { kind: 'changed' },
+      { kind: 'changed' },
+    ]);
+  });
+
+  test('feed order wins over an older time of observation', async () => {
+    const { list, delta, rows } = await mirrorFixture();
+    await list([[record('inv_1', { observed_at: later })]]);
+    await delta([record('inv_1', { status: 'older', observed_at: '2020-01-01T00:00:00.000Z' as Instant })]);
+    expect(rows('SELECT status FROM investments')).toEqual([{ status: 'older' }]);
+  });
+
+  test('replaces a record whole, so that a redacted person is gone', async () => {
+    const { list, delta, rows } = await mirrorFixture();
+    await list([[record('inv_1', { group_label: 'Seed' }, identity('Ann', { bio: 'secret' }))]]);
+    await delta([record('inv_1', { group_label: null }, null)]);
+    expect(rows('SELECT group_label FROM investments')).toEqual([{ group_label: null }]);
+    expect(rows('SELECT * FROM identity_rows')).toEqual([]);
+    expect(rows(feed)).toEqual([
+      {
+        id: 'inv_1',
+        kind: 'changed',
+        fields: '["group_label","identity.name","identity.email","identity.country","identity.bio"]',
+        reason: null,
+      },
+    ]);
+  });
+
+  test('a newer observation of the same content goes to history without a change', async () => {
+    const { list, delta, rows } = await mirrorFixture();
+    await list([[record('inv_1')]]);
+    expect(await delta([record('inv_1', { observed_at: later, reason: 'resent' })])).toMatchObject({
+      changed: 0,
+    });
+    expect(rows(feed)).toEqual([]);
+    expect(rows('SELECT observed_at, reason, change_seq FROM investments')).toEqual([
+      { observed_at: later, reason: 'resent', change_seq: 1 },
+    ]);
+    expect(rows('SELECT reason, ended_by FROM investment_history')).toEqual([
+      { reason: null, ended_by: 'update' },
+    ]);
+  });
+
+  test('a record that comes back after its tombstone is added again, with the gap in history', async () => {
+    const { list, delta, rows } = await mirrorFixture();
+    await list([[record('inv_1')]]);
+    await delta([tombstone('inv_1')]);
+    await delta([record('inv_1')]);
+    expect(rows('SELECT kind FROM changes WHERE seq > 1')).toEqual([{ kind: 'removed' }, { kind: 'added' }]);
+    const gap = rows(
+      'SELECT h.valid_to < i.valid_from AS gap FROM investment_history h JOIN investments i USING (source, id)',
+    );
+    expect(gap).toEqual([{ gap: 1 }]);
+  });
+
+  test('is refused before the first listing is published', async () => {
+    const { delta, rows } = await mirrorFixture();
+    await expect(delta([record('inv_1')])).rejects.toThrow('never listed');
+    expect(rows('SELECT * FROM investment_rows')).toEqual([]);
+  });
+
+  test('keeps a sweep’s own position until its last page', async () => {
+    const { list, mirror, lease } = await mirrorFixture();
+    await list([[record('inv_1')]]);
+    const sweeping = { kind: 'sweeping', cursor: 's1' as Cursor } as const;
+    await mirror.applyPage(lease, deltaPage([], 's1', true), sweeping);
+    const { standing, lease: next } = await mirror.open(acme, 'tester');
+    expect(standing).toMatchObject({
+      kind: 'sweeping',
+      since: { kind: 'cursor', cursor: 's1' },
+      cursor: 'p1',
+    });
+    await mirror.applyPage(next, deltaPage([]), { kind: 'following', cursor: 'c9' as Cursor });
+    expect((await mirror.open(acme, 'tester')).standing).toMatchObject({ kind: 'following', cursor: 'c9' });
+    await expect(
+      mirror.applyPage((await mirror.open(acme, 'tester')).lease, deltaPage([]), sweeping),
+    ).rejects.toThrow('not sweeping');
+  });
+
+  test('time never goes back within a source, and is read once', async () => {
+    const { list, delta, clock, rows } = await mirrorFixture();
+    await list([[record('inv_1')]]);
+    const before = rows('SELECT max(at) AS at FROM changes');
+    clock.millis -= 86_400_000;
+    await delta([record('inv_1', { status: 'x' }), record('inv_2')]);
+    expect(rows('SELECT DISTINCT at FROM changes WHERE seq > 1')).toEqual(before);
+  });
+});
+
+describe('beside the records', () => {
+  test('an unreadable entry is set aside with its body until a readable one comes', async () => {
+    const { list, delta, rows } = await mirrorFixture();
+    await list([[record('inv_1')]]);
+    expect(await delta([rejected('inv_1'), rejected(null)])).toMatchObject({ quarantined: 2 });
+    expect(rows('SELECT status FROM investments')).toEqual([{ status: 'approved' }]);
+    expect(rows('SELECT quarantined FROM sources')).toEqual([{ quarantined: 2 }]);
+    await delta([record('inv_1', { status: 'fine' })]);
+    expect(
+      rows(
+        'SELECT id, body, resolved_at IS NOT NULL AS resolved FROM quarantine ORDER BY quarantine_no DESC',
+      ),
+    ).toEqual([
+      { id: 'inv_1', body: null, resolved: 1 },
+      { id: null, body: '{"bad":true}', resolved: 0 },
+    ]);
+    expect(rows('SELECT quarantined FROM sources')).toEqual([{ quarantined: 1 }]);
+  });
+
+  test('within one page the last entry decides whether an id is set aside', async () => {
+    const { list, delta, rows } = await mirrorFixture();
+    await list([[record('inv_1')]]);
+    await delta([
+      rejected('inv_1'),
+      record('inv_1', { status: 'a' }),
+      rejected('inv_2'),
+      tombstone('inv_2'),
+      record('inv_3'),
+      rejected('inv_3'),
+    ]);
+    expect(rows('SELECT id FROM quarantine WHERE resolved_at IS NULL')).toEqual([{ id: 'inv_3' }]);
+    expect(rows('SELECT id FROM investments ORDER BY id')).toEqual([{ id: 'inv_1' }, { id: 'inv_3' }]);
+  });
+
+  test('a huge unreadable body is cut to 64 KB', async () => {
+    const { list, delta, rows } = await mirrorFixture();
+    await list([[]]);
+    await delta([rejected('inv_1', '€'.repeat(60_000))]);
+    const [row] = rows('SELECT length(CAST(body AS BLOB)) AS bytes FROM quarantine') as { bytes: number }[];
+    expect(row?.bytes).toBeLessThanOrEqual(64 * 1024);
+    expect(row?.bytes).toBeGreaterThan(64 * 1024 - 10);
+  });
+
+  test('fields nobody knows yet are counted by name', async () => {
+    const { list, delta, rows } = await mirrorFixture();
+    await list([[record('inv_1', { extra: '{"a":1,"b":2}' }, identity('Ann', { extra: '{"a":3}' }))]]);
+    await delta([record('inv_2', { extra: '{"a":1}' })]);
+    expect(rows('SELECT source, field, times FROM drift ORDER BY field')).toEqual([
+      { source: 'acme', field: 'a', times: 2 },
+      { source: 'acme', field: 'b', times: 1 },
+      { source: 'acme', field: 'investor.a', times: 1 },
+    ]);
+  });
+
+  test('whether identity is granted shows in the source; deactivated people say nothing about it', async () => {
+    const { list, delta, rows } = await mirrorFixture();
+    await list([[record('inv_1')]]);
+    await delta([record('inv_1', { investor_deactivated: true }, null)]);
+    expect(rows('SELECT identity_included FROM sources')).toEqual([{ identity_included: 1 }]);
+    await delta([record('inv_2', {}, null)]);
+    expect(rows('SELECT identity_included FROM sources')).toEqual([{ identity_included: 0 }]);
+  });
+
+  test('notices are written from ids and amounts, and commit with their change', async () => {
+    const seen: CommittedChange[] = [];
+    const { list, delta, rows } = await mirrorFixture({
+      queueNotices: (changes) => {
+        seen.push(...changes);
+        return changes.map(({ seq, id }) => ({ seq, target: 'hook', body: id }));
+      },
+    });
+    await list([[record('inv_1')]]);
+    await delta([
+      record('inv_1', { status: 'canceled', committed_cents: 5 as Cents, group_label: null }),
+      tombstone('inv_9'),
+    ]);
+    expect(seen).toEqual([
+      {
+        kind: 'changed',
+        seq: 2,
+        source: 'acme',
+        id: 'inv_1',
+        fields: ['status', 'group_label', 'committed_cents'],
+        reason: null,
+        at: expect.any(String),
+        statusBefore: 'approved',
+        statusAfter: 'canceled',
+        groupBefore: 'Seed',
+        groupAfter: null,
+        committedCentsBefore: 10_000,
+        committedCentsAfter: 5,
+      },
+    ]);
+    expect(rows('SELECT source, seq, target, body, state FROM notices')).toEqual([
+      { source: 'acme', seq: 2, target: 'hook', body: 'inv_1', state: 'pending' },
+    ]);
+  });
+});

@@ -1,0 +1,89 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../../../src/runtime/clock.js';
+import { migrateSqlite } from '../../../../src/store/dialect/sqlite/migrate.js';
+import { openSqlite, type SqliteDatabase } from '../../../../src/store/dialect/sqlite/open.js';
+import type { Migration } from '../../../../src/store/migrate.js';
+import { tempFolder } from '../../temp-folder.js';
+
+const base = { clock: systemClock, version: '0.1.0' };
+
+function open(file = join(tempFolder(), 'mirror.db')): SqliteDatabase {
+  const database = openSqlite(file);
+  onTestFinished(() => database.close());
+  return database;
+}
+
+function step(number: number, sql: string): Migration {
+  return { number, name: `step${number}`, sql, checksum: `sum of ${sql}` };
+}
+
+function tables({ raw }: SqliteDatabase): unknown[] {
+  return raw.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name").pluck().all();
+}
+
+const one = step(1, 'CREATE TABLE a (x); INSERT INTO a VALUES (1)');
+const two = step(2, 'CREATE TABLE b (x)');
+
+test('runs the shipped files once, in order, and remembers who ran them', () => {
+  const database = open();
+  const first = migrateSqlite(database, base);
+  expect(first.ran.slice(0, 2)).toEqual(['0001_mirror', '0002_views']);
+  expect(first.backup).toBeNull();
+  expect(migrateSqlite(database, base)).toEqual({ ran: [], backup: null });
+  const rows = database.raw.prepare('SELECT number, version, length(checksum) AS sum FROM migrations').all();
+  expect(rows[0]).toEqual({ number: 1, version: '0.1.0', sum: 64 });
+  expect(database.raw.pragma('user_version', { simple: true })).toBe(first.ran.length);
+});
+
+test('a dry run tells what would run and does nothing', () => {
+  const database = open();
+  expect(migrateSqlite(database, { ...base, migrations: [one, two], dryRun: true }).ran).toEqual([
+    '0001_step1',
+    '0002_step2',
+  ]);
+  expect(tables(database)).toEqual([]);
+});
+
+test('an edited migration is dirty and stops before anything runs', () => {
+  const database = open();
+  migrateSqlite(database, { ...base, migrations: [one] });
+  const edited = { ...one, checksum: 'other' };
+  expect(() => migrateSqlite(database, { ...base, migrations: [edited, two] })).toThrow(/step1\) is dirty/);
+  expect(tables(database)).toEqual(['a', 'migrations']);
+});
+
+test('a database of a later version is refused by name', () => {
+  const database = open();
+  migrateSqlite(database, { ...base, version: '9.0.0', migrations: [one, two] });
+  expect(() => migrateSqlite(database, { ...base, migrations: [one] })).toThrow(/written by rosterd 9\.0\.0/);
+});
+
+test('a migration that fails half-way leaves no trace, the ones before it stay', () => {
+  const database = open();
+  const broken = step(2, 'CREATE TABLE b (x); CREATE TABLE a (x)');
+  expect(() => migrateSqlite(database, { ...base, migrations: [one, broken] })).toThrow(/already exists/);
+  expect(tables(database)).toEqual(['a', 'migrations']);
+  expect(migrateSqlite(database, { ...base, migrations: [one, two] }).ran).toEqual(['0002_step2']);
+});
+
+test('a database with content is copied first, readable by its owner alone', () => {
+  const database = open();
+  migrateSqlite(database, { ...base, migrations: [one] });
+  const { backup } = migrateSqlite(database, { ...base, migrations: [one, two] });
+  expect(backup).toBe(`${database.file}.schema-0001.bak`);
+  expect(statSync(String(backup)).mode & 0o777).toBe(0o600);
+  const copy = new Sqlite(String(backup), { readonly: true });
+  onTestFinished(() => void copy.close());
+  expect(copy.prepare('SELECT x FROM a').pluck().all()).toEqual([1]);
+  expect(copy.pragma('user_version', { simple: true })).toBe(1);
+});
+
+test('a process that opened before another one migrated runs nothing again', () => {
+  const database = open();
+  const late = open(database.file);
+  migrateSqlite(database, { ...base, migrations: [one, two] });
+  expect(migrateSqlite(late, { ...base, migrations: [one, two] }).ran).toEqual([]);
+});

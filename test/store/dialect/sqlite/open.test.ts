@@ -1,0 +1,177 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { Fault } from '../../../../src/domain/fault.js';
+import { systemClock } from '../../../../src/runtime/clock.js';
+import { migrateSqlite } from '../../../../src/store/dialect/sqlite/migrate.js';
+import { openSqlite, type SqliteDatabase } from '../../../../src/store/dialect/sqlite/open.js';
+import { tempFolder } from '../../temp-folder.js';
+
+function open(file: string, options = {}): SqliteDatabase {
+  const database = openSqlite(file, options);
+  onTestFinished(() => database.close());
+  return database;
+}
+
+function migrated(file: string): SqliteDatabase {
+  const database = open(file);
+  migrateSqlite(database, { clock: systemClock, version: '0.1.0' });
+  return database;
+}
+
+function faultOf(work: () => unknown): Fault {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof Fault) return error;
+    throw error;
+  }
+  throw new Error('nothing was thrown');
+}
+
+describe('opening to write', () => {
+  test('switches on what keeps commits and erasures safe', () => {
+    const { raw } = open(join(tempFolder(), 'mirror.db'));
+    const settings = ['journal_mode', 'synchronous', 'foreign_keys', 'secure_delete', 'busy_timeout'];
+    expect(settings.map((name) => raw.pragma(name, { simple: true }))).toEqual(['wal', 2, 1, 1, 2_000]);
+  });
+
+  test('keeps synchronous at FULL when a WAL file is opened again', () => {
+    const file = join(tempFolder(), 'mirror.db');
+    openSqlite(file).close();
+    expect(open(file).raw.pragma('synchronous', { simple: true })).toBe(2);
+  });
+
+  test('makes files only their owner can read, whatever the umask, in a folder of the same kind', () => {
+    const folder = join(tempFolder(), 'data');
+    const before = process.umask(0);
+    try {
+      migrated(join(folder, 'mirror.db'));
+    } finally {
+      process.umask(before);
+    }
+    expect(statSync(folder).mode & 0o777).toBe(0o700);
+    const modes = Object.fromEntries(
+      readdirSync(folder).map((name) => [name, statSync(join(folder, name)).mode & 0o777]),
+    );
+    expect(modes).toEqual({ 'mirror.db': 0o600, 'mirror.db-wal': 0o600, 'mirror.db-shm': 0o600 });
+  });
+
+  test('takes reading away from others but leaves it to the group', () => {
+    const file = join(tempFolder(), 'mirror.db');
+    openSqlite(file).close();
+    chmodSync(file, 0o664);
+    open(file);
+    expect(statSync(file).mode & 0o777).toBe(0o640);
+  });
+
+  test('refuses the database of another program and leaves it byte for byte as it was', () => {
+    const folder = tempFolder();
+    const file = join(folder, 'other.db');
+    const other = new Sqlite(file);
+    other.exec('CREATE TABLE t (x); INSERT INTO t VALUES (1)');
+    other.close();
+    const before = readFileSync(file);
+    const fault = faultOf(() => openSqlite(file));
+    expect(fault.code).toBe('database_unusable');
+    expect(fault.message).toContain('belongs to another program');
+    expect(fault.about.hint).toContain('"database"');
+    expect(readFileSync(file)).toEqual(before);
+    expect(readdirSync(folder)).toEqual(['other.db']);
+  });
+
+  test.each(['hello', 'x'.repeat(10_000), 'SQLite format 3\0'])(
+    'refuses a file that is no database: %#',
+    (content) => {
+      const file = join(tempFolder(), 'notes.txt');
+      writeFileSync(file, content);
+      const fault = faultOf(() => openSqlite(file));
+      expect([fault.code, fault.message]).toEqual(['database_unusable', `${file} is not a SQLite database`]);
+      expect(readFileSync(file, 'utf8')).toBe(content);
+    },
+  );
+
+  test('refuses a folder, and a path below a file', () => {
+    const folder = tempFolder();
+    writeFileSync(join(folder, 'file'), '');
+    expect(faultOf(() => openSqlite(folder)).message).toContain('EISDIR');
+    expect(faultOf(() => openSqlite(join(folder, 'file', 'mirror.db'))).code).toBe('database_unusable');
+  });
+
+  test('a damaged file is a fault with a hint, not a crash', () => {
+    const file = join(tempFolder(), 'mirror.db');
+    migrated(file).close();
+    const bytes = readFileSync(file);
+    bytes.fill(0xff, 100, 8_192);
+    writeFileSync(file, bytes);
+    const fault = faultOf(() => {
+      const database = open(file);
+      migrateSqlite(database, { clock: systemClock, version: '0.1.0' });
+    });
+    expect([fault.code, fault.about.hint]).toEqual([
+      'database_unusable',
+      expect.stringContaining('Move the file aside'),
+    ]);
+  });
+
+  test('refuses a schema newer than it knows, naming the version that wrote it', () => {
+    const file = join(tempFolder(), 'mirror.db');
+    const database = migrated(file);
+    database.raw.exec("INSERT INTO migrations VALUES (99, 'later', '', '', '7.1.0')");
+    database.raw.pragma('user_version = 99');
+    database.close();
+    expect(faultOf(() => openSqlite(file)).message).toContain('written by rosterd 7.1.0');
+  });
+
+  test('another writer that stays in its transaction is `database_busy`', () => {
+    const file = join(tempFolder(), 'mirror.db');
+    open(file).raw.exec('BEGIN IMMEDIATE');
+    const second = open(file, { busyTimeoutMs: 1 });
+    const fault = faultOf(() => migrateSqlite(second, { clock: systemClock, version: '0.1.0' }));
+    expect(fault.code).toBe('database_busy');
+  });
+
+  test('closing twice is closing once', () => {
+    const file = join(tempFolder(), 'mirror.db');
+    const database = open(file);
+    database.close();
+    expect(() => database.close()).not.toThrow();
+  });
+});
+
+describe('opening to read', () => {
+  test('sees what the daemon commits and can write nothing', () => {
+    const file = join(tempFolder(), 'mirror.db');
+    const writer = migrated(file);
+    const reader = open(file, { readonly: true });
+    writer.raw.exec("INSERT INTO sources (name, fingerprint) VALUES ('acme', 'f')");
+    expect(reader.raw.prepare('SELECT name FROM sources').pluck().all()).toEqual(['acme']);
+    expect(() => reader.raw.exec('DELETE FROM sources')).toThrow(/readonly/);
+  });
+
+  test('works while the daemon is stopped, because the side files outlive it, emptied', () => {
+    const file = join(tempFolder(), 'mirror.db');
+    migrated(file).close();
+    expect(existsSync(`${file}-shm`)).toBe(true);
+    expect(statSync(`${file}-wal`).size).toBe(0);
+    const reader = open(file, { readonly: true });
+    expect(reader.raw.prepare('SELECT count(*) FROM investments').pluck().get()).toBe(0);
+  });
+
+  test('does not create a missing file', () => {
+    const folder = tempFolder();
+    mkdirSync(join(folder, 'data'));
+    const fault = faultOf(() => openSqlite(join(folder, 'data', 'mirror.db'), { readonly: true }));
+    expect(fault.about.hint).toContain('rosterd sync');
+    expect(readdirSync(join(folder, 'data'))).toEqual([]);
+  });
+});

@@ -1,0 +1,54 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { schemaPath } from '../../../src/runtime/package-root.js';
+import { innerRelations, publicRelations } from '../../../src/store/dictionary/relations.js';
+import { renderDictionary } from '../../../src/store/dictionary/render.js';
+import { freshMirror } from '../support/mirror.js';
+
+test('schema/dictionary.md is what the dictionary in code renders', () => {
+  expect(readFileSync(schemaPath('dictionary.md'), 'utf8')).toBe(renderDictionary());
+});
+
+test('every table and view of a migrated database is described, and nothing else', () => {
+  const { raw } = freshMirror();
+  const relations = raw
+    .prepare<[], { name: string; type: string }>(
+      "SELECT name, type FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
+    )
+    .all();
+  const described = [
+    ...publicRelations.map(({ name, kind }) => `${kind} ${name}`),
+    ...Object.keys(innerRelations).map((name) => `table ${name}`),
+  ];
+  expect(described.sort()).toEqual(relations.map(({ name, type }) => `${type} ${name}`).sort());
+});
+
+test.each(publicRelations)('the columns of $name are described, in their order', ({ name, columns }) => {
+  const { raw } = freshMirror();
+  const real = raw.prepare('SELECT name FROM pragma_table_xinfo(?)').pluck().all(name);
+  expect(columns.map((entry) => entry.name)).toEqual(real);
+});
+
+const stored = { text: 'TEXT', time: 'TEXT', day: 'TEXT', decimal: 'TEXT', json: 'TEXT' } as const;
+
+test.each(publicRelations)(
+  'the types and nulls of $name are those of the columns behind it',
+  ({ name, columns }) => {
+    const { raw } = freshMirror();
+    const info = raw
+      .prepare<[string], { name: string; type: string; notnull: number; pk: number }>(
+        'SELECT name, type, "notnull", pk FROM pragma_table_xinfo(?)',
+      )
+      .all(name);
+    for (const real of info) {
+      const entry = columns.find((candidate) => candidate.name === real.name);
+      // A computed column has no declared type (in a union, BLOB); the others keep that of the table.
+      if (real.type !== '' && real.type !== 'BLOB' && entry !== undefined)
+        expect([real.name, Object.hasOwn(stored, entry.type) ? 'TEXT' : 'INTEGER']).toEqual([
+          real.name,
+          real.type,
+        ]);
+      if (real.notnull === 1) expect([real.name, entry?.nullWhen]).toEqual([real.name, undefined]);
+    }
+  },
+);

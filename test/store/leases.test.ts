@@ -1,0 +1,148 @@
+import { describe, expect, test } from 'vitest';
+import type { TickReport } from '../../src/sync/ports.js';
+import { mirrorFixture } from './mirror-fixture.js';
+import { acme, deltaPage, listingPage, record } from './samples.js';
+
+const report: TickReport = {
+  trigger: 'timer',
+  mode: 'delta',
+  startedAt: '2026-05-01T00:00:00.000Z' as never,
+  tookMs: 12.6,
+  pages: 1,
+  applied: { added: 1, changed: 2, removed: 3, unchanged: 4, quarantined: 5 },
+  outcome: 'done',
+  code: null,
+  message: null,
+  retryAt: null,
+};
+
+describe('a lease', () => {
+  test('keeps a second holder out, saying who holds the source and until when', async () => {
+    const { mirror } = await mirrorFixture();
+    await expect(mirror.open(acme, 'second')).rejects.toMatchObject({
+      code: 'lease_lost',
+      message: expect.stringMatching(/^source acme is held by tester until 2026-05-01T00:01:0\d\.000Z$/),
+    });
+  });
+
+  test('goes over when it has run out, and its late holder cannot write, renew or give it back', async () => {
+    const { mirror, lease, clock, rows } = await mirrorFixture();
+    clock.millis += 120_000;
+    const { lease: newer } = await mirror.open(acme, 'second');
+    expect(newer.fence).toBe(lease.fence + 1);
+    const start = { kind: 'first', fingerprint: 'f1', restarts: 0, notBefore: null } as const;
+    const late = [
+      () => mirror.renew(lease),
+      () => mirror.beginListing(lease, start),
+      () => mirror.addListingPage(lease, listingPage([], 'x')),
+      () => mirror.publishListing(lease, 'x' as never, { share: 0, rows: 0, accepted: true }),
+      () => mirror.applyPage(lease, deltaPage([]), { kind: 'following', cursor: 'x' as never }),
+      () => mirror.recordTick(lease, report, null),
+    ];
+    for (const write of late) await expect(write()).rejects.toMatchObject({ code: 'lease_lost' });
+    await mirror.release(lease);
+    await expect(mirror.open(acme, 'third')).rejects.toMatchObject({ code: 'lease_lost' });
+    expect(rows('SELECT state FROM sources')).toEqual([{ state: 'empty' }]);
+  });
+
+  test('that is renewed stays, and one that is released is free at once', async () => {
+    const { mirror, lease, clock } = await mirrorFixture();
+    clock.millis += 50_000;
+    await mirror.renew(lease);
+    clock.millis += 50_000;
+    await expect(mirror.open(acme, 'second')).rejects.toMatchObject({ code: 'lease_lost' });
+    await mirror.release(lease);
+    await expect(mirror.open(acme, 'second')).resolves.toMatchObject({ lease: { fence: 2 } });
+  });
+
+  test('that ran out still writes while nobody else wants the source', async () => {
+    const { mirror, lease, clock } = await mirrorFixture();
+    clock.millis += 3_600_000;
+    await expect(mirror.recordTick(lease, report, null)).resolves.toBeUndefined();
+  });
+});
+
+describe('a source', () => {
+  test('says when its filters are not those its cursor belongs to; a listing adopts the new ones', async () => {
+    const { mirror, lease, list, rows } = await mirrorFixture();
+    await list([[record('inv_1')]]);
+    const changed = { ...acme, fingerprint: 'f2' };
+    const opened = await mirror.open(changed, 'tester');
+    expect(opened.filtersChanged).toBe(true);
+    expect(rows('SELECT fingerprint FROM sources')).toEqual([{ fingerprint: 'f1' }]);
+    await mirror.beginListing(opened.lease, {
+      kind: 'relist',
+      fingerprint: 'f2',
+      restarts: 0,
+      notBefore: null,
+    });
+    expect((await mirror.open(changed, 'tester')).filtersChanged).toBe(false);
+    expect(lease.fence).toBeLessThan(opened.lease.fence);
+  });
+
+  test('halts where it stands and goes on from there', async () => {
+    const { mirror, lease, list, delta, rows } = await mirrorFixture();
+    await list([[record('inv_1')]]);
+    await delta([], 'c5');
+    const failed = { ...report, outcome: 'failed', code: 'reauthorize', message: 'sign in again' } as const;
+    await mirror.recordTick(lease, failed, { code: 'reauthorize', message: 'sign in again' });
+    await mirror.recordTick(lease, failed, { code: 'reauthorize', message: 'still' });
+    const opened = await mirror.open(acme, 'tester');
+    expect(opened.standing).toMatchObject({
+      kind: 'halted',
+      code: 'reauthorize',
+      message: 'still',
+      at: expect.any(String),
+      before: { kind: 'following', cursor: 'c5' },
+    });
+    expect(rows('SELECT state, last_error_code, last_error FROM sources')).toEqual([
+      { state: 'halted', last_error_code: 'reauthorize', last_error: 'sign in again' },
+    ]);
+    await mirror.recordTick(opened.lease, report, null);
+    expect((await mirror.open(acme, 'tester')).standing).toMatchObject({ kind: 'following', cursor: 'c5' });
+  });
+
+  test('a page that arrives ends the halt', async () => {
+    const { mirror, lease, list, delta, rows } = await mirrorFixture();
+    await list([[record('inv_1')]]);
+    await mirror.recordTick(lease, report, { code: 'forbidden', message: 'no' });
+    await delta([], 'c6');
+    expect(rows('SELECT state, halted_from, halted_code, halted_at FROM sources')).toEqual([
+      { state: 'following', halted_from: null, halted_code: null, halted_at: null },
+    ]);
+  });
+
+  test('writes each tick down, and a success clears the last error', async () => {
+    const { mirror, lease, rows } = await mirrorFixture();
+    const retryAt = '2026-05-01T09:00:00.000Z' as never;
+    await mirror.recordTick(
+      lease,
+      { ...report, outcome: 'waiting', code: 'rate_limited', message: 'wait', retryAt },
+      null,
+    );
+    const told =
+      'SELECT last_outcome, last_error_code, retry_at, last_success_at IS NULL AS never FROM sources';
+    expect(rows(told)).toEqual([
+      { last_outcome: 'waiting', last_error_code: 'rate_limited', retry_at: retryAt, never: 1 },
+    ]);
+    await mirror.recordTick(lease, report, null);
+    expect(rows(told)).toEqual([{ last_outcome: 'done', last_error_code: null, retry_at: null, never: 0 }]);
+    expect(
+      rows(
+        'SELECT source, trigger, mode, took_ms, pages, added, changed, removed, quarantined FROM ticks WHERE tick = 2',
+      ),
+    ).toEqual([
+      {
+        source: 'acme',
+        trigger: 'timer',
+        mode: 'delta',
+        took_ms: 13,
+        pages: 1,
+        added: 1,
+        changed: 2,
+        removed: 3,
+        quarantined: 5,
+      },
+    ]);
+  });
+});

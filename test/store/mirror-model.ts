@@ -1,0 +1,92 @@
+import type { FeedItem } from '../../src/domain/investment.js';
+
+export interface Version {
+  readonly status: string;
+  readonly observed_at: string;
+  readonly reason: string | null;
+  readonly name: string | null;
+}
+
+export interface Expected {
+  readonly id: string;
+  readonly kind: 'added' | 'changed' | 'removed';
+}
+
+/** What a mirror is, in a few lines: the last entry of a page counts, whole; a listing is the truth. */
+export class MirrorModel {
+  readonly rows = new Map<string, Version>();
+  readonly quarantined = new Set<string>();
+
+  applyPage(items: readonly FeedItem[]): Expected[] {
+    const last = new Map<string, FeedItem>();
+    for (const item of items) {
+      const id = idOf(item);
+      if (item.kind === 'rejected') this.quarantined.add(id);
+      else {
+        this.quarantined.delete(id);
+        last.delete(id);
+        last.set(id, item);
+      }
+    }
+    const changes: Expected[] = [];
+    for (const [id, item] of last) {
+      const held = this.rows.get(id);
+      if (item.kind !== 'record') {
+        if (this.rows.delete(id)) changes.push({ id, kind: 'removed' });
+        continue;
+      }
+      const version = versionOf(item);
+      if (held === undefined) changes.push({ id, kind: 'added' });
+      else if (differs(held, version)) changes.push({ id, kind: 'changed' });
+      this.rows.set(id, version);
+    }
+    return changes;
+  }
+
+  relist(pages: readonly (readonly FeedItem[])[]): Expected[] {
+    const named = new Map<string, Version | 'unreadable'>();
+    for (const item of pages.flat()) {
+      const id = idOf(item);
+      if (item.kind === 'record') named.set(id, versionOf(item));
+      else if (item.kind === 'tombstone') named.delete(id);
+      else if (!named.has(id)) named.set(id, 'unreadable');
+    }
+    // Open cases the listing did not name again are closed by it.
+    this.quarantined.clear();
+    for (const item of pages.flat()) {
+      if (item.kind === 'rejected') this.quarantined.add(idOf(item));
+      else this.quarantined.delete(idOf(item));
+    }
+    const changes: Expected[] = [];
+    for (const id of [...this.rows.keys()])
+      if (!named.has(id)) {
+        this.rows.delete(id);
+        changes.push({ id, kind: 'removed' });
+      }
+    for (const [id, version] of named) {
+      if (version === 'unreadable') continue;
+      const held = this.rows.get(id);
+      if (held !== undefined && !differs(held, version)) continue;
+      changes.push({ id, kind: held === undefined ? 'added' : 'changed' });
+      this.rows.set(id, version);
+    }
+    return changes;
+  }
+
+  visible(): ({ id: string } & Version)[] {
+    return [...this.rows].map(([id, version]) => ({ id, ...version })).sort((a, b) => (a.id < b.id ? -1 : 1));
+  }
+}
+
+function idOf(item: FeedItem): string {
+  return String(item.kind === 'record' ? item.investment.id : item.id);
+}
+
+function versionOf({ investment, identity }: Extract<FeedItem, { kind: 'record' }>): Version {
+  const { status, observed_at, reason } = investment;
+  return { status, observed_at, reason, name: identity?.name ?? null };
+}
+
+function differs(held: Version, version: Version): boolean {
+  return held.status !== version.status || held.name !== version.name;
+}

@@ -1,0 +1,146 @@
+import { describe, expect, test } from 'vitest';
+import { isFault } from '../../../src/domain/fault.js';
+import { systemClock } from '../../../src/runtime/clock.js';
+import { openSqlite } from '../../../src/store/dialect/sqlite/open.js';
+import { type QueryLimits, runQuery } from '../../../src/store/reads/query.js';
+import { prepareReading } from '../../../src/store/reads/reading-statement.js';
+import { freshMirror, seedInvestment, seedSource } from '../support/mirror.js';
+
+const limits: QueryLimits = { timeoutMs: 15_000, rowsMax: null };
+const idle = new AbortController().signal;
+
+async function read(file: string, sql: string, options: Partial<QueryLimits> = {}, signal = idle) {
+  const query = await runQuery(file, sql, { ...limits, ...options }, systemClock, signal);
+  const rows: unknown[] = [];
+  for await (const row of query.rows) rows.push(row);
+  return { columns: query.columns, rows, truncated: query.truncated() };
+}
+
+const fault = (code: Parameters<typeof isFault>[1], text: RegExp) =>
+  expect.toSatisfy((error: unknown) => isFault(error, code) && text.test(error.message));
+
+describe('a query of somebody else', () => {
+  test('answers columns in their order, of the same name too, and integers whole', async () => {
+    const { file } = freshMirror();
+    expect(
+      await read(
+        file,
+        "SELECT 9007199254740993 AS big, 7 AS b, 'x' AS b, x'00ff' AS blob, NULL AS n, 0.5 AS half",
+      ),
+    ).toEqual({
+      columns: ['big', 'b', 'b', 'blob', 'n', 'half'],
+      rows: [[9007199254740993n, 7, 'x', expect.any(Uint8Array), null, 0.5]],
+      truncated: false,
+    });
+  });
+
+  test('streams more rows than fit in one batch', async () => {
+    const { file } = freshMirror();
+    const sql =
+      'WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 2001) SELECT i FROM n';
+    const { rows } = await read(file, sql);
+    expect(rows).toHaveLength(2001);
+    expect(rows.at(-1)).toEqual([2001]);
+  });
+
+  test('is cut at the row limit, and says so only when something was cut', async () => {
+    const { file } = freshMirror();
+    expect(await read(file, 'VALUES (1), (2), (3)', { rowsMax: 2 })).toMatchObject({
+      rows: [[1], [2]],
+      truncated: true,
+    });
+    expect(await read(file, 'VALUES (1), (2)', { rowsMax: 2 })).toMatchObject({ truncated: false });
+  });
+
+  test('an error of the statement is told with its text', async () => {
+    const { file } = freshMirror();
+    await expect(read(file, 'SELECT 1 FROM nowhere')).rejects.toEqual(
+      fault('usage', /no such table: nowhere/),
+    );
+  });
+
+  test('a statement that never yields is interrupted at the time limit', async () => {
+    const { file } = freshMirror();
+    const sql = 'WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n';
+    await expect(read(file, sql, { timeoutMs: 700 })).rejects.toEqual(fault('usage', /longer than 700 ms/));
+  });
+
+  test('a signal stops it in the middle', async () => {
+    const { file } = freshMirror();
+    const stop = new AbortController();
+    const sql = 'WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n) SELECT i FROM n';
+    const query = await runQuery(file, sql, limits, systemClock, stop.signal);
+    let seen = 0;
+    const reading = (async () => {
+      for await (const _ of query.rows) if (++seen === 600) stop.abort();
+    })();
+    await expect(reading).rejects.toEqual(fault('stopped', /stopped before its end/));
+    expect(seen).toBeLessThan(3_000);
+  });
+
+  test('leaving the rows early ends the process', async () => {
+    const { file } = freshMirror();
+    const sql = 'WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n) SELECT i FROM n';
+    const query = await runQuery(file, sql, limits, systemClock, idle);
+    for await (const row of query.rows) {
+      expect(row).toEqual([1]);
+      break;
+    }
+    const rest: unknown[] = [];
+    for await (const row of query.rows) rest.push(row);
+    expect(rest).toEqual([]);
+  });
+
+  test('sees what is committed while a writer is busy', async () => {
+    const mirror = freshMirror();
+    seedSource(mirror, 1);
+    mirror.raw.exec('BEGIN IMMEDIATE');
+    seedInvestment(mirror, 1, 'inv_a');
+    expect((await read(mirror.file, 'SELECT count(*) FROM investments')).rows).toEqual([[0]]);
+    mirror.raw.exec('COMMIT');
+    expect((await read(mirror.file, 'SELECT count(*) FROM investments')).rows).toEqual([[1]]);
+  });
+});
+
+describe('a statement is taken only if it is one and reads', () => {
+  const taking = (sql: string) => {
+    const mirror = freshMirror();
+    const reader = openSqlite(mirror.file, { readonly: true });
+    try {
+      return prepareReading(reader.raw, sql).columns().length;
+    } finally {
+      reader.close();
+    }
+  };
+
+  test.each([
+    'DELETE FROM sources',
+    "INSERT INTO forgotten VALUES ('a', 'b')",
+    'INSERT INTO forgotten SELECT name, name FROM sources RETURNING id',
+    'DROP VIEW investments',
+    "ATTACH '/tmp/other.db' AS other",
+    "VACUUM INTO '/tmp/rosterd-never-written.db'",
+    'PRAGMA user_version = 9',
+    'PRAGMA journal_mode = DELETE',
+    'BEGIN IMMEDIATE',
+    "WITH x AS (SELECT 1) UPDATE sources SET name = 'y'",
+  ])('%s is refused', (sql) => {
+    expect(() => taking(sql)).toThrow(fault('usage', /only statements that read/));
+  });
+
+  test.each(['SELECT 1; DELETE FROM sources', 'SELECT 1; SELECT 2', '  -- nothing', ''])(
+    '"%s" is refused, whatever comes first',
+    (sql) => {
+      expect(() => taking(sql)).toThrow(fault('usage', /one statement/));
+    },
+  );
+
+  test.each([
+    'SELECT 1',
+    'VALUES (1)',
+    'WITH x(a) AS (SELECT 1) SELECT a FROM x',
+    'PRAGMA table_info(sources)',
+  ])('%s is taken', (sql) => {
+    expect(taking(sql)).toBeGreaterThan(0);
+  });
+});

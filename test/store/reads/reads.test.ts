@@ -1,0 +1,197 @@
+import { describe, expect, test } from 'vitest';
+import type { Instant } from '../../../src/domain/instant.js';
+import { investmentsAsOf } from '../../../src/store/reads/as-of.js';
+import { changesSince, followChanges } from '../../../src/store/reads/changes.js';
+import { investmentColumns, personColumns } from '../../../src/store/reads/columns.js';
+import { historyOf } from '../../../src/store/reads/history.js';
+import { healthOf, readStatus } from '../../../src/store/reads/status.js';
+import { withViews } from '../../../src/store/reads/views.js';
+import {
+  freshMirror,
+  StandingClock,
+  seedHistory,
+  seedInvestment,
+  seedRow,
+  seedSource,
+} from '../support/mirror.js';
+
+test('the columns read are those of the views, in their order', () => {
+  const { raw } = freshMirror();
+  const columns = (view: string) => raw.prepare('SELECT name FROM pragma_table_info(?)').pluck().all(view);
+  expect(columns('investments')).toEqual(investmentColumns);
+  expect(columns('roster')).toEqual([...investmentColumns, ...personColumns]);
+});
+
+describe('as of a time', () => {
+  const t = (hour: number) => `2026-10-05T${String(hour).padStart(2, '0')}:00:00.000Z` as Instant;
+  const mirror = () => {
+    const database = freshMirror();
+    seedSource(database, 1, { listed_at: t(0) });
+    seedInvestment(database, 1, 'inv_kept');
+    seedInvestment(database, 1, 'inv_changed', { committed_cents: 3, valid_from: t(4), change_seq: 4 });
+    const first = { valid_from: t(0), change_seq: 1, valid_to: t(2), ended_by: 'update', committed_cents: 1 };
+    seedHistory(database, 1, 'inv_changed', first);
+    const second = {
+      valid_from: t(2),
+      change_seq: 2,
+      valid_to: t(4),
+      ended_by: 'update',
+      committed_cents: 2,
+    };
+    seedHistory(database, 1, 'inv_changed', second);
+    const gone = { valid_from: t(0), change_seq: 1, valid_to: t(3), ended_by: 'tombstone' };
+    seedHistory(database, 1, 'inv_gone', gone);
+    return database;
+  };
+  const seen = async (hour: number) => {
+    const rows = await investmentsAsOf(withViews(mirror().kysely), t(hour)).execute();
+    return Object.fromEntries(rows.map((row) => [row.id, row.committed_cents]));
+  };
+
+  test('a version counts from its first moment and no longer at its end', async () => {
+    expect(await seen(0)).toEqual({ inv_kept: 100_000, inv_changed: 1, inv_gone: 100_000 });
+    expect(await seen(2)).toEqual({ inv_kept: 100_000, inv_changed: 2, inv_gone: 100_000 });
+    expect(await seen(3)).toEqual({ inv_kept: 100_000, inv_changed: 2 });
+    expect(await seen(4)).toEqual({ inv_kept: 100_000, inv_changed: 3 });
+  });
+
+  test('before the first listing there was nothing', async () => {
+    const rows = await investmentsAsOf(
+      withViews(mirror().kysely),
+      '2026-10-04T00:00:00.000Z' as Instant,
+    ).execute();
+    expect(rows).toEqual([]);
+  });
+
+  test('the history of an id is told newest first, the current version without an end', async () => {
+    const versions = await historyOf(withViews(mirror().kysely), 'inv_changed');
+    expect(
+      versions.map(({ committed_cents, valid_to, ended_by }) => [committed_cents, valid_to, ended_by]),
+    ).toEqual([
+      [3, null, null],
+      [2, t(4), 'update'],
+      [1, t(2), 'update'],
+    ]);
+    expect(await historyOf(withViews(mirror().kysely), 'inv_gone')).toMatchObject([
+      { ended_by: 'tombstone' },
+    ]);
+    expect(await historyOf(withViews(mirror().kysely), 'inv_changed', 'source2')).toEqual([]);
+  });
+});
+
+describe('the local feed', () => {
+  const feed = (count: number) => {
+    const database = freshMirror();
+    seedSource(database, 1);
+    for (let seq = 1; seq <= count; seq++)
+      seedRow(database, 'change_rows', {
+        ...{ seq, source_no: 1, id: `inv_${seq}`, kind: 'changed' },
+        ...{ fields: '["status"]', at: '2026-10-20T12:00:00.000Z' },
+      });
+    return database;
+  };
+
+  test('is read from a number on, in batches', async () => {
+    const db = withViews(feed(1_203).kysely);
+    const first = await changesSince(db, { after: 2 });
+    expect(first).toHaveLength(1_000);
+    expect(first[0]).toMatchObject({ seq: 3, source: 'source1', fields: ['status'] });
+    expect((await changesSince(db, { after: 1_002 })).map(({ seq }) => seq).at(-1)).toBe(1_203);
+    expect(await changesSince(db, { after: 1_203 })).toEqual([]);
+    expect(await changesSince(db, { after: 0, source: 'source2' })).toEqual([]);
+  });
+
+  test('following yields what is there, then what is committed later, and ends with its signal', async () => {
+    const database = feed(2);
+    const stop = new AbortController();
+    class Arriving extends StandingClock {
+      override async wait(millis: number): Promise<void> {
+        await super.wait(millis);
+        seedRow(database, 'change_rows', {
+          source_no: 1,
+          id: 'inv_new',
+          kind: 'added',
+          at: '2026-10-20T12:00:01.000Z',
+        });
+      }
+    }
+    const seen: (string | null)[] = [];
+    for await (const { id } of followChanges(
+      withViews(database.kysely),
+      { after: 1 },
+      new Arriving(),
+      500,
+      stop.signal,
+    )) {
+      seen.push(id);
+      if (seen.length === 3) stop.abort();
+    }
+    expect(seen).toEqual(['inv_2', 'inv_new', 'inv_new']);
+  });
+});
+
+describe('the status document', () => {
+  test('tells position, age, what waits and the last ticks', async () => {
+    const clock = new StandingClock();
+    const database = freshMirror(clock);
+    seedSource(database, 1, { rows_held: 12, last_outcome: 'done' });
+    const tick = {
+      source_no: 1,
+      trigger: 'timer',
+      mode: 'delta',
+      started_at: '2026-10-20T11:00:00.000Z',
+      took_ms: 5,
+    };
+    const counts = { pages: 1, added: 0, changed: 1, removed: 0, quarantined: 0 };
+    for (let n = 0; n < 7; n++) seedRow(database, 'tick_rows', { ...tick, ...counts, outcome: 'done' });
+    seedRow(database, 'quarantine_rows', { source_no: 1, problem: 'p', seen_at: '2026-10-20T11:00:00.000Z' });
+    const event = { installation: 'inst_1', event: 'investment.changed' };
+    seedRow(database, 'webhook_inbox', {
+      ...event,
+      event_id: 'evt_1',
+      received_at: '2026-10-20T11:30:00.000Z',
+    });
+    const notice = { source_no: 1, seq: 1, target: 'slack', body: '{}', next_at: '2026-10-20T11:00:00.000Z' };
+    seedRow(database, 'notice_rows', { ...notice, queued_at: '2026-10-20T11:00:00.000Z', state: 'given_up' });
+    seedRow(database, 'erasures', { id: 'inv_1', cause: 'forget', invisible_at: '2026-10-20T11:00:00.000Z' });
+    const status = await readStatus(withViews(database.kysely), clock);
+    expect(status).toMatchObject({
+      at: '2026-10-20T12:00:00.000Z',
+      health: 'ok',
+      inbox: { pending: 1, given_up: 0, oldest_at: '2026-10-20T11:30:00.000Z' },
+      notices: { pending: 0, given_up: 1, oldest_at: null },
+      erasures: { pending: 1, since: '2026-10-20T11:00:00.000Z', residue: false },
+      change_seq: 0,
+    });
+    expect(status.sources).toMatchObject([
+      {
+        ...{ source: 'source1', health: 'ok', rows: 12, quarantine_open: 1 },
+        ...{ cursor_age_seconds: 60, cursor_days_left: 89 },
+      },
+    ]);
+    expect(status.sources[0]?.ticks.map(({ tick: number }) => number)).toEqual([7, 6, 5, 4, 3]);
+  });
+
+  test('the whole is as healthy as its worst source, and nothing at all is not healthy', async () => {
+    const clock = new StandingClock();
+    const database = freshMirror(clock);
+    expect((await readStatus(withViews(database.kysely), clock)).health).toBe('working');
+    seedSource(database, 1, { last_outcome: 'done' });
+    seedSource(database, 2, { last_outcome: 'failed' });
+    expect((await readStatus(withViews(database.kysely), clock)).health).toBe('failing');
+  });
+
+  test('a source that failed or waits for a person never reads as ok', () => {
+    const states = ['empty', 'listing', 'relisting', 'held', 'sweeping', 'following', 'halted'] as const;
+    expect(states.map((state) => healthOf({ state, last_outcome: 'done' }))).toEqual([
+      'working',
+      'working',
+      'working',
+      'attention',
+      'working',
+      'ok',
+      'attention',
+    ]);
+    expect(states.map((state) => healthOf({ state, last_outcome: 'failed' }))).not.toContain('ok');
+  });
+});

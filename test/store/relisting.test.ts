@@ -1,0 +1,191 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { openSqlite } from '../../src/store/dialect/sqlite/open.js';
+import { cautious, mirrorFixture } from './mirror-fixture.js';
+import { acme, identity, listingPage, record, rejected, tombstone } from './samples.js';
+
+const range = (count: number, from = 0) => Array.from({ length: count }, (_, index) => `inv_${from + index}`);
+
+function pagesOf<Item>(items: readonly Item[], size = 100): Item[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, page) =>
+    items.slice(page * size, (page + 1) * size),
+  );
+}
+
+describe('a re-listing', () => {
+  test('of 10,000 with three changed, one gone and one new writes exactly five changes', async () => {
+    const { list, rows } = await mirrorFixture();
+    const ids = range(10_000);
+    await list(pagesOf(ids.map((id) => record(id))));
+    const now = ids
+      .filter((id) => id !== 'inv_5000')
+      .map((id) =>
+        ['inv_0', 'inv_4999', 'inv_9999'].includes(id) ? record(id, { status: 'canceled' }) : record(id),
+      );
+    const { applied } = await list(pagesOf([...now, record('inv_new')]), 'relist');
+    expect(applied).toEqual({ added: 1, changed: 3, removed: 1, unchanged: 9_996, quarantined: 0 });
+    expect(rows('SELECT id, kind, fields FROM changes WHERE seq > 1 ORDER BY id')).toEqual([
+      { id: 'inv_0', kind: 'changed', fields: '["status"]' },
+      { id: 'inv_4999', kind: 'changed', fields: '["status"]' },
+      { id: 'inv_5000', kind: 'removed', fields: '[]' },
+      { id: 'inv_9999', kind: 'changed', fields: '["status"]' },
+      { id: 'inv_new', kind: 'added', fields: '[]' },
+    ]);
+    expect(rows('SELECT id, ended_by FROM investment_history ORDER BY id')).toEqual([
+      { id: 'inv_0', ended_by: 'update' },
+      { id: 'inv_4999', ended_by: 'update' },
+      { id: 'inv_5000', ended_by: 'relist' },
+      { id: 'inv_9999', ended_by: 'update' },
+    ]);
+    expect(rows('SELECT rows_held, rows_incoming, state FROM sources')).toEqual([
+      { rows_held: 10_000, rows_incoming: 0, state: 'sweeping' },
+    ]);
+    expect(
+      rows('SELECT * FROM staged_rows UNION ALL SELECT source_no, page, seen, 0, 0 FROM staged_pages'),
+    ).toEqual([]);
+  });
+
+  test('changes nothing that readers see before it is complete, and never fewer rows', async () => {
+    const { list, database, mirror, lease, rows } = await mirrorFixture();
+    await list(pagesOf(range(500).map((id) => record(id))));
+    const reader = openSqlite(database.file, { readonly: true });
+    onTestFinished(() => reader.close());
+    const look = reader.raw.prepare('SELECT count(*) AS rows, max(status) AS status FROM investments');
+    await mirror.beginListing(lease, { kind: 'relist', fingerprint: 'f2', restarts: 0, notBefore: null });
+    expect(look.get()).toEqual({ rows: 500, status: 'approved' });
+    for (const [index, items] of pagesOf(
+      range(500, 1).map((id) => record(id, { status: 'new' })),
+    ).entries()) {
+      await mirror.addListingPage(lease, listingPage(items, `p${index}`, index < 4));
+      expect(look.get()).toEqual({ rows: 500, status: 'approved' });
+    }
+    expect(rows('SELECT fingerprint, state, pages_incoming FROM sources')).toEqual([
+      { fingerprint: 'f2', state: 'relisting', pages_incoming: 5 },
+    ]);
+    await mirror.publishListing(lease, 'p4' as never, cautious);
+    expect(look.get()).toEqual({ rows: 500, status: 'new' });
+  });
+
+  test('leaves alone rows that a delta touched long ago: the stale are those it did not name', async () => {
+    // The bug of the field: stale rows were told by an old timestamp, and a delta refreshed only a few.
+    const { list, delta, rows } = await mirrorFixture();
+    const ids = range(60);
+    await list([ids.map((id) => record(id))]);
+    await delta([record('inv_7', { status: 'fresh' })]);
+    expect(rows('SELECT count(*) AS n FROM investments')).toEqual([{ n: 60 }]);
+    await list([ids.map((id) => record(id, id === 'inv_7' ? { status: 'fresh' } : {}))], 'relist');
+    expect(rows('SELECT count(*) AS n FROM investments')).toEqual([{ n: 60 }]);
+    expect(rows("SELECT * FROM changes WHERE kind = 'removed'")).toEqual([]);
+  });
+
+  test('deletes the absent and keeps the fresh, never the other way round', async () => {
+    // The bug of the field: an off-by-one in the generation deleted what had just arrived.
+    const { list, rows } = await mirrorFixture();
+    const accepted = { ...cautious, accepted: true };
+    await list([range(100).map((id) => record(id))]);
+    for (const from of [60, 120, 0]) {
+      await list([range(100, from).map((id) => record(id))], 'relist', accepted);
+      expect(rows('SELECT id FROM investments ORDER BY CAST(substr(id, 5) AS INTEGER)')).toEqual(
+        range(100, from).map((id) => ({ id })),
+      );
+    }
+  });
+
+  test('that would delete too much stops, shows nothing, and is published later without a new fetch', async () => {
+    const { list, mirror, rows } = await mirrorFixture();
+    await list(pagesOf(range(300).map((id) => record(id))));
+    const { applied, brake } = await list([range(200).map((id) => record(id, { status: 'x' }))], 'relist');
+    expect(brake).toEqual({ wouldRemove: 100, held: 300 });
+    expect(applied).toMatchObject({ added: 0, changed: 0, removed: 0 });
+    expect(rows('SELECT state, rows_held FROM sources')).toEqual([{ state: 'held', rows_held: 300 }]);
+    expect(rows('SELECT DISTINCT status FROM investments')).toEqual([{ status: 'approved' }]);
+    const { lease, standing } = await mirror.open(acme, 'tester');
+    expect(standing).toMatchObject({
+      kind: 'held',
+      listing: { final: 'p1' },
+      brake: { wouldRemove: 100, held: 300 },
+    });
+    const outcome = await mirror.publishListing(lease, 'p1' as never, { ...cautious, accepted: true });
+    expect(outcome).toEqual({
+      applied: { added: 0, changed: 200, removed: 100, unchanged: 0, quarantined: 0 },
+      brake: null,
+    });
+    expect(rows('SELECT state, rows_held FROM sources')).toEqual([{ state: 'sweeping', rows_held: 200 }]);
+  });
+
+  test.each([
+    { held: 300, listed: 240, stops: false, why: 'exactly the share' },
+    { held: 300, listed: 239, stops: true, why: 'one more than the share' },
+    { held: 100, listed: 51, stops: false, why: 'fewer rows than the floor' },
+    { held: 100, listed: 50, stops: true, why: 'as many rows as the floor' },
+  ])('the brake at its edge: $why', async ({ held, listed, stops }) => {
+    const { list } = await mirrorFixture();
+    await list([range(held).map((id) => record(id))]);
+    const { brake } = await list([range(listed).map((id) => record(id))], 'relist');
+    expect(brake !== null).toBe(stops);
+  });
+
+  test('a reason that lists do not carry and a time alone are no difference', async () => {
+    const { list, delta, rows } = await mirrorFixture();
+    await list([[record('inv_1')]]);
+    await delta([record('inv_1', { status: 'x', reason: 'status_changed' })]);
+    await list(
+      [[record('inv_1', { status: 'x', observed_at: '2026-04-04T00:00:00.000Z' as never })]],
+      'relist',
+    );
+    expect(rows('SELECT kind FROM changes WHERE seq > 2')).toEqual([]);
+    expect(rows('SELECT count(*) AS n FROM history_rows')).toEqual([{ n: 1 }]);
+  });
+
+  test('a person who is no longer shown is a difference', async () => {
+    const { list, rows } = await mirrorFixture();
+    await list([[record('inv_1', {}, identity('Ann'))]]);
+    await list([[record('inv_1', {}, null)]], 'relist');
+    expect(rows('SELECT * FROM identities')).toEqual([]);
+    expect(rows('SELECT kind, fields FROM changes WHERE seq > 1')).toEqual([
+      { kind: 'changed', fields: '["identity.name","identity.email","identity.country"]' },
+    ]);
+  });
+
+  test('the later of two pages that name one record counts', async () => {
+    const { list, rows } = await mirrorFixture();
+    await list([[record('inv_1'), record('inv_2'), record('inv_3')]]);
+    const { applied } = await list(
+      [
+        [record('inv_1', { status: 'wrong' }), record('inv_2'), record('inv_3'), record('inv_new')],
+        [record('inv_1'), record('inv_2', { status: 'right' }), tombstone('inv_3'), tombstone('inv_new')],
+      ],
+      'relist',
+    );
+    expect(applied).toMatchObject({ added: 0, changed: 1, removed: 1 });
+    expect(rows('SELECT id, status FROM investments ORDER BY id')).toEqual([
+      { id: 'inv_1', status: 'approved' },
+      { id: 'inv_2', status: 'right' },
+    ]);
+  });
+
+  test('a record that can no longer be read is kept as it was', async () => {
+    const { list, rows } = await mirrorFixture();
+    await list([[record('inv_1'), record('inv_2')]]);
+    await list([[rejected('inv_1'), record('inv_2')]], 'relist');
+    expect(rows('SELECT id FROM investments ORDER BY id')).toEqual([{ id: 'inv_1' }, { id: 'inv_2' }]);
+    expect(rows('SELECT quarantined FROM sources')).toEqual([{ quarantined: 1 }]);
+    await list([[record('inv_2')]], 'relist');
+    expect(rows('SELECT quarantined FROM sources')).toEqual([{ quarantined: 0 }]);
+  });
+
+  test('one source’s swap leaves the rows of another alone', async () => {
+    const one = await mirrorFixture();
+    await one.list([[record('inv_1'), record('inv_2')]]);
+    const other = await mirrorFixture({
+      database: one.database,
+      source: { name: 'other' as never, fingerprint: 'g' },
+    });
+    await other.list([[record('inv_1'), record('inv_3')]]);
+    await one.list([[record('inv_2')]], 'relist');
+    expect(one.rows('SELECT source, id FROM investments ORDER BY source, id')).toEqual([
+      { source: 'acme', id: 'inv_2' },
+      { source: 'other', id: 'inv_1' },
+      { source: 'other', id: 'inv_3' },
+    ]);
+  });
+});

@@ -1,0 +1,53 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { migrateSqlite } from '../../src/store/dialect/sqlite/migrate.js';
+import { SqliteMirror } from '../../src/store/dialect/sqlite/mirror.js';
+import { openSqlite } from '../../src/store/dialect/sqlite/open.js';
+import { attack, type Victim } from './support/adversary.js';
+import { acme } from './support/parts.js';
+import type { VirtualClock } from './support/virtual-clock.js';
+
+const seeds = 60;
+
+/** The real store in a file: a crash abandons the connection, the next process opens the file again. */
+function sqliteVictim(file: string, clock: VirtualClock): Victim {
+  const database = openSqlite(file);
+  migrateSqlite(database, { clock, version: '0.1.0' });
+  // What a crash makes shorter is the wait for the lease of the dead, not the lease.
+  const mirror = new SqliteMirror(database, { clock, leaseMs: 1 });
+  // The process dies here, the machine does not: nothing has to wait for the disk.
+  database.raw.pragma('synchronous = OFF');
+  const rows = database.raw.prepare<[], { id: string; committed_cents: number | null }>(
+    'SELECT id, committed_cents FROM investments',
+  );
+  const cursor = database.raw
+    .prepare<[string], string>("SELECT cursor FROM sources WHERE state = 'following' AND name = ?")
+    .pluck();
+  return {
+    mirror,
+    rows: () => new Map(rows.all().map((row) => [row.id, row.committed_cents])),
+    cursor: () => cursor.get(acme) ?? null,
+    reopen: async () => {
+      database.close();
+      clock.jump(1000);
+      return sqliteVictim(file, clock);
+    },
+    close: async () => database.close(),
+  };
+}
+
+test(`PAGE-02 INV-09 CLIENT-08 the real store equals the truth at rest in ${seeds} seeded worlds`, async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'rosterd-adversary-'));
+  try {
+    let crashes = 0;
+    for (let seed = 1; seed <= seeds; seed += 1) {
+      const file = join(folder, `${seed}.db`);
+      crashes += (await attack(seed, async (clock) => sqliteVictim(file, clock))).crashes;
+    }
+    expect(crashes).toBeGreaterThan(seeds);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}, 120_000);

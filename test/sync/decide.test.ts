@@ -1,0 +1,362 @@
+import { describe, expect, test } from 'vitest';
+import { type FaultCode, reaction } from '../../src/domain/fault.js';
+import { type Instant, instantFromMillis } from '../../src/domain/instant.js';
+import type { Cursor, PageToken, Position } from '../../src/domain/position.js';
+import { emptyPagesInRowMax } from '../../src/sync/advance.js';
+import { decide, tickStart } from '../../src/sync/decide.js';
+import type { Active, ListingProgress, Standing } from '../../src/sync/ports.js';
+import type { Effect, PageSeen, TickEvent, TickState } from '../../src/sync/tick-state.js';
+
+const now = Date.parse('2026-11-01T12:00:00Z');
+const hour = 3_600_000;
+const ago = (millis: number): Instant => instantFromMillis(now - millis);
+const cursor = 'c1' as Cursor;
+const lowMark = '2026-11-01T10:00:00.000Z' as Instant;
+
+const listing: ListingProgress = {
+  kind: 'first',
+  generation: 1,
+  token: 'p1' as PageToken,
+  lowMark,
+  pages: 1,
+  rows: 100,
+  final: null,
+  restarts: 0,
+  notBefore: null,
+};
+const complete: ListingProgress = { ...listing, kind: 'relist', token: null, final: 'f1' as Cursor };
+const listed = { at: ago(48 * hour), restarts: 0 };
+const following: Active = { kind: 'following', cursor, listed };
+const since: Position = { kind: 'since', time: lowMark };
+
+const states: Record<Standing['kind'], Standing> = {
+  empty: { kind: 'empty' },
+  listing: { kind: 'listing', listing },
+  held: { kind: 'held', listing: complete, brake: { wouldRemove: 60, held: 100 } },
+  sweeping: { kind: 'sweeping', since, cursor: 'f1' as Cursor, listed },
+  following,
+  halted: { kind: 'halted', code: 'reauthorize', message: 'revoked', at: ago(hour / 2), before: following },
+};
+
+const page = (over: Partial<PageSeen> = {}): PageSeen => ({
+  mode: 'delta',
+  hasMore: true,
+  next: 'n1',
+  items: 1,
+  ...over,
+});
+
+const failure = (code: FaultCode): TickEvent => ({
+  kind: 'failed',
+  failure: { code, message: 'made up', hint: 'do this', retryAt: instantFromMillis(now + 5000) },
+});
+
+const events: Record<TickEvent['kind'], TickEvent> = {
+  tick_asked: { kind: 'tick_asked', trigger: 'timer' },
+  resync_asked: { kind: 'resync_asked' },
+  deletions_accepted: { kind: 'deletions_accepted' },
+  filters_changed: { kind: 'filters_changed' },
+  listing_begun: { kind: 'listing_begun', listing: { ...listing, token: null, pages: 0, rows: 0 } },
+  page_arrived: { kind: 'page_arrived', asked: { kind: 'cursor', cursor }, page: page() },
+  listing_page_stored: { kind: 'listing_page_stored', listing: { ...listing, token: 'p2' as PageToken } },
+  delta_page_applied: {
+    kind: 'delta_page_applied',
+    reached: { kind: 'following', cursor: 'n1' as Cursor },
+    hasMore: false,
+  },
+  published: { kind: 'published' },
+  brake_answered: { kind: 'brake_answered', brake: { wouldRemove: 70, held: 100 } },
+  gone: { kind: 'gone', asked: { kind: 'cursor', cursor } },
+  failed: failure('unreachable'),
+  stop_asked: { kind: 'stop_asked' },
+};
+
+/** Where it stands next, then what is done; an impossible event is a bug and throws. */
+type Expected = `${Standing['kind']}: ${string}` | 'impossible';
+
+const table: Record<Standing['kind'], Record<TickEvent['kind'], Expected>> = {
+  empty: {
+    tick_asked: 'empty: begin first, at once',
+    resync_asked: 'empty: begin first, at once',
+    deletions_accepted: 'empty: begin first, at once',
+    filters_changed: 'empty: begin first, at once',
+    listing_begun: 'listing: fetch start',
+    page_arrived: 'impossible',
+    listing_page_stored: 'impossible',
+    delta_page_applied: 'impossible',
+    published: 'impossible',
+    brake_answered: 'impossible',
+    gone: 'impossible',
+    failed: 'empty: finish failed unreachable, retry',
+    stop_asked: 'empty: finish stopped',
+  },
+  listing: {
+    tick_asked: 'listing: fetch page p1',
+    resync_asked: 'listing: begin first, at once',
+    deletions_accepted: 'listing: fetch page p1',
+    filters_changed: 'halted: finish failed filters_changed, halt',
+    listing_begun: 'listing: fetch start',
+    page_arrived: 'listing: finish failed contract_broken, retry',
+    listing_page_stored: 'listing: fetch page p2',
+    delta_page_applied: 'impossible',
+    published: 'impossible',
+    brake_answered: 'held: finish held too_many_deletions',
+    gone: 'listing: begin first, in 60 s',
+    failed: 'listing: finish failed unreachable, retry',
+    stop_asked: 'listing: finish stopped',
+  },
+  held: {
+    tick_asked: 'held: finish held too_many_deletions',
+    resync_asked: 'held: begin relist, at once',
+    deletions_accepted: 'held: publish f1, accepted',
+    filters_changed: 'halted: finish failed filters_changed, halt',
+    listing_begun: 'listing: fetch start',
+    page_arrived: 'impossible',
+    listing_page_stored: 'impossible',
+    delta_page_applied: 'impossible',
+    published: `sweeping: fetch since ${lowMark}`,
+    brake_answered: 'held: finish held too_many_deletions',
+    gone: 'impossible',
+    failed: 'held: finish failed unreachable, retry',
+    stop_asked: 'held: finish stopped',
+  },
+  sweeping: {
+    tick_asked: `sweeping: fetch since ${lowMark}`,
+    resync_asked: 'sweeping: begin relist, at once',
+    deletions_accepted: `sweeping: fetch since ${lowMark}`,
+    filters_changed: 'halted: finish failed filters_changed, halt',
+    listing_begun: 'listing: fetch start',
+    page_arrived: 'sweeping: apply sweeping n1 + ahead cursor n1',
+    listing_page_stored: 'impossible',
+    delta_page_applied: 'following: finish done',
+    published: 'impossible',
+    brake_answered: 'impossible',
+    gone: 'sweeping: begin relist, at once',
+    failed: 'sweeping: finish failed unreachable, retry',
+    stop_asked: 'sweeping: finish stopped',
+  },
+  following: {
+    tick_asked: 'following: fetch cursor c1',
+    resync_asked: 'following: begin relist, at once',
+    deletions_accepted: 'following: fetch cursor c1',
+    filters_changed: 'halted: finish failed filters_changed, halt',
+    listing_begun: 'listing: fetch start',
+    page_arrived: 'following: apply following n1 + ahead cursor n1',
+    listing_page_stored: 'impossible',
+    delta_page_applied: 'following: finish done',
+    published: 'impossible',
+    brake_answered: 'impossible',
+    gone: 'following: begin relist, at once',
+    failed: 'following: finish failed unreachable, retry',
+    stop_asked: 'following: finish stopped',
+  },
+  halted: {
+    tick_asked: 'halted: remain failed reauthorize',
+    resync_asked: 'following: begin relist, at once',
+    deletions_accepted: 'following: fetch cursor c1',
+    filters_changed: 'halted: finish failed filters_changed, halt',
+    listing_begun: 'listing: fetch start',
+    page_arrived: 'impossible',
+    listing_page_stored: 'impossible',
+    delta_page_applied: 'impossible',
+    published: 'impossible',
+    brake_answered: 'impossible',
+    gone: 'impossible',
+    failed: 'halted: finish failed unreachable, retry',
+    stop_asked: 'halted: finish stopped',
+  },
+};
+
+const positionText = (position: Position): string =>
+  [position.kind, ...Object.values(position).slice(1)].join(' ');
+
+function effectText(effect: Effect): string {
+  switch (effect.kind) {
+    case 'begin_listing': {
+      const { kind, notBefore } = effect.start;
+      const when = notBefore === null ? 'at once' : `in ${(Date.parse(notBefore) - now) / 1000} s`;
+      return `begin ${kind}, ${when}`;
+    }
+    case 'fetch':
+      return `fetch ${positionText(effect.position)}`;
+    case 'prefetch':
+      return `ahead ${positionText(effect.position)}`;
+    case 'store_listing_page':
+      return 'store';
+    case 'apply_page':
+      return `apply ${effect.reached.kind} ${effect.reached.cursor}`;
+    case 'publish':
+      return `publish ${effect.final}${effect.accepted ? ', accepted' : ''}`;
+    case 'finish': {
+      const { outcome, code, retryAt } = effect.end;
+      const named = code === null || outcome === 'stopped' ? outcome : `${outcome} ${code}`;
+      return `finish ${named}${retryAt === null ? '' : ', retry'}${effect.halt === null ? '' : ', halt'}`;
+    }
+    case 'remain_halted':
+      return `remain ${effect.end.outcome} ${effect.end.code}`;
+  }
+}
+
+function outcome(state: TickState, event: TickEvent): string {
+  try {
+    const { next, effects } = decide(state, event, now);
+    return `${next.standing.kind}: ${effects.map(effectText).join(' + ')}`;
+  } catch (error) {
+    if (error instanceof Error && /cannot happen|before its last page/.test(error.message))
+      return 'impossible';
+    throw error;
+  }
+}
+
+const answer = (standing: Standing, event: TickEvent) => outcome(tickStart(standing), event);
+
+describe('every event in every state', () => {
+  for (const [state, answers] of Object.entries(table) as [Standing['kind'], (typeof table)['empty']][])
+    for (const [event, expected] of Object.entries(answers) as [TickEvent['kind'], Expected][])
+      test(`${state}, ${event} → ${expected}`, () => {
+        expect(answer(states[state], events[event])).toBe(expected);
+      });
+});
+
+describe('setting out', () => {
+  const startOf = (over: Partial<ListingProgress>): Standing => ({
+    kind: 'listing',
+    listing: { ...listing, token: null, ...over },
+  });
+
+  test('a complete listing that was not published is published, not read again', () => {
+    expect(answer({ kind: 'listing', listing: complete }, events.tick_asked)).toBe('listing: publish f1');
+  });
+
+  test('a listing that waits for its time asks for nothing', () => {
+    const waiting = startOf({ restarts: 2, notBefore: instantFromMillis(now + 1) });
+    expect(answer(waiting, events.tick_asked)).toBe('listing: finish waiting cursor_expired, retry');
+    expect(answer(startOf({ restarts: 2, notBefore: ago(0) }), events.tick_asked)).toBe(
+      'listing: fetch start',
+    );
+  });
+
+  test('a listing without a low mark is swept from its own final position', () => {
+    const unmarked: Standing = { kind: 'listing', listing: { ...complete, lowMark: null } };
+    expect(answer(unmarked, events.published)).toBe('sweeping: fetch cursor f1');
+  });
+
+  test('a resync keeps the kind of a first listing and relists what was published', () => {
+    const relisting: Standing = { kind: 'listing', listing: { ...listing, kind: 'relist' } };
+    expect(answer(relisting, events.resync_asked)).toBe('listing: begin relist, at once');
+    expect(answer(states.listing, events.resync_asked)).toBe('listing: begin first, at once');
+  });
+
+  test('only people, a restart, or a nudge after an hour look at a halted source again', () => {
+    const halted = (at: Instant): Standing => ({ ...states.halted, at }) as Standing;
+    const tick = (trigger: 'start' | 'timer' | 'webhook' | 'manual'): TickEvent => ({
+      kind: 'tick_asked',
+      trigger,
+    });
+    for (const trigger of ['start', 'manual'] as const)
+      expect(answer(halted(ago(0)), tick(trigger))).toBe('following: fetch cursor c1');
+    expect(answer(halted(ago(hour - 1)), tick('webhook'))).toContain('remain');
+    expect(answer(halted(ago(hour)), tick('webhook'))).toBe('following: fetch cursor c1');
+    expect(answer(halted(ago(1000 * hour)), tick('timer'))).toContain('remain');
+  });
+});
+
+describe('a page', () => {
+  const arrives = (
+    standing: Standing,
+    over: Partial<PageSeen>,
+    asked: Position = { kind: 'cursor', cursor },
+  ) => answer(standing, { kind: 'page_arrived', asked, page: page(over) });
+
+  test('PAGE-03 CLIENT-04 has_more alone decides whether there is another', () => {
+    expect(arrives(following, { hasMore: false })).toBe('following: apply following n1');
+    expect(arrives(following, { hasMore: false, items: 0, next: 'c1' })).toBe(
+      'following: apply following c1',
+    );
+    expect(arrives(following, { hasMore: true, items: 0 })).toContain('ahead cursor n1');
+    expect(arrives(states.sweeping, { hasMore: false })).toBe('sweeping: apply following n1');
+    const listingPage = { mode: 'listing', hasMore: true } as const;
+    expect(arrives(states.listing, listingPage)).toBe('listing: store + ahead page n1');
+    expect(arrives(states.listing, { ...listingPage, hasMore: false })).toBe('listing: store');
+  });
+
+  test('of the other mode is a broken contract, whatever it holds', () => {
+    expect(arrives(following, { mode: 'listing' })).toBe('following: finish failed contract_broken, retry');
+    expect(arrives(states.listing, { mode: 'delta' })).toBe('listing: finish failed contract_broken, retry');
+  });
+
+  /** Pages until something else than a commit is decided; the positions handed out repeat with the given period. */
+  function pagesRead(period: number, items = 1): number {
+    let state = tickStart(following);
+    let asked: Position = { kind: 'cursor', cursor };
+    for (let read = 1; read <= 1000; read += 1) {
+      const next = `n${read % period}`;
+      const decision = decide(state, { kind: 'page_arrived', asked, page: page({ next, items }) }, now);
+      if (decision.effects[0]?.kind === 'finish') return read;
+      asked = { kind: 'cursor', cursor: next as Cursor };
+      state = decision.next;
+    }
+    return Number.POSITIVE_INFINITY;
+  }
+
+  test('a stuck cursor is noticed within three requests, a detour within three rounds', () => {
+    expect(pagesRead(1)).toBeLessThanOrEqual(3);
+    for (const period of [2, 3, 7, 50]) expect(pagesRead(period)).toBeLessThanOrEqual(3 * period + 1);
+    expect(pagesRead(5000)).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  test('PAGE-05 empty pages are passed over, but not for ever', () => {
+    expect(pagesRead(5000, 0)).toBe(emptyPagesInRowMax + 1);
+  });
+});
+
+describe('410', () => {
+  const gone = (standing: Standing, asked: Position) => answer(standing, { kind: 'gone', asked });
+
+  test('CLIENT-09 a cursor long after the last listing is relisted at once, within a day with spacing', () => {
+    expect(gone(following, { kind: 'cursor', cursor })).toBe('following: begin relist, at once');
+    const soon: Standing = { kind: 'following', cursor, listed: { at: ago(23 * hour), restarts: 1 } };
+    expect(gone(soon, { kind: 'cursor', cursor })).toBe('following: begin relist, in 240 s');
+  });
+
+  test('INV-11 a low mark beyond retention is replaced by the final position of the listing, once', () => {
+    const { next, effects } = decide(tickStart(states.sweeping), { kind: 'gone', asked: since }, now);
+    expect(effects.map(effectText)).toEqual(['fetch cursor f1']);
+    expect(outcome(next, { kind: 'gone', asked: { kind: 'cursor', cursor: 'f1' as Cursor } })).toBe(
+      'sweeping: begin relist, at once',
+    );
+  });
+
+  test('the spacing of a listing grows with each start', () => {
+    const waits = [0, 1, 2, 3, 4, 5, 50].map((restarts) =>
+      gone({ kind: 'listing', listing: { ...listing, restarts } }, { kind: 'start' }).replace(/\D+/g, ''),
+    );
+    expect(waits).toEqual(['60', '240', '960', '3600', '14400', '14400', '14400']);
+  });
+});
+
+describe('a fault', () => {
+  const expected: Record<(typeof reaction)[FaultCode], string> = {
+    wait: 'following: finish waiting CODE, retry',
+    retry: 'following: finish failed CODE, retry',
+    relist: 'following: finish failed CODE, retry',
+    ask: 'halted: finish failed CODE, halt',
+    halt: 'halted: finish failed CODE, halt',
+    stop: 'following: finish stopped',
+  };
+  for (const code of Object.keys(reaction) as FaultCode[])
+    test(`${code} → ${reaction[code]}`, () => {
+      expect(answer(following, failure(code))).toBe(expected[reaction[code]].replace('CODE', code));
+    });
+
+  test('that halts keeps where the source stood and tells the hint', () => {
+    const { next } = decide(tickStart(states.sweeping), failure('forbidden'), now);
+    expect(next.standing).toEqual({
+      kind: 'halted',
+      code: 'forbidden',
+      message: 'made up (do this)',
+      at: instantFromMillis(now),
+      before: states.sweeping,
+    });
+  });
+});

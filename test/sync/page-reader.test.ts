@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import type { Cursor, Position } from '../../src/domain/position.js';
+import { PageReader } from '../../src/sync/page-reader.js';
+import type { Feed, FeedPage } from '../../src/sync/ports.js';
+
+const at = (cursor: string): Position => ({ kind: 'cursor', cursor: cursor as Cursor });
+
+/** Answers each position with a page that names it, and remembers what was asked and what was cut off. */
+class Echo implements Feed {
+  readonly asked: string[] = [];
+  readonly cut: string[] = [];
+
+  async page(position: Position, signal: AbortSignal): Promise<FeedPage> {
+    const name = position.kind === 'cursor' ? position.cursor : position.kind;
+    this.asked.push(name);
+    signal.addEventListener('abort', () => this.cut.push(name));
+    return { mode: 'delta', items: [], hasMore: false, next: `behind ${name}`, publishedThrough: null };
+  }
+}
+
+test('a page read ahead is used once, for its own position', async () => {
+  const feed = new Echo();
+  const reader = new PageReader(new AbortController().signal);
+  reader.readAhead(feed, at('b'));
+  expect((await reader.read(feed, at('b'))).next).toBe('behind b');
+  expect((await reader.read(feed, at('b'))).next).toBe('behind b');
+  expect(feed.asked).toEqual(['b', 'b']);
+});
+
+test('a page read ahead for another position is cut off and never used', async () => {
+  const feed = new Echo();
+  const reader = new PageReader(new AbortController().signal);
+  reader.readAhead(feed, at('b'));
+  expect((await reader.read(feed, at('c'))).next).toBe('behind c');
+  expect(feed.asked).toEqual(['b', 'c']);
+  expect(feed.cut).toEqual(['b']);
+});
+
+test('the end of a tick cuts off what is read ahead', async () => {
+  const feed = new Echo();
+  const stop = new AbortController();
+  const reader = new PageReader(stop.signal);
+  reader.readAhead(feed, at('b'));
+  stop.abort();
+  expect(feed.cut).toEqual(['b']);
+});

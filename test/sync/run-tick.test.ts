@@ -1,0 +1,435 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { Fault, type FaultCode } from '../../src/domain/fault.js';
+import { instantFromMillis } from '../../src/domain/instant.js';
+import type { Position } from '../../src/domain/position.js';
+import type { Feed, FeedPage, Mirror } from '../../src/sync/ports.js';
+import { runTick, type TickAsk } from '../../src/sync/run-tick.js';
+import { MemoryMirror } from './support/memory-mirror.js';
+import { acme, never, partsOf, sourceOf } from './support/parts.js';
+import { Truth } from './support/truth.js';
+import { settled, VirtualClock } from './support/virtual-clock.js';
+
+let clock: VirtualClock;
+let mirror: MemoryMirror;
+let truth: Truth;
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  mirror = new MemoryMirror(() => clock.now());
+  truth = new Truth(() => clock.now());
+  for (let number = 1; number <= 7; number += 1) truth.publish(number, number * 100);
+});
+
+const tick = (
+  ask: Partial<TickAsk> = {},
+  feed: Feed = truth,
+  { signal = never, port = mirror as Mirror, fingerprint = 'f1' } = {},
+) => runTick(sourceOf(feed, acme, fingerprint), { trigger: 'timer', ...ask }, partsOf(port, clock), signal);
+
+const kinds = () => truth.asked.map(({ kind }) => kind);
+const rows = () =>
+  Object.fromEntries([...mirror.of(acme).rows].map(([id, row]) => [id, row.committed_cents]));
+const truly = () => Object.fromEntries(truth.current());
+
+/** The truth with something done before each request. */
+const meanwhile = (act: (position: Position, times: number) => void | Promise<void>): Feed => {
+  let times = 0;
+  return {
+    page: async (position) => {
+      times += 1;
+      await act(position, times);
+      return await truth.page(position);
+    },
+  };
+};
+
+/** A mirror of which one method is another. */
+const instead = (over: Partial<Mirror>): Mirror =>
+  new Proxy(mirror, {
+    get: (target, name: keyof Mirror) =>
+      over[name] ?? (typeof target[name] === 'function' ? target[name].bind(target) : target[name]),
+  });
+
+const fault = (code: FaultCode, retryAt?: number) =>
+  new Fault(code, 'made up', {
+    hint: 'do this',
+    ...(retryAt === undefined ? {} : { retryAt: instantFromMillis(retryAt) }),
+  });
+
+describe('a bootstrap', () => {
+  test('PAGE-01 lists page by page, sweeps, and follows from the saved position', async () => {
+    const { report, publishedThrough } = await tick({ trigger: 'start' });
+    expect(report).toMatchObject({ outcome: 'done', mode: 'listing', trigger: 'start', code: null });
+    expect(kinds()).toEqual(['start', 'page', 'page', 'since', 'cursor', 'cursor']);
+    expect(rows()).toEqual(truly());
+    expect(mirror.of(acme).active.kind).toBe('following');
+    expect(publishedThrough).toBe(instantFromMillis(clock.now()));
+    expect(mirror.of(acme).ticks).toEqual([report]);
+  });
+
+  test('shows nothing until it is whole, then everything', async () => {
+    const seen: number[] = [];
+    mirror.onCommit = ({ rows }) => seen.push(rows.size);
+    await tick();
+    expect(seen.slice(0, 4)).toEqual([0, 0, 0, 0]);
+    expect(new Set(seen.slice(4))).toEqual(new Set([7]));
+  });
+
+  test('goes on from the last committed page after a failure', async () => {
+    const broken = meanwhile((_position, times) => {
+      if (times === 3) throw fault('unreachable');
+    });
+    expect((await tick({}, broken)).report).toMatchObject({
+      outcome: 'failed',
+      code: 'unreachable',
+      pages: 2,
+    });
+    truth.asked.length = 0;
+    expect((await tick()).report.outcome).toBe('done');
+    expect(kinds()[0]).toBe('page');
+    expect(rows()).toEqual(truly());
+  });
+
+  test('INV-05 a record withdrawn behind the reader while listing is gone afterwards', async () => {
+    truth.freedom = { ...truth.freedom, finalCursor: 'end' };
+    const changing = meanwhile((_position, times) => {
+      clock.jump(1000);
+      if (times === 3) {
+        truth.publish(1, null);
+        truth.publish(2, 999);
+      }
+    });
+    await tick({}, changing);
+    expect(rows()).toEqual(truly());
+    expect(rows()).not.toHaveProperty('inv_0001');
+  });
+
+  test('reads a page ahead while it writes one', async () => {
+    let askedWhileWriting = 0;
+    const port = instead({
+      addListingPage: async (lease, page) => {
+        const asked = truth.asked.length;
+        await settled();
+        askedWhileWriting += truth.asked.length - asked;
+        return await mirror.addListingPage(lease, page);
+      },
+    });
+    // A request takes a while to arrive, so that those counted were under way during a write.
+    const feed = meanwhile(async () => {
+      await settled();
+    });
+    await tick({}, feed, { port });
+    expect(askedWhileWriting).toBe(2);
+    expect(kinds().filter((kind) => kind === 'page').length, 'no page twice').toBe(2);
+  });
+
+  test('drops what was read ahead when the commit fails, and cuts its request off', async () => {
+    const cut: boolean[] = [];
+    const feed: Feed = {
+      page: (position, signal) => {
+        if (position.kind === 'start') return truth.page(position);
+        return new Promise<FeedPage>((_resolve, reject) => {
+          signal.addEventListener('abort', () => {
+            cut.push(true);
+            reject(fault('stopped'));
+          });
+        });
+      },
+    };
+    const port = instead({ addListingPage: () => Promise.reject(fault('database_busy')) });
+    const { report } = await tick({}, feed, { port });
+    expect(report).toMatchObject({ outcome: 'failed', code: 'database_busy' });
+    expect(cut).toEqual([true]);
+    expect(mirror.of(acme).active).toMatchObject({ kind: 'listing', listing: { pages: 0 } });
+  });
+});
+
+describe('following', () => {
+  beforeEach(async () => {
+    await tick();
+    truth.asked.length = 0;
+    clock.jump(60_000);
+  });
+
+  test('INV-09 CLIENT-05 reads only what changed, and saves the position of an empty page too', async () => {
+    const first = mirror.of(acme).active;
+    expect((await tick()).report).toMatchObject({ mode: 'delta', pages: 1, outcome: 'done' });
+    const second = mirror.of(acme).active;
+    expect(second).not.toEqual(first);
+    truth.publish(3, null);
+    truth.publish(9, 1);
+    const { report } = await tick();
+    expect(report.applied).toMatchObject({ added: 1, removed: 1 });
+    expect(truth.asked.at(-1)).toEqual({
+      kind: 'cursor',
+      cursor: second.kind === 'following' && second.cursor,
+    });
+    expect(rows()).toEqual(truly());
+  });
+
+  test('INV-11 CLIENT-09 a 410 lists again without cursor or time; readers keep every row meanwhile', async () => {
+    clock.jump(48 * 3_600_000);
+    truth.publish(1, null);
+    truth.publish(8, 800);
+    truth.expire();
+    const sizes = new Set<number>();
+    mirror.onCommit = ({ rows }) => sizes.add(rows.size);
+    const { report } = await tick();
+    expect(report).toMatchObject({ outcome: 'done', mode: 'relisting' });
+    expect(kinds().slice(0, 3)).toEqual(['cursor', 'start', 'page']);
+    expect(rows()).toEqual(truly());
+    expect(sizes).toEqual(new Set([7]));
+    expect(report.applied).toMatchObject({ added: 1, removed: 1 });
+  });
+
+  test('a resync lists again although nothing is wrong', async () => {
+    expect((await tick({ trigger: 'manual', resync: true })).report).toMatchObject({ mode: 'relisting' });
+    expect(kinds()[0]).toBe('start');
+  });
+
+  test('changed filters halt the source until a resync adopts them', async () => {
+    const changed = { fingerprint: 'f2' };
+    const { report, standing } = await tick({}, truth, changed);
+    expect(report).toMatchObject({ outcome: 'failed', code: 'filters_changed' });
+    expect(report.message).toContain('--resync');
+    expect(standing?.kind).toBe('halted');
+    expect(truth.asked).toEqual([]);
+    expect((await tick({ trigger: 'manual', resync: true }, truth, changed)).report.outcome).toBe('done');
+    expect((await tick({}, truth, changed)).report).toMatchObject({ outcome: 'done', mode: 'delta' });
+  });
+});
+
+test('a re-listing that would delete too much waits for a human, who need not fetch again', async () => {
+  for (let number = 1; number <= 100; number += 1) truth.publish(number, 5);
+  truth.freedom = { ...truth.freedom, perPage: 100 };
+  await tick();
+  for (let number = 1; number <= 60; number += 1) truth.publish(number, null);
+  expect((await tick({ trigger: 'manual', resync: true })).report).toMatchObject({
+    outcome: 'held',
+    code: 'too_many_deletions',
+  });
+  expect(mirror.of(acme).rows.size).toBe(100);
+  truth.asked.length = 0;
+  expect((await tick()).report.outcome).toBe('held');
+  expect(truth.asked).toEqual([]);
+  expect((await tick({ trigger: 'manual', acceptDeletions: true })).report.outcome).toBe('done');
+  expect(kinds()[0], 'nothing is listed again').toBe('since');
+  expect(mirror.of(acme).rows.size).toBe(40);
+});
+
+describe('faults', () => {
+  test('CLIENT-14 a wait keeps its progress and names its end', async () => {
+    const until = clock.now() + 3_600_000;
+    const limited = meanwhile((_position, times) => {
+      if (times === 2) throw fault('rate_limited', until);
+    });
+    const { report } = await tick({}, limited);
+    expect(report).toMatchObject({
+      outcome: 'waiting',
+      code: 'rate_limited',
+      retryAt: instantFromMillis(until),
+    });
+    expect(mirror.of(acme).active).toMatchObject({ kind: 'listing', listing: { pages: 1 } });
+  });
+
+  test('CLIENT-13 CLIENT-12 what only a human can help with halts with code, message and hint', async () => {
+    for (const code of ['unauthorized', 'reauthorize', 'forbidden', 'refused'] as const) {
+      const feed: Feed = { page: () => Promise.reject(fault(code)) };
+      const { standing, report } = await tick({ trigger: 'manual' }, feed);
+      expect(report).toMatchObject({ outcome: 'failed', code, message: 'made up (do this)' });
+      expect(standing).toMatchObject({ kind: 'halted', code, message: 'made up (do this)' });
+    }
+    expect((await tick({ trigger: 'manual' })).report.outcome).toBe('done');
+    expect(mirror.of(acme).halted).toBeNull();
+  });
+
+  test('a retry waits longer the more ticks failed before', async () => {
+    const feed: Feed = { page: () => Promise.reject(fault('platform_error')) };
+    const waits: number[] = [];
+    for (const failures of [0, 3, 6, 50]) {
+      const { report } = await tick({ failures }, feed);
+      waits.push(Date.parse(report.retryAt ?? '') - clock.now());
+    }
+    expect(waits[0]).toBeGreaterThanOrEqual(2500);
+    expect([...waits].sort((a, b) => a - b)).toEqual(waits);
+    expect(waits.at(-1)).toBeLessThanOrEqual(600_000);
+  });
+
+  test('a stuck cursor is a broken contract after at most three requests, and nothing of it is kept', async () => {
+    let asked = 0;
+    const stuck: Feed = {
+      page: async () => {
+        asked += 1;
+        return { mode: 'listing', items: [], hasMore: true, next: 'same', publishedThrough: null };
+      },
+    };
+    const { report } = await tick({}, stuck);
+    expect(report).toMatchObject({ outcome: 'failed', code: 'contract_broken' });
+    expect(report.message).toContain('stuck cursor');
+    expect(asked).toBeLessThanOrEqual(3);
+  });
+
+  test('a feed of nothing but empty pages is given up after a bounded number', async () => {
+    let asked = 0;
+    const empty: Feed = {
+      page: async () => {
+        asked += 1;
+        return { mode: 'listing', items: [], hasMore: true, next: `n${asked}`, publishedThrough: null };
+      },
+    };
+    expect((await tick({}, empty)).report).toMatchObject({ outcome: 'failed', code: 'contract_broken' });
+    expect(asked).toBeLessThanOrEqual(103);
+  });
+
+  test('a defect halts its source and shows none of its text', async () => {
+    const feed: Feed = { page: () => Promise.reject(new TypeError('cannot read name of Ada Lovelace')) };
+    const { report } = await tick({}, feed);
+    expect(report).toMatchObject({ outcome: 'failed', code: 'internal' });
+    expect(JSON.stringify(report)).not.toContain('Ada');
+  });
+
+  test('a mirror that cannot be opened is a failed tick, not a crash', async () => {
+    const port = instead({ open: () => Promise.reject(fault('database_busy')) });
+    const result = await tick({}, truth, { port });
+    expect(result.report).toMatchObject({ outcome: 'failed', code: 'database_busy', mode: 'none' });
+    expect(result.standing).toBeNull();
+  });
+
+  test('a tick whose end could not be written down does not read as healthy', async () => {
+    const port = instead({ recordTick: () => Promise.reject(fault('database_full')) });
+    const { report, publishedThrough } = await tick({}, truth, { port });
+    expect(report).toMatchObject({ outcome: 'failed', code: 'database_full' });
+    expect(report.retryAt).not.toBeNull();
+    expect(publishedThrough).toBeNull();
+  });
+});
+
+describe('a platform whose positions always expire', () => {
+  async function virtualDay(feed: Feed): Promise<void> {
+    const end = clock.now() + 24 * 3_600_000;
+    for (let turns = 0; clock.now() < end; turns += 1) {
+      expect(turns).toBeLessThan(2000);
+      const { report } = await tick({}, feed);
+      const wait = report.retryAt === null ? 60_000 : Date.parse(report.retryAt) - clock.now();
+      clock.jump(Math.max(1000, wait));
+    }
+  }
+  const starts = () => kinds().filter((kind) => kind === 'start').length;
+  const expired = () => fault('cursor_expired');
+
+  test('in the middle of the listing: about ten listings a day', async () => {
+    await virtualDay(
+      meanwhile((position) => {
+        if (position.kind === 'page') throw expired();
+      }),
+    );
+    expect(starts()).toBeGreaterThan(5);
+    expect(starts()).toBeLessThanOrEqual(10);
+    expect(
+      mirror.of(acme).ticks.every(({ outcome }) => outcome !== 'done'),
+      'never healthy',
+    ).toBe(true);
+  });
+
+  test('behind every listing: about ten listings a day, and the rows stay', async () => {
+    await virtualDay(
+      meanwhile((position) => {
+        if (position.kind === 'since' || position.kind === 'cursor') throw expired();
+      }),
+    );
+    expect(starts()).toBeLessThanOrEqual(10);
+    expect(rows()).toEqual(truly());
+  });
+
+  test('whatever is asked: about ten requests a day', async () => {
+    let asked = 0;
+    await virtualDay({
+      page: () => {
+        asked += 1;
+        return Promise.reject(expired());
+      },
+    });
+    expect(asked).toBeLessThanOrEqual(10);
+  });
+
+  test('only for the low mark of a quiet source: it is followed from the final position instead', async () => {
+    const feed = meanwhile((position) => {
+      if (position.kind === 'since') throw expired();
+    });
+    expect((await tick({}, feed)).report.outcome).toBe('done');
+    expect(rows()).toEqual(truly());
+  });
+});
+
+describe('stopping', () => {
+  test('finishes the page being written, then ends', async () => {
+    const stop = new AbortController();
+    const port = instead({
+      addListingPage: async (lease, page) => {
+        stop.abort();
+        await settled();
+        return await mirror.addListingPage(lease, page);
+      },
+    });
+    const { report } = await tick({}, truth, { port, signal: stop.signal });
+    expect(report).toMatchObject({ outcome: 'stopped', pages: 1 });
+    expect(mirror.of(acme).active).toMatchObject({ kind: 'listing', listing: { pages: 1 } });
+    expect(mirror.of(acme).ticks).toEqual([report]);
+    expect(mirror.of(acme).holder, 'the lease was given back').toBeNull();
+  });
+
+  test('before the first request asks nothing', async () => {
+    const { report } = await tick({}, truth, { signal: AbortSignal.abort() });
+    expect(report.outcome).toBe('stopped');
+    expect(truth.asked).toEqual([]);
+  });
+});
+
+describe('the lease', () => {
+  test('is renewed while a tick runs long', async () => {
+    let renewed = 0;
+    const port = instead({
+      renew: async (lease) => {
+        renewed += 1;
+        await mirror.renew(lease);
+      },
+    });
+    let go = () => {};
+    const slow = meanwhile(
+      (_position, times) =>
+        new Promise<void>((resolve) => {
+          if (times === 1) go = resolve;
+          else resolve();
+        }),
+    );
+    const running = tick({}, slow, { port });
+    await clock.advance(35_000);
+    go();
+    expect((await running).report.outcome).toBe('done');
+    expect(renewed).toBe(3);
+    expect(clock.sleeping).toBe(0);
+  });
+
+  test('once lost ends the tick and says why', async () => {
+    const hanging: Feed = {
+      page: (_position, signal) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => reject(fault('stopped')));
+        }),
+    };
+    const running = tick({}, hanging);
+    await settled();
+    mirror.of(acme).fence += 1;
+    await clock.advance(10_000);
+    expect((await running).report).toMatchObject({ outcome: 'failed', code: 'lease_lost' });
+    expect(clock.sleeping).toBe(0);
+  });
+
+  test('of another holder keeps us out without a request', async () => {
+    await tick();
+    mirror.of(acme).holder = 'somebody else';
+    truth.asked.length = 0;
+    expect((await tick()).report).toMatchObject({ outcome: 'failed', code: 'lease_lost' });
+    expect(truth.asked).toEqual([]);
+  });
+});

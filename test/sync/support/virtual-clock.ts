@@ -1,0 +1,74 @@
+import type { Clock } from '../../../src/runtime/clock.js';
+
+interface Sleeper {
+  readonly at: number;
+  readonly wake: () => void;
+}
+
+/** Time that moves when a test says so. Sleepers wake in order of their time, and what they started settles in between. */
+export class VirtualClock implements Clock {
+  #now: number;
+  #wallOffset = 0;
+  #sleepers: Sleeper[] = [];
+
+  constructor(now = Date.parse('2026-11-01T00:00:00Z')) {
+    this.#now = now;
+  }
+
+  now(): number {
+    return this.#now + this.#wallOffset;
+  }
+
+  monotonic(): number {
+    return this.#now;
+  }
+
+  get sleeping(): number {
+    return this.#sleepers.length;
+  }
+
+  wait(millis: number, signal?: AbortSignal): Promise<void> {
+    if (signal?.aborted === true || millis <= 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      const sleeper: Sleeper = {
+        at: this.#now + millis,
+        wake: () => {
+          this.#sleepers = this.#sleepers.filter((other) => other !== sleeper);
+          signal?.removeEventListener('abort', sleeper.wake);
+          resolve();
+        },
+      };
+      this.#sleepers.push(sleeper);
+      signal?.addEventListener('abort', sleeper.wake, { once: true });
+    });
+  }
+
+  /** The wall clock alone, as an operator or a time server would. */
+  setBack(millis: number): void {
+    this.#wallOffset -= millis;
+  }
+
+  /** Moves time at once and wakes nobody: for ticks that wait for nothing. */
+  jump(millis: number): void {
+    this.#now += millis;
+  }
+
+  async advance(millis: number): Promise<void> {
+    const until = this.#now + millis;
+    await settled();
+    for (;;) {
+      const due = this.#sleepers.filter((one) => one.at <= until).sort((a, b) => a.at - b.at)[0];
+      if (due === undefined) break;
+      this.#now = Math.max(this.#now, due.at);
+      due.wake();
+      await settled();
+    }
+    this.#now = until;
+    await settled();
+  }
+}
+
+/** Lets every promise that needs neither a timer nor a socket come to rest. */
+export async function settled(): Promise<void> {
+  for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
