@@ -15,27 +15,39 @@ export function generatedFiles(): ReadonlyMap<string, string> {
 }
 
 const sections: Readonly<Record<string, () => string>> = {
-  commands: () => table(['Command', 'Does'], commands.map(({ name, args = [], summary }) => [
-    `\`${[name, ...args.map((arg) => arg.name)].join(' ')}\``,
-    summary,
-  ])),
-  options: () => table(['Option', 'Default', 'Meaning'], describeConfig().map((row) => [
-    `\`${row.path}\``,
-    row.required ? '(required)' : row.default === null ? '' : `\`${row.default}\``,
-    row.description,
-  ])),
+  commands: () =>
+    table(
+      ['Command', 'Does'],
+      commands.map(({ name, args = [], summary }) => [
+        `\`${[name, ...args.map((arg) => arg.name)].join(' ')}\``,
+        summary,
+      ]),
+    ),
+  options: () =>
+    table(
+      ['Option', 'Default', 'Meaning'],
+      describeConfig().map((row) => [
+        `\`${row.path}\``,
+        row.required ? '(required)' : row.default === null ? '' : `\`${row.default}\``,
+        row.description,
+      ]),
+    ),
 };
 
 /** What stands between `<!-- generated: NAME -->` and `<!-- end -->` is replaced; a name nobody knows is an error. */
 function withSections(text: string): string {
-  return text.replaceAll(/(<!-- generated: ([a-z-]+) -->\n)[^]*?(<!-- end -->)/g, (_all, open, name: string, close) => {
-    const section = sections[name];
-    if (section === undefined) throw new Error(`README asks for a section called ${name}`);
-    return `${open}${section()}${close}`;
-  });
+  return text.replaceAll(
+    /(<!-- generated: ([a-z-]+) -->\n)[^]*?(<!-- end -->)/g,
+    (_all, open, name: string, close) => {
+      const section = sections[name];
+      if (section === undefined) throw new Error(`README asks for a section called ${name}`);
+      return `${open}${section()}${close}`;
+    },
+  );
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |\n`;
+  const line = (cells: readonly string[]) =>
+    `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |\n`;
   return line(head) + line(head.map(() => '---')) + rows.map(line).join('');
 }
