@@ -37,7 +37,7 @@ const sections: Readonly<Record<string, () => string>> = {
 /** What stands between `<!-- generated: NAME -->` and `<!-- end -->` is replaced; a name nobody knows is an error. */
 function withSections(text: string): string {
   return text.replaceAll(
-    /(<!-- generated: ([a-z-]+) -->\n)[^]*?(<!-- end -->)/g,
+    /(<!-- generated: ([a-z-]+) -->\n).*?(<!-- end -->)/gs,
     (_all, open, name: string, close) => {
       const section = sections[name];
       if (section === undefined) throw new Error(`README asks for a section called ${name}`);
