@@ -203,12 +203,12 @@ export const settingsSchema = z
     console: z
       .strictObject({
         listen: listenAddress.default('127.0.0.1:8788').meta({
-          description: 'Address and port of dashboard, metrics and status; loopback, as it has no sign-in',
+          description: 'Address and port of health, status and metrics; loopback only, as it has no sign-in',
         }),
       })
       .nullable()
       .prefault({})
-      .meta({ description: 'Dashboard, /metrics, /status.json; null switches it off' }),
+      .meta({ description: '/livez, /readyz, /healthz, /status.json and /metrics; null switches them off' }),
     identity: z.enum(['keep', 'drop']).default('keep').meta({
       description: 'Keep names and addresses when the token may read them, or drop them on arrival',
     }),

@@ -93,6 +93,7 @@ function demoConfig(file: string, { ready }: Sandbox, port: number, secret: stri
       installation: company.installation,
     })),
     receiver: { listen: `127.0.0.1:${port}`, secrets: [{ env: 'DEMO' }] },
+    console: { listen: '127.0.0.1:0' },
   });
   const around = { env: {}, folderOf: () => dirname(resolve(file)) };
   const config = configFrom(settings, around);
