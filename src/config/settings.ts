@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defaultHeaderPrefix, defaultRequestIdHeader } from '../contract/headers.js';
-import { perPage } from '../contract/limits.js';
+import { perPage, rateLimits } from '../contract/limits.js';
 import { latestVersion, versions } from '../contract/versions.js';
 import {
   accessTokenReference,
@@ -33,6 +33,10 @@ const platform = z
     }),
     ca: z.string().min(1).optional().meta({
       description: 'PEM file of a private certificate authority, trusted beside the usual ones',
+    }),
+    requestsPerHour: z.int().min(10).nullable().default(rateLimits.token.limit).meta({
+      description:
+        'Requests a token may make in an hour, shared by all that use it; null where nobody counts',
     }),
     timeouts: z
       .strictObject({
