@@ -54,7 +54,7 @@ export function openFloor(file: string, options: FloorOptions): Floor {
     page: async (url) => {
       const response = await fetch(cursor === null ? url : `${url}&cursor=${cursor}`, { dispatcher: agent });
       const { data, meta } = (await response.json()) as Answer;
-      const items: FeedItem[] = data.map((one) => parseInvestment(one));
+      const items: FeedItem[] = data.map((one) => parseInvestment(one, () => ''));
       if (!db.inTransaction) db.exec('BEGIN IMMEDIATE');
       for (const item of items)
         if (item.kind === 'record') upsert.run(item.investment.id, ...recordValues(item.investment));
