@@ -96,7 +96,7 @@ test('the daemon tells of a withdrawal, erases the person at once and scrubs the
     await control('DELETE', `/investments/${chosen?.id}`);
     await daemon.engine.sync.tick('acme' as SourceName);
     await expect
-      .poll(() => notices.map(({ id, type }) => `${type} ${id}`))
+      .poll(() => notices.map(({ id, type }) => `${type} ${id}`), { timeout: 20_000 })
       .toContain(`investment.removed ${chosen?.id}`);
     expect((await rows<Person>('identities')).map(({ id }) => id)).not.toContain(chosen?.id);
     await expect.poll(() => bytesHold(email), { timeout: 20_000, interval: 100 }).toEqual([]);

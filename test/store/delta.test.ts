@@ -94,7 +94,7 @@ describe('a delta page', () => {
     expect(rows('SELECT status FROM investments')).toEqual([{ status: 'older' }]);
   });
 
-  test('replaces a record whole, so that what it does not say any more is gone', async () => {
+  test('replaces a record whole, so that a redacted person is gone', async () => {
     const { list, delta, rows } = await mirrorFixture();
     await list([[record('inv_1', { group_label: 'Seed' }, identity('Ann', { bio: 'secret' }))]]);
     await delta([record('inv_1', { group_label: null }, identity('Ann', { email: null }))]);

@@ -2,6 +2,7 @@ import type { Command } from '../command.js';
 import { configSchema } from './config-schema.js';
 import { configShow } from './config-show.js';
 import { configValidate } from './config-validate.js';
+import { demo } from './demo.js';
 import { forget } from './forget.js';
 import { query } from './query.js';
 import { run } from './run.js';
@@ -12,6 +13,7 @@ import { version } from './version.js';
 
 /** In the order help lists them. To add a command, write its file and name it here. */
 export const commands: readonly Command[] = [
+  demo,
   run,
   sync,
   status,
