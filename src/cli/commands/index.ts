@@ -2,6 +2,7 @@ import type { Command } from '../command.js';
 import { configSchema } from './config-schema.js';
 import { configShow } from './config-show.js';
 import { configValidate } from './config-validate.js';
+import { connect } from './connect.js';
 import { query } from './query.js';
 import { run } from './run.js';
 import { sandbox } from './sandbox.js';
@@ -15,6 +16,7 @@ export const commands: readonly Command[] = [
   sync,
   status,
   query,
+  connect,
   sandbox,
   configValidate,
   configShow,
