@@ -1,11 +1,30 @@
 import type { Config } from '../config/config.js';
+import { Fault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
 import { readMirror } from '../store/reads/read-mirror.js';
 import { readStatus, type StatusDocument } from '../store/reads/status.js';
+import { blockedHealth, type EndpointHealth, readEndpointState } from './endpoint-state.js';
 
 export type { SourceStatus, StatusDocument } from '../store/reads/status.js';
+export type { EndpointHealth } from './endpoint-state.js';
+
+/** The mirror, and the webhook endpoint the daemon looks after; null when it looks after none, or has not yet. */
+export interface FullStatus extends StatusDocument {
+  readonly endpoint: EndpointHealth | null;
+}
 
 /** What the mirror says of itself; configured sources that never ran are not in it yet. */
-export function statusOf({ database }: Config, clock: Clock): Promise<StatusDocument> {
-  return readMirror(database.file, (db) => readStatus(db, clock));
+export async function statusOf(config: Config, clock: Clock): Promise<FullStatus> {
+  const document = await readMirror(config.database.file, (db) => readStatus(db, clock));
+  return { ...document, endpoint: await endpointHealthOf(config, clock) };
+}
+
+async function endpointHealthOf({ receiver }: Config, clock: Clock): Promise<EndpointHealth | null> {
+  if (receiver?.endpoint == null) return null;
+  try {
+    return (await readEndpointState(receiver.endpoint.file)).health;
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    return blockedHealth(null, error, clock.now());
+  }
 }

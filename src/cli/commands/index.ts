@@ -3,6 +3,14 @@ import { configSchema } from './config-schema.js';
 import { configShow } from './config-show.js';
 import { configValidate } from './config-validate.js';
 import { connect } from './connect.js';
+import { endpointsCreate } from './endpoints-create.js';
+import { endpointsDelete } from './endpoints-delete.js';
+import { endpointsList } from './endpoints-list.js';
+import { endpointsReenable } from './endpoints-reenable.js';
+import { endpointsRotate } from './endpoints-rotate.js';
+import { endpointsShow } from './endpoints-show.js';
+import { endpointsTest } from './endpoints-test.js';
+import { endpointsUpdate } from './endpoints-update.js';
 import { query } from './query.js';
 import { run } from './run.js';
 import { sandbox } from './sandbox.js';
@@ -17,6 +25,14 @@ export const commands: readonly Command[] = [
   status,
   query,
   connect,
+  endpointsList,
+  endpointsShow,
+  endpointsCreate,
+  endpointsUpdate,
+  endpointsRotate,
+  endpointsTest,
+  endpointsReenable,
+  endpointsDelete,
   sandbox,
   configValidate,
   configShow,
@@ -26,5 +42,6 @@ export const commands: readonly Command[] = [
 
 /** What the first word of two-word commands is about. */
 export const groups: Readonly<Record<string, string>> = {
+  endpoints: "Manage the platform's webhook endpoints",
   config: 'Check, show and describe the configuration',
 };
