@@ -207,10 +207,11 @@ class Care implements EndpointCare {
     }
   }
 
-  /** On disk first: deliveries are verified with what is remembered. */
+  /** On disk first, since deliveries are verified with what is remembered; ended secrets are left out. */
   async #keep(state: EndpointState): Promise<void> {
-    await writeEndpointState(this.#parts.wanted.file, state);
-    this.#state = state;
+    const kept = { ...state, secrets: liveSecrets(state, this.#parts.clock.now()) };
+    await writeEndpointState(this.#parts.wanted.file, kept);
+    this.#state = kept;
   }
 
   async #tell(found: EndpointHealth): Promise<void> {
