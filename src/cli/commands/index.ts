@@ -16,6 +16,7 @@ import { run } from './run.js';
 import { sandbox } from './sandbox.js';
 import { status } from './status.js';
 import { sync } from './sync.js';
+import { trigger } from './trigger.js';
 import { version } from './version.js';
 
 /** In the order help lists them. To add a command, write its file and name it here. */
@@ -34,6 +35,7 @@ export const commands: readonly Command[] = [
   endpointsReenable,
   endpointsDelete,
   sandbox,
+  trigger,
   configValidate,
   configShow,
   configSchema,
