@@ -1,4 +1,3 @@
-import type { Config } from '../config/config.js';
 import { Fault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
 import { readMirror } from '../store/reads/read-mirror.js';
@@ -13,16 +12,20 @@ export interface FullStatus extends StatusDocument {
   readonly endpoint: EndpointHealth | null;
 }
 
-/** What the mirror says of itself; configured sources that never ran are not in it yet. */
-export async function statusOf(config: Config, clock: Clock): Promise<FullStatus> {
-  const document = await readMirror(config.database.file, (db) => readStatus(db, clock));
-  return { ...document, endpoint: await endpointHealthOf(config, clock) };
+/** What the mirror says of itself; sources that are configured and never ran are not in it yet. */
+export async function statusOf(
+  file: string,
+  clock: Clock,
+  endpointFile: string | null = null,
+): Promise<FullStatus> {
+  const document = await readMirror(file, (db) => readStatus(db, clock));
+  return { ...document, endpoint: await endpointHealth(endpointFile, clock) };
 }
 
-async function endpointHealthOf({ receiver }: Config, clock: Clock): Promise<EndpointHealth | null> {
-  if (receiver?.endpoint == null) return null;
+async function endpointHealth(file: string | null, clock: Clock): Promise<EndpointHealth | null> {
+  if (file === null) return null;
   try {
-    return (await readEndpointState(receiver.endpoint.file)).health;
+    return (await readEndpointState(file)).health;
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     return blockedHealth(null, error, clock.now());

@@ -19,15 +19,15 @@ export interface Feature {
   start?(services: Services): Closable;
 }
 
-/** All of them, for one platform: some hold sockets and loops of their own. `wall` is real time. */
-export const featuresOf = (services: Services, wall: Clock): readonly Feature[] => [
-  ...features,
-  webhooks(services, { wall }),
-];
-
-export const features: readonly Feature[] = [
+const features: readonly Feature[] = [
   { routes: investmentRoutes, start: startPublishing },
   { routes: oauthRoutes, start: followTokenUse },
   { routes: applicationRoutes, sandboxRoutes: applicationControl },
   { routes: installationRoutes },
+];
+
+/** All of them, for one platform: some hold sockets and loops of their own. `wall` is real time. */
+export const featuresOf = (services: Services, wall: Clock): readonly Feature[] => [
+  ...features,
+  webhooks(services, { wall }),
 ];

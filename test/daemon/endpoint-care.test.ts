@@ -6,6 +6,8 @@ import { company } from '../conformance/world.js';
 import { startTown, type Town } from './care-world.js';
 
 const hour = 3_600_000;
+const status = ({ config: { config }, clock }: Town) =>
+  statusOf(config.database.file, clock, config.receiver?.endpoint?.file);
 const invest = (town: Town, index = 0) =>
   town.world.control('POST', '/investments', { company: company(town.world, index).id });
 const inStep = (town: Town) => async () => (await town.mirrored()) === (await town.published());
@@ -36,7 +38,7 @@ test('the daemon makes its endpoint, keeps the secret to itself, and is told of 
   await invest(town);
   await town.until('the change is mirrored', inStep(town));
   expect(new Set(town.gate.answers)).toEqual(new Set([202]));
-  expect(JSON.stringify(await statusOf(town.config.config, town.clock))).not.toContain('whsec_');
+  expect(JSON.stringify(await status(town))).not.toContain('whsec_');
 });
 
 test('a daemon that starts again goes on with the endpoint it has', async () => {
@@ -66,7 +68,7 @@ test('CLIENT-27 after three days of a failing receiver it recovers without a hum
     await looked(town);
   }
   await town.until('it was switched on again', async () => (await town.asked('POST', '/reenable')) > 0);
-  const { endpoint } = await statusOf(town.config.config, town.clock);
+  const { endpoint } = await status(town);
   expect(endpoint).toMatchObject({ reenabledAt: expect.any(String) });
 
   town.gate.down = false;
@@ -176,7 +178,7 @@ test('a secret file open to others stops the care and nothing else, and status s
     town.clock.advance(hour);
     return inStep(town)();
   });
-  const { endpoint } = await statusOf(town.config.config, town.clock);
+  const { endpoint } = await status(town);
   expect(endpoint).toMatchObject({ state: 'blocked', hint: expect.stringContaining('chmod 600') });
 });
 

@@ -11,9 +11,9 @@ export const connect: Command = {
   name: 'connect',
   summary: 'Sign in at the platform, install on companies and store their tokens',
   examples: [
-    ['rosterd connect', 'opens the consent page, asks which companies, prints what to add to config.json'],
+    ['rosterd connect', 'opens the consent page, asks which companies, says what to configure'],
     ['rosterd connect --all --write', 'every company of that person, added to config.json'],
-    ['rosterd connect --no-browser --company co_…', 'on a server: prints the link, reads the address back'],
+    ['rosterd connect --no-browser --company co_…', 'on a server: prints a link, reads the answer back'],
     ['rosterd connect --source mine', 'signs in again for a source with credentials'],
     ['rosterd connect --management', 'keeps a sign-in for webhook endpoints'],
   ],

@@ -8,10 +8,7 @@ export const endpointsUpdate: Command = {
   summary: 'Change the address or the events of a webhook endpoint',
   examples: [
     ['rosterd endpoints update whe_… --url https://new.example.com/webhooks', 'moves it'],
-    [
-      'rosterd endpoints update whe_… --event investment.changed --event offering.closed',
-      'replaces its events',
-    ],
+    ['rosterd endpoints update whe_… --event investment.changed', 'replaces its events'],
   ],
   args: [endpointArgument],
   options: [

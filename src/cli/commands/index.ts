@@ -3,6 +3,7 @@ import { configSchema } from './config-schema.js';
 import { configShow } from './config-show.js';
 import { configValidate } from './config-validate.js';
 import { connect } from './connect.js';
+import { demo } from './demo.js';
 import { endpointsCreate } from './endpoints-create.js';
 import { endpointsDelete } from './endpoints-delete.js';
 import { endpointsList } from './endpoints-list.js';
@@ -21,6 +22,7 @@ import { version } from './version.js';
 
 /** In the order help lists them. To add a command, write its file and name it here. */
 export const commands: readonly Command[] = [
+  demo,
   run,
   sync,
   status,
