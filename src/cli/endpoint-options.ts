@@ -14,5 +14,5 @@ export const secretFileOption: OptionDefinition = {
 
 export const endpointArgument = { name: '<id>', summary: 'the endpoint, whe_…' };
 
-/** `endpointOf` cannot be missing: commander refuses the command line before. */
+/** Never empty: a command line without it is refused before the command runs. */
 export const endpointId = ({ args }: CommandContext): string => args[0] ?? '';
