@@ -4,6 +4,7 @@ import { createReceiver, type Receiver } from '../inbox/receiver.js';
 import { startDelivery } from '../outbox/deliver.js';
 import { type Closable, Lifecycle } from '../runtime/lifecycle.js';
 import { choresOf } from './chores.js';
+import { createEndpointCare, type EndpointCare } from './endpoint-care.js';
 import { type Engine, type EngineParts, startEngine } from './engine.js';
 import { keepHouse } from './housekeeping.js';
 import { listenFault } from './listen-fault.js';
@@ -90,7 +91,9 @@ async function receive(
 ): Promise<{ readonly url: string; readonly receiver: Receiver }> {
   const { clock } = parts;
   const logger = parts.logger.child({ component: 'inbox' });
-  const ring = new SecretRing(settings.secrets, clock, logger);
+  const care = careFor(config, settings, engine, parts);
+  await care?.load();
+  const ring = new SecretRing(settings.secrets, clock, logger, () => care?.secrets() ?? []);
   await ring.load();
   const drain = createDrain({
     inbox: engine.mirror.inbox,
@@ -122,7 +125,30 @@ async function receive(
   lifecycle.add('receiver', () => receiver.close());
   await drain.start();
   const { host, port } = await listenOrExplain(receiver, settings);
+  if (care !== null) {
+    lifecycle.add('endpoint care', () => care.close());
+    care.start();
+  }
   return { url: `${addressOf(host, port)}${settings.path}`, receiver };
+}
+
+function careFor(
+  config: Config,
+  { endpoint }: ReceiverConfig,
+  engine: Engine,
+  { clock, logger }: EngineParts,
+): EndpointCare | null {
+  const { management } = config.platform;
+  if (endpoint === null || management === null) return null;
+  return createEndpointCare({
+    api: engine.platform.client.as(engine.platform.tokensOf(management)),
+    wanted: endpoint,
+    clock,
+    logger: logger.child({ component: 'endpoint' }),
+    catchUp: () => {
+      for (const { name } of config.sources) engine.sync.nudge(name);
+    },
+  });
 }
 
 async function listenOrExplain(

@@ -18,7 +18,7 @@ export async function serveConsole(
   const { clock, config } = parts;
   const shown = createConsole({
     source: {
-      status: () => statusOf(config.database.file, clock),
+      status: () => statusOf(config.database.file, clock, config.receiver?.endpoint?.file ?? null),
       counts: () => ({
         deliveries: receiver?.status().results ?? {},
         clockSkewSeconds: engine.platform.client.time.aheadMillis / 1_000,
