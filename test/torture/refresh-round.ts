@@ -24,12 +24,8 @@ import { startWorld, type TestWorld, user } from '../conformance/world.js';
  */
 
 export const steps = ['ask', 'write', 'sync', 'rename', 'syncFolder', 'use'] as const;
-/**
- * What becomes of the first answer of the token endpoint; `doubled` is a request that arrived twice. Of a doubled
- * one the second answer is used: the platform voids the pair of the first and takes its refresh token for a copy,
- * so whoever got only that one has to sign in again, whatever a client does.
- */
-export const wires = ['prompt', 'lost', 'late', 'doubled'] as const;
+/** What becomes of the first answer of the token endpoint; a request that arrived twice has two, and one comes back. */
+export const wires = ['prompt', 'lost', 'late', 'doubled: first', 'doubled: second'] as const;
 
 export interface Round {
   readonly step: (typeof steps)[number] | 'never';
@@ -151,7 +147,8 @@ async function openProxy(target: string, wire: Round['wire']): Promise<Proxy> {
       tricked = true;
       if (wire === 'lost') return void response.destroy();
       if (wire === 'late') await systemClock.wait(lateMillis);
-      if (wire === 'doubled') answer = await forward();
+      if (wire === 'doubled: first') await forward();
+      if (wire === 'doubled: second') answer = await forward();
     }
     // The other end may be dead by now.
     response.on('error', () => {});
