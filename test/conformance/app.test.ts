@@ -379,6 +379,26 @@ describe('ending', () => {
   });
 });
 
+test('a sandbox decides about an application by its control API', async () => {
+  const client = makeClient(world, { approved: false });
+  const patch = (body: object, id = client.clientId) => world.control('PATCH', `/applications/${id}`, body);
+  const decided = await patch({ approved: true, piiApproved: true });
+  expect(decided.body).toEqual({
+    id: client.applicationId,
+    status: 'active',
+    approved: true,
+    piiApproved: true,
+  });
+  expect((await patch({ suspended: true }, client.applicationId)).body.status).toBe('suspended');
+  expect((await world.get(authorizePath(client))).status).toBe(400);
+  expect((await patch({ suspended: false, approved: false })).body).toMatchObject({
+    status: 'active',
+    approved: false,
+  });
+  expect((await patch({ approved: true }, 'app_unknown')).status).toBe(404);
+  expect((await patch({ aproved: true })).status).toBe(400);
+});
+
 test('identity on a connection follows the same rule as on an install', async () => {
   const client = makeClient(world, { scopes: ['read:investments', 'read:investors:pii'] });
   const scope = 'read:investments read:investors:pii';
