@@ -26,16 +26,7 @@ export interface Feature {
   start?(services: Services): Closable;
 }
 
-/**
- * All of them, for one platform: some hold sockets and loops of their own. `wall` is real time. Webhooks listen before
- * anything else starts: what fell due while the platform was down is told too.
- */
-export const featuresOf = (services: Services, wall: Clock): readonly Feature[] => [
-  webhooks(services, { wall }),
-  ...features,
-];
-
-export const features: readonly Feature[] = [
+const features: readonly Feature[] = [
   { routes: investmentRoutes, start: startPublishing },
   { routes: oauthRoutes, start: followTokenUse },
   { routes: applicationRoutes, sandboxRoutes: applicationControl },
@@ -44,4 +35,13 @@ export const features: readonly Feature[] = [
   { routes: memberRoutes },
   { routes: joinSessionRoutes, sandboxRoutes: joinControl, start: startExpiry },
   { routes: dealRoutes(noProposals) },
+];
+
+/**
+ * All of them, for one platform: some hold sockets and loops of their own. `wall` is real time. Webhooks listen before
+ * anything else starts: what fell due while the platform was down is told too.
+ */
+export const featuresOf = (services: Services, wall: Clock): readonly Feature[] => [
+  webhooks(services, { wall }),
+  ...features,
 ];

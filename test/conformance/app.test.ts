@@ -107,6 +107,23 @@ describe('creating', () => {
     expect((await create({ redirect_uris: ['com.partner.app:/cb'] })).status).toBe(201);
   });
 
+  test('APP-02 SEC-16 addresses are changed; one taken away serves no authorization that begins after', async () => {
+    const client = makeClient(world, { confidential: false });
+    const patch = (body: object) => world.patch(path(client), { token: as(developer), body });
+    const changed = await patch({ name: 'Renamed', redirect_uris: ['https://partner.example/new'] });
+    expect(changed.body.data.attributes).toMatchObject({
+      name: 'Renamed',
+      redirect_uris: ['https://partner.example/new'],
+      setup_url: null,
+    });
+    expect((await world.get(authorizePath(client))).status).toBe(400);
+    const moved = await world.get(authorizePath(client, { redirectUri: 'https://partner.example/new' }));
+    expect(moved.status).toBe(200);
+    expect((await patch({ redirect_uris: [] })).status).toBe(422);
+    expect((await patch({ redirect_uris: ['http://partner.example/'] })).status).toBe(422);
+    expect((await patch({})).body.data).toEqual(changed.body.data);
+  });
+
   test('APP-12 the portal needs a role in the organization of the calling application', async () => {
     for (const token of [as(ida), portal.clientId]) {
       const answer = await world.get('/developer/applications', { token });

@@ -2,6 +2,7 @@ import type { Command } from '../command.js';
 import { configSchema } from './config-schema.js';
 import { configShow } from './config-show.js';
 import { configValidate } from './config-validate.js';
+import { demo } from './demo.js';
 import { query } from './query.js';
 import { run } from './run.js';
 import { sandbox } from './sandbox.js';
@@ -11,6 +12,7 @@ import { version } from './version.js';
 
 /** In the order help lists them. To add a command, write its file and name it here. */
 export const commands: readonly Command[] = [
+  demo,
   run,
   sync,
   status,
