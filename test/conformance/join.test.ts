@@ -1,6 +1,10 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { revokeInstallation } from '../../src/platform/installations/revoke.js';
-import { one, run } from '../../src/platform/state/statements.js';
+import { all, one, run } from '../../src/platform/state/statements.js';
+import { stillClock } from '../platform/still-clock.js';
 import { csrfOf, Visitor } from './credentials.js';
 import { createEndpointFor } from './hooked.js';
 import {
@@ -11,7 +15,7 @@ import {
   syndicateKey,
   type TestSyndicate,
 } from './syndicate-life.js';
-import { type Answered, startWorld, type TestWorld } from './world.js';
+import { type Answered, startWorld, type TestWorld, worldStart } from './world.js';
 
 let world: TestWorld;
 let number = 0;
@@ -586,4 +590,59 @@ test('EVT-09 a session is told to the installation that minted it and to no othe
   await visit('/join/jl_own', 'own@people.example', 'join');
   expect(own.delivered()).toEqual(['join_session.started', 'join_session.completed']);
   expect(other.delivered()).toEqual(['syndicate_member.applied']);
+});
+
+test('EVT-09 a session that ended while the platform was down is told when it is up again', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'join-'));
+  try {
+    const dataFile = join(folder, 'platform.db');
+    const before = await startWorld({ limits: false, dataFile });
+    const { no } = one<{ no: number }>(
+      before.services.state,
+      'SELECT no FROM syndicates ORDER BY no LIMIT 1',
+    ) ?? {
+      no: 0,
+    };
+    const endpoint = createEndpointFor(before, { syndicateNo: no, scopes: ['write:syndicate_members'] });
+    run(
+      before.services.state,
+      `INSERT INTO join_sessions (id, token, syndicate_no, installation_no, email, status, created_at, expires_at)
+       VALUES ('join_down', 'jl_down', ?, ?, 'down@people.example', 'pending', 0, ?)`,
+      [no, endpoint.installationNo, before.services.clock.now() + hour],
+    );
+    await before.close();
+    const after = await startWorld({ limits: false, dataFile, clock: stillClock(worldStart + 2 * hour) });
+    const told = all<{ body: string }>(after.services.state, 'SELECT body FROM webhook_deliveries');
+    expect(told.map((row) => JSON.parse(row.body))).toMatchObject([
+      { event: 'join_session.expired', data: { id: 'join_down', status: 'expired' } },
+    ]);
+    await after.close();
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('a closed account takes its sessions, its invitations and what it told syndicates along', async () => {
+  const syndicate = foundSyndicate(world);
+  const person = makePerson(world, 'Paula Private', { hideLocation: false });
+  const session = await mint(syndicate, {
+    email: person.email,
+    name: 'Paula Private',
+    metadata: { note: 'Paula' },
+  });
+  await world.post(`${syndicate.path}/members/invite`, {
+    token: syndicate.creatorToken,
+    body: { email: person.email, name: 'Paula Private' },
+  });
+  await world.control('POST', `/users/${person.id}/deactivate`);
+  const { body } = await sessions(syndicate);
+  expect(body.data[0]).toMatchObject({
+    id: session.body.data.id,
+    attributes: { status: 'canceled', metadata: null },
+  });
+  const members = await world.get(`${syndicate.path}/members`, { token: syndicate.creatorToken });
+  expect(JSON.stringify([body, members.body])).not.toMatch(new RegExp(`Paula|${person.email}`));
+  expect(
+    one(world.services.state, 'SELECT 1 FROM member_profiles WHERE user_no = ?', [person.no]),
+  ).toBeUndefined();
 });
