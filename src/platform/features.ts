@@ -1,4 +1,5 @@
 import type { Closable } from '../runtime/lifecycle.js';
+import { applicationControl } from './applications/control.js';
 import { applicationRoutes } from './applications/routes.js';
 import type { Route } from './http/route.js';
 import { installationRoutes } from './installations/routes.js';
@@ -19,6 +20,6 @@ export interface Feature {
 export const features: readonly Feature[] = [
   { routes: investmentRoutes, start: startPublishing },
   { routes: oauthRoutes, start: followTokenUse },
-  { routes: applicationRoutes },
+  { routes: applicationRoutes, sandboxRoutes: applicationControl },
   { routes: installationRoutes },
 ];
