@@ -1,5 +1,5 @@
-import type { EventName } from '../../contract/events.js';
 import type { Clock } from '../../runtime/clock.js';
+import type { DeliveryHazard } from '../hazards.js';
 import type { Services } from '../services.js';
 import { type Delivery, postpone, settle } from './deliveries.js';
 import { signingSecrets } from './endpoint-secrets.js';
@@ -8,30 +8,13 @@ import { type Outcome, type SenderSettings, send } from './send.js';
 import { signatureHeader } from './sign.js';
 import { judgeUrl } from './url-policy.js';
 
-/** What a sandbox may do to a delivery in place of sending it once and now. */
-export type DeliveryFault =
-  | { readonly kind: 'lost' }
-  | { readonly kind: 'late'; readonly millis: number }
-  | { readonly kind: 'doubled' }
-  | { readonly kind: 'reordered' };
-
-export interface AttemptAbout {
-  readonly delivery: string;
-  readonly endpoint: string;
-  readonly event: EventName;
-}
-
-/** Asked before each attempt. */
-export type AttemptHook = (about: AttemptAbout) => DeliveryFault | null;
-
 /** How an attempt reaches the outside. */
 export interface Wire extends SenderSettings {
   /** Real time, for `t` and for timeouts: a receiver in another process judges a signature by its own clock. */
   readonly wall: Clock;
-  readonly beforeAttempt: AttemptHook;
 }
 
-/** A reordered delivery goes after the next one of its endpoint, or after this long when there is none. */
+/** A held delivery goes after the next one of its endpoint, or after this long when there is none. */
 const heldMillisMax = 5_000;
 
 export async function attempt(
@@ -43,18 +26,17 @@ export async function attempt(
   const { state, clock, random } = services;
   const endpoint = endpointByNo(state, delivery.endpoint_no);
   if (endpoint === undefined) return;
-  const fault = wire.beforeAttempt({
-    delivery: delivery.id,
-    endpoint: endpoint.id,
-    event: delivery.event,
-  });
-  if (fault?.kind === 'late') return postpone(state, delivery.no, clock.now() + fault.millis, false);
-  if (fault?.kind === 'reordered') return postpone(state, delivery.no, clock.now() + heldMillisMax, true);
-  if (fault?.kind === 'lost') return settle(state, random, delivery, lostOnTheWay, clock.now());
-  if (fault?.kind === 'doubled') await post(services, wire, endpoint, delivery.body, signal);
-  const outcome = await post(services, wire, endpoint, delivery.body, signal);
+  const { delayMillis, hold, ...hazard } = services.hazards.forDelivery() ?? {};
+  if (hold === true) return postpone(state, delivery.no, clock.now() + heldMillisMax, true);
+  if (delayMillis !== undefined) {
+    // Alone it frees the endpoint's place for others meanwhile; together with more it must keep that in mind.
+    const alone = Object.keys(hazard).length === 0;
+    if (alone) return postpone(state, delivery.no, clock.now() + delayMillis, false);
+    await clock.wait(delayMillis, signal);
+  }
+  const outcome = await suffer(services, wire, endpoint, delivery.body, hazard, signal);
   // Stopped in the middle: nothing is booked, and after the next start the same delivery goes out again.
-  if (outcome === null) return;
+  if (outcome === null || signal.aborted) return;
   settle(state, random, delivery, outcome, clock.now());
   services.logger.debug(
     {
@@ -69,8 +51,22 @@ export async function attempt(
   );
 }
 
-/** The platform believes it was taken, and nobody has it. */
-const lostOnTheWay: Outcome = { status: 200, error: null, durationMs: 0, response: '' };
+/** Sends, unless a hazard knows better how it ends. */
+async function suffer(
+  services: Services,
+  wire: Wire,
+  endpoint: Endpoint,
+  body: string,
+  hazard: DeliveryHazard,
+  signal: AbortSignal,
+): Promise<Outcome | null> {
+  const unsent = { durationMs: 0, response: '' };
+  if (hazard.lose === true) return { status: 200, error: null, ...unsent };
+  if (hazard.drop === true) return { status: null, error: 'connection_failed', ...unsent };
+  if (hazard.status !== undefined) return { status: hazard.status, error: null, ...unsent };
+  if (hazard.duplicate === true) await post(services, wire, endpoint, body, signal);
+  return post(services, wire, endpoint, body, signal);
+}
 
 /** Signs and sends once, to where the endpoint points now. */
 export async function post(

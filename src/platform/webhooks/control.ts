@@ -1,69 +1,31 @@
 import { z } from 'zod';
 import { type EventName, eventNames } from '../../contract/events.js';
-import { operation } from '../../contract/operation.js';
 import { created, type Exchange, ok, type Reply } from '../http/exchange.js';
-import { invalidFields, notFound, Problem } from '../http/problem.js';
-import { type Route, route } from '../http/route.js';
+import { badParameter, invalidFields, notFound, Problem } from '../http/problem.js';
+import type { Route } from '../http/route.js';
+import { controlRoute } from '../sandbox/control/control-route.js';
 import { one } from '../state/statements.js';
 import type { DeliveryLoop } from './delivery-loop.js';
 import { boundEndpoint, insertEndpoint } from './endpoints.js';
 import { listDeliveries, resendDelivery } from './portal.js';
 import { judgeUrl } from './url-policy.js';
 
-const tag = 'Sandbox';
-
-const createWebhook = operation({
-  id: 'sandboxCreateWebhook',
-  method: 'POST',
-  path: '/_sandbox/webhooks',
-  tag,
-  summary: 'Create a webhook endpoint as if on the live API',
-  scopes: null,
-  body: z.object({
-    url: z.string(),
-    events: z
-      .array(z.enum(eventNames as readonly [EventName, ...EventName[]]))
-      .min(1)
-      .default([...eventNames]),
-    installation: z.string().optional(),
-    mode: z.enum(['live', 'test']).default('test'),
-  }),
-  responses: { 201: { description: 'Its id and secret.' } },
-  errors: [404, 409, 422],
-});
-
-const listAll = operation({
-  id: 'sandboxListDeliveries',
-  method: 'GET',
-  path: '/_sandbox/deliveries',
-  tag,
-  summary: 'Deliveries and their attempts, newest first',
-  scopes: null,
-  query: z.object({
-    endpoint: z.string().optional(),
-    limit: z.coerce.number().int().min(1).max(1000).default(100),
-  }),
-  responses: { 200: { description: 'Deliveries.' } },
-  errors: [],
-});
-
-const resend = operation({
-  id: 'sandboxResendDelivery',
-  method: 'POST',
-  path: '/_sandbox/deliveries/{id}/resend',
-  tag,
-  summary: 'Send a delivery again, as from the portal',
-  scopes: null,
-  responses: { 200: { description: 'It is pending again.' } },
-  errors: [404, 409],
+const createBody = z.strictObject({
+  url: z.string(),
+  events: z
+    .array(z.enum(eventNames as readonly [EventName, ...EventName[]]))
+    .min(1)
+    .default([...eventNames]),
+  installation: z.string().optional(),
+  mode: z.enum(['live', 'test']).default('test'),
 });
 
 /** What the portal, or a person on the live API, would do to endpoints: a sandbox has neither. */
 export function controlRoutes(loop: DeliveryLoop): readonly Route[] {
   return [
-    route(createWebhook, create),
-    route(listAll, list),
-    route(resend, (exchange) => {
+    controlRoute('POST', '/_sandbox/webhooks', createBody, create),
+    controlRoute('GET', '/_sandbox/deliveries', null, list),
+    controlRoute('POST', '/_sandbox/deliveries/{id}/resend', null, (exchange) => {
       const { state } = exchange.services;
       const id = exchange.params.id ?? '';
       loop.wakeFor([resendDelivery(state, id, exchange.now)]);
@@ -72,8 +34,7 @@ export function controlRoutes(loop: DeliveryLoop): readonly Route[] {
   ];
 }
 
-function create(exchange: Exchange): Reply {
-  const wanted = exchange.input.body as z.infer<typeof createWebhook.body>;
+function create(exchange: Exchange, wanted: z.output<typeof createBody>): Reply {
   const { state, random, options } = exchange.services;
   const verdict = judgeUrl(wanted.url, options.loopbackWebhooks);
   if (!verdict.ok) throw invalidFields([{ field: 'url', code: 'invalid', message: verdict.why }]);
@@ -109,8 +70,12 @@ function ownerOf(
   return { applicationNo: row.application_no, installationNo: row.no };
 }
 
+/** `?endpoint=whe_…` narrows, `?limit=` bounds. */
 function list(exchange: Exchange): Reply {
-  const { endpoint, limit } = exchange.input.query as z.infer<typeof listAll.query>;
-  const about = endpoint === undefined ? { limit } : { endpoint, limit };
+  const endpoint = exchange.query.get('endpoint');
+  const limit = Number(exchange.query.get('limit') ?? 100);
+  if (!Number.isInteger(limit) || limit < 1)
+    throw badParameter('limit', 'limit must be a whole number from 1.');
+  const about = endpoint === null ? { limit } : { endpoint, limit };
   return ok({ data: listDeliveries(exchange.services.state, about) });
 }

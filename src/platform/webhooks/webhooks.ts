@@ -3,7 +3,7 @@ import { type Clock, systemClock } from '../../runtime/clock.js';
 import type { Closable } from '../../runtime/lifecycle.js';
 import type { Route } from '../http/route.js';
 import type { Services } from '../services.js';
-import type { AttemptHook, Wire } from './attempt.js';
+import type { Wire } from './attempt.js';
 import { controlRoutes } from './control.js';
 import { DeliveryLoop } from './delivery-loop.js';
 import { enqueue } from './enqueue.js';
@@ -14,7 +14,6 @@ export interface WebhookSettings {
   /** Real time, for signatures and timeouts, whatever the platform's clock says. */
   readonly wall?: Clock;
   readonly resolve?: Resolve;
-  readonly beforeAttempt?: AttemptHook;
   /** Certificate authorities trusted besides the usual ones. */
   readonly ca?: string;
 }
@@ -31,7 +30,6 @@ export function webhooks(services: Services, settings: WebhookSettings = {}): We
   const wire: Wire = {
     wall: settings.wall ?? systemClock,
     resolve: settings.resolve ?? systemResolve,
-    beforeAttempt: settings.beforeAttempt ?? (() => null),
     ...(settings.ca === undefined ? {} : { ca: settings.ca }),
   };
   const loop = new DeliveryLoop(services, wire);

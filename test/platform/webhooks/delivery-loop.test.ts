@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { AttemptHook } from '../../../src/platform/webhooks/attempt.js';
+import type { DeliveryHazard } from '../../../src/platform/hazards.js';
 import { type Receiver, startReceiver } from './receiver.js';
 import { createEndpoint, day, type HookWorld, hour, second, startHookWorld } from './world.js';
 
@@ -13,8 +13,9 @@ afterEach(async () => {
   await receiver.close();
 });
 
-async function started(beforeAttempt?: AttemptHook) {
-  const world = await startHookWorld(beforeAttempt === undefined ? {} : { beforeAttempt });
+/** `struck` are the hazards of the first attempts, in order; later ones go well. */
+async function started(...struck: DeliveryHazard[]) {
+  const world = await startHookWorld({ hazards: { forDelivery: () => struck.shift() ?? null } });
   open.push(() => world.close());
   const owner = world.userToken(world.person('owner', 'owner'));
   const company = world.company('Acme');
@@ -135,8 +136,7 @@ test('a clock moved by three days makes three days of retries in one go', async 
 });
 
 test('a lost delivery counts as delivered and never arrives', async () => {
-  let faults = 1;
-  const { world, owner, emit } = await started(() => (faults-- > 0 ? { kind: 'lost' } : null));
+  const { world, owner, emit } = await started({ lose: true });
   await createEndpoint(world, owner, receiver.url, ['investment.changed']);
   emit();
   emit();
@@ -150,8 +150,7 @@ test('a lost delivery counts as delivered and never arrives', async () => {
 });
 
 test('a late delivery arrives once its time has come, without a failed attempt', async () => {
-  let faults = 1;
-  const { world, owner, emit } = await started(() => (faults-- > 0 ? { kind: 'late', millis: 5000 } : null));
+  const { world, owner, emit } = await started({ delayMillis: 5000 });
   await createEndpoint(world, owner, receiver.url, ['investment.changed']);
   emit();
   await world.quiet();
@@ -165,8 +164,7 @@ test('a late delivery arrives once its time has come, without a failed attempt',
 });
 
 test('a doubled delivery arrives twice with the same id', async () => {
-  let faults = 1;
-  const { world, owner, emit } = await started(() => (faults-- > 0 ? { kind: 'doubled' } : null));
+  const { world, owner, emit } = await started({ duplicate: true });
   await createEndpoint(world, owner, receiver.url, ['investment.changed']);
   emit();
   await receiver.count(2);
@@ -177,8 +175,7 @@ test('a doubled delivery arrives twice with the same id', async () => {
 });
 
 test('a reordered delivery arrives after the next one of its endpoint, or after a while when none comes', async () => {
-  let faults = 1;
-  const { world, owner, emit } = await started(() => (faults-- > 0 ? { kind: 'reordered' } : null));
+  const { world, owner, emit } = await started({ hold: true });
   await createEndpoint(world, owner, receiver.url, ['investment.changed']);
   emit();
   await world.quiet();
@@ -186,11 +183,37 @@ test('a reordered delivery arrives after the next one of its endpoint, or after 
   emit();
   await receiver.count(2);
   expect(ids(receiver)).toEqual(['inv_2', 'inv_1']);
-  faults = 1;
+});
+
+test('a held delivery that nothing overtakes goes out after a while', async () => {
+  const { world, owner, emit } = await started({ hold: true });
+  await createEndpoint(world, owner, receiver.url, ['investment.changed']);
   emit();
   await world.quiet();
+  expect(receiver.received).toHaveLength(0);
   world.clock.advance(5 * second);
-  await receiver.count(3);
+  await receiver.count(1);
+});
+
+test('a dropped attempt and one answered for are failures that are retried, and a delay may come on top', async () => {
+  const { world, owner, emit } = await started({ drop: true }, { status: 503, delayMillis: 500 });
+  await createEndpoint(world, owner, receiver.url, ['investment.changed']);
+  emit();
+  await world.quiet();
+  world.clock.advance(10 * second);
+  await expect.poll(() => world.clock.waiting).toBe(1);
+  expect(world.rows('SELECT error, status FROM webhook_attempts')).toEqual([
+    { error: 'connection_failed', status: null },
+  ]);
+  world.clock.advance(500);
+  await world.quiet();
+  expect(world.rows('SELECT error, status FROM webhook_attempts')).toEqual([
+    { error: 'connection_failed', status: null },
+    { error: null, status: 503 },
+  ]);
+  expect(receiver.received).toHaveLength(0);
+  world.clock.advance(2 * 60 * second);
+  await receiver.count(1);
 });
 
 test('deliveries settled more than thirty days ago are forgotten, with their attempts', async () => {

@@ -1,5 +1,6 @@
 import { selfServeScopes } from '../../../src/contract/scopes.js';
 import type { PlatformEvent } from '../../../src/platform/events.js';
+import { type Hazards, noHazards } from '../../../src/platform/hazards.js';
 import { createServices, listen } from '../../../src/platform/platform.js';
 import type { PlatformOptions, Services } from '../../../src/platform/services.js';
 import { digestOf, newSecret, type Realm } from '../../../src/platform/state/secrets.js';
@@ -55,6 +56,7 @@ export interface HookWorld {
 
 export interface HookWorldSettings extends WebhookSettings {
   readonly options?: Partial<PlatformOptions>;
+  readonly hazards?: Hazards;
   readonly dataFile?: string;
   readonly clock?: ManualClock;
   /** Off: the feature answers but sends nothing, as between two runs. */
@@ -64,10 +66,11 @@ export interface HookWorldSettings extends WebhookSettings {
 /** A listening platform with the webhook feature and nothing else, in both realms. */
 export async function startHookWorld(settings: HookWorldSettings = {}): Promise<HookWorld> {
   const clock = settings.clock ?? manualClock(worldStart);
-  const { options, dataFile, clock: _, started, ...webhookSettings } = settings;
+  const { options, hazards = noHazards, dataFile, clock: _, started, ...webhookSettings } = settings;
   const services = createServices({
     clock,
     random: seededRandom(7),
+    hazards,
     ...(dataFile === undefined ? {} : { dataFile }),
     options: { loopbackWebhooks: true, ...options },
   });
