@@ -2,6 +2,8 @@ import type { Clock } from '../runtime/clock.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import { applicationControl } from './applications/control.js';
 import { applicationRoutes } from './applications/routes.js';
+import { catalogRoutes } from './catalog/routes.js';
+import { companyRoutes } from './companies/routes.js';
 import type { Route } from './http/route.js';
 import { installationRoutes } from './installations/routes.js';
 import { startPublishing } from './investments/publish-loop.js';
@@ -24,6 +26,8 @@ const features: readonly Feature[] = [
   { routes: oauthRoutes, start: followTokenUse },
   { routes: applicationRoutes, sandboxRoutes: applicationControl },
   { routes: installationRoutes },
+  { routes: catalogRoutes },
+  { routes: companyRoutes },
 ];
 
 /** All of them, for one platform: some hold sockets and loops of their own. `wall` is real time. */
