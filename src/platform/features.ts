@@ -1,15 +1,20 @@
 import type { Clock } from '../runtime/clock.js';
 import type { Closable } from '../runtime/lifecycle.js';
+import { activityRoutes } from './activity/routes.js';
 import { applicationControl } from './applications/control.js';
 import { applicationRoutes } from './applications/routes.js';
+import { campaignRoutes } from './campaigns/routes.js';
 import { catalogRoutes } from './catalog/routes.js';
 import { companyRoutes } from './companies/routes.js';
+import { connectedAppRoutes } from './connected-apps/routes.js';
 import type { Route } from './http/route.js';
 import { installationRoutes } from './installations/routes.js';
 import { startPublishing } from './investments/publish-loop.js';
 import { investmentRoutes } from './investments/routes.js';
 import { followTokenUse, oauthRoutes } from './oauth/routes.js';
+import { portfolioRoutes } from './portfolio/routes.js';
 import type { Services } from './services.js';
+import { userRoutes } from './users/routes.js';
 import { webhooks } from './webhooks/webhooks.js';
 
 /** One folder of the platform: what it answers, and what it does besides answering. */
@@ -28,6 +33,11 @@ const features: readonly Feature[] = [
   { routes: installationRoutes },
   { routes: catalogRoutes },
   { routes: companyRoutes },
+  { routes: userRoutes },
+  { routes: campaignRoutes },
+  { routes: portfolioRoutes },
+  { routes: connectedAppRoutes },
+  { routes: activityRoutes },
 ];
 
 /** All of them, for one platform: some hold sockets and loops of their own. `wall` is real time. */
