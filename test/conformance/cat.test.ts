@@ -41,6 +41,28 @@ const listed = async (query = '', token = key) => names((await read(`/explore${q
 const attributesOf = (slug: string, index: number, token = key) =>
   read(`/offerings/${roundOf(world, slug, index).id}`, token).then((answer) => answer.body.data.attributes);
 
+/** A private round beside the public one of a company, newer than it. */
+function privateRound(slug: string, id: string) {
+  const { state } = world.services;
+  const { no } = run(
+    state,
+    `INSERT INTO offerings (id, company_no, started_at, created_at) VALUES (?, ?, ?, ?)`,
+    [id, companyOf(world, slug).no, worldStart, worldStart],
+  );
+  run(
+    state,
+    `INSERT INTO offering_terms (offering_no, exemption, exemption_subtype) VALUES (?, 'reg_d', '506b')`,
+    [no],
+  );
+  return {
+    no,
+    remove: () => {
+      run(state, 'DELETE FROM offering_terms WHERE offering_no = ?', [no]);
+      run(state, 'DELETE FROM offerings WHERE no = ?', [no]);
+    },
+  };
+}
+
 describe('an offering', () => {
   test('CAT-02 CAT-04 CAT-06 CAT-07 CAT-09 CAT-11 CAT-14 every item of explore has the declared shape', async () => {
     const { body } = conforms(explore, await read('/explore?status=all'));
@@ -194,13 +216,12 @@ describe('an offering', () => {
     expect(await warned('harbour-lanterns', 0)).toEqual(['concurrent_rounds']);
     expect(await warned('quiet-orchard', 0)).toEqual([]);
     expect((await warned('sandbox-company-1', 0)).includes('concurrent_rounds')).toBe(true);
-    const hidden = run(
-      world.services.state,
-      `INSERT INTO offerings (id, company_no, status, created_at) VALUES ('ofr_upcoming', ?, 'upcoming', 0)`,
-      [companyOf(world, 'quiet-orchard').no],
-    );
+    const open = privateRound('quiet-orchard', 'ofr_whispered');
     expect(await warned('quiet-orchard', 0)).toEqual([]);
-    run(world.services.state, 'DELETE FROM offerings WHERE no = ?', [hidden.no]);
+    expect(
+      await warned('quiet-orchard', 0, personToken(world, 'maker2@people.example', 'read:explore')),
+    ).toEqual(['concurrent_rounds']);
+    open.remove();
   });
 
   test('CAT-11 closes_at is told of open rounds only', async () => {
@@ -484,6 +505,23 @@ describe('explore', () => {
   test('CAT-08 one live offering per company', async () => {
     const companies = (await read('/explore', explorer)).body.data.map((item: Item) => item.company);
     expect(new Set(companies).size).toBe(companies.length);
+  });
+
+  test('CAT-36 CAT-08 of several live rounds the public one is listed, then the one that takes money, then the newest', async () => {
+    const { state } = world.services;
+    const maker = personToken(world, 'maker2@people.example', 'read:explore');
+    const orchard = roundOf(world, 'quiet-orchard');
+    const lead = async (token = key) =>
+      (await read('/explore', token)).body.data.find(
+        (item: Item) => item.company === companyOf(world, 'quiet-orchard').id,
+      )?.id;
+    const whispered = privateRound('quiet-orchard', 'ofr_whispered');
+    expect([await lead(), await lead(maker)]).toEqual([orchard.id, orchard.id]);
+    run(state, `UPDATE offering_terms SET exemption_subtype = '506c' WHERE offering_no = ?`, [whispered.no]);
+    expect([await lead(), await lead(maker)]).toEqual(['ofr_whispered', 'ofr_whispered']);
+    run(state, 'UPDATE offerings SET testing_the_waters = 1 WHERE no = ?', [whispered.no]);
+    expect(await lead()).toBe(orchard.id);
+    whispered.remove();
   });
 
   test('CAT-22 CAT-18 closed rounds are the public ones, for everyone', async () => {
