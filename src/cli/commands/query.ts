@@ -1,6 +1,6 @@
 import type { SqlValue } from '../../daemon/query.js';
-import { type Command, configOptions, jsonOption } from '../command.js';
-import { configOf } from '../config-options.js';
+import { type Command, jsonOption } from '../command.js';
+import { databaseFileOf, databaseOptions } from '../database-options.js';
 import { exitCodes } from '../exit-codes.js';
 
 const rowsShownMax = 1_000;
@@ -14,18 +14,19 @@ export const query: Command = {
   ],
   args: [{ name: '<sql>', summary: 'one SELECT; see schema/dictionary.md for what there is' }],
   options: [
-    ...configOptions,
+    ...databaseOptions,
     jsonOption,
     { flags: '--limit <rows>', summary: `stop after so many rows (default: ${rowsShownMax})` },
     { flags: '--timeout <seconds>', summary: 'interrupt it after so long (default: 30)' },
   ],
-  async run({ args, options, out, io, signal, ...context }) {
+  async run(context) {
+    const { args, options, out, io, signal } = context;
     const rowsMax = options.whole('limit', { min: 1, max: 10_000_000 }) ?? rowsShownMax;
     const seconds = options.whole('timeout', { min: 1, max: 3_600 }) ?? 30;
-    const { config } = await configOf({ args, options, out, io, signal, ...context });
+    const file = await databaseFileOf(context);
     const { runQuery } = await import('../../daemon/query.js');
     const limits = { rowsMax, timeoutMs: seconds * 1_000 };
-    const result = await runQuery(config.database.file, args[0] ?? '', limits, io.clock, signal);
+    const result = await runQuery(file, args[0] ?? '', limits, io.clock, signal);
     const rows: (readonly SqlValue[])[] = [];
     for await (const row of result.rows) rows.push(row);
     if (options.flag('json')) out.json(rows.map((row) => objectOf(result.columns, row)));
