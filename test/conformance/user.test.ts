@@ -8,7 +8,7 @@ import {
   listMyFollows,
   unfollowCompany,
 } from '../../src/contract/users.js';
-import { run } from '../../src/platform/state/statements.js';
+import { all, run } from '../../src/platform/state/statements.js';
 import {
   applicationToken,
   companyOf,
@@ -188,6 +188,26 @@ describe('follows', () => {
       'not_found',
     ]);
   });
+});
+
+test('a closed account keeps neither a picture nor follows', async () => {
+  const { state } = world.services;
+  const no = userNo(world, 'backer7@people.example');
+  run(
+    state,
+    `INSERT INTO user_profiles (user_no, avatar_url) VALUES (?, 'https://images.invest.example/p.png')`,
+    [no],
+  );
+  const bearer = token('backer7@people.example', 'write:follows');
+  await world.put(`/users/me/follows/${companyOf(world, 'paper-kites').id}`, { token: bearer });
+  const { id } = (await world.get('/users/me', { token: bearer })).body.data;
+  await world.control('POST', `/users/${id}/deactivate`);
+  for (const sql of [
+    'SELECT 1 FROM user_profiles WHERE user_no = ?',
+    'SELECT 1 FROM follows WHERE user_no = ?',
+  ]) {
+    expect(all(state, sql, [no])).toEqual([]);
+  }
 });
 
 describe('companies of one’s own', () => {
