@@ -1,7 +1,12 @@
 import type { Clock } from '../runtime/clock.js';
 import type { Closable } from '../runtime/lifecycle.js';
+import { activityRoutes } from './activity/routes.js';
 import { applicationControl } from './applications/control.js';
 import { applicationRoutes } from './applications/routes.js';
+import { campaignRoutes } from './campaigns/routes.js';
+import { catalogRoutes } from './catalog/routes.js';
+import { companyRoutes } from './companies/routes.js';
+import { connectedAppRoutes } from './connected-apps/routes.js';
 import { noProposals } from './deals/ports.js';
 import { dealRoutes } from './deals/routes.js';
 import type { Route } from './http/route.js';
@@ -13,8 +18,10 @@ import { startExpiry } from './join-sessions/expiry-loop.js';
 import { joinSessionRoutes } from './join-sessions/routes.js';
 import { memberRoutes } from './members/routes.js';
 import { followTokenUse, oauthRoutes } from './oauth/routes.js';
+import { portfolioRoutes } from './portfolio/routes.js';
 import type { Services } from './services.js';
 import { syndicateRoutes } from './syndicates/routes.js';
+import { userRoutes } from './users/routes.js';
 import { webhooks } from './webhooks/webhooks.js';
 
 /** One folder of the platform: what it answers, and what it does besides answering. */
@@ -35,6 +42,13 @@ const features: readonly Feature[] = [
   { routes: memberRoutes },
   { routes: joinSessionRoutes, sandboxRoutes: joinControl, start: startExpiry },
   { routes: dealRoutes(noProposals) },
+  { routes: catalogRoutes },
+  { routes: companyRoutes },
+  { routes: userRoutes },
+  { routes: campaignRoutes },
+  { routes: portfolioRoutes },
+  { routes: connectedAppRoutes },
+  { routes: activityRoutes },
 ];
 
 /**

@@ -87,6 +87,8 @@ export function deactivateUser(services: Services, userNo: number, now: number):
     [now, userNo],
   );
   if (closed.changes === 0) return [];
+  run(state, 'DELETE FROM user_profiles WHERE user_no = ?', [userNo]);
+  run(state, 'DELETE FROM follows WHERE user_no = ?', [userNo]);
   const families = all<{ family: string }>(state, 'SELECT family FROM grants WHERE user_no = ?', [userNo]);
   for (const { family } of families) endGrant(services, family, 'user_deactivated', now);
   run(

@@ -13,14 +13,15 @@ export function churn(
   company: ActingCompany | null,
   now: number,
 ): string[] {
-  const companies =
-    company === null
-      ? all<ActingCompany>(services.state, `SELECT no, id FROM companies WHERE realm = 'test' ORDER BY no`)
-      : [company];
+  const companies = company === null ? all<ActingCompany>(services.state, installedCompaniesSql) : [company];
   return Array.from({ length: changes }, () =>
     changeSomething(services, pick(services.random, companies), now),
   );
 }
+
+/** Where somebody may be watching; the companies that only fill the catalog stand still. */
+const installedCompaniesSql = `SELECT no, id FROM companies c WHERE realm = 'test'
+  AND EXISTS (SELECT 1 FROM installations i WHERE i.company_no = c.no) ORDER BY no`;
 
 const happenings = [
   ['create', 30],
