@@ -8,6 +8,8 @@ import { startPublishing } from './investments/publish-loop.js';
 import { investmentRoutes } from './investments/routes.js';
 import { followTokenUse, oauthRoutes } from './oauth/routes.js';
 import type { Services } from './services.js';
+import { settleSessions, startSettling } from './sessions/lifecycle.js';
+import { sessionRoutes } from './sessions/routes.js';
 import { webhooks } from './webhooks/webhooks.js';
 
 /** One folder of the platform: what it answers, and what it does besides answering. */
@@ -24,6 +26,7 @@ const features: readonly Feature[] = [
   { routes: oauthRoutes, start: followTokenUse },
   { routes: applicationRoutes, sandboxRoutes: applicationControl },
   { routes: installationRoutes },
+  { routes: sessionRoutes, start: (services) => startSettling(services, settleSessions) },
 ];
 
 /** All of them, for one platform: some hold sockets and loops of their own. `wall` is real time. */
