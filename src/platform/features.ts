@@ -2,14 +2,23 @@ import type { Clock } from '../runtime/clock.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import { applicationControl } from './applications/control.js';
 import { applicationRoutes } from './applications/routes.js';
+import { dealRoutes } from './deals/routes.js';
 import type { Route } from './http/route.js';
 import { installationRoutes } from './installations/routes.js';
+import { dealActions, proposeDeal } from './intents/deal-actions.js';
+import { intents } from './intents/routes.js';
+import { syndicateActions } from './intents/syndicate-actions.js';
 import { startPublishing } from './investments/publish-loop.js';
 import { investmentRoutes } from './investments/routes.js';
+import { joinControl } from './join-sessions/control.js';
+import { startExpiry } from './join-sessions/expiry-loop.js';
+import { joinSessionRoutes } from './join-sessions/routes.js';
+import { memberRoutes } from './members/routes.js';
 import { followTokenUse, oauthRoutes } from './oauth/routes.js';
 import type { Services } from './services.js';
 import { settleSessions, startSettling } from './sessions/lifecycle.js';
 import { sessionRoutes } from './sessions/routes.js';
+import { syndicateRoutes } from './syndicates/routes.js';
 import { webhooks } from './webhooks/webhooks.js';
 
 /** One folder of the platform: what it answers, and what it does besides answering. */
@@ -21,16 +30,24 @@ export interface Feature {
   start?(services: Services): Closable;
 }
 
-const features: readonly Feature[] = [
+/**
+ * All of them, for one platform: some hold sockets and loops of their own. `wall` is real time. Webhooks listen before
+ * anything else starts: what fell due while the platform was down is told too.
+ */
+export const featuresOf = (services: Services, wall: Clock): readonly Feature[] => [
+  webhooks(services, { wall }),
+  ...features,
+];
+
+export const features: readonly Feature[] = [
   { routes: investmentRoutes, start: startPublishing },
   { routes: oauthRoutes, start: followTokenUse },
   { routes: applicationRoutes, sandboxRoutes: applicationControl },
   { routes: installationRoutes },
+  { routes: syndicateRoutes },
+  { routes: memberRoutes },
+  { routes: joinSessionRoutes, sandboxRoutes: joinControl, start: startExpiry },
+  { routes: dealRoutes(proposeDeal) },
+  intents([...syndicateActions, ...dealActions]),
   { routes: sessionRoutes, start: (services) => startSettling(services, settleSessions) },
-];
-
-/** All of them, for one platform: some hold sockets and loops of their own. `wall` is real time. */
-export const featuresOf = (services: Services, wall: Clock): readonly Feature[] => [
-  ...features,
-  webhooks(services, { wall }),
 ];

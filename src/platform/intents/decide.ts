@@ -53,7 +53,11 @@ function execute(services: Services, action: IntentAction, intent: Intent, now: 
     })();
   } catch (error) {
     const known = error instanceof Problem;
-    if (!known) services.logger.error({ component: 'intents', intent: intent.id, error }, 'intent crashed');
+    if (!known)
+      services.logger.error(
+        { component: 'intents', event: intent.action, eventId: intent.id, error },
+        'intent crashed',
+      );
     const failure = known ? error.message : 'Something went wrong on our side.';
     return writeIntent(state, running, { status: 'failed', failure_reason: failure }, now);
   }
