@@ -23,6 +23,9 @@ export interface RateLimit {
 export type RateLimitName = keyof typeof rateLimits;
 
 export const perPage = { default: 25, max: 100 } as const;
+/** The tabs of a company page have pages of their own size. */
+export const tabPerPage = { default: 20, max: 50 } as const;
+export const companySearchLimit = { default: 8, max: 20 } as const;
 
 /** "About 90 days": the sandbox takes it exactly. */
 export const feedRetentionSeconds = 90 * day;

@@ -28,6 +28,7 @@ type Listener = (event: PlatformEvent) => void;
 export class PlatformEvents {
   readonly #listeners: Listener[] = [];
   readonly #firstUses: ((tokenNo: number, now: number) => void)[] = [];
+  readonly #disconnects: ((userNo: number, applicationNo: number, now: number) => void)[] = [];
 
   subscribe(listener: Listener): void {
     this.#listeners.push(listener);
@@ -40,6 +41,15 @@ export class PlatformEvents {
   /** A rotated refresh token dies when the access token issued with its successor is first used. */
   onFirstUse(listener: (tokenNo: number, now: number) => void): void {
     this.#firstUses.push(listener);
+  }
+
+  /** What an application has left open for a person ends when the person disconnects it. */
+  onDisconnect(listener: (userNo: number, applicationNo: number, now: number) => void): void {
+    this.#disconnects.push(listener);
+  }
+
+  disconnected(userNo: number, applicationNo: number, now: number): void {
+    for (const listener of this.#disconnects) listener(userNo, applicationNo, now);
   }
 
   tokenUsed(tokenNo: number, now: number): void {

@@ -2,9 +2,12 @@ import type { Clock } from '../runtime/clock.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import { applicationControl } from './applications/control.js';
 import { applicationRoutes } from './applications/routes.js';
+import { catalogRoutes } from './catalog/routes.js';
+import { companyRoutes } from './companies/routes.js';
 import { dealRoutes } from './deals/routes.js';
 import type { Route } from './http/route.js';
 import { installationRoutes } from './installations/routes.js';
+import { commentAction } from './intents/comment-action.js';
 import { dealActions, proposeDeal } from './intents/deal-actions.js';
 import { intents } from './intents/routes.js';
 import { syndicateActions } from './intents/syndicate-actions.js';
@@ -48,6 +51,8 @@ export const features: readonly Feature[] = [
   { routes: memberRoutes },
   { routes: joinSessionRoutes, sandboxRoutes: joinControl, start: startExpiry },
   { routes: dealRoutes(proposeDeal) },
-  intents([...syndicateActions, ...dealActions]),
+  intents([...syndicateActions, ...dealActions, commentAction]),
   { routes: sessionRoutes, start: (services) => startSettling(services, settleSessions) },
+  { routes: catalogRoutes },
+  { routes: companyRoutes },
 ];

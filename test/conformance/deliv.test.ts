@@ -545,3 +545,20 @@ describe('across a restart', () => {
     expect(clock.waiting).toBe(0);
   });
 });
+
+test('WHE-13 every rotated secret keeps its 24 hours, and rotating in a loop does not grow the header past five', async () => {
+  install();
+  const { id } = await createEndpoint(world, owner, receiver.url, ['investment.changed']);
+  const valuesAfter = async (rotations: number) => {
+    for (let done = 0; done < rotations; done++) {
+      await world.send('POST', `/webhook_endpoints/${id}/rotate_secret`, owner);
+    }
+    change();
+    await world.quiet();
+    return String(receiver.received.at(-1)?.headers['service-signature']).split('v1=').length - 1;
+  };
+  expect(await valuesAfter(2)).toBe(3);
+  expect(await valuesAfter(5)).toBe(5);
+  world.clock.advance(day);
+  expect(await valuesAfter(0)).toBe(1);
+});

@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import { exemptionFamilies, exemptionSubtypes, securityTypes } from './vocabulary.js';
+
+/** Parts that several resources are made of. */
+export const timestamp = z.iso.datetime({ offset: true });
+export const date = z.iso.date();
+export const cents = z.int();
+export const dollars = z
+  .string()
+  .regex(/^-?\d+\.\d\d$/)
+  .meta({ deprecated: true, description: 'Decimal dollars; the *_cents twin is the exact value.' });
+export const decimal = z.string().regex(/^-?\d+(\.\d+)?$/);
+
+export const labelled = z.object({ type: z.string(), label: z.string() });
+
+export const exemption = z
+  .object({
+    family: z.enum(exemptionFamilies),
+    subtype: z.enum(exemptionSubtypes).nullable(),
+    label: z.string(),
+  })
+  .meta({ id: 'Exemption' });
+
+export const securityKind = z.object({ type: z.enum(securityTypes), label: z.string() });
+
+export const listMeta = {
+  has_more: z.boolean(),
+  page_count: z.int().describe('Items on this page.'),
+  next_cursor: z.string().nullable().describe('Null on the last page.'),
+};
+
+/** A list in the query: comma-separated, or the key repeated. */
+export const listText = z.union([z.string().max(2000), z.array(z.string().max(200)).max(100)]);
+export const flagText = z.enum(['true', 'false']);
+export const cursorText = z.string().max(1000).describe('A next_cursor, unchanged.');
+export const perPageText = z.string().max(20);
+export const idText = z.string().min(1).max(200);

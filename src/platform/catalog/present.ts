@@ -1,0 +1,100 @@
+import { createHash } from 'node:crypto';
+import type { Services } from '../services.js';
+import { dollarsOf, dollarsOrNull, timeOrNull } from './money.js';
+import type { Round } from './rounds.js';
+import { exemptionOf, securityKindOf, securityOf } from './securities.js';
+import { siteUrl } from './site.js';
+import type { Viewer } from './viewer.js';
+import { publiclyVisible, roundVisible } from './visibility.js';
+
+/** `siblings` are the rounds of the same company, itself among them; those the viewer sees are warned about. */
+export function offeringResource(
+  services: Services,
+  round: Round,
+  siblings: readonly Round[],
+  viewer: Viewer,
+): object {
+  const attributes = attributesOf(services, round, viewer);
+  return {
+    id: round.id,
+    type: 'offering',
+    attributes,
+    company: round.company_id,
+    warnings: warningsOf(
+      round,
+      siblings.filter((sibling) => roundVisible(sibling, viewer)),
+    ),
+    etag: createHash('sha256').update(JSON.stringify(attributes)).digest('hex').slice(0, 16),
+  };
+}
+
+function attributesOf(services: Services, round: Round, viewer: Viewer): object {
+  const reserving = round.testing_the_waters === 1;
+  return {
+    company_name: round.company_name,
+    tagline: round.tagline,
+    url: siteUrl(services, round.slug),
+    card_image_url: round.card_image_url,
+    logo_url: round.logo_url,
+    exemption: exemptionOf(round.exemption, round.exemption_subtype),
+    security:
+      reserving || round.security_type === null
+        ? null
+        : securityOf(round.security_type, round.security_terms),
+    intended_security:
+      reserving && round.intended_security_type !== null
+        ? securityKindOf(round.intended_security_type)
+        : null,
+    industries: labelled(round.industries),
+    business_models: labelled(round.business_models),
+    status: round.status,
+    testing_the_waters: reserving,
+    funding_target: dollarsOrNull(round.funding_target_cents),
+    funding_target_cents: round.funding_target_cents,
+    max_funding_target: dollarsOrNull(round.max_funding_target_cents),
+    max_funding_target_cents: round.max_funding_target_cents,
+    min_investment: dollarsOrNull(round.min_investment_cents),
+    min_investment_cents: round.min_investment_cents,
+    amount_raised: dollarsOf(round.raised_cents),
+    amount_raised_cents: round.raised_cents,
+    investor_count: round.investor_count,
+    started_at: timeOrNull(round.started_at),
+    closes_at: round.status === 'open' ? timeOrNull(round.closes_at) : null,
+    closed_at: timeOrNull(round.closed_at),
+    form_c_url: round.form_c_url,
+    spv_legal_name: round.spv_legal_name,
+    ...(viewer.userNo === null
+      ? {}
+      : {
+          publicly_visible: publiclyVisible(round),
+          invested: viewer.investedIn.offerings.has(round.no),
+        }),
+    followed: viewer.follows.has(round.company_no),
+  };
+}
+
+function warningsOf(round: Round, siblings: readonly Round[]): readonly object[] {
+  const others = siblings.filter((sibling) => sibling.no !== round.no && sibling.status !== 'canceled');
+  const warnings = [];
+  if (others.some((other) => other.status === 'open')) {
+    warnings.push({
+      code: 'concurrent_rounds',
+      message: 'The company has other open rounds; the total on its page is larger than these amounts.',
+    });
+  }
+  if (others.some((other) => other.status === 'closed')) {
+    warnings.push({
+      code: 'prior_rounds',
+      message: 'The company has raised before; these amounts cover this offering only.',
+    });
+  }
+  return warnings;
+}
+
+/** `ar_and_vr` reads "Ar and vr": the platform publishes no labels of its own. */
+function labelled(json: string): readonly object[] {
+  return (JSON.parse(json) as string[]).map((type) => {
+    const words = type.replaceAll('_', ' ');
+    return { type, label: `${words.charAt(0).toUpperCase()}${words.slice(1)}` };
+  });
+}

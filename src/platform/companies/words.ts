@@ -1,0 +1,21 @@
+/** Text as it is searched: small letters, accents off, one word after another. */
+export function wordsIn(text: string): readonly string[] {
+  return (
+    text
+      .normalize('NFKD')
+      .replace(/\p{M}/gu, '')
+      .toLowerCase()
+      .match(/[\p{L}\p{N}]+/gu) ?? []
+  );
+}
+
+/** Whether `words` stand in `text` one after another. */
+export function contains(text: readonly string[], words: readonly string[], prefix = false): boolean {
+  return text.some((_, start) =>
+    words.every((word, offset) => {
+      const found = text[start + offset];
+      const last = offset === words.length - 1;
+      return found !== undefined && (prefix && last ? found.startsWith(word) : found === word);
+    }),
+  );
+}
