@@ -36,7 +36,7 @@ export const findOfferingById = (state: State, id: string): Offering | undefined
   one<Offering>(state, `${select} WHERE o.id = ?`, [id]);
 
 export const isOpen = (offering: Offering): boolean =>
-  offering.status === 'open' && offering.closed_at === null;
+  ['open', 'oversubscribed'].includes(offering.status) && offering.closed_at === null;
 
 export function requireOpen(offering: Offering): void {
   if (isOpen(offering)) return;
