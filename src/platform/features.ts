@@ -13,11 +13,13 @@ import { intents } from './intents/routes.js';
 import { syndicateActions } from './intents/syndicate-actions.js';
 import { startPublishing } from './investments/publish-loop.js';
 import { investmentRoutes } from './investments/routes.js';
+import { inviteLinkRoutes } from './invite-links/routes.js';
 import { joinControl } from './join-sessions/control.js';
 import { startExpiry } from './join-sessions/expiry-loop.js';
 import { joinSessionRoutes } from './join-sessions/routes.js';
 import { memberRoutes } from './members/routes.js';
 import { followTokenUse, oauthRoutes } from './oauth/routes.js';
+import { referralControl, referralRoutes } from './referrals/routes.js';
 import type { Services } from './services.js';
 import { settleSessions, startSettling } from './sessions/lifecycle.js';
 import { sessionRoutes } from './sessions/routes.js';
@@ -52,6 +54,8 @@ export const features: readonly Feature[] = [
   { routes: joinSessionRoutes, sandboxRoutes: joinControl, start: startExpiry },
   { routes: dealRoutes(proposeDeal) },
   intents([...syndicateActions, ...dealActions, commentAction]),
+  { routes: referralRoutes, sandboxRoutes: referralControl },
+  { routes: inviteLinkRoutes },
   { routes: sessionRoutes, start: (services) => startSettling(services, settleSessions) },
   { routes: catalogRoutes },
   { routes: companyRoutes },

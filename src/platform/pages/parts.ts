@@ -1,6 +1,6 @@
 import type { Exchange, Reply } from '../http/exchange.js';
-import type { Realm } from '../state/secrets.js';
-import { all, one } from '../state/statements.js';
+import { newId, type Realm } from '../state/secrets.js';
+import { all, one, run } from '../state/statements.js';
 import { type Html, html } from './html.js';
 import { pageReply } from './layout.js';
 import type { Visit } from './visit.js';
@@ -29,6 +29,16 @@ export const personByEmail = (exchange: Exchange, email: string): { readonly no:
     'SELECT no FROM users WHERE lower(email) = lower(?) AND deactivated_at IS NULL',
     [email],
   );
+
+/** An account for somebody a link was sent to and who had none. */
+export function makePerson(exchange: Exchange, email: string, name: string): number {
+  const id = newId(exchange.services.random, 'usr_');
+  return run(
+    exchange.services.state,
+    'INSERT INTO users (id, email, username, name, legal_name, created_at) VALUES (?, ?, ?, ?, ?, ?)',
+    [id, email, id.toLowerCase(), name, name, exchange.now],
+  ).no;
+}
 
 export const realmBadge = (realm: Realm): Html | null =>
   realm === 'test' ? html`<p class="badge">Sandbox</p>` : null;

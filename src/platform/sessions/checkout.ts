@@ -1,9 +1,15 @@
 import type { Exchange, Handler, Reply } from '../http/exchange.js';
 import { seeOther } from '../pages/layout.js';
-import { isForged, outdatedForm, type Person, personByEmail, refusalPage } from '../pages/parts.js';
+import {
+  isForged,
+  makePerson,
+  outdatedForm,
+  type Person,
+  personByEmail,
+  refusalPage,
+} from '../pages/parts.js';
 import { endVisit, signIn, type Visit, visitOf } from '../pages/visit.js';
-import { newId } from '../state/secrets.js';
-import { all, one, run } from '../state/statements.js';
+import { all, one } from '../state/statements.js';
 import {
   askConfirmation,
   askIdentity,
@@ -152,14 +158,9 @@ function join(exchange: Exchange, checkout: Checkout, form: Form): Reply {
     return seeOther(exchange.path);
   }
   if (name === '' || name.length > 120) return askName(checkout, email, 'Give your full name.');
-  const { state, random } = exchange.services;
-  const id = newId(random, 'usr_');
+  const { state } = exchange.services;
   const userNo = state.transaction(() => {
-    const { no } = run(
-      state,
-      'INSERT INTO users (id, email, username, name, legal_name, created_at) VALUES (?, ?, ?, ?, ?, ?)',
-      [id, email, id.toLowerCase(), name, name, exchange.now],
-    );
+    const no = makePerson(exchange, email, name);
     // From now on the account is who the session is for, whatever its address becomes.
     writeSession(state, checkout.session, { recipient_no: no }, exchange.now);
     return no;

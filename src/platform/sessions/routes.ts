@@ -8,6 +8,8 @@ import { type Route, route } from '../http/route.js';
 import { bearer } from '../http/steps/bearer.js';
 import { requireScope } from '../http/steps/require-scope.js';
 import { spendIp } from '../http/steps/spend.js';
+import { countInvite } from '../invite-links/invited.js';
+import { announceReferred } from '../referrals/referred.js';
 import { answerCheckout, openCheckout } from './checkout.js';
 import { createSession } from './create.js';
 import { cancelSession, settleSessions } from './lifecycle.js';
@@ -32,7 +34,7 @@ export const sessionRoutes: readonly Route[] = [
   route(operations.getSession, ...reads, (exchange) => ok(presentWithEvents(exchange, reached(exchange)))),
   route(operations.cancelSession, ...writes, cancel),
   route(operations.openCheckout, spendIp('ip'), settle, openCheckout),
-  route(operations.answerCheckout, spendIp('ip'), settle, answerCheckout([])),
+  route(operations.answerCheckout, spendIp('ip'), settle, answerCheckout([announceReferred, countInvite])),
 ];
 
 function settle(exchange: Exchange): void {
