@@ -19,6 +19,7 @@ import { startExpiry } from './join-sessions/expiry-loop.js';
 import { joinSessionRoutes } from './join-sessions/routes.js';
 import { memberRoutes } from './members/routes.js';
 import { followTokenUse, oauthRoutes } from './oauth/routes.js';
+import { portalRoutes } from './portal/routes.js';
 import { referralControl, referralRoutes } from './referrals/routes.js';
 import type { Services } from './services.js';
 import { settleSessions, startSettling } from './sessions/lifecycle.js';
@@ -39,10 +40,10 @@ export interface Feature {
  * All of them, for one platform: some hold sockets and loops of their own. `wall` is real time. Webhooks listen before
  * anything else starts: what fell due while the platform was down is told too.
  */
-export const featuresOf = (services: Services, wall: Clock): readonly Feature[] => [
-  webhooks(services, { wall }),
-  ...features,
-];
+export function featuresOf(services: Services, wall: Clock): readonly Feature[] {
+  const hooks = webhooks(services, { wall });
+  return [hooks, ...features, { routes: portalRoutes(hooks) }];
+}
 
 export const features: readonly Feature[] = [
   { routes: investmentRoutes, start: startPublishing },
