@@ -2,6 +2,7 @@ import type { Clock } from '../runtime/clock.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import { applicationControl } from './applications/control.js';
 import { applicationRoutes } from './applications/routes.js';
+import { attributionRoutes } from './attribution/routes.js';
 import { catalogRoutes } from './catalog/routes.js';
 import { companyRoutes } from './companies/routes.js';
 import { dealRoutes } from './deals/routes.js';
@@ -57,6 +58,7 @@ export const features: readonly Feature[] = [
   intents([...syndicateActions, ...dealActions, commentAction]),
   { routes: referralRoutes, sandboxRoutes: referralControl },
   { routes: inviteLinkRoutes },
+  { routes: attributionRoutes },
   { routes: sessionRoutes, start: (services) => startSettling(services, settleSessions) },
   { routes: catalogRoutes },
   { routes: companyRoutes },

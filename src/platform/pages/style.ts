@@ -63,8 +63,10 @@ dl { display: grid; grid-template-columns: auto 1fr; gap: .25rem 1rem; margin: 0
 dt { color: var(--soft); } dd { margin: 0; }
 select, textarea { font: inherit; width: 100%; padding: .5rem .75rem; border-radius: 10px;
   border: 1px solid var(--soft); background: var(--paper); color: var(--ink); }
-.steps { display: flex; flex-wrap: wrap; gap: .25rem 1rem; margin: 0 0 1.25rem; font-size: .8125rem;
-  color: var(--soft); }
+.steps { display: flex; flex-wrap: wrap; gap: .25rem 1rem; margin: 0 0 1.25rem; padding: 0; list-style: none;
+  counter-reset: step; font-size: .8125rem; color: var(--soft); }
+.steps li::before { counter-increment: step; content: counter(step) ". "; }
+input + .bad, textarea + .bad { margin-top: .5rem; }
 .steps [aria-current] { color: var(--accent); font-weight: 700; }
 .amount { font-size: 1.75rem; font-weight: 700; letter-spacing: -.02em; margin: 0 0 1rem; }
 blockquote { margin: 0 0 1rem; padding: .75rem 1rem; border-inline-start: 3px solid var(--line); white-space: pre-wrap; }
@@ -76,9 +78,10 @@ section { margin-top: 2rem; }
 section > h2 { margin-top: 0; font-size: 1.0625rem; }
 .scroll { overflow-x: auto; }
 table { width: 100%; border-collapse: collapse; font-size: .875rem; }
-th, td { text-align: start; vertical-align: top; padding: .5rem .75rem .5rem 0; border-top: 1px solid var(--line); }
+th, td { text-align: start; vertical-align: top; padding: .5rem .75rem .5rem 0; border-top: 1px solid var(--line);
+  overflow-wrap: normal; }
 th { color: var(--soft); font-weight: 600; border-top: 0; }
-td code { overflow-wrap: anywhere; }
+td code.long { display: block; min-width: 14rem; overflow-wrap: anywhere; }
 .card { padding: 1rem 1.25rem; margin-top: 1rem; border: 1px solid var(--line); border-radius: 12px; }
 .card h3 { margin: 0 0 .5rem; font-size: 1rem; }
 .card details { margin-top: .75rem; }

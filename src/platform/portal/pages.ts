@@ -110,7 +110,7 @@ ${problem === null ? null : html`<p class="bad" role="alert">${problem}</p>`}${s
 
 function table(heads: readonly string[], rows: readonly (readonly Html[])[]): Html {
   if (rows.length === 0) return html`<p class="soft">None yet.</p>`;
-  return html`<div class="scroll"><table><thead><tr>${heads.map((head) => html`<th scope="col">${head}</th>`)}</tr></thead>
+  return html`<div class="scroll" role="region" aria-label="${heads.join(', ')}" tabindex="0"><table><thead><tr>${heads.map((head) => html`<th scope="col">${head}</th>`)}</tr></thead>
 <tbody>${rows.map((cells) => html`<tr>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>`)}</tbody></table></div>`;
 }
 
@@ -140,5 +140,5 @@ const attemptRow = (attempt: AttemptView): readonly Html[] => [
   html`${attempt.at}`,
   html`${attempt.status ?? attempt.error}`,
   html`${attempt.duration_ms} ms`,
-  html`<code>${attempt.response}</code>`,
+  html`<code class="long">${attempt.response}</code>`,
 ];

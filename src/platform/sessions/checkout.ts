@@ -115,12 +115,16 @@ function show(exchange: Exchange, checkout: Checkout): Reply {
       case 'identity':
         return askIdentity(checkout, user, null);
       case 'payment':
-        return askPayment(checkout, user, '', null);
+        return askPayment(checkout, user, chosenBefore(session), null);
       case 'confirmation':
         return askConfirmation(checkout, user);
     }
   });
 }
+
+/** A refused card is no reason to type the amount again. */
+const chosenBefore = ({ chosen_cents: cents }: Session): string =>
+  cents === null ? '' : (cents / 100).toFixed(cents % 100 === 0 ? 0 : 2);
 
 function stepOf(session: Session, checkout: Checkout): 'identity' | 'payment' | 'confirmation' {
   if (session.kyc_status !== 'passed') return 'identity';
