@@ -1,10 +1,13 @@
 import type { Clock } from '../runtime/clock.js';
 import type { Closable } from '../runtime/lifecycle.js';
+import { activityRoutes } from './activity/routes.js';
 import { applicationControl } from './applications/control.js';
 import { applicationRoutes } from './applications/routes.js';
 import { attributionRoutes } from './attribution/routes.js';
+import { campaignRoutes } from './campaigns/routes.js';
 import { catalogRoutes } from './catalog/routes.js';
 import { companyRoutes } from './companies/routes.js';
+import { connectedAppRoutes } from './connected-apps/routes.js';
 import { dealRoutes } from './deals/routes.js';
 import type { Route } from './http/route.js';
 import { installationRoutes } from './installations/routes.js';
@@ -21,11 +24,13 @@ import { joinSessionRoutes } from './join-sessions/routes.js';
 import { memberRoutes } from './members/routes.js';
 import { followTokenUse, oauthRoutes } from './oauth/routes.js';
 import { portalRoutes } from './portal/routes.js';
+import { portfolioRoutes } from './portfolio/routes.js';
 import { referralControl, referralRoutes } from './referrals/routes.js';
 import type { Services } from './services.js';
 import { settleSessions, startSettling } from './sessions/lifecycle.js';
 import { sessionRoutes } from './sessions/routes.js';
 import { syndicateRoutes } from './syndicates/routes.js';
+import { userRoutes } from './users/routes.js';
 import { webhooks } from './webhooks/webhooks.js';
 
 /** One folder of the platform: what it answers, and what it does besides answering. */
@@ -62,4 +67,9 @@ export const features: readonly Feature[] = [
   { routes: sessionRoutes, start: (services) => startSettling(services, settleSessions) },
   { routes: catalogRoutes },
   { routes: companyRoutes },
+  { routes: userRoutes },
+  { routes: campaignRoutes },
+  { routes: portfolioRoutes },
+  { routes: connectedAppRoutes },
+  { routes: activityRoutes },
 ];

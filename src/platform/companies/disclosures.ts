@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { getDisclosures } from '../../contract/companies.js';
+import type { getDisclosures } from '../../contract/company-disclosures.js';
 import { type DisclosureSection, disclosureSections } from '../../contract/vocabulary.js';
 import type { Json, JsonObject } from '../../domain/json.js';
 import type { Round } from '../catalog/rounds.js';

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { getPitch, StoryBlock } from '../../contract/companies.js';
+import type { getPitch, StoryBlock } from '../../contract/company-pitch.js';
 import { pitchSections } from '../../contract/vocabulary.js';
 import { dollarsOf } from '../catalog/money.js';
 import type { Round } from '../catalog/rounds.js';

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { listQuestions } from '../../contract/companies.js';
+import type { listQuestions } from '../../contract/company-tabs.js';
 import { tabPerPage } from '../../contract/limits.js';
 import type { questionSorts } from '../../contract/vocabulary.js';
 import type { CompanyRow } from '../catalog/rounds.js';

@@ -1,4 +1,7 @@
-import * as operations from '../../contract/companies.js';
+import { getCompany, searchCompanies } from '../../contract/companies.js';
+import { getDisclosures } from '../../contract/company-disclosures.js';
+import { getPitch } from '../../contract/company-pitch.js';
+import { getUpdate, listQuestions, listUpdates } from '../../contract/company-tabs.js';
 import { catalogRead, publicRead } from '../catalog/routes.js';
 import { ok } from '../http/exchange.js';
 import { type Route, route } from '../http/route.js';
@@ -11,14 +14,14 @@ import { answerSearch } from './search.js';
 import { answerUpdate, answerUpdates } from './updates.js';
 
 export const companyRoutes: readonly Route[] = [
-  route(operations.searchCompanies, ...catalogRead, answerSearch),
-  route(operations.getCompany, ...publicRead, (exchange) => {
+  route(searchCompanies, ...catalogRead, answerSearch),
+  route(getCompany, ...publicRead, (exchange) => {
     const { company, viewer } = visitPage(exchange);
     return ok({ data: companyResource(exchange.services, company, viewer, exchange.now) });
   }),
-  route(operations.getDisclosures, ...publicRead, answerDisclosures),
-  route(operations.getPitch, ...publicRead, answerPitch),
-  route(operations.listUpdates, ...publicRead, answerUpdates),
-  route(operations.getUpdate, ...publicRead, answerUpdate),
-  route(operations.listQuestions, ...publicRead, answerQuestions),
+  route(getDisclosures, ...publicRead, answerDisclosures),
+  route(getPitch, ...publicRead, answerPitch),
+  route(listUpdates, ...publicRead, answerUpdates),
+  route(getUpdate, ...publicRead, answerUpdate),
+  route(listQuestions, ...publicRead, answerQuestions),
 ];

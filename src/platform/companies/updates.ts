@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { companyUpdate, listUpdates } from '../../contract/companies.js';
+import type { companyUpdate, listUpdates } from '../../contract/company-tabs.js';
 import { tabPerPage } from '../../contract/limits.js';
 import type { CompanyRow } from '../catalog/rounds.js';
 import { siteUrl } from '../catalog/site.js';

@@ -1,4 +1,3 @@
-import { perPage } from '../../contract/limits.js';
 import type { JsonObject } from '../../domain/json.js';
 import { badParameter, Problem } from '../http/problem.js';
 import type { Services } from '../services.js';
@@ -143,11 +142,3 @@ const record = (row: PageRow, view: View, cursor: string | null, reason: string 
     cursor,
     reason,
   });
-
-/** Text to a page size: above the maximum is the maximum, zero and below is the default. */
-export function pageSize(text: string | undefined): number {
-  if (text === undefined) return perPage.default;
-  if (!/^[+-]?\d{1,9}$/.test(text)) throw badParameter('per_page', 'per_page must be a whole number.');
-  const size = Number(text);
-  return size <= 0 ? perPage.default : Math.min(size, perPage.max);
-}

@@ -7,12 +7,13 @@ import {
 } from '../../contract/investments.js';
 import { parseInstant } from '../../domain/instant.js';
 import { callerOf, type Exchange, ok, type Reply } from '../http/exchange.js';
+import { pageSizeOf } from '../http/paging.js';
 import { badParameter, notFound } from '../http/problem.js';
 import { type Route, route } from '../http/route.js';
 import { bearer } from '../http/steps/bearer.js';
 import { requireScope } from '../http/steps/require-scope.js';
 import { noFilters, refuseForeign, resolveFilters } from './filters.js';
-import { pageSize, readPage } from './pages.js';
+import { readPage } from './pages.js';
 import { readOne } from './read-one.js';
 import { requireEdit } from './require-edit.js';
 import { offeringStats } from './stats.js';
@@ -37,7 +38,7 @@ function answerList(exchange: Exchange): Reply {
     {
       cursor: query.cursor,
       updatedSince: query.cursor === undefined ? timeOf(query.updated_since) : undefined,
-      perPage: pageSize(query.per_page),
+      perPage: pageSizeOf(query.per_page),
     },
     now,
   );
@@ -76,7 +77,7 @@ function answerChanges(exchange: Exchange): Reply {
   if (company === undefined) throw notFound('The company');
   refuseForeign(view, company.no);
   requireEdit(exchange, view, company.no, 'The company');
-  const asked = { cursor: query.cursor, perPage: pageSize(query.per_page) };
+  const asked = { cursor: query.cursor, perPage: pageSizeOf(query.per_page) };
   const page = readPage(services, view, { ...noFilters, company: company.no }, asked, now);
   return ok({
     data: page.data,

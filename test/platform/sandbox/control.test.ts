@@ -143,6 +143,15 @@ test('wrong input is refused with a 400 that names it', async () => {
   }
 });
 
+test('a closed account cannot be given a name again', async () => {
+  const id = await invest({ investor: { id: user(world, 4).id } });
+  await world.control('POST', `/users/${user(world, 4).id}/deactivate`);
+  const { status } = await world.control('PATCH', `/investments/${id}`, { investor: { name: 'Back Again' } });
+  expect(status).toBe(400);
+  const names = world.services.state.prepare('SELECT name FROM users').pluck().all();
+  expect(names).not.toContain('Back Again');
+});
+
 test('a revoked installation’s tokens answer 401', async () => {
   expect((await world.control('POST', `/installations/${company(world).installation}/revoke`)).status).toBe(
     200,

@@ -1,5 +1,5 @@
 import { selfServeScopes } from '../../../contract/scopes.js';
-import type { Random } from '../../../runtime/random.js';
+import { type Random, seededRandom } from '../../../runtime/random.js';
 import { insertInvestment } from '../../investments/model.js';
 import { publishFirst } from '../../investments/publisher.js';
 import { mintToken } from '../../oauth/mint.js';
@@ -15,6 +15,7 @@ import {
   seedApplication,
   seedUser,
 } from './accounts.js';
+import { seedCatalog } from './catalog.js';
 import { type SeededCompany, seedCompany, seedSyndicate } from './companies.js';
 import { Crowd, inventInvestment } from './investments.js';
 
@@ -44,6 +45,7 @@ export function seedWorld(state: State, random: Random, plan: WorldPlan, now: nu
       worldUser(seeding, application, user),
     );
     seedInvestments(seeding, companies, investors, plan.records);
+    seedCatalog(state, seededRandom(plan.seed ^ catalogStream), now, { companies, investors });
     return {
       apps: [
         {
@@ -69,6 +71,9 @@ export function seedWorld(state: State, random: Random, plan: WorldPlan, now: nu
     };
   })();
 }
+
+/** Any constant: it makes another stream out of the same seed. */
+const catalogStream = 0x0ca7a106;
 
 function worldUser(seeding: Seeding, application: SeededApplication, user: SeededUser): WorldUser {
   const minted = (realm: Realm) =>

@@ -1,0 +1,76 @@
+import type { z } from 'zod';
+import { listCampaigns } from '../../contract/campaigns.js';
+import type { Version } from '../../contract/versions.js';
+import { timeOrNull } from '../catalog/money.js';
+import { type Round, roundsOfCompany } from '../catalog/rounds.js';
+import type { Caller } from '../http/caller.js';
+import { callerOf, type Exchange, ok, type Reply, type Step } from '../http/exchange.js';
+import { pageMeta, pageOf, pageSizeOf } from '../http/paging.js';
+import { Problem } from '../http/problem.js';
+import { type Route, route } from '../http/route.js';
+import { bearer } from '../http/steps/bearer.js';
+import { requireScope } from '../http/steps/require-scope.js';
+import type { State } from '../state/database.js';
+import { all } from '../state/statements.js';
+
+export const campaignRoutes: readonly Route[] = [
+  route(listCampaigns, ...bearer, requireScope('read:companies'), requireFounderView, answerCampaigns),
+];
+
+/** Rounds are listed as those who run the company see them: a person of the team, or an installation on it. */
+function requireFounderView(...[exchange]: Parameters<Step>): void {
+  const caller = callerOf(exchange);
+  if (caller.kind === 'user' || (caller.kind === 'installation' && caller.companyNo !== null)) return;
+  throw new Problem(403, 'forbidden', 'Campaigns are read by a user, or by an installation on a company.', {
+    remediation: 'Authorize a user, or use the token of a company installation.',
+  });
+}
+
+const states = { upcoming: 'upcoming', open: 'active', closed: 'closed', canceled: 'canceled' } as const;
+
+function answerCampaigns(exchange: Exchange): Reply {
+  const { services, now } = exchange;
+  const query = exchange.input.query as z.output<typeof listCampaigns.query>;
+  const caller = callerOf(exchange);
+  const rounds = companiesRunBy(services.state, caller, exchange.version).flatMap((no) =>
+    roundsOfCompany(services, no, now),
+  );
+  const page = pageOf(services.state, rounds, (round) => [-round.created_at, round.id], {
+    cursor: query.cursor,
+    size: pageSizeOf(query.per_page),
+    list: 'campaigns',
+  });
+  return ok({ data: page.items.map(campaignResource), meta: pageMeta(page) });
+}
+
+/** Since 2026-10-15 being on the team is not enough: a company's rounds are for those who may edit it. */
+function companiesRunBy(state: State, caller: Caller, version: Version): readonly number[] {
+  if (caller.kind === 'installation') return caller.companyNo === null ? [] : [caller.companyNo];
+  if (caller.kind !== 'user') return [];
+  return all<{ no: number }>(
+    state,
+    `SELECT c.no FROM company_members m JOIN companies c ON c.no = m.company_no
+     WHERE m.user_no = ? AND c.realm = ? AND m.can_edit >= ?`,
+    [caller.userNo, caller.realm, version >= '2026-10-15' ? 1 : 0],
+  ).map((row) => row.no);
+}
+
+const campaignResource = (round: Round): object => ({
+  id: round.id,
+  type: 'campaign',
+  attributes: {
+    state: states[round.status],
+    company_id: round.company_no,
+    company: round.company_id,
+    company_name: round.company_name,
+    company_url: round.slug,
+    created_at: new Date(round.created_at).toISOString(),
+    updated_at: new Date(
+      Math.max(round.created_at, round.started_at ?? 0, round.closed_at ?? 0),
+    ).toISOString(),
+    closed_at: timeOrNull(round.closed_at),
+    amount_raised: round.raised_cents / 100,
+    amount_raised_cents: round.raised_cents,
+    investor_count: round.investor_count,
+  },
+});

@@ -1,0 +1,57 @@
+import { listConnectedApps, revokeConnectedApp } from '../../contract/connected-apps.js';
+import { recordActivity } from '../activity/record.js';
+import { timeOrNull } from '../catalog/money.js';
+import { type Exchange, ok, type Reply } from '../http/exchange.js';
+import { notFound } from '../http/problem.js';
+import { type Route, route } from '../http/route.js';
+import { bearer } from '../http/steps/bearer.js';
+import { requireScope } from '../http/steps/require-scope.js';
+import { requireUser, userOf } from '../http/steps/require-user.js';
+import { connectedApps, disconnect } from './model.js';
+
+const reads = [...bearer, requireScope('read:profile'), requireUser('read:profile')] as const;
+const writes = [...bearer, requireScope('write:profile'), requireUser('write:profile')] as const;
+
+export const connectedAppRoutes: readonly Route[] = [
+  route(listConnectedApps, ...reads, answerList),
+  route(revokeConnectedApp, ...writes, answerRevoke),
+];
+
+function answerList(exchange: Exchange): Reply {
+  const { userNo, realm } = userOf(exchange);
+  const apps = connectedApps(exchange.services.state, userNo, realm, exchange.now);
+  return ok({
+    data: apps.map((app) => ({
+      id: app.no,
+      type: 'connected_app',
+      attributes: {
+        name: app.name,
+        scopes: app.scopes,
+        last_active_at: timeOrNull(app.last_active_at),
+        action_count: app.action_count,
+        created_at: new Date(app.connected_at).toISOString(),
+      },
+    })),
+    meta: { has_more: false, page_count: apps.length, next_cursor: null },
+  });
+}
+
+function answerRevoke(exchange: Exchange): Reply {
+  const { services, now } = exchange;
+  const { userNo, realm } = userOf(exchange);
+  const id = exchange.params.app_id ?? '';
+  const app = connectedApps(services.state, userNo, realm, now).find(({ no }) => String(no) === id);
+  if (app === undefined) throw notFound('The connected app');
+  const tokens = services.state.transaction(() => {
+    recordActivity(exchange, {
+      action: 'connected_apps.revoke',
+      resourceType: 'Application',
+      resourceId: id,
+      resourceLabel: app.name,
+      before: { connected: true },
+      after: { connected: false },
+    });
+    return disconnect(services, userNo, realm, app.no, now);
+  })();
+  return ok({ data: { revoked: true, tokens_revoked: tokens } });
+}

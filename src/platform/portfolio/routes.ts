@@ -1,0 +1,82 @@
+import type { z } from 'zod';
+import * as operations from '../../contract/portfolio.js';
+import { findCompany } from '../catalog/rounds.js';
+import { callerOf, type Exchange, ok, type Reply } from '../http/exchange.js';
+import { pageMeta, pageOf, pageSizeOf } from '../http/paging.js';
+import { notFound } from '../http/problem.js';
+import { type Route, route } from '../http/route.js';
+import { bearer } from '../http/steps/bearer.js';
+import { requireScope } from '../http/steps/require-scope.js';
+import { requireUser, userOf } from '../http/steps/require-user.js';
+import { type Lot, lotsOfPerson, lotsOfSyndicate } from './lots.js';
+import { investorsOf, type Position, positionResource, positionsOf, type Telling } from './positions.js';
+import { countsOf, summaryOf } from './summary.js';
+import { managedSyndicate } from './syndicate.js';
+
+const own = [...bearer, requireScope('read:investments'), requireUser('read:investments')] as const;
+const syndicate = [...bearer, requireScope('read:syndicates')] as const;
+
+export const portfolioRoutes: readonly Route[] = [
+  route(operations.getPortfolio, ...own, answerSummary),
+  route(operations.listPositions, ...own, (exchange) =>
+    answerPositions(exchange, ownLots(exchange), 'investor'),
+  ),
+  route(operations.getSyndicatePortfolio, ...syndicate, answerSyndicateSummary),
+  route(operations.listSyndicatePositions, ...syndicate, (exchange) =>
+    answerPositions(exchange, syndicateLots(exchange), 'syndicate'),
+  ),
+];
+
+function ownLots(exchange: Exchange): readonly Lot[] {
+  const { userNo, realm } = userOf(exchange);
+  return lotsOfPerson(exchange.services.state, userNo, realm);
+}
+
+const syndicateLots = (exchange: Exchange): readonly Lot[] =>
+  lotsOfSyndicate(exchange.services.state, managedSyndicate(exchange));
+
+type Query = z.output<typeof operations.listPositions.query>;
+
+function filtered(exchange: Exchange, lots: readonly Lot[]): readonly Position[] {
+  const { services, now } = exchange;
+  const { realm } = callerOf(exchange);
+  const { status, company } = exchange.input.query as Query;
+  const named = company === undefined ? null : findCompany(services.state, realm, company);
+  if (named === undefined) throw notFound('The company');
+  return positionsOf(services, realm, lots, now).filter(
+    ({ outcome, round }) =>
+      (status === undefined || outcome.status === status) &&
+      (named === null || round.company_no === named.company_no),
+  );
+}
+
+function answerSummary(exchange: Exchange): Reply {
+  const positions = filtered(exchange, ownLots(exchange));
+  const attributes = { ...summaryOf(positions, exchange.now), position_counts: countsOf(positions) };
+  return ok({ data: { type: 'portfolio_summary', attributes } });
+}
+
+function answerSyndicateSummary(exchange: Exchange): Reply {
+  const positions = filtered(exchange, syndicateLots(exchange));
+  const attributes = {
+    ...summaryOf(positions, exchange.now),
+    deal_counts: countsOf(positions),
+    investor_count: investorsOf(positions.flatMap(({ lots }) => lots)),
+  };
+  return ok({ data: { type: 'syndicate_portfolio_summary', attributes } });
+}
+
+function answerPositions(exchange: Exchange, lots: readonly Lot[], telling: Telling): Reply {
+  const { services } = exchange;
+  const query = exchange.input.query as Query;
+  const page = pageOf(
+    services.state,
+    filtered(exchange, lots),
+    ({ investedAt, round }) => [-investedAt, round.id],
+    { cursor: query.cursor, size: pageSizeOf(query.per_page), list: `positions:${telling}` },
+  );
+  return ok({
+    data: page.items.map((position) => positionResource(services, position, telling)),
+    meta: pageMeta(page),
+  });
+}

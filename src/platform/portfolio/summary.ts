@@ -1,0 +1,35 @@
+import { positionStatuses } from '../../contract/vocabulary.js';
+import type { Position } from './positions.js';
+import { multipleOf, totalOf } from './valuation.js';
+
+const usual = 'usd';
+
+/**
+ * Amounts of different currencies are not added: with several, the sums are those of the dollar positions, and the
+ * positions themselves tell the rest. The counts are of all.
+ */
+export function summaryOf(positions: readonly Position[], now: number) {
+  const currencies = new Set(positions.map(({ round }) => round.currency));
+  const [only] = currencies;
+  const currency = currencies.size === 1 && only !== undefined ? only : usual;
+  const worth = totalOf(
+    positions.filter(({ round }) => round.currency === currency).map((position) => position.worth),
+  );
+  return {
+    currency,
+    total_cost_basis_cents: worth.cost,
+    total_current_value_cents: worth.current,
+    total_unrealized_gain_cents: worth.unrealized,
+    total_realized_gain_cents: worth.realized,
+    return_multiple: multipleOf(worth),
+    as_of: new Date(now).toISOString(),
+  };
+}
+
+export const countsOf = (positions: readonly Position[]) =>
+  Object.fromEntries(
+    positionStatuses.map((status) => [
+      status,
+      positions.filter(({ outcome }) => outcome.status === status).length,
+    ]),
+  );

@@ -1,0 +1,81 @@
+import type { exitReasons, positionStatuses } from '../../contract/vocabulary.js';
+import { dollarsOf } from '../catalog/money.js';
+import type { State } from '../state/database.js';
+import { one } from '../state/statements.js';
+import type { Lot } from './lots.js';
+
+export interface Outcome {
+  readonly status: (typeof positionStatuses)[number];
+  readonly exit_reason: (typeof exitReasons)[number] | null;
+  readonly exited_on: string | null;
+  readonly value_ppm: number;
+  readonly as_of: number;
+}
+
+const million = 1_000_000n;
+
+/** A round nobody has valued yet is worth what was paid. */
+export function outcomeOf(state: State, offeringNo: number, now: number): Outcome {
+  return (
+    one<Outcome>(state, 'SELECT * FROM offering_outcomes WHERE offering_no = ?', [offeringNo]) ?? {
+      status: 'active',
+      exit_reason: null,
+      exited_on: null,
+      value_ppm: Number(million),
+      as_of: now,
+    }
+  );
+}
+
+export interface Worth {
+  readonly cost: number;
+  readonly current: number;
+  readonly unrealized: number;
+  readonly realized: number;
+}
+
+const valued = (cents: number, outcome: Outcome): number =>
+  Number((BigInt(cents) * BigInt(outcome.value_ppm)) / million);
+
+/** What is still held has a value and no realized gain; what has ended the other way round. */
+export function worthOf(lot: Lot, outcome: Outcome): Worth {
+  const value = valued(lot.costCents, outcome);
+  const gain = value - lot.costCents;
+  return outcome.status === 'active'
+    ? { cost: lot.costCents, current: value, unrealized: gain, realized: 0 }
+    : { cost: lot.costCents, current: 0, unrealized: 0, realized: gain };
+}
+
+export const totalOf = (worths: readonly Worth[]): Worth =>
+  worths.reduce(
+    (sum, worth) => ({
+      cost: sum.cost + worth.cost,
+      current: sum.current + worth.current,
+      unrealized: sum.unrealized + worth.unrealized,
+      realized: sum.realized + worth.realized,
+    }),
+    { cost: 0, current: 0, unrealized: 0, realized: 0 },
+  );
+
+/** What came and may still come back for each unit put in; two decimals, cut. */
+export function multipleOf({ cost, unrealized, realized }: Worth): string | null {
+  if (cost === 0) return null;
+  const hundredths = (BigInt(cost + unrealized + realized) * 100n) / BigInt(cost);
+  return dollarsOf(Number(hundredths));
+}
+
+/** Shares are held in halves. */
+export function sharesOf(lots: readonly Lot[]): string | null {
+  const held = lots.flatMap((lot) => lot.shares ?? []);
+  return held.length === 0 ? null : String(held.reduce((sum, shares) => sum + Number(shares) * 2, 0) / 2);
+}
+
+/** Null without shares, at an end, and when the lots were sold at different prices. */
+export function sharePriceOf(lots: readonly Lot[], outcome: Outcome): string | null {
+  const prices = new Set(
+    lots.flatMap((lot) => (lot.shares === null ? [] : (lot.source.share_price_cents ?? []))),
+  );
+  const [price] = prices;
+  if (price === undefined || prices.size > 1 || outcome.status !== 'active') return null;
+  return dollarsOf(valued(price, outcome));
+}

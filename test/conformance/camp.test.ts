@@ -1,0 +1,94 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { listCampaigns } from '../../src/contract/campaigns.js';
+import { run } from '../../src/platform/state/statements.js';
+import {
+  companyOf,
+  conforms,
+  errorOf,
+  follow,
+  ida,
+  personToken,
+  publishableKey,
+  roundOf,
+  roundsOf,
+} from './catalog.js';
+import { company, startWorld, type TestWorld } from './world.js';
+
+// biome-ignore lint/suspicious/noExplicitAny: the shape of an answer is what a test finds out
+type Item = any;
+
+let world: TestWorld;
+beforeAll(async () => {
+  world = await startWorld({ limits: false });
+});
+afterAll(() => world.close());
+
+const ids = (items: readonly Item[]): string[] => items.map((item) => item.id).sort();
+const own = () =>
+  roundsOf(world, 'sandbox-company-1')
+    .map((round) => round.id)
+    .sort();
+const read = (token: string, query = '', version = '2026-10-15') =>
+  world.get(`/campaigns${query}`, { token, headers: { 'Service-Version': version } });
+
+test('CAMP-01 CAMP-02 CAMP-03 SCOPE-12 CONV-07 CONV-15 the rounds of a company, with the integer key it says it has', async () => {
+  const founder = personToken(world, 'founder1@people.example', 'read:companies');
+  const { body } = conforms(listCampaigns, await read(founder));
+  expect(body.meta).toEqual({ has_more: false, page_count: 3, next_cursor: null });
+  expect(ids(body.data)).toEqual(own());
+  const { no, id } = companyOf(world, 'sandbox-company-1');
+  for (const item of body.data) {
+    expect(item.type).toBe('campaign');
+    expect(item.attributes).toMatchObject({
+      state: 'active',
+      company_id: no,
+      company: id,
+      company_name: company(world).name,
+      company_url: 'sandbox-company-1',
+      closed_at: null,
+    });
+  }
+  expect(await follow(world, '/campaigns?per_page=1', founder)).toEqual(body.data);
+});
+
+test('CAMP-02 CONV-16 amounts and investors are those of the stats', async () => {
+  const { token } = company(world);
+  for (const item of (await read(token)).body.data) {
+    const { total } = (await world.get(`/offerings/${item.id}/stats`, { token })).body.data;
+    expect(item.attributes.amount_raised_cents).toBe(total.raised_cents);
+    expect(item.attributes.amount_raised).toBe(total.raised_cents / 100);
+  }
+});
+
+test('CAMP-03 state is active, closed, upcoming or canceled', async () => {
+  const founder = personToken(world, 'founder1@people.example', 'read:companies');
+  const { no, id } = roundOf(world, 'sandbox-company-1');
+  for (const [status, state] of [
+    ['open', 'active'],
+    ['closed', 'closed'],
+    ['upcoming', 'upcoming'],
+    ['canceled', 'canceled'],
+  ] as const) {
+    run(world.services.state, 'UPDATE offerings SET status = ? WHERE no = ?', [status, no]);
+    expect((await read(founder)).body.data.find((item: Item) => item.id === id).attributes.state).toBe(state);
+  }
+  run(world.services.state, `UPDATE offerings SET status = 'open' WHERE no = ?`, [no]);
+});
+
+test('VERS-15 since 2026-10-15 a person of the team without edit access has no campaigns', async () => {
+  const admin = personToken(world, 'admin1@people.example', 'read:companies');
+  expect(ids((await read(admin, '', '2026-10-01')).body.data)).toEqual(own());
+  expect((await read(admin)).body.data).toEqual([]);
+});
+
+test('CAMP-03 an installation reads those of its company, and nobody those of others', async () => {
+  expect(ids((await read(company(world).token)).body.data)).toEqual(own());
+  expect((await read(personToken(world, ida, 'read:companies'))).body.data).toEqual([]);
+});
+
+test('CAMP-01 OAUTH-26 who may not', async () => {
+  expect(errorOf(await world.get('/campaigns'))).toEqual([401, 'unauthorized']);
+  expect(errorOf(await read(publishableKey(world)))).toEqual([403, 'insufficient_scope']);
+  expect(errorOf(await read(personToken(world, ida, 'read:profile')))).toEqual([403, 'insufficient_scope']);
+  expect(errorOf(await read(world.ready.syndicates[0]?.token ?? ''))).toEqual([403, 'forbidden']);
+});

@@ -1,0 +1,757 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { getCompany, searchCompanies } from '../../src/contract/companies.js';
+import { getDisclosures } from '../../src/contract/company-disclosures.js';
+import { getPitch } from '../../src/contract/company-pitch.js';
+import { getUpdate, listQuestions, listUpdates } from '../../src/contract/company-tabs.js';
+import { disclosureSections } from '../../src/contract/vocabulary.js';
+import { postComment } from '../../src/platform/companies/comments.js';
+import { one, run } from '../../src/platform/state/statements.js';
+import {
+  companyOf,
+  conforms,
+  errorOf,
+  follow,
+  ida,
+  invest,
+  ivan,
+  personToken,
+  publishableKey,
+  roundOf,
+} from './catalog.js';
+import { makeCompany, userNo } from './credentials.js';
+import { startWorld, type TestWorld, worldStart } from './world.js';
+
+// biome-ignore lint/suspicious/noExplicitAny: the shape of an answer is what a test finds out
+type Item = any;
+
+let world: TestWorld;
+let key: string;
+let explorer: string;
+let plain: string;
+const day = 86_400_000;
+const lanterns = 'harbour-lanterns';
+
+beforeAll(async () => {
+  world = await startWorld({ limits: false });
+  key = publishableKey(world);
+  explorer = personToken(world, ida, 'read:explore');
+  plain = personToken(world, ivan, 'read:explore');
+});
+afterAll(() => world.close());
+
+const read = (slug: string, tab = '', token = key) =>
+  world.get(`/companies/${companyOf(world, slug).id}${tab}`, { token });
+const attributes = async (slug: string, tab = '', token = key): Promise<Item> =>
+  (await read(slug, tab, token)).body.data.attributes;
+const tabs = ['', '/disclosures', '/pitch', '/updates', '/questions'];
+
+describe('a company', () => {
+  test('COMP-01 COMP-02 COMP-03 CONV-16 VERS-21 its record: the raise, the rounds, the totals, exact in cents', async () => {
+    const { id } = companyOf(world, lanterns);
+    const answer = conforms(getCompany, await read(lanterns));
+    expect(answer.body.data).toMatchObject({ id, type: 'company' });
+    const [past, current] = [roundOf(world, lanterns, 0).id, roundOf(world, lanterns, 1).id];
+    expect(answer.body.data.attributes).toMatchObject({
+      name: 'Harbour Lanterns',
+      location: { city: 'Portland', state: 'ME', country: 'United States' },
+      raising: true,
+      current_raise: {
+        offering_id: current,
+        offering_ids: [current],
+        testing_the_waters: false,
+        amount_raised: '40000.00',
+        amount_raised_cents: 4_000_000,
+        funding_target: '50000.00',
+        funding_target_cents: 5_000_000,
+        investor_count: 8,
+        oversubscribed: false,
+      },
+      past_rounds: [
+        {
+          offering_id: past,
+          source: 'service',
+          amount_raised: '4000.00',
+          amount_raised_cents: 400_000,
+          investor_count: 4,
+        },
+        {
+          offering_id: null,
+          source: 'reported',
+          exemption: { family: 'other' },
+          amount_raised_cents: 25_000_000,
+        },
+      ],
+      service_rounds: [
+        { offering_id: current, current: true, status: 'open', amount_raised_cents: 4_000_000 },
+        {
+          offering_id: past,
+          current: false,
+          status: 'closed',
+          amount_raised_cents: 400_000,
+          security: { type: 'safe', label: 'SAFE' },
+        },
+      ],
+      totals: {
+        raised_on_service_all_time: '44000.00',
+        raised_on_service_all_time_cents: 4_400_000,
+        profile_total_raised: '294000.00',
+        profile_total_raised_cents: 29_400_000,
+        profile_reported_off_platform: '250000.00',
+        profile_reported_off_platform_cents: 25_000_000,
+        profile_includes_past_rounds: true,
+      },
+    });
+  });
+
+  test('COMP-03 a ticker without earlier rounds folds none in', async () => {
+    const { no } = companyOf(world, lanterns);
+    run(world.services.state, 'UPDATE company_profiles SET ticker_includes_past = 0 WHERE company_no = ?', [
+      no,
+    ]);
+    const shown = await attributes(lanterns);
+    run(world.services.state, 'UPDATE company_profiles SET ticker_includes_past = 1 WHERE company_no = ?', [
+      no,
+    ]);
+    expect(shown.past_rounds).toEqual([]);
+    expect(shown.totals).toMatchObject({
+      profile_total_raised_cents: 4_000_000,
+      raised_on_service_all_time_cents: 4_400_000,
+      profile_includes_past_rounds: false,
+    });
+    expect((await attributes('quiet-orchard')).totals.profile_includes_past_rounds).toBeNull();
+    expect((await attributes('finished-symphony')).current_raise).toBeNull();
+  });
+
+  test('COMP-03 concurrent legs are one raise, reservations beside them are not part of it', async () => {
+    const { current_raise, service_rounds } = await attributes('sandbox-company-1');
+    const legs = [0, 1].map((index) => roundOf(world, 'sandbox-company-1', index).id);
+    expect(new Set(current_raise.offering_ids)).toEqual(new Set(legs));
+    const sum = service_rounds
+      .filter((round: Item) => legs.includes(round.offering_id))
+      .reduce((total: number, round: Item) => total + round.amount_raised_cents, 0);
+    expect(current_raise.amount_raised_cents).toBe(sum);
+    expect(service_rounds).toHaveLength(3);
+  });
+
+  test('COMP-04 SCOPE-07 accredited-only and Vault companies open for those who qualify', async () => {
+    for (const slug of ['lumen-works', 'vaulted-arch']) {
+      for (const token of [
+        key,
+        plain,
+        world.ready.companies[0]?.token,
+        personToken(world, ida, 'read:profile'),
+      ]) {
+        expect(errorOf(await read(slug, '', token)), slug).toEqual([404, 'not_found']);
+      }
+      conforms(getCompany, await read(slug, '', explorer));
+    }
+    const bought = invest(world, { email: ivan, slug: 'vaulted-arch' });
+    expect((await read('vaulted-arch', '', plain)).status).toBe(200);
+    await world.control('DELETE', `/investments/${bought}`);
+    expect((await read('vaulted-arch', '', plain)).status).toBe(404);
+  });
+
+  test('SEC-03 COMP-24 every tab of a hidden, unapproved or unknown company answers alike', async () => {
+    for (const tab of [...tabs, '/updates/any']) {
+      const unknown = await world.get(`/companies/co_never${tab}`, { token: key });
+      for (const slug of ['hidden-hollow', 'unproven-umbrellas', 'lumen-works']) {
+        const answer = await read(slug, tab);
+        expect(errorOf(answer), slug + tab).toEqual([404, 'not_found']);
+        expect({ ...answer.body.error, request_id: '' }).toEqual({ ...unknown.body.error, request_id: '' });
+      }
+    }
+    const maker = personToken(world, 'maker13@people.example', 'read:explore');
+    for (const tab of tabs) expect((await read('hidden-hollow', tab, maker)).status, tab).toBe(200);
+    const backer = personToken(world, 'backer1@people.example', 'read:explore');
+    expect((await read('hidden-hollow', '', backer)).status).toBe(404);
+    expect((await read('unproven-umbrellas', '', backer)).status).toBe(200);
+  });
+});
+
+describe('search', () => {
+  const search = (query: string, token = key) => world.get(`/companies/search?${query}`, { token });
+  const found = async (query: string, token = key): Promise<string[]> =>
+    (await search(query, token)).body.data.map((item: Item) => item.attributes.name);
+
+  test('COMP-05 COMP-06 names first, then taglines; accents and case do not matter', async () => {
+    const answer = conforms(searchCompanies, await search('q=%20HARBOUR%20'));
+    expect(answer.body.meta).toEqual({ query: 'HARBOUR', count: 1 });
+    expect(answer.body.data[0]).toMatchObject({
+      id: companyOf(world, lanterns).id,
+      type: 'company',
+      attributes: { raising: true, profile_available: true },
+    });
+    expect(await found('q=lanterns')).toEqual(['Harbour Lanterns']);
+    expect(await found('q=harb%C3%B6ur')).toEqual(['Harbour Lanterns']);
+    expect(await found('q=fishing+boats')).toEqual(['Harbour Lanterns']);
+    expect(await found('q=funded')).toEqual(['Finished Symphony', 'Sunken Bells']);
+    expect(await found('q=nothing+like+it')).toEqual([]);
+    expect(await found('q=%21%21')).toEqual([]);
+  });
+
+  test('COMP-06 whoever may not open a page is told so, or not told of it at all', async () => {
+    const [card] = (await search('q=lumen')).body.data;
+    expect(card.attributes).toMatchObject({ raising: false, profile_available: false });
+    expect((await search('q=lumen', explorer)).body.data[0].attributes).toMatchObject({
+      raising: true,
+      profile_available: true,
+    });
+    for (const q of ['vaulted', 'hidden', 'unproven']) expect(await found(`q=${q}`), q).toEqual([]);
+    expect(await found('q=vaulted', explorer)).toEqual(['Vaulted Arch']);
+    makeCompany(world, {});
+    run(
+      world.services.state,
+      `INSERT INTO company_profiles (company_no, approved_at) SELECT max(no), 1 FROM companies`,
+    );
+    expect((await found('q=company')).filter((name) => /^Company \d/.test(name))).toEqual([]);
+  });
+
+  test('COMP-06 PAGE-09 eight at most unless asked, twenty at most', async () => {
+    const { state } = world.services;
+    const made = Array.from({ length: 22 }, (_, index) => {
+      const { no } = run(state, `INSERT INTO companies (id, name, slug, created_at) VALUES (?, ?, ?, 0)`, [
+        `co_many${index}`,
+        `Manifold ${index}`,
+        `manifold-${index}`,
+      ]);
+      run(state, 'INSERT INTO company_profiles (company_no, approved_at) VALUES (?, 1)', [no]);
+      run(state, 'INSERT INTO offerings (id, company_no, created_at) VALUES (?, ?, 0)', [
+        `ofr_manifold${index}`,
+        no,
+      ]);
+      return no;
+    });
+    const counts = [];
+    for (const limit of ['', '&limit=3', '&limit=20', '&limit=50', '&limit=0'])
+      counts.push((await found(`q=manifold${limit}`)).length);
+    for (const no of made)
+      run(state, 'UPDATE company_profiles SET approved_at = NULL WHERE company_no = ?', [no]);
+    expect(counts).toEqual([8, 3, 20, 20, 8]);
+  });
+
+  test.each([
+    ['', 'q'],
+    ['q=', 'q'],
+    ['q=%20', 'q'],
+    [`q=${'x'.repeat(201)}`, 'q'],
+    [`q=${encodeURIComponent('€'.repeat(170))}`, 'q'],
+    ['q=a&limit=few', 'limit'],
+  ])('COMP-06 ?%s is refused', async (query, parameter) => {
+    const answer = await search(query);
+    expect(errorOf(answer)).toEqual([400, 'invalid_parameter']);
+    expect(answer.body.error.details).toEqual({ parameter });
+  });
+});
+
+describe('disclosures', () => {
+  test('COMP-07 COMP-08 COMP-09 COMP-10 COMP-12 COMP-13 COMP-14 COMP-15 COMP-16 COMP-17 whole and of the declared shape', async () => {
+    const { body } = conforms(getDisclosures, await read(lanterns, '/disclosures'));
+    const shown = body.data.attributes;
+    expect(body.data).toMatchObject({ id: companyOf(world, lanterns).id, type: 'company_disclosures' });
+    expect(Object.keys(shown).sort()).toEqual(
+      ['currency', 'filing', 'financials_currency', 'offering_id', ...disclosureSections].sort(),
+    );
+    expect(shown.offering_id).toBe(roundOf(world, lanterns, 1).id);
+    expect(shown.filing).toEqual({
+      exemption: { family: 'reg_cf', subtype: null, label: 'Reg CF' },
+      sec_filing_url: expect.any(String),
+      filed: true,
+      statement_date: '2026-06-30',
+      fiscal_year_end: '--12-31',
+    });
+    expect(Object.keys(shown.financial_statements)).toEqual(['most_recent', 'prior']);
+    expect(shown.directors[0]).toMatchObject({ since: 2021, director: true, officer: true });
+    expect(shown.current_position.currency).toBe('USD');
+  });
+
+  test('COMP-08 COMP-19 COMP-20 an ECSP round is in euro, its statements in their own currency', async () => {
+    const shown = await attributes('copper-kettle-rail', '/disclosures');
+    expect([shown.currency, shown.financials_currency, shown.current_position.currency]).toEqual([
+      'EUR',
+      'USD',
+      'USD',
+    ]);
+    expect(shown.filing.exemption.family).toBe('ecsp');
+    run(world.services.state, `UPDATE disclosures SET financials_currency = 'GBP' WHERE offering_no = ?`, [
+      roundOf(world, 'copper-kettle-rail').no,
+    ]);
+    const after = await attributes('copper-kettle-rail', '/disclosures');
+    expect([after.currency, after.financials_currency, after.current_position.currency]).toEqual([
+      'EUR',
+      'GBP',
+      'GBP',
+    ]);
+  });
+
+  test('COMP-11 ratios follow from the most recent year', async () => {
+    const { no } = roundOf(world, 'quiet-orchard');
+    const figures = {
+      total_assets: '3000.00',
+      cash_and_equivalents: '1000.00',
+      accounts_receivable: null,
+      current_liabilities: '500.00',
+      non_current_liabilities: '250.50',
+      short_term_debt: '100.00',
+      long_term_debt: '200.00',
+      revenue: '7000.00',
+      cost_of_goods_sold: '7500.00',
+      taxes_paid: null,
+      net_income: '-333.33',
+    };
+    const held = (sections: object) =>
+      run(
+        world.services.state,
+        'UPDATE disclosures SET sections = json_patch(sections, ?) WHERE offering_no = ?',
+        [JSON.stringify(sections), no],
+      );
+    held({ business: { employees: 3 }, financial_statements: { most_recent: figures } });
+    const ratios = async () => (await attributes('quiet-orchard', '/disclosures?sections=ratios')).ratios;
+    expect(await ratios()).toEqual({
+      net_margin_percent: '-4.76',
+      gross_margin_percent: '-7.14',
+      return_on_assets_percent: '-11.11',
+      liabilities_to_assets_percent: '25.02',
+      debt_to_assets_percent: '10.00',
+      cash_to_assets_percent: '33.33',
+      revenue_per_employee: '2333.33',
+    });
+    held({
+      business: { employees: 0 },
+      financial_statements: { most_recent: { revenue: '0.00', total_assets: '0.00' } },
+    });
+    expect(Object.values(await ratios())).toEqual([null, null, null, null, null, null, null]);
+  });
+
+  test('COMP-18 a hidden section is null, and ratios do not tell what hidden statements say', async () => {
+    expect((await attributes(lanterns, '/disclosures')).related_parties).toBeNull();
+    const { no } = roundOf(world, lanterns, 1);
+    run(
+      world.services.state,
+      `UPDATE disclosures SET hidden = '["financial_statements","risks"]' WHERE offering_no = ?`,
+      [no],
+    );
+    const shown = conforms(getDisclosures, await read(lanterns, '/disclosures')).body.data.attributes;
+    run(world.services.state, `UPDATE disclosures SET hidden = '[]' WHERE offering_no = ?`, [no]);
+    expect([shown.financial_statements, shown.ratios, shown.risks]).toEqual([null, null, null]);
+    expect((await attributes(lanterns, '/disclosures')).related_parties).toMatchObject({
+      parties: [{ relationship: 'Founder' }],
+    });
+  });
+
+  test('COMP-21 a note without a cap says that it has none', async () => {
+    const { outstanding_notes } = await attributes(lanterns, '/disclosures?sections=outstanding_notes');
+    expect(outstanding_notes.map((note: Item) => [note.valuation_cap, note.uncapped])).toEqual([
+      ['5000000.00', false],
+      [null, true],
+    ]);
+  });
+
+  test('COMP-22 COMP-26 sections narrow the answer; what identifies the filing stays', async () => {
+    const always = ['offering_id', 'currency', 'financials_currency', 'filing'];
+    const keysOf = async (query: string) =>
+      Object.keys(
+        conforms(getDisclosures, await read(lanterns, `/disclosures?${query}`)).body.data.attributes,
+      ).sort();
+    expect(await keysOf('sections=risks,officers')).toEqual([...always, 'risks', 'officers'].sort());
+    expect(await keysOf('sections=risks&sections=officers')).toEqual([...always, 'risks', 'officers'].sort());
+    for (const section of disclosureSections)
+      expect(await keysOf(`sections=${section}`)).toEqual([...always, section].sort());
+    const risks = Array.from({ length: 1000 }, (_, index) => `Risk ${index}: ${'x'.repeat(90)}`);
+    run(
+      world.services.state,
+      'UPDATE disclosures SET sections = json_set(sections, ?, json(?)) WHERE offering_no = ?',
+      ['$.risks', JSON.stringify(risks), roundOf(world, lanterns, 1).no],
+    );
+    expect((await attributes(lanterns, '/disclosures')).risks).toEqual(risks);
+  });
+
+  test('COMP-23 an unknown section is refused with the vocabulary', async () => {
+    const answer = await read(lanterns, '/disclosures?sections=risks,secrets');
+    expect(errorOf(answer)).toEqual([400, 'invalid_parameter']);
+    expect(answer.body.error.details).toEqual({ parameter: 'sections' });
+    for (const section of disclosureSections) expect(answer.body.error.message).toContain(section);
+  });
+
+  test('COMP-25 without a Form C there are none', async () => {
+    for (const slug of ['tidal-ledger', 'paper-kites'])
+      expect(errorOf(await read(slug, '/disclosures'))).toEqual([404, 'no_disclosures']);
+    expect(errorOf(await read('lumen-works', '/disclosures', explorer))).toEqual([404, 'no_disclosures']);
+  });
+});
+
+describe('the pitch', () => {
+  test('COMP-27 COMP-28 COMP-29 COMP-30 COMP-31 COMP-32 a story in blocks of every kind, counted, and its perks', async () => {
+    const { body } = conforms(getPitch, await read(lanterns, '/pitch'));
+    const { story, perks, ...head } = body.data.attributes;
+    expect(head).toEqual({
+      offering_id: roundOf(world, lanterns, 1).id,
+      title: expect.stringContaining('Harbour Lanterns'),
+      url: expect.stringMatching(/^https:/),
+      authored_by: expect.stringMatching(/^(company|wefunder)$/),
+      disclaimer: head.authored_by === 'company' ? null : expect.any(String),
+    });
+    expect(story).toMatchObject({ image_count: 1, video_count: 1, inline_images_omitted: 0 });
+    const texts = story.blocks.flatMap((block: Item) => block.items ?? block.text ?? []);
+    expect(story.character_count).toBe(texts.join('').length);
+    expect(new Set(story.blocks.map((block: Item) => block.type))).toEqual(
+      new Set(['heading', 'paragraph', 'list', 'image', 'video', 'footnote']),
+    );
+    expect(
+      story.blocks.filter((block: Item) => block.type === 'list').map((block: Item) => block.start),
+    ).toEqual([3, undefined]);
+    expect(perks).toEqual({
+      offering_id: head.offering_id,
+      currency: 'USD',
+      described_in_pitch: false,
+      tiers: [
+        { qualifying_amount: '250.00', description: expect.any(String) },
+        { qualifying_amount: '5000.00', description: expect.any(String) },
+      ],
+    });
+  });
+
+  test('COMP-28 the platform as author comes with a disclaimer, the company without', async () => {
+    const authors = await Promise.all(
+      ['harbour-lanterns', 'quiet-orchard'].map((slug) => attributes(slug, '/pitch')),
+    );
+    expect(authors.map((pitch) => [pitch.authored_by, pitch.disclaimer === null]).sort()).toEqual([
+      ['company', true],
+      ['wefunder', false],
+    ]);
+  });
+
+  test('COMP-33 a list that only points at the pictures is a placeholder', async () => {
+    const { no } = roundOf(world, lanterns, 1);
+    const described = async (tiers: object[], blocks?: object[]) => {
+      run(world.services.state, 'UPDATE perks SET tiers = ? WHERE offering_no = ?', [
+        JSON.stringify(tiers),
+        no,
+      ]);
+      if (blocks !== undefined)
+        run(world.services.state, 'UPDATE pitches SET blocks = ? WHERE company_no = ?', [
+          JSON.stringify(blocks),
+          companyOf(world, lanterns).no,
+        ]);
+      return (await attributes(lanterns, '/pitch?sections=perks')).perks.described_in_pitch;
+    };
+    const pointer = { qualifying_cents: null, description: 'See the images above for our perks' };
+    expect(await described([pointer])).toBe(true);
+    expect(await described([pointer, { qualifying_cents: 100, description: 'A mug' }])).toBe(false);
+    expect(await described([pointer], [{ type: 'paragraph', text: 'No pictures.' }])).toBe(false);
+  });
+
+  test('COMP-34 a page without a round to show has a story and no perks', async () => {
+    const shown = await attributes('first-sparks', '/pitch');
+    expect([shown.offering_id, shown.perks]).toEqual([null, null]);
+    expect((await attributes('first-sparks', '/pitch', plain)).perks).not.toBeNull();
+  });
+
+  test('COMP-35 COMP-26 sections narrow the pitch', async () => {
+    const always = ['offering_id', 'title', 'url', 'authored_by', 'disclaimer'];
+    for (const sections of ['story', 'perks', 'story,perks']) {
+      const { body } = conforms(getPitch, await read(lanterns, `/pitch?sections=${sections}`));
+      expect(Object.keys(body.data.attributes)).toEqual([...always, ...sections.split(',')]);
+    }
+    const answer = await read(lanterns, '/pitch?sections=team');
+    expect(errorOf(answer)).toEqual([400, 'invalid_parameter']);
+    expect(answer.body.error.message).toContain('story, perks');
+    const blocks = Array.from({ length: 700 }, () => ({ type: 'paragraph', text: 'x'.repeat(100) }));
+    run(world.services.state, 'UPDATE pitches SET blocks = ? WHERE company_no = ?', [
+      JSON.stringify(blocks),
+      companyOf(world, lanterns).no,
+    ]);
+    expect((await attributes(lanterns, '/pitch')).story).toMatchObject({ blocks, character_count: 70_000 });
+  });
+});
+
+describe('updates', () => {
+  const titles = async (token = key, slug = lanterns): Promise<string[]> =>
+    (await read(slug, '/updates', token)).body.data.map((post: Item) => post.attributes.title);
+
+  test('COMP-36 COMP-37 COMP-38 COMP-39 pinned first, then newest, without the whole text', async () => {
+    const { body } = conforms(listUpdates, await read(lanterns, '/updates'));
+    expect(body.meta).toEqual({
+      company: companyOf(world, lanterns).id,
+      has_more: false,
+      page_count: 2,
+      next_cursor: null,
+    });
+    expect(await titles()).toEqual(['In the news', 'A good quarter']);
+    expect(body.data[0].attributes).toMatchObject({
+      pinned: true,
+      visibility: null,
+      kind: 'spotlight',
+      author: { name: 'Maker 1' },
+    });
+    for (const post of body.data) expect(post.attributes).not.toHaveProperty('content');
+  });
+
+  test('COMP-40 COMP-31 each post is for those it is meant for', async () => {
+    const team = personToken(world, 'maker1@people.example', 'read:explore');
+    const backer = personToken(world, 'backer9@people.example', 'read:explore');
+    const everyone = ['In the news', 'A good quarter'];
+    expect(await titles(plain)).toEqual(everyone);
+    expect(await titles(explorer)).toEqual(['In the news', 'For those who follow us', 'A good quarter']);
+    expect(await titles(backer)).toEqual(everyone);
+    const bought = invest(world, { email: 'backer9@people.example', slug: lanterns, index: 1 });
+    expect(await titles(backer)).toEqual([
+      'In the news',
+      'Report to investors',
+      'For those who follow us',
+      'A good quarter',
+    ]);
+    expect(await titles(team)).toEqual([
+      'In the news',
+      'Draft minutes',
+      'Among founders',
+      'Report to investors',
+      'For those who follow us',
+      'A good quarter',
+    ]);
+    expect(await titles(personToken(world, 'backer9@people.example', 'read:profile'))).toEqual(everyone);
+    await world.control('DELETE', `/investments/${bought}`);
+  });
+
+  test('COMP-39 drafts, later posts and bounties are not listed', async () => {
+    const { no } = companyOf(world, 'quiet-orchard');
+    const before = await titles(key, 'quiet-orchard');
+    for (const [kind, at] of [
+      ['update', null],
+      ['update', worldStart + day],
+      ['bounty', 1],
+    ] as const) {
+      run(
+        world.services.state,
+        `INSERT INTO company_updates (id, company_no, kind, title, content, published_at, visibility) VALUES (?, ?, ?, 'Not yet', 'x', ?, 'public')`,
+        [`upd${kind}${at}`, no, kind, at],
+      );
+    }
+    expect(await titles(key, 'quiet-orchard')).toEqual(before);
+  });
+
+  test('COMP-41 COMP-42 one post has its whole text, if the viewer may read it', async () => {
+    const long = `A first line.\n\n${'Word '.repeat(200)}`;
+    const { no } = companyOf(world, lanterns);
+    run(
+      world.services.state,
+      `UPDATE company_updates SET content = ? WHERE company_no = ? AND visibility = 'public'`,
+      [long, no],
+    );
+    const [, post] = (await read(lanterns, '/updates')).body.data;
+    expect([...post.attributes.excerpt].length).toBeLessThanOrEqual(280);
+    expect(post.attributes.excerpt).toMatch(/^A first line\. Word .*…$/);
+    const { body } = conforms(getUpdate, await read(lanterns, `/updates/${post.id}`));
+    expect(body.data).toEqual({ ...post, attributes: { ...post.attributes, content: long } });
+    const hidden = one<{ id: string }>(
+      world.services.state,
+      `SELECT id FROM company_updates WHERE company_no = ? AND visibility = 'investors'`,
+      [no],
+    );
+    for (const id of [hidden?.id, 'never'])
+      expect(errorOf(await read(lanterns, `/updates/${id}`))).toEqual([404, 'not_found']);
+    expect((await read('quiet-orchard', `/updates/${post.id}`)).status).toBe(404);
+  });
+
+  test('COMP-36 PAGE-09 PAGE-02 twenty to a page, fifty at most, each post once', async () => {
+    const { no, id } = companyOf(world, 'paper-kites');
+    for (let index = 0; index < 60; index += 1) {
+      run(
+        world.services.state,
+        `INSERT INTO company_updates (id, company_no, kind, content, published_at, visibility) VALUES (?, ?, 'update', 'x', ?, 'public')`,
+        [`page${index}`, no, index % 7],
+      );
+    }
+    const sizes = [];
+    for (const size of ['', '?per_page=50', '?per_page=99', '?per_page=0'])
+      sizes.push((await read('paper-kites', `/updates${size}`)).body.data.length);
+    expect(sizes).toEqual([20, 50, 50, 20]);
+    const ids = (await follow(world, `/companies/${id}/updates?per_page=7`, key)).map((post) => post.id);
+    expect(ids.length).toBe(60);
+    expect(new Set(ids).size).toBe(60);
+    const foreign = (await read('paper-kites', '/updates')).body.meta.next_cursor;
+    expect(errorOf(await read(lanterns, `/updates?cursor=${foreign}`))).toEqual([400, 'invalid_parameter']);
+  });
+});
+
+describe('questions', () => {
+  const ask = async (query = '', token = key): Promise<Item> =>
+    conforms(listQuestions, await read(lanterns, `/questions${query}`, token)).body;
+  const texts = async (query: string): Promise<string[]> =>
+    (await ask(query)).data.map((item: Item) => item.attributes.question);
+  const [cost, profit, canada, first] = [
+    'What is your customer acquisition cost?',
+    'When will you be profitable?',
+    'Do you ship to Canada?',
+    'How was the money of the first round spent?',
+  ];
+
+  beforeAll(() => {
+    const { no } = companyOf(world, lanterns);
+    for (const [body, likes] of [
+      [cost, 5],
+      [profit, 3],
+      [canada, 9],
+      [first, 20],
+    ] as const) {
+      run(world.services.state, 'UPDATE comments SET likes_count = ? WHERE company_no = ? AND body = ?', [
+        likes,
+        no,
+        body,
+      ]);
+    }
+  });
+
+  test('COMP-43 COMP-46 questions with their answers, each by whom and as what', async () => {
+    const { data, meta } = await ask();
+    expect(meta).toEqual({
+      company: companyOf(world, lanterns).id,
+      sort: 'relevance',
+      q: null,
+      unanswered_by_team: false,
+      past_raises: false,
+      questions_since: new Date(worldStart - 20 * day).toISOString(),
+      total: 3,
+      has_more: false,
+      page_count: 3,
+      next_cursor: null,
+    });
+    const item = data.find((one: Item) => one.attributes.question === cost);
+    expect(item).toMatchObject({
+      id: expect.stringMatching(/^cmt_/),
+      type: 'company_question',
+      attributes: {
+        asked_by: { id: expect.stringMatching(/^usr_/), name: 'Backer 1', role: 'investor', team: false },
+        answered_by_team: true,
+        match: null,
+        answers: [
+          {
+            id: expect.stringMatching(/^cmt_/),
+            answer: 'About forty dollars, and falling.',
+            answered_by: { name: 'Maker 1', role: 'founder', team: true },
+          },
+        ],
+      },
+    });
+  });
+
+  test('COMP-44 past raises are left out unless asked for', async () => {
+    expect(await texts('?sort=recent')).toEqual([canada, cost, profit]);
+    const all = await ask('?sort=recent&past_raises=true');
+    expect(all.data.map((item: Item) => item.attributes.question)).toEqual([canada, cost, profit, first]);
+    expect(all.meta).toMatchObject({ past_raises: true, questions_since: null, total: 4 });
+    expect((await read(lanterns, '/questions?past_raises=yes')).status).toBe(400);
+  });
+
+  test.each([
+    ['relevance', [profit, cost, canada]],
+    ['recent', [canada, cost, profit]],
+    ['upvoted', [canada, cost, profit]],
+    ['unanswered', [canada, cost, profit]],
+  ])('COMP-45 sort=%s', async (sort, expected) => {
+    expect(await texts(`?sort=${sort}`)).toEqual(expected);
+    expect((await ask(`?sort=${sort}`)).meta.sort).toBe(sort);
+  });
+
+  test('COMP-45 relevance is the default; upvoted goes by likes alone; another word is refused', async () => {
+    expect(await texts('')).toEqual(await texts('?sort=relevance'));
+    expect(await texts('?sort=upvoted&past_raises=true')).toEqual([first, canada, cost, profit]);
+    const answer = await read(lanterns, '/questions?sort=best');
+    expect(errorOf(answer)).toEqual([400, 'invalid_parameter']);
+    for (const word of ['relevance', 'recent', 'upvoted', 'unanswered'])
+      expect(answer.body.error.message).toContain(word);
+  });
+
+  const quoted = (text: string) => encodeURIComponent(text);
+  test.each([
+    ['customer acquisition', [cost]],
+    ['"customer acquisition"', [cost]],
+    ['"acquisition customer"', []],
+    ['custo', [cost]],
+    ['do you shi', []],
+    ['forty', [cost]],
+    ['you', [canada, cost, profit]],
+    ['you -canada', [cost, profit]],
+    ['you -"', [canada, cost, profit]],
+    ['CÁNADA', [canada]],
+    ['nowhere', []],
+    ['-canada', [cost, profit]],
+  ])('COMP-46 q=%s', async (q, expected) => {
+    const body = await ask(`?q=${quoted(q)}&sort=recent`);
+    expect(body.data.map((item: Item) => item.attributes.question)).toEqual(expected);
+    expect(body.meta).toMatchObject({ sort: 'search', q, total: expected.length });
+    for (const item of body.data) expect(item.attributes.match).toBe(q === 'forty' ? 'answer' : 'question');
+  });
+
+  test('COMP-46 a query of nothing searches nothing, one over 200 bytes is refused', async () => {
+    expect((await ask('?q=%20')).meta).toMatchObject({ sort: 'relevance', q: null, total: 3 });
+    expect(errorOf(await read(lanterns, `/questions?q=${quoted('é'.repeat(101))}`))).toEqual([
+      400,
+      'invalid_parameter',
+    ]);
+    expect((await read(lanterns, `/questions?q=${quoted('é'.repeat(100))}`)).status).toBe(200);
+  });
+
+  test('COMP-46 unanswered_by_team leaves those without a live answer of the team', async () => {
+    expect(await texts('?unanswered_by_team=true')).toEqual([canada]);
+    const { services } = world;
+    const company = companyOf(world, lanterns).no;
+    const question = one<{ no: number }>(
+      services.state,
+      'SELECT no FROM comments WHERE company_no = ? AND body = ?',
+      [company, canada],
+    );
+    const wish = {
+      companyNo: company,
+      questionNo: question?.no ?? 0,
+      body: 'I think so.',
+      disclosureKey: null,
+    };
+    const answer = postComment(services, { ...wish, authorNo: userNo(world, ivan) }, worldStart);
+    expect(await texts('?unanswered_by_team=true')).toEqual([canada]);
+    const official = postComment(
+      services,
+      { ...wish, authorNo: userNo(world, 'maker1@people.example') },
+      worldStart,
+    );
+    expect(await texts('?unanswered_by_team=true')).toEqual([]);
+    run(services.state, 'UPDATE comments SET deleted_at = ? WHERE no IN (?, ?)', [
+      worldStart,
+      answer.no,
+      official.no,
+    ]);
+    expect(await texts('?unanswered_by_team=true')).toEqual([canada]);
+  });
+
+  test('COMP-46 a closed account asks namelessly', async () => {
+    const asker = one<{ id: string }>(
+      world.services.state,
+      `SELECT id FROM users WHERE email = 'backer3@people.example'`,
+    );
+    await world.control('POST', `/users/${asker?.id}/deactivate`);
+    const item = (await ask()).data.find((one: Item) => one.attributes.question === canada);
+    expect(item.attributes.asked_by).toEqual({ id: null, name: null, role: null, team: false });
+  });
+
+  test('COMP-46 PAGE-09 pages of twenty, fifty at most', async () => {
+    const { no, id } = companyOf(world, 'paper-kites');
+    for (let index = 0; index < 60; index += 1) {
+      postComment(
+        world.services,
+        {
+          companyNo: no,
+          questionNo: null,
+          authorNo: userNo(world, ivan),
+          body: `Question ${index}?`,
+          disclosureKey: null,
+        },
+        worldStart - (index % 9),
+      );
+    }
+    const size = async (query: string) => (await read('paper-kites', `/questions${query}`)).body.data.length;
+    expect([await size(''), await size('?per_page=60'), await size('?per_page=5')]).toEqual([20, 50, 5]);
+    for (const sort of ['relevance', 'recent', 'upvoted', 'unanswered']) {
+      const items = await follow(world, `/companies/${id}/questions?sort=${sort}&per_page=17`, key);
+      expect(new Set(items.map((item) => item.id)).size).toBe(60);
+    }
+  });
+});
