@@ -194,9 +194,9 @@ export const removeMember = operation({
   errors: [403, 404, 422],
 });
 
-const action = <const Name extends string>(name: Name, summary: string, description: string) =>
+const action = (id: string, name: string, summary: string, description: string) =>
   operation({
-    id: `${name}SyndicateMember`,
+    id,
     method: 'POST',
     path: `${paths.syndicateMember}/${name}`,
     tag,
@@ -208,27 +208,37 @@ const action = <const Name extends string>(name: Name, summary: string, descript
   });
 
 export const approveMember = action(
+  'approveSyndicateMember',
   'approve',
   'Admit an applicant',
   'An invitee cannot be approved: it accepts the link of its invitation.',
 );
 export const hideMember = action(
+  'hideSyndicateMember',
   'hide',
   'Exile a member',
   'Also ends an application or an invitation. Whoever runs the syndicate is exiled only by somebody of more permission.',
 );
 export const restoreMember = action(
+  'restoreSyndicateMember',
   'restore',
   'Take an exiled or resigned member back',
   'The role becomes member, without the permission it may have had.',
 );
-export const promoteMember = action('promote', 'Give full access', 'For the creator of the syndicate alone.');
+export const promoteMember = action(
+  'promoteSyndicateMember',
+  'promote',
+  'Give full access',
+  'For the creator of the syndicate alone.',
+);
 export const demoteMember = action(
+  'demoteSyndicateMember',
   'demote',
   'Take full access down to operator',
   'Needs full access. The creator cannot be demoted.',
 );
 export const resendInvite = action(
+  'resendSyndicateInvite',
   'resend_invite',
   'Send an open invitation again',
   'Announced as reinvited.',

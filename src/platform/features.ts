@@ -42,16 +42,7 @@ export interface Feature {
   start?(services: Services): Closable;
 }
 
-/**
- * All of them, for one platform: some hold sockets and loops of their own. `wall` is real time. Webhooks listen before
- * anything else starts: what fell due while the platform was down is told too.
- */
-export function featuresOf(services: Services, wall: Clock): readonly Feature[] {
-  const hooks = webhooks(services, { wall });
-  return [hooks, ...features, { routes: portalRoutes(hooks) }];
-}
-
-export const features: readonly Feature[] = [
+const features: readonly Feature[] = [
   { routes: investmentRoutes, start: startPublishing },
   { routes: oauthRoutes, start: followTokenUse },
   { routes: applicationRoutes, sandboxRoutes: applicationControl },
@@ -73,3 +64,12 @@ export const features: readonly Feature[] = [
   { routes: connectedAppRoutes },
   { routes: activityRoutes },
 ];
+
+/**
+ * All of them, for one platform: some hold sockets and loops of their own. `wall` is real time. Webhooks listen before
+ * anything else starts: what fell due while the platform was down is told too.
+ */
+export function featuresOf(services: Services, wall: Clock): readonly Feature[] {
+  const hooks = webhooks(services, { wall });
+  return [hooks, ...features, { routes: portalRoutes(hooks) }];
+}

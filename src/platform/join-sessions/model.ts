@@ -52,6 +52,13 @@ export const openSessionFor = (
 
 export const dueSessions = (state: State, now: number): JoinSession[] => all<JoinSession>(state, due, [now]);
 
+/** When the first of the open sessions is over; null while there is none. */
+export const nextExpiry = (state: State): number | null =>
+  one<{ at: number | null }>(
+    state,
+    `SELECT min(expires_at) AS at FROM join_sessions WHERE status IN ('pending', 'in_progress')`,
+  )?.at ?? null;
+
 export interface SessionFilters {
   readonly status: JoinSessionState | null;
   readonly email: string | null;
