@@ -72,6 +72,7 @@ input + .bad, textarea + .bad { margin-top: .5rem; }
 blockquote { margin: 0 0 1rem; padding: .75rem 1rem; border-inline-start: 3px solid var(--line); white-space: pre-wrap; }
 a { color: var(--accent); }
 a.button { display: inline-block; text-decoration: none; }
+.wide { grid-template-columns: minmax(0, 1fr); }
 .wide main, .wide footer { max-width: 64rem; }
 .wide main { align-self: start; }
 section { margin-top: 2rem; }
