@@ -3,6 +3,8 @@ import type { Realm } from './state/secrets.js';
 
 /** Something happened that subscribed installations may be told. `data` is the payload without identity the receiver may not see. */
 export interface PlatformEvent {
+  /** The id the event is told under, where it is also kept elsewhere; otherwise one is made. */
+  readonly id?: string;
   readonly name: EventName;
   readonly realm: Realm;
   readonly at: number;

@@ -3,23 +3,32 @@ import type { Closable } from '../runtime/lifecycle.js';
 import { activityRoutes } from './activity/routes.js';
 import { applicationControl } from './applications/control.js';
 import { applicationRoutes } from './applications/routes.js';
+import { attributionRoutes } from './attribution/routes.js';
 import { campaignRoutes } from './campaigns/routes.js';
 import { catalogRoutes } from './catalog/routes.js';
 import { companyRoutes } from './companies/routes.js';
 import { connectedAppRoutes } from './connected-apps/routes.js';
-import { noProposals } from './deals/ports.js';
 import { dealRoutes } from './deals/routes.js';
 import type { Route } from './http/route.js';
 import { installationRoutes } from './installations/routes.js';
+import { commentAction } from './intents/comment-action.js';
+import { dealActions, proposeDeal } from './intents/deal-actions.js';
+import { intents } from './intents/routes.js';
+import { syndicateActions } from './intents/syndicate-actions.js';
 import { startPublishing } from './investments/publish-loop.js';
 import { investmentRoutes } from './investments/routes.js';
+import { inviteLinkRoutes } from './invite-links/routes.js';
 import { joinControl } from './join-sessions/control.js';
 import { startExpiry } from './join-sessions/expiry-loop.js';
 import { joinSessionRoutes } from './join-sessions/routes.js';
 import { memberRoutes } from './members/routes.js';
 import { followTokenUse, oauthRoutes } from './oauth/routes.js';
+import { portalRoutes } from './portal/routes.js';
 import { portfolioRoutes } from './portfolio/routes.js';
+import { referralControl, referralRoutes } from './referrals/routes.js';
 import type { Services } from './services.js';
+import { settleSessions, startSettling } from './sessions/lifecycle.js';
+import { sessionRoutes } from './sessions/routes.js';
 import { syndicateRoutes } from './syndicates/routes.js';
 import { userRoutes } from './users/routes.js';
 import { webhooks } from './webhooks/webhooks.js';
@@ -41,7 +50,12 @@ const features: readonly Feature[] = [
   { routes: syndicateRoutes },
   { routes: memberRoutes },
   { routes: joinSessionRoutes, sandboxRoutes: joinControl, start: startExpiry },
-  { routes: dealRoutes(noProposals) },
+  { routes: dealRoutes(proposeDeal) },
+  intents([...syndicateActions, ...dealActions, commentAction]),
+  { routes: referralRoutes, sandboxRoutes: referralControl },
+  { routes: inviteLinkRoutes },
+  { routes: attributionRoutes },
+  { routes: sessionRoutes, start: (services) => startSettling(services, settleSessions) },
   { routes: catalogRoutes },
   { routes: companyRoutes },
   { routes: userRoutes },
@@ -55,7 +69,7 @@ const features: readonly Feature[] = [
  * All of them, for one platform: some hold sockets and loops of their own. `wall` is real time. Webhooks listen before
  * anything else starts: what fell due while the platform was down is told too.
  */
-export const featuresOf = (services: Services, wall: Clock): readonly Feature[] => [
-  webhooks(services, { wall }),
-  ...features,
-];
+export function featuresOf(services: Services, wall: Clock): readonly Feature[] {
+  const hooks = webhooks(services, { wall });
+  return [hooks, ...features, { routes: portalRoutes(hooks) }];
+}

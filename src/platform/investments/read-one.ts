@@ -11,7 +11,8 @@ import type { View } from './view.js';
 /** One record as it is now, and whether the feed already says the same. */
 export function readOne(services: Services, view: View, id: string, now: number): object {
   publishDue(services, now);
-  const source = findInvestment(services.state, id);
+  // Investment sessions spell the prefix differently; both name the same investment.
+  const source = findInvestment(services.state, id.replace(/^invt_/, 'inv_'));
   if (source === undefined) throw notFound('The investment');
   const derived = derive(source);
   const seen = mayEverSee(services, view, source) && !derived.gone;

@@ -3,17 +3,14 @@ import { identityScope } from '../applications/scopes.js';
 import type { Exchange, Handler, Reply } from '../http/exchange.js';
 import { mayCarryIdentity } from '../installations/grantable.js';
 import { seeOther } from '../pages/layout.js';
+import { isForged, outdatedForm, peopleToChoose, personByEmail, refusalPage } from '../pages/parts.js';
 import { endVisit, signIn, type Visit, visitOf } from '../pages/visit.js';
 import type { Realm } from '../state/secrets.js';
-import { all, one } from '../state/statements.js';
 import { type AuthorizationRequest, checkAuthorization } from './authorization-request.js';
-import { consentPage, notReviewedPage, type Person, refusalPage, signInPage } from './authorize-pages.js';
+import { consentPage, notReviewedPage, signInPage } from './authorize-pages.js';
 import { issueCode } from './codes.js';
 import { withParameters } from './redirect-uris.js';
 import { passesReview } from './review-gate.js';
-
-/** A list longer than this is no help; the email field takes everybody. */
-const peopleListedMax = 6;
 
 /** The page a person is sent to. It is checked anew at every step: nothing about a request is remembered. */
 export const openAuthorize = (realm: Realm): Handler =>
@@ -23,14 +20,7 @@ export const answerAuthorize = (realm: Realm): Handler =>
   checked(realm, (exchange, request) => {
     const visit = visitOf(exchange);
     const form = exchange.input.body as Readonly<Record<string, string>>;
-    // A visit that just began has no page that could know its token.
-    if (visit.cookie !== undefined || form.csrf !== visit.csrf) {
-      return refusalPage(
-        403,
-        'This form is out of date',
-        'Open the link of the application again. Cookies must be allowed for this page.',
-      );
-    }
+    if (isForged(visit, form)) return outdatedForm();
     const action = Object.hasOwn(actions, form.action ?? '') ? actions[form.action ?? ''] : undefined;
     return action === undefined
       ? refusalPage(400, 'Unknown answer', 'This form has no such answer.')
@@ -90,16 +80,6 @@ const nothingToGrant = (request: AuthorizationRequest): string =>
     state: request.state,
   });
 
-/** Only the sandbox lists who there is: its people are made up. */
-function peopleToChoose(exchange: Exchange, realm: Realm): Person[] {
-  if (realm === 'live') return [];
-  return all<Person>(
-    exchange.services.state,
-    'SELECT name, email FROM users WHERE deactivated_at IS NULL ORDER BY no LIMIT ?',
-    [peopleListedMax],
-  );
-}
-
 type Action = (
   exchange: Exchange,
   request: AuthorizationRequest,
@@ -112,11 +92,7 @@ const here = (exchange: Exchange): string => `${exchange.path}?${exchange.query}
 const actions: Readonly<Record<string, Action>> = {
   sign_in: (exchange, request, visit, form) => {
     const email = (form.email ?? '').trim();
-    const user = one<{ no: number }>(
-      exchange.services.state,
-      'SELECT no FROM users WHERE lower(email) = lower(?) AND deactivated_at IS NULL',
-      [email],
-    );
+    const user = personByEmail(exchange, email);
     if (user === undefined) {
       return signInPage(request, visit, peopleToChoose(exchange, request.client.realm), email);
     }

@@ -10,6 +10,8 @@ export interface Page {
   /** Where a form of this page may lead, beside this server: browsers check the redirect after a form too. */
   readonly leadsTo?: string;
   readonly cookie?: string;
+  /** For tables; a page that asks one question stays narrow. */
+  readonly wide?: boolean;
 }
 
 const styleElement = new Html(stylesheet);
@@ -26,7 +28,7 @@ export function pageReply(page: Page): Reply {
 <title>${page.title}</title>
 <style>${styleElement}</style>
 </head>
-<body>
+<body${page.wide === true ? html` class="wide"` : null}>
 <main>${page.body}</main>
 <footer>Before you answer, look at the address of this page: is it the platform’s?</footer>
 </body>

@@ -61,5 +61,34 @@ input { font: inherit; width: 100%; min-height: 2.75rem; padding: .5rem .75rem; 
 .bad { color: var(--bad); }
 dl { display: grid; grid-template-columns: auto 1fr; gap: .25rem 1rem; margin: 0; font-size: .9375rem; }
 dt { color: var(--soft); } dd { margin: 0; }
+select, textarea { font: inherit; width: 100%; padding: .5rem .75rem; border-radius: 10px;
+  border: 1px solid var(--soft); background: var(--paper); color: var(--ink); }
+.steps { display: flex; flex-wrap: wrap; gap: .25rem 1rem; margin: 0 0 1.25rem; padding: 0; list-style: none;
+  counter-reset: step; font-size: .8125rem; color: var(--soft); }
+.steps li::before { counter-increment: step; content: counter(step) ". "; }
+input + .bad, textarea + .bad { margin-top: .5rem; }
+.steps [aria-current] { color: var(--accent); font-weight: 700; }
+.amount { font-size: 1.75rem; font-weight: 700; letter-spacing: -.02em; margin: 0 0 1rem; }
+blockquote { margin: 0 0 1rem; padding: .75rem 1rem; border-inline-start: 3px solid var(--line); white-space: pre-wrap; }
+a { color: var(--accent); }
+a.button { display: inline-block; text-decoration: none; }
+.wide { grid-template-columns: minmax(0, 1fr); }
+.wide main, .wide footer { max-width: 64rem; }
+.wide main { align-self: start; }
+section { margin-top: 2rem; }
+section > h2 { margin-top: 0; font-size: 1.0625rem; }
+.scroll { overflow-x: auto; }
+table { width: 100%; border-collapse: collapse; font-size: .875rem; }
+th, td { text-align: start; vertical-align: top; padding: .5rem .75rem .5rem 0; border-top: 1px solid var(--line);
+  overflow-wrap: normal; }
+th { color: var(--soft); font-weight: 600; border-top: 0; }
+td code.long { display: block; min-width: 14rem; overflow-wrap: anywhere; }
+.card { padding: 1rem 1.25rem; margin-top: 1rem; border: 1px solid var(--line); border-radius: 12px; }
+.card h3 { margin: 0 0 .5rem; font-size: 1rem; }
+.card details { margin-top: .75rem; }
+.pill { display: inline-block; padding: 0 .5rem; border: 1px solid var(--line); border-radius: 999px;
+  font-size: .75rem; color: var(--soft); }
+.pill.good { color: var(--accent); border-color: currentColor; }
+.pill.wrong { color: var(--bad); border-color: currentColor; }
 @media (min-width: 64rem) { body { padding: 2.5rem; } }
 `;

@@ -4,6 +4,7 @@ import type { State } from '../state/database.js';
 import { all, one, run } from '../state/statements.js';
 import type { MovableClock } from './clock.js';
 import type { WorldDocument, WorldPlan } from './document.js';
+import { seedAttribution } from './seed/attribution.js';
 import { seedMemberships } from './seed/memberships.js';
 import { seedWorld } from './seed/world.js';
 
@@ -40,6 +41,7 @@ export function openWorld(
   const make = () => {
     const document = seedWorld(state, randomFrom(plan.seed), plan, clock.now());
     state.transaction(() => seedMemberships(state, randomFrom(plan.seed ^ membershipStream), clock.now()))();
+    seedAttribution(state, clock.now());
     return document;
   };
   const document = held === undefined ? makeOnce(state, plan, clock, make) : heldDocument(held);

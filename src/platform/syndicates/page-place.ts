@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { pageSizeOf } from '../http/paging.js';
 import { badParameter } from '../http/problem.js';
-import { pageSize } from '../investments/pages.js';
 import { feedHead } from '../investments/queries.js';
 import type { State } from '../state/database.js';
 
@@ -35,7 +35,7 @@ export function readPageOf<Row>(
   read: (after: Place | null, limit: number) => readonly Row[],
   placeOf: (row: Row) => Place,
 ): Page<Row> {
-  const size = pageSize(asked.per_page);
+  const size = pageSizeOf(asked.per_page);
   const { cursor_key: key } = feedHead(state);
   const after = asked.cursor === undefined ? null : openPlace(key, listing, asked.cursor);
   // One row more than asked for tells whether there is another page.

@@ -25,7 +25,7 @@ export function enqueue(services: Services, event: PlatformEvent): ReadonlySet<n
   const touched = new Set<number>();
   if (subscribers.length === 0) return touched;
 
-  const eventId = newId(services.random, 'evt_');
+  const eventId = event.id ?? newId(services.random, 'evt_');
   const about = { id: eventId, event: event.name, at: event.at, mode: event.realm };
   const recipients = new Map<number, readonly Recipient[]>();
   const bodies = new Map<number, string>();

@@ -8,6 +8,7 @@ import { controlRoutes } from './control.js';
 import { DeliveryLoop } from './delivery-loop.js';
 import { enqueue } from './enqueue.js';
 import { type Resolve, systemResolve } from './guarded-lookup.js';
+import { resendDelivery } from './portal.js';
 import { webhookRoutes } from './routes.js';
 
 export interface WebhookSettings {
@@ -21,6 +22,8 @@ export interface WebhookSettings {
 export interface Webhooks {
   readonly routes: readonly Route[];
   readonly sandboxRoutes: readonly Route[];
+  /** Sends a delivery again, and soon. */
+  resend(deliveryId: string): void;
   /** Subscribes to events and starts sending, what an earlier run left pending first. */
   start(): Closable;
 }
@@ -39,6 +42,7 @@ export function webhooks(services: Services, settings: WebhookSettings = {}): We
   return {
     routes: webhookRoutes(wire, stop.signal),
     sandboxRoutes: controlRoutes(loop),
+    resend: (id) => loop.wakeFor([resendDelivery(services.state, id, services.clock.now())]),
     start() {
       services.events.subscribe((event) => loop.wakeFor(enqueue(services, event)));
       loop.wake();

@@ -1,6 +1,6 @@
 import { type RateLimit, type RateLimitName, rateLimits } from '../../../contract/limits.js';
 import type { Services } from '../../services.js';
-import { one, run } from '../../state/statements.js';
+import { one } from '../../state/statements.js';
 import { callerOf, type Exchange, type Step } from '../exchange.js';
 import { Problem } from '../problem.js';
 
@@ -23,14 +23,6 @@ export function spendFrom(services: Services, name: RateLimitName, key: string, 
     [name, key, start],
   );
   if (row !== undefined && row.spent > rule.limit) throw tooMany(rule, start + rule.seconds, seconds);
-}
-
-/** Gives a request back that turned out not to count, such as the replay of an intent. */
-export function refund(services: Services, name: RateLimitName, key: string): void {
-  run(services.state, 'UPDATE windows SET spent = max(spent - 1, 0) WHERE limit_name = ? AND key = ?', [
-    name,
-    key,
-  ]);
 }
 
 function tooMany(rule: RateLimit, resetsAt: number, now: number): Problem {

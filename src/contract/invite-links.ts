@@ -1,0 +1,234 @@
+import { z } from 'zod';
+import { operation } from './operation.js';
+import { paths } from './paths.js';
+
+const tag = 'Invite links';
+const timestamp = z.iso.datetime();
+const read = ['read:invite_links'] as const;
+const write = ['write:invite_links'] as const;
+
+const attributes = {
+  url: z.string(),
+  allocation_cents: z.int().nullable(),
+  max_uses: z.int().nullable(),
+  uses_count: z.int(),
+  active: z.boolean(),
+  created_at: timestamp,
+  email: z.string().nullable().optional().describe('Per-person links; null for one invited by account.'),
+  service_user_id: z
+    .string()
+    .nullable()
+    .optional()
+    .describe('Per-person links: usr_ when invited by account.'),
+  status: z.enum(['pending', 'opened', 'invested', 'revoked']).optional().describe('Per-person links.'),
+  opened_at: timestamp.nullable().optional(),
+  invested_at: timestamp.nullable().optional(),
+  investment_id: z.string().nullable().optional(),
+};
+
+const resource = z
+  .object({
+    id: z.string().describe('il_'),
+    type: z.literal('invite_link'),
+    attributes: z.object(attributes),
+  })
+  .meta({ id: 'InviteLink' });
+
+const event = z.object({
+  event: z.string(),
+  city: z.string().nullable(),
+  country_code: z.string().nullable(),
+  created_at: timestamp,
+});
+
+const full = z
+  .object({
+    id: z.string().describe('il_'),
+    type: z.literal('invite_link'),
+    attributes: z.object({ ...attributes, events: z.array(event) }),
+  })
+  .meta({ id: 'InviteLinkWithEvents' });
+
+export type InviteLinkResource = z.infer<typeof resource>;
+
+const meta = z.object({ request_id: z.string() });
+const single = z.object({ data: resource, meta });
+
+const allocation = z
+  .int()
+  .min(100)
+  .max(1_000_000_000_00)
+  .refine((cents) => cents % 100 === 0, 'must be a multiple of 100');
+const uses = z.int().min(1).max(1_000_000);
+const words = z.string().trim().min(1).max(120);
+
+const perPersonOnly = ['first_name', 'last_name', 'message', 'send_email'] as const;
+
+export const inviteWish = z
+  .object({
+    email: z.email().max(254).nullable().optional(),
+    service_user_id: z.string().max(200).nullable().optional(),
+    allocation_cents: allocation.nullable().optional(),
+    max_uses: uses.nullable().optional().describe('Reusable links only.'),
+    first_name: words.nullable().optional(),
+    last_name: words.nullable().optional(),
+    message: z.string().trim().max(2000).nullable().optional(),
+    send_email: z.boolean().optional().describe('Per-person links; true unless said.'),
+  })
+  .superRefine((wish, context) => {
+    const refuse = (field: string, message: string) =>
+      context.addIssue({ code: 'custom', path: [field], message, params: { exclusive: field === 'email' } });
+    if (wish.email != null && wish.service_user_id != null)
+      refuse('email', 'give email or service_user_id, not both');
+    if (wish.email != null || wish.service_user_id != null) {
+      if (wish.max_uses != null) refuse('max_uses', 'only a reusable link has it');
+    } else {
+      for (const field of perPersonOnly) {
+        if (wish[field] != null) refuse(field, 'only a link for one person has it');
+      }
+    }
+  });
+
+export type InviteWish = z.output<typeof inviteWish>;
+
+export const createInviteLink = operation({
+  id: 'createInviteLink',
+  method: 'POST',
+  path: paths.inviteLinks,
+  tag,
+  summary: 'Make an invite link: for one person, or reusable without a recipient',
+  description: 'Takes an Idempotency-Key.',
+  scopes: write,
+  body: z.object({ invite_link: inviteWish }),
+  responses: { 201: { description: 'Made.', schema: single } },
+  errors: [400, 403, 404, 422],
+});
+
+export const bulkInviteLinks = operation({
+  id: 'createInviteLinks',
+  method: 'POST',
+  path: paths.inviteLinksBulk,
+  tag,
+  summary: 'Make up to 100 invite links, each for one person',
+  description:
+    'Each item stands for itself: what is wrong with one does not touch the others. Takes an Idempotency-Key.',
+  scopes: write,
+  body: z.object({ invite_links: z.array(z.unknown()).min(1).max(100) }),
+  responses: {
+    207: {
+      description: 'What was made, and what was not.',
+      schema: z.object({
+        data: z.array(resource),
+        errors: z.array(z.object({ index: z.int(), type: z.string(), detail: z.string() })),
+        meta: z.object({ created: z.int(), failed: z.int(), request_id: z.string() }),
+      }),
+    },
+  },
+  errors: [400, 403, 404, 422],
+});
+
+export const listInviteLinks = operation({
+  id: 'listInviteLinks',
+  method: 'GET',
+  path: paths.inviteLinks,
+  tag,
+  summary: 'List the invite links this application made on an offering, newest first',
+  scopes: read,
+  query: z.object({ cursor: z.string().max(200).optional(), per_page: z.string().max(20).optional() }),
+  responses: {
+    200: {
+      description: 'A page.',
+      schema: z.object({
+        data: z.array(resource),
+        meta: z.object({
+          has_more: z.boolean(),
+          page_count: z.int(),
+          next_cursor: z.string().nullable(),
+          request_id: z.string(),
+        }),
+      }),
+    },
+  },
+  errors: [403, 404, 422],
+});
+
+export const getInviteLink = operation({
+  id: 'getInviteLink',
+  method: 'GET',
+  path: paths.inviteLink,
+  tag,
+  summary: 'Get an invite link with what happened to it',
+  scopes: read,
+  responses: { 200: { description: 'The link.', schema: z.object({ data: full, meta }) } },
+  errors: [403, 404],
+});
+
+export const updateInviteLink = operation({
+  id: 'updateInviteLink',
+  method: 'PATCH',
+  path: paths.inviteLink,
+  tag,
+  summary: 'Change the allocation or the number of uses',
+  scopes: write,
+  body: z.object({
+    invite_link: z.strictObject({
+      allocation_cents: allocation.nullable().optional(),
+      max_uses: uses.nullable().optional(),
+    }),
+  }),
+  responses: { 200: { description: 'The link as it is now.', schema: single } },
+  errors: [403, 404, 422],
+});
+
+export const cancelInviteLink = operation({
+  id: 'cancelInviteLink',
+  method: 'DELETE',
+  path: paths.inviteLink,
+  tag,
+  summary: 'Cancel an invite link',
+  scopes: write,
+  responses: { 200: { description: 'The canceled link; the same when repeated.', schema: single } },
+  errors: [403, 404],
+});
+
+export const resendInviteLink = operation({
+  id: 'resendInviteLink',
+  method: 'POST',
+  path: paths.inviteLinkResend,
+  tag,
+  summary: 'Send the invitation of one person again',
+  scopes: write,
+  responses: {
+    200: {
+      description: 'The link, with the resend among its events.',
+      schema: z.object({ data: full, meta }),
+    },
+  },
+  errors: [403, 404, 422],
+});
+
+const page = { 200: { description: 'A page for a person.' } } as const;
+
+export const openInvited = operation({
+  id: 'openInvited',
+  method: 'GET',
+  path: paths.invited,
+  tag,
+  summary: 'Where an invite link leads',
+  scopes: null,
+  responses: page,
+  errors: [404],
+});
+
+export const answerInvited = operation({
+  id: 'answerInvited',
+  method: 'POST',
+  path: paths.invited,
+  tag,
+  summary: 'On to the checkout, or no thanks',
+  scopes: null,
+  body: z.record(z.string(), z.string()),
+  bodyType: 'form',
+  responses: { ...page, 303: { description: 'To the checkout.' } },
+  errors: [403, 404, 422],
+});

@@ -1,0 +1,119 @@
+import { z } from 'zod';
+import { operation } from './operation.js';
+import { paths } from './paths.js';
+
+const tag = 'Referral codes';
+const timestamp = z.iso.datetime();
+const read = ['read:referral_codes'] as const;
+const write = ['write:referral_codes'] as const;
+
+const resource = z
+  .object({
+    id: z.string().describe('ref_, as it stands in the wfr parameter of a link.'),
+    type: z.literal('referral_code'),
+    attributes: z.object({
+      label: z.string().nullable(),
+      offering: z.string().nullable().describe('ofr_; null for a code that stands in any link.'),
+      url: z.string().nullable().describe('The link to the offering with the code in it.'),
+      status: z.enum(['active', 'disabled']),
+      click_count: z.int(),
+      investment_count: z.int(),
+      created_at: timestamp,
+      disabled_at: timestamp.nullable(),
+    }),
+  })
+  .meta({ id: 'ReferralCode' });
+
+export type ReferralCodeResource = z.infer<typeof resource>;
+
+const single = z.object({ data: resource, meta: z.object({ request_id: z.string() }) });
+const text = z.string().trim().min(1).max(120);
+
+export const createReferralCode = operation({
+  id: 'createReferralCode',
+  method: 'POST',
+  path: paths.referralCodes,
+  tag,
+  summary: 'Make a referral code',
+  description: 'For client-credentials tokens only. Takes an Idempotency-Key.',
+  scopes: write,
+  body: z.object({
+    label: text.nullable().optional(),
+    offering_id: z.string().max(200).nullable().optional(),
+  }),
+  responses: { 201: { description: 'Made.', schema: single } },
+  errors: [400, 403, 404, 422],
+});
+
+export const listReferralCodes = operation({
+  id: 'listReferralCodes',
+  method: 'GET',
+  path: paths.referralCodes,
+  tag,
+  summary: 'List the referral codes of the application, newest first',
+  scopes: read,
+  query: z.object({ cursor: z.string().max(200).optional(), per_page: z.string().max(20).optional() }),
+  responses: {
+    200: {
+      description: 'A page.',
+      schema: z.object({
+        data: z.array(resource),
+        meta: z.object({
+          has_more: z.boolean(),
+          page_count: z.int(),
+          next_cursor: z.string().nullable(),
+          request_id: z.string(),
+        }),
+      }),
+    },
+  },
+  errors: [403, 422],
+});
+
+export const getReferralCode = operation({
+  id: 'getReferralCode',
+  method: 'GET',
+  path: paths.referralCode,
+  tag,
+  summary: 'Get a referral code',
+  scopes: read,
+  responses: { 200: { description: 'The code.', schema: single } },
+  errors: [403, 404],
+});
+
+export const disableReferralCode = operation({
+  id: 'disableReferralCode',
+  method: 'DELETE',
+  path: paths.referralCode,
+  tag,
+  summary: 'Disable a referral code: links with it bring nobody any more',
+  scopes: write,
+  responses: { 200: { description: 'The disabled code; the same when repeated.', schema: single } },
+  errors: [403, 404],
+});
+
+const page = { 200: { description: 'A page for a person.' } } as const;
+
+export const openInvest = operation({
+  id: 'openInvest',
+  method: 'GET',
+  path: paths.invest,
+  tag,
+  summary: 'Where a link with a referral code leads',
+  scopes: null,
+  responses: page,
+  errors: [404],
+});
+
+export const answerInvest = operation({
+  id: 'answerInvest',
+  method: 'POST',
+  path: paths.invest,
+  tag,
+  summary: 'On to the checkout',
+  scopes: null,
+  body: z.record(z.string(), z.string()),
+  bodyType: 'form',
+  responses: { ...page, 303: { description: 'To the checkout.' } },
+  errors: [403, 404, 422],
+});

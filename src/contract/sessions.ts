@@ -1,0 +1,212 @@
+import { z } from 'zod';
+import { operation } from './operation.js';
+import { paths } from './paths.js';
+
+export const sessionStatuses = [
+  'pending',
+  'in_progress',
+  'abandoned',
+  'canceled',
+  'completed',
+  'expired',
+] as const;
+export type SessionStatus = (typeof sessionStatuses)[number];
+
+export const kycStatuses = ['pending', 'passed', 'failed'] as const;
+export type KycStatus = (typeof kycStatuses)[number];
+
+export const fundingStatuses = ['pending', 'succeeded', 'card_declined', 'insufficient_funds'] as const;
+export type FundingStatus = (typeof fundingStatuses)[number];
+
+const tag = 'Investment sessions';
+const read = ['read:investment_sessions'] as const;
+const write = ['write:investment_sessions'] as const;
+const timestamp = z.iso.datetime();
+
+const attributes = {
+  status: z.enum(sessionStatuses),
+  url: z.string().describe('The hosted checkout, for its recipient alone. Dead once the session has ended.'),
+  offering: z.string().describe('ofr_'),
+  spv_id: z.string().describe('spv_'),
+  email: z.string().nullable().describe('As the recipient was addressed; null for one named by account.'),
+  allocation_cents: z.int().nullable().describe('Null: the recipient chooses.'),
+  kyc_status: z.enum(kycStatuses).nullable(),
+  funding_status: z.enum(fundingStatuses).nullable(),
+  investment_id: z
+    .string()
+    .nullable()
+    .describe('invt_, once completed; the feed spells the same investment inv_.'),
+  metadata: z.record(z.string(), z.unknown()).nullable(),
+  created_at: timestamp,
+  expires_at: timestamp.nullable(),
+};
+
+const summary = z
+  .object({
+    id: z.string().describe('is_'),
+    type: z.literal('investment_session'),
+    attributes: z.object(attributes),
+  })
+  .meta({ id: 'InvestmentSession' });
+
+const full = z
+  .object({
+    id: z.string().describe('is_'),
+    type: z.literal('investment_session'),
+    attributes: z.object({
+      ...attributes,
+      events: z.array(
+        z.object({ id: z.string().describe('evt_'), event: z.string(), occurred_at: timestamp }),
+      ),
+    }),
+  })
+  .meta({ id: 'InvestmentSessionWithEvents', description: 'With its events, oldest first.' });
+
+export type SessionResource = z.infer<typeof summary>;
+
+const single = z.object({ data: full, meta: z.object({ request_id: z.string() }) });
+const list = z.object({
+  data: z.array(summary),
+  meta: z.object({
+    has_more: z.boolean(),
+    page_count: z.int(),
+    next_cursor: z.string().nullable(),
+    request_id: z.string(),
+  }),
+});
+
+const paging = {
+  status: z
+    .string()
+    .max(40)
+    .optional()
+    .describe(`One of ${sessionStatuses.join(', ')}.`),
+  cursor: z.string().max(200).optional(),
+  per_page: z.string().max(20).optional().describe('Default 25, at most 100.'),
+};
+
+export const listOfferingSessions = operation({
+  id: 'listOfferingInvestmentSessions',
+  method: 'GET',
+  path: paths.offeringSessions,
+  tag,
+  summary: 'List the sessions this application made on an offering, newest first',
+  scopes: read,
+  beta: true,
+  query: z.object(paging),
+  responses: { 200: { description: 'A page.', schema: list } },
+  errors: [403, 404, 422],
+});
+
+/** Money fixed by the application comes in whole units of the currency. */
+const wholeUnits = z
+  .int()
+  .min(100)
+  .max(1_000_000_000_00)
+  .refine((cents) => cents % 100 === 0, 'must be a multiple of 100');
+
+const webAddress = z
+  .url({ protocol: /^https?$/ })
+  .max(2048)
+  .refine((text) => !URL.canParse(text) || (new URL(text).username === '' && new URL(text).password === ''), {
+    message: 'must not carry a user name or password',
+  });
+
+export const sessionWish = z
+  .object({
+    spv_id: z.string().max(200).nullable().optional(),
+    email: z.email().max(254).nullable().optional(),
+    service_user_id: z.string().max(200).nullable().optional().describe('usr_'),
+    allocation_cents: wholeUnits.nullable().optional(),
+    success_url: webAddress.nullable().optional().describe('Where the recipient goes when it is done.'),
+    expires_in_hours: z.int().min(1).max(2160).default(720),
+    metadata: z.record(z.string().max(200), z.unknown()).nullable().optional(),
+    intent_id: z.string().startsWith('int_').max(200).nullable().optional(),
+  })
+  .superRefine((wish, context) => {
+    const named = [wish.email, wish.service_user_id].filter((value) => value != null).length;
+    if (named === 1) return;
+    const message = named === 0 ? 'give email or service_user_id' : 'give email or service_user_id, not both';
+    context.addIssue({ code: 'custom', path: ['email'], message });
+  });
+
+export const createSession = operation({
+  id: 'createInvestmentSession',
+  method: 'POST',
+  path: paths.offeringSessions,
+  tag,
+  summary: 'Make a hosted checkout for one recipient',
+  description: 'Takes an Idempotency-Key. A recipient with an active session gets that one again, as 200.',
+  scopes: write,
+  beta: true,
+  body: z.object({ investment_session: sessionWish }),
+  responses: {
+    200: { description: 'The recipient had an active session of this application.', schema: single },
+    201: { description: 'Made.', schema: single },
+  },
+  errors: [400, 403, 404, 409, 422],
+});
+
+export const listSessions = operation({
+  id: 'listInvestmentSessions',
+  method: 'GET',
+  path: paths.sessions,
+  tag,
+  summary: 'List the sessions this application made, newest first',
+  scopes: read,
+  beta: true,
+  query: z.object({ spv_id: z.string().max(200).optional(), ...paging }),
+  responses: { 200: { description: 'A page.', schema: list } },
+  errors: [403, 404, 422],
+});
+
+export const getSession = operation({
+  id: 'getInvestmentSession',
+  method: 'GET',
+  path: paths.session,
+  tag,
+  summary: 'Get a session with its events',
+  scopes: read,
+  beta: true,
+  responses: { 200: { description: 'The session.', schema: single } },
+  errors: [403, 404],
+});
+
+export const cancelSession = operation({
+  id: 'cancelInvestmentSession',
+  method: 'DELETE',
+  path: paths.session,
+  tag,
+  summary: 'Cancel a session: its link stops working',
+  scopes: write,
+  beta: true,
+  responses: { 200: { description: 'The canceled session; the same when repeated.', schema: single } },
+  errors: [403, 404, 422],
+});
+
+const page = { 200: { description: 'A page for a person.' } } as const;
+const form = { body: z.record(z.string(), z.string()), bodyType: 'form' as const };
+const moved = { 303: { description: 'To the next page.' } } as const;
+
+export const openCheckout = operation({
+  id: 'openCheckout',
+  method: 'GET',
+  path: paths.checkout,
+  tag,
+  summary: 'The hosted checkout',
+  scopes: null,
+  responses: page,
+  errors: [404],
+});
+
+export const answerCheckout = operation({
+  id: 'answerCheckout',
+  method: 'POST',
+  path: paths.checkout,
+  tag,
+  summary: 'One step of the hosted checkout',
+  scopes: null,
+  ...form,
+  responses: { ...page, ...moved },
+  errors: [403, 404, 422],
+});

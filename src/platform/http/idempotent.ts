@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto';
+import { canonicalJson, type Json } from '../../domain/json.js';
+import { one, run } from '../state/statements.js';
+import type { Caller } from './caller.js';
+import { callerOf, type Exchange, type Reply } from './exchange.js';
+import { Problem } from './problem.js';
+
+interface Kept {
+  readonly fingerprint: string;
+  readonly status: number;
+  readonly body: string;
+}
+
+const keptMillis = 24 * 60 * 60 * 1000;
+
+/**
+ * A creating POST that may be sent again: within 24 hours the same key with the same request answers what the first
+ * one answered. Handler and key commit together, and requests do not interleave, so of several at once one has an
+ * effect. A refusal had none and is not kept: the request may be sent again once its cause is gone.
+ */
+export function idempotent(handler: (exchange: Exchange) => Reply): (exchange: Exchange) => Reply {
+  return (exchange) => {
+    const key = keyOf(exchange);
+    if (key === null) return handler(exchange);
+    const { state } = exchange.services;
+    const holder = accountOf(callerOf(exchange));
+    const fingerprint = fingerprintOf(exchange);
+    return state.transaction((): Reply => {
+      run(state, 'DELETE FROM idempotency_keys WHERE created_at <= ?', [exchange.now - keptMillis]);
+      const kept = one<Kept>(
+        state,
+        'SELECT fingerprint, status, body FROM idempotency_keys WHERE holder = ? AND key = ?',
+        [holder, key],
+      );
+      if (kept !== undefined) {
+        if (kept.fingerprint !== fingerprint) throw otherRequest();
+        return { status: kept.status, body: JSON.parse(kept.body) };
+      }
+      const reply = handler(exchange);
+      run(
+        state,
+        'INSERT INTO idempotency_keys (holder, key, fingerprint, status, body, created_at) VALUES (?, ?, ?, ?, ?, ?)',
+        [holder, key, fingerprint, reply.status, JSON.stringify(reply.body), exchange.now],
+      );
+      return reply;
+    })();
+  };
+}
+
+/** Who keys and drafts belong to: the account behind a token, so that a refreshed token still finds them. */
+export function accountOf(caller: Caller): string {
+  const of = `${caller.realm}:${caller.app.no}`;
+  switch (caller.kind) {
+    case 'user':
+      return `${of}:user:${caller.userNo}`;
+    case 'installation':
+      return `${of}:installation:${caller.installationNo}`;
+    case 'syndicate_key':
+      return `${of}:syndicate:${caller.syndicateNo}`;
+    default:
+      return `${of}:application`;
+  }
+}
+
+function keyOf(exchange: Exchange): string | null {
+  const value = exchange.headers['idempotency-key'];
+  if (value === undefined) return null;
+  if (typeof value === 'string' && /^[\x20-\x7e]{1,255}$/.test(value)) return value;
+  throw new Problem(400, 'bad_request', 'Idempotency-Key takes 1 to 255 printable ASCII characters.');
+}
+
+/** The request as it was meant: another order of the same keys is the same request. */
+function fingerprintOf(exchange: Exchange): string {
+  const text = exchange.rawBody.length === 0 ? '{}' : exchange.rawBody.toString('utf8');
+  const body = canonicalJson(JSON.parse(text) as Json);
+  return createHash('sha256').update(`${exchange.method} ${exchange.path}\n${body}`).digest('hex');
+}
+
+const otherRequest = (): Problem =>
+  new Problem(422, 'idempotency_conflict', 'This Idempotency-Key was used with a different request.', {
+    remediation: 'Send a new key with a new request; repeat a key only with the very same request.',
+  });

@@ -1,0 +1,150 @@
+import { z } from 'zod';
+import type { EventName } from '../../contract/events.js';
+import type { JsonObject } from '../../domain/json.js';
+import { type Deal, findDeal } from '../deals/model.js';
+import type { ProposeIntent } from '../deals/ports.js';
+import { readinessOf } from '../deals/readiness.js';
+import { Problem } from '../http/problem.js';
+import { loadInvestment } from '../investments/model.js';
+import { changeInvestment } from '../investments/write.js';
+import type { Services } from '../services.js';
+import { all, run } from '../state/statements.js';
+import { ranks } from '../syndicates/access.js';
+import { recordActivity } from '../syndicates/activity.js';
+import { type Syndicate, syndicateByNo } from '../syndicates/model.js';
+import type { IntentAction } from './action.js';
+import { reviewUrl } from './present.js';
+import { propose } from './propose.js';
+import { refused, syndicateAction } from './syndicate-actions.js';
+
+/** Both ended with 2026-10-15: a deal is closed by the platform's people since. */
+const removedIn = '2026-10-15';
+
+const dealParams = z
+  .strictObject({ offering_id: z.string().max(200).optional(), fundraise_id: z.string().max(200).optional() })
+  .refine(({ offering_id, fundraise_id }) => (offering_id ?? fundraise_id) !== undefined, {
+    path: ['offering_id'],
+    message: 'name the deal (ofr_)',
+  })
+  .transform(
+    ({ offering_id, fundraise_id }): JsonObject => ({ offering_id: offering_id ?? fundraise_id ?? '' }),
+  );
+
+function liveDeal(services: Services, syndicate: Syndicate, params: JsonObject): Deal {
+  const access = {
+    syndicate,
+    rank: ranks.operator,
+    moderator: true,
+    userNo: null,
+    reader: 'intents',
+  } as const;
+  try {
+    const deal = findDeal(services.state, access, String(params.offering_id));
+    if (['open', 'oversubscribed', 'closing'].includes(deal.status)) return deal;
+    throw refused(`The deal is ${deal.status}.`);
+  } catch (error) {
+    if (error instanceof Problem && error.status === 404) throw refused(`${error.message}`);
+    throw error;
+  }
+}
+
+/** A person may close what is not ready; they are told what is missing. */
+function missing(syndicate: Syndicate, deal: Deal): string {
+  const open = readinessOf(syndicate, deal).attributes.checks.filter(({ passed }) => !passed);
+  return open.length === 0 ? '' : ` Not ready yet: ${open.map(({ message }) => message).join(' ')}`;
+}
+
+const dealName = (deal: Deal): string => deal.name ?? deal.company_name;
+
+const closing = syndicateAction({
+  name: 'syndicates.close_deal',
+  params: dealParams,
+  rank: 'full_access',
+  removedIn,
+  summary(services, syndicate, params) {
+    const deal = liveDeal(services, syndicate, params);
+    return `Close the deal ${dealName(deal)} of ${syndicate.name} to new investments.${missing(syndicate, deal)}`;
+  },
+  act(services, syndicate, params, approverNo, now) {
+    const deal = liveDeal(services, syndicate, params);
+    if (deal.status === 'closing') throw refused('The deal is being closed already.');
+    setStatus(services, syndicate, deal, 'closing', now);
+    recordActivity(services, { syndicateNo: syndicate.no, action: 'deal.closed' }, approverNo, now);
+    return { deal: deal.id, status: 'closing' };
+  },
+});
+
+const finalizing = syndicateAction({
+  name: 'syndicates.finalize_deal',
+  params: dealParams,
+  rank: 'full_access',
+  removedIn,
+  summary(services, syndicate, params) {
+    const deal = liveDeal(services, syndicate, params);
+    return `Finalize the deal ${dealName(deal)} of ${syndicate.name}: every confirmed investment is executed.`;
+  },
+  act(services, syndicate, params, approverNo, now) {
+    const deal = liveDeal(services, syndicate, params);
+    if (deal.status !== 'closing') throw refused('The deal must be closed before it is finalized.');
+    const executed = executeConfirmed(services, deal, now);
+    setStatus(services, syndicate, deal, 'closed', now);
+    recordActivity(services, { syndicateNo: syndicate.no, action: 'deal.finalized' }, approverNo, now);
+    return { deal: deal.id, status: 'closed', executed };
+  },
+});
+
+function executeConfirmed(services: Services, deal: Deal, now: number): number {
+  const confirmed = all<{ no: number }>(
+    services.state,
+    `SELECT no FROM investments WHERE offering_no = ? AND status = 'active' AND deleted_at IS NULL
+       AND group_label IN ('IS READY', 'CONFIRMED') ORDER BY no`,
+    [deal.no],
+  );
+  for (const { no } of confirmed) {
+    const columns = { status: 'executed', group_label: 'CONFIRMED', in_escrow_cents: 0 } as const;
+    changeInvestment(services, loadInvestment(services.state, no), columns, 'changed', now);
+  }
+  return confirmed.length;
+}
+
+function setStatus(
+  services: Services,
+  syndicate: Syndicate,
+  deal: Deal,
+  status: 'closing' | 'closed',
+  now: number,
+): void {
+  run(services.state, 'UPDATE offerings SET status = ?, closed_at = ? WHERE no = ?', [
+    status,
+    status === 'closed' ? now : null,
+    deal.no,
+  ]);
+  const data = {
+    offering: deal.id,
+    status,
+    company: { name: deal.company_name, url: deal.company_slug },
+  };
+  const name: EventName = status === 'closed' ? 'offering.closed' : 'offering.closing';
+  services.events.emit({
+    name,
+    realm: syndicate.realm,
+    at: now,
+    companyNo: deal.company_no,
+    syndicateNo: syndicate.no,
+    installationNo: null,
+    dataFor: () => data,
+  });
+}
+
+export const dealActions: readonly IntentAction[] = [closing, finalizing];
+
+/** How the two retired operations on deals ask a person: an intent like any other, found again by its deal. */
+export const proposeDeal: ProposeIntent = (exchange, proposal) => {
+  const action = dealActions.find(({ name }) => name === proposal.action);
+  if (action === undefined) throw new Error(`no action ${proposal.action}`);
+  const syndicate = syndicateByNo(exchange.services.state, proposal.syndicateNo);
+  const params = { offering_id: proposal.offeringId };
+  const key = `${proposal.action}:${proposal.offeringId}`;
+  const { intent } = propose(exchange, { action, resourceId: syndicate.id, params }, key, null);
+  return { id: intent.id, status: intent.status, review_url: reviewUrl(exchange, intent) };
+};

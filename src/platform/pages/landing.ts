@@ -1,0 +1,87 @@
+import type { Exchange, Reply } from '../http/exchange.js';
+import type { Realm } from '../state/secrets.js';
+import { type Html, html } from './html.js';
+import { pageReply, seeOther } from './layout.js';
+import {
+  cookieOf,
+  csrfField,
+  isForged,
+  makePerson,
+  outdatedForm,
+  type Person,
+  peopleToChoose,
+  personByEmail,
+  realmBadge,
+  refusalPage,
+  signedIn,
+  signInForms,
+} from './parts.js';
+import { endVisit, signIn, type Visit, visitOf } from './visit.js';
+
+/** A page that greets whoever followed a link, learns who they are, and sends them on. */
+export interface Landing {
+  readonly realm: Realm;
+  readonly title: string;
+  readonly lead: Html;
+  /** Whom the link was sent to; they get an account when they name that address and have none. */
+  readonly invited?: { readonly email: string; readonly name: string };
+  /** What a signed-in person may answer, by the value of the button. */
+  readonly answers: readonly {
+    readonly value: string;
+    readonly label: string;
+    readonly primary?: boolean;
+    go(user: NonNullable<Visit['user']>): Reply;
+  }[];
+}
+
+const here = (exchange: Exchange): string =>
+  exchange.query.size === 0 ? exchange.path : `${exchange.path}?${exchange.query}`;
+
+export function showLanding(exchange: Exchange, landing: Landing, unknownEmail: string | null = null): Reply {
+  const visit = visitOf(exchange);
+  const question =
+    visit.user === null ? who(exchange, landing, visit, unknownEmail) : next(landing, visit, visit.user);
+  return pageReply({
+    status: unknownEmail === null ? 200 : 422,
+    title: landing.title,
+    body: html`${realmBadge(landing.realm)}<h1>${landing.title}</h1>${landing.lead}${question}`,
+    ...cookieOf(visit),
+  });
+}
+
+const who = (exchange: Exchange, landing: Landing, visit: Visit, unknownEmail: string | null): Html =>
+  html`<p class="soft">This server keeps no passwords: say who you are.</p>${signInForms(visit, peopleToChoose(exchange, landing.realm), unknownEmail)}`;
+
+function next(landing: Landing, visit: Visit, person: Person): Html {
+  const buttons = landing.answers.map((answer) =>
+    answer.primary === true
+      ? html`<button class="primary" name="action" value="${answer.value}">${answer.label}</button>`
+      : html`<button name="action" value="${answer.value}">${answer.label}</button>`,
+  );
+  return html`${signedIn(visit, person)}<form method="post">${csrfField(visit)}<div class="actions">${buttons}</div></form>`;
+}
+
+export function answerLanding(exchange: Exchange, landing: Landing): Reply {
+  const visit = visitOf(exchange);
+  const form = exchange.input.body as Readonly<Record<string, string>>;
+  if (isForged(visit, form)) return outdatedForm();
+  if (form.action === 'sign_in') {
+    const email = (form.email ?? '').trim();
+    const person = personByEmail(exchange, email) ?? newcomer(exchange, landing, email);
+    return person === undefined
+      ? showLanding(exchange, landing, email)
+      : seeOther(here(exchange), signIn(exchange, person.no));
+  }
+  if (form.action === 'sign_out') return seeOther(here(exchange), endVisit(exchange));
+  if (visit.user === null) return seeOther(here(exchange));
+  const answer = landing.answers.find(({ value }) => value === form.action);
+  return answer === undefined
+    ? refusalPage(400, 'Unknown answer', 'This form has no such answer.')
+    : answer.go(visit.user);
+}
+
+function newcomer(exchange: Exchange, landing: Landing, email: string): { readonly no: number } | undefined {
+  const { invited } = landing;
+  if (invited === undefined || invited.email.toLowerCase() !== email.toLowerCase()) return undefined;
+  return { no: makePerson(exchange, invited.email, invited.name) };
+}

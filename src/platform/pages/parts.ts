@@ -1,0 +1,80 @@
+import type { Exchange, Reply } from '../http/exchange.js';
+import { newId, type Realm } from '../state/secrets.js';
+import { all, one, run } from '../state/statements.js';
+import { type Html, html } from './html.js';
+import { pageReply } from './layout.js';
+import type { Visit } from './visit.js';
+
+export interface Person {
+  readonly name: string;
+  readonly email: string;
+}
+
+/** A list longer than this is no help; the email field takes everybody. */
+const peopleListedMax = 6;
+
+/** Only the sandbox lists who there is: its people are made up. */
+export function peopleToChoose(exchange: Exchange, realm: Realm): Person[] {
+  if (realm === 'live') return [];
+  return all<Person>(
+    exchange.services.state,
+    'SELECT name, email FROM users WHERE deactivated_at IS NULL ORDER BY no LIMIT ?',
+    [peopleListedMax],
+  );
+}
+
+export const personByEmail = (exchange: Exchange, email: string): { readonly no: number } | undefined =>
+  one<{ no: number }>(
+    exchange.services.state,
+    'SELECT no FROM users WHERE lower(email) = lower(?) AND deactivated_at IS NULL',
+    [email],
+  );
+
+/** An account for somebody a link was sent to and who had none. */
+export function makePerson(exchange: Exchange, email: string, name: string): number {
+  const id = newId(exchange.services.random, 'usr_');
+  return run(
+    exchange.services.state,
+    'INSERT INTO users (id, email, username, name, legal_name, created_at) VALUES (?, ?, ?, ?, ?, ?)',
+    [id, email, id.toLowerCase(), name, name, exchange.now],
+  ).no;
+}
+
+export const realmBadge = (realm: Realm): Html | null =>
+  realm === 'test' ? html`<p class="badge">Sandbox</p>` : null;
+
+export const csrfField = (visit: Visit): Html =>
+  html`<input type="hidden" name="csrf" value="${visit.csrf}">`;
+
+/** A visit that just began has no page that could know its token. */
+export const isForged = (visit: Visit, form: Readonly<Record<string, string>>): boolean =>
+  visit.cookie !== undefined || form.csrf !== visit.csrf;
+
+export const cookieOf = (visit: Visit): { cookie?: string } =>
+  visit.cookie === undefined ? {} : { cookie: visit.cookie };
+
+/** A refusal that goes nowhere: no link, no redirect. */
+export function refusalPage(status: number, title: string, why: string): Reply {
+  return pageReply({ status, title, body: html`<h1>${title}</h1><p class="lead">${why}</p>` });
+}
+
+export const outdatedForm = (): Reply =>
+  refusalPage(403, 'This form is out of date', 'Open the link again. Cookies must be allowed for this page.');
+
+/** Who is signed in, with the way out. */
+export const signedIn = (visit: Visit, person: Person): Html =>
+  html`<form method="post">${csrfField(visit)}<div class="person"><span><strong>${person.name}</strong><br><span class="soft">${person.email}</span></span><button class="link" name="action" value="sign_out">Not you?</button></div></form>`;
+
+export function signInForms(visit: Visit, people: readonly Person[], unknownEmail: string | null): Html {
+  const list = people.map(
+    (person) =>
+      html`<button class="row" name="email" value="${person.email}"><strong>${person.name}</strong><span class="soft">${person.email}</span></button>`,
+  );
+  return html`${list.length === 0 ? null : html`<form method="post">${csrfField(visit)}<input type="hidden" name="action" value="sign_in">${list}</form>`}
+<form method="post">${csrfField(visit)}<input type="hidden" name="action" value="sign_in">
+<label for="email">Email address</label>
+<input id="email" name="email" type="email" autocomplete="username" required value="${unknownEmail ?? ''}">
+${unknownEmail === null ? null : html`<p class="bad" role="alert">Nobody here has this address.</p>`}
+<div class="actions"><button class="primary">Continue</button></div>
+</form>`;
+}

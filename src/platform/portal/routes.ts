@@ -1,0 +1,149 @@
+import * as operations from '../../contract/portal.js';
+import { administersOrganization, applicationsOf, managesOrganization } from '../applications/model.js';
+import { reviewOf } from '../applications/standing.js';
+import type { Exchange, Handler, Reply } from '../http/exchange.js';
+import { Problem } from '../http/problem.js';
+import { type Route, route } from '../http/route.js';
+import { spendIp } from '../http/steps/spend.js';
+import { listedInstallations } from '../installations/model.js';
+import { seeOther } from '../pages/layout.js';
+import { isForged, outdatedForm, peopleToChoose, personByEmail, refusalPage } from '../pages/parts.js';
+import { endVisit, signIn, type Visit, visitOf } from '../pages/visit.js';
+import { acceptTerms } from '../referrals/model.js';
+import { endpointsOf, subscribedEvents } from '../webhooks/endpoints.js';
+import { listDeliveries } from '../webhooks/portal.js';
+import { keysOf, membershipsOf, ownerOfDelivery } from './model.js';
+import { applicationPage, overviewPage, portalSignIn } from './pages.js';
+
+/** What the portal asks of webhooks: to send a delivery again. Throws the `Problem` that stands in the way. */
+export interface Resender {
+  resend(deliveryId: string): void;
+}
+
+type User = NonNullable<Visit['user']>;
+
+const deliveriesShown = 20;
+const anyone = spendIp('ip');
+
+export function portalRoutes(webhooks: Resender): readonly Route[] {
+  return [
+    route(operations.openPortal, anyone, (exchange) => overview(exchange, visitOf(exchange))),
+    route(operations.answerPortal, anyone, answer),
+    route(operations.openPortalApplication, anyone, (exchange) => {
+      const visit = visitOf(exchange);
+      return visit.user === null ? seeOther('/portal') : detail(exchange, visit, visit.user, null);
+    }),
+    route(operations.answerPortalApplication, anyone, answerApplication(webhooks)),
+  ];
+}
+
+/** Everybody signs in with the sandbox's people here: organizations and applications are shared by both realms. */
+function overview(exchange: Exchange, visit: Visit, unknownEmail: string | null = null): Reply {
+  const { services } = exchange;
+  if (visit.user === null) return portalSignIn(visit, peopleToChoose(exchange, 'test'), unknownEmail);
+  const organizations = membershipsOf(services.state, visit.user.no).map((membership) => ({
+    ...membership,
+    applications: applicationsOf(services.state, membership.no).map((app) => ({
+      id: app.id,
+      name: app.name,
+      status: app.status,
+      review: reviewOf(services, app),
+      scopes: app.scopes.length,
+    })),
+  }));
+  return overviewPage(visit, visit.user, organizations);
+}
+
+function answer(exchange: Exchange): Reply {
+  const visit = visitOf(exchange);
+  const form = exchange.input.body as Readonly<Record<string, string>>;
+  if (isForged(visit, form)) return outdatedForm();
+  switch (form.action) {
+    case 'sign_in': {
+      const email = (form.email ?? '').trim();
+      const person = personByEmail(exchange, email);
+      return person === undefined
+        ? overview(exchange, visit, email)
+        : seeOther('/portal', signIn(exchange, person.no));
+    }
+    case 'sign_out':
+      return seeOther('/portal', endVisit(exchange));
+    case 'accept_terms':
+      return accept(exchange, visit, form.organization ?? '');
+    default:
+      return refusalPage(400, 'Unknown answer', 'This form has no such answer.');
+  }
+}
+
+function accept(exchange: Exchange, visit: Visit, organizationId: string): Reply {
+  const { state } = exchange.services;
+  if (visit.user === null) return seeOther('/portal');
+  const organization = membershipsOf(state, visit.user.no).find(({ id }) => id === organizationId);
+  if (organization === undefined || !administersOrganization(state, organization.no, visit.user.no)) {
+    return refusalPage(403, 'Not yours to accept', 'An owner or admin of the organization accepts terms.');
+  }
+  acceptTerms(state, organization.no, true, exchange.now);
+  return seeOther('/portal');
+}
+
+function answerApplication(webhooks: Resender): Handler {
+  return (exchange) => {
+    const { state } = exchange.services;
+    const visit = visitOf(exchange);
+    const form = exchange.input.body as Readonly<Record<string, string>>;
+    if (isForged(visit, form)) return outdatedForm();
+    if (form.action === 'sign_out') return seeOther('/portal', endVisit(exchange));
+    if (visit.user === null) return seeOther('/portal');
+    const app = found(exchange, visit.user);
+    if (form.action !== 'resend') return refusalPage(400, 'Unknown answer', 'This form has no such answer.');
+    const delivery = ownerOfDelivery(state, form.delivery ?? '');
+    if (app === undefined || delivery?.application_no !== app.no) return unknown();
+    if (!managesOrganization(state, app.organization_no, visit.user.no)) {
+      return refusalPage(
+        403,
+        'Your role may only look',
+        'An owner, admin or developer sends deliveries again.',
+      );
+    }
+    if (delivery.bound === 1)
+      return detail(exchange, visit, visit.user, 'An installation manages this endpoint.', 403);
+    try {
+      webhooks.resend(form.delivery ?? '');
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      return detail(exchange, visit, visit.user, error.message, error.status);
+    }
+    return seeOther(exchange.path);
+  };
+}
+
+/** An application of somebody else's organization does not exist here. */
+function found(exchange: Exchange, user: User) {
+  const { state } = exchange.services;
+  return membershipsOf(state, user.no)
+    .flatMap((membership) => applicationsOf(state, membership.no))
+    .find(({ id }) => id === exchange.params.id);
+}
+
+const unknown = (): Reply => refusalPage(404, 'Not found', 'No organization of yours has this.');
+
+function detail(exchange: Exchange, visit: Visit, user: User, problem: string | null, status = 200): Reply {
+  const { services } = exchange;
+  const { state } = services;
+  const app = found(exchange, user);
+  if (app === undefined) return unknown();
+  return applicationPage(visit, user, problem, status, {
+    app,
+    review: reviewOf(services, app),
+    keys: keysOf(state, app.no),
+    installations: (['test', 'live'] as const).flatMap((realm) =>
+      listedInstallations(state, app.no, realm, exchange.now),
+    ),
+    endpoints: endpointsOf(state, app.no).map((endpoint) => ({
+      endpoint,
+      events: subscribedEvents(state, endpoint.no),
+      deliveries: listDeliveries(state, { endpoint: endpoint.id, limit: deliveriesShown }),
+    })),
+    mayResend: managesOrganization(state, app.organization_no, user.no),
+  });
+}

@@ -1,0 +1,109 @@
+import { z } from 'zod';
+import * as operations from '../../contract/referrals.js';
+import { callerOf, created, type Exchange, ok, type Reply, type Step } from '../http/exchange.js';
+import { idempotent } from '../http/idempotent.js';
+import { keysetOf, listPage } from '../http/keyset.js';
+import { notFound, Problem } from '../http/problem.js';
+import { type Route, route } from '../http/route.js';
+import { bearer } from '../http/steps/bearer.js';
+import { requireScope } from '../http/steps/require-scope.js';
+import { spendIp } from '../http/steps/spend.js';
+import { controlRoute } from '../sandbox/control/control-route.js';
+import { findOfferingById } from '../sessions/offering-access.js';
+import { one } from '../state/statements.js';
+import { answerInvest, openInvest } from './invest.js';
+import {
+  acceptTerms,
+  disableReferral,
+  insertReferralCode,
+  listReferrals,
+  ownReferral,
+  presentReferral,
+  type ReferralCode,
+  termsAccepted,
+} from './model.js';
+
+/** Codes are the application's own business: a person or an installation cannot hand it on, whatever its scopes. */
+const requireApplication: Step = (exchange) => {
+  const { kind } = callerOf(exchange);
+  // A publishable key holds no scope beyond the catalog, and is told so by the next step.
+  if (kind === 'application' || kind === 'publishable') return;
+  throw new Problem(403, 'app_credentials_required', 'Referral codes need a client-credentials token.', {
+    remediation: 'Ask the token endpoint with grant_type client_credentials.',
+  });
+};
+
+const reads = [...bearer, requireApplication, requireScope('read:referral_codes')] as const;
+const writes = [...bearer, requireApplication, requireScope('write:referral_codes')] as const;
+
+export const referralRoutes: readonly Route[] = [
+  route(operations.createReferralCode, ...writes, requireTerms, idempotent(create)),
+  route(operations.listReferralCodes, ...reads, list),
+  route(operations.getReferralCode, ...reads, (exchange) => single(exchange, own(exchange))),
+  route(operations.disableReferralCode, ...writes, (exchange) =>
+    single(exchange, disableReferral(exchange.services.state, own(exchange), exchange.now)),
+  ),
+  route(operations.openInvest, spendIp('ip'), openInvest),
+  route(operations.answerInvest, spendIp('ip'), answerInvest),
+];
+
+function requireTerms(exchange: Exchange): void {
+  if (termsAccepted(exchange.services.state, callerOf(exchange).app.organization_no)) return;
+  throw new Problem(
+    422,
+    'attribution_terms_required',
+    'The organization of this application has not accepted the attribution terms.',
+    { remediation: 'An owner or admin accepts them in the developer portal.' },
+  );
+}
+
+function create(exchange: Exchange): Reply {
+  const { app, realm } = callerOf(exchange);
+  const body = exchange.input.body as z.output<typeof operations.createReferralCode.body>;
+  const offering =
+    body.offering_id == null ? null : findOfferingById(exchange.services.state, body.offering_id);
+  if (offering === undefined || (offering !== null && offering.realm !== realm))
+    throw notFound('The offering');
+  const code = insertReferralCode(
+    exchange.services,
+    { application_no: app.no, realm, offering_no: offering?.no ?? null, label: body.label ?? null },
+    exchange.now,
+  );
+  return single(exchange, code, created);
+}
+
+function list(exchange: Exchange): Reply {
+  const { app, realm } = callerOf(exchange);
+  const query = exchange.input.query as z.output<typeof operations.listReferralCodes.query>;
+  const subject = `referrals:${realm}:${app.no}`;
+  const keyset = keysetOf(exchange, subject, query);
+  const rows = listReferrals(exchange.services.state, app.no, realm, keyset.before, keyset.limit);
+  return ok(listPage(exchange, subject, keyset, rows, (row) => presentReferral(exchange, row)));
+}
+
+function own(exchange: Exchange): ReferralCode {
+  const { app, realm } = callerOf(exchange);
+  const code = ownReferral(exchange.services.state, app.no, realm, exchange.params.id ?? '');
+  if (code === undefined) throw notFound('The referral code');
+  return code;
+}
+
+const single = (exchange: Exchange, code: ReferralCode, reply: (body: unknown) => Reply = ok): Reply =>
+  reply({ data: presentReferral(exchange, code), meta: { request_id: exchange.requestId } });
+
+const termsBody = z.strictObject({ organization: z.string().optional(), accepted: z.boolean() });
+
+/** What an owner does in the portal: `PUT /_sandbox/attribution-terms {accepted: false}`. */
+export const referralControl: readonly Route[] = [
+  controlRoute('PUT', '/_sandbox/attribution-terms', termsBody, (exchange, body) => {
+    const { state } = exchange.services;
+    const organization = one<{ no: number }>(
+      state,
+      'SELECT no FROM organizations WHERE :id IS NULL OR id = :id ORDER BY no LIMIT 1',
+      { id: body.organization ?? null },
+    );
+    if (organization === undefined) throw notFound('The organization');
+    acceptTerms(state, organization.no, body.accepted, exchange.now);
+    return ok({ accepted: body.accepted });
+  }),
+];

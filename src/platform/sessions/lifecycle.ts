@@ -1,0 +1,108 @@
+import type { EventName } from '../../contract/events.js';
+import type { Closable } from '../../runtime/lifecycle.js';
+import type { Services } from '../services.js';
+import { newId } from '../state/secrets.js';
+import { run } from '../state/statements.js';
+import { isActive, overdueSessions, type Session, writeSession } from './model.js';
+import { installationOn, offeringByNo } from './offering-access.js';
+
+/*
+ * pending → in_progress when its person first opens the link; in_progress → abandoned after a day of silence, and back
+ * when they return; completed at the end of the checkout; expired when its time is over; canceled by its application.
+ * What is abandoned still counts as active: its link works and its recipient gets no second one.
+ */
+
+const silenceMillis = 24 * 60 * 60 * 1000;
+
+type Happening = Extract<EventName, `investment_session.${string}`>;
+
+/** Kept in the session's timeline and told to the application that made it, under one id. */
+export function announceSession(services: Services, name: Happening, session: Session, at: number): void {
+  const id = newId(services.random, 'evt_');
+  run(
+    services.state,
+    'INSERT INTO investment_session_events (id, session_no, event, occurred_at) VALUES (?, ?, ?, ?)',
+    [id, session.no, name, at],
+  );
+  if (session.origin !== 'api') return;
+  const offering = offeringByNo(services.state, session.offering_no);
+  const installation = installationOn(services.state, session.application_no, offering);
+  // Nobody else's installations may hear of it, not even on the same company.
+  if (installation === undefined) return;
+  const data = {
+    id: session.id,
+    status: session.status,
+    offering: session.offering_id,
+    email: session.email,
+    allocation_cents: session.allocation_cents,
+    expires_at: new Date(session.expires_at).toISOString(),
+    ...(session.investment_id === null ? {} : { investment: session.investment_id }),
+  };
+  services.events.emit({
+    id,
+    name,
+    realm: session.realm,
+    at,
+    companyNo: offering.company_no,
+    syndicateNo: offering.syndicate_no,
+    installationNo: installation.no,
+    dataFor: () => data,
+  });
+}
+
+/** The person is here: the first time starts the session, later times only keep it from being abandoned. */
+export function enterSession(services: Services, session: Session, now: number): Session {
+  if (!isActive(session)) return session;
+  return services.state.transaction(() => {
+    const entered = writeSession(services.state, session, { status: 'in_progress' }, now);
+    if (session.status === 'pending') announceSession(services, 'investment_session.started', entered, now);
+    return entered;
+  })();
+}
+
+export function cancelSession(services: Services, session: Session, now: number): Session {
+  return services.state.transaction(() => {
+    const canceled = writeSession(services.state, session, { status: 'canceled' });
+    announceSession(services, 'investment_session.canceled', canceled, now);
+    return canceled;
+  })();
+}
+
+/** Asked before anything reads a session, so that a late loop shows nothing outdated. */
+export function settleSessions(services: Services, now: number): void {
+  const { state } = services;
+  const overdue = overdueSessions(state, now, now - silenceMillis);
+  if (overdue.length === 0) return;
+  state.transaction(() => {
+    for (const session of overdue) {
+      if (session.expires_at > now) {
+        writeSession(state, session, { status: 'abandoned' });
+        continue;
+      }
+      const expired = writeSession(state, session, { status: 'expired' });
+      announceSession(services, 'investment_session.expired', expired, session.expires_at);
+    }
+  })();
+}
+
+/** How late an expiry may be told when nobody asks. */
+const pauseMillis = 30_000;
+
+export function startSettling(
+  services: Services,
+  settle: (services: Services, now: number) => void,
+): Closable {
+  const stopping = new AbortController();
+  const running = (async () => {
+    while (!stopping.signal.aborted) {
+      settle(services, services.clock.now());
+      await services.clock.wait(pauseMillis, stopping.signal);
+    }
+  })();
+  return {
+    close: async () => {
+      stopping.abort();
+      await running;
+    },
+  };
+}

@@ -1,0 +1,111 @@
+import type { z } from 'zod';
+import * as operations from '../../contract/sessions.js';
+import { callerOf, created, type Exchange, ok, type Reply } from '../http/exchange.js';
+import { idempotent } from '../http/idempotent.js';
+import { keysetOf, listPage } from '../http/keyset.js';
+import { invalidFields, notFound, Problem } from '../http/problem.js';
+import { type Route, route } from '../http/route.js';
+import { bearer } from '../http/steps/bearer.js';
+import { requireScope } from '../http/steps/require-scope.js';
+import { spendIp } from '../http/steps/spend.js';
+import { countInvite } from '../invite-links/invited.js';
+import { announceReferred } from '../referrals/referred.js';
+import { answerCheckout, openCheckout } from './checkout.js';
+import { createSession } from './create.js';
+import { cancelSession, settleSessions } from './lifecycle.js';
+import { findSession, isActive, listSessions, type Session } from './model.js';
+import {
+  findOfferingById,
+  offeringByNo,
+  offeringIdOf,
+  reachedOfferings,
+  reachOffering,
+  requireAccess,
+} from './offering-access.js';
+import { presentSession, presentWithEvents } from './present.js';
+
+const reads = [...bearer, requireScope('read:investment_sessions'), settle] as const;
+const writes = [...bearer, requireScope('write:investment_sessions'), settle] as const;
+
+export const sessionRoutes: readonly Route[] = [
+  route(operations.listOfferingSessions, ...reads, reachPath, listOnOffering),
+  route(operations.createSession, ...writes, reachPath, idempotent(create)),
+  route(operations.listSessions, ...reads, listAll),
+  route(operations.getSession, ...reads, (exchange) => ok(presentWithEvents(exchange, reached(exchange)))),
+  route(operations.cancelSession, ...writes, cancel),
+  route(operations.openCheckout, spendIp('ip'), settle, openCheckout),
+  route(operations.answerCheckout, spendIp('ip'), settle, answerCheckout([announceReferred, countInvite])),
+];
+
+function settle(exchange: Exchange): void {
+  settleSessions(exchange.services, exchange.now);
+}
+
+/** Access is settled before the body is looked at, so that a refusal never depends on what was sent. */
+function reachPath(exchange: Exchange): void {
+  reachOffering(exchange, exchange.params.id ?? '');
+}
+
+function create(exchange: Exchange): Reply {
+  const offering = reachOffering(exchange, exchange.params.id ?? '');
+  const body = exchange.input.body as z.output<typeof operations.createSession.body>;
+  const { session, made } = createSession(exchange, offering, body.investment_session);
+  return (made ? created : ok)(presentWithEvents(exchange, session));
+}
+
+type ListQuery = z.output<typeof operations.listSessions.query>;
+
+function listOnOffering(exchange: Exchange): Reply {
+  return list(exchange, [reachOffering(exchange, exchange.params.id ?? '').no]);
+}
+
+function listAll(exchange: Exchange): Reply {
+  const { spv_id: spvId } = exchange.input.query as ListQuery;
+  if (spvId === undefined) return list(exchange, reachedOfferings(exchange));
+  const offering = findOfferingById(exchange.services.state, offeringIdOf(spvId));
+  if (offering === undefined || offering.realm !== callerOf(exchange).realm) throw notFound('The SPV');
+  requireAccess(exchange, offering);
+  return list(exchange, [offering.no]);
+}
+
+function list(exchange: Exchange, offerings: readonly number[]): Reply {
+  const caller = callerOf(exchange);
+  const query = exchange.input.query as ListQuery;
+  const subject = `sessions:${caller.realm}:${caller.app.no}`;
+  const keyset = keysetOf(exchange, subject, query);
+  const rows = listSessions(exchange.services.state, {
+    applicationNo: caller.app.no,
+    realm: caller.realm,
+    offerings,
+    status: statusOf(query.status),
+    ...keyset,
+  });
+  return ok(listPage(exchange, subject, keyset, rows, (row) => presentSession(exchange, row)));
+}
+
+function statusOf(text: string | undefined): Session['status'] | null {
+  if (text === undefined) return null;
+  const status = operations.sessionStatuses.find((known) => known === text);
+  if (status !== undefined) return status;
+  const message = `status: must be one of ${operations.sessionStatuses.join(', ')}.`;
+  throw invalidFields([{ field: 'status', code: 'invalid', message }]);
+}
+
+/** A session belongs to the application that made it: to every other one it does not exist. */
+function reached(exchange: Exchange): Session {
+  const { app, realm } = callerOf(exchange);
+  const { state } = exchange.services;
+  const session = findSession(state, app.no, realm, exchange.params.id ?? '');
+  if (session === undefined) throw notFound('The investment session');
+  requireAccess(exchange, offeringByNo(state, session.offering_no));
+  return session;
+}
+
+function cancel(exchange: Exchange): Reply {
+  const session = reached(exchange);
+  if (session.status === 'canceled') return ok(presentWithEvents(exchange, session));
+  if (!isActive(session)) {
+    throw new Problem(422, 'session_not_cancelable', `The session is ${session.status}; it stays so.`);
+  }
+  return ok(presentWithEvents(exchange, cancelSession(exchange.services, session, exchange.now)));
+}

@@ -1,0 +1,145 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import * as operations from '../../src/contract/attribution.js';
+import { run } from '../../src/platform/state/statements.js';
+import { makeClient, userNo, userToken, Visitor } from './credentials.js';
+import { otherApp, tokenOn } from './installs.js';
+import { type Answered, company, startWorld, type TestWorld, user } from './world.js';
+
+let world: TestWorld;
+let tokens: Record<'aggregate' | 'anonymized' | 'full' | 'none', string>;
+let offering: string;
+const hour = 3_600_000;
+
+beforeEach(async () => {
+  world = await startWorld({ limits: false });
+  offering = company(world).offerings[1] ?? '';
+  const app = otherApp(world, { type: 'company', id: company(world).id }, ['read:attribution:full']);
+  const of = (...scopes: string[]) => tokenOn(world, app.client, app.installationNo, scopes);
+  tokens = {
+    aggregate: of('read:attribution:aggregate'),
+    anonymized: of('read:attribution:anonymized', 'read:attribution:aggregate'),
+    full: app.token,
+    none: of('read:companies'),
+  };
+});
+afterEach(() => world.close());
+
+const errorOf = ({ status, body }: Answered): [number, string] => [status, body.error?.type];
+const at = (path: string, token: string) =>
+  world.get(`/campaigns/${offering}/attribution/${path}`, { token });
+
+async function code(): Promise<string> {
+  const { clientId = '', clientSecret = '' } = world.ready.apps[0] ?? {};
+  const body = new URLSearchParams({
+    grant_type: 'client_credentials',
+    client_id: clientId,
+    client_secret: clientSecret,
+    scope: 'write:referral_codes',
+  });
+  const token = (await world.post('/oauth/token', { body })).body.access_token;
+  return (await world.post('/referral_codes', { token, body: {} })).body.data.id;
+}
+
+async function invest(link: string, email: string, amount: string | null, wait = 0): Promise<void> {
+  const visitor = new Visitor(world);
+  await visitor.signIn(link, email);
+  const started = await visitor.answer(link, { action: 'start' });
+  const checkout = started.headers.get('location') ?? '';
+  if (amount === null) return;
+  world.clock.advance(wait);
+  await visitor.signIn(checkout, email).catch(() => undefined);
+  await visitor.answer(checkout, { action: 'identity', document: 'AB12345' });
+  await visitor.answer(checkout, { action: 'fund', amount, card: '4242424242424242' });
+  await visitor.answer(checkout, { action: 'complete' });
+}
+
+test('SCOPE-19 what referrals brought is counted, and told in three tiers', async () => {
+  const id = await code();
+  await invest(`/invest/${offering}?wfr=${id}&utm_source=mail&utm_campaign=may`, 'ida@people.example', '500');
+  await invest(`/invest/${offering}?wfr=${id}&utm_source=social`, 'ivan@people.example', '20000', 2 * hour);
+  await invest(`/invest/${offering}?wfr=${id}`, 'owner@people.example', null);
+  const stats = await at('stats', tokens.aggregate);
+  operations.attributionStats.responses[200].schema.parse(stats.body);
+  expect(stats.body.data).toMatchObject({
+    campaign_id: offering,
+    period: { start_date: '2026-08-04', end_date: '2026-11-02' },
+    totals: { investment_count: 2, total_amount: 20_500, unique_investors: 2, conversion_rate: 2 / 3 },
+    quality_breakdown: { direct: 1, assisted: 1, delayed: 0 },
+  });
+  expect(stats.body.data.by_source).toContainEqual({ name: 'mail', investment_count: 1, total_amount: 500 });
+  expect((await at('stats?utm_campaign=may', tokens.aggregate)).body.data.totals.investment_count).toBe(1);
+  expect((await at('stats?end_date=2026-10-01', tokens.aggregate)).body.data.totals.investment_count).toBe(0);
+  expect((await at('stats?start_date=soon', tokens.aggregate)).status).toBe(400);
+
+  const plain = await at('investments', tokens.anonymized);
+  operations.attributionInvestments.responses[200].schema.parse(plain.body);
+  expect(plain.body.data[0]).toMatchObject({
+    amount_tier: 'large',
+    status: { bucket: 'is_ready', progress_bar: true },
+    attribution: { utm_source: 'social', time_to_invest_bucket: 'assisted', quality_score: 'medium' },
+  });
+  expect(plain.body.data[0].investor_token).toHaveLength(32);
+  expect(JSON.stringify(plain.body)).not.toMatch(/usr_|inv_|people\.example|20000/);
+  expect(plain.body.meta).toMatchObject({ detail_level: 'anonymized', can_view_full: false });
+  const full = await at('investments?detail_level=full&per_page=1', tokens.full);
+  expect(full.body.data[0]).toMatchObject({ amount: 20_000, investor: { email: 'ivan@people.example' } });
+  const rest = await at(`investments?per_page=1&cursor=${full.body.meta.next_cursor}`, tokens.full);
+  expect(rest.body.data.map(({ amount_tier: tier }: { amount_tier: string }) => tier)).toEqual(['small']);
+});
+
+test('SCOPE-03 SCOPE-19 each tier needs its scope, and the offering', async () => {
+  expect(errorOf(await at('stats', tokens.none))).toEqual([403, 'insufficient_scope']);
+  expect(errorOf(await at('investments', tokens.aggregate))).toEqual([403, 'insufficient_scope']);
+  expect(errorOf(await at('investments?detail_level=full', tokens.anonymized))).toEqual([
+    403,
+    'insufficient_scope',
+  ]);
+  for (const path of ['stats', 'investments']) expect((await at(path, tokens.full)).status).toBe(200);
+  const other = `/campaigns/${company(world, 1).offering}/attribution/stats`;
+  expect(errorOf(await world.get(other, { token: tokens.full }))).toEqual([403, 'forbidden']);
+  expect((await world.get('/campaigns/ofr_no/attribution/stats', { token: tokens.full })).status).toBe(404);
+  const listed = await world.get('/attribution/campaigns', { token: tokens.full });
+  operations.attributionCampaigns.responses[200].schema.parse(listed.body);
+  expect(listed.body.data.map(({ id }: { id: string }) => id)).toEqual(company(world).offerings);
+});
+
+test('SCOPE-19 a person applies as partner, and either side invites the other', async () => {
+  const client = makeClient(world, { scopes: ['read:attribution:full', 'write:attribution'] });
+  const as = (email: string) =>
+    userToken(world, client, email, ['read:attribution:full', 'write:attribution']);
+  const ida = as('ida@people.example');
+  const founder = as('founder1@people.example');
+  const me = () => world.get('/attribution/me', { token: ida });
+  expect((await me()).body.data).toEqual({
+    user: { id: user(world, 4).id, name: 'Ida Investor' },
+    partner: null,
+  });
+  const body = { company_name: 'Ida Media', website: 'https://ida.example' };
+  const register = () => world.post('/attribution/partners/register', { token: ida, body });
+  expect((await register()).status).toBe(201);
+  expect(errorOf(await register())).toEqual([409, 'conflict']);
+  expect((await me()).body.data.partner).toMatchObject({ status: 'pending', company_name: 'Ida Media' });
+
+  const invite = (token: string, more: object) =>
+    world.post('/attribution/invites', { token, body: { company_id: company(world).id, ...more } });
+  const ask = { direction: 'partner_to_founder' };
+  expect(errorOf(await invite(ida, ask))).toEqual([403, 'forbidden']);
+  run(world.services.state, `UPDATE attribution_partners SET status = 'approved' WHERE user_no = ?`, [
+    userNo(world, 'ida@people.example'),
+  ]);
+  expect((await invite(ida, ask)).body.data).toMatchObject({ status: 'pending', access_level: 1 });
+  const offer = { direction: 'founder_to_partner', partner_email: 'ida@people.example', access_level: 2 };
+  expect(errorOf(await invite(ida, offer))).toEqual([403, 'forbidden']);
+  expect(errorOf(await invite(founder, { direction: 'founder_to_partner' }))).toEqual([
+    422,
+    'validation_error',
+  ]);
+  const made = await invite(founder, offer);
+  operations.createAttributionInvite.responses[201].schema.parse(made.body);
+  const path = `/attribution/invites/${made.body.data.token}`;
+  expect((await world.delete(path, { token: ida })).status).toBe(404);
+  expect((await world.delete(path, { token: founder })).status).toBe(204);
+  const list = await world.get('/attribution/invites', { token: founder });
+  expect(list.body.data).toEqual([{ ...made.body.data, status: 'revoked' }]);
+  expect(errorOf(await world.get('/attribution/me', { token: tokens.full }))).toEqual([403, 'forbidden']);
+});
