@@ -6,7 +6,7 @@ import { type CommittedChange, changesPerCall, type QueueNotices } from '../../c
 import { oddities } from '../../page-oddities.js';
 import type { RecordItem, Step } from '../../plan-page.js';
 import { identityValues, recordValues } from '../../record-columns.js';
-import type { ActiveState, EndedBy } from '../../schema.js';
+import type { ActiveState } from '../../schema.js';
 import { type HeldRow, heldRow } from './held-row.js';
 import { resolveReadable, setAside } from './quarantine.js';
 import { type SourceRow, type Statements, sourceColumns } from './statements.js';
@@ -28,7 +28,7 @@ export class Commit {
     readonly statements: Statements,
     source: SourceRow,
     readonly at: Instant,
-    readonly queueNotices: QueueNotices,
+    readonly queueNotices: QueueNotices | null,
   ) {
     this.source = { ...source, last_committed_at: at };
     this.#lastSeq = statements.lastSeq.get() ?? 0;
@@ -38,8 +38,8 @@ export class Commit {
     return heldRow(this.statements, this.statements.held.get(this.source.no, id));
   }
 
-  /** Performs one step of a plan. `endedBy` is why a removed version ended. */
-  perform(step: Step<HeldRow>, endedBy: Exclude<EndedBy, 'update'>): void {
+  /** Performs one step of a plan. */
+  perform(step: Step<HeldRow>): void {
     switch (step.kind) {
       case 'insert':
         this.#insert(step.record);
@@ -48,7 +48,7 @@ export class Commit {
         this.#replace(step.held, step.record, step.fields, step.identityDiffers);
         break;
       case 'remove':
-        this.#remove(step.held, step.reason, endedBy);
+        this.#remove(step.held, step.reason);
         break;
     }
   }
@@ -91,6 +91,31 @@ export class Commit {
     this.statements.saveSource.run(...sourceColumns.map((column) => this.source[column]), this.source.no);
   }
 
+  /** Takes so many numbers of the feed at once; answers the last one before them. */
+  reserve(numbers: number): number {
+    const before = this.#lastSeq;
+    this.#lastSeq += numbers;
+    return before;
+  }
+
+  /** Whether anybody wants to hear of changes one by one. */
+  get tellsNotices(): boolean {
+    return this.queueNotices !== null;
+  }
+
+  tell(change: CommittedChange): void {
+    this.#changes.push(change);
+    if (this.#changes.length >= changesPerCall) this.#queueNotices();
+  }
+
+  /** What was written without `perform`. */
+  count({ added, changed, removed }: Pick<Applied, 'added' | 'changed' | 'removed'>): void {
+    this.#added += added;
+    this.#changed += changed;
+    this.#removed += removed;
+    this.source.rows_held += added - removed;
+  }
+
   applied(unchanged: number, quarantined: number): Applied {
     return { added: this.#added, changed: this.#changed, removed: this.#removed, unchanged, quarantined };
   }
@@ -124,9 +149,9 @@ export class Commit {
     if (differs) this.#changed += 1;
   }
 
-  #remove(held: HeldRow, reason: string | null, endedBy: EndedBy): void {
+  #remove(held: HeldRow, reason: string | null): void {
     this.#announce('removed', held, null, [], reason);
-    this.statements.archive.run(this.at, endedBy, held.rowNo);
+    this.statements.archive.run(this.at, 'tombstone', held.rowNo);
     this.statements.deleteIdentity.run(held.rowNo);
     this.statements.deleteRow.run(held.rowNo);
     this.source.rows_held -= 1;
@@ -146,7 +171,7 @@ export class Commit {
     const id = (after ?? before)?.id ?? null;
     if (id === null) throw new Error('a change without a record before or after it');
     this.statements.insertChange.run(seq, this.source.no, id, kind, JSON.stringify(fields), reason, this.at);
-    this.#changes.push({
+    this.tell({
       kind,
       seq,
       source: this.source.name as SourceName,
@@ -161,7 +186,6 @@ export class Commit {
       committedCentsBefore: before?.committed_cents ?? null,
       committedCentsAfter: after?.committed_cents ?? null,
     });
-    if (this.#changes.length >= changesPerCall) this.#queueNotices();
     return seq;
   }
 
@@ -172,7 +196,7 @@ export class Commit {
 
   #queueNotices(): void {
     const changes = this.#changes.splice(0);
-    if (changes.length === 0) return;
+    if (changes.length === 0 || this.queueNotices === null) return;
     for (const { seq, target, body } of this.queueNotices(changes))
       this.statements.insertNotice.run(this.source.no, seq, target, body, this.at, this.at);
   }

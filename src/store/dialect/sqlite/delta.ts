@@ -9,7 +9,7 @@ export function applyPage(commit: Commit, page: FeedPage, reached: Reached): App
   if (source.listed_at === null)
     throw new Error(`source ${source.name} was never listed: a delta cannot apply`);
   const plan = planPage(page.items, (id) => commit.held(id));
-  for (const step of plan.steps) commit.perform(step, 'tombstone');
+  for (const step of plan.steps) commit.perform(step);
   const quarantined = commit.note(page.items);
   if (page.publishedThrough !== null) source.published_through = page.publishedThrough;
   source.cursor_saved_at = commit.at;

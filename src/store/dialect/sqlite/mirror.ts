@@ -121,7 +121,7 @@ export class SqliteMirror implements Mirror {
     return this.#transaction((now) => {
       const source = this.#source(lease.source);
       checkFence(this.#statements, source, lease);
-      const queueNotices = this.#options.queueNotices ?? (() => []);
+      const { queueNotices = null } = this.#options;
       const commit = new Commit(this.#statements, source, notBefore(source, now), queueNotices);
       const result = work(commit);
       commit.finish();
