@@ -52,8 +52,11 @@ SELECT s.name AS source, r.id, r.company_id, r.offering_id, r.investor_id, r.sta
        r.investment_size_cents, r.in_escrow_cents, r.raised_cents, r.shares, r.average_share_price,
        r.needs_whitelisting, r.visible, r.converted_to, r.converted_from, r.investor_deactivated,
        r.via_entity, r.blockers, r.contracts, r.observed_at, r.reason, r.extra
-FROM sources s JOIN investment_rows r ON r.source_no = s.no
-WHERE s.listed_at IS NULL
+FROM sources s JOIN (
+  -- Ids are not unique before they are indexed; of two entries for one the later counts, as it will when published.
+  SELECT n.*, max(n.row_no) FROM investment_rows n JOIN sources u ON u.no = n.source_no
+  WHERE u.listed_at IS NULL GROUP BY n.source_no, n.id
+) r ON r.source_no = s.no
 UNION ALL
 SELECT s.name, t.id, t.company_id, t.offering_id, t.investor_id, t.status, t.group_label,
        t.investment_type, t.offering_type, t.applied_at, t.currency, t.committed_cents,
