@@ -1,7 +1,7 @@
 -- The mirror. Tables ending in _rows and the working tables are ours to change between versions;
 -- the views and the tables of dictionary.md are a contract with the people who query them.
 --
--- Times are ISO 8601 text in UTC with at least milliseconds, so text order is time order.
+-- Times are ISO 8601 text in UTC with milliseconds, all of one width, so text order is time order.
 -- Cents are 64-bit integers. Booleans are 0 or 1.
 
 CREATE TABLE sources (
