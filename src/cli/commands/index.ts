@@ -1,7 +1,10 @@
 import type { Command } from '../command.js';
+import { changes } from './changes.js';
 import { configSchema } from './config-schema.js';
 import { configShow } from './config-show.js';
 import { configValidate } from './config-validate.js';
+import { exportCommand } from './export.js';
+import { history } from './history.js';
 import { query } from './query.js';
 import { run } from './run.js';
 import { sandbox } from './sandbox.js';
@@ -15,6 +18,9 @@ export const commands: readonly Command[] = [
   sync,
   status,
   query,
+  exportCommand,
+  changes,
+  history,
   sandbox,
   configValidate,
   configShow,
