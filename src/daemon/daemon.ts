@@ -23,7 +23,9 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
     const engine = await startEngine(parts);
     lifecycle.add('engine', engine.close);
     const receiver =
-      config.receiver === null ? null : await receive(config, config.receiver, engine, parts, lifecycle);
+      config.receiver === null
+        ? null
+        : await startReceiver(config, config.receiver, engine, parts, lifecycle);
     engine.sync.start();
     logger.info(
       { component: 'daemon', count: config.sources.length, ...(receiver === null ? {} : { url: receiver }) },
@@ -43,7 +45,8 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
   }
 }
 
-async function receive(
+/** The receiver and the drain behind it, closed with `lifecycle`. Answers the address it listens on. */
+export async function startReceiver(
   config: Config,
   settings: ReceiverConfig,
   engine: Engine,
