@@ -24,7 +24,7 @@ const rooms: Readonly<Record<string, Room>> = {
   inbox: { rooms: core, packages: ['express', 'standardwebhooks'] },
   outbox: { rooms: core, packages: ['p-queue', 'standardwebhooks'] },
   exports: { rooms: core, packages: [] },
-  console: { rooms: core, packages: ['express'] },
+  console: { rooms: core, packages: ['express', 'prom-client'] },
   platform: { rooms: core, packages: ['zod', 'zod-openapi'] },
   daemon: {
     rooms: [

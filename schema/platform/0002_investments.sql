@@ -27,6 +27,7 @@ CREATE TABLE investments (
   overrides         TEXT
 ) STRICT;
 
+CREATE INDEX investments_company ON investments (company_no, no);
 CREATE INDEX investments_investor ON investments (investor_no, company_no);
 
 -- The record as last published, whole: `content` has no identity, `identity` has nothing else.

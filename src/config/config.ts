@@ -24,6 +24,7 @@ export interface Config {
     readonly version: Version;
     readonly headers: HeaderNames;
     readonly caFile: string | null;
+    readonly requestsPerHour: number | null;
     readonly connectTimeoutMillis: number;
     readonly requestTimeoutMillis: number;
   };
@@ -105,6 +106,7 @@ export function configFrom(settings: Settings, around: Surroundings): Config {
       version: platform.version,
       headers: headerNames(platform.headerPrefix, platform.requestIdHeader),
       caFile: platform.ca === undefined ? null : located(platform.ca, 'platform', 'ca'),
+      requestsPerHour: platform.requestsPerHour,
       connectTimeoutMillis: platform.timeouts.connectSeconds * 1000,
       requestTimeoutMillis: platform.timeouts.requestSeconds * 1000,
     },

@@ -20,6 +20,7 @@ export function clashesIn(settings: Settings): readonly Clash[] {
       unknownSources(notice.rules.sources ?? [], index, settings),
     ),
     ...sharedAddress(settings),
+    ...openConsole(settings),
   ];
 }
 
@@ -87,16 +88,22 @@ function sharedAddress({ receiver, console: board }: Settings): readonly Clash[]
 }
 
 export function warningsAbout(settings: Settings): readonly string[] {
-  const warnings = settings.sources.flatMap((source, index) =>
+  return settings.sources.flatMap((source, index) =>
     typeof source.token === 'string' && isSandboxToken(source.token)
       ? [`sources[${index}].token is written out; fine for a sandbox token, never do so with a live one`]
       : [],
   );
-  const host = settings.console === null ? undefined : parseListen(settings.console.listen)?.host;
-  if (host !== undefined && !isLoopback(host)) {
-    warnings.push(
-      `console.listen is ${host}: the dashboard has no sign-in and will be open to others; put an authenticating proxy in front`,
-    );
-  }
-  return warnings;
+}
+
+/** It has no sign-in and shows rows: who may reach the address may read them. */
+function openConsole({ console }: Settings): readonly Clash[] {
+  const at = console === null ? undefined : parseListen(console.listen);
+  if (at === undefined || isLoopback(at.host)) return [];
+  return [
+    {
+      path: ['console', 'listen'],
+      message: `is ${at.host}:${at.port}; expected a loopback address, as the console has no sign-in`,
+      hint: '127.0.0.1:8788, and a proxy with sign-in in front of it',
+    },
+  ];
 }

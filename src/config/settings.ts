@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defaultHeaderPrefix, defaultRequestIdHeader } from '../contract/headers.js';
-import { perPage } from '../contract/limits.js';
+import { perPage, rateLimits } from '../contract/limits.js';
 import { latestVersion, versions } from '../contract/versions.js';
 import {
   accessTokenReference,
@@ -33,6 +33,10 @@ const platform = z
     }),
     ca: z.string().min(1).optional().meta({
       description: 'PEM file of a private certificate authority, trusted beside the usual ones',
+    }),
+    requestsPerHour: z.int().min(10).nullable().default(rateLimits.token.limit).meta({
+      description:
+        'Requests a token may make in an hour, shared by all that use it; null where nobody counts',
     }),
     timeouts: z
       .strictObject({
@@ -203,12 +207,12 @@ export const settingsSchema = z
     console: z
       .strictObject({
         listen: listenAddress.default('127.0.0.1:8788').meta({
-          description: 'Address and port of dashboard, metrics and status; loopback, as it has no sign-in',
+          description: 'Address and port of health, status and metrics; loopback only, as it has no sign-in',
         }),
       })
       .nullable()
       .prefault({})
-      .meta({ description: 'Dashboard, /metrics, /status.json; null switches it off' }),
+      .meta({ description: '/livez, /readyz, /healthz, /status.json and /metrics; null switches them off' }),
     identity: z.enum(['keep', 'drop']).default('keep').meta({
       description: 'Keep names and addresses when the token may read them, or drop them on arrival',
     }),

@@ -80,6 +80,28 @@ export const createApplication = operation({
   errors: [403, 422],
 });
 
+export const applicationPatch = z.object({
+  name: z.string().trim().min(1).max(80).optional(),
+  redirect_uris: z.array(z.string()).max(20).optional(),
+  setup_url: z
+    .url({ protocol: /^https?$/ })
+    .nullable()
+    .optional(),
+});
+
+export const changeApplication = operation({
+  id: 'changeApplication',
+  method: 'PATCH',
+  path: paths.application,
+  tag,
+  summary: 'Change name and addresses',
+  description: 'A redirect address that is taken away serves no authorization that begins after.',
+  scopes: [],
+  body: applicationPatch,
+  responses: { 200: { description: 'The application', schema: single } },
+  errors: [403, 404, 422],
+});
+
 export const getApplication = operation({
   id: 'getApplication',
   method: 'GET',

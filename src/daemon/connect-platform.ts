@@ -44,6 +44,7 @@ export function connectPlatform({ platform }: Config, parts: PlatformParts): Pla
     version: platform.version,
     names: platform.headers,
     timeoutMillis: platform.requestTimeoutMillis,
+    requestsPerHour: platform.requestsPerHour,
     wire: pool.fetch,
     ...{ clock, random, logger, budgets },
   });

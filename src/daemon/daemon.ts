@@ -6,11 +6,14 @@ import { type Engine, type EngineParts, startEngine } from './engine.js';
 import { listenFault } from './listen-fault.js';
 import { resolveSources } from './resolve-sources.js';
 import { SecretRing } from './secret-ring.js';
+import { addressOf, serveConsole } from './serve-console.js';
 
 export interface Daemon extends Closable {
   readonly engine: Engine;
   /** Where webhooks are received; null when the configuration has no receiver. */
   readonly receiverUrl: string | null;
+  /** Health, status and metrics; null when switched off. */
+  readonly consoleUrl: string | null;
   /** What is still open, for a process that will not end. */
   readonly open: readonly string[];
 }
@@ -26,14 +29,23 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
       config.receiver === null
         ? null
         : await startReceiver(config, config.receiver, engine, parts, lifecycle);
+    const consoleUrl =
+      config.console === null
+        ? null
+        : await serveConsole(config.console.listen, engine, receiver?.receiver ?? null, parts, lifecycle);
     engine.sync.start();
     logger.info(
-      { component: 'daemon', count: config.sources.length, ...(receiver === null ? {} : { url: receiver }) },
+      {
+        component: 'daemon',
+        count: config.sources.length,
+        ...(receiver === null ? {} : { url: receiver.url }),
+      },
       'following',
     );
     return {
       engine,
-      receiverUrl: receiver,
+      receiverUrl: receiver?.url ?? null,
+      consoleUrl,
       get open() {
         return lifecycle.open;
       },
@@ -45,14 +57,14 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
   }
 }
 
-/** The receiver and the drain behind it, closed with `lifecycle`. Answers the address it listens on. */
+/** The receiver and the drain behind it, closed with `lifecycle`. Answers it and its address. */
 export async function startReceiver(
   config: Config,
   settings: ReceiverConfig,
   engine: Engine,
   parts: EngineParts,
   lifecycle: Lifecycle,
-): Promise<string> {
+): Promise<{ readonly url: string; readonly receiver: Receiver }> {
   const { clock } = parts;
   const logger = parts.logger.child({ component: 'inbox' });
   const ring = new SecretRing(settings.secrets, clock, logger);
@@ -87,7 +99,7 @@ export async function startReceiver(
   lifecycle.add('receiver', () => receiver.close());
   await drain.start();
   const { host, port } = await listenOrExplain(receiver, settings);
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}${settings.path}`;
+  return { url: `${addressOf(host, port)}${settings.path}`, receiver };
 }
 
 async function listenOrExplain(

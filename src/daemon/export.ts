@@ -30,6 +30,9 @@ export interface PreparedExport {
   readonly pieces: AsyncIterable<string>;
   /** How many rows there will be; null when nobody counted. */
   readonly rowsTotal: number | null;
+  readonly sources: readonly string[];
+  /** Sources that hold no names, because the token may not read them or none are kept. */
+  readonly nameless: readonly string[];
   /** Sources whose first listing is not complete: none of their rows are in the mirror yet. */
   readonly unreadable: readonly string[];
 }
@@ -47,6 +50,8 @@ export function exportMirror<Result>(
     return await write({
       pieces: encoded(counted(exportRows(db, wantedBy(ask)), ask.onRow), ask),
       rowsTotal: whole ? standings.reduce((sum, { rows }) => sum + rows, 0) : null,
+      sources: standings.map(({ source }) => source),
+      nameless: standings.filter((one) => one.identity_included === 0).map(({ source }) => source),
       unreadable: standings.filter(({ readable }) => readable === 0).map(({ source }) => source),
     });
   });
@@ -86,6 +91,6 @@ function counted({ columns, rows }: RowSource, onRow: () => void): RowSource {
 }
 
 function standingsOf(db: MirrorReader, source: string | undefined) {
-  const all = db.selectFrom('sync_status').select(['source', 'rows', 'readable']);
+  const all = db.selectFrom('sync_status').select(['source', 'rows', 'readable', 'identity_included']);
   return (source === undefined ? all : all.where('source', '=', source)).execute();
 }

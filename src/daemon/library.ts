@@ -78,7 +78,7 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
     let started: Promise<void> | undefined;
     const start = async () => {
       if (config.receiver !== null)
-        receiverUrl = await startReceiver(config, config.receiver, engine, parts, lifecycle);
+        receiverUrl = (await startReceiver(config, config.receiver, engine, parts, lifecycle)).url;
       engine.sync.start();
     };
     return {

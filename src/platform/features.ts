@@ -1,4 +1,6 @@
+import type { Clock } from '../runtime/clock.js';
 import type { Closable } from '../runtime/lifecycle.js';
+import { applicationControl } from './applications/control.js';
 import { applicationRoutes } from './applications/routes.js';
 import type { Route } from './http/route.js';
 import { installationRoutes } from './installations/routes.js';
@@ -6,6 +8,7 @@ import { startPublishing } from './investments/publish-loop.js';
 import { investmentRoutes } from './investments/routes.js';
 import { followTokenUse, oauthRoutes } from './oauth/routes.js';
 import type { Services } from './services.js';
+import { webhooks } from './webhooks/webhooks.js';
 
 /** One folder of the platform: what it answers, and what it does besides answering. */
 export interface Feature {
@@ -16,9 +19,15 @@ export interface Feature {
   start?(services: Services): Closable;
 }
 
-export const features: readonly Feature[] = [
+const features: readonly Feature[] = [
   { routes: investmentRoutes, start: startPublishing },
   { routes: oauthRoutes, start: followTokenUse },
-  { routes: applicationRoutes },
+  { routes: applicationRoutes, sandboxRoutes: applicationControl },
   { routes: installationRoutes },
+];
+
+/** All of them, for one platform: some hold sockets and loops of their own. `wall` is real time. */
+export const featuresOf = (services: Services, wall: Clock): readonly Feature[] => [
+  ...features,
+  webhooks(services, { wall }),
 ];

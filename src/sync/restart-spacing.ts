@@ -12,6 +12,12 @@ const hourMillis = 60 * minuteMillis;
 const spacingMillis = [1, 4, 16, 60].map((minutes) => minutes * minuteMillis);
 const spacingMillisMax = 4 * hourMillis;
 
+/**
+ * The same for a listing that was complete before its position expired. Twice at once: a platform whose clock was
+ * set forward, or whose feed was rebuilt, is not in a loop, and readers wait for the new state.
+ */
+const relistMillis = [0, 0, 4, 60].map((minutes) => minutes * minuteMillis);
+
 /** A 410 this long after the last listing is ordinary expiry, not a loop: start again at once. */
 const quietMillis = 24 * hourMillis;
 
@@ -24,11 +30,15 @@ export const freshStart: Restart = { restarts: 0, notBefore: null };
 
 /** The next start of a listing that a 410 ended in the middle. */
 export function restartAfter(restarts: number, now: number): Restart {
-  const wait = spacingMillis[restarts] ?? spacingMillisMax;
-  return { restarts: restarts + 1, notBefore: instantFromMillis(now + wait) };
+  return startIn(spacingMillis[restarts] ?? spacingMillisMax, restarts, now);
 }
 
 /** The next listing when a 410 voided the position behind a complete one. */
-export function relistAfter(listed: Listed, now: number): Restart {
-  return now - millisOf(listed.at) >= quietMillis ? freshStart : restartAfter(listed.restarts, now);
+export function relistAfter({ at, restarts }: Listed, now: number): Restart {
+  if (now - millisOf(at) >= quietMillis) return freshStart;
+  return startIn(relistMillis[restarts] ?? spacingMillisMax, restarts, now);
+}
+
+function startIn(waitMillis: number, restarts: number, now: number): Restart {
+  return { restarts: restarts + 1, notBefore: waitMillis === 0 ? null : instantFromMillis(now + waitMillis) };
 }

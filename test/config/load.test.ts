@@ -137,8 +137,8 @@ test('a sandbox token may be written out, with a warning', async () => {
   expect(warnings).toEqual([expect.stringContaining('sources[0].token is written out')]);
 });
 
-test('a dashboard open to others announces itself', () => {
-  expect(load({ ...minimal, console: { listen: '0.0.0.0:8788' } }).warnings).toEqual([
-    expect.stringContaining('no sign-in'),
-  ]);
+test('a console open to others is refused, since it has no sign-in', () => {
+  expect(() => load({ ...minimal, console: { listen: '0.0.0.0:8788' } })).toThrow(
+    /console\.listen.*no sign-in/s,
+  );
 });

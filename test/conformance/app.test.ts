@@ -107,6 +107,23 @@ describe('creating', () => {
     expect((await create({ redirect_uris: ['com.partner.app:/cb'] })).status).toBe(201);
   });
 
+  test('APP-02 SEC-16 addresses are changed; one taken away serves no authorization that begins after', async () => {
+    const client = makeClient(world, { confidential: false });
+    const patch = (body: object) => world.patch(path(client), { token: as(developer), body });
+    const changed = await patch({ name: 'Renamed', redirect_uris: ['https://partner.example/new'] });
+    expect(changed.body.data.attributes).toMatchObject({
+      name: 'Renamed',
+      redirect_uris: ['https://partner.example/new'],
+      setup_url: null,
+    });
+    expect((await world.get(authorizePath(client))).status).toBe(400);
+    const moved = await world.get(authorizePath(client, { redirectUri: 'https://partner.example/new' }));
+    expect(moved.status).toBe(200);
+    expect((await patch({ redirect_uris: [] })).status).toBe(422);
+    expect((await patch({ redirect_uris: ['http://partner.example/'] })).status).toBe(422);
+    expect((await patch({})).body.data).toEqual(changed.body.data);
+  });
+
   test('APP-12 the portal needs a role in the organization of the calling application', async () => {
     for (const token of [as(ida), portal.clientId]) {
       const answer = await world.get('/developer/applications', { token });
@@ -377,6 +394,26 @@ describe('ending', () => {
     set(false);
     expect((await refresh(world, client, tokens.refresh_token)).status).toBe(200);
   });
+});
+
+test('a sandbox decides about an application by its control API', async () => {
+  const client = makeClient(world, { approved: false });
+  const patch = (body: object, id = client.clientId) => world.control('PATCH', `/applications/${id}`, body);
+  const decided = await patch({ approved: true, piiApproved: true });
+  expect(decided.body).toEqual({
+    id: client.applicationId,
+    status: 'active',
+    approved: true,
+    piiApproved: true,
+  });
+  expect((await patch({ suspended: true }, client.applicationId)).body.status).toBe('suspended');
+  expect((await world.get(authorizePath(client))).status).toBe(400);
+  expect((await patch({ suspended: false, approved: false })).body).toMatchObject({
+    status: 'active',
+    approved: false,
+  });
+  expect((await patch({ approved: true }, 'app_unknown')).status).toBe(404);
+  expect((await patch({ aproved: true })).status).toBe(400);
 });
 
 test('identity on a connection follows the same rule as on an install', async () => {

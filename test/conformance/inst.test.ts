@@ -515,6 +515,26 @@ describe('events', () => {
   });
 });
 
+test('SEC-14 ERR-12 an installation token reaches its own company and is refused at another', async () => {
+  const [own, other] = world.ready.companies;
+  if (own === undefined || other === undefined) throw new Error('the world has too few companies');
+  const founder = world.ready.users.find((user) => user.id === own.founder)?.email ?? '';
+  const { body } = await install(userToken(world, client, founder), own);
+  const { access_token: token } = body.token;
+  const mine = await world.get(`/investments?company_id=${own.id}`, { token });
+  expect([mine.status, mine.body.data.length]).toEqual([200, own.investments]);
+  const all = await world.get('/investments', { token });
+  expect(new Set(all.body.data.map((row: { company: string }) => row.company))).toEqual(new Set([own.id]));
+  for (const path of [
+    `/investments?company_id=${other.id}`,
+    `/offerings/${other.offering}/stats`,
+    `/companies/${other.id}/investments/changes`,
+  ]) {
+    const answer = await world.get(path, { token });
+    expect([answer.status, answer.body.error.type]).toEqual([403, 'forbidden']);
+  }
+});
+
 test('APP-03 an organization manages what its managers edit; a viewer does not count', async () => {
   const organizationNo = makeOrganization(world, 'viewers');
   const add = 'INSERT INTO organization_members (organization_no, user_no, role) VALUES (?, ?, ?)';

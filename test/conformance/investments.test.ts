@@ -1,53 +1,582 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { company, startWorld, type TestWorld } from './world.js';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { investmentRecord, investmentTombstone } from '../../src/contract/investments.js';
+import { mintToken } from '../../src/platform/oauth/mint.js';
+import { one } from '../../src/platform/state/statements.js';
+import { company, startWorld, type TestWorld, user, worldStart } from './world.js';
 
 let world: TestWorld;
-beforeAll(async () => {
+beforeEach(async () => {
   world = await startWorld();
 });
-afterAll(() => world.close());
+afterEach(() => world.close());
 
-const list = (query = '', token = company(world).token) => world.get(`/investments${query}`, { token });
+const day = 86_400_000;
+const token = (index = 0) => company(world, index).token;
+const founder = () => user(world, 2);
+/** Owns the first record of each company. */
+const investor = () => user(world, 4);
+const list = (query = '', bearer = token()) => world.get(`/investments${query}`, { token: bearer });
+const single = (id: string, bearer = token()) => world.get(`/investments/${id}`, { token: bearer });
+
+type Item = Record<string, unknown> & { id: string };
 
 /** Every page from one call on; what a client would have collected, and the position it would save. */
-async function follow(query: string, token = company(world).token, size = 5) {
-  const data: Record<string, unknown>[] = [];
-  const modes: string[] = [];
+async function follow(query = '', bearer = token(), size = 5) {
+  const data: Item[] = [];
+  const modes = new Set<string>();
   let cursor: string | undefined;
   for (let page = 0; page < 100; page += 1) {
-    const next = cursor === undefined ? query : `${query}&cursor=${cursor}`;
-    const { status, body } = await list(`?per_page=${size}${next}`, token);
+    const { status, body } = await list(
+      `?per_page=${size}${query}${cursor === undefined ? '' : `&cursor=${cursor}`}`,
+      bearer,
+    );
     expect(status).toBe(200);
     data.push(...body.data);
-    modes.push(body.meta.mode);
+    modes.add(body.meta.mode);
     cursor = body.meta.next_cursor as string;
+    query = query.replace(/&(cursor|updated_since)=[^&]*/, '');
     if (body.meta.has_more === false) return { data, cursor, modes };
   }
   throw new Error('the feed does not end');
 }
 
-const invest = async (set: unknown = {}, index = 0): Promise<string> => {
-  const { body } = await world.control('POST', '/investments', { company: company(world, index).id, set });
+const position = async (bearer = token()) => (await follow('', bearer, 100)).cursor;
+const since = async (cursor: string, bearer = token(), query = '') =>
+  (await follow(`&cursor=${cursor}${query}`, bearer)).data;
+
+async function change(id: string, patch: unknown): Promise<void> {
+  const { status, body } = await world.control('PATCH', `/investments/${id}`, patch);
+  expect({ status, body }).toEqual({ status: 200, body: { ids: [id] } });
+}
+
+async function invest(set: unknown = {}, index = 0): Promise<string> {
+  const { status, body } = await world.control('POST', '/investments', {
+    company: company(world, index).id,
+    set,
+  });
+  expect(status).toBe(200);
   return body.ids[0];
+}
+
+/** A token of the founder with just these scopes. */
+const tokenWith = (scopes: readonly string[], userIndex = 2): string => {
+  const { state } = world.services;
+  const { no } = one<{ no: number }>(state, 'SELECT no FROM users WHERE id = ?', [
+    user(world, userIndex).id,
+  ]) ?? { no: 0 };
+  const app = one<{ no: number }>(state, 'SELECT min(no) AS no FROM applications')?.no ?? 0;
+  const clientId = world.ready.apps[0]?.clientId ?? '';
+  return mintToken(
+    world.services,
+    { kind: 'user', realm: 'test', applicationNo: app, clientId, userNo: no, scopes },
+    world.clock.now(),
+  ).token;
 };
-test('INV-01 SEC-09 the list needs read:investments, and a token without it is refused', async () => {
-  const answer = await world.get('/investments', { token: world.ready.apps[0]?.clientId ?? '' });
-  expect(answer.status).toBe(403);
-  expect(answer.body.error.type).toBe('insufficient_scope');
-  expect((await world.get('/investments')).status).toBe(401);
+
+test('INV-01 without read:investments the list answers 403 insufficient_scope', async () => {
+  const refused = await list('', tokenWith(['read:profile']));
+  expect(refused.status).toBe(403);
+  expect(refused.body.error.type).toBe('insufficient_scope');
+  expect((await list('', tokenWith(['read:investments']))).status).toBe(200);
 });
 
-test('INV-03 INV-06 PAGE-01 PAGE-02 PAGE-03 PAGE-05 INV-08 a listing is walked by cursor, each record once', async () => {
-  for (let index = 0; index < 20; index += 1) await invest();
-  const first = await list();
-  expect(first.body.data).toHaveLength(25);
-  expect(first.body.meta).toMatchObject({ mode: 'bootstrap', has_more: true, page_count: 25 });
-  const whole = await follow('');
-  const ids = whole.data.map((record) => record.id);
-  expect(new Set(ids).size).toBe(ids.length);
-  expect(new Set(whole.modes)).toEqual(new Set(['bootstrap']));
-  expect(whole.data.every((record) => 'status' in record && record.cursor === null)).toBe(true);
-  const after = await list(`?cursor=${whole.cursor}`);
-  expect(after.body).toMatchObject({ data: [], meta: { mode: 'delta', has_more: false, page_count: 0 } });
-  expect(after.body.meta.next_cursor).toEqual(expect.any(String));
+test('INV-02 a person sees the companies they edit and their own investments, an installation its company', async () => {
+  const all = (await follow('', founder().token, 100)).data;
+  expect(new Set(all.map((record) => record.company))).toEqual(new Set([company(world).id]));
+  const own = (await follow('', investor().token, 100)).data;
+  expect(own).toHaveLength(2);
+  expect(own.every((record) => (record.investor as Item).id === investor().id)).toBe(true);
+  expect((await follow('', world.ready.syndicates[0]?.token, 100)).data).toEqual([]);
+  const live = await follow('', founder().liveToken, 100);
+  expect(live.data).toEqual([]);
+});
+
+test('INV-02 someone who may not edit a company does not see its records', async () => {
+  const reader = one<{ no: number }>(
+    world.services.state,
+    'SELECT user_no AS no FROM company_members WHERE can_edit = 0',
+  );
+  const app = one<{ no: number }>(world.services.state, 'SELECT min(no) AS no FROM applications')?.no ?? 0;
+  const minted = mintToken(
+    world.services,
+    {
+      kind: 'user',
+      realm: 'test',
+      applicationNo: app,
+      clientId: world.ready.apps[0]?.clientId ?? '',
+      userNo: reader?.no ?? 0,
+      scopes: ['read:investments'],
+    },
+    world.clock.now(),
+  );
+  expect((await follow('', minted.token, 100)).data).toEqual([]);
+});
+
+test('INV-03 INV-04 each filter keeps only the records with that value', async () => {
+  const all = (await follow('', token(), 100)).data;
+  for (const [filter, field] of [
+    ['company_id', (record: Item) => record.company],
+    ['offering_id', (record: Item) => record.offering],
+    ['investor_id', (record: Item) => (record.investor as Item).id],
+    ['status', (record: Item) => record.status],
+  ] as const) {
+    const value = field(all[3] as Item);
+    const wanted = all.filter((record) => field(record) === value).map((record) => record.id);
+    const got = (await follow(`&${filter}=${value}`, token(), 2)).data.map((record) => record.id);
+    expect(got).toEqual(wanted);
+  }
+});
+
+test('INV-03 INV-30 an unknown filter id answers 404, an unknown status 400 naming those there are', async () => {
+  for (const query of ['?company_id=co_x', '?offering_id=ofr_x', '?investor_id=usr_x']) {
+    expect((await list(query)).status).toBe(404);
+  }
+  const { status, body } = await list('?status=lost');
+  expect(status).toBe(400);
+  expect(body.error).toMatchObject({ type: 'invalid_parameter', details: { parameter: 'status' } });
+  expect(body.error.message).toContain('needs_whitelisting');
+});
+
+test('SEC-01 a person who never invested in what the token sees is as unknown as a person who does not exist', async () => {
+  const stranger = await list(`?investor_id=${founder().id}`);
+  const nobody = await list('?investor_id=usr_nobody');
+  expect(stranger.status).toBe(404);
+  expect({ ...stranger.body.error, request_id: '' }).toEqual({ ...nobody.body.error, request_id: '' });
+});
+
+test('SEC-01 a record outside the view, a deleted, a hidden and an unknown one answer the same 404', async () => {
+  const foreign = await invest({}, 1);
+  const [hidden, withdrawn] = [await invest(), await invest()];
+  await change(hidden, { visible: false });
+  await world.control('DELETE', `/investments/${withdrawn}`);
+  for (const id of [foreign, hidden, withdrawn, 'inv_unknown']) {
+    const { status, body } = await single(id);
+    expect(status).toBe(404);
+    expect(body.error).toMatchObject({ type: 'not_found', message: 'The investment was not found.' });
+  }
+});
+
+test('SEC-14 an installation that names another company is refused with 403 forbidden', async () => {
+  const other = company(world, 1);
+  for (const path of [
+    `/investments?company_id=${other.id}`,
+    `/investments?offering_id=${other.offering}`,
+    `/offerings/${other.offering}/stats`,
+    `/companies/${other.id}/investments/changes`,
+  ]) {
+    const { status, body } = await world.get(path, { token: token() });
+    expect([path, status, body.error.type]).toEqual([path, 403, 'forbidden']);
+  }
+});
+
+test('INV-05 updated_since starts the feed just before that time, with a minute to spare', async () => {
+  const [early, late] = [await invest(), await invest()];
+  world.clock.advance(day);
+  await change(early, { message: 'first' });
+  world.clock.advance(61_000);
+  await change(late, { message: 'second' });
+  const at = (millis: number) => `&updated_since=${new Date(worldStart + day + millis).toISOString()}`;
+  const ids = async (millis: number) => (await follow(at(millis))).data.map((record) => record.id);
+  expect(await ids(0)).toEqual([early, late]);
+  expect(await ids(60_000)).toEqual([early, late]);
+  expect(await ids(60_001)).toEqual([late]);
+  expect(await ids(60_001 + 120_000)).toEqual([]);
+  expect((await list('?updated_since=yesterday')).body.error.details).toEqual({ parameter: 'updated_since' });
+  const both = await list(`?updated_since=nonsense&cursor=${await position()}`);
+  expect([both.status, both.body.data]).toEqual([200, []]);
+});
+
+test('INV-06 PAGE-06 PAGE-07 PAGE-08 per_page defaults to 25, at most 100, zero and below is the default', async () => {
+  await world.control('POST', '/investments', { company: company(world).id, count: 150 });
+  const size = async (query: string) => (await list(query)).body.data.length;
+  expect(await size('')).toBe(25);
+  expect(await size('?per_page=7')).toBe(7);
+  expect(await size('?per_page=100')).toBe(100);
+  expect(await size('?per_page=101')).toBe(100);
+  expect(await size('?per_page=0')).toBe(25);
+  expect(await size('?per_page=-3')).toBe(25);
+  const wrong = await list('?per_page=many');
+  expect([wrong.status, wrong.body.error.details]).toEqual([400, { parameter: 'per_page' }]);
+});
+
+test('INV-07 INV-08 PAGE-05 every page has published_through and next_cursor, the last and an empty one too', async () => {
+  const first = await list('?per_page=5');
+  const rest = await list(`?per_page=100&cursor=${first.body.meta.next_cursor}`);
+  const empty = await list(`?cursor=${rest.body.meta.next_cursor}`);
+  expect(empty.body.data).toEqual([]);
+  for (const { body } of [first, rest, empty]) {
+    expect(Object.keys(body.meta).sort()).toEqual([
+      'has_more',
+      'mode',
+      'next_cursor',
+      'page_count',
+      'published_through',
+    ]);
+    expect(body.meta.next_cursor).toEqual(expect.any(String));
+    expect(Date.parse(body.meta.published_through)).toBe(worldStart);
+    expect(body.meta.page_count).toBe(body.data.length);
+  }
+  expect([first, rest, empty].map(({ body }) => body.meta.mode)).toEqual(['bootstrap', 'bootstrap', 'delta']);
+});
+
+test('INV-13 INV-19 published_through covers every record of the page', async () => {
+  const cursor = await position();
+  for (let index = 0; index < 4; index += 1) {
+    world.clock.advance(1000);
+    await invest();
+  }
+  for (let next = cursor, more = true; more; ) {
+    const { body } = await list(`?per_page=3&cursor=${next}`);
+    for (const item of body.data) {
+      expect(item.observed_at <= body.meta.published_through).toBe(true);
+      expect(item.cursor).toEqual(expect.any(String));
+      expect(item.reason).toBe('changed');
+    }
+    next = body.meta.next_cursor;
+    more = body.meta.has_more;
+  }
+});
+
+test('PAGE-01 PAGE-02 PAGE-03 a listing followed to its end returns every record once, in one order', async () => {
+  await world.control('POST', '/investments', { company: company(world).id, count: 20 });
+  const small = (await follow('', token(), 3)).data.map((record) => record.id);
+  const large = (await follow('', token(), 100)).data.map((record) => record.id);
+  expect(small).toEqual(large);
+  expect(new Set(small).size).toBe(small.length);
+});
+
+test('INV-09 a saved position returns only what changed after it, each investment once, as it is now', async () => {
+  const [id, other] = [await invest(), await invest()];
+  const saved = await position();
+  expect(await since(saved)).toEqual([]);
+  await change(id, { amounts: { committed_cents: 777_700 } });
+  await change(other, { group: 'IS READY' });
+  await change(id, { amounts: { committed_cents: 888_800 } });
+  const changes = await since(saved);
+  expect(changes.map((record) => record.id)).toEqual([other, id]);
+  expect(changes[1]?.amounts).toMatchObject({ committed_cents: 888_800 });
+  expect(await since(saved)).toEqual(changes.map((record) => ({ ...record })));
+});
+
+test('INV-08 INV-09 the last cursor of a listing stands where the listing began: nothing written meanwhile is lost', async () => {
+  const first = await list('?per_page=3');
+  const seen = first.body.data[0].id;
+  await change(seen, { amounts: { committed_cents: 123_400 } });
+  const late = await invest();
+  const rest = await list(`?per_page=100&cursor=${first.body.meta.next_cursor}`);
+  expect(rest.body.meta).toMatchObject({ mode: 'bootstrap', has_more: false });
+  const changes = await since(rest.body.meta.next_cursor);
+  expect(changes.map((record) => record.id)).toEqual([seen, late]);
+});
+
+test('INV-18 each record of a delta page carries its own place: continuing from it resumes right after it', async () => {
+  const saved = await position();
+  const ids = [await invest(), await invest(), await invest()];
+  const changes = await since(saved);
+  const after = await since(changes[0]?.cursor as string);
+  expect(after.map((record) => record.id)).toEqual(ids.slice(1));
+});
+
+test('INV-10 the cursor carries no filters: they are what each call says', async () => {
+  const [offering] = company(world).offerings;
+  const saved = (await follow(`&offering_id=${offering}`)).cursor;
+  const id = await invest({ offering: company(world).offerings[1] });
+  expect((await since(saved)).map((record) => record.id)).toEqual([id]);
+  expect(await since(saved, token(), `&offering_id=${offering}`)).toEqual([]);
+});
+
+test('INV-10 status continues a listing and is refused with a position of the feed', async () => {
+  const query = '?status=active&per_page=1';
+  const first = await list(query);
+  expect((await list(`${query}&cursor=${first.body.meta.next_cursor}`)).status).toBe(200);
+  const saved = await position();
+  for (const refused of [
+    `?status=active&cursor=${saved}`,
+    '?status=active&updated_since=2026-11-01T00:00:00Z',
+  ]) {
+    const { status, body } = await list(refused);
+    expect([status, body.error.details]).toEqual([400, { parameter: 'status' }]);
+  }
+});
+
+test('INV-11 a cursor or updated_since older than 90 days answers 410 gone; one used in between never ages', async () => {
+  const saved = await position();
+  const continued = (await list('?per_page=3')).body.meta.next_cursor;
+  const start = new Date(worldStart).toISOString();
+  world.clock.advance(90 * day);
+  const kept = await list(`?cursor=${saved}`);
+  expect(kept.status).toBe(200);
+  expect((await list(`?updated_since=${start}`)).status).toBe(200);
+  world.clock.advance(1);
+  for (const query of [`?cursor=${saved}`, `?cursor=${continued}`, `?updated_since=${start}`]) {
+    const { status, body } = await list(query);
+    expect([status, body.error.type]).toEqual([410, 'gone']);
+  }
+  const alias = await world.get(`/companies/${company(world).id}/investments/changes?cursor=${saved}`, {
+    token: token(),
+  });
+  expect([alias.status, alias.body.error.type]).toEqual([410, 'gone']);
+  expect((await list(`?cursor=${kept.body.meta.next_cursor}`)).status).toBe(200);
+  expect((await list()).status).toBe(200);
+});
+
+test('INV-11 tombstones nobody can come back for are forgotten, what exists stays listed', async () => {
+  const gone = await invest();
+  await world.control('DELETE', `/investments/${gone}`);
+  const rows = () =>
+    one<{ count: number }>(world.services.state, 'SELECT count(*) AS count FROM ledger WHERE shown = 0')
+      ?.count;
+  expect(rows()).toBeGreaterThan(0);
+  const before = (await follow('', token(), 100)).data.length;
+  world.clock.advance(91 * day);
+  await invest();
+  expect(rows()).toBe(0);
+  expect((await follow('', token(), 100)).data).toHaveLength(before + 1);
+});
+
+test('INV-12 a record asked for by id is derived now and says whether the feed already agrees', async () => {
+  await world.close();
+  world = await startWorld({ platform: { publishDelayMillis: 600_000 } });
+  const saved = await position();
+  const id = (await follow('', token(), 100)).data[0]?.id as string;
+  await change(id, { amounts: { committed_cents: 424_200 } });
+  const before = await single(id);
+  expect(before.body.data.amounts.committed_cents).toBe(424_200);
+  expect(before.body.meta).toEqual({
+    source: 'current',
+    published_observed_at: new Date(worldStart).toISOString(),
+    published_matches: false,
+  });
+  expect(await since(saved)).toEqual([]);
+  const fresh = await invest();
+  expect((await single(fresh)).body.meta).toEqual({
+    source: 'current',
+    published_observed_at: null,
+    published_matches: null,
+  });
+  world.clock.advance(600_000);
+  expect((await since(saved)).map((record) => record.id)).toEqual([id, fresh]);
+  expect((await single(id)).body.meta.published_matches).toBe(true);
+});
+
+test('INV-14 INV-15 stats reconcile with the listing of the offering', async () => {
+  const [offering] = company(world).offerings;
+  const records = (await follow(`&offering_id=${offering}`, token(), 100)).data;
+  const { status, body } = await world.get(`/offerings/${offering}/stats`, { token: token() });
+  expect(status).toBe(200);
+  const add = (items: Item[], field: string) =>
+    items.reduce((total, item) => total + Number((item.amounts as Record<string, unknown>)[field]), 0);
+  const sum = (items: Item[]) => ({
+    count: items.length,
+    committed_cents: add(items, 'committed_cents'),
+    raised_cents: add(items, 'raised_cents'),
+  });
+  expect(body.data.total).toEqual(sum(records));
+  for (const [name, totals] of Object.entries(body.data.by_status)) {
+    expect(totals).toEqual(sum(records.filter((record) => record.status === name)));
+  }
+  expect(body.data).toMatchObject({ offering, company: company(world).id, currency: 'usd' });
+  expect(body.meta.source).toBe('published');
+  const refused = await world.get(`/offerings/${offering}/stats`, { token: tokenWith(['read:companies']) });
+  expect([refused.status, refused.body.error.type]).toEqual([403, 'insufficient_scope']);
+});
+
+test('VERS-15 without edit access stats are 404 on 2026-10-15 and 403 before', async () => {
+  const path = `/offerings/${company(world).offering}/stats`;
+  const ask = (version: string) =>
+    world.get(path, { token: investor().token, headers: { 'Service-Version': version } });
+  const newer = await ask('2026-10-15');
+  expect([newer.status, newer.body.error.type]).toEqual([404, 'not_found']);
+  const older = await ask('2026-10-01');
+  expect([older.status, older.body.error.type]).toEqual([403, 'forbidden']);
+});
+
+test('INV-16 INV-17 INV-18 the changes alias bootstraps, then syncs, for either scope', async () => {
+  const path = `/companies/${company(world).id}/investments/changes`;
+  for (const scope of ['read:companies', 'read:investments']) {
+    const bearer = tokenWith([scope]);
+    const whole = await world.get(`${path}?per_page=100`, { token: bearer });
+    expect(whole.status).toBe(200);
+    const listed = (await follow(`&company_id=${company(world).id}`, tokenWith(['read:investments']), 100))
+      .data;
+    expect(whole.body.data).toEqual(listed);
+    expect(whole.body.meta).toMatchObject({ mode: 'bootstrap', company_id: company(world).id });
+    const id = await invest();
+    const changed = await world.get(`${path}?cursor=${whole.body.meta.next_cursor}`, { token: bearer });
+    expect(changed.body.data.map((record: Item) => record.id)).toEqual([id]);
+    expect(changed.body.meta.mode).toBe('delta');
+  }
+  const refused = await world.get(path, { token: tokenWith(['read:profile']) });
+  expect([refused.status, refused.body.error.type]).toEqual([403, 'insufficient_scope']);
+});
+
+test('INV-20 INV-25 while whitelisting is needed the status says so and nothing counts as raised', async () => {
+  const id = await invest({ group: 'CONFIRMED', amounts: { committed_cents: 500_000 } });
+  const raised = async () => (await single(id)).body.data;
+  const before = await raised();
+  expect(before.amounts.raised_cents).toBe(before.amounts.investment_size_cents);
+  expect(before.amounts.raised_cents).toBeGreaterThan(0);
+  await change(id, { needs_whitelisting: true });
+  expect(await raised()).toMatchObject({
+    status: 'needs_whitelisting',
+    needs_whitelisting: true,
+    amounts: { raised_cents: 0 },
+  });
+  expect((await follow('&status=needs_whitelisting')).data.map((record) => record.id)).toContain(id);
+});
+
+test('INV-20 a recomputed record says that nothing happened to it', async () => {
+  const id = await invest();
+  const saved = await position();
+  await change(id, { reason: 'recomputed', amounts: { in_escrow_cents: 5 } });
+  expect(await since(saved)).toMatchObject([{ id, reason: 'recomputed', amounts: { in_escrow_cents: 5 } }]);
+});
+
+test('INV-21 INV-22 INV-23 INV-24 INV-29 CONV-08 CONV-17 records and tombstones have the declared shape', async () => {
+  const saved = await position();
+  await world.control('POST', '/churn', { changes: 80, company: company(world).id });
+  const items = [...(await follow('', token(), 100)).data, ...(await since(saved))];
+  const withShares = items.filter((item) => typeof item.shares === 'string');
+  expect(withShares.length).toBeGreaterThan(0);
+  for (const item of items) {
+    const shape = 'status' in item ? investmentRecord : investmentTombstone;
+    expect(shape.safeParse(item).error).toBeUndefined();
+    expect(item.id).toMatch(/^inv_/);
+    if ('status' in item) expect((item.shares === null) === (item.average_share_price === null)).toBe(true);
+  }
+  for (const item of withShares) expect(item.shares).toMatch(/^\d+(\.\d+)?$/);
+});
+
+test('SEC-09 without read:investors:pii the identity fields are left out, not null', async () => {
+  const id = await invest({
+    message: 'hello',
+    external_username: 'sample',
+    investor: { bio: 'a bio', phone: '1' },
+  });
+  const full = (await single(id)).body.data;
+  expect(full).toMatchObject({
+    message: 'hello',
+    external_username: 'sample',
+    investor: { bio: 'a bio', phone: '1' },
+  });
+  const saved = await position(company(world).tokenWithoutIdentity);
+  await change(id, { investor: { name: 'Somebody Else' } });
+  const bare = company(world).tokenWithoutIdentity;
+  const seen = [
+    (await single(id, bare)).body.data,
+    ...(await follow('', bare, 100)).data,
+    ...(await since(saved, bare)),
+  ];
+  expect(seen.length).toBeGreaterThan(2);
+  for (const record of seen) {
+    expect(record).not.toHaveProperty('message');
+    expect(record).not.toHaveProperty('external_username');
+    expect(Object.keys(record.investor).sort()).toEqual(['deactivated', 'id', 'via_entity']);
+  }
+});
+
+test('INV-26 INV-28 canceled, converted, hidden and deleted records become tombstones for the company', async () => {
+  const ids = [await invest(), await invest(), await invest(), await invest(), await invest()];
+  const [canceled = '', converted = '', hidden = '', deleted = '', successor = ''] = ids;
+  const saved = await position();
+  await change(canceled, { status: 'canceled' });
+  await change(converted, { status: 'converted', converted_to: successor });
+  await change(hidden, { visible: false });
+  expect((await world.control('DELETE', `/investments/${deleted}`)).body).toEqual({ ids: [deleted] });
+  const changes = await since(saved);
+  const tombstones = changes.filter((item) => item.visible === false);
+  expect(tombstones.map((item) => item.id)).toEqual([canceled, converted, hidden, deleted]);
+  for (const item of tombstones) {
+    expect(Object.keys(item).sort()).toEqual(['cursor', 'id', 'observed_at', 'reason', 'visible']);
+  }
+  expect(changes.find((item) => item.id === successor)).toMatchObject({ converted_from: converted });
+  const listed = (await follow('', token(), 100)).data;
+  expect(listed.some((item) => ids.slice(0, 4).includes(item.id))).toBe(false);
+  expect(listed.every((item) => 'status' in item)).toBe(true);
+});
+
+test('INV-26 a reinstated record comes back whole', async () => {
+  const id = await invest();
+  await change(id, { status: 'canceled' });
+  const saved = await position();
+  await change(id, { status: 'active' });
+  expect(await since(saved)).toMatchObject([{ id, visible: true, status: 'active' }]);
+});
+
+test('INV-27 the investor keeps his own canceled investment whole, and loses a deleted one', async () => {
+  const id = await invest({ investor: { id: investor().id } });
+  const saved = await position(investor().token);
+  await change(id, { status: 'canceled' });
+  const [own] = await since(saved, investor().token);
+  expect(own).toMatchObject({ id, visible: false, status: 'canceled', amounts: expect.anything() });
+  expect((await follow('&status=canceled', investor().token)).data.map((item) => item.id)).toContain(id);
+  expect((await single(id, investor().token)).status).toBe(200);
+  expect((await follow('&status=canceled')).data).toEqual([]);
+  await world.control('DELETE', `/investments/${id}`);
+  expect(await since(saved, investor().token)).toEqual([
+    { id, visible: false, observed_at: expect.any(String), cursor: expect.any(String), reason: 'changed' },
+  ]);
+});
+
+test('INV-04 INV-26 under an offering filter, a record that moved to another offering arrives once more as a tombstone', async () => {
+  const [from, to] = company(world).offerings;
+  const id = await invest({ offering: from });
+  const saved = await position();
+  await change(id, { offering: to });
+  const left = await since(saved, token(), `&offering_id=${from}`);
+  expect(left).toMatchObject([{ id, visible: false }]);
+  expect(left[0]).not.toHaveProperty('status');
+  expect(await since(saved, token(), `&offering_id=${to}`)).toMatchObject([{ id, offering: to }]);
+  expect(await since(saved)).toMatchObject([{ id, offering: to, visible: true }]);
+  await change(id, { offering: from });
+  expect(await since(saved, token(), `&offering_id=${from}`)).toMatchObject([
+    { id, offering: from, visible: true },
+  ]);
+  expect(await since(saved)).toHaveLength(1);
+});
+
+test('INV-29 a deactivated investor is republished without a name, with a reason of its own', async () => {
+  const id = await invest({ investor: { id: investor().id }, message: 'private' });
+  const saved = await position();
+  const { body } = await world.control('POST', `/users/${investor().id}/deactivate`);
+  expect(body.ids).toContain(id);
+  const record = (await since(saved)).find((item) => item.id === id);
+  expect(record).toMatchObject({
+    reason: 'investor_deactivated',
+    visible: true,
+    message: null,
+    investor: {
+      id: investor().id,
+      deactivated: true,
+      name: '[deleted user]',
+      legal_name: '[deleted user]',
+      email: null,
+      address: null,
+      bio: null,
+    },
+  });
+  expect((await list('', investor().token)).status).toBe(401);
+  const held = JSON.stringify(world.services.state.prepare('SELECT * FROM publications').all());
+  expect(held).not.toContain(investor().name);
+  await change(id, { group: 'PENDING' });
+  expect((await since(saved)).find((item) => item.id === id)?.reason).toBe('changed');
+});
+
+test('PAGE-10 SEC-01 a cursor that is malformed, tampered with or somebody else’s answers 400', async () => {
+  const mine = await position();
+  const theirs = await position(token(1));
+  const flipped = `${mine.slice(0, 10)}${mine[10] === 'A' ? 'B' : 'A'}${mine.slice(11)}`;
+  for (const cursor of ['x', 'c_', theirs, flipped, `${mine}A`, '']) {
+    const { status, body } = await list(`?cursor=${cursor}`);
+    expect([cursor, status]).toEqual([cursor, 400]);
+    expect(body.error).toMatchObject({ type: 'invalid_parameter', details: { parameter: 'cursor' } });
+  }
+  expect((await list(`?cursor=${mine}`, company(world).tokenWithoutIdentity)).status).toBe(200);
+});
+
+test('INV-11 a cursor from before the world was reset is gone, not silently ahead', async () => {
+  await world.control('POST', '/churn', { changes: 30 });
+  const saved = await position();
+  await world.control('POST', '/reset');
+  expect((await list(`?cursor=${saved}`)).status).toBe(410);
 });

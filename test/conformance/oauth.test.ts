@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { one, run } from '../../src/platform/state/statements.js';
+import { type LogFields, silentLogger } from '../../src/runtime/logger.js';
 import {
   approve,
   authorizePath,
@@ -140,6 +141,13 @@ describe('authorize', () => {
     expect(await status('http://127.0.0.1:80@evil.example/cb')).toBe(400);
   });
 
+  test('SEC-16 a parameter given twice is refused without a redirect', async () => {
+    const twice = `${authorizePath(client)}&redirect_uri=https%3A%2F%2Fevil.example`;
+    const answer = await world.get(twice);
+    expect(answer.status).toBe(400);
+    expect(answer.headers.get('location')).toBeNull();
+  });
+
   test('an unknown client is refused without a redirect', async () => {
     const unknown = { ...client, clientId: 'pk_test_unknown' };
     const answer = await world.get(authorizePath(unknown));
@@ -187,6 +195,27 @@ describe('authorize', () => {
     await visitor.answer(path, { action: 'sign_out' });
     visitor.cookie = signedIn;
     expect((await visitor.open(path)).body).not.toContain('name="action" value="approve"');
+  });
+
+  test('signing in over somebody ends their session: the old cookie is nobody', async () => {
+    const visitor = new Visitor(world);
+    const path = authorizePath(client);
+    await visitor.signIn(path, ida);
+    const before = visitor.cookie;
+    await visitor.signIn(path, 'ivan@people.example');
+    expect((await visitor.open(path)).body).toContain('Ivan Investor</strong>');
+    visitor.cookie = before;
+    expect((await visitor.open(path)).body).not.toContain('name="action" value="approve"');
+  });
+
+  test('a session ends after eight hours', async () => {
+    const visitor = new Visitor(world);
+    const path = authorizePath(client);
+    await visitor.signIn(path, ida);
+    world.clock.advance(8 * 60 * minute - 1);
+    expect((await visitor.open(path)).body).toContain('value="approve"');
+    world.clock.advance(1);
+    expect((await visitor.open(path)).body).not.toContain('value="approve"');
   });
 
   test('what an application or a person is called is text on the page, never markup', async () => {
@@ -428,6 +457,44 @@ describe('refresh', () => {
   });
 });
 
+test('the application and the people of the ready document work as they are printed', async () => {
+  // A world of its own: in the shared one years have passed by now.
+  const fresh = await startWorld();
+  const [app] = fresh.ready.apps;
+  if (app === undefined) throw new Error('the world has no application');
+  const printed: TestClient = {
+    applicationNo: 1,
+    applicationId: '',
+    clientId: app.clientId,
+    secret: app.clientSecret,
+    redirectUri: app.redirectUri,
+    realm: 'test',
+    confidential: true,
+  };
+  expect(await works(fresh, (await tokensFor(fresh, printed, ida)).access_token)).toBe(true);
+  for (const person of fresh.ready.users) {
+    const next = await refresh(fresh, printed, person.refreshToken ?? '');
+    expect(next.status).toBe(200);
+    expect(await works(fresh, next.body.access_token)).toBe(true);
+  }
+  await fresh.close();
+});
+
+test('a replay is logged with the application and without anything that could be used', async () => {
+  const lines: [LogFields, string][] = [];
+  const warn = (fields: LogFields, message: string) => lines.push([fields, message]);
+  const watched = await startWorld({ logger: { ...silentLogger, warn } });
+  const own = makeClient(watched);
+  const first = await tokensFor(watched, own, ida);
+  const next = await refresh(watched, own, first.refresh_token);
+  await works(watched, next.body.access_token);
+  await refresh(watched, own, first.refresh_token);
+  expect(lines).toEqual([
+    [{ component: 'oauth', application: own.applicationId }, 'refresh token presented again'],
+  ]);
+  await watched.close();
+});
+
 describe('client credentials', () => {
   const ask = (asked: TestClient, scope?: string) =>
     world.post('/oauth/token', {
@@ -489,6 +556,14 @@ describe('publishable keys', () => {
     expect(answer.body.error.details.required).toEqual(['read:installations']);
   });
 
+  test('OAUTH-27 OAUTH-28 a key of the other mode is no key', async () => {
+    const wrongMode = client.clientId.replace('pk_test_', 'pk_live_');
+    expect((await world.get('/installations', { token: wrongMode })).status).toBe(401);
+    expect((await world.get(authorizePath({ ...client, clientId: wrongMode, realm: 'live' }))).status).toBe(
+      400,
+    );
+  });
+
   test('OAUTH-28 OAUTH-29 OAUTH-30 an unknown or archived key is 401, one of a disabled application 403', async () => {
     const status = async () => (await world.get('/installations', { token: client.clientId })).status;
     expect((await world.get('/installations', { token: 'pk_test_unknown' })).status).toBe(401);
@@ -541,6 +616,24 @@ describe('revocation', () => {
     const answer = await revoke(tokens.access_token, { ...client, secret: 'sk_test_wrong' });
     expect([answer.status, answer.body.error]).toEqual([401, 'invalid_client']);
     expect(await works(world, tokens.access_token)).toBe(true);
+  });
+});
+
+test('discovery names the addresses of each realm, and what is not offered is not listed', async () => {
+  const live = (await world.get('/.well-known/oauth-authorization-server')).body;
+  const sandbox = (await world.get('/.well-known/oauth-authorization-server/sandbox')).body;
+  expect(live).toMatchObject({
+    issuer: world.url,
+    authorization_endpoint: `${world.url}/oauth/authorize`,
+    token_endpoint: `${world.url}/oauth/token`,
+    code_challenge_methods_supported: ['S256'],
+    token_endpoint_auth_methods_supported: ['none', 'client_secret_post'],
+  });
+  expect(live.registration_endpoint).toBeUndefined();
+  expect(sandbox).toEqual({
+    ...live,
+    issuer: `${world.url}/sandbox`,
+    authorization_endpoint: `${world.url}/sandbox/oauth/authorize`,
   });
 });
 

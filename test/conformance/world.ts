@@ -67,7 +67,11 @@ async function request(base: string, method: string, path: string, sending: Send
   });
   const text = await response.text();
   const json = response.headers.get('content-type')?.includes('application/json') === true;
-  return { status: response.status, headers: response.headers, body: json ? JSON.parse(text) : text };
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: json && text !== '' ? JSON.parse(text) : text,
+  };
 }
 
 /** The token of the ready document's first (or other) company, and the like; throws instead of being undefined. */

@@ -315,8 +315,11 @@ describe('410', () => {
 
   test('CLIENT-09 a cursor long after the last listing is relisted at once, within a day with spacing', () => {
     expect(gone(following, { kind: 'cursor', cursor })).toBe('following: begin relist, at once');
-    const soon: Standing = { kind: 'following', cursor, listed: { at: ago(23 * hour), restarts: 1 } };
-    expect(gone(soon, { kind: 'cursor', cursor })).toBe('following: begin relist, in 240 s');
+    const waits = [0, 1, 2, 3, 4, 50].map((restarts) => {
+      const soon: Standing = { kind: 'following', cursor, listed: { at: ago(23 * hour), restarts } };
+      return gone(soon, { kind: 'cursor', cursor }).replace('following: begin relist, ', '');
+    });
+    expect(waits).toEqual(['at once', 'at once', 'in 240 s', 'in 3600 s', 'in 14400 s', 'in 14400 s']);
   });
 
   test('INV-11 a low mark beyond retention is replaced by the final position of the listing, once', () => {

@@ -1,8 +1,8 @@
 import type { Change } from '../../daemon/changes.js';
 import { isFault } from '../../domain/fault.js';
 import { printable } from '../../domain/printable.js';
-import { type Command, configOptions } from '../command.js';
-import { configOf } from '../config-options.js';
+import type { Command } from '../command.js';
+import { databaseFileOf, databaseOptions } from '../database-options.js';
 import { exitCodes } from '../exit-codes.js';
 import { writePieces } from '../output/write-pieces.js';
 
@@ -14,7 +14,7 @@ export const changes: Command = {
     ['rosterd changes --follow --json | while read -r line; do …; done', 'as it happens, one object a line'],
   ],
   options: [
-    ...configOptions,
+    ...databaseOptions,
     { flags: '--since <seq>', summary: 'only changes with a greater number (default: 0, all of them)' },
     { flags: '--source <name>', summary: 'only this source' },
     { flags: '--follow', summary: 'go on with new ones until Ctrl-C or SIGTERM, which end it with 0' },
@@ -24,15 +24,13 @@ export const changes: Command = {
     const { options, io, signal } = context;
     const after = options.whole('since', { min: 0, max: 999_999_999_999_999 }) ?? 0;
     const source = options.text('source');
-    const { config } = await configOf(context);
+    const file = await databaseFileOf(context);
     const { readChanges } = await import('../../daemon/changes.js');
     const follow = options.flag('follow');
     const ask = { after, follow, ...(source === undefined ? {} : { source }) };
     const form = !options.flag('json') ? lines : follow ? jsonLines : jsonArray;
     try {
-      await readChanges(config.database.file, ask, io.clock, signal, (found) =>
-        writePieces(io.stdout, form(found), signal),
-      );
+      await readChanges(file, ask, io.clock, signal, (found) => writePieces(io.stdout, form(found), signal));
     } catch (error) {
       // Whoever follows has seen all there was; whoever asked for a list has not.
       if (!(follow && isFault(error, 'stopped'))) throw error;

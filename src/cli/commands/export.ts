@@ -1,12 +1,11 @@
 import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { LoadedConfig } from '../../config/load.js';
 import type { ExportFormat, PreparedExport } from '../../daemon/export.js';
 import { Fault } from '../../domain/fault.js';
 import { parseId } from '../../domain/ids.js';
 import { asOf, asOfOption } from '../as-of.js';
-import { type Command, type CommandContext, configOptions } from '../command.js';
-import { configOf } from '../config-options.js';
+import type { Command, CommandContext } from '../command.js';
+import { databaseFileOf, databaseOptions } from '../database-options.js';
 import { exitCodes } from '../exit-codes.js';
 import { grouped, Progress } from '../output/progress.js';
 import { writePieces } from '../output/write-pieces.js';
@@ -21,7 +20,7 @@ export const exportCommand: Command = {
     ['rosterd export --as-of 2026-03-31 --out q1.csv', 'as it stood at the end of that day'],
   ],
   options: [
-    ...configOptions,
+    ...databaseOptions,
     {
       flags: '--format <format>',
       summary: 'csv (default), jsonl (one object a line) or founder-csv',
@@ -42,14 +41,12 @@ export const exportCommand: Command = {
   ],
   async run(context) {
     const { options, io, out, signal } = context;
-    const loaded = await configOf(context);
-    const { config } = loaded;
+    const file = await databaseFileOf(context);
     const format = (options.text('format') ?? 'csv') as ExportFormat;
     const identity = options.flag('identity');
     const source = options.text('source');
     const company = companyOf(context);
     const daemon = await import('../../daemon/export.js');
-    const target = targetOf(context, loaded, format, daemon.founderCsvName);
     const progress = new Progress('export', io.stderr, io.clock);
     let rows = 0;
     let rowsTotal: number | undefined;
@@ -62,20 +59,21 @@ export const exportCommand: Command = {
         if (rows % 1_000 === 0) progress.update({ pages: 0, rows, rowsTotal });
       },
     };
-    if (identity && config.identity === 'drop')
-      out.warn('this mirror keeps no identity: names and addresses will be empty');
     if (!identity && format === 'founder-csv')
       out.note('names, emails and addresses are left empty; --identity fills them in');
     const write = async ({ pieces, ...about }: PreparedExport) => {
       rowsTotal = about.rowsTotal ?? undefined;
       for (const name of about.unreadable)
         out.warn(`${name}: its first listing is not complete, no rows yet`);
+      if (identity)
+        for (const name of about.nameless) out.warn(`${name}: the mirror holds no names of this source`);
+      const target = targetOf(context, about.sources, format, daemon.founderCsvName);
       if (target === null) return await writePieces(io.stdout, daemon.gathered(pieces), signal);
       const { systemRandom } = await import('../../runtime/random.js');
       const bytes = await daemon.writeExport(target, pieces, systemRandom, signal);
       out.note(`${grouped(rows)} rows, ${grouped(bytes)} bytes: ${target}`);
     };
-    await daemon.exportMirror(config.database.file, ask, write);
+    await daemon.exportMirror(file, ask, write);
     if (io.stderr.isTTY === true && rows >= 1_000) progress.finish();
     return exitCodes.done;
   },
@@ -92,7 +90,7 @@ function companyOf({ options }: CommandContext): string | undefined {
 /** Null for stdout. A folder is filled under the name founders know the file by. */
 function targetOf(
   { options, io }: CommandContext,
-  { config }: LoadedConfig,
+  sources: readonly string[],
   format: ExportFormat,
   founderCsvName: (slug: string) => string,
 ): string | null {
@@ -102,8 +100,8 @@ function targetOf(
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return path;
   if (format !== 'founder-csv')
     throw new Fault('usage', `--out ${asked} is a folder`, { hint: 'Name a file in it.' });
-  const [only, ...others] = config.sources.map(({ name }) => String(name));
-  const slug = options.text('slug') ?? options.text('source') ?? (others.length === 0 ? only : undefined);
+  const [only, ...others] = sources;
+  const slug = options.text('slug') ?? (others.length === 0 ? only : undefined);
   if (slug !== undefined && /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(slug))
     return join(path, founderCsvName(slug));
   throw new Fault('usage', 'the file has no name: nothing says which company it is about', {

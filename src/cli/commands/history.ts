@@ -2,8 +2,8 @@ import type { Version } from '../../daemon/history.js';
 import { Fault } from '../../domain/fault.js';
 import { parseId } from '../../domain/ids.js';
 import { asOf, asOfOption } from '../as-of.js';
-import { type Command, type CommandContext, configOptions, jsonOption } from '../command.js';
-import { configOf } from '../config-options.js';
+import { type Command, type CommandContext, jsonOption } from '../command.js';
+import { databaseFileOf, databaseOptions } from '../database-options.js';
 import { exitCodes } from '../exit-codes.js';
 
 export const history: Command = {
@@ -15,7 +15,7 @@ export const history: Command = {
   ],
   args: [{ name: '<id>', summary: 'the id of an investment' }],
   options: [
-    ...configOptions,
+    ...databaseOptions,
     { flags: '--source <name>', summary: 'only in this source' },
     asOfOption,
     jsonOption,
@@ -29,9 +29,9 @@ export const history: Command = {
       });
     const moment = asOf(options);
     const source = options.text('source');
-    const { config } = await configOf(context);
+    const file = await databaseFileOf(context);
     const { readHistory } = await import('../../daemon/history.js');
-    const versions = await readHistory(config.database.file, {
+    const versions = await readHistory(file, {
       id,
       ...moment,
       ...(source === undefined ? {} : { source }),

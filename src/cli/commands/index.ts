@@ -3,6 +3,7 @@ import { changes } from './changes.js';
 import { configSchema } from './config-schema.js';
 import { configShow } from './config-show.js';
 import { configValidate } from './config-validate.js';
+import { demo } from './demo.js';
 import { exportCommand } from './export.js';
 import { history } from './history.js';
 import { query } from './query.js';
@@ -14,6 +15,7 @@ import { version } from './version.js';
 
 /** In the order help lists them. To add a command, write its file and name it here. */
 export const commands: readonly Command[] = [
+  demo,
   run,
   sync,
   status,

@@ -1,7 +1,7 @@
 import type { QueryHandle, SqlValue } from '../../daemon/query.js';
 import { Fault } from '../../domain/fault.js';
-import { type Command, type CommandContext, configOptions, jsonOption } from '../command.js';
-import { configOf } from '../config-options.js';
+import { type Command, type CommandContext, jsonOption } from '../command.js';
+import { databaseFileOf, databaseOptions } from '../database-options.js';
 import { exitCodes } from '../exit-codes.js';
 import { writePieces } from '../output/write-pieces.js';
 
@@ -19,7 +19,7 @@ export const query: Command = {
   ],
   args: [{ name: '<sql>', summary: 'one SELECT, or - to read it from stdin' }],
   options: [
-    ...configOptions,
+    ...databaseOptions,
     jsonOption,
     { flags: '--csv', summary: 'print CSV; text that begins like a formula is made harmless' },
     {
@@ -35,10 +35,10 @@ export const query: Command = {
     const limit = options.whole('limit', { min: 1, max: 10_000_000 });
     const rowsMax = limit ?? (asCsv ? null : rowsShownMax);
     const timeoutMs = (options.whole('timeout', { min: 1, max: 3_600 }) ?? 30) * 1_000;
-    const { config } = await configOf(context);
+    const file = await databaseFileOf(context);
     const sql = await sqlOf(context);
     const { queryCsv, runQuery } = await import('../../daemon/query.js');
-    const result = await runQuery(config.database.file, sql, { rowsMax, timeoutMs }, io.clock, signal);
+    const result = await runQuery(file, sql, { rowsMax, timeoutMs }, io.clock, signal);
     try {
       if (asCsv) await writePieces(io.stdout, queryCsv(result), signal);
       else await show(result, context);

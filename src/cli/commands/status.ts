@@ -1,6 +1,6 @@
 import type { SourceStatus, StatusDocument } from '../../daemon/status.js';
-import { type Command, configOptions, jsonOption } from '../command.js';
-import { configOf } from '../config-options.js';
+import { type Command, jsonOption } from '../command.js';
+import { databaseFileOf, databaseOptions } from '../database-options.js';
 import { exitCodes } from '../exit-codes.js';
 import { duration, grouped } from '../output/progress.js';
 
@@ -13,15 +13,15 @@ export const status: Command = {
     ['rosterd status --check', 'exit 1 unless every source is up to date'],
   ],
   options: [
-    ...configOptions,
+    ...databaseOptions,
     jsonOption,
     { flags: '--check', summary: 'exit 1 when a source is behind, failing or waits for a human' },
   ],
   async run(context) {
     const { out, options, io } = context;
-    const { config } = await configOf(context);
+    const file = await databaseFileOf(context);
     const { statusOf } = await import('../../daemon/status.js');
-    const document = await statusOf(config, io.clock);
+    const document = await statusOf(file, io.clock);
     if (options.flag('json')) out.json(document);
     else show(document, context);
     return options.flag('check') && document.health !== 'ok' ? exitCodes.failed : exitCodes.done;

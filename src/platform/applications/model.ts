@@ -73,6 +73,22 @@ export function createApplication(
   })();
 }
 
+export interface ApplicationChange {
+  readonly name: string;
+  readonly redirectUris: readonly string[];
+  readonly setupUrl: string | null;
+}
+
+export function changeApplication(state: State, no: number, change: ApplicationChange): Application {
+  run(state, 'UPDATE applications SET name = ?, redirect_uris = ?, setup_url = ? WHERE no = ?', [
+    change.name,
+    JSON.stringify(change.redirectUris),
+    change.setupUrl,
+    no,
+  ]);
+  return applicationByNo(state, no);
+}
+
 function mintClient(
   services: Pick<Services, 'state' | 'random'>,
   applicationNo: number,

@@ -12,6 +12,7 @@ import {
   type Application,
   applicationsOf,
   type ClientKeys,
+  changeApplication,
   createApplication,
   organizationRole,
 } from './model.js';
@@ -43,6 +44,7 @@ export const applicationRoutes: readonly Route[] = [
   route(operations.listApplications, ...manager, list),
   route(operations.createApplication, ...manager, create),
   route(operations.getApplication, ...manager, (exchange) => shown(exchange, named(exchange))),
+  route(operations.changeApplication, ...manager, change),
   route(operations.addScopes, ...manager, add),
   route(operations.removeScope, ...manager, removeOne),
   route(operations.requestReview, ...administrator, review),
@@ -78,15 +80,7 @@ function create(exchange: Exchange): Reply {
   const body = exchange.input.body as z.output<typeof operations.applicationBody>;
   const scopes = canonicalScopes(body.scopes);
   refuseUnlessSelfServe(scopes);
-  const wrong = body.redirect_uris.flatMap((uri, index) => {
-    const why = redirectProblem(uri);
-    return why === null ? [] : [{ field: `redirect_uris.${index}`, code: 'invalid', message: `${why}.` }];
-  });
-  if (wrong.length > 0) throw invalidFields(wrong);
-  if (body.client_type === 'public' && body.redirect_uris.length === 0) {
-    const message = 'A public client needs a redirect URI: it has no other way to get a token.';
-    throw invalidFields([{ field: 'redirect_uris', code: 'required', message }]);
-  }
+  checkRedirects(body.redirect_uris, body.client_type === 'confidential');
   const { application, clients } = createApplication(
     exchange.services,
     {
@@ -100,6 +94,27 @@ function create(exchange: Exchange): Reply {
     exchange.now,
   );
   return created({ data: applicationResource(exchange.services, application, clients.live) });
+}
+
+function change(exchange: Exchange): Reply {
+  const body = exchange.input.body as z.infer<typeof operations.applicationPatch>;
+  const app = named(exchange);
+  const redirectUris = body.redirect_uris ?? app.redirectUris;
+  checkRedirects(redirectUris, app.confidential);
+  const setupUrl = body.setup_url === undefined ? app.setupUrl : body.setup_url;
+  const changed = { name: body.name ?? app.name, redirectUris, setupUrl };
+  return shown(exchange, changeApplication(exchange.services.state, app.no, changed));
+}
+
+function checkRedirects(uris: readonly string[], confidential: boolean): void {
+  const wrong = uris.flatMap((uri, index) => {
+    const why = redirectProblem(uri);
+    return why === null ? [] : [{ field: `redirect_uris.${index}`, code: 'invalid', message: `${why}.` }];
+  });
+  if (wrong.length > 0) throw invalidFields(wrong);
+  if (confidential || uris.length > 0) return;
+  const message = 'A public client needs a redirect URI: it has no other way to get a token.';
+  throw invalidFields([{ field: 'redirect_uris', code: 'required', message }]);
 }
 
 function add(exchange: Exchange): Reply {

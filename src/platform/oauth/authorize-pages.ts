@@ -61,7 +61,7 @@ export function consentPage(
 <h2>It will be able to</h2>
 <ul class="scopes">${scopes.map(scopeItem)}</ul>
 <form method="post">${csrfField(visit)}<div class="actions"><button name="action" value="deny">Deny</button><button class="primary" name="action" value="approve">Allow</button></div></form>
-<p class="soft">Your answer goes to <code>${sourceOf(request.redirectUri)}</code>. You can disconnect the application at any time.</p>`;
+<p class="soft">Your answer goes to <code>${sourceOf(request.redirectUri)}</code>.</p>`;
   return pageReply({
     title: `Allow access · ${app.name}`,
     body,

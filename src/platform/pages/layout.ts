@@ -28,7 +28,7 @@ export function pageReply(page: Page): Reply {
 </head>
 <body>
 <main>${page.body}</main>
-<footer>This page asks for no password of any other service.</footer>
+<footer>Before you answer, look at the address of this page: is it the platform’s?</footer>
 </body>
 </html>
 `;

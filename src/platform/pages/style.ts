@@ -27,9 +27,12 @@ footer { width: 100%; max-width: 30rem; color: var(--soft); font-size: .8125rem;
 h1 { margin: 0 0 .5rem; font-size: 1.375rem; line-height: 1.25; letter-spacing: -.01em; text-wrap: balance; }
 h2 { margin: 1.5rem 0 .5rem; font-size: .9375rem; }
 p { margin: 0 0 1rem; }
+form + p { margin-top: 1.25rem; }
+main > :last-child { margin-bottom: 0; }
 ul { margin: 0; padding: 0; list-style: none; }
 code { font: .875em ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
 .lead, .soft { color: var(--soft); }
+p.soft { font-size: .875rem; }
 .badge { display: inline-block; margin: 0 0 1rem; padding: .125rem .625rem; border-radius: 999px; font-size: .75rem;
   font-weight: 600; color: var(--warn); background: var(--warn-ground); }
 .person { display: flex; flex-wrap: wrap; align-items: baseline; gap: .25rem .75rem; margin: 1rem 0;
@@ -50,6 +53,7 @@ button.link { min-height: 0; padding: 0; border: 0; background: none; color: var
   text-decoration: underline; }
 button.row { display: block; width: 100%; text-align: start; font-weight: 400; margin-top: .5rem; }
 button.row strong, button.row span { display: block; }
+button.row span, .person .soft { font-size: .875rem; }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 label { display: block; margin: 1.25rem 0 .375rem; font-weight: 600; font-size: .9375rem; }
 input { font: inherit; width: 100%; min-height: 2.75rem; padding: .5rem .75rem; border-radius: 10px;

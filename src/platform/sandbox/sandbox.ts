@@ -3,7 +3,7 @@ import { type Clock, systemClock } from '../../runtime/clock.js';
 import { type Closable, Lifecycle } from '../../runtime/lifecycle.js';
 import type { Logger } from '../../runtime/logger.js';
 import { seededRandom } from '../../runtime/random.js';
-import { features } from '../features.js';
+import { featuresOf } from '../features.js';
 import { createServices, listen } from '../platform.js';
 import type { PlatformOptions, Services } from '../services.js';
 import { type MovableClock, movableClock } from './clock.js';
@@ -60,6 +60,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       services.state.close();
     });
     const world = openWorld(services.state, clock, options, seededRandom);
+    const features = featuresOf(services, options.clock ?? systemClock);
     for (const feature of features) {
       const running = feature.start?.(services);
       if (running !== undefined) parts.add('feature', () => running.close());

@@ -144,6 +144,6 @@ test('OAUTH-19 OAUTH-20 two holders of one refresh token, in any order, are answ
         for (const other of chain.slice(1)) expect(use(other.access)).toBe(false);
       }
     }),
-    { numRuns: 400 },
+    { numRuns: 1000 },
   );
 });

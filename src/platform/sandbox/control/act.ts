@@ -70,6 +70,13 @@ export function amend(services: Services, id: string, patch: RecordPatch, now: n
     throw new Problem(400, 'invalid_params', 'investor.id: an investment does not change hands.');
   }
   const { columns, profile, reason } = planChange(services.state, source, patch);
+  if (profile !== null && source.deactivated_at !== null) {
+    throw new Problem(
+      400,
+      'invalid_params',
+      'investor: this account is closed; it has no profile to change.',
+    );
+  }
   if (profile !== null) changeProfile(services, source.investor_no, profile, now);
   changeInvestment(services, loadInvestment(services.state, source.no), columns, reason, now);
 }
@@ -90,6 +97,7 @@ export function convert(services: Services, source: Source, now: number): string
     {
       ...source,
       id: newId(services.random, 'inv_'),
+      status: source.status === 'canceled' ? 'active' : source.status,
       offering_no: target.no,
       offering_id: target.id,
       converted_to: null,

@@ -67,15 +67,21 @@ function patchFor(
   }
 }
 
-/** From a random number on: one index step, however many there are. */
+/** From a random number on: a few index steps, however many there are. */
 function anyInvestment(services: Services, company: ActingCompany): Source | undefined {
-  const top = one<{ no: number | null }>(services.state, 'SELECT max(no) AS no FROM investments')?.no ?? 0;
-  const from = between(services.random, 1, Math.max(top, 1));
+  const range = one<{ low: number | null; high: number | null }>(services.state, rangeSql, [
+    company.no,
+    company.no,
+  ]);
+  if (range?.low == null || range.high === null) return undefined;
+  const from = between(services.random, range.low, range.high);
   const next =
-    one<{ no: number }>(services.state, standingSql, [from, company.no]) ??
-    one<{ no: number }>(services.state, standingSql, [0, company.no]);
+    one<{ no: number }>(services.state, standingSql, [company.no, from]) ??
+    one<{ no: number }>(services.state, standingSql, [company.no, range.low]);
   return next === undefined ? undefined : loadInvestment(services.state, next.no);
 }
 
-const standingSql = `SELECT no FROM investments WHERE no >= ? AND company_no = ? AND deleted_at IS NULL
+const rangeSql = `SELECT (SELECT no FROM investments WHERE company_no = ? ORDER BY no LIMIT 1) AS low,
+  (SELECT no FROM investments WHERE company_no = ? ORDER BY no DESC LIMIT 1) AS high`;
+const standingSql = `SELECT no FROM investments WHERE company_no = ? AND no >= ? AND deleted_at IS NULL
   AND status <> 'converted' ORDER BY no LIMIT 1`;

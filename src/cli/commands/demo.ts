@@ -1,0 +1,90 @@
+import { resolve } from 'node:path';
+import type { Demo } from '../../daemon/demo.js';
+import type { Command, CommandContext } from '../command.js';
+import { defaultDatabase } from '../database-options.js';
+import { exitCodes } from '../exit-codes.js';
+import { grouped } from '../output/progress.js';
+import { untilAborted } from '../until-aborted.js';
+
+/** Each can be pasted as it stands; a test runs them. */
+export const demoQueries = [
+  'SELECT source, count(*) AS investments, sum(raised_cents) / 100 AS raised FROM investments GROUP BY source',
+  'SELECT at, source, kind, fields FROM changes ORDER BY seq DESC LIMIT 10',
+  "SELECT name, status, committed_cents / 100 AS committed FROM roster WHERE status = 'active' ORDER BY committed_cents DESC LIMIT 10",
+] as const;
+
+export const demo: Command = {
+  name: 'demo',
+  summary: 'Platform, daemon and invented investors in one process, to look around',
+  examples: [
+    ['rosterd demo', 'mirrors an invented platform into ./data/mirror.db until Ctrl-C'],
+    ['rosterd demo --records 20000 --pause 200', 'more of everything'],
+  ],
+  options: [
+    { flags: '--database <file>', summary: 'where the mirror goes (default: ./data/mirror.db)' },
+    { flags: '--seed <number>', summary: 'which world (default: 1)' },
+    { flags: '--companies <number>', summary: 'companies in it (default: 3)' },
+    { flags: '--records <number>', summary: 'investments per company (default: 1500)' },
+    { flags: '--pause <milliseconds>', summary: 'mean pause between two changes (default: 2000)' },
+  ],
+  async run({ io, out, options, signal }) {
+    const [{ startDemo }, { createLogger }, { systemRandom }] = await Promise.all([
+      import('../../daemon/demo.js'),
+      import('../../daemon/logging.js'),
+      import('../../runtime/random.js'),
+    ]);
+    const file = resolve(io.cwd, options.text('database') ?? defaultDatabase);
+    out.note('starting an invented platform and mirroring it …');
+    const running = await startDemo({
+      file,
+      sandbox: {
+        seed: options.whole('seed', { min: 0, max: 2 ** 32 - 1 }) ?? 1,
+        companies: options.whole('companies', { min: 1, max: 100 }) ?? 3,
+        records: options.whole('records', { min: 1, max: 1_000_000 }) ?? 1_500,
+        // Company tokens are made for a thousand requests an hour; a demonstration of many pages would wait.
+        limits: false,
+      },
+      pauseMillis: options.whole('pause', { min: 1, max: 3_600_000 }) ?? 2_000,
+      clock: io.clock,
+      random: systemRandom,
+      logger: createLogger({
+        level: 'warn',
+        format: 'auto',
+        stream: io.stderr,
+        color: false,
+        clock: io.clock,
+      }),
+      onTick: (source, { report }) => {
+        const { added, changed, removed } = report.applied;
+        if (added + changed + removed === 0) return;
+        out.note(
+          `${report.startedAt.slice(11, 19)}  ${source}: ${added} added, ${changed} changed, ${removed} removed ` +
+            `(${report.trigger}, ${report.tookMs} ms)`,
+        );
+      },
+    });
+    introduce(running, file, io.cwd, out);
+    await untilAborted(signal);
+    await running.close();
+    return exitCodes.done;
+  },
+};
+
+function introduce(running: Demo, file: string, cwd: string, out: CommandContext['out']): void {
+  const { ready } = running.sandbox;
+  const where = file === resolve(cwd, defaultDatabase) ? '' : ` --database ${shellQuoted(file)}`;
+  out.line(`platform   ${ready.baseUrl}   (control: ${ready.control})`);
+  out.line(`webhooks   ${running.receiverUrl}`);
+  out.line(`console    ${running.daemon.consoleUrl ?? ''}/status.json   (and /metrics, /healthz)`);
+  out.line(
+    `mirror     ${file}   ${grouped(running.rows)} investments of ${ready.companies.length} companies`,
+  );
+  out.line();
+  out.line('Open it read-only with any SQLite client, or try in another terminal:');
+  for (const sql of demoQueries) out.line(`  npx rosterd query${where} ${shellQuoted(sql)}`);
+  out.line();
+  out.note('changes arrive below as they happen; Ctrl-C ends it');
+}
+
+const shellQuoted = (text: string): string =>
+  /^[\w./-]+$/.test(text) ? text : `"${text.replaceAll(/["$`\\]/g, '\\$&')}"`;

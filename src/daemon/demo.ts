@@ -1,0 +1,135 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { basename, dirname, resolve } from 'node:path';
+import { type Config, configFrom } from '../config/config.js';
+import { Secret } from '../config/secrets.js';
+import { settingsSchema } from '../config/settings.js';
+import { Fault } from '../domain/fault.js';
+import { startActivity } from '../platform/sandbox/activity.js';
+import { type Closable, Lifecycle } from '../runtime/lifecycle.js';
+import type { TickListener } from '../sync/create-sync.js';
+import { type Daemon, startDaemon } from './daemon.js';
+import type { EngineParts } from './engine.js';
+import { openSandbox, type Sandbox, type SandboxOptions } from './sandbox.js';
+import { statusOf } from './status.js';
+
+export interface DemoParts extends Omit<EngineParts, 'config'> {
+  /** Where the mirror goes; created, or taken over from an earlier demonstration. */
+  readonly file: string;
+  readonly sandbox: SandboxOptions;
+  /** Mean pause between two random changes on the platform. */
+  readonly pauseMillis: number;
+  readonly onTick: TickListener;
+}
+
+export interface Demo extends Closable {
+  readonly sandbox: Sandbox;
+  readonly daemon: Daemon;
+  readonly receiverUrl: string;
+  /** Investments mirrored when it started. */
+  readonly rows: number;
+}
+
+const receiverPort = 8787;
+
+/** Platform, daemon and some life between them, in one process. Resolves when every source is mirrored. */
+export async function startDemo(parts: DemoParts): Promise<Demo> {
+  claim(parts.file);
+  const lifecycle = new Lifecycle();
+  try {
+    const sandbox = await openSandbox(parts.sandbox);
+    lifecycle.add('sandbox', () => sandbox.close());
+    const port = await freePort(receiverPort);
+    const url = `http://127.0.0.1:${port}/webhooks`;
+    const config = demoConfig(parts.file, sandbox, port, await registerWebhook(sandbox, url));
+    const daemon = await startDaemon({ ...parts, config });
+    lifecycle.add('daemon', () => daemon.close());
+    // The platform is a new one at every start, with a feed of its own: what an earlier one left is listed again.
+    const { sync } = daemon.engine;
+    await Promise.all(
+      config.sources.map(({ name }) => sync.tick(name, { resync: true, acceptDeletions: true })),
+    );
+    sync.onTick(parts.onTick);
+    const activity = startActivity(sandbox.services, parts.pauseMillis);
+    lifecycle.add('activity', () => activity.close());
+    const { sources } = await statusOf(parts.file, parts.clock);
+    const rows = sources.reduce((sum, source) => sum + source.rows, 0);
+    return { sandbox, daemon, rows, receiverUrl: url, close: () => lifecycle.close() };
+  } catch (error) {
+    await lifecycle.close();
+    throw error;
+  }
+}
+
+/** A mirror somebody works with must not be overwritten by made-up people, so ours carries a mark beside it. */
+function claim(file: string): void {
+  const mark = `${file}.demo`;
+  if (existsSync(file) && !existsSync(mark)) {
+    throw new Fault('usage', `${file} exists and was not made by a demonstration`, {
+      hint: 'rosterd demo --database ./data/demo.db',
+    });
+  }
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    writeFileSync(mark, `${basename(file)} holds invented people; rosterd demo may overwrite it.\n`, {
+      mode: 0o600,
+    });
+  } catch (cause) {
+    throw new Fault('usage', `${dirname(file)} cannot be written to`, {
+      hint: 'rosterd demo --database FILE, in a folder of yours',
+      cause,
+    });
+  }
+}
+
+function demoConfig(file: string, { ready }: Sandbox, port: number, secret: string): Config {
+  const settings = settingsSchema.parse({
+    // The sandbox of a demonstration counts no requests.
+    platform: { baseUrl: ready.baseUrl, requestsPerHour: null },
+    database: `sqlite:${file}`,
+    sources: ready.companies.map((company) => ({
+      name: nameOf(company.name),
+      token: company.token,
+      company: company.id,
+      installation: company.installation,
+    })),
+    receiver: { listen: `127.0.0.1:${port}`, secrets: [{ env: 'DEMO' }] },
+    console: { listen: '127.0.0.1:0' },
+  });
+  const around = { env: {}, folderOf: () => dirname(resolve(file)) };
+  const config = configFrom(settings, around);
+  if (config.receiver === null) throw new Error('the demonstration has a receiver');
+  const secrets = [new Secret('receiver.secrets[0]', secret, { env: {}, folder: '.' })];
+  return { ...config, receiver: { ...config.receiver, secrets } };
+}
+
+const nameOf = (company: string): string =>
+  company
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-|-$/g, '');
+
+async function registerWebhook(sandbox: Sandbox, url: string): Promise<string> {
+  const response = await fetch(`${sandbox.ready.control}/webhooks`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ url, events: ['investment.changed'] }),
+  });
+  const { secret } = (await response.json()) as { readonly secret?: unknown };
+  if (typeof secret !== 'string') throw new Error(`the sandbox did not take the webhook: ${response.status}`);
+  return secret;
+}
+
+/** The usual port when nobody has it, else any: the webhook has to be registered before its receiver listens. */
+async function freePort(wanted: number): Promise<number> {
+  const probe = (port: number) =>
+    new Promise<number>((found, failed) => {
+      const server = createServer();
+      server.once('error', failed);
+      server.listen(port, '127.0.0.1', () => {
+        const address = server.address();
+        server.close(() => found(typeof address === 'object' && address !== null ? address.port : port));
+      });
+    });
+  return await probe(wanted).catch(() => probe(0));
+}

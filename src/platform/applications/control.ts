@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import { type Exchange, ok } from '../http/exchange.js';
+import { notFound } from '../http/problem.js';
+import type { Route } from '../http/route.js';
+import { controlRoute } from '../sandbox/control/control-route.js';
+import { one } from '../state/statements.js';
+import { type Application, applicationByNo } from './model.js';
+import { approveIdentity, decideReview, suspend } from './standing.js';
+
+const standing = z.strictObject({
+  approved: z.boolean().optional(),
+  piiApproved: z.boolean().optional(),
+  suspended: z.boolean().optional(),
+});
+
+/** What the platform decides about an application; in a sandbox whoever tests it decides. */
+export const applicationControl: readonly Route[] = [
+  controlRoute('PATCH', '/_sandbox/applications/{id}', standing, (exchange, body) => {
+    const { services, now } = exchange;
+    const app = named(exchange);
+    services.state.transaction(() => {
+      if (body.approved !== undefined) decideReview(services, app, body.approved, now);
+      if (body.piiApproved !== undefined) approveIdentity(services, app, body.piiApproved);
+      if (body.suspended !== undefined) suspend(services, app, body.suspended);
+    })();
+    const { id, status, approved_at, piiApproved } = applicationByNo(services.state, app.no);
+    return ok({ id, status, approved: approved_at !== null, piiApproved });
+  }),
+];
+
+/** By its own id or by either of its client ids, which is what the ready document has. */
+function named(exchange: Exchange): Application {
+  const { state } = exchange.services;
+  const id = exchange.params.id ?? '';
+  const row = one<{ no: number }>(
+    state,
+    `SELECT a.no FROM applications a WHERE a.status <> 'deleted' AND
+       (a.id = $id OR EXISTS (SELECT 1 FROM clients c WHERE c.application_no = a.no AND c.client_id = $id))`,
+    { id },
+  );
+  if (row === undefined) throw notFound(`The application ${id}`);
+  return applicationByNo(state, row.no);
+}

@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { type EventName, eventNames } from '../../contract/events.js';
+import { created, type Exchange, ok, type Reply } from '../http/exchange.js';
+import { badParameter, invalidFields, notFound, Problem } from '../http/problem.js';
+import type { Route } from '../http/route.js';
+import { controlRoute } from '../sandbox/control/control-route.js';
+import { one } from '../state/statements.js';
+import type { DeliveryLoop } from './delivery-loop.js';
+import { boundEndpoint, insertEndpoint } from './endpoints.js';
+import { listDeliveries, resendDelivery } from './portal.js';
+import { judgeUrl } from './url-policy.js';
+
+const createBody = z.strictObject({
+  url: z.string(),
+  events: z
+    .array(z.enum(eventNames as readonly [EventName, ...EventName[]]))
+    .min(1)
+    .default([...eventNames]),
+  installation: z.string().optional(),
+  mode: z.enum(['live', 'test']).default('test'),
+});
+
+/** What the portal, or a person on the live API, would do to endpoints: a sandbox has neither. */
+export function controlRoutes(loop: DeliveryLoop): readonly Route[] {
+  return [
+    controlRoute('POST', '/_sandbox/webhooks', createBody, create),
+    controlRoute('GET', '/_sandbox/deliveries', null, list),
+    controlRoute('POST', '/_sandbox/deliveries/{id}/resend', null, (exchange) => {
+      const { state } = exchange.services;
+      const id = exchange.params.id ?? '';
+      loop.wakeFor([resendDelivery(state, id, exchange.now)]);
+      return ok({ id, state: 'pending' });
+    }),
+  ];
+}
+
+function create(exchange: Exchange, wanted: z.output<typeof createBody>): Reply {
+  const { state, random, options } = exchange.services;
+  const verdict = judgeUrl(wanted.url, options.loopbackWebhooks);
+  if (!verdict.ok) throw invalidFields([{ field: 'url', code: 'invalid', message: verdict.why }]);
+  const owner = ownerOf(exchange, wanted.installation);
+  const { installationNo } = owner;
+  if (
+    installationNo !== null &&
+    boundEndpoint(state, installationNo, wanted.url, wanted.mode) !== undefined
+  ) {
+    throw new Problem(409, 'conflict', 'This installation has an endpoint with that URL and mode.');
+  }
+  const endpoint = { ...owner, mode: wanted.mode, url: wanted.url, events: wanted.events };
+  return created(state.transaction(() => insertEndpoint(state, random, endpoint, exchange.now))());
+}
+
+/** The installation's application, or the sandbox's first. */
+function ownerOf(
+  exchange: Exchange,
+  installation: string | undefined,
+): { readonly applicationNo: number; readonly installationNo: number | null } {
+  const { state } = exchange.services;
+  if (installation === undefined) {
+    const first = one<{ no: number }>(state, 'SELECT no FROM applications ORDER BY no LIMIT 1');
+    if (first === undefined) throw notFound('An application');
+    return { applicationNo: first.no, installationNo: null };
+  }
+  const row = one<{ no: number; application_no: number }>(
+    state,
+    'SELECT no, application_no FROM installations WHERE id = ? AND revoked_at IS NULL',
+    [installation],
+  );
+  if (row === undefined) throw notFound('The installation');
+  return { applicationNo: row.application_no, installationNo: row.no };
+}
+
+/** `?endpoint=whe_…` narrows, `?limit=` bounds. */
+function list(exchange: Exchange): Reply {
+  const endpoint = exchange.query.get('endpoint');
+  const limit = Number(exchange.query.get('limit') ?? 100);
+  if (!Number.isInteger(limit) || limit < 1)
+    throw badParameter('limit', 'limit must be a whole number from 1.');
+  const about = endpoint === null ? { limit } : { endpoint, limit };
+  return ok({ data: listDeliveries(exchange.services.state, about) });
+}

@@ -1,0 +1,41 @@
+import { secretOverlapSeconds } from '../../contract/limits.js';
+import { secretPrefix } from '../../contract/signature.js';
+import type { Random } from '../../runtime/random.js';
+import type { State } from '../state/database.js';
+import { newSecret } from '../state/secrets.js';
+import { all, run } from '../state/statements.js';
+
+/** Every rotated secret keeps its 24 hours; rotating in a loop must not grow the signature header without end. */
+const secretsMax = 5;
+
+export function addSecret(state: State, random: Random, endpointNo: number): string {
+  const secret = newSecret(random, secretPrefix);
+  run(state, 'INSERT INTO webhook_secrets (endpoint_no, secret) VALUES (?, ?)', [endpointNo, secret]);
+  return secret;
+}
+
+export function rotateSecret(state: State, random: Random, endpointNo: number, now: number): string {
+  run(state, 'DELETE FROM webhook_secrets WHERE endpoint_no = ? AND ends_at <= ?', [endpointNo, now]);
+  run(state, 'UPDATE webhook_secrets SET ends_at = ? WHERE endpoint_no = ? AND ends_at IS NULL', [
+    now + secretOverlapSeconds * 1000,
+    endpointNo,
+  ]);
+  const secret = addSecret(state, random, endpointNo);
+  run(
+    state,
+    `DELETE FROM webhook_secrets WHERE endpoint_no = ?1 AND no NOT IN
+       (SELECT no FROM webhook_secrets WHERE endpoint_no = ?1 ORDER BY no DESC LIMIT ?2)`,
+    { 1: endpointNo, 2: secretsMax },
+  );
+  return secret;
+}
+
+/** Newest first. A rotated secret signs up to the last millisecond of its 24 hours. */
+export function signingSecrets(state: State, endpointNo: number, now: number): readonly string[] {
+  return all<{ secret: string }>(
+    state,
+    `SELECT secret FROM webhook_secrets WHERE endpoint_no = ? AND (ends_at IS NULL OR ends_at > ?)
+     ORDER BY no DESC`,
+    [endpointNo, now],
+  ).map((row) => row.secret);
+}

@@ -1,0 +1,41 @@
+import type { EventName } from '../../contract/events.js';
+import type { WebhookEnvelope } from '../../contract/webhooks.js';
+import type { Realm } from '../state/secrets.js';
+import type { Recipient } from './audience.js';
+import { iso } from './present.js';
+
+interface About {
+  readonly id: string;
+  readonly event: EventName;
+  readonly at: number;
+  readonly mode: Realm;
+}
+
+/** The key order is what receivers see in their logs; the text is made once and stored. */
+export function envelope(
+  about: About,
+  installation: WebhookEnvelope['installation'],
+  data: unknown,
+): WebhookEnvelope {
+  return {
+    id: about.id,
+    event: about.event,
+    created_at: iso(about.at),
+    mode: about.mode,
+    installation,
+    data: data as WebhookEnvelope['data'],
+  };
+}
+
+export const installationBlock = (recipient: Recipient, test: boolean): WebhookEnvelope['installation'] => ({
+  id: recipient.id,
+  target: recipient.target,
+  test,
+});
+
+/** An app-wide endpoint's test comes from no installation. */
+export const syntheticInstallation: WebhookEnvelope['installation'] = {
+  id: 'inst_example',
+  target: null,
+  test: true,
+};

@@ -1,0 +1,148 @@
+import type { z } from 'zod';
+import { endpointQuota } from '../../contract/limits.js';
+import {
+  createWebhookEndpoint,
+  deleteWebhookEndpoint,
+  getWebhookEndpoint,
+  listWebhookEndpoints,
+  reenableWebhookEndpoint,
+  rotateWebhookSecret,
+  testWebhookEndpoint,
+  updateWebhookEndpoint,
+} from '../../contract/webhooks.js';
+import { callerOf, created, type Exchange, ok, type Reply } from '../http/exchange.js';
+import { invalidFields } from '../http/problem.js';
+import { type Route, route } from '../http/route.js';
+import { bearer } from '../http/steps/bearer.js';
+import { requireScope } from '../http/steps/require-scope.js';
+import type { Wire } from './attempt.js';
+import { rotateSecret } from './endpoint-secrets.js';
+import { type Endpoint, enableEndpoint, endpointByNo, endpointsOf, removeEndpoint } from './endpoints.js';
+import { bindingFor, createEndpoint, found, updateEndpoint } from './manage.js';
+import { presentEndpoint } from './present.js';
+import { inRealm, reaches, reachOf, refuseInSandbox, requireEndpoint, requireSomeReach } from './reach.js';
+import { resolvesToPublic } from './resolves-to-public.js';
+import { sendTest, wasDelivered } from './test-send.js';
+import { judgeUrl } from './url-policy.js';
+
+const reads = requireScope('read:webhooks');
+const writes = requireScope('write:webhooks');
+
+/** `signal` ends test sends that are on the way when the server stops. */
+export function webhookRoutes(wire: Wire, signal: AbortSignal): readonly Route[] {
+  return [
+    route(listWebhookEndpoints, ...bearer, reads, requireSomeReach, list),
+    route(createWebhookEndpoint, ...bearer, writes, refuseInSandbox, requireSomeReach, (exchange) =>
+      create(exchange, wire),
+    ),
+    route(getWebhookEndpoint, ...bearer, reads, access, (exchange) =>
+      show(exchange, requireEndpoint(exchange)),
+    ),
+    route(updateWebhookEndpoint, ...bearer, writes, refuseInSandbox, access, (exchange) =>
+      update(exchange, wire),
+    ),
+    route(deleteWebhookEndpoint, ...bearer, writes, refuseInSandbox, access, remove),
+    route(rotateWebhookSecret, ...bearer, writes, refuseInSandbox, access, rotate),
+    route(reenableWebhookEndpoint, ...bearer, writes, access, reenable),
+    route(testWebhookEndpoint, ...bearer, writes, access, (exchange) => test(exchange, wire, signal)),
+  ];
+}
+
+/** Access is settled before the body is looked at, so that a refusal never depends on what was sent. */
+function access(exchange: Exchange): void {
+  requireEndpoint(exchange);
+}
+
+function list(exchange: Exchange): Reply {
+  const caller = callerOf(exchange);
+  const { state } = exchange.services;
+  const reach = reachOf(exchange);
+  const data = endpointsOf(state, caller.app.no)
+    .filter((endpoint) => inRealm(caller, endpoint) && reaches(reach, endpoint))
+    .map((endpoint) => presentEndpoint(state, endpoint));
+  const quota = caller.kind === 'user' ? endpointQuota.appWide : endpointQuota.perInstallation;
+  return ok({ data, meta: { count: data.length, quota, request_id: exchange.requestId } });
+}
+
+async function create(exchange: Exchange, wire: Wire): Promise<Reply> {
+  const wanted = exchange.input.body as z.infer<typeof createWebhookEndpoint.body>;
+  const installationNo = bindingFor(exchange, wanted);
+  await requirePublicUrl(exchange, wire, wanted.url);
+  const { endpoint, secret } = createEndpoint(exchange, wanted, installationNo);
+  return secret === null
+    ? show(exchange, endpoint)
+    : shown(exchange, endpoint, { secret, url: true }, created);
+}
+
+async function update(exchange: Exchange, wire: Wire): Promise<Reply> {
+  const change = exchange.input.body as z.infer<typeof updateWebhookEndpoint.body>;
+  if (change.url !== undefined) await requirePublicUrl(exchange, wire, change.url);
+  // Asked again after the wait: the endpoint may have been removed meanwhile.
+  return show(exchange, updateEndpoint(exchange, requireEndpoint(exchange), change));
+}
+
+function remove(exchange: Exchange): Reply {
+  const { state } = exchange.services;
+  const endpoint = requireEndpoint(exchange);
+  state.transaction(() => removeEndpoint(state, endpoint.no, exchange.now))();
+  return ok({ data: { id: endpoint.id, type: 'webhook_endpoint', removed: true } });
+}
+
+function rotate(exchange: Exchange): Reply {
+  const { state, random } = exchange.services;
+  const endpoint = requireEndpoint(exchange);
+  const secret = state.transaction(() => rotateSecret(state, random, endpoint.no, exchange.now))();
+  return shown(exchange, endpoint, { secret });
+}
+
+/** In the sandbox only test endpoints are reached, and only the sandbox's own deliveries ever disable those. */
+function reenable(exchange: Exchange): Reply {
+  const { state } = exchange.services;
+  const { no } = requireEndpoint(exchange);
+  enableEndpoint(state, no);
+  return show(exchange, found(endpointByNo(state, no)));
+}
+
+async function test(exchange: Exchange, wire: Wire, signal: AbortSignal): Promise<Reply> {
+  const { event: asked } = exchange.input.body as z.infer<typeof testWebhookEndpoint.body>;
+  const endpoint = requireEndpoint(exchange);
+  const { app } = callerOf(exchange);
+  const result = await sendTest(exchange.services, wire, app, endpoint, asked, exchange.now, signal);
+  const { outcome, event, payload } = result;
+  return ok({
+    data: {
+      type: 'webhook_test',
+      delivered: wasDelivered(result),
+      response_code: outcome.status,
+      error: outcome.error,
+      duration_ms: outcome.durationMs,
+      event,
+      payload,
+    },
+    meta: { request_id: exchange.requestId },
+  });
+}
+
+const show = (exchange: Exchange, endpoint: Endpoint): Reply => shown(exchange, endpoint, {});
+
+function shown(
+  exchange: Exchange,
+  endpoint: Endpoint,
+  once: { readonly secret?: string; readonly url?: true },
+  reply: (body: unknown) => Reply = ok,
+): Reply {
+  return reply({
+    data: presentEndpoint(exchange.services.state, endpoint, once),
+    meta: { request_id: exchange.requestId },
+  });
+}
+
+async function requirePublicUrl(exchange: Exchange, wire: Wire, text: string): Promise<void> {
+  const verdict = judgeUrl(text, exchange.services.options.loopbackWebhooks);
+  const why = !verdict.ok
+    ? verdict.why
+    : (await resolvesToPublic(verdict.target, wire))
+      ? null
+      : 'The URL must be a public address; its host name leads to a private one.';
+  if (why !== null) throw invalidFields([{ field: 'url', code: 'invalid', message: why }]);
+}

@@ -1,0 +1,14 @@
+import { createHmac } from 'node:crypto';
+import { signatureAlgorithm, signatureScheme } from '../../contract/signature.js';
+
+/** The signature header of one attempt: one value per secret that signs at that moment. */
+export function signatureHeader(secrets: readonly string[], unixSeconds: number, body: string): string {
+  const values = secrets.map((secret) => {
+    const digest = createHmac(signatureAlgorithm, secret)
+      .update(`${unixSeconds}.`)
+      .update(body)
+      .digest('hex');
+    return `${signatureScheme}=${digest}`;
+  });
+  return [`t=${unixSeconds}`, ...values].join(',');
+}

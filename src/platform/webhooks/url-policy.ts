@@ -1,0 +1,72 @@
+import { isIP } from 'node:net';
+import { isLoopbackAddress, isPublicAddress } from './blocked-addresses.js';
+
+/** An endpoint's address after it passed: what to connect to, and which addresses it may turn out to be. */
+export interface Target {
+  readonly url: URL;
+  /** The host without the brackets of an IPv6 literal. */
+  readonly host: string;
+  permits(address: string): boolean;
+}
+
+export type Verdict =
+  | { readonly ok: true; readonly target: Target }
+  | { readonly ok: false; readonly why: string };
+
+/** Names that mean this machine or this network wherever they are asked; a public name has a dot and none of these endings. */
+const privateSuffixes = [
+  'localhost',
+  'local',
+  'localdomain',
+  'internal',
+  'intranet',
+  'private',
+  'corp',
+  'home',
+  'lan',
+  'home.arpa',
+  'in-addr.arpa',
+  'ip6.arpa',
+];
+
+/** Below this, ports belong to services that are not webhook receivers: mail, file shares, remote shells. */
+const unprivilegedPort = 1024;
+
+/**
+ * What an endpoint's URL may say, judged by its text alone. `URL` has one spelling for every way to write an IPv4
+ * address (octal, hex, integer, short, full-width), so the judgement is made on its reading and not on the text.
+ * What a name resolves to is judged at every connect, by `guardedLookup`.
+ */
+export function judgeUrl(text: string, loopbackAllowed: boolean): Verdict {
+  // `URL` drops tabs and line breaks and turns backslashes; a text that needs that is not a URL someone meant.
+  if (/[\s\p{Cc}\\]/u.test(text))
+    return refused('must not contain spaces, control characters or backslashes');
+  if (!/^https?:\/\/[^/]/i.test(text) || !URL.canParse(text)) return refused('is not an https:// URL');
+  const url = new URL(text);
+  if (url.username !== '' || url.password !== '' || /^[^/]*\/\/[^/?#]*@/.test(text)) {
+    return refused('must not carry a user name or a password');
+  }
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  if (host.endsWith('.')) return refused('must not end its host with a dot');
+  if (loopbackAllowed && (host === 'localhost' || isLoopbackAddress(host))) {
+    return { ok: true, target: { url, host, permits: isLoopbackAddress } };
+  }
+  if (url.protocol !== 'https:') return refused('must use https');
+  const port = Number(url.port === '' ? 443 : url.port);
+  if (port !== 443 && port < unprivilegedPort) return refused('must use port 443 or one from 1024 up');
+  if (isIP(host) !== 0) {
+    if (!isPublicAddress(host)) return refused('must be a public address');
+  } else if (!isPublicName(host)) {
+    return refused('must be a public host name');
+  }
+  return { ok: true, target: { url, host, permits: isPublicAddress } };
+}
+
+function isPublicName(host: string): boolean {
+  const labels = host.split('.');
+  if (labels.length < 2 || host.length > 253) return false;
+  if (!labels.every((label) => /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/.test(label))) return false;
+  return !privateSuffixes.some((suffix) => host === suffix || host.endsWith(`.${suffix}`));
+}
+
+const refused = (why: string): Verdict => ({ ok: false, why: `The URL ${why}.` });

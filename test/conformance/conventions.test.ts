@@ -1,0 +1,184 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { errorTypes } from '../../src/contract/errors.js';
+import { run } from '../../src/platform/state/statements.js';
+import { company, startWorld, type TestWorld, user } from './world.js';
+
+let world: TestWorld;
+beforeEach(async () => {
+  world = await startWorld();
+});
+afterEach(() => world.close());
+
+const token = () => company(world).token;
+const requestIdHeader = 'x-service-request-id';
+
+test('CONV-02 CONV-03 paths answer at the root and below /api/v2 alike', async () => {
+  const [root, prefixed] = await Promise.all([
+    world.get('/investments', { token: token() }),
+    world.get('/api/v2/investments', { token: token() }),
+  ]);
+  expect(root.status).toBe(200);
+  expect(prefixed.body).toEqual(root.body);
+  expect((await world.get('/api/v3/investments', { token: token() })).status).toBe(404);
+});
+
+test('CONV-04 ERR-09 without a credential, or with one that is no good, the answer is 401 unauthorized', async () => {
+  for (const path of [
+    '/investments',
+    '/investments/inv_x',
+    '/offerings/ofr_x/stats',
+    '/companies/co_x/investments/changes',
+  ]) {
+    for (const sending of [{}, { token: 'at_test_invented' }, { headers: { authorization: 'Basic abc' } }]) {
+      const { status, body } = await world.get(path, sending);
+      expect([path, status, body.error.type]).toEqual([path, 401, 'unauthorized']);
+    }
+  }
+});
+
+test('CONV-01 CONV-11 ERR-01 ERR-02 every error is JSON of one form and repeats the request id of its header', async () => {
+  const answers = [
+    await world.get('/nowhere'),
+    await world.get('/investments'),
+    await world.get('/investments?status=odd', { token: token() }),
+    await world.get('/investments', { token: world.ready.apps[0]?.clientId ?? '' }),
+    await world.get('/investments/inv_unknown', { token: token() }),
+    await world.get('/investments', { token: token(), headers: { 'Service-Version': '1999-01-01' } }),
+  ];
+  expect(answers.map(({ status }) => status)).toEqual([404, 401, 400, 403, 404, 400]);
+  for (const { status, headers, body } of answers) {
+    expect(headers.get('content-type')).toContain('application/json');
+    expect(Object.keys(body)).toEqual(['error']);
+    expect(body.error.request_id).toMatch(/^req_[A-Za-z0-9]{22}$/);
+    expect(headers.get(requestIdHeader)).toBe(body.error.request_id);
+    expect(errorTypes[status as keyof typeof errorTypes]).toContain(body.error.type);
+    expect(body.error.message).toEqual(expect.any(String));
+    const known = ['type', 'message', 'details', 'request_id', 'remediation'];
+    expect(Object.keys(body.error).filter((key) => !known.includes(key))).toEqual([]);
+  }
+  const ok = await world.get('/investments', { token: token() });
+  expect(ok.headers.get(requestIdHeader)).toMatch(/^req_/);
+});
+
+test('ERR-15 a crash answers 500 internal_server_error without its text', async () => {
+  run(world.services.state, 'DELETE FROM feed');
+  const { status, body } = await world.get('/investments', { token: token() });
+  expect([status, body.error.type]).toEqual([500, 'internal_server_error']);
+  expect(JSON.stringify(body)).not.toContain('feed');
+});
+
+test('CONV-06 a list has data and meta with has_more, page_count and next_cursor', async () => {
+  const { body } = await world.get('/investments?per_page=2', { token: token() });
+  expect(Object.keys(body)).toEqual(['data', 'meta']);
+  expect(body.meta).toMatchObject({ has_more: true, page_count: 2, next_cursor: expect.any(String) });
+});
+
+test('CONV-07 CONV-12 CONV-14 ids and credentials carry their prefixes', () => {
+  const [app] = world.ready.apps;
+  expect(app?.clientId).toMatch(/^pk_test_/);
+  expect(app?.clientSecret).toMatch(/^sk_test_/);
+  expect(app?.live.clientId).toMatch(/^pk_live_/);
+  expect(app?.live.clientSecret).toMatch(/^sk_live_/);
+  for (const { id, offering, installation, token } of world.ready.companies) {
+    expect([id, offering, installation, token].map((text) => text.replace(/[A-Za-z0-9]+$/, ''))).toEqual([
+      'co_',
+      'ofr_',
+      'inst_',
+      'at_test_',
+    ]);
+  }
+  for (const person of world.ready.users) {
+    expect(person.id).toMatch(/^usr_/);
+    expect([person.token, person.refreshToken, person.liveToken].map((text) => text.slice(0, 8))).toEqual([
+      'at_test_',
+      'rt_test_',
+      'at_live_',
+    ]);
+  }
+  expect(world.ready.syndicates[0]?.id).toMatch(/^syn_/);
+});
+
+test('CONV-14 a live token sees nothing of the sandbox realm', async () => {
+  const founder = user(world, 2);
+  const live = await world.get('/investments', { token: founder.liveToken });
+  expect([live.status, live.body.data]).toEqual([200, []]);
+  const named = await world.get(`/investments?company_id=${company(world).id}`, { token: founder.liveToken });
+  expect(named.status).toBe(404);
+});
+
+test('CONV-15 no integer key of a row appears in a record', async () => {
+  const { body } = await world.get('/investments', { token: token() });
+  for (const record of body.data) {
+    for (const [key, value] of Object.entries(record)) {
+      expect([key, typeof value]).not.toEqual([key, 'number']);
+    }
+  }
+});
+
+test('VERS-01 VERS-05 VERS-06 VERS-07 VERS-09 the header chooses the version, an unknown one is refused', async () => {
+  const ask = (version?: string) =>
+    world.get('/investments', {
+      token: token(),
+      headers: version === undefined ? {} : { 'Service-Version': version },
+    });
+  const echoed = async (version?: string) => (await ask(version)).headers.get('service-version');
+  expect(await echoed('2026-10-01')).toBe('2026-10-01');
+  expect(await echoed('2026-10-15')).toBe('2026-10-15');
+  expect(await echoed('2025-01-15')).toBe('2026-10-01');
+  const unknown = await ask('2026-09-09');
+  expect([unknown.status, unknown.body.error.type]).toEqual([400, 'invalid_request']);
+  expect(unknown.body.error.message).toContain('2026-10-15');
+  for (const path of ['/nowhere', '/investments']) {
+    const { headers } = await world.get(path);
+    expect(headers.get('service-version-latest')).toBe('2026-10-15');
+    expect(headers.get('service-version')).toBe('2026-10-15');
+  }
+});
+
+test('VERS-02 VERS-04 without the header the application’s pin decides, without an application the latest', async () => {
+  run(world.services.state, `UPDATE applications SET pinned_version = '2026-10-01'`);
+  expect((await world.get('/investments', { token: token() })).headers.get('service-version')).toBe(
+    '2026-10-01',
+  );
+  const beaten = await world.get('/investments', {
+    token: token(),
+    headers: { 'Service-Version': '2026-10-15' },
+  });
+  expect(beaten.headers.get('service-version')).toBe('2026-10-15');
+  expect((await world.get('/investments')).headers.get('service-version')).toBe('2026-10-15');
+});
+
+test('RATE-01 RATE-11 RATE-12 RATE-13 RATE-14 RATE-15 a token has 1,000 requests in a fixed hour', async () => {
+  const ask = () => world.get('/investments?per_page=1', { token: token() });
+  for (let batch = 0; batch < 20; batch += 1) {
+    const answers = await Promise.all(Array.from({ length: 50 }, ask));
+    for (const { status, headers } of answers) {
+      expect(status).toBe(200);
+      expect([...headers.keys()].filter((name) => name.startsWith('x-ratelimit'))).toEqual([]);
+    }
+  }
+  const { status, headers, body } = await ask();
+  expect([status, body.error.type]).toEqual([429, 'rate_limit_exceeded']);
+  expect(body.error.details).toEqual({ limit: 1000, period: 'hour', retry_after: 3600 });
+  expect(headers.get('x-ratelimit-limit')).toBe('1000');
+  expect(headers.get('x-ratelimit-remaining')).toBe('0');
+  expect(headers.get('x-ratelimit-reset')).toBe(String(world.clock.now() / 1000 + 3600));
+  expect(headers.has('retry-after')).toBe(false);
+  expect((await world.get('/investments', { token: company(world).tokenWithoutIdentity })).status).toBe(200);
+  world.clock.advance(3_599_000);
+  expect((await ask()).status).toBe(429);
+  world.clock.advance(1000);
+  expect((await ask()).status).toBe(200);
+});
+
+test('RATE-02 one address has 5,000 requests an hour over all credentials', async () => {
+  const { state, clock } = world.services;
+  const start = Math.floor(clock.now() / 1000);
+  await world.get('/investments', { token: token() });
+  run(state, `UPDATE windows SET spent = 4999, window_start = ? WHERE limit_name = 'ip'`, [
+    start - (start % 3600),
+  ]);
+  expect((await world.get('/investments', { token: token() })).status).toBe(200);
+  const refused = await world.get('/investments', { token: company(world, 1).token });
+  expect([refused.status, refused.body.error.details.limit]).toEqual([429, 5000]);
+});

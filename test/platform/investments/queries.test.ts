@@ -1,0 +1,52 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { feedSql, listingSql } from '../../../src/platform/investments/queries.js';
+import { statsSql } from '../../../src/platform/investments/stats.js';
+import { startWorld, type TestWorld } from '../../conformance/world.js';
+
+let world: TestWorld;
+beforeAll(async () => {
+  world = await startWorld({ companies: 1, records: 3 });
+});
+afterAll(() => world.close());
+
+const parameters = {
+  company: 1,
+  offering: 1,
+  investor: 1,
+  person: 1,
+  realm: 'test',
+  status: 'active',
+  after: 0,
+  limit: 26,
+};
+
+function planOf(sql: string, values: unknown): string[] {
+  const rows = world.services.state
+    .prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`)
+    .all(values);
+  return rows.map((row) => row.detail);
+}
+
+test.each(Object.entries(listingSql))(
+  'the %s listing walks its index from where the page starts, without sorting',
+  (name, sql) => {
+    const [first, ...rest] = planOf(sql, parameters);
+    expect(first).toMatch(/^SEARCH p USING INDEX publications_\w+ \(.*investment_no>\?\)$/);
+    expect(rest.join()).not.toMatch(/SCAN|TEMP B-TREE/);
+    expect(name).toEqual(expect.any(String));
+  },
+);
+
+test.each(Object.entries(feedSql))(
+  'the %s feed walks its index from a place on, without sorting',
+  (name, sql) => {
+    const [first, ...rest] = planOf(sql, parameters);
+    expect(first).toMatch(/^SEARCH l USING INDEX ledger_\w+ \(.*(seq|rowid)>\?\)$/);
+    expect(rest.join()).not.toMatch(/SCAN|TEMP B-TREE/);
+    expect(name).toEqual(expect.any(String));
+  },
+);
+
+test('stats are counted from an index that holds all they need', () => {
+  expect(planOf(statsSql, [1])[0]).toMatch(/^SEARCH publications USING COVERING INDEX publications_offering/);
+});

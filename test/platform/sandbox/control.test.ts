@@ -1,0 +1,296 @@
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { PlatformEvent } from '../../../src/platform/events.js';
+import { startActivity } from '../../../src/platform/sandbox/activity.js';
+import { startSandbox } from '../../../src/platform/sandbox/sandbox.js';
+import { one } from '../../../src/platform/state/statements.js';
+import { company, startWorld, type TestWorld, user } from '../../conformance/world.js';
+
+let world: TestWorld;
+beforeEach(async () => {
+  world = await startWorld();
+});
+afterEach(() => world.close());
+
+const token = () => company(world).token;
+const withPii = { scopes: new Set(['read:investors:pii']), kind: 'company' } as const;
+const listen = () => {
+  const heard: PlatformEvent[] = [];
+  world.services.events.subscribe((event) => heard.push(event));
+  return heard;
+};
+const invest = async (set: unknown = {}): Promise<string> =>
+  (await world.control('POST', '/investments', { company: company(world).id, set })).body.ids[0];
+
+test('GET /_sandbox is the ready document', async () => {
+  const { status, body } = await world.control('GET', '');
+  expect(status).toBe(200);
+  expect(body).toEqual(JSON.parse(JSON.stringify(world.ready)));
+  expect(body).toMatchObject({ event: 'ready', baseUrl: world.url, control: `${world.url}/_sandbox` });
+  expect(body.companies[0].investments).toBe(12);
+});
+
+test('a page in a browser gets nothing from the control API', async () => {
+  const answer = await world.send('GET', '/_sandbox', { headers: { origin: 'https://evil.example' } });
+  expect(answer.status).toBe(403);
+  expect(JSON.stringify(answer.body)).not.toContain('at_test_');
+});
+
+test('what happens to an investment is announced with the payload of its event', async () => {
+  const heard = listen();
+  const names = () => heard.splice(0).map((event) => event.name);
+  const id = await invest({ amounts: { committed_cents: 250_050 } });
+  const created = heard[0]?.dataFor(withPii);
+  expect(created).toMatchObject({
+    id,
+    status: 'active',
+    amounts: { committed: 2500.5 },
+    investor: { id: expect.stringMatching(/^usr_/), name: expect.any(String), email: expect.any(String) },
+    investor_totals: { active_investment_count: 1, total_committed: 2500.5, investor_status: 'active' },
+    occurred_at: '2026-11-02T09:00:00.000000Z',
+  });
+  expect(heard[0]?.dataFor({ scopes: new Set(), kind: 'user' })).not.toHaveProperty('investor.email');
+  expect(heard[0]?.dataFor({ scopes: new Set(), kind: 'user' })).not.toHaveProperty('investor_totals');
+  expect(heard[1]?.dataFor(withPii)).toEqual({
+    id,
+    visible: true,
+    company: company(world).id,
+    reason: 'changed',
+    observed_at: '2026-11-02T09:00:00.000Z',
+    first: true,
+    fields: [],
+  });
+  expect(names()).toEqual(['investment.created', 'investment.changed']);
+  await world.control('PATCH', `/investments/${id}`, { amounts: { committed_cents: 100_000 } });
+  expect(heard[0]?.dataFor(withPii)).toMatchObject({ previous_amounts: { committed: 2500.5 } });
+  expect(heard[1]?.dataFor(withPii)).toMatchObject({
+    first: false,
+    fields: expect.arrayContaining(['amounts']),
+  });
+  expect(names()).toEqual(['investment.amount_changed', 'investment.changed']);
+  await world.control('PATCH', `/investments/${id}`, { status: 'canceled' });
+  expect(heard[0]?.dataFor(withPii)).toMatchObject({ canceled_at: '2026-11-02T09:00:00.000Z' });
+  expect(heard[1]?.dataFor(withPii)).toMatchObject({ visible: false });
+  expect(names()).toEqual(['investment.canceled', 'investment.changed']);
+  await world.control('PATCH', `/investments/${id}`, { status: 'executed' });
+  expect(heard[1]?.dataFor(withPii)).not.toHaveProperty('occurred_at');
+  expect(names()).toEqual(['investment.reinstated', 'investment.executed', 'investment.changed']);
+  const successor = await invest();
+  heard.splice(0);
+  await world.control('PATCH', `/investments/${id}`, { status: 'converted', converted_to: successor });
+  expect(heard[0]?.dataFor(withPii)).toMatchObject({ converted_to: successor });
+  expect(names()).toEqual(['investment.converted', 'investment.changed', 'investment.changed']);
+  await world.control('PATCH', `/investments/${successor}`, { group: 'NO PAYMENT YET' });
+  expect(names()).toEqual([]);
+});
+
+test('an event and its cause are one commit: a refused change announces nothing that lasts', async () => {
+  const id = await invest();
+  const refused = await world.control('PATCH', `/investments/${id}`, {
+    message: 'x',
+    offering: 'ofr_unknown',
+  });
+  expect(refused.status).toBe(400);
+  expect((await world.get(`/investments/${id}`, { token: token() })).body.data.message).not.toBe('x');
+});
+
+test('a PATCH merges into the record, fields of the future included', async () => {
+  const id = await invest({ investor: { name: 'Ünï Cödé', address: { city: 'Here', country: 'Nowhere' } } });
+  const patch = {
+    future: { a: 1 },
+    amounts: { fee_cents: 12 },
+    investor: { address: { city: 'There' }, email: null },
+  };
+  expect((await world.control('PATCH', `/investments/${id}`, patch)).status).toBe(200);
+  const record = (await world.get(`/investments/${id}`, { token: token() })).body.data;
+  expect(record).toMatchObject({
+    future: { a: 1 },
+    amounts: { fee_cents: 12, currency: 'usd' },
+    investor: { name: 'Ünï Cödé', email: null, address: { city: 'There', country: 'Nowhere' } },
+  });
+  await world.control('PATCH', `/investments/${id}`, { investor: { email: 'new@people.example' } });
+  expect((await world.get(`/investments/${id}`, { token: token() })).body.data.investor.email).toBe(
+    'new@people.example',
+  );
+});
+
+test('wrong input is refused with a 400 that names it', async () => {
+  const id = await invest();
+  for (const [method, path, body, word] of [
+    ['POST', '/investments', { company: 'co_unknown' }, 'co_unknown'],
+    ['POST', '/investments', { company: company(world).id, count: 0 }, 'count'],
+    ['POST', '/investments', { company: company(world).id, set: { status: 'odd' } }, 'status'],
+    ['PATCH', `/investments/${id}`, { amounts: { committed_cents: 'many' } }, 'committed_cents'],
+    ['PATCH', `/investments/${id}`, { id: 'inv_other' }, 'id'],
+    ['POST', '/churn', { changes: -1 }, 'changes'],
+    ['POST', '/clock', { advance: 5 }, 'body'],
+    ['POST', '/faults', [{ path: '/x', action: {} }], 'action'],
+  ] as const) {
+    const answer = await world.control(method, path, body);
+    expect([path, answer.status]).toEqual([path, 400]);
+    expect(answer.body.error.message).toContain(word);
+  }
+  expect((await world.send('POST', '/_sandbox/churn', { body: '{' })).status).toBe(400);
+  for (const path of [
+    '/investments/inv_unknown',
+    '/users/usr_unknown/deactivate',
+    '/installations/inst_unknown/revoke',
+  ]) {
+    const method = path.startsWith('/investments') ? 'DELETE' : 'POST';
+    expect((await world.control(method, path)).status).toBe(404);
+  }
+});
+
+test('a closed account cannot be given a name again', async () => {
+  const id = await invest({ investor: { id: user(world, 4).id } });
+  await world.control('POST', `/users/${user(world, 4).id}/deactivate`);
+  const { status } = await world.control('PATCH', `/investments/${id}`, { investor: { name: 'Back Again' } });
+  expect(status).toBe(400);
+  const names = world.services.state.prepare('SELECT name FROM users').pluck().all();
+  expect(names).not.toContain('Back Again');
+});
+
+test('a revoked installation’s tokens answer 401', async () => {
+  expect((await world.control('POST', `/installations/${company(world).installation}/revoke`)).status).toBe(
+    200,
+  );
+  expect((await world.get('/investments', { token: token() })).status).toBe(401);
+  expect((await world.get('/investments', { token: company(world, 1).token })).status).toBe(200);
+});
+
+test('the clock moves by seconds or to a time, and the Date header tells it', async () => {
+  expect((await world.control('POST', '/clock', { advanceSeconds: 7200 })).body).toEqual({
+    now: '2026-11-02T11:00:00.000Z',
+  });
+  await world.control('POST', '/clock', { now: '2027-01-01T00:00:00Z' });
+  const { headers } = await world.get('/investments', { token: token() });
+  expect(headers.get('date')).toBe('Fri, 01 Jan 2027 00:00:00 GMT');
+});
+
+test('faults strike the requests they match, after and as often as they say', async () => {
+  const ask = async () => (await world.get('/investments?per_page=1', { token: token() })).status;
+  await world.control('POST', '/faults', [
+    { method: 'GET', path: '/investments', after: 1, times: 2, action: { status: 503 } },
+  ]);
+  expect([await ask(), await ask(), await ask(), await ask()]).toEqual([200, 503, 503, 200]);
+  await world.control('POST', '/faults', {
+    path: '/inv*',
+    action: { status: 429, headers: { 'X-Extra': 'yes' } },
+  });
+  const limited = await world.get('/investments', { token: token() });
+  expect([limited.status, limited.body.error.type]).toEqual([429, 'rate_limit_exceeded']);
+  expect(limited.headers.get('x-extra')).toBe('yes');
+  expect(limited.headers.get('x-ratelimit-reset')).toEqual(expect.any(String));
+  await world.control('POST', '/faults', { path: '/investments/{id}', times: 5, action: { status: 500 } });
+  expect(await ask()).toBe(200);
+  expect((await world.get('/investments/inv_x', { token: token() })).status).toBe(500);
+  await world.control('DELETE', '/faults');
+  expect((await world.get('/investments/inv_x', { token: token() })).status).toBe(404);
+});
+
+test('a dropped connection is cut before, a truncated one after the platform has answered', async () => {
+  const requests = async () => (await world.control('GET', '/requests')).body.requests;
+  await world.control('POST', '/faults', [{ path: '/investments', action: { drop: true } }]);
+  await expect(world.get('/investments', { token: token() })).rejects.toThrow();
+  await world.control('POST', '/faults', [{ path: '/investments', action: { truncate: 40 } }]);
+  await expect(world.get('/investments', { token: token() })).rejects.toThrow();
+  expect((await requests()).map((entry: { status: number }) => entry.status)).toEqual([0, 200]);
+  expect((await world.get('/investments', { token: token() })).status).toBe(200);
+});
+
+test('webhook faults are handed to whoever delivers, and to nobody else', async () => {
+  await world.control('POST', '/faults', [
+    { path: 'webhook', times: 2, action: { drop: true } },
+    { path: 'webhook', action: { duplicate: true, delayMs: 5 } },
+  ]);
+  expect((await world.get('/webhook', { token: token() })).status).toBe(404);
+  const { hazards } = world.services;
+  expect([1, 2, 3, 4].map(() => hazards.forDelivery())).toEqual([
+    { drop: true },
+    { drop: true },
+    { duplicate: true, delayMillis: 5 },
+    null,
+  ]);
+});
+
+test('the request ledger tells what was asked and by which token, never the token', async () => {
+  await world.get('/investments?per_page=3', { token: token() });
+  await world.get('/nowhere');
+  const { body } = await world.control('GET', '/requests');
+  expect(body.requests).toEqual([
+    {
+      seq: 1,
+      method: 'GET',
+      path: '/investments',
+      query: { per_page: '3' },
+      status: 200,
+      tokenId: expect.stringMatching(/^token:\d+$/),
+      at: '2026-11-02T09:00:00.000Z',
+    },
+    expect.objectContaining({ seq: 2, path: '/nowhere', status: 404, tokenId: null }),
+  ]);
+  expect(JSON.stringify(body)).not.toContain(token());
+  expect((await world.control('GET', '/requests?since=1')).body.requests).toHaveLength(1);
+  expect((await world.control('GET', '/requests?since=soon')).status).toBe(400);
+});
+
+test('reset is back to the seed: records, tokens, clock, faults, ledger', async () => {
+  const before = (await world.get('/investments?per_page=100', { token: token() })).body.data;
+  await world.control('POST', '/churn', { changes: 40 });
+  await world.control('POST', `/users/${user(world, 4).id}/deactivate`);
+  await world.control('POST', '/faults', [{ path: '*', times: 9, action: { status: 500 } }]);
+  await world.control('POST', '/clock', { advanceSeconds: 1_000_000 });
+  expect((await world.control('POST', '/reset')).body).toEqual(JSON.parse(JSON.stringify(world.ready)));
+  const after = await world.get('/investments?per_page=100', { token: token() });
+  expect(after.body.data).toEqual(before);
+  expect((await world.control('GET', '/requests')).body.requests).toHaveLength(1);
+});
+
+test('churn does as many things as asked, and only to the company asked for', async () => {
+  const elsewhere = (await world.get('/investments?per_page=100', { token: company(world, 1).token })).body
+    .data;
+  const { body } = await world.control('POST', '/churn', { changes: 60, company: company(world).id });
+  expect(body.ids).toHaveLength(60);
+  const after = (await world.get('/investments?per_page=100', { token: company(world, 1).token })).body.data;
+  expect(after).toEqual(elsewhere);
+});
+
+test('a world in a file survives a restart with its changes and its clock, and refuses to be another one', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'rosterd-sandbox-'));
+  const dataFile = join(folder, 'world.db');
+  try {
+    const first = await startWorld({ dataFile });
+    const { body } = await first.control('POST', '/investments', { company: company(first).id });
+    first.clock.advance(5000);
+    await first.close();
+    expect(statSync(dataFile).mode & 0o077).toBe(0);
+    const second = await startWorld({ dataFile });
+    expect(second.world.document).toEqual(first.world.document);
+    expect(second.clock.now()).toBe(first.clock.now());
+    const kept = await second.get(`/investments/${body.ids[0]}`, { token: company(second).token });
+    expect(kept.status).toBe(200);
+    await second.close();
+    await expect(startSandbox({ dataFile, seed: 77 })).rejects.toMatchObject({ code: 'usage' });
+    await expect(startSandbox({ dataFile, records: 13 })).rejects.toThrow('records 12');
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('activity changes something every pause and stops when closed', async () => {
+  const numbers = () => one<{ head: number }>(world.services.state, 'SELECT head FROM feed')?.head ?? 0;
+  const before = numbers();
+  const activity = startActivity(world.services, 1000);
+  for (let turn = 0; numbers() < before + 40 && turn < 1000; turn += 1) {
+    world.clock.advance(1500);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(numbers()).toBeGreaterThanOrEqual(before + 40);
+  await activity.close();
+  const stopped = numbers();
+  world.clock.advance(10_000);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(numbers()).toBe(stopped);
+});

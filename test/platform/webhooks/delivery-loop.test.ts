@@ -1,0 +1,249 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { DeliveryHazard } from '../../../src/platform/hazards.js';
+import { type Receiver, startReceiver } from './receiver.js';
+import { createEndpoint, day, type HookWorld, hour, second, startHookWorld } from './world.js';
+
+let receiver: Receiver;
+const open: (() => Promise<void>)[] = [];
+beforeEach(async () => {
+  receiver = await startReceiver();
+});
+afterEach(async () => {
+  for (const close of open.splice(0).reverse()) await close();
+  await receiver.close();
+});
+
+/** `struck` are the hazards of the first attempts, in order; later ones go well. */
+async function started(...struck: DeliveryHazard[]) {
+  const world = await startHookWorld({ hazards: { forDelivery: () => struck.shift() ?? null } });
+  open.push(() => world.close());
+  const owner = world.userToken(world.person('owner', 'owner'));
+  const company = world.company('Acme');
+  const install = world.install({ on: 'company', targetNo: company });
+  let emitted = 0;
+  const emit = () => {
+    const nth = ++emitted;
+    world.emit({ name: 'investment.changed', companyNo: company, dataFor: () => ({ id: `inv_${nth}` }) });
+  };
+  return { world, owner, company, install, emit };
+}
+
+const ids = (of: Receiver) => of.received.map((it) => it.envelope.data.id);
+
+test('one dead endpoint with a backlog does not hold up ninety-nine healthy ones', async () => {
+  const { world, emit } = await started();
+  // It takes requests and never answers, so both of its places stay taken.
+  const dead = await startReceiver();
+  open.push(() => dead.close());
+  dead.answer(() => {});
+  insertEndpoints(world, dead.url, 1, 'dead');
+  for (let backlog = 0; backlog < 50; backlog++) emit();
+  await dead.count(2);
+  insertEndpoints(world, receiver.url, 99, 'healthy');
+  for (let round = 0; round < 3; round++) emit();
+  const got = await receiver.count(99 * 3);
+  expect(new Set(got.map((it) => it.path)).size).toBe(99);
+  expect(dead.received).toHaveLength(2);
+  await expect
+    .poll(() => world.rows('SELECT 1 FROM webhook_deliveries WHERE state = ?', 'delivered').length)
+    .toBe(99 * 3);
+});
+
+test('endpoints take turns: a backlog of one is not worked off before another gets its first', async () => {
+  const { world, emit } = await started();
+  insertEndpoints(world, receiver.url, 1, 'long');
+  receiver.answer(500);
+  for (let backlog = 0; backlog < 100; backlog++) emit();
+  await world.quiet();
+  const before = receiver.received.length;
+  insertEndpoints(world, receiver.url, 1, 'short');
+  emit();
+  // Everything that failed is due again together with the newcomer's first.
+  world.clock.advance(10 * second);
+  await receiver.count(before + 102);
+  const order = receiver.received.slice(before).map((it) => it.path);
+  expect(order.findIndex((path) => path.includes('short'))).toBeLessThan(10);
+});
+
+test('two attempts of one endpoint are on the way at once, never three', async () => {
+  const { world, owner, emit } = await started();
+  const held: (() => void)[] = [];
+  receiver.answer((_, response) => held.push(() => response.writeHead(200).end()));
+  await createEndpoint(world, owner, receiver.url, ['investment.changed']);
+  for (let sent = 0; sent < 40; sent++) emit();
+  for (let wanted = 2; wanted <= 40; wanted += 2) {
+    await receiver.count(wanted);
+    for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+    expect([receiver.received.length, held.length]).toEqual([wanted, 2]);
+    for (const answer of held.splice(0)) answer();
+  }
+  await world.quiet();
+  expect(new Set(ids(receiver)).size).toBe(40);
+});
+
+test('the first attempt of an event leaves without any timer, right after the commit', async () => {
+  const { world, owner, emit } = await started();
+  await createEndpoint(world, owner, receiver.url, ['investment.changed']);
+  world.services.state.transaction(() => {
+    emit();
+    expect(receiver.received).toHaveLength(0);
+  })();
+  await receiver.count(1);
+  expect(world.clock.waiting).toBe(0);
+});
+
+test('an idle server waits for nothing, and a pending retry is one wait however many there are', async () => {
+  const { world, owner, emit } = await started();
+  expect(world.clock.waiting).toBe(0);
+  await createEndpoint(world, owner, receiver.url, ['investment.changed']);
+  emit();
+  await receiver.count(1);
+  await world.quiet();
+  expect(world.clock.waiting).toBe(0);
+  receiver.answer(500);
+  for (let sent = 0; sent < 5; sent++) emit();
+  await world.quiet();
+  expect(world.clock.waiting).toBe(1);
+  world.rows(
+    `UPDATE webhook_deliveries SET state = 'canceled', next_at = NULL, settled_at = 1 WHERE state = 'pending' RETURNING 1`,
+  );
+  world.clock.advance(day);
+  await expect.poll(() => world.clock.waiting).toBe(0);
+});
+
+test('closing cuts off what is on the way and leaves no wait behind', async () => {
+  const { world, owner, emit } = await started();
+  receiver.answer(() => {});
+  await createEndpoint(world, owner, receiver.url, ['investment.changed']);
+  emit();
+  await receiver.count(1);
+  await world.close();
+  expect(world.clock.waiting).toBe(0);
+});
+
+test('a clock moved by three days makes three days of retries in one go', async () => {
+  const { world, owner, emit } = await started();
+  receiver.answer(500);
+  await createEndpoint(world, owner, receiver.url, ['investment.changed']);
+  emit();
+  await world.quiet();
+  for (let moved = 0; moved < 80; moved++) {
+    world.clock.advance(hour);
+    await world.quiet();
+  }
+  expect(world.rows('SELECT state FROM webhook_deliveries')).toEqual([{ state: 'dead' }]);
+  expect(receiver.received.length).toBeGreaterThan(8);
+});
+
+test('a lost delivery counts as delivered and never arrives', async () => {
+  const { world, owner, emit } = await started({ lose: true });
+  await createEndpoint(world, owner, receiver.url, ['investment.changed']);
+  emit();
+  emit();
+  await receiver.count(1);
+  await world.quiet();
+  expect(ids(receiver)).toEqual(['inv_2']);
+  expect(world.rows('SELECT state FROM webhook_deliveries')).toEqual([
+    { state: 'delivered' },
+    { state: 'delivered' },
+  ]);
+});
+
+test('a late delivery arrives once its time has come, without a failed attempt', async () => {
+  const { world, owner, emit } = await started({ delayMillis: 5000 });
+  await createEndpoint(world, owner, receiver.url, ['investment.changed']);
+  emit();
+  await world.quiet();
+  world.clock.advance(4999);
+  await world.quiet();
+  expect(receiver.received).toHaveLength(0);
+  world.clock.advance(1);
+  await receiver.count(1);
+  await world.quiet();
+  expect(world.rows('SELECT status FROM webhook_attempts')).toEqual([{ status: 200 }]);
+});
+
+test('a doubled delivery arrives twice with the same id', async () => {
+  const { world, owner, emit } = await started({ duplicate: true });
+  await createEndpoint(world, owner, receiver.url, ['investment.changed']);
+  emit();
+  await receiver.count(2);
+  await world.quiet();
+  expect(receiver.received[0]?.envelope.id).toBe(receiver.received[1]?.envelope.id);
+  emit();
+  await receiver.count(3);
+});
+
+test('a reordered delivery arrives after the next one of its endpoint, or after a while when none comes', async () => {
+  const { world, owner, emit } = await started({ hold: true });
+  await createEndpoint(world, owner, receiver.url, ['investment.changed']);
+  emit();
+  await world.quiet();
+  expect(receiver.received).toHaveLength(0);
+  emit();
+  await receiver.count(2);
+  expect(ids(receiver)).toEqual(['inv_2', 'inv_1']);
+});
+
+test('a held delivery that nothing overtakes goes out after a while', async () => {
+  const { world, owner, emit } = await started({ hold: true });
+  await createEndpoint(world, owner, receiver.url, ['investment.changed']);
+  emit();
+  await world.quiet();
+  expect(receiver.received).toHaveLength(0);
+  world.clock.advance(5 * second);
+  await receiver.count(1);
+});
+
+test('a dropped attempt and one answered for are failures that are retried, and a delay may come on top', async () => {
+  const { world, owner, emit } = await started({ drop: true }, { status: 503, delayMillis: 500 });
+  await createEndpoint(world, owner, receiver.url, ['investment.changed']);
+  emit();
+  await world.quiet();
+  world.clock.advance(10 * second);
+  await expect.poll(() => world.clock.waiting).toBe(1);
+  expect(world.rows('SELECT error, status FROM webhook_attempts')).toEqual([
+    { error: 'connection_failed', status: null },
+  ]);
+  world.clock.advance(500);
+  await world.quiet();
+  expect(world.rows('SELECT error, status FROM webhook_attempts')).toEqual([
+    { error: 'connection_failed', status: null },
+    { error: null, status: 503 },
+  ]);
+  expect(receiver.received).toHaveLength(0);
+  world.clock.advance(2 * 60 * second);
+  await receiver.count(1);
+});
+
+test('deliveries settled more than thirty days ago are forgotten, with their attempts', async () => {
+  const { world, owner, emit } = await started();
+  await createEndpoint(world, owner, receiver.url, ['investment.changed']);
+  for (let sent = 0; sent < 5; sent++) emit();
+  await world.quiet();
+  world.clock.advance(30 * day);
+  emit();
+  await world.quiet();
+  expect(world.rows('SELECT 1 FROM webhook_deliveries')).toHaveLength(6);
+  world.clock.advance(1);
+  emit();
+  await world.quiet();
+  expect(world.rows('SELECT 1 FROM webhook_deliveries')).toHaveLength(2);
+  expect(world.rows('SELECT 1 FROM webhook_attempts')).toHaveLength(2);
+});
+
+/** Past the quota on purpose, so straight into the table. */
+function insertEndpoints(world: HookWorld, url: string, count: number, label: string): void {
+  for (let nth = 0; nth < count; nth++) {
+    const [row] = world.rows<{ no: number }>(
+      `INSERT INTO webhook_endpoints (id, application_no, mode, url, created_at) VALUES (?, ?, 'live', ?, 0) RETURNING no`,
+      `whe_${label}${nth}`,
+      world.app,
+      `${url}/${label}${nth}`,
+    );
+    world.rows(
+      `INSERT INTO webhook_subscriptions VALUES ('investment.changed', ?, 0) RETURNING 1`,
+      row?.no ?? 0,
+    );
+  }
+}

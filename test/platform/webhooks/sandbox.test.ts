@@ -1,0 +1,143 @@
+import { createHmac } from 'node:crypto';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { company, startWorld, type TestWorld, user, worldStart } from '../../conformance/world.js';
+import { stillClock } from '../still-clock.js';
+import { type Receiver, startReceiver } from './receiver.js';
+
+let world: TestWorld;
+let receiver: Receiver;
+beforeEach(async () => {
+  receiver = await startReceiver();
+  world = await startWorld({ clock: stillClock(worldStart + 500) });
+});
+afterEach(async () => {
+  await world.close();
+  await receiver.close();
+});
+
+const hook = async (more: object = {}): Promise<{ id: string; secret: string }> => {
+  const made = await world.control('POST', '/webhooks', { url: receiver.url, ...more });
+  expect([made.status, Object.keys(made.body).sort()]).toEqual([201, ['id', 'secret']]);
+  return made.body;
+};
+const invest = (index = 0) => world.control('POST', '/investments', { company: company(world, index).id });
+const states = async () =>
+  (await world.control('GET', '/deliveries')).body.data.map((it: { state: string }) => it.state);
+const advance = (seconds: number) => world.control('POST', '/clock', { advanceSeconds: seconds });
+
+test('EVT-03 a change made in the sandbox arrives signed, in the test realm, stamped with its installation', async () => {
+  const { secret } = await hook({ events: ['investment.changed'] });
+  const { ids } = (await invest()).body;
+  const [got] = await receiver.count(1);
+  expect(got?.envelope).toMatchObject({
+    event: 'investment.changed',
+    mode: 'test',
+    installation: { id: company(world).installation, target: { id: company(world).id }, test: false },
+    data: { id: ids[0], visible: true, company: company(world).id },
+  });
+  const t = worldStart / 1000;
+  const digest = createHmac('sha256', secret).update(`${t}.${got?.body}`).digest('hex');
+  expect(got?.headers['service-signature']).toBe(`t=${t},v1=${digest}`);
+});
+
+test('a bound endpoint of the sandbox gets one company, an app-wide one both, and each by default every event', async () => {
+  await hook();
+  await hook({ url: `${receiver.url}/bound`, installation: company(world, 1).installation });
+  await invest(0);
+  await invest(1);
+  // Each investment is created and changed; the bound endpoint is told of the second one alone.
+  await receiver.count(6);
+  const bound = receiver.received.filter((it) => it.path.endsWith('/bound'));
+  expect(bound.map((it) => it.envelope.event).sort()).toEqual(['investment.changed', 'investment.created']);
+  expect(new Set(bound.map((it) => it.envelope.installation.id))).toEqual(
+    new Set([company(world, 1).installation]),
+  );
+  const again = await world.control('POST', '/webhooks', {
+    url: `${receiver.url}/bound`,
+    installation: company(world, 1).installation,
+  });
+  expect(again.status).toBe(409);
+});
+
+test('moving the clock brings retries forward and leaves the time in signatures alone', async () => {
+  await hook({ events: ['investment.changed'] });
+  receiver.answer(500);
+  await invest();
+  await receiver.count(1);
+  receiver.answer(200);
+  await expect
+    .poll(async () => (await world.control('GET', '/deliveries')).body.data[0].attempts.length)
+    .toBe(1);
+  await advance(3600);
+  const [first, second] = await receiver.count(2);
+  expect(second?.body).toBe(first?.body);
+  expect(second?.headers['service-signature']).toBe(first?.headers['service-signature']);
+  await expect.poll(states).toEqual(['delivered']);
+});
+
+test('faults on the path "webhook" strike deliveries', async () => {
+  await hook({ events: ['investment.changed'] });
+  await world.control('POST', '/faults', [{ path: 'webhook', times: 1, action: { lose: true } }]);
+  await invest();
+  await expect.poll(states).toEqual(['delivered']);
+  expect(receiver.received).toHaveLength(0);
+  await invest();
+  await receiver.count(1);
+});
+
+test('a resend over the control API delivers once more', async () => {
+  await hook({ events: ['investment.changed'] });
+  await invest();
+  await expect.poll(states).toEqual(['delivered']);
+  const [{ id }] = (await world.control('GET', '/deliveries')).body.data;
+  const resent = await world.control('POST', `/deliveries/${id}/resend`);
+  expect([resent.status, resent.body]).toEqual([200, { id, state: 'pending' }]);
+  const [first, second] = await receiver.count(2);
+  expect(second?.body).toBe(first?.body);
+});
+
+test('a reset while a delivery is on the way forgets it', async () => {
+  await hook({ events: ['investment.changed'] });
+  let finish = () => {};
+  receiver.answer((_, response) => {
+    finish = () => response.writeHead(200).end();
+  });
+  await invest();
+  await receiver.count(1);
+  await world.control('POST', '/reset');
+  finish();
+  receiver.answer(200);
+  await hook({ events: ['investment.changed'] });
+  await invest();
+  await receiver.count(2);
+  await expect.poll(states).toEqual(['delivered']);
+  expect((await world.control('GET', '/deliveries')).body.data[0].attempts).toHaveLength(1);
+});
+
+test('the sandbox takes loopback over plain HTTP and no other private address', async () => {
+  for (const url of [
+    'http://10.0.0.1/',
+    'http://169.254.169.254/',
+    'https://192.168.0.1/',
+    'http://example.com/',
+  ]) {
+    expect((await world.control('POST', '/webhooks', { url })).status).toBe(422);
+  }
+  expect((await world.control('POST', '/webhooks', { url: receiver.url, events: ['nothing'] })).status).toBe(
+    400,
+  );
+  const unknown = await world.control('POST', '/webhooks', { url: receiver.url, installation: 'inst_no' });
+  expect(unknown.status).toBe(404);
+});
+
+test('WHE-20 an endpoint made on the live API with mode test is mirrored and gets sandbox events', async () => {
+  const made = await world.post('/webhook_endpoints', {
+    token: user(world).liveToken,
+    body: { url: receiver.url, events: ['investment.changed'], mode: 'test' },
+  });
+  expect(made.status).toBe(201);
+  const seen = await world.get('/webhook_endpoints', { token: user(world).token });
+  expect(seen.body.data.map((it: { id: string }) => it.id)).toEqual([made.body.data.id]);
+  await invest();
+  await receiver.count(1);
+});

@@ -1,0 +1,242 @@
+import { readFileSync } from 'node:fs';
+import { createServer as createPlain } from 'node:http';
+import { createServer as createSecure } from 'node:https';
+import { type AddressInfo, createServer as createTcp, type Server } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { isPublicAddress } from '../../../src/platform/webhooks/blocked-addresses.js';
+import type { Resolve } from '../../../src/platform/webhooks/guarded-lookup.js';
+import { type SenderSettings, send } from '../../../src/platform/webhooks/send.js';
+import { judgeUrl, type Target } from '../../../src/platform/webhooks/url-policy.js';
+import { systemClock } from '../../../src/runtime/clock.js';
+import { manualClock } from './manual-clock.js';
+import { startReceiver } from './receiver.js';
+import { privateAddresses, privateSpellings } from './spellings.js';
+
+const open: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of open.splice(0)) await close();
+});
+
+async function listening(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const sockets = new Set<{ destroy(): void }>();
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    // A sender that has read enough cuts the connection.
+    socket.on('error', () => {});
+  });
+  open.push(
+    () =>
+      new Promise((resolve) => {
+        for (const socket of sockets) socket.destroy();
+        server.close(() => resolve());
+      }),
+  );
+  return (server.address() as AddressInfo).port;
+}
+
+function target(text: string, loopback = true): Target {
+  const verdict = judgeUrl(text, loopback);
+  if (!verdict.ok) throw new Error(verdict.why);
+  return verdict.target;
+}
+
+const never = new AbortController().signal;
+const settings = (more: Partial<SenderSettings> = {}): SenderSettings => ({
+  wall: systemClock,
+  resolve: async () => {
+    throw new Error('no name is looked up here');
+  },
+  ...more,
+});
+const post = (to: Target, more: Partial<SenderSettings> = {}, signal = never) =>
+  send(settings(more), to, { 'Content-Type': 'application/json' }, '{"é":1}', signal);
+
+let connections = 0;
+let trap = 0;
+beforeEach(async () => {
+  connections = 0;
+  trap = await listening(
+    createTcp((socket) => {
+      connections++;
+      socket.destroy();
+    }),
+  );
+});
+
+test('the exact bytes arrive and the status comes back', async () => {
+  const receiver = await startReceiver();
+  open.push(() => receiver.close());
+  const outcome = await post(target(receiver.url));
+  expect(outcome).toMatchObject({ status: 200, error: null, response: 'ok' });
+  expect(receiver.received[0]).toMatchObject({ method: 'POST', path: '/hook', body: '{"é":1}' });
+  expect(receiver.received[0]?.headers['content-length']).toBe('8');
+});
+
+test('SEC-08 no spelling of a private address is ever connected to, even when it slipped past the text check', async () => {
+  for (const text of privateSpellings(trap)) {
+    if (!URL.canParse(text)) continue;
+    const url = new URL(text);
+    if (url.protocol !== 'https:' && url.protocol !== 'http:') continue;
+    const host = url.hostname.replace(/^\[|\]$/g, '');
+    const slipped: Target = { url, host, permits: isPublicAddress };
+    const outcome = await post(slipped, { resolve: async () => [{ address: '127.0.0.1', family: 4 }] });
+    expect([text, outcome?.error]).toEqual([text, 'blocked_url']);
+  }
+  expect(connections).toBe(0);
+});
+
+test('SEC-08 a name that resolves to any private address is blocked, also when public ones stand beside it', async () => {
+  const to = target(`https://hooks.example.com:${trap}/`, false);
+  for (const address of privateAddresses) {
+    const family = address.includes(':') ? 6 : 4;
+    for (const found of [
+      [{ address, family }],
+      [
+        { address: '93.184.216.34', family: 4 },
+        { address, family },
+      ],
+    ]) {
+      const outcome = await post(to, { resolve: async () => found });
+      expect([address, outcome?.error]).toEqual([address, 'blocked_url']);
+    }
+  }
+  expect(connections).toBe(0);
+});
+
+test('SEC-08 a resolver that changes its answer at every question gets no connection to a private address', async () => {
+  const to = target(`https://hooks.example.com:${trap}/`, false);
+  // Public at the first question of an attempt, private at every later one: a sender that asks twice is caught.
+  // The "public" answer must not leave this machine, so it is one that the guard permits and nothing listens on.
+  const permitted = '127.0.0.2';
+  const permits = (address: string) => address === permitted;
+  for (let round = 0; round < 300; round++) {
+    let questions = 0;
+    const resolve: Resolve = async () =>
+      questions++ % 2 === round % 2
+        ? [{ address: permitted, family: 4 }]
+        : [{ address: '127.0.0.1', family: 4 }];
+    const outcome = await post({ ...to, permits }, { resolve });
+    expect(questions).toBe(1);
+    expect(outcome?.error).toBe(round % 2 === 0 ? 'connection_failed' : 'blocked_url');
+  }
+  expect(connections).toBe(0);
+});
+
+test('the name is kept for TLS and for Host while the connection goes to the judged address', async () => {
+  const cert = readFileSync(new URL('./tls/cert.pem', import.meta.url), 'utf8');
+  const key = readFileSync(new URL('./tls/key.pem', import.meta.url), 'utf8');
+  const seen: unknown[] = [];
+  const port = await listening(
+    createSecure({ cert, key }, (request, response) => {
+      seen.push(request.headers.host, 'servername' in request.socket && request.socket.servername);
+      response.writeHead(204).end();
+    }),
+  );
+  const to = { ...target(`https://hooks.example.com:${port}/`, false), permits: () => true };
+  const resolve: Resolve = async () => [{ address: '127.0.0.1', family: 4 }];
+  expect(await post(to, { resolve, ca: cert })).toMatchObject({ status: 204, error: null });
+  expect(seen).toEqual([`hooks.example.com:${port}`, 'hooks.example.com']);
+  // The same server is not believed without the authority that signed for it.
+  expect(await post(to, { resolve })).toMatchObject({ status: null, error: 'tls_error' });
+});
+
+test('a server that speaks no TLS is a tls_error, a closed port and a dropped connection are connection_failed', async () => {
+  const plain = await listening(createPlain((_, response) => response.end()));
+  expect(await post(target(`https://127.0.0.1:${plain}/`))).toMatchObject({ error: 'tls_error' });
+  expect(await post(target(`http://127.0.0.1:${trap}/`))).toMatchObject({ error: 'connection_failed' });
+  expect(await post(target('http://127.0.0.1:1/'))).toMatchObject({ error: 'connection_failed' });
+  const unresolved = { ...target('https://hooks.example.com/', false) };
+  expect(await post(unresolved)).toMatchObject({ error: 'connection_failed' });
+});
+
+test('a redirect is an answer like any other and is not followed', async () => {
+  const receiver = await startReceiver();
+  open.push(() => receiver.close());
+  receiver.answer((_, response) => response.writeHead(307, { location: `http://127.0.0.1:${trap}/` }).end());
+  expect(await post(target(receiver.url))).toMatchObject({ status: 307, error: null });
+  expect(connections).toBe(0);
+});
+
+test('no more than 4 KB of an endless answer is read, and it stays compressed', async () => {
+  const endless = await listening(
+    createPlain((_, response) => {
+      response.writeHead(500);
+      const more = () => {
+        while (!response.destroyed && response.write('x'.repeat(1000)));
+        response.once('drain', more);
+      };
+      more();
+    }),
+  );
+  const outcome = await post(target(`http://127.0.0.1:${endless}/`));
+  expect(outcome).toMatchObject({ status: 500, error: null });
+  expect(outcome?.response.length).toBe(4096);
+  const bomb = gzipSync(Buffer.alloc(1_000_000));
+  const packed = await listening(
+    createPlain((_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb)),
+  );
+  const answered = await post(target(`http://127.0.0.1:${packed}/`));
+  expect(answered?.status).toBe(200);
+  expect(answered?.response.length).toBeLessThanOrEqual(bomb.length);
+});
+
+test('a receiver that does not answer is a timeout after 15 seconds, connecting and resolving included', async () => {
+  const wall = manualClock(0);
+  const heard = new Promise<void>((resolve) => {
+    void listening(createTcp(() => resolve())).then((port) => {
+      ended.push(post(target(`http://127.0.0.1:${port}/`), { wall }));
+    });
+  });
+  const ended: Promise<unknown>[] = [];
+  await heard;
+  const resolving = post(target('https://hooks.example.com/', false), {
+    wall,
+    resolve: () => new Promise(() => {}),
+  });
+  wall.advance(14_999);
+  expect(await Promise.race([resolving, Promise.resolve('still waiting')])).toBe('still waiting');
+  wall.advance(1);
+  expect(await resolving).toMatchObject({ status: null, error: 'timeout', durationMs: 15_000 });
+  expect(await ended[0]).toMatchObject({ status: null, error: 'timeout' });
+  expect(wall.waiting).toBe(0);
+});
+
+test('a receiver that sent its status and then nothing has answered', async () => {
+  const wall = manualClock(0);
+  let heard = () => {};
+  const started = new Promise<void>((resolve) => {
+    heard = resolve;
+  });
+  const port = await listening(
+    createPlain((_, response) => {
+      response.writeHead(200, { 'content-length': '10' });
+      response.write('abc', heard);
+    }),
+  );
+  const ending = post(target(`http://127.0.0.1:${port}/`), { wall });
+  await started;
+  let outcome: unknown;
+  void ending.then((it) => {
+    outcome = it;
+  });
+  // The status is under way on the loopback; time passes only when it has had turns of the loop to arrive.
+  for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
+  expect(outcome).toBeUndefined();
+  wall.advance(15_000);
+  expect(await ending).toMatchObject({ status: 200, error: null, response: 'abc' });
+});
+
+test('an aborted send says that nothing is known', async () => {
+  const stop = new AbortController();
+  const heard = new Promise<void>((resolve) => {
+    void listening(createTcp(() => resolve())).then((port) => {
+      ending = post(target(`http://127.0.0.1:${port}/`), {}, stop.signal);
+    });
+  });
+  let ending: Promise<unknown> = Promise.resolve('not started');
+  await heard;
+  stop.abort();
+  expect(await ending).toBeNull();
+});
