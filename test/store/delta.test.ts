@@ -118,7 +118,8 @@ describe('a delta page', () => {
     ['absence', null, '["identity.name","identity.email","identity.country"]'],
   ])('a person’s %s alone is a change, told by name of field and never by value', async (_, who, fields) => {
     const { list, delta, rows } = await mirrorFixture();
-    await list([[record('inv_1', {}, identity('Ann'))]]);
+    // Where everybody has a name, one who has none shows a lost grant, which is no change of the investment.
+    await list([[record('inv_1', {}, identity('Ann')), record('inv_2', {}, null)]]);
     expect(await delta([record('inv_1', {}, who)])).toMatchObject({ changed: 1 });
     expect(rows('SELECT kind, fields FROM changes WHERE seq > 1')).toEqual([{ kind: 'changed', fields }]);
     expect(rows('SELECT name, extra FROM identities')).toEqual(
