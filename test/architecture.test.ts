@@ -167,6 +167,10 @@ test('there are sources to judge, and every folder is a room of the table', () =
   );
 });
 
+test('the one file at the root is what other programs import', () => {
+  expect(files.filter(({ room }) => room === '').map(({ path }) => path)).toEqual(['index.ts']);
+});
+
 test('imports point the way the table says', () => {
   const found = complaints((file) =>
     file.imports.flatMap((specifier) => {

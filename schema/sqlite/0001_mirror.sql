@@ -1,7 +1,7 @@
 -- The mirror. Tables ending in _rows and the working tables are ours to change between versions;
 -- the views and the tables of dictionary.md are a contract with the people who query them.
 --
--- Times are ISO 8601 text in UTC with at least milliseconds, so text order is time order.
+-- Times are ISO 8601 text in UTC with milliseconds, all of one width, so text order is time order.
 -- Cents are 64-bit integers. Booleans are 0 or 1.
 
 CREATE TABLE sources (
@@ -180,12 +180,39 @@ CREATE INDEX change_rows_record ON change_rows (id, source_no, seq);
 
 -- A re-listing: what differs from the live row, whole, and for every page which live rows it named.
 CREATE TABLE staged_rows (
-  stage_no    INTEGER PRIMARY KEY,
-  source_no   INTEGER NOT NULL REFERENCES sources (no) ON DELETE CASCADE,
-  id          TEXT    NOT NULL,
-  -- The record and its identity as JSON; erased with the record, gone with the swap.
-  record      TEXT    NOT NULL,
-  identity    TEXT,
+  stage_no             INTEGER PRIMARY KEY,
+  source_no            INTEGER NOT NULL REFERENCES sources (no) ON DELETE CASCADE,
+  id                   TEXT    NOT NULL,
+  -- The live row it will replace; null for a record that is new.
+  row_no               INTEGER,
+  company_id           TEXT,
+  offering_id          TEXT,
+  investor_id          TEXT,
+  status               TEXT    NOT NULL,
+  group_label          TEXT,
+  investment_type      TEXT,
+  offering_type        TEXT,
+  applied_at           TEXT,
+  currency             TEXT,
+  committed_cents      INTEGER,
+  investment_size_cents INTEGER,
+  in_escrow_cents      INTEGER,
+  raised_cents         INTEGER,
+  shares               TEXT,
+  average_share_price  TEXT,
+  needs_whitelisting   INTEGER NOT NULL,
+  visible              INTEGER NOT NULL,
+  converted_to         TEXT,
+  converted_from       TEXT,
+  investor_deactivated INTEGER NOT NULL,
+  via_entity           INTEGER NOT NULL,
+  blockers             TEXT    NOT NULL,
+  contracts            TEXT    NOT NULL,
+  observed_at          TEXT    NOT NULL,
+  reason               TEXT,
+  extra                TEXT,
+  -- As JSON; erased with the person, gone with the swap.
+  identity             TEXT,
   UNIQUE (source_no, id)
 ) STRICT;
 

@@ -52,18 +52,17 @@ SELECT s.name AS source, r.id, r.company_id, r.offering_id, r.investor_id, r.sta
        r.investment_size_cents, r.in_escrow_cents, r.raised_cents, r.shares, r.average_share_price,
        r.needs_whitelisting, r.visible, r.converted_to, r.converted_from, r.investor_deactivated,
        r.via_entity, r.blockers, r.contracts, r.observed_at, r.reason, r.extra
-FROM sources s JOIN investment_rows r ON r.source_no = s.no
-WHERE s.listed_at IS NULL
+FROM sources s JOIN (
+  -- Ids are not unique before they are indexed; of two entries for one the later counts, as it will when published.
+  SELECT n.*, max(n.row_no) FROM investment_rows n JOIN sources u ON u.no = n.source_no
+  WHERE u.listed_at IS NULL GROUP BY n.source_no, n.id
+) r ON r.source_no = s.no
 UNION ALL
-SELECT s.name, t.id, t.record ->> 'company_id', t.record ->> 'offering_id', t.record ->> 'investor_id',
-       t.record ->> 'status', t.record ->> 'group_label', t.record ->> 'investment_type',
-       t.record ->> 'offering_type', t.record ->> 'applied_at', t.record ->> 'currency',
-       t.record ->> 'committed_cents', t.record ->> 'investment_size_cents', t.record ->> 'in_escrow_cents',
-       t.record ->> 'raised_cents', t.record ->> 'shares', t.record ->> 'average_share_price',
-       t.record ->> 'needs_whitelisting', t.record ->> 'visible', t.record ->> 'converted_to',
-       t.record ->> 'converted_from', t.record ->> 'investor_deactivated', t.record ->> 'via_entity',
-       t.record ->> 'blockers', t.record ->> 'contracts', t.record ->> 'observed_at', t.record ->> 'reason',
-       t.record ->> 'extra'
+SELECT s.name, t.id, t.company_id, t.offering_id, t.investor_id, t.status, t.group_label,
+       t.investment_type, t.offering_type, t.applied_at, t.currency, t.committed_cents,
+       t.investment_size_cents, t.in_escrow_cents, t.raised_cents, t.shares, t.average_share_price,
+       t.needs_whitelisting, t.visible, t.converted_to, t.converted_from, t.investor_deactivated,
+       t.via_entity, t.blockers, t.contracts, t.observed_at, t.reason, t.extra
 FROM sources s JOIN staged_rows t ON t.source_no = s.no
 UNION ALL
 SELECT s.name, r.id, r.company_id, r.offering_id, r.investor_id, r.status, r.group_label,

@@ -29,6 +29,8 @@ export const companySearchLimit = { default: 8, max: 20 } as const;
 
 /** "About 90 days": the sandbox takes it exactly. */
 export const feedRetentionSeconds = 90 * day;
+/** A position this old has a month left before it is void: time for a person to look. */
+export const cursorWarningSeconds = 60 * day;
 /** `updated_since` means the ledger position just before that time, less this margin. */
 export const updatedSinceMarginSeconds = 60;
 

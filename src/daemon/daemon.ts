@@ -31,7 +31,9 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
     const engine = await startEngine(parts);
     lifecycle.add('engine', engine.close);
     const receiver =
-      config.receiver === null ? null : await receive(config, config.receiver, engine, parts, lifecycle);
+      config.receiver === null
+        ? null
+        : await startReceiver(config, config.receiver, engine, parts, lifecycle);
     const logged = { clock: parts.clock, logger: logger.child({ component: 'housekeeping' }) };
     const house = keepHouse({ ...logged, ...choresOf(config, engine.mirror, parts.clock) });
     lifecycle.add('housekeeping', () => house.close());
@@ -82,7 +84,8 @@ function deliverNotices({ mirror, sync }: Engine, parts: EngineParts, lifecycle:
   );
 }
 
-async function receive(
+/** The receiver and the drain behind it, closed with `lifecycle`. Answers it and its address. */
+export async function startReceiver(
   config: Config,
   settings: ReceiverConfig,
   engine: Engine,

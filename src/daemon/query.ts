@@ -1,2 +1,31 @@
+import { csv } from '../exports/csv.js';
+import { gathered } from '../exports/gather.js';
+import type { Cell } from '../exports/ports.js';
+import type { QueryHandle } from '../store/reads/query.js';
+import type { SqlValue } from '../store/reads/query-messages.js';
+
 export { type QueryHandle, type QueryLimits, runQuery } from '../store/reads/query.js';
 export type { SqlValue } from '../store/reads/query-messages.js';
+
+/**
+ * A result as CSV, row by row as it is found. Nobody knows the meaning of a column of somebody's own SQL, so every
+ * text that begins like a formula is made harmless unless it is a number.
+ */
+export function queryCsv({ columns, rows }: QueryHandle): AsyncIterable<string> {
+  return gathered(
+    csv(
+      {
+        columns: columns.map((name) => ({ name, kind: 'decimal' as const })),
+        async *rows() {
+          for await (const row of rows) yield row.map(cellOf);
+        },
+      },
+      { raw: false },
+    ),
+  );
+}
+
+function cellOf(value: SqlValue): Cell {
+  // As SQLite writes a blob.
+  return value instanceof Uint8Array ? `x'${Buffer.from(value).toString('hex')}'` : value;
+}

@@ -1,9 +1,10 @@
 import type { Brand } from './brand.js';
 
 /**
- * A moment in UTC, written so that text order is time order: `2026-10-20T09:30:04.000Z`.
- * Three fractional digits always; six only when the platform sent more than milliseconds,
- * because dropping them would lose what it said.
+ * A moment in UTC, written so that text order is time order: `2026-10-20T09:30:04.000Z`. SQL orders, compares
+ * and takes the least of these as text, the mirror's own times among them, so all have one width: three
+ * fractional digits, never fewer or more. Finer ones are cut, not rounded: a position read back is then never
+ * later than what the platform meant, and nothing is skipped.
  */
 export type Instant = Brand<string, 'Instant'>;
 
@@ -28,9 +29,7 @@ export function parseInstant(value: unknown): Instant | undefined {
   const offset = sign === undefined ? 0 : (Number(offsetHours) * 60 + Number(offsetMinutes)) * 60_000;
   const utc = new Date(sign === '-' ? whole + offset : whole - offset);
   if (utc.getUTCFullYear() < 0 || utc.getUTCFullYear() > 9999) return undefined;
-  const micros = fraction.slice(0, 6).padEnd(6, '0');
-  const digits = micros.endsWith('000') ? micros.slice(0, 3) : micros;
-  return `${utc.toISOString().slice(0, 19)}.${digits}Z` as Instant;
+  return `${utc.toISOString().slice(0, 19)}.${fraction.slice(0, 3).padEnd(3, '0')}Z` as Instant;
 }
 
 export function instantFromMillis(millis: number): Instant {

@@ -2,9 +2,7 @@ import { open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { Fault } from '../domain/fault.js';
 import { type Random, randomText } from '../runtime/random.js';
-
-/** Pieces are gathered up to this size, since a system call a row would be most of the work. */
-const writeCharacters = 64 * 1_024;
+import { gathered } from './gather.js';
 
 /**
  * Writes the pieces beside `file` and renames when all of them are on disk: whoever sees the file sees it whole.
@@ -28,7 +26,11 @@ export async function writeExport(
   try {
     let bytes = 0;
     try {
-      for await (const chunk of gathered(pieces, signal)) bytes += (await handle.write(chunk)).bytesWritten;
+      for await (const text of gathered(pieces)) {
+        if (signal.aborted)
+          throw new Fault('stopped', 'the export was stopped before its end; no file was written');
+        bytes += (await handle.write(text)).bytesWritten;
+      }
       await handle.sync();
     } finally {
       await handle.close();
@@ -40,19 +42,6 @@ export async function writeExport(
     await rm(unfinished, { force: true });
     throw error;
   }
-}
-
-async function* gathered(pieces: AsyncIterable<string>, signal: AbortSignal): AsyncGenerator<Buffer> {
-  let text = '';
-  for await (const piece of pieces) {
-    if (signal.aborted)
-      throw new Fault('stopped', 'the export was stopped before its end; no file was written');
-    text += piece;
-    if (text.length < writeCharacters) continue;
-    yield Buffer.from(text);
-    text = '';
-  }
-  if (text !== '') yield Buffer.from(text);
 }
 
 /** Makes the rename itself survive a power cut. */

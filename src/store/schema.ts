@@ -186,11 +186,12 @@ export interface ChangeRowsTable {
   at: string;
 }
 
-export interface StagedRowsTable {
+export interface StagedRowsTable extends RecordColumns {
   stage_no: Generated<number>;
   source_no: number;
   id: string;
-  record: string;
+  row_no: number | null;
+  /** JSON. */
   identity: string | null;
 }
 

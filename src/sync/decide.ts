@@ -51,8 +51,11 @@ export function decide(state: TickState, event: TickEvent, now: number): Decisio
   }
 }
 
-export function tickStart(standing: Standing, acceptDeletions = false): TickState {
-  return { standing, advance: atRest, acceptDeletions };
+export function tickStart(
+  standing: Standing,
+  { acceptDeletions = false, breachWaitMillis = 0 }: Partial<TickState> = {},
+): TickState {
+  return { standing, advance: atRest, acceptDeletions, breachWaitMillis };
 }
 
 /**
@@ -142,9 +145,9 @@ function pageArrived(
   const { page } = event;
   const mode = standing.kind === 'listing' ? 'listing' : 'delta';
   if (page.mode !== mode)
-    return failed(state, broken(`the feed answered a ${page.mode} page to a ${mode} request`, now), now);
+    return breached(state, `the feed answered a ${page.mode} page to a ${mode} request`, now);
   const advance = page.hasMore ? advanced(state.advance, event.asked, page) : atRest;
-  if ('problem' in advance) return failed(state, broken(advance.problem, now), now);
+  if ('problem' in advance) return breached(state, advance.problem, now);
   const commit: Effect =
     standing.kind === 'listing'
       ? { kind: 'store_listing_page' }
@@ -278,15 +281,10 @@ const behind = (standing: Standing, next: string): Position =>
     ? { kind: 'page', token: next as PageToken }
     : { kind: 'cursor', cursor: next as Cursor };
 
-const broken = (message: string, now: number): Failure => ({
-  code: 'contract_broken',
-  message,
-  hint: null,
-  retryAt: instantFromMillis(now + contractRetryMillis),
-});
-
-/** Whoever breaks the contract seldom mends it within the minute, and is worth a look every few. */
-const contractRetryMillis = 5 * 60_000;
+const breached = (state: TickState, message: string, now: number): Decision => {
+  const retryAt = instantFromMillis(now + state.breachWaitMillis);
+  return failed(state, { code: 'contract_broken', message, hint: null, retryAt }, now);
+};
 
 type Held = Extract<Standing, { kind: 'held' }>;
 type Expecting<Kind extends Standing['kind']> = TickState & {

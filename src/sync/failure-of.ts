@@ -22,13 +22,18 @@ export function failureOf(error: unknown, plan: RetryPlan): Failure {
     code,
     message: fault?.message ?? 'a defect of rosterd ended the tick; the log has the stack',
     hint: fault?.about.hint ?? null,
-    retryAt: fault?.about.retryAt ?? instantFromMillis(plan.clock.now() + waitMillis(fault, plan)),
+    retryAt: fault?.about.retryAt ?? instantFromMillis(plan.clock.now() + faultWaitMillis(fault, plan)),
   };
 }
 
-function waitMillis(fault: Fault | undefined, { backoff, failures, random }: RetryPlan): number {
+function faultWaitMillis(fault: Fault | undefined, plan: RetryPlan): number {
   // A wait that names no end gets the longest one: who is told to be quiet does not guess downwards.
-  if (fault !== undefined && reaction[fault.code] === 'wait') return backoff.capMillis;
+  if (fault !== undefined && reaction[fault.code] === 'wait') return plan.backoff.capMillis;
+  return waitMillis(plan);
+}
+
+/** The wait after this failure: longer after each in a row. */
+export function waitMillis({ backoff, failures, random }: RetryPlan): number {
   const half = { baseMillis: backoff.baseMillis / 2, capMillis: backoff.capMillis / 2 };
   const certain = Math.min(half.capMillis, half.baseMillis * 2 ** Math.min(failures, 30));
   return Math.round(certain) + backoffMillis(half, failures, random);

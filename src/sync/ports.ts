@@ -137,6 +137,8 @@ export interface Opened {
   readonly lease: Lease;
   readonly standing: Standing;
   readonly filtersChanged: boolean;
+  /** When the position in the feed was last stored; null before there is one. The platform forgets old ones. */
+  readonly cursorSavedAt: Instant | null;
 }
 
 /**

@@ -1,12 +1,12 @@
+import { cursorWarningSeconds, feedRetentionSeconds } from '../contract/limits.js';
 import { isFault } from '../domain/fault.js';
-import type { Instant } from '../domain/instant.js';
-import { instantFromMillis } from '../domain/instant.js';
+import { type Instant, instantFromMillis, millisOf } from '../domain/instant.js';
 import type { BackoffPlan } from '../runtime/backoff.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Logger } from '../runtime/logger.js';
 import type { Random } from '../runtime/random.js';
 import { decide, tickStart } from './decide.js';
-import { failureOf } from './failure-of.js';
+import { failureOf, waitMillis } from './failure-of.js';
 import { keepLease } from './keep-lease.js';
 import { PageReader } from './page-reader.js';
 import {
@@ -22,6 +22,7 @@ import {
   type TickReport,
   type Trigger,
 } from './ports.js';
+import { StepGuard } from './step-guard.js';
 import type { Decision, Effect, Halt, TickEnd, TickEvent } from './tick-state.js';
 
 export interface TickAsk {
@@ -86,6 +87,7 @@ export async function runTick(
       publishedThrough: null,
     };
   }
+  warnOfAge(opened, parts);
   const cut = new AbortController();
   const stop = () => cut.abort();
   signal.addEventListener('abort', stop, { once: true });
@@ -106,6 +108,13 @@ export async function runTick(
       parts.logger.debug({ error }, 'the lease was not given back');
     });
   }
+}
+
+/** Repeats only as often as ticks fail, since one that reads a page stores a fresh position. */
+function warnOfAge({ cursorSavedAt }: Opened, { clock, logger }: TickParts): void {
+  if (cursorSavedAt === null || clock.now() - millisOf(cursorSavedAt) < cursorWarningSeconds * 1000) return;
+  const until = instantFromMillis(millisOf(cursorSavedAt) + feedRetentionSeconds * 1000);
+  logger.warn({ until }, 'the position in the feed is old: when it is void everything is listed again');
 }
 
 class Tick {
@@ -143,10 +152,15 @@ class Tick {
     }
   }
 
-  /** Ends because `decide` does: see the bound of its loop. */
+  /** Ends because `decide` does: see the bound of its loop, and the guard that holds it to that. */
   async #steps(opened: Opened): Promise<TickResult> {
+    const guard = new StepGuard();
+    const { acceptDeletions = false } = this.ask;
     let decision = decide(
-      tickStart(opened.standing, this.ask.acceptDeletions),
+      tickStart(opened.standing, {
+        acceptDeletions,
+        breachWaitMillis: waitMillis(planOf(this.ask, this.parts)),
+      }),
       openingEvent(this.ask, opened.filtersChanged),
       this.parts.clock.now(),
     );
@@ -158,6 +172,7 @@ class Tick {
       const effect = mainEffect(decision);
       if (effect.kind === 'finish' || effect.kind === 'remain_halted')
         return await this.#finish(effect.end, effect.kind === 'finish' ? effect.halt : 'as it is', standing);
+      guard.step(effect, standing);
       const event = await this.#perform(effect, standing).catch((error: unknown) =>
         this.#failed(effect, error),
       );

@@ -18,6 +18,8 @@ export interface TickState {
   readonly standing: Standing;
   readonly advance: Advance;
   readonly acceptDeletions: boolean;
+  /** How long to leave a platform alone that breaks the contract; grows with each tick that fails. */
+  readonly breachWaitMillis: number;
 }
 
 /** The first four open a tick, the others tell what became of an effect. */

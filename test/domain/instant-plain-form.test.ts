@@ -21,6 +21,46 @@ test('the plain form reads the same as any other way to write that moment', () =
   );
 });
 
+test('text order is time order, whatever precision and zone the platform wrote', () => {
+  const written = fc
+    .tuple(
+      fc.integer({ min: 0, max: 5_000_000 }),
+      fc.integer({ min: 0, max: 9 }),
+      fc.constantFrom('Z', '+00:00', '+02:00', '-09:30'),
+    )
+    .map(([micros, digits, zone]) => {
+      const fraction = String(micros % 1_000_000)
+        .padStart(6, '0')
+        .padEnd(9, '0')
+        .slice(0, digits);
+      const shown = Math.floor(micros / 1_000_000) * 1_000_000 + Number(fraction.padEnd(6, '0').slice(0, 6));
+      const second = String(Math.floor(micros / 1_000_000)).padStart(2, '0');
+      const [hour, minute] =
+        { Z: [9, 0], '+00:00': [9, 0], '+02:00': [11, 0], '-09:30': [23, 30] }[zone] ?? [];
+      const day = zone === '-09:30' ? 19 : 20;
+      const clock = `${String(hour).padStart(2, '0')}:${String(minute).padStart(2, '0')}:${second}`;
+      return {
+        micros: shown,
+        text: `2026-10-${day}T${clock}${fraction === '' ? '' : `.${fraction}`}${zone}`,
+      };
+    });
+  fc.assert(
+    fc.property(written, written, (one, other) => {
+      const [a, b] = [parseInstant(one.text), parseInstant(other.text)];
+      if (a === undefined || b === undefined) throw new Error(`${one.text} or ${other.text} was not read`);
+      expect([a.length, b.length]).toEqual([24, 24]);
+      const order = Math.sign(Math.floor(one.micros / 1000) - Math.floor(other.micros / 1000));
+      expect(a < b ? -1 : Number(a > b)).toBe(order);
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test('more than milliseconds is cut, so that no moment is read as a later one', () => {
+  expect(parseInstant('2026-10-20T09:30:04.000999Z')).toBe('2026-10-20T09:30:04.000Z');
+  expect(parseInstant('2026-10-20T09:30:59.999999999Z')).toBe('2026-10-20T09:30:59.999Z');
+});
+
 test.each([
   '2026-02-29T00:00:00Z',
   '2026-04-31T00:00:00Z',

@@ -112,6 +112,37 @@ describe('a delta page', () => {
     ]);
   });
 
+  test.each([
+    ['name', identity('Ann', { name: 'Anna' }), '["identity.name"]'],
+    ['unknown field', identity('Ann', { extra: '{"x":1}' }), '["identity.extra"]'],
+    ['absence', null, '["identity.name","identity.email","identity.country"]'],
+  ])('a person’s %s alone is a change, told by name of field and never by value', async (_, who, fields) => {
+    const { list, delta, rows } = await mirrorFixture();
+    // Where everybody has a name, one who has none shows a lost grant, which is no change of the investment.
+    await list([[record('inv_1', {}, identity('Ann')), record('inv_2', {}, null)]]);
+    expect(await delta([record('inv_1', {}, who)])).toMatchObject({ changed: 1 });
+    expect(rows('SELECT kind, fields FROM changes WHERE seq > 1')).toEqual([{ kind: 'changed', fields }]);
+    expect(rows('SELECT name, extra FROM identities')).toEqual(
+      who === null ? [] : [{ name: who.name, extra: who.extra }],
+    );
+    expect(rows('SELECT * FROM history_rows').flatMap((row) => Object.values(row as object))).not.toContain(
+      'Ann',
+    );
+  });
+
+  test('an unknown field alone is a change, and its old value goes to history', async () => {
+    const { list, delta, rows } = await mirrorFixture();
+    await list([[record('inv_1', { extra: '{"a":1}' })]]);
+    await delta([record('inv_1', { extra: '{"a":2}' })]);
+    expect(rows('SELECT kind, fields FROM changes WHERE seq > 1')).toEqual([
+      { kind: 'changed', fields: '["extra"]' },
+    ]);
+    expect(rows('SELECT extra FROM investment_history UNION ALL SELECT extra FROM investments')).toEqual([
+      { extra: '{"a":1}' },
+      { extra: '{"a":2}' },
+    ]);
+  });
+
   test('a newer observation of the same content goes to history without a change', async () => {
     const { list, delta, rows } = await mirrorFixture();
     await list([[record('inv_1')]]);

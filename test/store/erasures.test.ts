@@ -8,6 +8,7 @@ import { readStatus } from '../../src/store/reads/status.js';
 import { withViews } from '../../src/store/reads/views.js';
 import {
   freshMirror,
+  recordDefaults,
   StandingClock,
   seedIdentity,
   seedInvestment,
@@ -42,12 +43,8 @@ describe('forgetting', () => {
     seedIdentity(mirror, seedInvestment(mirror, 1, 'inv_c', { investor_id: 'usr_y' }), { name: 'Other' });
     const staged = (id: string, investor: string) =>
       seedRow(mirror, 'staged_rows', {
-        ...{
-          source_no: 1,
-          id,
-          record: JSON.stringify({ investor_id: investor }),
-          identity: '{"name":"CANARY"}',
-        },
+        ...recordDefaults,
+        ...{ source_no: 1, id, investor_id: investor, identity: '{"name":"CANARY"}' },
       });
     staged('inv_d', 'usr_x');
     staged('inv_e', 'usr_y');
@@ -167,9 +164,9 @@ describe('scrubbing', () => {
   test('a staged or quarantined person that is dropped asks for one too', () => {
     const { mirror, erasures } = fresh();
     seedRow(mirror, 'staged_rows', {
+      ...recordDefaults,
       source_no: 1,
       id: 'inv_s',
-      record: '{}',
       identity: '{"name":"CANARY"}',
     });
     mirror.raw.exec('DELETE FROM staged_rows');

@@ -1,4 +1,6 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { openSqlite, type SqliteDatabase } from '../../src/store/dialect/sqlite/open.js';
+import { documentedQueries } from '../../src/store/documented-queries.js';
 import { mirrorFixture } from './mirror-fixture.js';
 import { acme, identity, investment, listingPage, record, tombstone } from './samples.js';
 
@@ -62,6 +64,33 @@ test('a record named twice is replaced whole by the later entry and counted once
   ]);
   expect(rows('SELECT id FROM identities')).toEqual([{ id: 'inv_2' }]);
   expect(rows('SELECT rows_held FROM sources')).toEqual([{ rows_held: 2 }]);
+});
+
+test('a record named twice is shown once while the listing is under way, as the later entry has it', async () => {
+  const { collect, rows, list } = await mirrorFixture();
+  await collect([
+    [record('inv_1'), record('inv_2')],
+    [record('inv_1', { status: 'canceled' }), record('inv_3')],
+  ]);
+  const incoming = 'SELECT id, status FROM incoming ORDER BY id';
+  const expected = [
+    { id: 'inv_1', status: 'canceled' },
+    { id: 'inv_2', status: 'approved' },
+    { id: 'inv_3', status: 'approved' },
+  ];
+  expect(rows(incoming)).toEqual(expected);
+  await list([[record('inv_1')]]);
+  expect(rows(incoming)).toEqual([]);
+});
+
+test('the connection that built the indexes plans with the written-down sizes, as every later one does', async () => {
+  const { list, database } = await mirrorFixture();
+  await list([[record('inv_1')]]);
+  const later = openSqlite(database.file, { readonly: true });
+  onTestFinished(() => later.close());
+  const plans = ({ raw }: SqliteDatabase) =>
+    documentedQueries.map(({ sql }) => raw.prepare(`EXPLAIN QUERY PLAN ${sql}`).all());
+  expect(plans(database)).toEqual(plans(later));
 });
 
 test('a tombstone inside a listing takes the record back', async () => {

@@ -75,7 +75,7 @@ test('any sequence of pages and re-listings leaves what a plain model says, and 
     }),
     { numRuns: 120 },
   );
-});
+}, 60_000);
 
 function sorted(changes: readonly Expected[]): readonly Expected[] {
   return [...changes].sort((a, b) => (a.id < b.id ? -1 : 1));

@@ -27,14 +27,10 @@ describe('what a reader sees while a listing is under way', () => {
     const same = seedInvestment(mirror, 1, 'inv_same');
     const changed = seedInvestment(mirror, 1, 'inv_changed');
     seedInvestment(mirror, 1, 'inv_unnamed');
-    const record = {
+    seedRow(mirror, 'staged_rows', {
       ...recordDefaults,
-      id: 'inv_changed',
-      committed_cents: 5,
-      visible: true,
-      extra: '{"a":1}',
-    };
-    seedRow(mirror, 'staged_rows', { source_no: 1, id: 'inv_changed', record: JSON.stringify(record) });
+      ...{ source_no: 1, id: 'inv_changed', row_no: changed, committed_cents: 5, extra: '{"a":1}' },
+    });
     seedRow(mirror, 'staged_pages', { source_no: 1, page: 1, seen: JSON.stringify([same, changed]) });
     seedRow(mirror, 'staged_pages', { source_no: 1, page: 2, seen: JSON.stringify([same]) });
     expect(

@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { Fault, type FaultCode } from '../../src/domain/fault.js';
-import { instantFromMillis } from '../../src/domain/instant.js';
+import { instantFromMillis, millisOf } from '../../src/domain/instant.js';
 import type { Position } from '../../src/domain/position.js';
-import type { Feed, FeedPage, Mirror } from '../../src/sync/ports.js';
+import { silentLogger } from '../../src/runtime/logger.js';
+import { type Feed, type FeedPage, type Mirror, nothingApplied } from '../../src/sync/ports.js';
 import { runTick, type TickAsk } from '../../src/sync/run-tick.js';
 import { MemoryMirror } from './support/memory-mirror.js';
 import { acme, never, partsOf, sourceOf } from './support/parts.js';
@@ -279,6 +280,61 @@ describe('faults', () => {
     };
     expect((await tick({}, empty)).report).toMatchObject({ outcome: 'failed', code: 'contract_broken' });
     expect(asked).toBeLessThanOrEqual(103);
+  });
+
+  test('whoever breaks the contract is asked again soon, and later and later while it lasts', async () => {
+    const waits: number[] = [];
+    const stuck: Feed = {
+      page: async () => ({ mode: 'delta', items: [], hasMore: false, next: 'n', publishedThrough: null }),
+    };
+    for (const failures of [0, 1, 2, 5, 20]) {
+      const { report } = await tick({ failures }, stuck);
+      expect(report.code).toBe('contract_broken');
+      waits.push(millisOf(report.retryAt ?? instantFromMillis(0)) - clock.now());
+    }
+    expect(waits).toEqual([...waits].sort((one, other) => one - other));
+    expect(waits[0]).toBeLessThanOrEqual(5_000);
+    expect(waits[0]).toBeGreaterThanOrEqual(2_500);
+    expect(waits.at(-1)).toBeGreaterThanOrEqual(300_000);
+  });
+
+  test('a decision that comes back to the same step ends as a defect instead of turning for ever', async () => {
+    // A mirror that forgets what it was told makes the engine ask for the same thing again.
+    let begun = 0;
+    const forgetful = instead({
+      beginListing: async (lease, start) => {
+        begun += 1;
+        if (begun > 100) throw new Error('it never ended');
+        return { ...(await mirror.beginListing(lease, start)), final: 'f' as never, pages: 0 };
+      },
+      publishListing: async () => ({ applied: nothingApplied, brake: null }),
+    });
+    const circling: Feed = {
+      page: () => Promise.reject(fault('cursor_expired')),
+    };
+    const { report, standing } = await tick({ resync: true }, circling, { port: forgetful });
+    expect(report).toMatchObject({ outcome: 'failed', code: 'internal' });
+    expect(standing).toMatchObject({ kind: 'halted', code: 'internal' });
+    expect(begun).toBeLessThan(20);
+  });
+
+  test.each([
+    [59, 0],
+    [60, 1],
+  ])('a position %i days old is warned about %i times, with the day it is void', async (days, times) => {
+    const warnings: unknown[] = [];
+    const cursorSavedAt = instantFromMillis(clock.now() - days * 86_400_000);
+    const port = instead({
+      open: async (source, holder) => ({ ...(await mirror.open(source, holder)), cursorSavedAt }),
+    });
+    const logger = { ...silentLogger, warn: (...line: unknown[]) => warnings.push(line) };
+    await runTick(sourceOf(truth), { trigger: 'timer' }, { ...partsOf(port, clock), logger }, never);
+    expect(warnings).toHaveLength(times);
+    if (times > 0)
+      expect(warnings[0]).toEqual([
+        { until: instantFromMillis(clock.now() + 30 * 86_400_000) },
+        expect.stringContaining('position in the feed is old'),
+      ]);
   });
 
   test('a defect halts its source and shows none of its text', async () => {

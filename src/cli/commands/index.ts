@@ -1,4 +1,5 @@
 import type { Command } from '../command.js';
+import { changes } from './changes.js';
 import { configSchema } from './config-schema.js';
 import { configShow } from './config-show.js';
 import { configValidate } from './config-validate.js';
@@ -12,7 +13,9 @@ import { endpointsRotate } from './endpoints-rotate.js';
 import { endpointsShow } from './endpoints-show.js';
 import { endpointsTest } from './endpoints-test.js';
 import { endpointsUpdate } from './endpoints-update.js';
+import { exportCommand } from './export.js';
 import { forget } from './forget.js';
+import { history } from './history.js';
 import { query } from './query.js';
 import { run } from './run.js';
 import { sandbox } from './sandbox.js';
@@ -28,6 +31,9 @@ export const commands: readonly Command[] = [
   sync,
   status,
   query,
+  exportCommand,
+  changes,
+  history,
   forget,
   connect,
   endpointsList,

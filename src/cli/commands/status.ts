@@ -71,6 +71,11 @@ function remarks(source: SourceStatus): string[] {
       `a re-listing would delete ${grouped(source.deletions_waiting)} rows: rosterd sync --accept-deletions`,
     );
   }
+  if (source.cursor_old) {
+    lines.push(
+      `the position in the feed is old and ${lifeLeft(source.cursor_days_left ?? 0)}; then everything is listed again`,
+    );
+  }
   if (source.quarantine_open > 0) lines.push(`${grouped(source.quarantine_open)} records in quarantine`);
   if (source.identity_included === 0) lines.push('the token may not read identity');
   return lines;
@@ -81,6 +86,10 @@ function endpointRemarks({ state, message, hint, reenabledAt }: EndpointHealth):
   if (hint !== null) lines.push(`  ${hint}`);
   if (reenabledAt !== null) lines.push(`  was found switched off and switched on again at ${reenabledAt}`);
   return lines;
+}
+
+function lifeLeft(days: number): string {
+  return days < 0 ? 'may be void already' : `is void in ${days} days`;
 }
 
 function ago(time: string | null, now: number): string {

@@ -79,7 +79,7 @@ export function progressText(
     const filled = Math.floor(share * barWidth);
     parts.push(`[${'#'.repeat(filled)}${'.'.repeat(barWidth - filled)}] ${Math.floor(share * 100)} %`);
   }
-  parts.push(`${grouped(rows)} rows, ${grouped(pages)} pages`);
+  parts.push(`${grouped(rows)} rows${pages > 0 ? `, ${grouped(pages)} pages` : ''}`);
   if (waitingUntilMillis !== undefined && waitingUntilMillis > nowMillis) {
     const until = instantFromMillis(waitingUntilMillis).slice(11, 19);
     parts.push(`paused by the platform until ${until} UTC (${duration(waitingUntilMillis - nowMillis)})`);

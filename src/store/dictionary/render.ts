@@ -17,7 +17,7 @@ const opening = `# Data dictionary
 What the tables and views of the mirror mean. Their names and columns stay within a major version; columns may be
 added, so name the ones you select. This page is generated from \`src/store/dictionary/\`; a test keeps it true.
 
-- **Times** are ISO 8601 text in UTC with at least milliseconds: text order is time order.
+- **Times** are ISO 8601 text in UTC with three digits of milliseconds: text order is time order.
 - **Amounts** are whole cents in 64-bit integers. Never add two currencies.
 - **Decimals** are text, exactly as the platform sent them.
 - **Flags** are 0 or 1.

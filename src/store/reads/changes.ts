@@ -21,6 +21,14 @@ export async function changesSince(db: Kysely<ReadDatabase>, wanted: ChangesWant
   return rows.map((row) => ({ ...row, fields: JSON.parse(row.fields) as string[] }));
 }
 
+async function newestChange(db: Kysely<ReadDatabase>): Promise<number> {
+  const { seq } = await db
+    .selectFrom('change_rows')
+    .select(({ fn }) => fn.max<number | null>('seq').as('seq'))
+    .executeTakeFirstOrThrow();
+  return seq ?? 0;
+}
+
 /**
  * Changes as they are committed, until `signal` fires. Looks again after `pollMs` when there was nothing new:
  * another process may be the one that writes, and SQLite tells nobody. Order of `seq` is order of commit, so
@@ -35,9 +43,11 @@ export async function* followChanges(
 ): AsyncGenerator<Change> {
   let { after } = wanted;
   while (!signal.aborted) {
+    // Read before the changes, so that nothing between the two is passed over: what others wrote is not read again.
+    const newest = await newestChange(db);
     const changes = await changesSince(db, { ...wanted, after });
     yield* changes;
-    after = changes.at(-1)?.seq ?? after;
+    after = changes.at(-1)?.seq ?? Math.max(after, newest);
     if (changes.length === 0) await clock.wait(pollMs, signal);
   }
 }

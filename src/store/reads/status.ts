@@ -1,4 +1,5 @@
 import type { Kysely, Selectable } from 'kysely';
+import { cursorWarningSeconds } from '../../contract/limits.js';
 import { type Instant, instantFromMillis, millisOf } from '../../domain/instant.js';
 import type { Clock } from '../../runtime/clock.js';
 import type { TicksView } from '../schema.js';
@@ -14,6 +15,8 @@ export interface SourceStatus extends SyncStatusView {
   readonly quarantine_open: number;
   /** Null while there is no position in the feed. */
   readonly cursor_age_seconds: number | null;
+  /** The position has been the same for 60 days: within a month everything has to be listed again. */
+  readonly cursor_old: boolean;
   /** Whole days until the platform may forget the position; negative once it may have. */
   readonly cursor_days_left: number | null;
   /** Newest first. */
@@ -98,12 +101,14 @@ async function sourceStatus(
     .where('source_no', '=', no)
     .where('resolved_at', 'is', null)
     .executeTakeFirstOrThrow();
+  const age = since(row.cursor_saved_at, now, secondMillis);
   return {
     ...row,
     health: healthOf(row),
     generation,
     quarantine_open: open,
-    cursor_age_seconds: since(row.cursor_saved_at, now, secondMillis),
+    cursor_age_seconds: age,
+    cursor_old: age !== null && age >= cursorWarningSeconds,
     cursor_days_left: until(row.cursor_expires_at, now, dayMillis),
     ticks,
   };

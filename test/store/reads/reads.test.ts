@@ -172,6 +172,20 @@ describe('the status document', () => {
     expect(status.sources[0]?.ticks.map(({ tick: number }) => number)).toEqual([7, 6, 5, 4, 3]);
   });
 
+  test.each([
+    ['2026-08-21T12:00:00.001Z', false, 29],
+    ['2026-08-21T12:00:00.000Z', true, 30],
+    [null, false, null],
+  ])('a position stored at %s is old: %s', async (saved, old, left) => {
+    const clock = new StandingClock();
+    const database = freshMirror(clock);
+    seedSource(database, 1, { cursor_saved_at: saved });
+    const [source] = (await readStatus(withViews(database.kysely), clock)).sources;
+    expect(source?.cursor_old).toBe(old);
+    if (left === null) expect(source?.cursor_days_left).toBeNull();
+    else expect(source?.cursor_days_left).toBeGreaterThanOrEqual(left);
+  });
+
   test('the whole is as healthy as its worst source, and nothing at all is not healthy', async () => {
     const clock = new StandingClock();
     const database = freshMirror(clock);

@@ -67,6 +67,7 @@ export class MemoryMirror implements Mirror {
       lease: { source: name, fence: held.fence },
       standing: held.halted ?? held.active,
       filtersChanged: held.fingerprint !== fingerprint,
+      cursorSavedAt: null,
     };
   }
 

@@ -12,7 +12,7 @@ import { withoutForgotten } from '../../forgotten.js';
 import { identityIncluded, oddities } from '../../page-oddities.js';
 import { lastOfEach, type RecordItem, type Step } from '../../plan-page.js';
 import { identityValues, recordValues } from '../../record-columns.js';
-import type { ActiveState, EndedBy } from '../../schema.js';
+import type { ActiveState } from '../../schema.js';
 import { Erasing } from './erasing.js';
 import { type HeldRow, heldRow } from './held-row.js';
 import { areIndexesBuilt } from './indexes.js';
@@ -29,8 +29,6 @@ export class Commit {
   readonly #erasing: Erasing;
   readonly #changes: CommittedChange[] = [];
   #lastSeq: number;
-  /** A complete listing is being compared: its records say how they were last published, not what changed. */
-  #listing = false;
   #added = 0;
   #changed = 0;
   #removed = 0;
@@ -50,9 +48,8 @@ export class Commit {
     return heldRow(this.statements, this.statements.held.get(this.source.no, id));
   }
 
-  /** Performs one step of a plan. `endedBy` is why a removed version ended. */
-  perform(step: Step<HeldRow>, endedBy: Exclude<EndedBy, 'update'>): void {
-    this.#listing = endedBy === 'relist';
+  /** Performs one step of what a page of the feed asks for; a listing is published as a whole, by `swapIn`. */
+  perform(step: Step<HeldRow>): void {
     switch (step.kind) {
       case 'insert':
         this.#insert(step.record);
@@ -61,7 +58,7 @@ export class Commit {
         this.#replace(step.held, step.record, step.fields, step.identityDiffers);
         break;
       case 'remove':
-        this.#remove(step.held, step.reason, endedBy);
+        this.#remove(step.held, step.reason);
         break;
     }
   }
@@ -123,6 +120,36 @@ export class Commit {
     this.statements.saveSource.run(...sourceColumns.map((column) => this.source[column]), this.source.no);
   }
 
+  /** Takes so many numbers of the feed at once; answers the last one before them. */
+  reserve(numbers: number): number {
+    const before = this.#lastSeq;
+    this.#lastSeq += numbers;
+    return before;
+  }
+
+  /** Somebody we knew, whom a complete listing does not name any more: the caller deletes the identity with the row. */
+  absent(id: string): void {
+    this.#erasing.absent(id);
+  }
+
+  /** Whether anybody wants to hear of changes one by one. */
+  get tellsNotices(): boolean {
+    return this.hooks.notices !== undefined;
+  }
+
+  tell(change: CommittedChange): void {
+    this.#changes.push(change);
+    if (this.#changes.length >= changesPerCall) this.#queueNotices();
+  }
+
+  /** What was written without `perform`. */
+  count({ added, changed, removed }: Pick<Applied, 'added' | 'changed' | 'removed'>): void {
+    this.#added += added;
+    this.#changed += changed;
+    this.#removed += removed;
+    this.source.rows_held += added - removed;
+  }
+
   applied(unchanged: number, quarantined: number): Applied {
     return { added: this.#added, changed: this.#changed, removed: this.#removed, unchanged, quarantined };
   }
@@ -173,10 +200,9 @@ export class Commit {
     if (differs) this.#changed += 1;
   }
 
-  #remove(held: HeldRow, reason: string | null, endedBy: EndedBy): void {
+  #remove(held: HeldRow, reason: string | null): void {
     this.#announce('removed', held, null, [], reason);
-    if (endedBy === 'relist' && held.identity !== null) this.#erasing.absent(held.investment.id);
-    this.statements.archive.run(this.at, endedBy, held.rowNo);
+    this.statements.archive.run(this.at, 'tombstone', held.rowNo);
     this.statements.deleteIdentity.run(held.rowNo);
     this.statements.deleteRow.run(held.rowNo);
     this.source.rows_held -= 1;
@@ -196,7 +222,7 @@ export class Commit {
     const id = (after ?? before)?.id ?? null;
     if (id === null) throw new Error('a change without a record before or after it');
     this.statements.insertChange.run(seq, this.source.no, id, kind, JSON.stringify(fields), reason, this.at);
-    this.#changes.push({
+    this.tell({
       kind,
       seq,
       source: this.source.name as SourceName,
@@ -214,9 +240,8 @@ export class Commit {
       offeringId: (after ?? before)?.offering_id ?? null,
       currency: (after ?? before)?.currency ?? null,
       convertedFrom: after?.converted_from ?? null,
-      origin: this.#listing ? 'listing' : 'feed',
+      origin: 'feed',
     });
-    if (this.#changes.length >= changesPerCall) this.#queueNotices();
     return seq;
   }
 

@@ -10,7 +10,7 @@ export function applyPage(commit: Commit, page: FeedPage, reached: Reached): App
     throw new Error(`source ${source.name} was never listed: a delta cannot apply`);
   const items = commit.receive(page.items);
   const plan = planPage(items, (id) => commit.held(id));
-  for (const step of plan.steps) commit.perform(step, 'tombstone');
+  for (const step of plan.steps) commit.perform(step);
   const quarantined = commit.note(items);
   if (page.publishedThrough !== null) source.published_through = page.publishedThrough;
   source.cursor_saved_at = commit.at;

@@ -117,7 +117,7 @@ const blankStaged = `
   UPDATE staged_rows SET identity = NULL
   WHERE identity IS NOT NULL
     AND ((source_no = :source AND id IN (SELECT value FROM json_each(:records)))
-      OR (record ->> 'investor_id' IN (SELECT value FROM json_each(:people)) AND coalesce(record ->> 'investor_deactivated', 0) = 0))
+      OR (investor_id IN (SELECT value FROM json_each(:people)) AND investor_deactivated = 0))
   RETURNING id`;
 
 const blankQuarantine = `

@@ -103,7 +103,7 @@ export class SqliteErasures implements Erasures {
 const anybodyKnows = `
   SELECT 1 FROM investment_rows WHERE id = :id OR investor_id = :id
   UNION ALL SELECT 1 FROM history_rows WHERE id = :id OR investor_id = :id
-  UNION ALL SELECT 1 FROM staged_rows WHERE id = :id OR record ->> 'investor_id' = :id
+  UNION ALL SELECT 1 FROM staged_rows WHERE id = :id OR investor_id = :id
   UNION ALL SELECT 1 FROM quarantine_rows WHERE id = :id OR instr(body, :id) > 0
   UNION ALL SELECT 1 FROM forgotten WHERE id = :id
   LIMIT 1`;
@@ -113,11 +113,11 @@ const deleteIdentities = `
     (SELECT row_no FROM investment_rows WHERE id = :id UNION SELECT row_no FROM investment_rows WHERE investor_id = :id)`;
 const blankStaged = `
   UPDATE staged_rows SET identity = NULL
-  WHERE identity IS NOT NULL AND (id = :id OR record ->> 'investor_id' = :id)`;
+  WHERE identity IS NOT NULL AND (id = :id OR investor_id = :id)`;
 const recordsOf = `
   SELECT id FROM investment_rows WHERE investor_id = :id
   UNION SELECT id FROM history_rows WHERE investor_id = :id
-  UNION SELECT id FROM staged_rows WHERE record ->> 'investor_id' = :id`;
+  UNION SELECT id FROM staged_rows WHERE investor_id = :id`;
 const blankQuarantine = `
   UPDATE quarantine_rows SET body = NULL WHERE body IS NOT NULL AND (id = :id OR instr(body, :id) > 0)`;
 const blankInbox = `

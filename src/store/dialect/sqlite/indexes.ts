@@ -9,10 +9,13 @@ import { inTransaction } from './transaction.js';
  * between loses one at most and the next call goes on. Between two of them other work of this process gets its turn.
  */
 export async function buildIndexes(raw: Sqlite.Database): Promise<void> {
-  for (const statement of missingIndexes(raw)) {
+  const missing = missingIndexes(raw);
+  for (const statement of missing) {
     inTransaction(raw, () => build(raw, statement));
     await setImmediate();
   }
+  // The sizes we wrote down were read when this connection opened, before there was an index to apply them to.
+  if (missing.length > 0) raw.exec('ANALYZE sqlite_schema');
 }
 
 /** Inside the caller's transaction: makes ids unique and quick to find, which a listing does without until it must. */

@@ -11,13 +11,10 @@ import {
 import { planListed, type RecordItem } from '../../plan-page.js';
 import { recordValues } from '../../record-columns.js';
 import type { Commit } from './commit.js';
-import { heldRow } from './held-row.js';
 import { buildIdIndex } from './indexes.js';
 import { listingProgress } from './standing.js';
 import type { ListingRow } from './statements.js';
-
-/** Staged records read back at a time while they are swapped in. */
-const stagedPerRead = 500;
+import { swapIn } from './swap.js';
 
 export function beginListing(commit: Commit, start: ListingStart): ListingProgress {
   const { statements, source } = commit;
@@ -124,8 +121,9 @@ function addRelisted(commit: Commit, page: FeedPage, pageNo: number): number {
       statements.stage.run(
         source.no,
         investment.id,
-        JSON.stringify(investment),
+        held?.rowNo ?? null,
         identity === null ? null : JSON.stringify(identity),
+        ...recordValues(investment),
       );
       staged = true;
     } else if (staged) {
@@ -182,39 +180,16 @@ function publishRelisted(
 ): { applied: Applied; brake: Brake | null } {
   const { statements, source } = commit;
   const held = source.rows_held;
-  const absent = statements.unseen.all(source.no, source.no);
-  const tooMany = absent.length > policy.share * held && absent.length >= policy.rows;
+  const absent = statements.countUnseen.get(source.no, source.no) ?? 0;
+  const tooMany = absent > policy.share * held && absent >= policy.rows;
   if (tooMany && !policy.accepted) {
-    statements.holdListing.run(final, absent.length, source.no);
+    statements.holdListing.run(final, absent, source.no);
     commit.moveTo('held');
-    return { applied: nothingApplied, brake: { wouldRemove: absent.length, held } };
+    return { applied: nothingApplied, brake: { wouldRemove: absent, held } };
   }
-  for (const rowNo of absent) {
-    const row = heldRow(statements, statements.heldByRow.get(rowNo));
-    if (row === undefined) throw new Error('an absent row is gone already');
-    commit.perform({ kind: 'remove', held: row, reason: null }, 'relist');
-  }
-  swapInStaged(commit);
+  swapIn(commit);
   const { changed, removed } = commit.applied(0, 0);
   return { applied: commit.applied(held - changed - removed, 0), brake: null };
-}
-
-function swapInStaged(commit: Commit): void {
-  const { statements, source } = commit;
-  for (let last = 0; ; ) {
-    const rows = statements.stagedAfter.all(source.no, last, stagedPerRead);
-    for (const { stage_no, record, identity } of rows) {
-      last = stage_no;
-      const staged: RecordItem = {
-        kind: 'record',
-        investment: JSON.parse(record),
-        identity: identity === null ? null : JSON.parse(identity),
-      };
-      const step = planListed(commit.held(staged.investment.id), staged);
-      if (step !== null) commit.perform(step, 'relist');
-    }
-    if (rows.length < stagedPerRead) return;
-  }
 }
 
 function discardListing({ statements, source }: Commit): void {

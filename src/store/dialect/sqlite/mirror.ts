@@ -59,6 +59,7 @@ export class SqliteMirror implements Mirror {
         lease: { source: name, fence },
         standing: standing(this.#statements, source),
         filtersChanged: source.fingerprint !== fingerprint,
+        cursorSavedAt: source.cursor_saved_at as Instant | null,
       };
     });
   }

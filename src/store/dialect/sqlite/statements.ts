@@ -25,12 +25,6 @@ export interface HeldColumns extends RecordColumns {
   readonly id: string;
 }
 
-export interface StagedRow {
-  readonly stage_no: number;
-  readonly record: string;
-  readonly identity: string | null;
-}
-
 /** Everything of a source that a write may move; its number and name never do. */
 export const sourceColumns = [
   'fingerprint',
@@ -65,8 +59,12 @@ export const sourceColumns = [
 const record = recordColumns.join(', ');
 const recordMarks = recordColumns.map(() => '?').join(', ');
 const recordSet = recordColumns.map((column) => `${column} = ?`).join(', ');
+const recordTaken = recordColumns.map((column) => `${column} = excluded.${column}`).join(', ');
 const identity = identityColumns.join(', ');
 const identityMarks = identityColumns.map(() => '?').join(', ');
+
+/** Live rows that the pages of a re-listing named. */
+export const seen = 'SELECT seen.value FROM staged_pages p, json_each(p.seen) seen WHERE p.source_no = ?';
 
 /** Prepared once and reused: preparing costs more than running most of them. */
 export function prepareStatements(raw: RawDatabase) {
@@ -96,9 +94,6 @@ export function prepareStatements(raw: RawDatabase) {
     lastSeq: prepare<[], number>("SELECT seq FROM sqlite_sequence WHERE name = 'change_rows'").pluck(),
     held: prepare<[number, string], HeldColumns>(
       `SELECT row_no, id, ${record} FROM investment_rows WHERE source_no = ? AND id = ?`,
-    ),
-    heldByRow: prepare<[number], HeldColumns>(
-      `SELECT row_no, id, ${record} FROM investment_rows WHERE row_no = ?`,
     ),
     heldIdentity: prepare<[number], IdentityColumns>(
       `SELECT ${identity} FROM identity_rows WHERE row_no = ?`,
@@ -207,17 +202,15 @@ export function prepareStatements(raw: RawDatabase) {
     advanceSweep: prepare<[string, number]>('UPDATE sweeps SET reached = ? WHERE source_no = ?'),
     deleteSweep: prepare<[number]>('DELETE FROM sweeps WHERE source_no = ?'),
 
-    stage: prepare<[number, string, string, string | null]>(
+    stage: prepare<unknown[]>(
       // No REPLACE: it deletes without a word to the triggers that ask for a scrub.
-      `INSERT INTO staged_rows (source_no, id, record, identity) VALUES (?, ?, ?, ?)
-       ON CONFLICT (source_no, id) DO UPDATE SET record = excluded.record, identity = excluded.identity`,
+      `INSERT INTO staged_rows (source_no, id, row_no, identity, ${record})
+       VALUES (?, ?, ?, ?, ${recordMarks})
+       ON CONFLICT (source_no, id) DO UPDATE
+       SET row_no = excluded.row_no, identity = excluded.identity, ${recordTaken}`,
     ),
     unstage: prepare<[number, string]>('DELETE FROM staged_rows WHERE source_no = ? AND id = ?'),
     anyStaged: prepare<[number], number>('SELECT 1 FROM staged_rows WHERE source_no = ? LIMIT 1').pluck(),
-    stagedAfter: prepare<[number, number, number], StagedRow>(
-      `SELECT stage_no, record, identity FROM staged_rows
-       WHERE source_no = ? AND stage_no > ? ORDER BY stage_no LIMIT ?`,
-    ),
     deleteStaged: prepare<[number]>('DELETE FROM staged_rows WHERE source_no = ?'),
     rememberSeen: prepare<[number, number, string]>(
       'INSERT OR REPLACE INTO staged_pages (source_no, page, seen) VALUES (?, ?, ?)',
@@ -229,11 +222,8 @@ export function prepareStatements(raw: RawDatabase) {
     ),
     deleteSeen: prepare<[number]>('DELETE FROM staged_pages WHERE source_no = ?'),
     // Only held rows count: what a page named and is not held any more cannot be removed twice.
-    unseen: prepare<[number, number], number>(
-      `SELECT row_no FROM investment_rows
-         WHERE source_no = ?
-           AND row_no NOT IN (SELECT seen.value FROM staged_pages p, json_each(p.seen) seen WHERE p.source_no = ?)
-         ORDER BY row_no`,
+    countUnseen: prepare<[number, number], number>(
+      `SELECT count(*) FROM investment_rows WHERE source_no = ? AND row_no NOT IN (${seen})`,
     ).pluck(),
 
     insertTick: prepare<unknown[]>(

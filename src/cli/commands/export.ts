@@ -1,0 +1,110 @@
+import { statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { ExportFormat, PreparedExport } from '../../daemon/export.js';
+import { Fault } from '../../domain/fault.js';
+import { parseId } from '../../domain/ids.js';
+import { asOf, asOfOption } from '../as-of.js';
+import type { Command, CommandContext } from '../command.js';
+import { databaseFileOf, databaseOptions } from '../database-options.js';
+import { exitCodes } from '../exit-codes.js';
+import { grouped, Progress } from '../output/progress.js';
+import { writePieces } from '../output/write-pieces.js';
+
+export const exportCommand: Command = {
+  name: 'export',
+  summary: 'Write the investments to a file or to stdout',
+  examples: [
+    ['rosterd export --out investments.csv', 'one row for each investment, no names'],
+    ['rosterd export --identity --format jsonl | gzip > roster.jsonl.gz', 'with names, one object a line'],
+    ['rosterd export --format founder-csv --identity', 'manage_investments_<slug>.csv, as founders know it'],
+    ['rosterd export --as-of 2026-03-31 --out q1.csv', 'as it stood at the end of that day'],
+  ],
+  options: [
+    ...databaseOptions,
+    {
+      flags: '--format <format>',
+      summary: 'csv (default), jsonl (one object a line) or founder-csv',
+      choices: ['csv', 'jsonl', 'founder-csv'],
+    },
+    {
+      flags: '--out <file>',
+      summary:
+        '- is stdout (default, but for founder-csv); appears only when it is whole, readable by its owner alone',
+    },
+    { flags: '--source <name>', summary: 'only this source' },
+    { flags: '--company <id>', summary: 'only this company' },
+    asOfOption,
+    { flags: '--identity', summary: 'with names, emails, addresses and messages' },
+    { flags: '--no-identity', summary: 'without them; this is the default' },
+    { flags: '--slug <word>', summary: 'for the name of a founder-csv (default: the name of the source)' },
+    { flags: '--raw', summary: 'leave text that a spreadsheet would take for a formula as it is' },
+  ],
+  async run(context) {
+    const { options, io, out, signal } = context;
+    const file = await databaseFileOf(context);
+    const format = (options.text('format') ?? 'csv') as ExportFormat;
+    const identity = options.flag('identity');
+    const source = options.text('source');
+    const company = companyOf(context);
+    const daemon = await import('../../daemon/export.js');
+    const progress = new Progress('export', io.stderr, io.clock);
+    let rows = 0;
+    let rowsTotal: number | undefined;
+    const ask = {
+      ...{ format, identity, raw: options.flag('raw'), ...asOf(options) },
+      ...(source === undefined ? {} : { source }),
+      ...(company === undefined ? {} : { company }),
+      onRow: () => {
+        rows += 1;
+        if (rows % 1_000 === 0) progress.update({ pages: 0, rows, rowsTotal });
+      },
+    };
+    if (!identity && format === 'founder-csv')
+      out.note('names, emails and addresses are left empty; --identity fills them in');
+    const write = async ({ pieces, ...about }: PreparedExport) => {
+      rowsTotal = about.rowsTotal ?? undefined;
+      for (const name of about.unreadable)
+        out.warn(`${name}: its first listing is not complete, no rows yet`);
+      if (identity)
+        for (const name of about.nameless) out.warn(`${name}: the mirror holds no names of this source`);
+      const target = targetOf(context, about.sources, format, daemon.founderCsvName);
+      if (target === null) return await writePieces(io.stdout, daemon.gathered(pieces), signal);
+      const { systemRandom } = await import('../../runtime/random.js');
+      const bytes = await daemon.writeExport(target, pieces, systemRandom, signal);
+      out.note(`${grouped(rows)} rows, ${grouped(bytes)} bytes: ${target}`);
+    };
+    await daemon.exportMirror(file, ask, write);
+    if (io.stderr.isTTY === true && rows >= 1_000) progress.finish();
+    return exitCodes.done;
+  },
+};
+
+function companyOf({ options }: CommandContext): string | undefined {
+  const text = options.text('company');
+  if (text === undefined || parseId('company', text) !== undefined) return text;
+  throw new Fault('usage', `--company is ${JSON.stringify(text)}`, {
+    hint: 'the id of a company, which begins with co_',
+  });
+}
+
+/** Null for stdout. A folder is filled under the name founders know the file by. */
+function targetOf(
+  { options, io }: CommandContext,
+  sources: readonly string[],
+  format: ExportFormat,
+  founderCsvName: (slug: string) => string,
+): string | null {
+  const asked = options.text('out');
+  if (asked === '-' || (asked === undefined && format !== 'founder-csv')) return null;
+  const path = resolve(io.cwd, asked ?? '.');
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return path;
+  if (format !== 'founder-csv')
+    throw new Fault('usage', `--out ${asked} is a folder`, { hint: 'Name a file in it.' });
+  const [only, ...others] = sources;
+  const slug = options.text('slug') ?? (others.length === 0 ? only : undefined);
+  if (slug !== undefined && /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(slug))
+    return join(path, founderCsvName(slug));
+  throw new Fault('usage', 'the file has no name: nothing says which company it is about', {
+    hint: '--source NAME, or --slug WORD of letters, digits, . _ and -, or --out FILE',
+  });
+}

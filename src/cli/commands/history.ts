@@ -1,0 +1,103 @@
+import type { Version } from '../../daemon/history.js';
+import { Fault } from '../../domain/fault.js';
+import { parseId } from '../../domain/ids.js';
+import { asOf, asOfOption } from '../as-of.js';
+import { type Command, type CommandContext, jsonOption } from '../command.js';
+import { databaseFileOf, databaseOptions } from '../database-options.js';
+import { exitCodes } from '../exit-codes.js';
+
+export const history: Command = {
+  name: 'history',
+  summary: 'Every version of one investment, newest first',
+  examples: [
+    ['rosterd history inv_9xKq', 'what it was, from when to when, and what ended it'],
+    ['rosterd history inv_9xKq --as-of 2026-03-31 --json', 'the version of that day, whole'],
+  ],
+  args: [{ name: '<id>', summary: 'the id of an investment' }],
+  options: [
+    ...databaseOptions,
+    { flags: '--source <name>', summary: 'only in this source' },
+    asOfOption,
+    jsonOption,
+  ],
+  async run(context) {
+    const { args, options, out } = context;
+    const id = parseId('investment', args[0]);
+    if (id === undefined)
+      throw new Fault('usage', `${JSON.stringify(args[0])} is not the id of an investment`, {
+        hint: 'ids of investments begin with inv_',
+      });
+    const moment = asOf(options);
+    const source = options.text('source');
+    const file = await databaseFileOf(context);
+    const { readHistory } = await import('../../daemon/history.js');
+    const versions = await readHistory(file, {
+      id,
+      ...moment,
+      ...(source === undefined ? {} : { source }),
+    });
+    if (options.flag('json')) out.json(versions.map(withJson));
+    else if (versions.length > 0) show(versions, context);
+    if (versions.length > 0) return exitCodes.done;
+    out.error(
+      moment.asOf === undefined
+        ? `${id} is not in this mirror, and no version of it is kept`
+        : `${id} was not here at ${moment.asOf}`,
+    );
+    return exitCodes.failed;
+  },
+};
+
+const titles = [
+  'SOURCE',
+  'FROM',
+  'TO',
+  'STATUS',
+  'COMMITTED',
+  'RAISED',
+  'CURRENCY',
+  'ENDED BY',
+  'DIFFERS IN',
+];
+
+function show(versions: readonly Version[], { out }: CommandContext): void {
+  out.table(
+    titles.map((title) => ({
+      title,
+      ...(title === 'COMMITTED' || title === 'RAISED' ? { align: 'right' as const } : {}),
+    })),
+    versions.map((version, index) => [
+      ...[version.source, version.valid_from, version.valid_to ?? 'now', version.status],
+      ...[amount(version.committed_cents), amount(version.raised_cents), version.currency ?? ''],
+      version.ended_by ?? '',
+      difference(version, versions[index + 1]),
+    ]),
+  );
+}
+
+function amount(cents: number | null): string {
+  if (cents === null) return '';
+  const digits = String(Math.abs(cents)).padStart(3, '0');
+  return `${cents < 0 ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`;
+}
+
+/** How a version came to be is not what it says. */
+const bookkeeping = new Set(['valid_from', 'valid_to', 'ended_by', 'change_seq', 'observed_at', 'reason']);
+
+/** The fields in which a version is not what it was before; versions come newest first. */
+function difference(version: Version, before: Version | undefined): string {
+  if (before === undefined || before.source !== version.source) return '';
+  return Object.entries(version)
+    .filter(([name, value]) => !bookkeeping.has(name) && value !== before[name as keyof Version])
+    .map(([name]) => name)
+    .join(' ');
+}
+
+function withJson(version: Version) {
+  const { blockers, contracts, extra, ...rest } = version;
+  return {
+    ...rest,
+    ...{ blockers: JSON.parse(blockers) as unknown, contracts: JSON.parse(contracts) as unknown },
+    extra: extra === null ? null : (JSON.parse(extra) as unknown),
+  };
+}

@@ -1,0 +1,45 @@
+import type { Clock } from '../runtime/clock.js';
+import { type Change, changesSince, followChanges } from '../store/reads/changes.js';
+import { readMirror } from '../store/reads/read-mirror.js';
+import { requireSource } from './read-mirror.js';
+
+export type { Change } from '../store/reads/changes.js';
+
+export interface ChangesAsk {
+  /** Changes with a greater number. */
+  readonly after: number;
+  readonly source?: string;
+  /** Goes on with what is committed from now on, until the signal fires. */
+  readonly follow: boolean;
+}
+
+/** How soon a committed change is seen. A look at an index costs less than a tenth of a millisecond. */
+const pollMillis = 200;
+
+/** Hands the changes to `read` in their order. Throws `usage` for an unknown source. */
+export function readChanges<Result>(
+  file: string,
+  ask: ChangesAsk,
+  clock: Clock,
+  signal: AbortSignal,
+  read: (changes: AsyncIterable<Change>) => Promise<Result>,
+): Promise<Result> {
+  return readMirror(file, async (db) => {
+    await requireSource(db, ask.source);
+    const wanted = { after: ask.after, ...(ask.source === undefined ? {} : { source: ask.source }) };
+    if (ask.follow) return await read(followChanges(db, wanted, clock, pollMillis, signal));
+    return await read(everyChange((after) => changesSince(db, { ...wanted, after }), wanted.after));
+  });
+}
+
+/** Ends at the first empty batch; each turn begins behind the last number of the one before. */
+async function* everyChange(
+  batch: (after: number) => Promise<readonly Change[]>,
+  from: number,
+): AsyncGenerator<Change> {
+  let changes = await batch(from);
+  for (let last = changes.at(-1); last !== undefined; last = changes.at(-1)) {
+    yield* changes;
+    changes = await batch(last.seq);
+  }
+}

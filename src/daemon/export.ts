@@ -1,0 +1,96 @@
+import type { Instant } from '../domain/instant.js';
+import { csv } from '../exports/csv.js';
+import { founderCsv } from '../exports/founder-csv.js';
+import { gathered } from '../exports/gather.js';
+import { jsonLines } from '../exports/json-lines.js';
+import type { RowSource } from '../exports/ports.js';
+import { writeExport } from '../exports/write-file.js';
+import { exportRows } from '../store/reads/export-rows.js';
+import { readMirror } from '../store/reads/read-mirror.js';
+import { type MirrorReader, requireSource } from './read-mirror.js';
+
+export { founderCsvName } from '../exports/founder-csv.js';
+export { gathered, writeExport };
+
+export const exportFormats = ['csv', 'jsonl', 'founder-csv'] as const;
+export type ExportFormat = (typeof exportFormats)[number];
+
+export interface ExportAsk {
+  readonly format: ExportFormat;
+  readonly source?: string;
+  readonly company?: string;
+  readonly asOf?: Instant;
+  readonly identity: boolean;
+  /** Text that begins like a formula stays as it is. */
+  readonly raw: boolean;
+  readonly onRow: () => void;
+}
+
+export interface PreparedExport {
+  readonly pieces: AsyncIterable<string>;
+  /** How many rows there will be; null when nobody counted. */
+  readonly rowsTotal: number | null;
+  readonly sources: readonly string[];
+  /** Sources that hold no names, because the token may not read them or none are kept. */
+  readonly nameless: readonly string[];
+  /** Sources whose first listing is not complete: none of their rows are in the mirror yet. */
+  readonly unreadable: readonly string[];
+}
+
+/** Hands the file's text to `write` as one stream from one snapshot. Throws `usage` for an unknown source. */
+export function exportMirror<Result>(
+  file: string,
+  ask: ExportAsk,
+  write: (prepared: PreparedExport) => Promise<Result>,
+): Promise<Result> {
+  return readMirror(file, async (db) => {
+    await requireSource(db, ask.source);
+    const standings = await standingsOf(db, ask.source);
+    const whole = ask.company === undefined && ask.asOf === undefined;
+    return await write({
+      pieces: encoded(counted(exportRows(db, wantedBy(ask)), ask.onRow), ask),
+      rowsTotal: whole ? standings.reduce((sum, { rows }) => sum + rows, 0) : null,
+      sources: standings.map(({ source }) => source),
+      nameless: standings.filter((one) => one.identity_included === 0).map(({ source }) => source),
+      unreadable: standings.filter(({ readable }) => readable === 0).map(({ source }) => source),
+    });
+  });
+}
+
+function wantedBy({ source, company, asOf, identity, format }: ExportAsk) {
+  return {
+    ...(source === undefined ? {} : { source }),
+    ...(company === undefined ? {} : { company }),
+    ...(asOf === undefined ? {} : { asOf }),
+    identity,
+    order: format === 'founder-csv' ? ('newest' as const) : ('id' as const),
+  };
+}
+
+function encoded(rows: RowSource, { format, raw }: ExportAsk): AsyncIterable<string> {
+  switch (format) {
+    case 'csv':
+      return csv(rows, { raw });
+    case 'jsonl':
+      return jsonLines(rows);
+    case 'founder-csv':
+      return founderCsv(rows, { raw });
+  }
+}
+
+function counted({ columns, rows }: RowSource, onRow: () => void): RowSource {
+  return {
+    columns,
+    async *rows() {
+      for await (const row of rows()) {
+        onRow();
+        yield row;
+      }
+    },
+  };
+}
+
+function standingsOf(db: MirrorReader, source: string | undefined) {
+  const all = db.selectFrom('sync_status').select(['source', 'rows', 'readable', 'identity_included']);
+  return (source === undefined ? all : all.where('source', '=', source)).execute();
+}

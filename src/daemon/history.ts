@@ -1,0 +1,27 @@
+import type { Instant } from '../domain/instant.js';
+import { requireReach } from '../store/reads/as-of.js';
+import { historyOf, type Version } from '../store/reads/history.js';
+import { readMirror } from '../store/reads/read-mirror.js';
+import { requireSource } from './read-mirror.js';
+
+export type { Version } from '../store/reads/history.js';
+
+export interface HistoryAsk {
+  readonly id: string;
+  readonly source?: string;
+  /** Only the version that a reader saw then, in each source. */
+  readonly asOf?: Instant;
+}
+
+/** Newest first within a source. Throws `usage` for an unknown source, and for a time whose versions were purged. */
+export function readHistory(file: string, { id, source, asOf }: HistoryAsk): Promise<readonly Version[]> {
+  return readMirror(file, async (db) => {
+    await requireSource(db, source);
+    if (asOf !== undefined) await requireReach(db, asOf, source);
+    const versions = await historyOf(db, id, source);
+    if (asOf === undefined) return versions;
+    return versions.filter(
+      ({ valid_from, valid_to }) => valid_from <= asOf && (valid_to === null || asOf < valid_to),
+    );
+  });
+}

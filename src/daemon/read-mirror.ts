@@ -1,0 +1,17 @@
+import { Fault } from '../domain/fault.js';
+import type { readMirror } from '../store/reads/read-mirror.js';
+
+export { readMirror } from '../store/reads/read-mirror.js';
+
+/** Throws `usage` for a source the mirror never heard of: an empty answer would look like an empty source. */
+export async function requireSource(db: MirrorReader, name: string | undefined): Promise<void> {
+  if (name === undefined) return;
+  const known = await db.selectFrom('sources').select('name').orderBy('name').execute();
+  if (known.some((source) => source.name === name)) return;
+  throw new Fault('usage', `the mirror has no source called ${JSON.stringify(name)}`, {
+    hint: known.length === 0 ? 'rosterd sync' : `one of: ${known.map((source) => source.name).join(', ')}`,
+  });
+}
+
+/** A connection that cannot write, with every table and view of the mirror typed. */
+export type MirrorReader = Parameters<Parameters<typeof readMirror>[1]>[0];

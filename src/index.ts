@@ -1,0 +1,14 @@
+/** rosterd as a library: everything here is a contract, everything else may change between versions. */
+export type { ConfigInput } from './config/from-object.js';
+export { InvalidConfig, type Problem } from './config/problems.js';
+export type { ChangeListener } from './daemon/change-pump.js';
+export { createMirror, type Mirror, type MirrorOptions } from './daemon/library.js';
+export type { SourceResult } from './daemon/sync-once.js';
+export { type About, Fault, type FaultCode, isFault } from './domain/fault.js';
+export type { Clock } from './runtime/clock.js';
+export type { LogFields, Logger } from './runtime/logger.js';
+export type { MirrorDatabase, MirrorQuery } from './store/mirror-database.js';
+export type { Change } from './store/reads/changes.js';
+export type { Health, SourceStatus, StatusDocument } from './store/reads/status.js';
+export type { TickReport } from './sync/ports.js';
+export type { ManualAsk } from './sync/source-loop.js';

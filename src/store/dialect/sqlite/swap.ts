@@ -1,0 +1,172 @@
+import type { SourceName } from '../../../domain/ids.js';
+import { contentFields, identityFields } from '../../../domain/investment.js';
+import { type CommittedChange, changesPerCall } from '../../committed-change.js';
+import { identityColumns, recordColumns } from '../../record-columns.js';
+import type { Commit } from './commit.js';
+import type { Prepare, Prepared } from './prepared.js';
+import { seen } from './statements.js';
+
+/*
+ * Publishing a re-listing, as statements over sets: the plan first, one line for each row that will change, then
+ * history, feed, rows and identity from the plan. Nothing is compared or written twice, and not one record passes
+ * through JavaScript unless a notice may be written from it; of a person who is gone the id does, for the receipt.
+ *
+ * The plan is a temporary table of this connection. It holds numbers and names of fields, never a value, and goes
+ * with the transaction, however that ends.
+ */
+export function swapIn(commit: Commit): void {
+  const { source, at, statements } = commit;
+  const { raw } = statements;
+  const prepare: Prepare = (sql) => raw.prepare(sql);
+  raw.exec(createPlan);
+  prepare(planRemovals).run(source.no, source.no);
+  prepare(planStaged).run(source.no);
+  const counts = { added: 0, changed: 0, removed: 0 };
+  for (const { kind, rows } of prepare<[], { kind: keyof typeof counts; rows: number }>(countPlan).all())
+    counts[kind] = rows;
+  const total = counts.added + counts.changed + counts.removed;
+  const seq = commit.reserve(total);
+  prepare(numberAdded).run();
+  const every = { source_no: source.no, at, seq };
+  prepare(archive).run({ at });
+  prepare(announce).run(every);
+  if (commit.tellsNotices) tellAll(commit, prepare(changesSeen), seq, total);
+  for (const id of prepare<[], string>(personsGone).pluck().all()) commit.absent(id);
+  const set = changedColumns(prepare<[], string>(fieldsOfPlan).pluck().all());
+  prepare(dropPersons).run();
+  prepare(removeRows).run();
+  for (let last = 0; last < total; last += rowsPerUpdate)
+    prepare(replaceRows(set)).run({ at, seq, after: last, through: last + rowsPerUpdate });
+  prepare(insertRows).run(every);
+  prepare(insertPersons).run();
+  raw.exec('DROP TABLE temp.swap');
+  commit.count(counts);
+}
+
+/** In slices, because a connection that is reading row by row cannot write in between. */
+function tellAll(commit: Commit, slice: Prepared<[object], Seen>, seq: number, total: number): void {
+  const { at, source } = commit;
+  for (let last = 0; last < total; last += changesPerCall)
+    for (const change of slice.all({ seq, after: last, through: last + changesPerCall }))
+      commit.tell({
+        ...change,
+        ...{ source: source.name as SourceName, at, origin: 'listing', fields: JSON.parse(change.fields) },
+      });
+}
+
+/** An UPDATE from a join holds all its new values in memory before it writes the first. */
+const rowsPerUpdate = 10_000;
+
+interface Seen extends Omit<CommittedChange, 'fields' | 'source' | 'at' | 'origin'> {
+  readonly fields: string;
+}
+
+const record = recordColumns.join(', ');
+const of = (table: string, columns: readonly string[]) =>
+  columns.map((name) => `${table}.${name}`).join(', ');
+
+/** `n` is the place in the feed; `row_no` is null for a new record until it is numbered, `stage_no` for a removed one. */
+const createPlan = `
+  CREATE TEMP TABLE swap (
+    n INTEGER PRIMARY KEY, kind TEXT NOT NULL, row_no INTEGER, stage_no INTEGER, fields TEXT NOT NULL, person INTEGER NOT NULL
+  )`;
+
+const planRemovals = `
+  INSERT INTO temp.swap (kind, row_no, fields, person)
+  SELECT 'removed', row_no, '[]', 1 FROM investment_rows
+  WHERE source_no = ? AND row_no NOT IN (${seen}) ORDER BY row_no`;
+
+const differing = (name: string, held: string, staged: string) =>
+  `CASE WHEN ${held} IS NOT ${staged} THEN ',"${name}"' ELSE '' END`;
+const contentDiffers = contentFields.map((name) => differing(name, `h.${name}`, `t.${name}`)).join(' || ');
+const stagedPerson = (name: string) =>
+  name === 'email_hidden' ? `coalesce(t.identity ->> 'email_hidden', 0)` : `t.identity ->> '${name}'`;
+const personDiffers = identityFields
+  .map((name) =>
+    differing(
+      `identity.${name}`,
+      name === 'email_hidden' ? 'coalesce(p.email_hidden, 0)' : `p.${name}`,
+      stagedPerson(name),
+    ),
+  )
+  .join(' || ');
+
+/** What `compare` of plan-page.ts says of two records, said again here: swap.test.ts holds the two together. */
+const planStaged = `
+  INSERT INTO temp.swap (kind, row_no, stage_no, fields, person)
+  SELECT CASE WHEN row_no IS NULL THEN 'added' ELSE 'changed' END, row_no, stage_no,
+         CASE WHEN row_no IS NULL THEN '[]' ELSE '[' || ltrim(content || person, ',') || ']' END,
+         row_no IS NULL OR person <> '' OR other
+  FROM (
+    SELECT t.stage_no, t.row_no, ${contentDiffers} AS content, ${personDiffers} AS person,
+           (p.row_no IS NULL) <> (t.identity IS NULL) AS other
+    FROM staged_rows t NOT INDEXED
+    LEFT JOIN investment_rows h ON h.row_no = t.row_no
+    LEFT JOIN identity_rows p ON p.row_no = t.row_no
+    WHERE t.source_no = ? ORDER BY t.stage_no
+  )
+  WHERE row_no IS NULL OR content <> '' OR person <> '' OR other`;
+
+const countPlan = 'SELECT kind, count(*) AS rows FROM temp.swap GROUP BY kind';
+
+const numberAdded = `
+  UPDATE temp.swap SET row_no = n + (SELECT coalesce(max(row_no), 0) FROM investment_rows) WHERE kind = 'added'`;
+
+const archive = `
+  INSERT INTO history_rows (source_no, id, ${record}, valid_from, change_seq, valid_to, ended_by)
+  SELECT h.source_no, h.id, ${of('h', recordColumns)}, coalesce(h.valid_from, s.listed_at),
+         coalesce(h.change_seq, s.listed_seq), :at, CASE w.kind WHEN 'removed' THEN 'relist' ELSE 'update' END
+  FROM temp.swap w CROSS JOIN investment_rows h ON h.row_no = w.row_no JOIN sources s ON s.no = h.source_no
+  WHERE w.kind <> 'added' ORDER BY w.n`;
+
+/** A removal has no reason: that the record was not named is all that is known of it. */
+const announce = `
+  INSERT INTO change_rows (seq, source_no, id, kind, fields, reason, at)
+  SELECT :seq + w.n, :source_no, coalesce(t.id, h.id), w.kind, w.fields, t.reason, :at
+  FROM temp.swap w LEFT JOIN staged_rows t ON t.stage_no = w.stage_no
+  LEFT JOIN investment_rows h ON h.row_no = w.row_no ORDER BY w.n`;
+
+/** After the change, and of a removed record what was held. */
+const latest = (name: string) => `CASE WHEN t.stage_no IS NULL THEN h.${name} ELSE t.${name} END`;
+
+const changesSeen = `
+  SELECT :seq + w.n AS seq, coalesce(t.id, h.id) AS id, w.kind, w.fields, t.reason,
+         h.status AS statusBefore, t.status AS statusAfter, h.group_label AS groupBefore, t.group_label AS groupAfter,
+         h.committed_cents AS committedCentsBefore, t.committed_cents AS committedCentsAfter,
+         ${latest('company_id')} AS companyId, ${latest('offering_id')} AS offeringId,
+         ${latest('currency')} AS currency, t.converted_from AS convertedFrom
+  FROM temp.swap w LEFT JOIN staged_rows t ON t.stage_no = w.stage_no
+  LEFT JOIN investment_rows h ON h.row_no = w.row_no
+  WHERE w.n > :after AND w.n <= :through ORDER BY w.n`;
+
+const fieldsOfPlan = `SELECT DISTINCT fields FROM temp.swap WHERE kind = 'changed'`;
+
+/** Columns that differ in any row: naming one more would rewrite every index it stands in, for each row. */
+function changedColumns(fields: readonly string[]): readonly string[] {
+  const changed = new Set(fields.flatMap((names) => JSON.parse(names) as string[]));
+  return recordColumns.filter((name) => name === 'observed_at' || name === 'reason' || changed.has(name));
+}
+
+const replaceRows = (columns: readonly string[]) => `
+  UPDATE investment_rows SET valid_from = :at, change_seq = :seq + w.n, ${columns.map((name) => `${name} = t.${name}`).join(', ')}
+  FROM temp.swap w JOIN staged_rows t ON t.stage_no = w.stage_no
+  WHERE investment_rows.row_no = w.row_no AND w.kind = 'changed' AND w.n > :after AND w.n <= :through`;
+
+const personsGone = `
+  SELECT h.id FROM temp.swap w CROSS JOIN investment_rows h ON h.row_no = w.row_no
+  JOIN identity_rows p ON p.row_no = w.row_no WHERE w.kind = 'removed' ORDER BY w.n`;
+
+const dropPersons = `DELETE FROM identity_rows WHERE row_no IN (SELECT row_no FROM temp.swap WHERE person AND kind <> 'added')`;
+const removeRows = `DELETE FROM investment_rows WHERE row_no IN (SELECT row_no FROM temp.swap WHERE kind = 'removed')`;
+
+const insertRows = `
+  INSERT INTO investment_rows (row_no, source_no, id, valid_from, change_seq, ${record})
+  SELECT w.row_no, :source_no, t.id, :at, :seq + w.n, ${of('t', recordColumns)}
+  FROM temp.swap w CROSS JOIN staged_rows t ON t.stage_no = w.stage_no WHERE w.kind = 'added' ORDER BY w.n`;
+
+/** Replaced, never merged: what the new record does not say is gone. */
+const insertPersons = `
+  INSERT INTO identity_rows (row_no, ${identityColumns.join(', ')})
+  SELECT w.row_no, ${identityColumns.map(stagedPerson).join(', ')}
+  FROM temp.swap w CROSS JOIN staged_rows t ON t.stage_no = w.stage_no
+  WHERE w.person AND t.identity IS NOT NULL ORDER BY w.n`;

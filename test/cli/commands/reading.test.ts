@@ -1,0 +1,272 @@
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import Sqlite from 'better-sqlite3';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { instantFromMillis } from '../../../src/domain/instant.js';
+import { type MirrorWorld, mirrorWorld } from '../mirror-world.js';
+import { rosterd } from '../world.js';
+
+const formula = '=HYPERLINK("http://evil","x")';
+let world: MirrorWorld;
+let target: string;
+let before: string;
+/** Some of a platform's investments are hidden from everybody. */
+let held: number;
+
+const mirror = <Row>(sql: string): Row[] => {
+  const raw = new Sqlite(join(world.folder, 'mirror.db'), { readonly: true });
+  try {
+    return raw.prepare<[], Row>(sql).all();
+  } finally {
+    raw.close();
+  }
+};
+const jsonOf = (text: string) => JSON.parse(text) as Record<string, unknown>[];
+const leftovers = () => readdirSync(world.folder).filter((name) => name.endsWith('.tmp'));
+
+beforeAll(async () => {
+  world = await mirrorWorld(40);
+  await world.sync();
+  [{ id: target }] = mirror<{ id: string }>(
+    "SELECT id FROM investments WHERE status = 'active' AND currency = 'usd' ORDER BY id LIMIT 1",
+  ) as [{ id: string }];
+  held = mirror('SELECT 1 FROM investments').length;
+  before = instantFromMillis(Date.now());
+  await new Promise((resolve) => setImmediate(resolve));
+  await world.control('PATCH', `/investments/${target}`, {
+    amounts: { committed_cents: 777_700 },
+    investor: { name: formula, legal_name: 'Ada, "the" first' },
+  });
+  await world.sync();
+});
+afterAll(() => world.close());
+
+describe('export', () => {
+  test('writes every investment as CSV to stdout, and no names unless asked for', async () => {
+    const { code, out, err } = await world.run(['export']);
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    const lines = out.split('\r\n');
+    expect(lines[0]).toMatch(/^source,id,company_id,.*,valid_from,change_seq$/);
+    expect(lines).toHaveLength(held + 2);
+    expect(out).not.toContain('HYPERLINK');
+    for (const { email } of mirror<{ email: string | null }>('SELECT email FROM identities'))
+      if (email !== null) expect(out).not.toContain(email);
+    expect((await world.run(['export', '--no-identity'])).out).toBe(out);
+  });
+
+  test('with identity a text that begins like a formula is harmless, unless raw is asked for', async () => {
+    const safe = await world.run(['export', '--identity']);
+    expect(safe.out).toContain(`"'=HYPERLINK(""http://evil"",""x"")"`);
+    const raw = await world.run(['export', '--identity', '--raw']);
+    expect(raw.out).toContain(`,"=HYPERLINK(""http://evil"",""x"")"`);
+  });
+
+  test('as JSON Lines has whole objects, with JSON columns as JSON', async () => {
+    const { out } = await world.run(['export', '--format', 'jsonl', '--identity']);
+    const rows = out
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(rows).toHaveLength(held);
+    expect(rows.find(({ id }) => id === target)).toMatchObject({
+      ...{ committed_cents: 777_700, name: formula, source: 'acme' },
+      blockers: expect.any(Array),
+    });
+  });
+
+  test('a file appears whole, for its owner alone, and replaces the one before', async () => {
+    const file = join(world.folder, 'out.csv');
+    writeFileSync(file, 'old');
+    const { code, out, err } = await world.run(['export', '--out', 'out.csv']);
+    expect({ code, out }).toEqual({ code: 0, out: '' });
+    expect(err).toMatch(new RegExp(`^${held} rows, [\\d,]+ bytes: .*out\\.csv\n$`));
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readFileSync(file, 'utf8')).toBe((await world.run(['export'])).out);
+    expect(leftovers()).toEqual([]);
+  });
+
+  test('stopped before its end it leaves the file that was there and nothing else', async () => {
+    const file = join(world.folder, 'kept.csv');
+    writeFileSync(file, 'kept');
+    const io = world.io();
+    const running = rosterd(['export', '--out', 'kept.csv'], io);
+    io.signals.emit('SIGTERM');
+    expect((await running).code).toBe(5);
+    expect(readFileSync(file, 'utf8')).toBe('kept');
+    expect(leftovers()).toEqual([]);
+  });
+
+  test('a founder file is named after the company and is byte for byte what stdout gets', async () => {
+    const { code, err } = await world.run(['export', '--format', 'founder-csv', '--identity']);
+    expect(code).toBe(0);
+    expect(err).toContain('manage_investments_acme.csv');
+    const file = readFileSync(join(world.folder, 'manage_investments_acme.csv'), 'utf8');
+    const args = ['export', '--format', 'founder-csv', '--identity', '--out', '-'];
+    expect((await world.run(args)).out).toBe(file);
+    expect(
+      file.startsWith('\uFEFF"Campaign Scope: All Campaigns"') || file.startsWith('\uFEFFCampaign'),
+    ).toBe(true);
+    expect(file).toContain('"Ada, ""the"" first"');
+    const named = await world.run(['export', '--format', 'founder-csv', '--out', '.', '--slug', 'acme-inc']);
+    expect(named.err).toContain('--identity fills them in');
+    expect(readFileSync(join(world.folder, 'manage_investments_acme-inc.csv'), 'utf8')).not.toContain('Ada');
+  });
+
+  test('as of a moment shows what was held then', async () => {
+    const { out } = await world.run(['export', '--as-of', before, '--format', 'jsonl']);
+    const then = out
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { id: string; committed_cents: number });
+    expect(then).toHaveLength(held);
+    expect(then.find(({ id }) => id === target)?.committed_cents).not.toBe(777_700);
+    expect((await world.run(['export', '--as-of', '2001-01-01'])).out.trim().split('\r\n')).toHaveLength(1);
+  });
+
+  test.each([
+    [['--source', 'nobody'], 'one of: acme'],
+    [['--company', 'acme'], 'begins with co_'],
+    [['--as-of', 'yesterday'], 'such as 2026-03-31'],
+    [['--as-of', '2026-02-30'], 'such as 2026-03-31'],
+    [['--out', '.'], 'Name a file in it'],
+    [['--out', 'no/such/folder.csv'], 'a folder that exists'],
+    [['--format', 'founder-csv', '--slug', '../x'], '--slug WORD'],
+    [['--format', 'xml'], 'Allowed choices'],
+  ])('%j is a mistake of usage and writes nothing', async (args, hint) => {
+    const { code, out, err } = await world.run(['export', ...args]);
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toContain(hint);
+    expect(leftovers()).toEqual([]);
+  });
+
+  test('one company’s rows only', async () => {
+    const none = await world.run(['export', '--company', 'co_other', '--format', 'jsonl']);
+    expect(none).toMatchObject({ code: 0, out: '' });
+    const all = await world.run(['export', '--company', world.company.id, '--format', 'jsonl']);
+    expect(all.out.trimEnd().split('\n')).toHaveLength(held);
+  });
+});
+
+describe('changes', () => {
+  test('are listed in their order, as lines and as one JSON array', async () => {
+    const { out } = await world.run(['changes']);
+    expect(out).toMatch(/^ {6}1 {2}\S+Z {2}acme {2}snapshot {2}-\n {6}2 {2}\S+Z {2}acme {2}changed {3}inv_/);
+    const list = jsonOf((await world.run(['changes', '--json'])).out);
+    expect(list).toEqual(
+      mirror<{ fields: string }>('SELECT * FROM changes ORDER BY seq').map((row) => ({
+        ...row,
+        fields: JSON.parse(row.fields) as unknown,
+      })),
+    );
+    expect(list[1]).toMatchObject({ seq: 2, id: target, kind: 'changed' });
+    expect(jsonOf((await world.run(['changes', '--since', '1', '--json'])).out)).toEqual(list.slice(1));
+    expect((await world.run(['changes', '--since', '9999', '--json'])).out).toBe('[]\n');
+  });
+
+  test('names of fields are told, never a value of the person', async () => {
+    const { out } = await world.run(['changes']);
+    expect(out).toContain('identity.name');
+    expect(out).not.toMatch(/HYPERLINK|Ada/);
+  });
+
+  test('followed, they arrive as they are committed, and a signal ends it with 0', async () => {
+    const io = world.io();
+    const running = rosterd(['changes', '--follow', '--json', '--since', '1'], io);
+    await expect.poll(() => io.out().split('\n').length, { timeout: 5_000 }).toBeGreaterThan(1);
+    await world.control('POST', '/investments', { company: world.company.id });
+    await world.sync();
+    await expect.poll(() => io.out(), { timeout: 5_000 }).toContain('"added"');
+    io.signals.emit('SIGTERM');
+    const { code, out } = await running;
+    expect(code).toBe(0);
+    const lines = out.trimEnd().split('\n');
+    expect(lines.map((line) => (JSON.parse(line) as { seq: number }).seq)).toEqual(
+      lines.map((_, index) => index + 2),
+    );
+    const [{ id }] = mirror<{ id: string }>("SELECT id FROM changes WHERE kind = 'added'") as [
+      { id: string },
+    ];
+    await world.control('DELETE', `/investments/${id}`);
+    await world.sync();
+  });
+
+  test('of a source nobody knows are refused, not empty', async () => {
+    expect(await world.run(['changes', '--source', 'nobody'])).toMatchObject({ code: 2, out: '' });
+    expect((await world.run(['changes', '--since', '-1'])).code).toBe(2);
+  });
+});
+
+describe('history', () => {
+  test('tells every version, newest first, with what ended it and what differs', async () => {
+    const { code, out } = await world.run(['history', target]);
+    expect(code).toBe(0);
+    const [, now = '', then = ''] = out.split('\n');
+    expect(now).toMatch(/^acme +\S+Z +now +active +7777\.00 .*committed_cents/);
+    expect(then).toMatch(/^acme +\S+Z +\S+Z +active .*update/);
+    const versions = jsonOf((await world.run(['history', target, '--json'])).out);
+    expect(versions.slice(0, 2)).toMatchObject([
+      { id: target, committed_cents: 777_700, valid_to: null, ended_by: null, blockers: expect.any(Array) },
+      { id: target, ended_by: 'update', valid_to: versions[0]?.valid_from },
+    ]);
+  });
+
+  test('as of a moment tells the one version of then', async () => {
+    const then = jsonOf((await world.run(['history', target, '--as-of', before, '--json'])).out);
+    expect(then).toMatchObject([{ ended_by: 'update' }]);
+    expect(await world.run(['history', target, '--as-of', '2001-01-01'])).toMatchObject({ code: 1, out: '' });
+  });
+
+  test.each([
+    ['inv_never', 1, 'is not in this mirror, and no version of it is kept'],
+    ['usr_1', 2, 'ids of investments begin with inv_'],
+  ])('of %s ends with %i', async (id, code, message) => {
+    const answer = await world.run(['history', id]);
+    expect(answer).toMatchObject({ code, out: '' });
+    expect(answer.err).toContain(message);
+  });
+});
+
+describe('query', () => {
+  test('as CSV is safe to open in a spreadsheet, and numbers stay numbers', async () => {
+    const sql =
+      "SELECT name, -5 AS whole, '-5.5' AS decimal, '-x' AS word, NULL AS missing, '' AS empty, x'0aff' AS blob FROM identities WHERE name LIKE '=%'";
+    const { code, out } = await world.run(['query', '--csv', sql]);
+    expect(code).toBe(0);
+    expect(out).toBe(
+      `name,whole,decimal,word,missing,empty,blob\r\n"'=HYPERLINK(""http://evil"",""x"")",-5,-5.5,'-x,,"",x'0aff'\r\n`,
+    );
+  });
+
+  test('as CSV gives all rows unless a limit is asked for, and says when it cut', async () => {
+    const sql =
+      'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) SELECT i FROM n';
+    const all = await world.run(['query', '--csv', sql]);
+    expect(all).toMatchObject({ code: 0, err: '' });
+    expect(all.out.trimEnd().split('\r\n')).toHaveLength(5_001);
+    const cut = await world.run(['query', '--csv', '--limit', '2', sql]);
+    expect(cut.out).toBe('i\r\n1\r\n2\r\n');
+    expect(cut.err).toContain('only the first 2 rows');
+  });
+
+  test('reads its statement from stdin', async () => {
+    const stdin = Readable.from([Buffer.from('SELECT count(*) AS n\n'), Buffer.from('FROM investments;')]);
+    const { code, out } = await world.run(['query', '--json', '-'], { stdin });
+    expect({ code, out }).toEqual({ code: 0, out: `[{"n":${held}}]\n` });
+    const empty = await world.run(['query', '-'], { stdin: Readable.from([]) });
+    expect(empty).toMatchObject({ code: 2, out: '' });
+  });
+
+  test('has one form at a time', async () => {
+    expect(await world.run(['query', '--csv', '--json', 'SELECT 1'])).toMatchObject({ code: 2, out: '' });
+  });
+});
+
+test('a mirror that is not there yet is told apart from an empty one', async () => {
+  for (const args of [['export'], ['changes'], ['history', 'inv_1'], ['query', 'SELECT 1']]) {
+    const { code, out, err } = await world.run([...args, '--set', 'database=sqlite:./none.db']);
+    expect({ args, code, out }).toEqual({ args, code: 1, out: '' });
+    expect(err).toContain('not there yet');
+  }
+  expect(existsSync(join(world.folder, 'none.db'))).toBe(false);
+});

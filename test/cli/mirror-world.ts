@@ -1,0 +1,57 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Sandbox, startSandbox } from '../../src/platform/sandbox/sandbox.js';
+import { systemClock } from '../../src/runtime/clock.js';
+import { fakeIo, rosterd } from './world.js';
+
+export interface MirrorWorld {
+  readonly folder: string;
+  readonly sandbox: Sandbox;
+  readonly company: Sandbox['ready']['companies'][number];
+  /** A command line in that folder, with the process's own clock. */
+  io(options?: Parameters<typeof fakeIo>[0]): ReturnType<typeof fakeIo>;
+  run(
+    args: readonly string[],
+    options?: Parameters<typeof fakeIo>[0],
+  ): Promise<{ code: number; out: string; err: string }>;
+  control(method: string, path: string, body?: unknown): Promise<unknown>;
+  sync(...flags: readonly string[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A platform in this process, a configuration for it and a mirror of it, made by the commands themselves. */
+export async function mirrorWorld(records = 40): Promise<MirrorWorld> {
+  const folder = mkdtempSync(join(tmpdir(), 'rosterd-cli-'));
+  const sandbox = await startSandbox({ companies: 1, records, limits: false });
+  const [company] = sandbox.ready.companies;
+  if (company === undefined) throw new Error('a sandbox without a company');
+  const config = {
+    platform: { baseUrl: sandbox.url, headerPrefix: 'Service', requestIdHeader: 'X-Service-Request-Id' },
+    database: 'sqlite:./mirror.db',
+    sources: [{ name: 'acme', token: { env: 'ACME' }, company: company.id }],
+  };
+  writeFileSync(join(folder, 'config.json'), JSON.stringify(config));
+  const io: MirrorWorld['io'] = (options) =>
+    fakeIo({ cwd: folder, env: { ACME: company.token }, clock: systemClock, ...options });
+  const run: MirrorWorld['run'] = (args, options) => rosterd(args, io(options));
+  return {
+    ...{ folder, sandbox, company, io, run },
+    async control(method, path, body) {
+      const answer = await fetch(`${sandbox.url}/_sandbox${path}`, {
+        method,
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status}: ${await answer.text()}`);
+      return await answer.json();
+    },
+    async sync(...flags) {
+      const { code, err } = await run(['sync', ...flags]);
+      if (code !== 0) throw new Error(`sync ended with ${code}: ${err}`);
+    },
+    async close() {
+      await sandbox.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,177 @@
+import { execFile } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  type Change,
+  createMirror,
+  InvalidConfig,
+  type Mirror,
+  type MirrorDatabase,
+} from '../../src/index.js';
+import { type Sandbox, startSandbox } from '../../src/platform/sandbox/sandbox.js';
+import { packageRoot } from '../../src/runtime/package-root.js';
+import { publicRelations } from '../../src/store/dictionary/relations.js';
+
+const run = promisify(execFile);
+const folder = mkdtempSync(join(tmpdir(), 'rosterd-library-'));
+let sandbox: Sandbox;
+let company: Sandbox['ready']['companies'][number];
+let mirror: Mirror;
+
+beforeAll(async () => {
+  sandbox = await startSandbox({ companies: 1, records: 30, limits: false });
+  [company] = sandbox.ready.companies as [typeof company];
+  mirror = await createMirror({
+    config: {
+      platform: { baseUrl: sandbox.url },
+      database: 'sqlite:./inner.db',
+      sources: [{ name: 'acme', token: { env: 'TOKEN' }, company: company.id }],
+      sync: { intervalSeconds: 3600 },
+    },
+    cwd: folder,
+    env: { TOKEN: company.token },
+  });
+});
+
+afterAll(async () => {
+  await mirror.stop();
+  await sandbox.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const control = (method: string, path: string, body?: unknown) =>
+  fetch(`${sandbox.url}/_sandbox${path}`, {
+    method,
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+
+describe('a mirror inside another program', () => {
+  test('ticks, answers typed queries and tells each change once, in order, before the tick resolves', async () => {
+    const told: Change[] = [];
+    const silence = mirror.onChange((changes) => {
+      told.push(...changes);
+    });
+    const [first] = await mirror.tick();
+    expect(first?.report.outcome).toBe('done');
+    expect(told[0]).toMatchObject({ seq: 1, kind: 'snapshot', source: 'acme' });
+    const { id } = await mirror.query.selectFrom('investments').select('id').executeTakeFirstOrThrow();
+    const before = told.length;
+    await control('DELETE', `/investments/${id}`);
+    await mirror.tick('acme');
+    expect(told.slice(before)).toMatchObject([{ kind: 'removed', id }]);
+    expect(told.map(({ seq }) => seq)).toEqual(told.map((_, index) => index + 1));
+    silence();
+    await control('POST', '/investments', { company: company.id });
+    await mirror.tick();
+    expect(told).toHaveLength(before + 1);
+  });
+
+  test('a listener that throws neither stops the mirror nor the others', async () => {
+    const told: Change[] = [];
+    mirror.onChange(() => {
+      throw new Error('mine');
+    });
+    mirror.onChange(async (changes) => void told.push(...changes));
+    await control('POST', '/investments', { company: company.id });
+    await mirror.tick();
+    expect(told).toHaveLength(1);
+  });
+
+  test('its query handle cannot write', async () => {
+    await expect(mirror.query.deleteFrom('sources').execute()).rejects.toThrow(/readonly|read-only/);
+  });
+
+  test('its types name what the dictionary names, no more and no less', () => {
+    const named: Record<keyof MirrorDatabase, true> = {
+      ...{ investments: true, identities: true, roster: true, investment_history: true, incoming: true },
+      ...{ changes: true, round_totals: true, daily_raised: true, investor_totals: true, sync_status: true },
+      ...{ ticks: true, notices: true, quarantine: true, drift: true, sources: true, webhook_inbox: true },
+      ...{ erasures: true, forgotten: true },
+    };
+    expect(Object.keys(named).sort()).toEqual(publicRelations.map(({ name }) => name).sort());
+    type Columns<Relation extends keyof MirrorDatabase> = Record<keyof MirrorDatabase[Relation], true>;
+    const totals = {
+      source: true,
+      currency: true,
+      investments: true,
+      committed_cents: true,
+      raised_cents: true,
+    } as const;
+    const round: Columns<'round_totals'> = {
+      ...totals,
+      ...{ company_id: true, offering_id: true, status: true, in_escrow_cents: true },
+    };
+    const daily: Columns<'daily_raised'> = { ...totals, company_id: true, day: true };
+    const investor: Columns<'investor_totals'> = {
+      ...totals,
+      ...{ investor_id: true, first_applied_at: true, last_applied_at: true },
+    };
+    const typed = { round_totals: round, daily_raised: daily, investor_totals: investor };
+    for (const [relation, columns] of Object.entries(typed))
+      expect(Object.keys(columns).sort()).toEqual(
+        publicRelations
+          .find(({ name }) => name === relation)
+          ?.columns.map(({ name }) => name)
+          .sort(),
+      );
+  });
+
+  test('follows by itself once started, and stops for good', async () => {
+    await mirror.start();
+    expect(mirror.receiverUrl).toBeNull();
+    await expect.poll(async () => (await mirror.status()).health, { timeout: 5_000 }).toBe('ok');
+    await mirror.stop();
+    await mirror.stop();
+    await expect(mirror.tick()).rejects.toThrow('no longer kept in step');
+  });
+
+  test('tells everything that is wrong with its configuration', async () => {
+    const config = { platform: { baseUrl: 'ftp://x' }, sources: [{ name: 'A B' }] };
+    const refused = createMirror({ config, cwd: folder, env: {} });
+    await expect(refused).rejects.toBeInstanceOf(InvalidConfig);
+    await expect(refused).rejects.toThrow(/platform\.baseUrl[\s\S]*sources\[0\]\.name/);
+  });
+});
+
+test('the example compiles against the built package as a user would have it, and runs', async () => {
+  const home = join(folder, 'user');
+  const modules = join(home, 'node_modules');
+  const built = join(modules, 'rosterd');
+  mkdirSync(built, { recursive: true });
+  const installed = join(packageRoot, 'node_modules');
+  for (const name of readdirSync(installed))
+    if (!name.startsWith('.')) symlinkSync(join(installed, name), join(modules, name));
+  const tsc = join(installed, 'typescript', 'bin', 'tsc');
+  await run(process.execPath, [
+    tsc,
+    '-p',
+    join(packageRoot, 'tsconfig.build.json'),
+    '--outDir',
+    join(built, 'dist'),
+  ]);
+  cpSync(join(packageRoot, 'package.json'), join(built, 'package.json'));
+  cpSync(join(packageRoot, 'schema'), join(built, 'schema'), { recursive: true });
+  cpSync(join(packageRoot, 'test', 'library', 'example.ts'), join(home, 'example.ts'));
+  writeFileSync(join(home, 'package.json'), '{"type":"module"}');
+  const options = [
+    '--strict',
+    '--module',
+    'nodenext',
+    '--target',
+    'es2023',
+    '--types',
+    'node',
+    '--exactOptionalPropertyTypes',
+  ];
+  await run(process.execPath, [tsc, ...options, 'example.ts'], { cwd: home });
+  const { stdout } = await run(process.execPath, ['example.js'], {
+    cwd: home,
+    env: { PLATFORM: sandbox.url, ACME_TOKEN: company.token },
+  });
+  expect(stdout).toMatch(
+    /^change snapshot \(all\)\n[\s\S]*tick acme done\nraised \w{3} \d+ \d+\n[\s\S]*active \d+\nhealth \w+\nfault usage\n$/,
+  );
+}, 120_000);
