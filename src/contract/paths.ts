@@ -19,6 +19,8 @@ export const paths = {
   webhookEndpoints: '/webhook_endpoints',
   webhookEndpoint: '/webhook_endpoints/{external_id}',
   me: '/users/me',
+  apiDescription: '/openapi.json',
+  docs: '/docs',
   applications: '/developer/applications',
   application: '/developer/applications/{id}',
   applicationScopes: '/developer/applications/{id}/scopes',

@@ -7,6 +7,7 @@ import { installationRoutes } from './installations/routes.js';
 import { startPublishing } from './investments/publish-loop.js';
 import { investmentRoutes } from './investments/routes.js';
 import { followTokenUse, oauthRoutes } from './oauth/routes.js';
+import { documentation } from './openapi/routes.js';
 import type { Services } from './services.js';
 import { webhooks } from './webhooks/webhooks.js';
 
@@ -27,7 +28,8 @@ const features: readonly Feature[] = [
 ];
 
 /** All of them, for one platform: some hold sockets and loops of their own. `wall` is real time. */
-export const featuresOf = (services: Services, wall: Clock): readonly Feature[] => [
-  ...features,
-  webhooks(services, { wall }),
-];
+export function featuresOf(services: Services, wall: Clock): readonly Feature[] {
+  const all = [...features, webhooks(services, { wall })];
+  const operations = all.flatMap(({ routes }) => routes.map(({ operation }) => operation));
+  return [...all, documentation(operations, services.options.headers)];
+}
