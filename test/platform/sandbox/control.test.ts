@@ -97,6 +97,7 @@ test('an event and its cause are one commit: a refused change announces nothing 
 });
 
 test('a PATCH merges into the record, fields of the future included', async () => {
+  world.expectUndeclared();
   const id = await invest({ investor: { name: 'Ünï Cödé', address: { city: 'Here', country: 'Nowhere' } } });
   const patch = {
     future: { a: 1 },
@@ -170,6 +171,7 @@ test('the clock moves by seconds or to a time, and the Date header tells it', as
 });
 
 test('faults strike the requests they match, after and as often as they say', async () => {
+  world.expectUndeclared();
   const ask = async () => (await world.get('/investments?per_page=1', { token: token() })).status;
   await world.control('POST', '/faults', [
     { method: 'GET', path: '/investments', after: 1, times: 2, action: { status: 503 } },
