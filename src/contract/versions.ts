@@ -1,3 +1,5 @@
+import { lookup } from '../domain/lookup.js';
+
 /** Dated versions of the API, oldest first. None has been retired. */
 export const versions = ['2026-10-01', '2026-10-15'] as const;
 export type Version = (typeof versions)[number];
@@ -5,4 +7,4 @@ export type Version = (typeof versions)[number];
 export const latestVersion: Version = '2026-10-15';
 
 /** Accepted during launch and spelled by every published SDK; means the first released version. */
-export const versionAliases: Readonly<Record<string, Version>> = { '2025-01-15': '2026-10-01' };
+export const versionAliases = lookup<Version>({ '2025-01-15': '2026-10-01' });
