@@ -6,5 +6,11 @@ export type Version = (typeof versions)[number];
 
 export const latestVersion: Version = '2026-10-15';
 
+/** The latest version of a moment: each is released on its date. A clock before the first is one nobody set. */
+export function releasedAt(millis: number): Version {
+  const date = new Date(millis).toISOString().slice(0, 10);
+  return versions.findLast((version) => version <= date) ?? latestVersion;
+}
+
 /** Accepted during launch and spelled by every published SDK; means the first released version. */
 export const versionAliases = lookup<Version>({ '2025-01-15': '2026-10-01' });

@@ -66,7 +66,7 @@ export interface Cast {
   readonly syndicate: Installed;
   /** Edited by the founder; the application is not installed on it. */
   readonly vacant: Place;
-  token(caller: CastName, operation: Operation): string | null;
+  token(caller: CastName, operation: Pick<Operation, 'scopes'>): string | null;
 }
 
 const otherRealm: Readonly<Record<Realm, Realm>> = { test: 'live', live: 'test' };
