@@ -24,7 +24,7 @@ const rooms: Readonly<Record<string, Room>> = {
   inbox: { rooms: core, packages: ['express', 'standardwebhooks'] },
   outbox: { rooms: core, packages: ['p-queue', 'standardwebhooks'] },
   exports: { rooms: core, packages: [] },
-  console: { rooms: core, packages: ['express'] },
+  console: { rooms: core, packages: ['express', 'prom-client'] },
   platform: { rooms: core, packages: ['zod', 'zod-openapi'] },
   daemon: {
     rooms: [
@@ -62,6 +62,8 @@ const ambientAllowed: Readonly<Record<string, string>> = {
 const processAllowed: Readonly<Record<string, string>> = {
   'store/reads/query-child.ts':
     'a process of its own, so that a query can be killed; it ends when its parent goes',
+  'store/scrub-child.ts':
+    'a process of its own, so that rewriting the file holds nobody up; it ends when its parent goes',
 };
 
 const ambient =

@@ -24,3 +24,15 @@ test('every command the README types exists', () => {
     typed.filter((words) => !names.includes(words) && !names.includes(words.split(' ')[0] ?? '')),
   ).toEqual([]);
 });
+
+test('every test that ARCHITECTURE.md names exists under that title', () => {
+  const text = readFileSync(join(packageRoot, 'ARCHITECTURE.md'), 'utf8');
+  const cells = text.split('\n').filter((line) => /^\| P\d+ \|/.test(line));
+  expect(cells).toHaveLength(15);
+  for (const cell of cells) {
+    for (const [, path = '', titles = ''] of cell.matchAll(/`(test\/[^`]+)`((?: (?:and )?"[^"]+")*)/g)) {
+      const source = readFileSync(join(packageRoot, path), 'utf8');
+      for (const [, title = ''] of titles.matchAll(/"([^"]+)"/g)) expect(source, path).toContain(title);
+    }
+  }
+});

@@ -30,22 +30,24 @@ CREATE TABLE authorization_codes (
   used_at      INTEGER
 ) STRICT, WITHOUT ROWID;
 
--- The tokens of a family form a chain, numbered. Those alive are the end of it: the one whose access token was
--- last used, and the pairs issued after it of which no access token has been used yet.
+-- The tokens of a family form a tree: whoever presents one gets a child of it. Those alive are the one whose access
+-- token was last used, and everything issued below it of which no access token has been used yet.
 CREATE TABLE refresh_tokens (
   no              INTEGER PRIMARY KEY,
   digest          TEXT NOT NULL UNIQUE,
   family          TEXT NOT NULL REFERENCES grants (family),
-  position        INTEGER NOT NULL,
-  -- Issued together with it; its first use ends every refresh token before this one.
+  -- The one that was presented for it; null for the first of the family.
+  parent_no       INTEGER REFERENCES refresh_tokens (no),
+  -- Issued together with it; its first use ends every refresh token that is not below this one.
   access_token_no INTEGER NOT NULL UNIQUE REFERENCES access_tokens (no),
   created_at      INTEGER NOT NULL,
   expires_at      INTEGER NOT NULL,
-  -- Superseded by use of a later pair, or void because an earlier one was presented again.
+  -- Superseded by the use of a later pair, or of one issued beside it.
   ended_at        INTEGER
 ) STRICT;
 
-CREATE INDEX refresh_tokens_family ON refresh_tokens (family, position);
+CREATE INDEX refresh_tokens_family ON refresh_tokens (family);
+CREATE INDEX refresh_tokens_parent ON refresh_tokens (parent_no);
 
 -- A person signed in at the consent page. The cookie's value is the secret, its digest the key.
 CREATE TABLE browser_sessions (

@@ -1,9 +1,12 @@
-import type { LoadedConfig } from '../config/load.js';
+import type { ConfigRequest, LoadedConfig } from '../config/load.js';
 import { Fault } from '../domain/fault.js';
 import type { CommandContext } from './command.js';
 
 /** The configuration as this command line asks for it; warnings go to stderr. */
-export async function configOf({ io, options, out }: CommandContext): Promise<LoadedConfig> {
+export async function configOf(
+  { io, options, out }: CommandContext,
+  more: Pick<ConfigRequest, 'draft' | 'flags'> = {},
+): Promise<LoadedConfig> {
   const { loadConfig } = await import('../config/load.js');
   const level = options.text('logLevel');
   const format = options.text('logFormat');
@@ -11,7 +14,9 @@ export async function configOf({ io, options, out }: CommandContext): Promise<Lo
     file: options.text('config'),
     cwd: io.cwd,
     env: io.env,
+    ...(more.draft === undefined ? {} : { draft: more.draft }),
     flags: [
+      ...(more.flags ?? []),
       ...options.list('set').map(parseSetting),
       ...(level === undefined ? [] : [{ path: 'log.level', text: level, flag: '--log-level' }]),
       ...(format === undefined ? [] : [{ path: 'log.format', text: format, flag: '--log-format' }]),

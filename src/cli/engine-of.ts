@@ -25,6 +25,12 @@ export async function enginePartsOf(context: CommandContext, { config }: LoadedC
   };
 }
 
+/** The same, for a command that asks the platform something and needs no mirror. */
+export const sessionPartsOf: (
+  context: CommandContext,
+  loaded: LoadedConfig,
+) => Promise<Pick<EngineParts, 'config' | 'clock' | 'random' | 'logger'>> = enginePartsOf;
+
 /** The sources named by `--source`, or all. Throws `usage` for a name nobody configured. */
 export function chosenSources(
   { config }: LoadedConfig,

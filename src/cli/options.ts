@@ -8,6 +8,11 @@ export class Options {
     return this.values[name] === true;
   }
 
+  /** `--no-browser` was given: `browser` is on unless it was. */
+  isOff(name: string): boolean {
+    return this.values[name] === false;
+  }
+
   text(name: string): string | undefined {
     const value = this.values[name];
     return typeof value === 'string' ? value : undefined;

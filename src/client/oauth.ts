@@ -55,9 +55,14 @@ export function authorizeLink(request: AuthorizeRequest): string {
   return url.href;
 }
 
+/** Whether a redirect answers our request; anybody can send a browser to our address with another `state`. */
+export function isOurRedirect(query: URLSearchParams, challenge: Challenge): boolean {
+  return isSame(query.get('state') ?? '', challenge.state);
+}
+
 /** The code out of the redirect, after the `state` was found to be ours. */
 export function codeFromRedirect(query: URLSearchParams, challenge: Challenge): string {
-  if (!isSame(query.get('state') ?? '', challenge.state)) {
+  if (!isOurRedirect(query, challenge)) {
     throw new Fault('refused', 'the sign-in came back with a foreign `state` and was not accepted', {
       hint: 'start `rosterd connect` again and use the link it prints',
     });
@@ -113,6 +118,26 @@ export function refreshTokens(
   return askToken(api, client, signal, true, { grant_type: 'refresh_token', refresh_token: refreshToken });
 }
 
+/** Ends the whole authorization a token belongs to; an unknown one is no error. */
+export async function revokeTokens(
+  api: Api,
+  client: OAuthClient,
+  token: string,
+  signal: AbortSignal,
+): Promise<void> {
+  await api({
+    method: 'POST',
+    path: paths.revoke,
+    form: { token, ...clientFields(client) },
+    replayable: true,
+    signal,
+  });
+}
+
+function clientFields({ clientId, clientSecret }: OAuthClient): Readonly<Record<string, string>> {
+  return { client_id: clientId, ...(clientSecret === null ? {} : { client_secret: clientSecret }) };
+}
+
 async function askToken(
   api: Api,
   client: OAuthClient,
@@ -123,11 +148,7 @@ async function askToken(
   const { body } = await api({
     method: 'POST',
     path: paths.token,
-    form: {
-      ...grant,
-      client_id: client.clientId,
-      ...(client.clientSecret === null ? {} : { client_secret: client.clientSecret }),
-    },
+    form: { ...grant, ...clientFields(client) },
     replayable,
     signal,
   });

@@ -12,7 +12,7 @@ import {
   type SourceName,
   type UserId,
 } from '../domain/ids.js';
-import type { Path } from './path.js';
+import { type Path, pathText } from './path.js';
 import { Secret, type SecretReference } from './secrets.js';
 import type { Settings } from './settings.js';
 import { type Listen, parseListen } from './values.js';
@@ -24,8 +24,11 @@ export interface Config {
     readonly version: Version;
     readonly headers: HeaderNames;
     readonly caFile: string | null;
+    readonly requestsPerHour: number | null;
     readonly connectTimeoutMillis: number;
     readonly requestTimeoutMillis: number;
+    readonly application: ApplicationConfig | null;
+    readonly management: Access | null;
   };
   readonly database: { readonly kind: 'sqlite'; readonly file: string };
   readonly sources: readonly SourceConfig[];
@@ -40,20 +43,29 @@ export interface Config {
 
 export interface SourceConfig {
   readonly name: SourceName;
-  readonly access: SourceAccess;
+  readonly access: Access;
   readonly company: CompanyId | null;
   readonly installation: InstallationId | null;
   readonly filters: SourceFilters;
 }
 
-export type SourceAccess =
+/** What to be on the platform: a token someone else looks after, or a sign-in that is refreshed. */
+export type Access =
   | { readonly kind: 'token'; readonly token: Secret }
   | {
       readonly kind: 'credentials';
       readonly file: string;
       readonly clientId: string;
-      readonly clientSecret: Secret;
+      /** Null for a public client. */
+      readonly clientSecret: Secret | null;
     };
+
+export interface ApplicationConfig {
+  readonly clientId: string;
+  readonly clientSecret: Secret | null;
+  readonly redirectUri: string;
+  readonly authorizeUrl: string | null;
+}
 
 export interface SourceFilters {
   readonly companyId?: CompanyId;
@@ -65,13 +77,25 @@ export interface ReceiverConfig {
   readonly listen: Listen;
   readonly path: string;
   readonly secrets: readonly Secret[];
+  readonly endpoint: EndpointConfig | null;
   readonly maxConnections: number;
+}
+
+/** The webhook endpoint the daemon looks after. */
+export interface EndpointConfig {
+  readonly publicUrl: string;
+  readonly mode: 'live' | 'test';
+  readonly events: readonly string[];
+  readonly file: string;
+  readonly checkMillis: number;
+  readonly rotateMillis: number | null;
 }
 
 export interface NoticeRules {
   readonly sources?: readonly string[] | undefined;
   readonly kinds?: readonly ('added' | 'changed' | 'removed')[] | undefined;
   readonly fields?: readonly string[] | undefined;
+  readonly statuses?: readonly string[] | undefined;
   readonly minCommittedCents?: number | undefined;
 }
 
@@ -105,13 +129,19 @@ export function configFrom(settings: Settings, around: Surroundings): Config {
       version: platform.version,
       headers: headerNames(platform.headerPrefix, platform.requestIdHeader),
       caFile: platform.ca === undefined ? null : located(platform.ca, 'platform', 'ca'),
+      requestsPerHour: platform.requestsPerHour,
       connectTimeoutMillis: platform.timeouts.connectSeconds * 1000,
       requestTimeoutMillis: platform.timeouts.requestSeconds * 1000,
+      application: platform.application === undefined ? null : applicationFrom(platform.application, secret),
+      management:
+        platform.management === undefined
+          ? null
+          : accessFrom(platform.management, ['platform', 'management'], located, secret),
     },
     database: { kind: 'sqlite', file: located(settings.database.slice('sqlite:'.length), 'database') },
     sources: settings.sources.map((source, index) => ({
       name: checked(parseSourceName(source.name)),
-      access: accessFrom(source, index, located, secret),
+      access: accessFrom(source, ['sources', index], located, secret),
       company: idOrNull('company', source.company),
       installation: idOrNull('installation', source.installation),
       filters: filtersFrom(source),
@@ -126,6 +156,7 @@ export function configFrom(settings: Settings, around: Surroundings): Config {
             secrets: receiver.secrets.map((reference, index) =>
               secret(reference, `receiver.secrets[${index}]`, 'receiver', 'secrets', index),
             ),
+            endpoint: receiver.endpoint === null ? null : endpointFrom(receiver.endpoint, located),
             maxConnections: receiver.maxConnections,
           },
     console: settings.console === null ? null : { listen: checked(parseListen(settings.console.listen)) },
@@ -158,27 +189,51 @@ type MakeSecret = (reference: SecretReference, name: string, ...path: Path) => S
 type SourceSettings = Settings['sources'][number];
 
 function accessFrom(
-  source: SourceSettings,
-  index: number,
+  { token, credentials }: Pick<SourceSettings, 'token' | 'credentials'>,
+  at: Path,
   located: Locate,
   secret: MakeSecret,
-): SourceAccess {
-  const at: Path = ['sources', index];
-  if (source.token !== undefined) {
-    return { kind: 'token', token: secret(source.token, `sources[${index}].token`, ...at, 'token') };
+): Access {
+  const place = pathText(at);
+  if (token !== undefined) {
+    return { kind: 'token', token: secret(token, `${place}.token`, ...at, 'token') };
   }
-  const { file, clientId, clientSecret } = checked(source.credentials);
+  const { file, clientId, clientSecret } = checked(credentials);
   return {
     kind: 'credentials',
     file: located(file, ...at, 'credentials', 'file'),
     clientId,
-    clientSecret: secret(
-      clientSecret,
-      `sources[${index}].credentials.clientSecret`,
-      ...at,
-      'credentials',
-      'clientSecret',
-    ),
+    clientSecret:
+      clientSecret === undefined
+        ? null
+        : secret(clientSecret, `${place}.credentials.clientSecret`, ...at, 'credentials', 'clientSecret'),
+  };
+}
+
+function applicationFrom(
+  application: NonNullable<Settings['platform']['application']>,
+  secret: MakeSecret,
+): ApplicationConfig {
+  const { clientId, clientSecret, redirectUri, authorizeUrl } = application;
+  const at = ['platform', 'application', 'clientSecret'];
+  return {
+    clientId,
+    clientSecret: clientSecret === undefined ? null : secret(clientSecret, pathText(at), ...at),
+    redirectUri,
+    authorizeUrl: authorizeUrl ?? null,
+  };
+}
+
+function endpointFrom(
+  endpoint: NonNullable<NonNullable<Settings['receiver']>['endpoint']>,
+  located: Locate,
+): EndpointConfig {
+  const { publicUrl, mode, events, file, checkSeconds, rotateDays } = endpoint;
+  return {
+    ...{ publicUrl, mode, events },
+    file: located(file, 'receiver', 'endpoint', 'file'),
+    checkMillis: checkSeconds * 1000,
+    rotateMillis: rotateDays === null ? null : rotateDays * 86_400_000,
   };
 }
 

@@ -8,7 +8,7 @@ import { isWithin, type Path, pathText, valueAt } from './path.js';
 import { InvalidConfig, type Problem, problemsOf } from './problems.js';
 import { clashesIn, warningsAbout } from './rules.js';
 import { configJsonSchema } from './schema-tree.js';
-import { type Settings, settingsSchema } from './settings.js';
+import { draftSchema, type Settings, settingsSchema } from './settings.js';
 
 export interface ConfigRequest {
   /** From `--config`; otherwise ROSTERD_CONFIG, otherwise ./config.json. */
@@ -17,6 +17,8 @@ export interface ConfigRequest {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Values from flags: `--log-level debug` is `{ path: 'log.level', text: 'debug', flag: '--log-level' }`. */
   readonly flags?: readonly { readonly path: string; readonly text: string; readonly flag: string }[];
+  /** A configuration in the making: it may have no sources yet, or no file. */
+  readonly draft?: boolean;
 }
 
 export interface LoadedConfig {
@@ -58,7 +60,7 @@ export function loadConfig(request: ConfigRequest): LoadedConfig {
     ...(meant === undefined ? {} : { hint: `did you mean ${meant}?` }),
   }));
 
-  const parsed = settingsSchema.safeParse(input);
+  const parsed = (request.draft === true ? draftSchema : settingsSchema).safeParse(input);
   if (!parsed.success) problems.push(...problemsOf(parsed.error.issues, { root, input, whereOf }));
   else {
     for (const { path, ...told } of clashesIn(parsed.data)) {
@@ -98,7 +100,7 @@ function readDocument(request: ConfigRequest, overrides: readonly Override[]): S
     const asked = request.file !== undefined || (request.env.ROSTERD_CONFIG ?? '') !== '';
     // A container may say everything by environment; then nobody misses the file.
     const selfContained = overrides.some(({ path }) => path[0] === 'sources');
-    if (code === 'ENOENT' && !asked && selfContained) {
+    if (code === 'ENOENT' && (request.draft === true || (!asked && selfContained))) {
       return { value: {}, placeOf: () => undefined, file: null, shownAs: 'the environment' };
     }
     throw code === 'ENOENT' ? missing(shownAs) : unreadable(shownAs, code, error);

@@ -16,8 +16,8 @@ export interface Overrides {
 }
 
 const prefix = 'ROSTERD_';
-/** Names of ours that are not options: where the file is. */
-const reservedNames = ['ROSTERD_CONFIG'];
+/** Names of ours that are not options: where the file is, and where a sandbox is. */
+const reservedNames = ['ROSTERD_CONFIG', 'ROSTERD_SANDBOX'];
 
 /** `intervalSeconds` → `INTERVAL_SECONDS`. */
 function upperSnake(key: string): string {

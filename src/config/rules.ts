@@ -19,7 +19,12 @@ export function clashesIn(settings: Settings): readonly Clash[] {
     ...settings.notices.flatMap((notice, index) =>
       unknownSources(notice.rules.sources ?? [], index, settings),
     ),
+    ...(settings.platform.management === undefined
+      ? []
+      : accessClashes(settings.platform.management, ['platform', 'management'], 'MANAGEMENT_TOKEN')),
+    ...receiverClashes(settings),
     ...sharedAddress(settings),
+    ...openConsole(settings),
   ];
 }
 
@@ -38,20 +43,7 @@ function repeatedNames(list: string, entries: readonly { readonly name: string }
 }
 
 function sourceClashes(source: Settings['sources'][number], index: number): readonly Clash[] {
-  const clashes: Clash[] = [];
-  if (source.token === undefined && source.credentials === undefined) {
-    clashes.push({
-      path: ['sources', index, 'token'],
-      message: 'is missing; expected token or credentials',
-      hint: 'for example "token": {"env": "ROSTERD_TOKEN"}',
-    });
-  }
-  if (source.token !== undefined && source.credentials !== undefined) {
-    clashes.push({
-      path: ['sources', index, 'credentials'],
-      message: 'stands beside token; expected one of the two',
-    });
-  }
+  const clashes: Clash[] = [...accessClashes(source, ['sources', index], 'ROSTERD_TOKEN')];
   const filtered = source.filters.companyId;
   if (source.company !== undefined && filtered !== undefined && filtered !== source.company) {
     clashes.push({
@@ -61,6 +53,46 @@ function sourceClashes(source: Settings['sources'][number], index: number): read
     });
   }
   return clashes;
+}
+
+/** Exactly one way in. */
+function accessClashes(
+  access: Pick<Settings['sources'][number], 'token' | 'credentials'>,
+  path: Path,
+  variable: string,
+): readonly Clash[] {
+  if (access.token === undefined && access.credentials === undefined) {
+    return [
+      {
+        path: [...path, 'token'],
+        message: 'is missing; expected token or credentials',
+        hint: `for example "token": {"env": "${variable}"}`,
+      },
+    ];
+  }
+  if (access.token === undefined || access.credentials === undefined) return [];
+  return [{ path: [...path, 'credentials'], message: 'stands beside token; expected one of the two' }];
+}
+
+function receiverClashes({ receiver, platform }: Settings): readonly Clash[] {
+  if (receiver === null) return [];
+  if (receiver.endpoint === null && receiver.secrets.length === 0) {
+    return [
+      {
+        path: ['receiver', 'secrets'],
+        message: 'is missing; expected the signing secret, or endpoint to have one made',
+        hint: 'for example "secrets": [{"env": "HOOK_SECRET"}]',
+      },
+    ];
+  }
+  if (receiver.endpoint === null || platform.management !== undefined) return [];
+  return [
+    {
+      path: ['platform', 'management'],
+      message: 'is missing; receiver.endpoint is managed with it',
+      hint: '`rosterd connect --management` signs in for it',
+    },
+  ];
 }
 
 function unknownSources(named: readonly string[], index: number, settings: Settings): readonly Clash[] {
@@ -87,16 +119,22 @@ function sharedAddress({ receiver, console: board }: Settings): readonly Clash[]
 }
 
 export function warningsAbout(settings: Settings): readonly string[] {
-  const warnings = settings.sources.flatMap((source, index) =>
+  return settings.sources.flatMap((source, index) =>
     typeof source.token === 'string' && isSandboxToken(source.token)
       ? [`sources[${index}].token is written out; fine for a sandbox token, never do so with a live one`]
       : [],
   );
-  const host = settings.console === null ? undefined : parseListen(settings.console.listen)?.host;
-  if (host !== undefined && !isLoopback(host)) {
-    warnings.push(
-      `console.listen is ${host}: the dashboard has no sign-in and will be open to others; put an authenticating proxy in front`,
-    );
-  }
-  return warnings;
+}
+
+/** It has no sign-in and shows rows: who may reach the address may read them. */
+function openConsole({ console }: Settings): readonly Clash[] {
+  const at = console === null ? undefined : parseListen(console.listen);
+  if (at === undefined || isLoopback(at.host)) return [];
+  return [
+    {
+      path: ['console', 'listen'],
+      message: `is ${at.host}:${at.port}; expected a loopback address, as the console has no sign-in`,
+      hint: '127.0.0.1:8788, and a proxy with sign-in in front of it',
+    },
+  ];
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { type EventName, eventNames } from '../contract/events.js';
 import { defaultHeaderPrefix, defaultRequestIdHeader } from '../contract/headers.js';
-import { perPage } from '../contract/limits.js';
+import { perPage, rateLimits } from '../contract/limits.js';
 import { latestVersion, versions } from '../contract/versions.js';
 import {
   accessTokenReference,
@@ -19,6 +20,56 @@ import {
  * names of environment variables and `config show` all come from here.
  */
 
+const token = accessTokenReference.optional();
+
+const credentials = z
+  .strictObject({
+    file: z.string().min(1).meta({
+      description: 'Where `rosterd connect` keeps the rotating tokens; created with mode 0600',
+    }),
+    clientId: z.string().min(1).meta({ description: 'Publishable key of the application, pk_…' }),
+    clientSecret: secretReference.optional().meta({
+      ...secretMark,
+      description: 'Secret key of the application; left out for a public one',
+    }),
+  })
+  .optional();
+
+const application = z
+  .strictObject({
+    clientId: z.string().min(1).meta({ description: 'Publishable key of the application, pk_…' }),
+    clientSecret: secretReference.optional().meta({
+      ...secretMark,
+      description: 'Secret key of the application; left out for a public one',
+    }),
+    redirectUri: z
+      .string()
+      .refine((uri) => URL.canParse(uri) && !uri.includes('#'), 'a URL such as http://127.0.0.1/callback')
+      .default('http://127.0.0.1/callback')
+      .meta({
+        description:
+          'Registered redirect; on 127.0.0.1 without a port, any free one is used, as RFC 8252 has it',
+      }),
+    authorizeUrl: webAddress.optional().meta({
+      description: 'Consent page, where it is not at the usual path of platform.baseUrl',
+    }),
+  })
+  .optional()
+  .meta({ description: 'The application `rosterd connect` signs in with' });
+
+const management = z
+  .strictObject({
+    token: token.meta({
+      ...secretMark,
+      description: 'Access token with write:webhooks. Either this or credentials',
+    }),
+    credentials: credentials.meta({
+      description: 'A sign-in made with `rosterd connect --management`, refreshed when it is used',
+    }),
+  })
+  .optional()
+  .meta({ description: 'Who manages webhook endpoints: for `rosterd endpoints` and receiver.endpoint' });
+
 const platform = z
   .strictObject({
     baseUrl: webAddress.meta({ description: 'Address of the API, without a path of its own' }),
@@ -34,6 +85,10 @@ const platform = z
     ca: z.string().min(1).optional().meta({
       description: 'PEM file of a private certificate authority, trusted beside the usual ones',
     }),
+    requestsPerHour: z.int().min(10).nullable().default(rateLimits.token.limit).meta({
+      description:
+        'Requests a token may make in an hour, shared by all that use it; null where nobody counts',
+    }),
     timeouts: z
       .strictObject({
         connectSeconds: z.number().min(0.1).max(300).default(10).meta({
@@ -45,6 +100,8 @@ const platform = z
       })
       .prefault({})
       .meta({ description: 'How long to wait for the platform' }),
+    application,
+    management,
   })
   .meta({ description: 'The API to mirror' });
 
@@ -62,20 +119,13 @@ const filters = z
 const source = z
   .strictObject({
     name: sourceName.meta({ description: 'Name of the source: the `source` column of every table' }),
-    token: accessTokenReference.optional().meta({
+    token: token.meta({
       ...secretMark,
       description: 'Access token with read:investments. Either this or credentials',
     }),
-    credentials: z
-      .strictObject({
-        file: z.string().min(1).meta({
-          description: 'Where `rosterd connect` keeps the rotating tokens; created with mode 0600',
-        }),
-        clientId: z.string().min(1).meta({ description: 'Publishable key of the application, pk_…' }),
-        clientSecret: secretReference.meta({ ...secretMark, description: 'Secret key of the application' }),
-      })
-      .optional()
-      .meta({ description: 'A sign-in made with `rosterd connect`, refreshed by the daemon' }),
+    credentials: credentials.meta({
+      description: 'A sign-in made with `rosterd connect --source`, refreshed by the daemon',
+    }),
     company: idOf('company', 'co_…').optional().meta({
       description: 'The company this source is about; also sets filters.companyId',
     }),
@@ -114,6 +164,36 @@ const sync = z
   .prefault({})
   .meta({ description: 'How often and how fast to follow the platform' });
 
+const endpoint = z
+  .strictObject({
+    publicUrl: webAddress.meta({
+      description: 'Address at which the platform reaches this receiver, its path included',
+    }),
+    mode: z.enum(['live', 'test']).default('live').meta({
+      description: 'Whose events: those of live accounts or those of the sandbox realm',
+    }),
+    events: z
+      .array(z.enum(eventNames as readonly [EventName, ...EventName[]]))
+      .min(1)
+      .default(['investment.changed'])
+      .meta({ description: 'Events to be told of; the mirror needs no other than the default' }),
+    file: z.string().min(1).default('credentials/endpoint.json').meta({
+      description: 'Where its signing secrets are kept; created with mode 0600',
+    }),
+    checkSeconds: z.int().min(10).max(86_400).default(300).meta({
+      description: 'Seconds between looks at its health; 300 spends 12 of the 1,000 requests an hour',
+    }),
+    rotateDays: z.int().min(1).max(3_650).nullable().default(90).meta({
+      description: 'Days after which its secret is replaced, both live for a day; null never does',
+    }),
+  })
+  .nullable()
+  .default(null)
+  .meta({
+    description:
+      'A webhook endpoint the daemon creates, keeps enabled and rotates itself; needs platform.management',
+  });
+
 const receiver = z
   .strictObject({
     listen: listenAddress.default('127.0.0.1:8787').meta({
@@ -127,12 +207,14 @@ const receiver = z
       .meta({ description: 'Path the platform posts to' }),
     secrets: z
       .array(secretReference)
-      .min(1)
       .max(10)
+      .default([])
       .meta({
         ...secretMark,
-        description: 'Signing secrets, all of them valid: list the new one beside the old while rotating',
+        description:
+          'Signing secrets, all of them valid: list the new one beside the old while rotating. Needed unless endpoint is set',
       }),
+    endpoint,
     maxConnections: z.int().min(1).max(10_000).default(100).meta({
       description: 'Connections at once; more wait in the backlog, so that a flood cannot take the memory',
     }),
@@ -154,6 +236,9 @@ const rules = z
       .min(1)
       .optional()
       .meta({ description: 'Of the changes, only those that touch one of these columns' }),
+    statuses: z.array(z.string().min(1)).min(1).optional().meta({
+      description: 'Only records whose status is one of these, before the change or after it',
+    }),
     minCommittedCents: z.int().min(0).optional().meta({
       description: 'Cents; only records that committed at least this much before or after',
     }),
@@ -203,12 +288,12 @@ export const settingsSchema = z
     console: z
       .strictObject({
         listen: listenAddress.default('127.0.0.1:8788').meta({
-          description: 'Address and port of dashboard, metrics and status; loopback, as it has no sign-in',
+          description: 'Address and port of health, status and metrics; loopback only, as it has no sign-in',
         }),
       })
       .nullable()
       .prefault({})
-      .meta({ description: 'Dashboard, /metrics, /status.json; null switches it off' }),
+      .meta({ description: '/livez, /readyz, /healthz, /status.json and /metrics; null switches them off' }),
     identity: z.enum(['keep', 'drop']).default('keep').meta({
       description: 'Keep names and addresses when the token may read them, or drop them on arrival',
     }),
@@ -235,6 +320,9 @@ export const settingsSchema = z
       .meta({ description: 'The log, on stderr' }),
   })
   .meta({ title: 'rosterd configuration' });
+
+/** Before the first source is there. */
+export const draftSchema = settingsSchema.extend({ sources: z.array(source).default([]) });
 
 export type Settings = z.output<typeof settingsSchema>;
 

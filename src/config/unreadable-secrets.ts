@@ -1,5 +1,5 @@
 import { Fault } from '../domain/fault.js';
-import type { Config } from './config.js';
+import type { Access, Config } from './config.js';
 import type { Secret } from './secrets.js';
 
 /**
@@ -20,12 +20,20 @@ export async function unreadableSecrets(config: Config): Promise<readonly string
 }
 
 function secretsOf(config: Config): readonly Secret[] {
+  const { application, management } = config.platform;
   return [
-    ...config.sources.map(({ access }) => (access.kind === 'token' ? access.token : access.clientSecret)),
+    ...(application?.clientSecret == null ? [] : [application.clientSecret]),
+    ...(management === null ? [] : secretsOfAccess(management)),
+    ...config.sources.flatMap(({ access }) => secretsOfAccess(access)),
     ...(config.receiver?.secrets ?? []),
     ...config.notices.flatMap((notice) => {
       if (notice.kind === 'command') return [];
       return notice.kind === 'slack' ? [notice.webhookUrl] : [notice.secret];
     }),
   ];
+}
+
+function secretsOfAccess(access: Access): readonly Secret[] {
+  if (access.kind === 'token') return [access.token];
+  return access.clientSecret === null ? [] : [access.clientSecret];
 }

@@ -6,7 +6,7 @@ import type { BudgetStore } from '../client/ports.js';
 import { refreshingToken } from '../client/tokens/refreshing-token.js';
 import { staticToken } from '../client/tokens/static-token.js';
 import type { TokenProvider } from '../client/tokens/token-provider.js';
-import type { Config, SourceConfig } from '../config/config.js';
+import type { Access, Config } from '../config/config.js';
 import { Fault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Logger } from '../runtime/logger.js';
@@ -23,7 +23,7 @@ export interface PlatformParts {
 
 export interface PlatformConnection {
   readonly client: Client;
-  tokensOf(source: SourceConfig): TokenProvider;
+  tokensOf(access: Access): TokenProvider;
   close(): Promise<void>;
 }
 
@@ -44,15 +44,20 @@ export function connectPlatform({ platform }: Config, parts: PlatformParts): Pla
     version: platform.version,
     names: platform.headers,
     timeoutMillis: platform.requestTimeoutMillis,
+    requestsPerHour: platform.requestsPerHour,
     wire: pool.fetch,
     ...{ clock, random, logger, budgets },
   });
   return {
     client,
-    tokensOf: ({ access }) =>
-      access.kind === 'token'
-        ? staticToken(() => access.token.reveal())
-        : refreshingToken({ path: access.file, application: client.asApplication, clock, logger }),
+    tokensOf: (access) => {
+      if (access.kind === 'token') return staticToken(() => access.token.reveal());
+      const { file: path, clientSecret } = access;
+      return refreshingToken({
+        ...{ path, application: client.asApplication, clock, logger },
+        ...(clientSecret === null ? {} : { clientSecret: () => clientSecret.reveal() }),
+      });
+    },
     close: () => pool.close(),
   };
 }

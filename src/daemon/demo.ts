@@ -84,7 +84,8 @@ function claim(file: string): void {
 
 function demoConfig(file: string, { ready }: Sandbox, port: number, secret: string): Config {
   const settings = settingsSchema.parse({
-    platform: { baseUrl: ready.baseUrl },
+    // The sandbox of a demonstration counts no requests.
+    platform: { baseUrl: ready.baseUrl, requestsPerHour: null },
     database: `sqlite:${file}`,
     sources: ready.companies.map((company) => ({
       name: nameOf(company.name),
@@ -93,6 +94,7 @@ function demoConfig(file: string, { ready }: Sandbox, port: number, secret: stri
       installation: company.installation,
     })),
     receiver: { listen: `127.0.0.1:${port}`, secrets: [{ env: 'DEMO' }] },
+    console: { listen: '127.0.0.1:0' },
   });
   const around = { env: {}, folderOf: () => dirname(resolve(file)) };
   const config = configFrom(settings, around);

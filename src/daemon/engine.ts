@@ -5,9 +5,9 @@ import type { Clock } from '../runtime/clock.js';
 import { type Closable, Lifecycle } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
 import { type Random, randomText } from '../runtime/random.js';
-import type { QueueNotices } from '../store/committed-change.js';
 import { createSync, type Sync } from '../sync/create-sync.js';
 import { connectPlatform, type PlatformConnection } from './connect-platform.js';
+import { noticeHooks } from './notices.js';
 import { leaseMillis, type OpenMirror, openMirror } from './open-mirror.js';
 import { type PageListener, syncSources } from './sync-sources.js';
 
@@ -19,7 +19,6 @@ export interface EngineParts {
   /** Only these, of the configured sources; all unless given. */
   readonly sources?: readonly SourceConfig[];
   readonly onPage?: PageListener;
-  readonly queueNotices?: QueueNotices;
   readonly wire?: WireFetch;
 }
 
@@ -40,7 +39,8 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
     const mirror = openMirror(config.database, {
       clock,
       logger,
-      ...given('queueNotices', parts.queueNotices),
+      identity: config.identity,
+      ...given('notices', noticeHooks(config)),
     });
     lifecycle.add('mirror', mirror.close);
     const platform = connectPlatform(config, {

@@ -5,7 +5,10 @@ import type { Logger } from '../runtime/logger.js';
 /** How soon a rotated file or command is noticed. The old secret signs for 24 hours more. */
 const rereadMillis = 30_000;
 
-/** Signing secrets as the receiver wants them: at once, for every request. Read again now and then, in the background. */
+/**
+ * Signing secrets as the receiver wants them: at once, for every request. Those of the configuration are read again
+ * now and then, in the background; those the daemon looks after itself come first, being the newest.
+ */
 export class SecretRing {
   #values: readonly string[] = [];
   #readAt = 0;
@@ -15,6 +18,7 @@ export class SecretRing {
     private readonly secrets: readonly Secret[],
     private readonly clock: Clock,
     private readonly logger: Logger,
+    private readonly managed: () => readonly string[] = () => [],
   ) {}
 
   /** Throws `usage` when one cannot be read: better no start than deliveries refused for days. */
@@ -35,6 +39,6 @@ export class SecretRing {
           this.#reading = false;
         });
     }
-    return this.#values;
+    return [...this.managed(), ...this.#values];
   }
 }

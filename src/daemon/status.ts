@@ -1,10 +1,33 @@
+import { Fault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
 import { readMirror } from '../store/reads/read-mirror.js';
 import { readStatus, type StatusDocument } from '../store/reads/status.js';
+import { blockedHealth, type EndpointHealth, readEndpointState } from './endpoint-state.js';
 
 export type { SourceStatus, StatusDocument } from '../store/reads/status.js';
+export type { EndpointHealth } from './endpoint-state.js';
+
+/** The mirror, and the webhook endpoint the daemon looks after; null when it looks after none, or has not yet. */
+export interface FullStatus extends StatusDocument {
+  readonly endpoint: EndpointHealth | null;
+}
 
 /** What the mirror says of itself; sources that are configured and never ran are not in it yet. */
-export function statusOf(file: string, clock: Clock): Promise<StatusDocument> {
-  return readMirror(file, (db) => readStatus(db, clock));
+export async function statusOf(
+  file: string,
+  clock: Clock,
+  endpointFile: string | null = null,
+): Promise<FullStatus> {
+  const document = await readMirror(file, (db) => readStatus(db, clock));
+  return { ...document, endpoint: await endpointHealth(endpointFile, clock) };
+}
+
+async function endpointHealth(file: string | null, clock: Clock): Promise<EndpointHealth | null> {
+  if (file === null) return null;
+  try {
+    return (await readEndpointState(file)).health;
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    return blockedHealth(null, error, clock.now());
+  }
 }

@@ -17,7 +17,7 @@ export async function syncSources(
 ): Promise<readonly SyncSource[]> {
   return await Promise.all(
     sources.map(async (source) => {
-      const tokens = platform.tokensOf(source);
+      const tokens = platform.tokensOf(source.access);
       const api = platform.client.as(tokens);
       const { companyId, offeringId, investorId } = source.filters;
       const scope = {

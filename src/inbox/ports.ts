@@ -16,7 +16,7 @@ export interface EventSeen {
 
 export interface AcceptedEvent extends EventSeen {
   readonly receivedAt: Instant;
-  /** The raw body, kept until the event is settled. */
+  /** What was announced, without what speaks of people: see `thinBody`. Kept until the event is settled. */
   readonly body: string;
   /** Who works it; null for nobody: stored as `ignored` at once, without its body. */
   readonly lane: Lane | null;

@@ -1,15 +1,16 @@
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import express, { type ErrorRequestHandler, type Express, type Request, type RequestHandler } from 'express';
 import type { SourceName } from '../domain/ids.js';
 import { type Instant, instantFromMillis } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Closable } from '../runtime/lifecycle.js';
+import { closeServer, listen } from '../runtime/listening.js';
 import type { Logger } from '../runtime/logger.js';
 import { parseEvent } from './parse-event.js';
 import { type EventSeen, type Inbox, laneOf } from './ports.js';
 import { bodyBytesMax, readBody } from './read-body.js';
 import { Refusal, type Result, statusOf } from './refusal.js';
+import { thinBody } from './thin-body.js';
 import { verifySignature } from './verify-signature.js';
 
 export interface ReceiverParts {
@@ -87,7 +88,12 @@ export function createReceiver(parts: ReceiverParts): Receiver {
     const stored = await withinMillis(
       parts.clock,
       limits.acceptMillis,
-      parts.inbox.accept({ ...event, receivedAt, body: body.toString('utf8'), lane: laneOf(sources) }),
+      parts.inbox.accept({
+        ...event,
+        receivedAt,
+        body: thinBody(body.toString('utf8')),
+        lane: laneOf(sources),
+      }),
     );
     lastAcceptedAt = receivedAt;
     const result = event.test ? 'test' : sources.length === 0 ? 'ignored' : 'accepted';
@@ -129,7 +135,7 @@ export function createReceiver(parts: ReceiverParts): Receiver {
     status: () => ({ results: { ...results }, lastAcceptedAt, lastSecret }),
     close: () => {
       closing = true;
-      return close(server, parts.clock, limits.requestMillis);
+      return closeServer(server, parts.clock, limits.requestMillis);
     },
   };
 }
@@ -198,31 +204,4 @@ function serverFor(app: Express, limits: ReceiverLimits): Server {
   );
   server.maxConnections = limits.connections;
   return server;
-}
-
-function listen(server: Server, port: number, host: string): Promise<{ host: string; port: number }> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      server.off('error', reject);
-      const { address, port: bound } = server.address() as AddressInfo;
-      resolve({ host: address, port: bound });
-    });
-  });
-}
-
-/** Takes no more, lets requests under way finish, and cuts off what takes longer than a request may. */
-async function close(server: Server, clock: Clock, millis: number): Promise<void> {
-  if (!server.listening) return;
-  const closed = new AbortController();
-  const closing = new Promise<void>((resolve) => {
-    server.close(() => {
-      closed.abort();
-      resolve();
-    });
-  });
-  server.closeIdleConnections();
-  await clock.wait(millis, closed.signal);
-  server.closeAllConnections();
-  await closing;
 }

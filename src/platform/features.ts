@@ -2,13 +2,20 @@ import type { Clock } from '../runtime/clock.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import { applicationControl } from './applications/control.js';
 import { applicationRoutes } from './applications/routes.js';
+import { noProposals } from './deals/ports.js';
+import { dealRoutes } from './deals/routes.js';
 import type { Route } from './http/route.js';
 import { installationRoutes } from './installations/routes.js';
 import { startPublishing } from './investments/publish-loop.js';
 import { investmentRoutes } from './investments/routes.js';
+import { joinControl } from './join-sessions/control.js';
+import { startExpiry } from './join-sessions/expiry-loop.js';
+import { joinSessionRoutes } from './join-sessions/routes.js';
+import { memberRoutes } from './members/routes.js';
 import { followTokenUse, oauthRoutes } from './oauth/routes.js';
 import { documentation } from './openapi/routes.js';
 import type { Services } from './services.js';
+import { syndicateRoutes } from './syndicates/routes.js';
 import { webhooks } from './webhooks/webhooks.js';
 
 /** One folder of the platform: what it answers, and what it does besides answering. */
@@ -25,11 +32,18 @@ const features: readonly Feature[] = [
   { routes: oauthRoutes, start: followTokenUse },
   { routes: applicationRoutes, sandboxRoutes: applicationControl },
   { routes: installationRoutes },
+  { routes: syndicateRoutes },
+  { routes: memberRoutes },
+  { routes: joinSessionRoutes, sandboxRoutes: joinControl, start: startExpiry },
+  { routes: dealRoutes(noProposals) },
 ];
 
-/** All of them, for one platform: some hold sockets and loops of their own. `wall` is real time. */
+/**
+ * All of them, for one platform: some hold sockets and loops of their own. `wall` is real time. Webhooks listen before
+ * anything else starts: what fell due while the platform was down is told too.
+ */
 export function featuresOf(services: Services, wall: Clock): readonly Feature[] {
-  const all = [...features, webhooks(services, { wall })];
+  const all = [webhooks(services, { wall }), ...features];
   const operations = all.flatMap(({ routes }) => routes.map(({ operation }) => operation));
   return [...all, documentation(operations, services.options.headers)];
 }

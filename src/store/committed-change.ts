@@ -13,16 +13,30 @@ export interface CommittedChange extends ChangeSeen {
   readonly statusAfter: string | null;
   readonly groupBefore: string | null;
   readonly groupAfter: string | null;
+  readonly companyId: string | null;
+  readonly offeringId: string | null;
+  readonly currency: string | null;
+  /** After the change. */
+  readonly convertedFrom: string | null;
+  /** A listing's record says how it was published last; it does not say what made it differ from ours. */
+  readonly origin: 'feed' | 'listing';
 }
 
 export interface NoticeDraft {
+  /** Record it tells of. */
+  readonly id: string;
   readonly seq: number;
   readonly target: string;
   readonly body: string;
 }
 
-/** Called inside the transaction, with at most `changesPerCall` changes at a time; what it answers commits with them. */
-export type QueueNotices = (changes: readonly CommittedChange[]) => readonly NoticeDraft[];
+/** Called inside the transaction; what they answer commits with the changes. */
+export interface NoticeHooks {
+  /** Is given at most `changesPerCall` changes at a time. */
+  draft(changes: readonly CommittedChange[]): readonly NoticeDraft[];
+  /** One body out of two for the same record and target; null when together they say nothing. */
+  fold(earlier: string, later: string): string | null;
+}
 
 /** A re-listing may change a million records in one commit; notices are written from a slice at a time. */
 export const changesPerCall = 500;

@@ -1,10 +1,15 @@
 import type { InvestmentId, UserId } from '../domain/ids.js';
+import type { Instant } from '../domain/instant.js';
+
+/** Why identity went. `removed` is a value that was replaced or trimmed, found by the scrub alone. */
+export type Cause = 'tombstone' | 'absent' | 'deactivated' | 'grant_lost' | 'dropped' | 'forget' | 'removed';
 
 export interface Forgotten {
   /** Investments whose identity was held and is gone. */
   readonly identities: number;
   /** Whether it was already to stay forgotten. */
   readonly already: boolean;
+  readonly invisibleAt: Instant;
 }
 
 export type Scrubbed =
@@ -12,7 +17,19 @@ export type Scrubbed =
   | { readonly kind: 'clean' }
   | { readonly kind: 'scrubbed'; readonly erasures: number }
   /** Somebody reads or writes the file: ask again later. Nothing waited and nobody was held up. */
-  | { readonly kind: 'blocked'; readonly erasures: number };
+  | { readonly kind: 'blocked'; readonly erasures: number; readonly rewritten: number }
+  /** Rewriting the file needs room for two copies of it. */
+  | { readonly kind: 'no_room'; readonly erasures: number; readonly bytesMissing: number };
+
+export interface PendingErasures {
+  readonly receipts: number;
+  /** The oldest of them. */
+  readonly since: Instant | null;
+  /** Values were replaced or trimmed whose bytes may still stand in the file. */
+  readonly residue: boolean;
+  /** A listing is under way. */
+  readonly listing: boolean;
+}
 
 /**
  * Erasing people. First from sight, in one transaction; then, since a database keeps the bytes of deleted rows
@@ -20,8 +37,12 @@ export type Scrubbed =
  * stays in `forgotten`, and whoever stores identities asks it, until `lift`.
  */
 export interface Erasures {
+  /** Throws `usage` for an id nobody here has heard of. */
   forget(id: InvestmentId | UserId): Forgotten;
   /** Lets identities of the id be stored again. They come back with the platform's next version of the record. */
   lift(id: InvestmentId | UserId): boolean;
+  /** Erases everybody's identity; answers for how many sources there was any. */
+  dropAll(): number;
+  pending(): PendingErasures;
   scrub(): Scrubbed;
 }

@@ -1,47 +1,49 @@
 import type { Instant } from '../domain/instant.js';
+import type { DueNotice, Outbox as OutboxPort } from '../outbox/ports.js';
 import type { Connection } from './connection.js';
 
-export interface DueNotice {
-  readonly notice: number;
-  readonly source: string;
-  readonly target: string;
-  /** JSON: ids and amounts, never a name. */
-  readonly body: string;
-  readonly queuedAt: Instant;
-  readonly attempts: number;
-}
-
 /** Notices queued by the commits they tell of. Delivered at least once: a crash after sending sends again. */
-export class Outbox {
+export class Outbox implements OutboxPort {
   constructor(private readonly connection: Connection) {}
 
-  /** Notices that may be sent now, in the order of their changes. */
-  async due(now: Instant, max: number): Promise<readonly DueNotice[]> {
+  /**
+   * In the order of their changes. One that was tried and waits for its next attempt holds up those behind it; one
+   * that never was, and only waits for its minute to end, does not.
+   */
+  async dueFor(target: string, now: Instant, max: number): Promise<readonly DueNotice[]> {
     const rows = await this.connection.run((db) =>
       db
         .selectFrom('notices')
-        .select(['notice', 'source', 'target', 'body', 'queued_at', 'attempts'])
+        .select(['notice', 'source', 'target', 'body', 'queued_at', 'attempts', 'next_at'])
         .where('state', '=', 'pending')
-        .where('next_at', '<=', now)
+        .where('target', '=', target)
+        .where(({ or, eb }) => or([eb('next_at', '<=', now), eb('attempts', '>', 0)]))
         .orderBy('notice')
         .limit(max)
         .execute(),
     );
-    return rows.map(({ queued_at, ...row }) => ({ ...row, queuedAt: queued_at as Instant }));
+    const held = rows.findIndex(({ next_at }) => next_at > now);
+    return (held === -1 ? rows : rows.slice(0, held)).map(({ queued_at, next_at: _, ...row }) => ({
+      ...row,
+      queuedAt: queued_at as Instant,
+    }));
   }
 
-  /** When the next pending notice is due; null when none is pending. */
-  async nextDue(): Promise<Instant | null> {
-    const row = await this.connection.run((db) =>
+  async waiting(): Promise<readonly { readonly target: string; readonly dueAt: Instant }[]> {
+    const rows = await this.connection.run((db) =>
       db
         .selectFrom('notice_rows')
-        .select('next_at')
+        .select(({ fn }) => [
+          'target',
+          // What was tried holds up the rest of its target, so its time is the target's.
+          fn.max<string | null>('next_at').filterWhere('attempts', '>', 0).as('heldUntil'),
+          fn.min<string>('next_at').as('dueAt'),
+        ])
         .where('state', '=', 'pending')
-        .orderBy('next_at')
-        .limit(1)
-        .executeTakeFirst(),
+        .groupBy('target')
+        .execute(),
     );
-    return (row?.next_at ?? null) as Instant | null;
+    return rows.map(({ target, heldUntil, dueAt }) => ({ target, dueAt: (heldUntil ?? dueAt) as Instant }));
   }
 
   delivered(notice: number, at: Instant): Promise<void> {

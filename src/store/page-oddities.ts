@@ -9,8 +9,6 @@ export interface PageOddities {
   readonly setAside: readonly Rejected[];
   readonly readable: readonly string[];
   readonly unknownFields: ReadonlyMap<string, number>;
-  /** Whether records of people who can be named came with their identity; null when the page had none. */
-  readonly identityIncluded: boolean | null;
 }
 
 export function oddities(items: readonly FeedItem[]): PageOddities {
@@ -18,7 +16,6 @@ export function oddities(items: readonly FeedItem[]): PageOddities {
   const nameless: Rejected[] = [];
   const last = new Map<string, Rejected | null>();
   const unknownFields = new Map<string, number>();
-  let identityIncluded: boolean | null = null;
   for (const item of items) {
     if (item.kind === 'rejected') {
       rejected.push(item);
@@ -31,13 +28,22 @@ export function oddities(items: readonly FeedItem[]): PageOddities {
       last.set(investment.id, null);
       count(unknownFields, '', investment.extra);
       count(unknownFields, 'investor.', identity?.extra ?? null);
-      // A deactivated person has no identity under any grant and says nothing about ours.
-      if (!investment.investor_deactivated) identityIncluded = identityIncluded === true || identity !== null;
     }
   }
   const setAside = [...nameless, ...[...last.values()].filter((item) => item !== null)];
   const readable = [...last].flatMap(([id, item]) => (item === null ? [id] : []));
-  return { rejected, setAside, readable, unknownFields, identityIncluded };
+  return { rejected, setAside, readable, unknownFields };
+}
+
+/**
+ * Whether the records of a page came with their identity; null when none of them can say. One that lacks it is
+ * enough for a no: under a grant the fields are there, if only as null. A deactivated person has no identity under
+ * any grant and says nothing about ours, and neither does a tombstone or a record nobody could read.
+ */
+export function identityIncluded(items: readonly FeedItem[]): boolean | null {
+  const telling = items.filter((item) => item.kind === 'record' && !item.investment.investor_deactivated);
+  if (telling.length === 0) return null;
+  return telling.every((item) => item.kind === 'record' && item.identity !== null);
 }
 
 function count(fields: Map<string, number>, prefix: string, extra: string | null): void {

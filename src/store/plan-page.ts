@@ -105,7 +105,7 @@ function identityValue(identity: Identity | null, field: keyof Identity): string
 }
 
 /** In the order of their last entries. Rejected ones are not part of the plan: the held version stays. */
-function lastOfEach(items: readonly FeedItem[]): Iterable<RecordItem | Tombstone> {
+export function lastOfEach(items: readonly FeedItem[]): Iterable<RecordItem | Tombstone> {
   const last = new Map<string, RecordItem | Tombstone>();
   for (const item of items) {
     if (item.kind === 'rejected') continue;

@@ -125,6 +125,7 @@ export interface SourcesTable {
   halted_code: string | null;
   halted_message: string | null;
   halted_at: string | null;
+  history_from: string | null;
 }
 
 export interface ListingsTable {

@@ -62,6 +62,7 @@ async function daemonFollower(): Promise<Follower> {
         { name: 'bench', token: company.token, company: company.id, installation: company.installation },
       ],
       sync: { intervalSeconds: 3_600 },
+      console: null,
       receiver: { listen: `127.0.0.1:${port}`, secrets: [{ env: 'UNUSED' }] },
     }),
     { env: {}, folderOf: () => folder },

@@ -137,8 +137,29 @@ test('a sandbox token may be written out, with a warning', async () => {
   expect(warnings).toEqual([expect.stringContaining('sources[0].token is written out')]);
 });
 
-test('a dashboard open to others announces itself', () => {
-  expect(load({ ...minimal, console: { listen: '0.0.0.0:8788' } }).warnings).toEqual([
-    expect.stringContaining('no sign-in'),
-  ]);
+test('a console open to others is refused, since it has no sign-in', () => {
+  expect(() => load({ ...minimal, console: { listen: '0.0.0.0:8788' } })).toThrow(
+    /console\.listen.*no sign-in/s,
+  );
+});
+
+test('a public client has no secret, and an endpoint has usable defaults', () => {
+  const { config } = load({
+    platform: { ...minimal.platform, management: { credentials: { file: 'm.json', clientId: 'pk_live_x' } } },
+    sources: [{ name: 'mine', credentials: { file: 'mine.json', clientId: 'pk_test_x' } }],
+    receiver: { endpoint: { publicUrl: 'https://hooks.example.com/webhooks' } },
+  });
+  expect(config.platform.management).toMatchObject({ kind: 'credentials', clientSecret: null });
+  expect(config.sources[0]?.access).toMatchObject({ kind: 'credentials', clientSecret: null });
+  expect(config.receiver?.endpoint).toMatchObject({
+    ...{ mode: 'live', events: ['investment.changed'], checkMillis: 300_000, rotateMillis: 90 * 86_400_000 },
+    file: expect.stringMatching(/^\/.*credentials\/endpoint\.json$/),
+  });
+});
+
+test('a configuration in the making may lack its sources and its file, and nothing else', () => {
+  const env = { ROSTERD_PLATFORM__BASE_URL: 'https://api.example.com' };
+  expect(loadConfig({ cwd: folder(), env, draft: true }).config.sources).toEqual([]);
+  expect(() => loadConfig({ cwd: folder(), env })).toThrow('there is no configuration');
+  expect(() => loadConfig({ cwd: folder(), env: {}, draft: true })).toThrow('platform');
 });

@@ -161,3 +161,25 @@ test('beside other problems a stray ROSTERD_ name is listed too', () => {
     hint: 'did you mean ROSTERD_SYNC__PER_PAGE?',
   });
 });
+
+test('platform.management is one way in, a token or credentials', () => {
+  const both = { token: { env: 'T' }, credentials: { file: 'm.json', clientId: 'pk_live_x' } };
+  const platform = (management: unknown) => ({ ...minimal.platform, management });
+  expect(problems({ ...minimal, platform: platform({}) })).toMatchObject([
+    { path: 'platform.management.token' },
+  ]);
+  expect(problems({ ...minimal, platform: platform(both) })).toMatchObject([
+    { path: 'platform.management.credentials' },
+  ]);
+});
+
+test('a receiver needs secrets, or an endpoint of its own and somebody who manages it', () => {
+  const endpoint = { publicUrl: 'https://hooks.example.com/webhooks' };
+  expect(problems({ ...minimal, receiver: {} })).toMatchObject([{ path: 'receiver.secrets' }]);
+  expect(problems({ ...minimal, receiver: { endpoint } })).toMatchObject([
+    { path: 'platform.management', hint: expect.stringContaining('rosterd connect --management') },
+  ]);
+  expect(
+    problems({ ...minimal, receiver: { endpoint: { ...endpoint, events: ['sunrise'] } } }),
+  ).toMatchObject([{ path: 'receiver.endpoint.events[0]' }]);
+});

@@ -3,6 +3,7 @@ import type { Operation } from '../../src/contract/operation.js';
 import { allScopes, impliedScopes, universalScope } from '../../src/contract/scopes.js';
 import { declaredOperations } from '../tools/api-description.js';
 import { type Cast, type CastName, makeCast } from './matrix/cast.js';
+import { syndicateMatrix } from './matrix/syndicates.js';
 import type { OpenTable } from './matrix/table.js';
 import { tables } from './matrix/tables.js';
 import { type Answered, startWorld, type TestWorld } from './world.js';
@@ -30,7 +31,9 @@ async function undone(world: TestWorld, ask: () => Promise<Answered>): Promise<A
 }
 
 test('SEC-01 every operation behind a credential has its row', () => {
-  const told = new Set(tables.flatMap(({ rows }) => rows.map(({ operation }) => operation)));
+  const told = new Set(
+    [...tables.flatMap(({ rows }) => rows), ...syndicateMatrix].map(({ operation }) => operation),
+  );
   expect(guarded.map(({ id }) => id).filter((id) => !told.has(id))).toEqual([]);
 });
 
@@ -87,7 +90,8 @@ describe('scopes', () => {
     'syndicateKey',
   ];
   const scoped = guarded.filter(
-    ({ scopes }) => scopes?.length !== 0 && scopes?.includes(universalScope) !== true,
+    ({ scopes, removedIn }) =>
+      removedIn === undefined && scopes?.length !== 0 && scopes?.includes(universalScope) !== true,
   );
 
   test.each(scoped)(

@@ -398,8 +398,8 @@ describe('refresh', () => {
     const lost = await refresh(world, client, first.refresh_token);
     const again = await refresh(world, client, first.refresh_token);
     expect(again.status).toBe(200);
-    expect(await works(world, lost.body.access_token)).toBe(false);
     expect(await works(world, again.body.access_token)).toBe(true);
+    expect(await works(world, lost.body.access_token)).toBe(false);
     const dead = await refresh(world, client, first.refresh_token);
     expect([dead.status, dead.body.error]).toEqual([400, 'invalid_grant']);
     expect(await works(world, again.body.access_token)).toBe(false);
@@ -413,10 +413,25 @@ describe('refresh', () => {
     expect((await refresh(world, client, first.refresh_token)).status).toBe(200);
   });
 
-  test('the refresh token of a voided pair ends the family: two hold it', async () => {
+  test('OAUTH-19 of a refresh that arrived twice either answer will do, whichever is used first', async () => {
+    for (const used of [0, 1] as const) {
+      const first = await tokensFor(world, client, ida);
+      const answers = [
+        await refresh(world, client, first.refresh_token),
+        await refresh(world, client, first.refresh_token),
+      ] as const;
+      const [mine, other] = [answers[used], answers[used === 0 ? 1 : 0]];
+      expect(await works(world, mine.body.access_token)).toBe(true);
+      expect(await works(world, other.body.access_token)).toBe(false);
+      expect((await refresh(world, client, mine.body.refresh_token)).status).toBe(200);
+    }
+  });
+
+  test('OAUTH-20 the refresh token of a pair that was overtaken ends the family: two hold it', async () => {
     const first = await tokensFor(world, client, ida);
     const one = await refresh(world, client, first.refresh_token);
     const two = await refresh(world, client, first.refresh_token);
+    expect(await works(world, two.body.access_token)).toBe(true);
     expect((await refresh(world, client, one.body.refresh_token)).body.error).toBe('invalid_grant');
     expect(await works(world, two.body.access_token)).toBe(false);
   });

@@ -13,7 +13,7 @@ const known = new Set([
 
 /**
  * What is wrong with a value of the platform's own making. Stricter than a client may be: a field that is not
- * declared is wrong, even where the schema leaves room for fields to come. A keyword it does not know is an error
+ * declared is wrong, even where the schema leaves room for fields to come; `details` alone differ by endpoint. A keyword it does not know is an error
  * of its own, so that nothing is passed over in silence.
  */
 export function violations(document: ApiDocument, schema: Schema, value: unknown, at = '$'): string[] {
@@ -49,7 +49,9 @@ function inObject(document: ApiDocument, schema: Schema, value: object, at: stri
     .map((name: string) => `${at}.${name}: missing`);
   const rest = schema.additionalProperties;
   // Room for fields to come (`{}`) is for clients; a record of something (no properties of its own) is open.
-  const open = schema.properties === undefined && (rest !== undefined || schema.type === undefined);
+  const open =
+    at === '$.error.details' ||
+    (schema.properties === undefined && (rest !== undefined || schema.type === undefined));
   for (const [name, held] of Object.entries(value)) {
     const own = Object.hasOwn(properties, name) ? properties[name] : undefined;
     if (own !== undefined) found.push(...violations(document, own, held, `${at}.${name}`));

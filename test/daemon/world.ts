@@ -44,6 +44,7 @@ export function configFor({ ready }: Sandbox, wish: ConfigWish): Config {
         installation: company.installation,
       })),
       sync: { intervalSeconds: wish.intervalSeconds ?? 3_600 },
+      console: { listen: '127.0.0.1:0' },
       receiver:
         wish.receiver === undefined
           ? null

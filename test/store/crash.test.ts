@@ -20,6 +20,7 @@ const tables = [
   'quarantine_rows',
   'drift_rows',
   'notice_rows',
+  'erasures',
 ];
 
 const items = [
@@ -73,9 +74,12 @@ const writes: Record<
 describe('stopped at any statement, a write has happened or has not:', () => {
   test.each(Object.entries(writes))('%s', async (_name, { listed, before, write }) => {
     const { database, failAt } = failingDatabase(migratedDatabase());
-    const queueNotices = (changes: readonly { seq: number; id: string }[]) =>
-      changes.map(({ seq, id }) => ({ seq, target: 'hook', body: id }));
-    const { mirror, lease, list, rows } = await mirrorFixture({ database, queueNotices });
+    const notices = {
+      draft: (changes: readonly { seq: number; id: string }[]) =>
+        changes.map(({ seq, id }) => ({ id, seq, target: 'hook', body: id })),
+      fold: () => null,
+    };
+    const { mirror, lease, list, rows } = await mirrorFixture({ database, notices });
     if (listed) await list([[record('inv_1'), record('inv_2'), record('inv_3'), record('inv_5')]]);
     for (const step of before) await step(mirror, lease);
     const dump = () => tables.map((table) => rows(`SELECT * FROM ${table} ORDER BY 1, 2`));

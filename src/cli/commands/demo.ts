@@ -75,6 +75,7 @@ function introduce(running: Demo, file: string, cwd: string, out: CommandContext
   const where = file === resolve(cwd, defaultDatabase) ? '' : ` --database ${shellQuoted(file)}`;
   out.line(`platform   ${ready.baseUrl}   (control: ${ready.control})`);
   out.line(`webhooks   ${running.receiverUrl}`);
+  out.line(`console    ${running.daemon.consoleUrl ?? ''}/status.json   (and /metrics, /healthz)`);
   out.line(
     `mirror     ${file}   ${grouped(running.rows)} investments of ${ready.companies.length} companies`,
   );

@@ -2,12 +2,23 @@ import type { Command } from '../command.js';
 import { configSchema } from './config-schema.js';
 import { configShow } from './config-show.js';
 import { configValidate } from './config-validate.js';
+import { connect } from './connect.js';
 import { demo } from './demo.js';
+import { endpointsCreate } from './endpoints-create.js';
+import { endpointsDelete } from './endpoints-delete.js';
+import { endpointsList } from './endpoints-list.js';
+import { endpointsReenable } from './endpoints-reenable.js';
+import { endpointsRotate } from './endpoints-rotate.js';
+import { endpointsShow } from './endpoints-show.js';
+import { endpointsTest } from './endpoints-test.js';
+import { endpointsUpdate } from './endpoints-update.js';
+import { forget } from './forget.js';
 import { query } from './query.js';
 import { run } from './run.js';
 import { sandbox } from './sandbox.js';
 import { status } from './status.js';
 import { sync } from './sync.js';
+import { trigger } from './trigger.js';
 import { version } from './version.js';
 
 /** In the order help lists them. To add a command, write its file and name it here. */
@@ -17,7 +28,18 @@ export const commands: readonly Command[] = [
   sync,
   status,
   query,
+  forget,
+  connect,
+  endpointsList,
+  endpointsShow,
+  endpointsCreate,
+  endpointsUpdate,
+  endpointsRotate,
+  endpointsTest,
+  endpointsReenable,
+  endpointsDelete,
   sandbox,
+  trigger,
   configValidate,
   configShow,
   configSchema,
@@ -26,5 +48,6 @@ export const commands: readonly Command[] = [
 
 /** What the first word of two-word commands is about. */
 export const groups: Readonly<Record<string, string>> = {
+  endpoints: "Manage the platform's webhook endpoints",
   config: 'Check, show and describe the configuration',
 };

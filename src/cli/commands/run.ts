@@ -17,6 +17,8 @@ export const run: Command = {
     const { startDaemon } = await import('../../daemon/daemon.js');
     const daemon = await startDaemon(await enginePartsOf(context, loaded));
     if (daemon.receiverUrl !== null) context.out.note(`receiving webhooks at ${daemon.receiverUrl}`);
+    if (daemon.consoleUrl !== null)
+      context.out.note(`status and metrics at ${daemon.consoleUrl}/status.json`);
     context.out.note(`mirroring into ${loaded.config.database.file}; Ctrl-C to stop`);
     await untilAborted(context.signal);
     await daemon.close();

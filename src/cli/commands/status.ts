@@ -1,6 +1,6 @@
-import type { SourceStatus, StatusDocument } from '../../daemon/status.js';
+import type { EndpointHealth, FullStatus, SourceStatus } from '../../daemon/status.js';
 import { type Command, jsonOption } from '../command.js';
-import { databaseFileOf, databaseOptions } from '../database-options.js';
+import { databaseOptions, mirrorOf } from '../database-options.js';
 import { exitCodes } from '../exit-codes.js';
 import { duration, grouped } from '../output/progress.js';
 
@@ -19,9 +19,9 @@ export const status: Command = {
   ],
   async run(context) {
     const { out, options, io } = context;
-    const file = await databaseFileOf(context);
+    const { file, config } = await mirrorOf(context);
     const { statusOf } = await import('../../daemon/status.js');
-    const document = await statusOf(file, io.clock);
+    const document = await statusOf(file, io.clock, config?.receiver?.endpoint?.file ?? null);
     if (options.flag('json')) out.json(document);
     else show(document, context);
     return options.flag('check') && document.health !== 'ok' ? exitCodes.failed : exitCodes.done;
@@ -32,7 +32,7 @@ const columns = ['SOURCE', 'STATE', 'ROWS', 'COMPLETE UP TO', 'LAST TICK', 'CURS
   title,
 }));
 
-function show(document: StatusDocument, { out, io }: Parameters<Command['run']>[0]): void {
+function show(document: FullStatus, { out, io }: Parameters<Command['run']>[0]): void {
   const now = io.clock.now();
   out.table(
     columns,
@@ -47,11 +47,18 @@ function show(document: StatusDocument, { out, io }: Parameters<Command['run']>[
   );
   for (const source of document.sources)
     for (const line of remarks(source)) out.line(`${source.source}: ${line}`);
+  if (document.endpoint !== null) for (const line of endpointRemarks(document.endpoint)) out.line(line);
   const { inbox, notices, erasures } = document;
   out.line(
     `webhooks waiting ${inbox.pending}, notices waiting ${notices.pending}, ` +
       `erasures pending ${erasures.pending}, newest change ${document.change_seq}`,
   );
+  if (notices.given_up > 0)
+    out.line(
+      `${grouped(notices.given_up)} notices were given up: rosterd query "SELECT * FROM notices WHERE state = 'given_up'"`,
+    );
+  if (erasures.since !== null)
+    out.line(`erased identities still in the file since ${ago(erasures.since, now)}`);
 }
 
 function remarks(source: SourceStatus): string[] {
@@ -66,6 +73,13 @@ function remarks(source: SourceStatus): string[] {
   }
   if (source.quarantine_open > 0) lines.push(`${grouped(source.quarantine_open)} records in quarantine`);
   if (source.identity_included === 0) lines.push('the token may not read identity');
+  return lines;
+}
+
+function endpointRemarks({ state, message, hint, reenabledAt }: EndpointHealth): string[] {
+  const lines = [`webhook endpoint ${state}${message === null ? '' : `: ${message}`}`];
+  if (hint !== null) lines.push(`  ${hint}`);
+  if (reenabledAt !== null) lines.push(`  was found switched off and switched on again at ${reenabledAt}`);
   return lines;
 }
 

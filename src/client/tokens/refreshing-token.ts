@@ -25,6 +25,8 @@ export interface RefreshingTokenParts {
   readonly path: string;
   /** The API as an application sees it: `client.asApplication`. */
   readonly application: (clientId: string) => Api;
+  /** The client's secret when it is kept elsewhere; otherwise the file says, or there is none. */
+  readonly clientSecret?: () => Promise<string>;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly disk?: Disk;
@@ -103,10 +105,12 @@ class RefreshingToken implements TokenProvider {
   ): Promise<Credentials | undefined> {
     if (refreshToken === this.#dead) return undefined;
     const api = this.#parts.application(stored.clientId);
+    const { clientId } = stored;
+    const clientSecret = (await this.#parts.clientSecret?.()) ?? stored.clientSecret;
     for (const candidate of [refreshToken, stored.previousRefreshToken]) {
       if (candidate === null) continue;
       try {
-        return this.#merged(stored, await refreshTokens(api, stored, candidate, signal));
+        return this.#merged(stored, await refreshTokens(api, { clientId, clientSecret }, candidate, signal));
       } catch (error) {
         if (!isFault(error, 'reauthorize')) throw error;
       }

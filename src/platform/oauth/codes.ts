@@ -86,6 +86,6 @@ export function exchangeCode(services: Services, client: Client, given: Exchange
     ]);
     connectPerson(services, grant, now);
     const scopes = grant.scopes.split(' ');
-    return { kind: 'issued', pair: issuePair(services, grant, scopes, now), scopes };
+    return { kind: 'issued', pair: issuePair(services, grant, scopes, null, now), scopes };
   })();
 }

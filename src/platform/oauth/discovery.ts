@@ -1,6 +1,7 @@
 import { paths } from '../../contract/paths.js';
 import { selfServeScopes, universalScope } from '../../contract/scopes.js';
-import { type Exchange, type Handler, ok } from '../http/exchange.js';
+import { baseUrl } from '../http/base-url.js';
+import { type Handler, ok } from '../http/exchange.js';
 import type { Realm } from '../state/secrets.js';
 
 /** Tells a client everything it needs to begin. Only what can be asked for is listed; reserved scopes are not. */
@@ -24,9 +25,3 @@ export const discovery =
       revocation_endpoint_auth_methods_supported: methods,
     });
   };
-
-/** The address the server is known by; without one, the address this caller reached it at. */
-function baseUrl(exchange: Exchange): string {
-  const known = exchange.services.options.publicUrl;
-  return known === null ? `http://${exchange.headers.host ?? 'localhost'}` : known.replace(/\/+$/, '');
-}

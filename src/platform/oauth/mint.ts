@@ -24,7 +24,7 @@ export function mintToken(
 ): MintedToken | MintedPair {
   return minting.state.transaction(() => {
     if (wish.kind !== 'user') return insertToken(minting, wish, now);
-    return issuePair(minting, startGrant(minting, wish, now), wish.scopes, now);
+    return issuePair(minting, startGrant(minting, wish, now), wish.scopes, null, now);
   })();
 }
 

@@ -9,17 +9,18 @@ export interface MintedPair extends MintedToken {
 }
 
 /**
- * An access token and the refresh token that comes with it, at the end of the family's chain.
+ * An access token and the refresh token that comes with it, issued for the refresh token `parentNo`.
  *
- * A response can be lost, so a rotated refresh token must go on working until its successor is known to have
- * arrived. The proof of arrival is the first use of the new access token (`settle`); until then presenting the old
- * refresh token again voids the unproven pairs behind it and issues one in their place (`voidAfter`). At every
- * moment there is one chain and never a fork: two holders of a family cannot both go on.
+ * An answer can be lost, late or doubled, so a rotated refresh token must go on working until a successor of it is
+ * known to have arrived. The proof of arrival is the first use of an access token (`settle`): until then every pair
+ * issued for the same refresh token may be the one that arrived, and at that moment all the others end. Two holders
+ * of a family cannot both go on: the first to use what it got ends what the other has.
  */
 export function issuePair(
   services: Minting,
   grant: Grant,
   scopes: readonly string[],
+  parentNo: number | null,
   now: number,
 ): MintedPair {
   const access = insertToken(
@@ -37,52 +38,45 @@ export function issuePair(
   const refreshToken = newSecret(services.random, `rt_${grant.realm}_`);
   run(
     services.state,
-    `INSERT INTO refresh_tokens (digest, family, position, access_token_no, created_at, expires_at)
-     SELECT ?, ?, coalesce(max(position), -1) + 1, ?, ?, ? FROM refresh_tokens WHERE family = ?`,
+    `INSERT INTO refresh_tokens (digest, family, parent_no, access_token_no, created_at, expires_at)
+     VALUES (?, ?, ?, ?, ?, ?)`,
     [
       digestOf(refreshToken),
       grant.family,
+      parentNo,
       access.no,
       now,
       Math.min(now + refreshIdleSeconds * 1000, grant.expires_at),
-      grant.family,
     ],
   );
   return { ...access, refreshToken };
 }
 
-/** First use of an access token: the pair has arrived, so every refresh token before it stops working now. */
+/** First use of an access token: its pair has arrived, so what is not below it in the family stops working now. */
 export function settle(services: Minting, accessTokenNo: number, now: number): void {
-  services.state.transaction(() => {
-    run(services.state, 'UPDATE access_tokens SET first_used_at = ? WHERE no = ? AND first_used_at IS NULL', [
+  const { state } = services;
+  state.transaction(() => {
+    run(state, 'UPDATE access_tokens SET first_used_at = ? WHERE no = ? AND first_used_at IS NULL', [
       now,
       accessTokenNo,
     ]);
-    const pair = one<{ family: string; position: number }>(
-      services.state,
-      'SELECT family, position FROM refresh_tokens WHERE access_token_no = ?',
+    const pair = one<{ no: number; family: string }>(
+      state,
+      'SELECT no, family FROM refresh_tokens WHERE access_token_no = ? AND ended_at IS NULL',
       [accessTokenNo],
     );
     if (pair === undefined) return;
+    run(state, `${below} UPDATE refresh_tokens SET ended_at = ? ${elsewhere}`, [pair.no, now, pair.family]);
     run(
-      services.state,
-      'UPDATE refresh_tokens SET ended_at = ? WHERE family = ? AND position < ? AND ended_at IS NULL',
-      [now, pair.family, pair.position],
+      state,
+      `${below} UPDATE access_tokens SET revoked_at = ? WHERE first_used_at IS NULL AND revoked_at IS NULL
+       AND no IN (SELECT access_token_no FROM refresh_tokens WHERE family = ? AND no NOT IN kept)`,
+      [pair.no, now, pair.family],
     );
   })();
 }
 
-/** The pairs behind a refresh token that still works were never used: a later one would have ended it. */
-export function voidAfter(services: Minting, family: string, position: number, now: number): void {
-  run(
-    services.state,
-    `UPDATE access_tokens SET revoked_at = ? WHERE revoked_at IS NULL AND no IN
-       (SELECT access_token_no FROM refresh_tokens WHERE family = ? AND position > ?)`,
-    [now, family, position],
-  );
-  run(
-    services.state,
-    'UPDATE refresh_tokens SET ended_at = ? WHERE family = ? AND position > ? AND ended_at IS NULL',
-    [now, family, position],
-  );
-}
+const below = `WITH RECURSIVE kept (no) AS (
+  VALUES (?) UNION ALL SELECT r.no FROM refresh_tokens r JOIN kept ON r.parent_no = kept.no
+)`;
+const elsewhere = 'WHERE family = ? AND ended_at IS NULL AND no NOT IN kept';

@@ -7,12 +7,12 @@ import { one } from '../state/statements.js';
 import type { Client } from './clients.js';
 import { grantOf } from './grants.js';
 import { type Outcome, refused } from './outcome.js';
-import { issuePair, voidAfter } from './pairs.js';
+import { issuePair } from './pairs.js';
 import { passesReview } from './review-gate.js';
 
 interface RefreshRow {
   readonly family: string;
-  readonly position: number;
+  readonly no: number;
   readonly expires_at: number;
   readonly ended_at: number | null;
   readonly user_gone: number | null;
@@ -35,7 +35,7 @@ export function rotate(
   return services.state.transaction((): Outcome => {
     const row = one<RefreshRow>(
       services.state,
-      `SELECT r.family, r.position, r.expires_at, r.ended_at, u.deactivated_at AS user_gone
+      `SELECT r.no, r.family, r.expires_at, r.ended_at, u.deactivated_at AS user_gone
        FROM refresh_tokens r JOIN grants g ON g.family = r.family JOIN users u ON u.no = g.user_no
        WHERE r.digest = ?`,
       [digestOf(presented)],
@@ -60,7 +60,6 @@ export function rotate(
     const held = expandScopes(granted);
     const beyond = scopes.filter((scope) => !held.has(scope));
     if (beyond.length > 0) return refused('invalid_scope', `Not granted originally: ${beyond.join(' ')}.`);
-    voidAfter(services, row.family, row.position, now);
-    return { kind: 'issued', pair: issuePair(services, grant, scopes, now), scopes };
+    return { kind: 'issued', pair: issuePair(services, grant, scopes, row.no, now), scopes };
   })();
 }

@@ -67,7 +67,9 @@ function bodyOf(operation: Operation, schema: z.ZodType): ZodOpenApiRequestBodyO
 function responsesOf(operation: Operation, headers: HeaderNames): ZodOpenApiResponsesObject {
   const responses: Record<string, ZodOpenApiResponseObject | oas31.ReferenceObject> = {};
   const portal = operation.tag === portalTag;
-  const pages = Object.values(operation.responses).some(({ type }) => type === 'text/html');
+  const pages = Object.entries(operation.responses).some(
+    ([status, declared]) => typeOf(operation, Number(status), declared) === 'text/html',
+  );
   for (const status of errorStatusesOf(operation)) {
     const component = errorComponent(status, portal);
     // A person who cannot be sent anywhere is told why on a page.
@@ -77,14 +79,22 @@ function responsesOf(operation: Operation, headers: HeaderNames): ZodOpenApiResp
         : { $ref: `#/components/responses/${component.name}` };
   }
   for (const [status, declared] of Object.entries(operation.responses)) {
-    responses[status] = declaredResponse(Number(status), declared, status in responses, headers, portal);
+    const typed = { ...declared, type: typeOf(operation, Number(status), declared) };
+    responses[status] = declaredResponse(Number(status), typed, status in responses, headers, portal);
   }
   return responses as ZodOpenApiResponsesObject;
 }
 
+/** What asks nobody for a credential and tells no schema is a page for a person; a redirect has no body. */
+function typeOf(operation: Operation, status: number, declared: DeclaredResponse): string | undefined {
+  if (declared.type !== undefined) return declared.type;
+  const bare = declared.schema === undefined && (status < 300 || status >= 400);
+  return bare && operation.scopes === null ? 'text/html' : undefined;
+}
+
 function declaredResponse(
   status: number,
-  { description, schema, type }: DeclaredResponse,
+  { description, schema, type }: Omit<DeclaredResponse, 'type'> & { readonly type: string | undefined },
   alsoError: boolean,
   headers: HeaderNames,
   portal: boolean,

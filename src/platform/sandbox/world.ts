@@ -4,6 +4,7 @@ import type { State } from '../state/database.js';
 import { all, one, run } from '../state/statements.js';
 import type { MovableClock } from './clock.js';
 import type { WorldDocument, WorldPlan } from './document.js';
+import { seedMemberships } from './seed/memberships.js';
 import { seedWorld } from './seed/world.js';
 
 export interface World {
@@ -12,6 +13,9 @@ export interface World {
   /** Back to the seed: everything that happened since is forgotten, moves of the clock included. */
   reset(): void;
 }
+
+/** Syndicates draw from a stream of their own: what is added to them moves nothing else. */
+const membershipStream = 0x73796e64;
 
 const defaultPlan: WorldPlan = { seed: 1, companies: 2, records: 100 };
 
@@ -33,7 +37,11 @@ export function openWorld(
   const held = one<Row>(state, 'SELECT * FROM sandbox');
   const plan = held === undefined ? planFrom(asked) : agree(held, asked);
   if (held !== undefined) clock.advance(held.offset_millis);
-  const make = () => seedWorld(state, randomFrom(plan.seed), plan, clock.now());
+  const make = () => {
+    const document = seedWorld(state, randomFrom(plan.seed), plan, clock.now());
+    state.transaction(() => seedMemberships(state, randomFrom(plan.seed ^ membershipStream), clock.now()))();
+    return document;
+  };
   const document = held === undefined ? makeOnce(state, plan, clock, make) : heldDocument(held);
   clock.onMove(() => run(state, 'UPDATE sandbox SET offset_millis = ?', [clock.offsetMillis]));
   return {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import Sqlite from 'better-sqlite3';
 import { schemaPath } from '../../runtime/package-root.js';
+import { fold } from './fold.js';
 
 export type State = Sqlite.Database;
 
@@ -16,6 +17,7 @@ export function openState(file: string): State {
   state.pragma('journal_mode = WAL');
   state.pragma('synchronous = NORMAL');
   state.pragma('foreign_keys = ON');
+  state.function('fold', { deterministic: true }, (text) => (typeof text === 'string' ? fold(text) : text));
   state.exec('CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, checksum TEXT NOT NULL) STRICT');
   const applied = new Map(
     state

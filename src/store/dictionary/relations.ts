@@ -168,6 +168,7 @@ export const publicRelations: readonly RelationEntry[] = [
       column('last_error', 'text', 'Its message, without personal data', 'there was none'),
       column('last_error_at', 'time', 'When it happened', 'there was none'),
       column('retry_at', 'time', 'Earliest time of the next attempt', 'nothing to wait for'),
+      column('history_from', 'time', 'As-of reaches back to here', 'no listing is complete yet'),
     ],
   },
   {
@@ -276,6 +277,7 @@ export const publicRelations: readonly RelationEntry[] = [
       column('halted_code', 'text', 'Code of what stopped it', 'not halted'),
       column('halted_message', 'text', 'What stopped it, in words', 'not halted'),
       column('halted_at', 'time', 'When it was stopped', 'not halted'),
+      column('history_from', 'time', 'Superseded versions that ended before are purged', 'none was purged'),
     ],
   },
   {
@@ -296,7 +298,7 @@ export const publicRelations: readonly RelationEntry[] = [
       column('attempts', 'integer', 'Times it was looked at'),
       column('next_at', 'time', 'Not looked at before', 'at once, or done with'),
       column('worked_at', 'time', 'When it was done with', 'pending'),
-      column('body', 'json', 'The event as sent', 'trimmed once worked'),
+      column('body', 'json', 'The event as sent, without what speaks of people', 'trimmed once worked'),
     ],
   },
   {
@@ -306,8 +308,12 @@ export const publicRelations: readonly RelationEntry[] = [
     columns: [
       column('erasure', 'integer', 'Number of the receipt'),
       column('source_no', 'integer', '`sources.no`', 'it concerned every source'),
-      column('id', 'text', 'Investment or investor erased', 'several at once'),
-      column('cause', 'text', 'Why, such as `forget` or `removed`'),
+      column('id', 'text', 'Investment or investor erased', 'a whole source at once'),
+      column(
+        'cause',
+        'text',
+        '`tombstone`, `absent` (from a complete listing), `deactivated`, `grant_lost`, `dropped` (by configuration), `forget`, or `removed`: a value that was replaced',
+      ),
       column('invisible_at', 'time', 'From when no query could see it'),
       column('scrubbed_at', 'time', 'From when its bytes were gone from the file', 'still to be scrubbed'),
     ],

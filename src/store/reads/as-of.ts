@@ -1,7 +1,19 @@
 import type { Kysely } from 'kysely';
+import { Fault } from '../../domain/fault.js';
 import type { Instant } from '../../domain/instant.js';
 import { investmentColumns } from './columns.js';
 import type { ReadDatabase } from './views.js';
+
+/** Throws `usage` when versions of that time were purged: half an answer would look like a whole one. */
+export async function requireReach(db: Kysely<ReadDatabase>, at: Instant, source?: string): Promise<void> {
+  let query = db.selectFrom('sources').select(['name', 'history_from']).where('history_from', '>', at);
+  if (source !== undefined) query = query.where('name', '=', source);
+  const row = await query.orderBy('history_from', 'desc').limit(1).executeTakeFirst();
+  if (row === undefined) return;
+  throw new Fault('usage', `the history of ${row.name} reaches back to ${row.history_from}, not to ${at}`, {
+    hint: 'Ask for a later moment. history.keepDays says how long superseded versions are kept.',
+  });
+}
 
 /**
  * What a reader of the mirror saw at `at`: current rows that already were, and superseded ones that still were.

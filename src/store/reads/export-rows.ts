@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely';
 import type { Instant } from '../../domain/instant.js';
 import type { ColumnEntry, ColumnType } from '../dictionary/column.js';
 import { publicRelations } from '../dictionary/relations.js';
-import { investmentsAsOf } from './as-of.js';
+import { investmentsAsOf, requireReach } from './as-of.js';
 import { investmentColumns, personColumns } from './columns.js';
 import type { ReadDatabase } from './views.js';
 
@@ -37,6 +37,7 @@ export function exportRows(db: Kysely<ReadDatabase>, wanted: ExportWanted): Expo
   return {
     columns: names.map((name) => ({ name, kind: kindOf(name) })),
     async *rows() {
+      if (wanted.asOf !== undefined) await requireReach(db, wanted.asOf, wanted.source);
       for await (const row of exportQuery(db, wanted).stream()) yield names.map((name) => row[name] ?? null);
     },
   };

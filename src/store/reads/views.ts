@@ -39,6 +39,7 @@ export interface SyncStatusView {
   last_error: string | null;
   last_error_at: string | null;
   retry_at: string | null;
+  history_from: string | null;
 }
 
 export type ReadDatabase = Database & ReadViews;

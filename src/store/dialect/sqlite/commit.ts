@@ -1,13 +1,21 @@
 import type { SourceName } from '../../../domain/ids.js';
-import type { Instant } from '../../../domain/instant.js';
+import { type Instant, instantFromMillis, millisOf } from '../../../domain/instant.js';
 import type { FeedItem, Identity } from '../../../domain/investment.js';
 import type { Applied } from '../../../sync/ports.js';
-import { type CommittedChange, changesPerCall, type QueueNotices } from '../../committed-change.js';
-import { oddities } from '../../page-oddities.js';
-import type { RecordItem, Step } from '../../plan-page.js';
+import {
+  type CommittedChange,
+  changesPerCall,
+  type NoticeDraft,
+  type NoticeHooks,
+} from '../../committed-change.js';
+import { withoutForgotten } from '../../forgotten.js';
+import { identityIncluded, oddities } from '../../page-oddities.js';
+import { lastOfEach, type RecordItem, type Step } from '../../plan-page.js';
 import { identityValues, recordValues } from '../../record-columns.js';
 import type { ActiveState, EndedBy } from '../../schema.js';
+import { Erasing } from './erasing.js';
 import { type HeldRow, heldRow } from './held-row.js';
+import { areIndexesBuilt } from './indexes.js';
 import { resolveReadable, setAside } from './quarantine.js';
 import { type SourceRow, type Statements, sourceColumns } from './statements.js';
 
@@ -18,8 +26,11 @@ import { type SourceRow, type Statements, sourceColumns } from './statements.js'
 export class Commit {
   /** What the source row will be; everything a write changes about the source is changed here. */
   readonly source: SourceRow;
+  readonly #erasing: Erasing;
   readonly #changes: CommittedChange[] = [];
   #lastSeq: number;
+  /** A complete listing is being compared: its records say how they were last published, not what changed. */
+  #listing = false;
   #added = 0;
   #changed = 0;
   #removed = 0;
@@ -28,10 +39,11 @@ export class Commit {
     readonly statements: Statements,
     source: SourceRow,
     readonly at: Instant,
-    readonly queueNotices: QueueNotices,
+    readonly hooks: CommitHooks,
   ) {
     this.source = { ...source, last_committed_at: at };
     this.#lastSeq = statements.lastSeq.get() ?? 0;
+    this.#erasing = new Erasing(statements.raw, source.no, at, statements.residue);
   }
 
   held(id: string): HeldRow | undefined {
@@ -40,6 +52,7 @@ export class Commit {
 
   /** Performs one step of a plan. `endedBy` is why a removed version ended. */
   perform(step: Step<HeldRow>, endedBy: Exclude<EndedBy, 'update'>): void {
+    this.#listing = endedBy === 'relist';
     switch (step.kind) {
       case 'insert':
         this.#insert(step.record);
@@ -73,7 +86,26 @@ export class Commit {
     if (identity !== null) this.statements.putIdentity.run(rowNo, ...identityValues(identity));
   }
 
-  /** Quarantine, unknown fields and the identity grant of a page. Answers how many entries could not be read. */
+  /**
+   * What a page brought, less what may not be kept, before anything of it is compared or stored. It is judged
+   * whole first: that identity is missing where it used to stand means that the grant is gone, and with it goes
+   * what it gave. People and records that are gone leave every table now, even if their rows wait for a listing.
+   */
+  receive(items: readonly FeedItem[]): readonly FeedItem[] {
+    this.#judgeGrant(items);
+    const indexed = areIndexesBuilt(this.statements.raw);
+    for (const item of lastOfEach(items)) {
+      if (item.kind === 'tombstone') this.#erasing.tombstone(item.id);
+      // Before the very first listing is complete a person's other records cannot be found without reading all;
+      // the pass that follows every listing brings each of them.
+      else if (item.investment.investor_deactivated && indexed) this.#deactivate(item);
+    }
+    const forgotten = new Set(this.statements.forgotten.all());
+    const investorOf = (id: string) => (indexed ? (this.statements.investorOf.get(id) ?? null) : null);
+    return withoutForgotten(items, forgotten, investorOf);
+  }
+
+  /** Quarantine and unknown fields of a page. Answers how many entries could not be read. */
   note(items: readonly FeedItem[]): number {
     const found = oddities(items);
     for (const [field, times] of found.unknownFields)
@@ -81,18 +113,35 @@ export class Commit {
     this.source.quarantined += setAside(this.statements, this.source.no, found.setAside, this.at);
     if (this.source.quarantined > 0)
       this.source.quarantined -= resolveReadable(this.statements, this.source.no, found.readable, this.at);
-    if (found.identityIncluded !== null) this.source.identity_included = found.identityIncluded ? 1 : 0;
     return found.rejected.length;
   }
 
   /** Nothing is written after this. */
   finish(): void {
     this.#queueNotices();
+    this.#erasing.finish();
     this.statements.saveSource.run(...sourceColumns.map((column) => this.source[column]), this.source.no);
   }
 
   applied(unchanged: number, quarantined: number): Applied {
     return { added: this.#added, changed: this.#changed, removed: this.#removed, unchanged, quarantined };
+  }
+
+  #judgeGrant(items: readonly FeedItem[]): void {
+    if (this.hooks.identity === 'drop') {
+      // What never gets here says nothing about the grant.
+      this.source.identity_included = null;
+      return;
+    }
+    const included = identityIncluded(items);
+    if (included === null) return;
+    if (!included && this.source.identity_included === 1) this.#erasing.source('grant_lost');
+    this.source.identity_included = included ? 1 : 0;
+  }
+
+  #deactivate({ investment }: RecordItem): void {
+    const investor = investment.investor_id ?? this.statements.investorOf.get(investment.id);
+    if (investor != null) this.#erasing.deactivated(investor);
   }
 
   #insert(record: RecordItem): void {
@@ -126,6 +175,7 @@ export class Commit {
 
   #remove(held: HeldRow, reason: string | null, endedBy: EndedBy): void {
     this.#announce('removed', held, null, [], reason);
+    if (endedBy === 'relist' && held.identity !== null) this.#erasing.absent(held.investment.id);
     this.statements.archive.run(this.at, endedBy, held.rowNo);
     this.statements.deleteIdentity.run(held.rowNo);
     this.statements.deleteRow.run(held.rowNo);
@@ -160,6 +210,11 @@ export class Commit {
       groupAfter: after?.group_label ?? null,
       committedCentsBefore: before?.committed_cents ?? null,
       committedCentsAfter: after?.committed_cents ?? null,
+      companyId: (after ?? before)?.company_id ?? null,
+      offeringId: (after ?? before)?.offering_id ?? null,
+      currency: (after ?? before)?.currency ?? null,
+      convertedFrom: after?.converted_from ?? null,
+      origin: this.#listing ? 'listing' : 'feed',
     });
     if (this.#changes.length >= changesPerCall) this.#queueNotices();
     return seq;
@@ -173,7 +228,33 @@ export class Commit {
   #queueNotices(): void {
     const changes = this.#changes.splice(0);
     if (changes.length === 0) return;
-    for (const { seq, target, body } of this.queueNotices(changes))
+    for (const draft of this.hooks.notices?.draft(changes) ?? []) this.#queue(draft);
+  }
+
+  /**
+   * A receiver hears of a record at most once a minute. What comes sooner waits for the minute to end, and what
+   * comes while one waits is folded into it, so that nothing is lost. One that may be on its way is never touched.
+   */
+  #queue({ id, seq, target, body }: NoticeDraft): void {
+    const minuteAgo = instantFromMillis(millisOf(this.at) - noticeGapMillis);
+    const last = this.statements.lastNotice.get(id, this.source.no, target, minuteAgo);
+    if (last === undefined) {
       this.statements.insertNotice.run(this.source.no, seq, target, body, this.at, this.at);
+    } else if (last.state === 'pending' && last.attempts === 0 && last.next_at > this.at) {
+      const folded = this.hooks.notices?.fold(last.body, body) ?? null;
+      if (folded === null) this.statements.deleteNotice.run(last.notice);
+      else this.statements.foldNotice.run(seq, folded, last.notice);
+    } else {
+      const nextAt = instantFromMillis(millisOf(last.next_at as Instant) + noticeGapMillis);
+      this.statements.insertNotice.run(this.source.no, seq, target, body, this.at, nextAt);
+    }
   }
 }
+
+/** What the mirror's owner decides about every commit. */
+export interface CommitHooks {
+  readonly notices?: NoticeHooks | undefined;
+  readonly identity: 'keep' | 'drop';
+}
+
+const noticeGapMillis = 60_000;

@@ -8,9 +8,10 @@ export function applyPage(commit: Commit, page: FeedPage, reached: Reached): App
   // A delta on rows nobody may see yet would turn a partial listing into the truth.
   if (source.listed_at === null)
     throw new Error(`source ${source.name} was never listed: a delta cannot apply`);
-  const plan = planPage(page.items, (id) => commit.held(id));
+  const items = commit.receive(page.items);
+  const plan = planPage(items, (id) => commit.held(id));
   for (const step of plan.steps) commit.perform(step, 'tombstone');
-  const quarantined = commit.note(page.items);
+  const quarantined = commit.note(items);
   if (page.publishedThrough !== null) source.published_through = page.publishedThrough;
   source.cursor_saved_at = commit.at;
   if (reached.kind === 'following') {

@@ -1,15 +1,18 @@
+import { Fault } from '../../../domain/fault.js';
 import type { InvestmentId, UserId } from '../../../domain/ids.js';
-import { instantFromMillis } from '../../../domain/instant.js';
+import { type Instant, instantFromMillis } from '../../../domain/instant.js';
 import type { Clock } from '../../../runtime/clock.js';
-import type { Erasures, Forgotten, Scrubbed } from '../../erasures.js';
+import type { Erasures, Forgotten, PendingErasures, Scrubbed } from '../../erasures.js';
+import { Erasing } from './erasing.js';
 import { withSqliteFaults } from './faults.js';
 import type { SqliteDatabase } from './open.js';
+import { scrub } from './scrub.js';
 import { inTransaction } from './transaction.js';
 
 /** Needs the connection that writes. Throws `database_busy`, `database_full`, `database_unusable`. */
 export class SqliteErasures implements Erasures {
-  /** Erasures up to this one are out of the main file already, and only the log beside it still has to go. */
-  #rewrittenThrough = 0;
+  /** What the last scrub got done before a reader stopped it: see `scrub`. */
+  #rewritten = 0;
 
   constructor(
     private readonly database: SqliteDatabase,
@@ -21,6 +24,10 @@ export class SqliteErasures implements Erasures {
     return withSqliteFaults(file, () =>
       inTransaction(raw, () => {
         const at = instantFromMillis(this.clock.now());
+        if (raw.prepare(anybodyKnows).get({ id }) === undefined)
+          throw new Fault('usage', `${id} is neither an investment nor an investor of this mirror`, {
+            hint: 'Look it up: rosterd query "SELECT id, investor_id FROM investments". Ids are case-sensitive.',
+          });
         const waiting = raw.prepare('SELECT 1 FROM identity_residue').get() !== undefined;
         const fresh = raw
           .prepare('INSERT INTO forgotten (id, forgotten_at) VALUES (?, ?) ON CONFLICT (id) DO NOTHING')
@@ -35,7 +42,7 @@ export class SqliteErasures implements Erasures {
         raw.prepare("INSERT INTO erasures (id, cause, invisible_at) VALUES (?, 'forget', ?)").run(id, at);
         // What the triggers left is covered by the receipt above, unless something else waited before.
         if (!waiting) raw.exec('DELETE FROM identity_residue');
-        return { identities, already: fresh.changes === 0 };
+        return { identities, already: fresh.changes === 0, invisibleAt: at };
       }),
     );
   }
@@ -48,65 +55,58 @@ export class SqliteErasures implements Erasures {
     );
   }
 
-  /**
-   * Rewrites the file without its free pages (VACUUM: `secure_delete` alone leaves bytes in the gaps of used
-   * pages), then empties the log. The log is emptied once before as well: if a reader makes that impossible,
-   * rewriting now would only put a whole copy of the database into a log that cannot shrink.
-   */
-  scrub(): Scrubbed {
+  /** `"identity": "drop"`: nobody's is kept, whatever an earlier configuration stored. */
+  dropAll(): number {
     const { raw, file } = this.database;
     return withSqliteFaults(file, () =>
-      withoutWaiting(raw, () => {
-        try {
-          return this.#scrub();
-        } catch (error) {
-          if (isBusy(error)) return { kind: 'blocked', erasures: this.#pending() };
-          throw error;
+      inTransaction(raw, () => {
+        const at = instantFromMillis(this.clock.now());
+        const residue = raw.prepare('SELECT 1 FROM identity_residue');
+        let erased = 0;
+        for (const no of raw.prepare<[], number>('SELECT no FROM sources').pluck().all()) {
+          const erasing = new Erasing(raw, no, at, residue);
+          erasing.source('dropped');
+          erased += erasing.finish();
         }
+        raw.exec('UPDATE sources SET identity_included = NULL');
+        return erased;
       }),
     );
   }
 
-  #scrub(): Scrubbed {
-    const { raw } = this.database;
-    const last = this.#takePending();
-    if (last === null) return { kind: 'clean' };
-    if (!emptyLog(raw)) return { kind: 'blocked', erasures: this.#pending() };
-    if (this.#rewrittenThrough < last) {
-      raw.exec('VACUUM');
-      this.#rewrittenThrough = last;
-      if (!emptyLog(raw)) return { kind: 'blocked', erasures: this.#pending() };
-    }
-    const done = raw
-      .prepare('UPDATE erasures SET scrubbed_at = ? WHERE scrubbed_at IS NULL AND erasure <= ?')
-      .run(instantFromMillis(this.clock.now()), last);
-    return { kind: 'scrubbed', erasures: done.changes };
+  /** For tests and small files; blocks this process for as long as it takes to rewrite the file. */
+  scrub(): Scrubbed {
+    const result = scrub(this.database, this.clock, this.#rewritten);
+    if (result.kind === 'blocked') this.#rewritten = result.rewritten;
+    return result;
   }
 
-  /** Turns the mark left by the triggers into a receipt, so that a removal after this moment leaves a new one. */
-  #takePending(): number | null {
-    const { raw } = this.database;
-    return inTransaction(raw, () => {
-      if (raw.prepare('DELETE FROM identity_residue').run().changes > 0)
-        raw
-          .prepare("INSERT INTO erasures (cause, invisible_at) VALUES ('removed', ?)")
-          .run(instantFromMillis(this.clock.now()));
-      return raw
-        .prepare<[], number | null>('SELECT max(erasure) FROM erasures WHERE scrubbed_at IS NULL')
-        .pluck()
-        .get() as number | null;
+  /** What still waits for a scrub. */
+  pending(): PendingErasures {
+    const { raw, file } = this.database;
+    return withSqliteFaults(file, () => {
+      const row = raw
+        .prepare<[], { receipts: number; since: Instant | null; residue: number; listing: number }>(
+          `SELECT (SELECT count(*) FROM erasures WHERE scrubbed_at IS NULL) AS receipts,
+                  (SELECT min(invisible_at) FROM erasures WHERE scrubbed_at IS NULL) AS since,
+                  (SELECT count(*) FROM identity_residue) AS residue,
+                  (SELECT count(*) FROM sources WHERE state IN ('listing', 'relisting')) AS listing`,
+        )
+        .get();
+      if (row === undefined) throw new Error('a query without FROM answered nothing');
+      return { ...row, residue: row.residue > 0, listing: row.listing > 0 };
     });
   }
-
-  #pending(): number {
-    return this.database.raw
-      .prepare<[], number>(
-        `SELECT (SELECT count(*) FROM erasures WHERE scrubbed_at IS NULL) + (SELECT count(*) FROM identity_residue)`,
-      )
-      .pluck()
-      .get() as number;
-  }
 }
+
+/** Whoever was forgotten may be forgotten again, even when nothing of them is held any more. */
+const anybodyKnows = `
+  SELECT 1 FROM investment_rows WHERE id = :id OR investor_id = :id
+  UNION ALL SELECT 1 FROM history_rows WHERE id = :id OR investor_id = :id
+  UNION ALL SELECT 1 FROM staged_rows WHERE id = :id OR record ->> 'investor_id' = :id
+  UNION ALL SELECT 1 FROM quarantine_rows WHERE id = :id OR instr(body, :id) > 0
+  UNION ALL SELECT 1 FROM forgotten WHERE id = :id
+  LIMIT 1`;
 
 const deleteIdentities = `
   DELETE FROM identity_rows WHERE row_no IN
@@ -122,23 +122,3 @@ const blankQuarantine = `
   UPDATE quarantine_rows SET body = NULL WHERE body IS NOT NULL AND (id = :id OR instr(body, :id) > 0)`;
 const blankInbox = `
   UPDATE webhook_inbox SET body = NULL WHERE body IS NOT NULL AND (investment = :id OR instr(body, :id) > 0)`;
-
-function withoutWaiting<Result>(raw: SqliteDatabase['raw'], work: () => Result): Result {
-  const timeout = raw.pragma('busy_timeout', { simple: true });
-  raw.pragma('busy_timeout = 0');
-  try {
-    return work();
-  } finally {
-    raw.pragma(`busy_timeout = ${timeout}`);
-  }
-}
-
-/** Moves the log into the file and cuts it to nothing; false when a reader still needs it. */
-function emptyLog(raw: SqliteDatabase['raw']): boolean {
-  const [result] = raw.pragma('wal_checkpoint(TRUNCATE)') as readonly { busy: number }[];
-  return result?.busy === 0;
-}
-
-function isBusy(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY');
-}

@@ -21,6 +21,13 @@ export function buildIdIndex(raw: Sqlite.Database): void {
   if (first?.startsWith('CREATE UNIQUE INDEX')) build(raw, first);
 }
 
+/** Whether records can be found by anything but their row. Once built, indexes stay. */
+export function areIndexesBuilt(raw: Sqlite.Database): boolean {
+  return (
+    raw.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'investment_rows_investor'").get() !== undefined
+  );
+}
+
 function missingIndexes(raw: Sqlite.Database): readonly string[] {
   const present = new Set(raw.prepare("SELECT name FROM sqlite_schema WHERE type = 'index'").pluck().all());
   const sql = readFileSync(schemaPath('sqlite', 'indexes.sql'), 'utf8');

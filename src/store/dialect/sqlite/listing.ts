@@ -42,10 +42,12 @@ export function beginListing(commit: Commit, start: ListingStart): ListingProgre
 
 export function addListingPage(
   commit: Commit,
-  page: FeedPage,
+  received: FeedPage,
 ): { progress: ListingProgress; applied: Applied } {
   const { statements, source } = commit;
   const listing = expectListing(commit);
+  if (received.items.some((item) => item.kind === 'tombstone')) buildIdIndex(statements.raw);
+  const page = { ...received, items: commit.receive(received.items) };
   const rows =
     listing.rows +
     (listing.kind === 'first' ? addFirst(commit, page) : addRelisted(commit, page, listing.pages));
@@ -67,7 +69,6 @@ export function addListingPage(
 function addFirst(commit: Commit, page: FeedPage): number {
   const { statements, source } = commit;
   let added = 0;
-  if (page.items.some((item) => item.kind === 'tombstone')) buildIdIndex(statements.raw);
   for (const item of page.items) {
     if (item.kind === 'tombstone') added -= statements.deleteListed.run(source.no, item.id).changes;
     if (item.kind !== 'record') continue;

@@ -16,7 +16,7 @@ import type {
   SourceIdentity,
   TickReport,
 } from '../../../sync/ports.js';
-import type { QueueNotices } from '../../committed-change.js';
+import type { NoticeHooks } from '../../committed-change.js';
 import { Commit } from './commit.js';
 import { applyPage } from './delta.js';
 import { sqliteFault, withSqliteFaults } from './faults.js';
@@ -33,7 +33,9 @@ export interface MirrorOptions {
   readonly clock: Clock;
   /** How long a holder that stopped renewing keeps others out. */
   readonly leaseMs: number;
-  readonly queueNotices?: QueueNotices;
+  readonly notices?: NoticeHooks;
+  /** `drop`: the feed brings no identity, on purpose. */
+  readonly identity?: 'keep' | 'drop';
 }
 
 /** The write side on SQLite. The database is migrated before, and its connection serves nobody else's transactions. */
@@ -121,8 +123,8 @@ export class SqliteMirror implements Mirror {
     return this.#transaction((now) => {
       const source = this.#source(lease.source);
       checkFence(this.#statements, source, lease);
-      const queueNotices = this.#options.queueNotices ?? (() => []);
-      const commit = new Commit(this.#statements, source, notBefore(source, now), queueNotices);
+      const { notices, identity = 'keep' } = this.#options;
+      const commit = new Commit(this.#statements, source, notBefore(source, now), { notices, identity });
       const result = work(commit);
       commit.finish();
       return result;

@@ -121,8 +121,13 @@ export function prepareStatements(raw: RawDatabase) {
     countRows: prepare<[number], number>('SELECT count(*) FROM investment_rows WHERE source_no = ?').pluck(),
     deleteRows: prepare<[number]>('DELETE FROM investment_rows WHERE source_no = ?'),
     putIdentity: prepare<unknown[]>(
-      `INSERT OR REPLACE INTO identity_rows (row_no, ${identity}) VALUES (?, ${identityMarks})`,
+      `INSERT INTO identity_rows (row_no, ${identity}) VALUES (?, ${identityMarks})`,
     ),
+    residue: prepare<[], number>('SELECT 1 FROM identity_residue').pluck(),
+    forgotten: prepare<[], string>('SELECT id FROM forgotten').pluck(),
+    investorOf: prepare<[string], string | null>(
+      'SELECT investor_id FROM investment_rows WHERE id = ? AND investor_id IS NOT NULL LIMIT 1',
+    ).pluck(),
     deleteIdentity: prepare<[number]>('DELETE FROM identity_rows WHERE row_no = ?'),
     archive: prepare<[string, HistoryRowsTable['ended_by'], number]>(
       `INSERT INTO history_rows (source_no, id, ${record}, valid_from, change_seq, valid_to, ended_by)
@@ -136,6 +141,20 @@ export function prepareStatements(raw: RawDatabase) {
     insertNotice: prepare<[number, number, string, string, string, string]>(
       'INSERT INTO notice_rows (source_no, seq, target, body, queued_at, next_at) VALUES (?, ?, ?, ?, ?, ?)',
     ),
+
+    lastNotice: prepare<
+      [string, number, string, string],
+      { notice: number; body: string; state: string; attempts: number; next_at: string }
+    >(
+      `SELECT n.notice, n.body, n.state, n.attempts, n.next_at
+       FROM change_rows c JOIN notice_rows n ON n.seq = c.seq
+       WHERE c.id = ? AND c.source_no = ? AND n.target = ? AND n.next_at > ?
+       ORDER BY c.seq DESC LIMIT 1`,
+    ),
+    foldNotice: prepare<[number, string, number]>(
+      'UPDATE notice_rows SET seq = ?, body = ? WHERE notice = ?',
+    ),
+    deleteNotice: prepare<[number]>('DELETE FROM notice_rows WHERE notice = ?'),
 
     openQuarantine: prepare<
       [number, string],
@@ -189,7 +208,9 @@ export function prepareStatements(raw: RawDatabase) {
     deleteSweep: prepare<[number]>('DELETE FROM sweeps WHERE source_no = ?'),
 
     stage: prepare<[number, string, string, string | null]>(
-      'INSERT OR REPLACE INTO staged_rows (source_no, id, record, identity) VALUES (?, ?, ?, ?)',
+      // No REPLACE: it deletes without a word to the triggers that ask for a scrub.
+      `INSERT INTO staged_rows (source_no, id, record, identity) VALUES (?, ?, ?, ?)
+       ON CONFLICT (source_no, id) DO UPDATE SET record = excluded.record, identity = excluded.identity`,
     ),
     unstage: prepare<[number, string]>('DELETE FROM staged_rows WHERE source_no = ? AND id = ?'),
     anyStaged: prepare<[number], number>('SELECT 1 FROM staged_rows WHERE source_no = ? LIMIT 1').pluck(),

@@ -1,0 +1,89 @@
+import { dirname, resolve } from 'node:path';
+import type { LoadedConfig } from '../../config/load.js';
+import type { Person } from '../../daemon/connect.js';
+import { Fault } from '../../domain/fault.js';
+import { askLine } from '../ask.js';
+import { type Command, type CommandContext, configOptions, jsonOption } from '../command.js';
+import { configOf } from '../config-options.js';
+import type { ConnectingCommand } from '../connecting-command.js';
+
+export const connect: Command = {
+  name: 'connect',
+  summary: 'Sign in at the platform, install on companies and store their tokens',
+  examples: [
+    ['rosterd connect', 'opens the consent page, asks which companies, says what to configure'],
+    ['rosterd connect --all --write', 'every company of that person, added to config.json'],
+    ['rosterd connect --no-browser --company co_…', 'on a server: prints a link, reads the answer back'],
+    ['rosterd connect --source mine', 'signs in again for a source with credentials'],
+    ['rosterd connect --management', 'keeps a sign-in for webhook endpoints'],
+  ],
+  options: [
+    ...configOptions,
+    { flags: '--base-url <url>', summary: 'address of the API, unless the configuration says it' },
+    { flags: '--client-id <key>', summary: 'publishable key of the application, pk_…' },
+    { flags: '--client-secret-env <name>', summary: 'environment variable with its secret key' },
+    { flags: '--client-secret-file <file>', summary: 'file with its secret key, mode 0600' },
+    { flags: '--redirect-uri <uri>', summary: 'registered redirect (default: http://127.0.0.1/callback)' },
+    { flags: '--no-browser', summary: 'print the link and read the address it ends at from stdin' },
+    { flags: '--company <id>', summary: 'this company; may be repeated', repeats: true },
+    { flags: '--all', summary: 'every company the person may install on' },
+    { flags: '--without-identity', summary: 'do not ask for names and addresses' },
+    { flags: '--source <name>', summary: 'sign in for this source, which has credentials' },
+    { flags: '--management', summary: 'sign in for webhook endpoints' },
+    { flags: '--write', summary: 'put the result into the configuration file' },
+    jsonOption,
+  ],
+  async run(context) {
+    const { options } = context;
+    if (options.text('source') !== undefined && options.flag('management'))
+      throw new Fault('usage', '--source and --management are two different sign-ins');
+    const loaded = await configOf(context, { draft: true, flags: connectFlags(context) });
+    const connecting: ConnectingCommand = {
+      context,
+      loaded,
+      person: personAt(context),
+      folder: folderOf(context, loaded),
+    };
+    if (options.text('source') !== undefined || options.flag('management')) {
+      const { connectSignIn } = await import('../connect-sign-in.js');
+      return connectSignIn(connecting);
+    }
+    const { connectCompanies } = await import('../connect-companies.js');
+    return connectCompanies(connecting);
+  },
+};
+
+/** Flags that are options of the configuration under a shorter name. */
+function connectFlags({ options }: CommandContext) {
+  const variable = options.text('clientSecretEnv');
+  const file = options.text('clientSecretFile');
+  if (variable !== undefined && file !== undefined)
+    throw new Fault('usage', '--client-secret-env and --client-secret-file: give one of them');
+  const secret = variable === undefined ? file && { file } : { env: variable };
+  const given = [
+    ['platform.baseUrl', options.text('baseUrl'), '--base-url'],
+    ['platform.application.clientId', options.text('clientId'), '--client-id'],
+    ['platform.application.redirectUri', options.text('redirectUri'), '--redirect-uri'],
+    ['platform.application.clientSecret', secret && JSON.stringify(secret), '--client-secret'],
+  ] as const;
+  return given.flatMap(([path, text, flag]) => (text === undefined ? [] : [{ path, text, flag }]));
+}
+
+function personAt({ io, out, options }: CommandContext): Person {
+  // commander turns --no-browser into browser: false, and into true without it.
+  const pastes = options.isOff('browser');
+  return {
+    show: (link) => {
+      out.note(`Sign in here:\n\n  ${link}\n`);
+      if (pastes || io.stderr.isTTY !== true) return;
+      void import('../../daemon/open-browser.js').then(({ openBrowser }) => openBrowser(link));
+    },
+    paste: pastes
+      ? (signal) => askLine(io, 'Paste the address your browser ended at, or the code: ', signal)
+      : null,
+  };
+}
+
+function folderOf({ io }: CommandContext, { file }: LoadedConfig): string {
+  return file === null ? io.cwd : dirname(resolve(file));
+}

@@ -1,0 +1,47 @@
+import { Fault } from '../../domain/fault.js';
+import { parseId } from '../../domain/ids.js';
+import type { Command } from '../command.js';
+import { endpointOptions, secretFileOption } from '../endpoint-options.js';
+import { exitCodes } from '../exit-codes.js';
+
+export const endpointsCreate: Command = {
+  name: 'endpoints create',
+  summary: 'Create a webhook endpoint; its signing secret is shown this once',
+  examples: [
+    ['rosterd endpoints create https://hooks.example.com/webhooks', 'told of investment.changed'],
+    [
+      'rosterd endpoints create https://… --mode test --secret-file hook.secret',
+      'sandbox events; secret in a file',
+    ],
+  ],
+  args: [{ name: '<url>', summary: 'public https address of the receiver' }],
+  options: [
+    ...endpointOptions,
+    { flags: '--event <name>', summary: 'event to be told of (default: investment.changed)', repeats: true },
+    { flags: '--mode <mode>', summary: 'whose events (default: live)', choices: ['live', 'test'] },
+    { flags: '--installation <id>', summary: 'bind it to this installation' },
+    secretFileOption,
+  ],
+  async run(context) {
+    const { args, options, signal } = context;
+    const { managing, secretFileOf, tellWithSecret } = await import('../endpoints.js');
+    const { createEndpoint } = await import('../../daemon/management.js');
+    const file = await secretFileOf(context);
+    const events = options.list('event');
+    const named = options.text('installation');
+    const installation = parseId('installation', named);
+    if (named !== undefined && installation === undefined)
+      throw new Fault('usage', `--installation is ${JSON.stringify(named)}`, {
+        hint: 'an id such as inst_…',
+      });
+    const wanted = {
+      url: args[0] ?? '',
+      events: events.length === 0 ? ['investment.changed'] : events,
+      mode: options.text('mode') === 'test' ? ('test' as const) : ('live' as const),
+      ...(installation === undefined ? {} : { installation }),
+    };
+    const created = await managing(context, (api) => createEndpoint(api, wanted, signal));
+    await tellWithSecret(created, file, context);
+    return exitCodes.done;
+  },
+};

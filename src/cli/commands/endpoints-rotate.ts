@@ -1,0 +1,26 @@
+import type { Command } from '../command.js';
+import { endpointArgument, endpointId, endpointOptions, secretFileOption } from '../endpoint-options.js';
+import { exitCodes } from '../exit-codes.js';
+
+export const endpointsRotate: Command = {
+  name: 'endpoints rotate',
+  summary: 'Give a webhook endpoint a new signing secret; the old one signs for 24 hours more',
+  examples: [
+    [
+      'rosterd endpoints rotate whe_… --secret-file hook.secret',
+      'replaces the file; nothing is refused meanwhile',
+    ],
+    ['rosterd endpoints rotate whe_…', 'prints the new secret this once'],
+  ],
+  args: [endpointArgument],
+  options: [...endpointOptions, secretFileOption],
+  async run(context) {
+    const { signal } = context;
+    const { managing, secretFileOf, tellWithSecret } = await import('../endpoints.js');
+    const { rotateSecret } = await import('../../daemon/management.js');
+    const file = await secretFileOf(context);
+    const rotated = await managing(context, (api) => rotateSecret(api, endpointId(context), signal));
+    await tellWithSecret(rotated, file, context);
+    return exitCodes.done;
+  },
+};

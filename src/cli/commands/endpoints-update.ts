@@ -1,0 +1,35 @@
+import { Fault } from '../../domain/fault.js';
+import type { Command } from '../command.js';
+import { endpointArgument, endpointId, endpointOptions } from '../endpoint-options.js';
+import { exitCodes } from '../exit-codes.js';
+
+export const endpointsUpdate: Command = {
+  name: 'endpoints update',
+  summary: 'Change the address or the events of a webhook endpoint',
+  examples: [
+    ['rosterd endpoints update whe_… --url https://new.example.com/webhooks', 'moves it'],
+    ['rosterd endpoints update whe_… --event investment.changed', 'replaces its events'],
+  ],
+  args: [endpointArgument],
+  options: [
+    ...endpointOptions,
+    { flags: '--url <url>', summary: 'its new address' },
+    { flags: '--event <name>', summary: 'its events from now on, all of them', repeats: true },
+  ],
+  async run(context) {
+    const { out, options, signal } = context;
+    const { managing, tellEndpoint } = await import('../endpoints.js');
+    const { updateEndpoint } = await import('../../daemon/management.js');
+    const url = options.text('url');
+    const events = options.list('event');
+    if (url === undefined && events.length === 0)
+      throw new Fault('usage', 'nothing to change', { hint: 'give --url or --event' });
+    const change = { ...(url === undefined ? {} : { url }), ...(events.length === 0 ? {} : { events }) };
+    const endpoint = await managing(context, (api) =>
+      updateEndpoint(api, endpointId(context), change, signal),
+    );
+    if (options.flag('json')) out.json(endpoint);
+    else tellEndpoint(endpoint, out);
+    return exitCodes.done;
+  },
+};

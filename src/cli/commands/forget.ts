@@ -1,0 +1,52 @@
+import type { ForgetReceipt } from '../../daemon/forget.js';
+import { type Command, configOptions, jsonOption } from '../command.js';
+import { configOf } from '../config-options.js';
+import { exitCodes } from '../exit-codes.js';
+
+export const forget: Command = {
+  name: 'forget',
+  summary: "Erase an investor's or investment's identity, and keep it from coming back",
+  examples: [
+    ['rosterd forget usr_…', 'everything of an investor, in every source'],
+    ['rosterd forget inv_…', 'one investment'],
+    ['rosterd forget usr_… --lift', 'let identity be stored again when it comes'],
+  ],
+  args: [{ name: '<id>', summary: 'inv_… or usr_…' }],
+  options: [
+    ...configOptions,
+    { flags: '--lift', summary: 'undo the suppression; what was erased stays erased' },
+    jsonOption,
+  ],
+  async run(context) {
+    const { args, options, out, io, signal } = context;
+    const { forget, liftForgotten, personOrInvestment } = await import('../../daemon/forget.js');
+    const id = personOrInvestment(args[0] ?? '');
+    const { config } = await configOf(context);
+    if (options.flag('lift')) {
+      const lifted = await liftForgotten(config, id, io.clock);
+      if (options.flag('json')) out.json({ id, lifted });
+      else out.line(lifted ? `${id} may be stored again` : `${id} was not forgotten`);
+      return exitCodes.done;
+    }
+    const receipt = await forget(config, id, io.clock, signal);
+    if (options.flag('json')) out.json(receipt);
+    else show(receipt, context);
+    return exitCodes.done;
+  },
+};
+
+function show(receipt: ForgetReceipt, { out }: Parameters<Command['run']>[0]): void {
+  const { id, identities, already, invisible_at, bytes, pending, pending_since } = receipt;
+  out.line(`${id}: identity of ${identities} investments erased${already ? ', was forgotten before' : ''}`);
+  out.line(`invisible since ${invisible_at}; kept from coming back until --lift`);
+  if (bytes === 'scrubbed') out.line('no byte of it is left in the files of the database');
+  else {
+    out.line(`bytes: pending, ${pending} erasures since ${pending_since ?? invisible_at}`);
+    out.warn(
+      bytes === 'blocked'
+        ? 'somebody is reading or writing the file; rosterd run finishes it, or this command run again'
+        : 'the disk has no room to rewrite the file; make room, then run this again',
+    );
+  }
+  for (const file of receipt.backups_removed) out.line(`removed ${file}, a copy that held identity`);
+}

@@ -1,0 +1,133 @@
+import { Fault } from '../../domain/fault.js';
+import { type Command, type CommandContext, configOptions, jsonOption } from '../command.js';
+import { configOf } from '../config-options.js';
+import { exitCodes } from '../exit-codes.js';
+import { Options } from '../options.js';
+
+export const trigger: Command = {
+  name: 'trigger',
+  summary: 'Make something happen in a running sandbox',
+  examples: [
+    ['rosterd trigger investment.created --company co_… --count 3', 'three new investments'],
+    ['rosterd trigger investment.changed --company co_… --set status=canceled', 'one is canceled'],
+    ['rosterd trigger investment.changed inv_… --set amounts.committed_cents=777700', 'this one changes'],
+    ['rosterd trigger churn --changes 500', 'a busy day'],
+    ['rosterd trigger clock --advance 3d', 'three days later'],
+    ['rosterd trigger deactivate usr_…; rosterd trigger revoke inst_…', 'as people would'],
+    ['rosterd trigger reset', 'back to the seed'],
+  ],
+  args: [
+    {
+      name: '<event>',
+      summary:
+        'investment.created, .changed, .canceled or .withdrawn; churn, clock, deactivate, revoke, reset',
+    },
+    { name: '[id]', summary: 'the investment, user or installation it happens to' },
+  ],
+  options: [
+    ...configOptions.filter(({ flags }) => flags.startsWith('--config')),
+    { flags: '--url <url>', summary: 'the sandbox (default: ROSTERD_SANDBOX, or platform.baseUrl if local)' },
+    { flags: '--company <id>', summary: 'the company it happens in' },
+    { flags: '--set <field=value>', summary: 'a field of the record and its new value', repeats: true },
+    { flags: '--count <number>', summary: 'how often (default: 1)' },
+    { flags: '--changes <number>', summary: 'the same, for churn' },
+    { flags: '--advance <time>', summary: 'for clock: 90s, 15m, 6h, 3d' },
+    { flags: '--now <time>', summary: 'for clock: an ISO 8601 time' },
+    jsonOption,
+  ],
+  async run(context) {
+    const { args, options, out, signal } = context;
+    const daemon = await import('../../daemon/trigger.js');
+    const [event = '', id] = args;
+    if (!daemon.isTrigger(event)) {
+      throw new Fault('usage', `${JSON.stringify(event)} cannot be triggered`, {
+        hint: Object.entries(daemon.triggers)
+          .map(([name, does]) => `${name}: ${does}`)
+          .join('\n  '),
+      });
+    }
+    const bounds = { min: 1, max: 100_000 };
+    const set = options.list('set');
+    const done = await daemon.trigger(
+      event,
+      {
+        id,
+        company: options.text('company'),
+        set: set.length === 0 ? undefined : fieldsIn(set),
+        count: options.whole('changes', bounds) ?? options.whole('count', bounds) ?? 1,
+        advanceSeconds: secondsIn(options.text('advance')),
+        now: options.text('now'),
+      },
+      { fetch: globalThis.fetch, url: await sandboxUrl(context), signal },
+    );
+    if (options.flag('json')) out.json(done);
+    else if (event === 'clock') out.line(`the sandbox's clock is at ${String(done.answer.now)}`);
+    else if (event === 'reset') out.line('the sandbox is back at its seed');
+    else for (const one of done.ids) out.line(one);
+    return exitCodes.done;
+  },
+};
+
+/** `--url`, the environment, or the configured platform as long as it is on this machine: only a sandbox is. */
+async function sandboxUrl(context: CommandContext): Promise<string> {
+  const { isLoopback } = await import('../../config/values.js');
+  const { options, io } = context;
+  const named = options.text('url') ?? (io.env.ROSTERD_SANDBOX || undefined);
+  const url = named ?? (await localConfig(context)).config.platform.baseUrl;
+  if (!URL.canParse(url)) throw new Fault('usage', `${JSON.stringify(url)} is no address`);
+  if (named === undefined && !isLoopback(new URL(url).hostname)) {
+    throw new Fault('usage', `platform.baseUrl is ${url}, which is no sandbox on this machine`, {
+      hint: '--url http://127.0.0.1:PORT, as `rosterd sandbox` printed it',
+    });
+  }
+  return url.replace(/\/+$/, '').replace(/\/_sandbox$/, '');
+}
+
+/** Here `--set` is about the record, not about the configuration. */
+function localConfig(context: CommandContext) {
+  const config = context.options.text('config');
+  return configOf(
+    { ...context, options: new Options(config === undefined ? {} : { config }) },
+    { draft: true },
+  );
+}
+
+/** `amounts.committed_cents=5` and `status=canceled` as the record has them: JSON where it is JSON, else text. */
+export function fieldsIn(settings: readonly string[]): Record<string, unknown> {
+  const record: Record<string, unknown> = {};
+  for (const setting of settings) {
+    const equals = setting.indexOf('=');
+    const steps = setting.slice(0, equals).split('.');
+    if (equals < 1 || steps.some((step) => !/^[a-z_]+$/.test(step))) {
+      throw new Fault('usage', `--set ${JSON.stringify(setting)} is no field and value`, {
+        hint: '--set status=canceled, --set amounts.committed_cents=777700',
+      });
+    }
+    let at = record;
+    for (const step of steps.slice(0, -1)) {
+      const inner = (Object.hasOwn(at, step) ? at[step] : undefined) as Record<string, unknown> | undefined;
+      at[step] = inner ?? {};
+      at = at[step] as Record<string, unknown>;
+    }
+    at[steps.at(-1) ?? ''] = jsonOrText(setting.slice(equals + 1));
+  }
+  return record;
+}
+
+function jsonOrText(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}
+
+const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
+
+function secondsIn(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const [, amount, unit = ''] = /^(-?\d+(?:\.\d+)?)([smhd])$/.exec(text) ?? [];
+  const seconds = unitSeconds[unit];
+  if (amount !== undefined && seconds !== undefined) return Number(amount) * seconds;
+  throw new Fault('usage', `--advance is ${JSON.stringify(text)}`, { hint: '90s, 15m, 6h or 3d' });
+}

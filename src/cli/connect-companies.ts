@@ -1,0 +1,124 @@
+import { resolve } from 'node:path';
+import type { ApplicationConfig } from '../config/config.js';
+import {
+  type Connecting,
+  chosenCompanies,
+  type Eligible,
+  type Installed,
+  identityScope,
+  idsOf,
+  mirrorScopes,
+  startConnecting,
+} from '../daemon/connect.js';
+import { entryOf, sourceNameFor, tokenFileOf } from '../daemon/connected-source.js';
+import { Fault, isFault } from '../domain/fault.js';
+import { askLine } from './ask.js';
+import type { ConnectingCommand } from './connecting-command.js';
+import { sessionPartsOf } from './engine-of.js';
+import { type ExitCode, exitCodeOfFault, exitCodes } from './exit-codes.js';
+import { writeConnected } from './write-connected.js';
+
+/** A company that is connected now, and the source that mirrors it. */
+export interface Connected extends Installed {
+  readonly company: Eligible;
+  readonly source: string;
+  readonly file: string;
+}
+
+/** `rosterd connect`: each company on its own, so that one refusal does not take back what others were granted. */
+export async function connectCompanies(command: ConnectingCommand): Promise<ExitCode> {
+  const { context, loaded, person } = command;
+  const { out, options, signal } = context;
+  const parts = {
+    ...(await sessionPartsOf(context, loaded)),
+    application: applicationOf(loaded.config),
+    person,
+  };
+  const connecting = await startConnecting(parts, signal);
+  const connected: Connected[] = [];
+  const refused: Fault[] = [];
+  try {
+    for (const company of await companiesAsked(connecting, command)) {
+      try {
+        connected.push(await connectOne(connecting, company, connected, command));
+      } catch (error) {
+        if (!isFault(error) || error.code === 'stopped') throw error;
+        refused.push(error);
+        out.error(`${company.id}: ${error.message}`);
+        if (error.about.hint !== undefined) out.note(`Try: ${error.about.hint}`);
+      }
+    }
+  } finally {
+    await connecting.close();
+    if (connected.length > 0) await writeConnected(command, connected);
+  }
+  const [first] = refused;
+  return first === undefined ? exitCodes.done : exitCodeOfFault[first.code];
+
+  async function companiesAsked(from: Connecting, { context: { io } }: ConnectingCommand) {
+    const eligible = await from.companies(signal);
+    const chosen = chosenCompanies(eligible, {
+      ids: options.list('company'),
+      all: options.flag('all'),
+    });
+    if (chosen !== 'choose') return chosen;
+    if (io.stdin.isTTY !== true) {
+      throw new Fault('usage', `there are ${eligible.length} companies to choose from`, {
+        hint: `--all, or --company with one of: ${idsOf(eligible)}`,
+      });
+    }
+    eligible.forEach(({ id, name, tier, installation }, index) => {
+      const state = installation === null ? '' : ', installed';
+      out.note(`  ${index + 1}  ${name} (${id}), ${tier}${state}`);
+    });
+    return picked(eligible, await askLine(io, 'Which? Numbers, or all: ', signal));
+  }
+}
+
+async function connectOne(
+  connecting: Connecting,
+  company: Eligible,
+  before: readonly Connected[],
+  { context: { options, signal }, loaded, folder }: ConnectingCommand,
+): Promise<Connected> {
+  const { sources } = loaded.settings;
+  const entry = entryOf(sources.map(plainEntry), company);
+  const taken = [...sources.map(({ name }) => name), ...before.map(({ source }) => source)];
+  const source = entry?.name ?? sourceNameFor(company, taken);
+  const file = tokenFileOf(entry, source);
+  const wantsIdentity = !options.flag('withoutIdentity') && loaded.config.identity === 'keep';
+  const scopes = [...mirrorScopes, ...(wantsIdentity ? [identityScope] : [])];
+  const installed = await connecting.install(company.id, scopes, resolve(folder, file), signal);
+  return { ...installed, company, source, file };
+}
+
+/** Settings say `undefined` where an entry says nothing. */
+function plainEntry(source: ConnectingCommand['loaded']['settings']['sources'][number]) {
+  const { name, token, credentials, company, installation } = source;
+  return {
+    name,
+    ...(token === undefined ? {} : { token }),
+    ...(credentials === undefined ? {} : { credentials }),
+    ...(company === undefined ? {} : { company }),
+    ...(installation === undefined ? {} : { installation }),
+  };
+}
+
+function picked(eligible: readonly Eligible[], answer: string): readonly Eligible[] {
+  if (answer.trim().toLowerCase() === 'all') return eligible;
+  const numbers = answer.split(/[\s,]+/).filter((word) => word !== '');
+  const companies = numbers.flatMap((word) => {
+    const company = /^\d{1,6}$/.test(word) ? eligible[Number(word) - 1] : undefined;
+    return company === undefined ? [] : [company];
+  });
+  if (companies.length > 0 && companies.length === numbers.length) return companies;
+  throw new Fault('usage', `the answer has to be numbers from 1 to ${eligible.length}, or all`);
+}
+
+export function applicationOf(config: ConnectingCommand['loaded']['config']): ApplicationConfig {
+  const { application } = config.platform;
+  if (application !== null) return application;
+  throw new Fault('usage', 'platform.application is not set: rosterd does not know as which one to sign in', {
+    hint: '--client-id pk_…, and --client-secret-env NAME unless it is a public client',
+  });
+}

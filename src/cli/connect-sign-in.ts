@@ -1,0 +1,102 @@
+import { resolve } from 'node:path';
+import type { Access, ApplicationConfig } from '../config/config.js';
+import { editConfigFile } from '../config/edit-file.js';
+import { configFileOf } from '../config/load.js';
+import { identityScope, keepSignIn, managementScopes, mirrorScopes } from '../daemon/connect.js';
+import { Fault } from '../domain/fault.js';
+import { applicationOf } from './connect-companies.js';
+import type { ConnectingCommand } from './connecting-command.js';
+import { sessionPartsOf } from './engine-of.js';
+import { type ExitCode, exitCodes } from './exit-codes.js';
+import { platformEdits } from './write-connected.js';
+
+interface Kept {
+  readonly application: ApplicationConfig;
+  readonly file: string;
+  readonly scopes: readonly string[];
+}
+
+/** `rosterd connect --source` and `--management`: a sign-in that is kept and refreshed, in its own file. */
+export async function connectSignIn(command: ConnectingCommand): Promise<ExitCode> {
+  const { context, loaded, person } = command;
+  const { out, options, signal } = context;
+  const kept = options.flag('management')
+    ? { ...managementOf(command), scopes: managementScopes }
+    : {
+        ...sourceOf(command),
+        scopes: [...mirrorScopes, ...(options.flag('withoutIdentity') ? [] : [identityScope])],
+      };
+  const parts = { ...(await sessionPartsOf(context, loaded)), application: kept.application, person };
+  const scopes = await keepSignIn(parts, kept.file, kept.scopes, signal);
+  const config = options.flag('management') ? await tellManagement(command, kept) : undefined;
+  if (options.flag('json'))
+    out.json({ file: kept.file, scopes, ...(config === undefined ? {} : { config }) });
+  else out.line(`signed in; ${kept.file} holds the tokens and is refreshed by rosterd`);
+  return exitCodes.done;
+}
+
+function sourceOf({ context, loaded }: ConnectingCommand): Omit<Kept, 'scopes'> {
+  const name = context.options.text('source');
+  const source = loaded.config.sources.find((one) => one.name === name);
+  if (source === undefined) {
+    throw new Fault('usage', `no source is called ${JSON.stringify(name)}`, {
+      hint: `one of: ${loaded.config.sources.map((one) => one.name).join(', ')}`,
+    });
+  }
+  if (source.access.kind === 'token') {
+    throw new Fault('usage', `${name} has a token, not credentials`, {
+      hint: '`rosterd connect` without --source mints a new one for its company',
+    });
+  }
+  return { application: signedInAs(loaded, source.access), file: source.access.file };
+}
+
+function managementOf({ loaded, folder }: ConnectingCommand): Omit<Kept, 'scopes'> {
+  const { management } = loaded.config.platform;
+  if (management?.kind === 'credentials')
+    return { application: signedInAs(loaded, management), file: management.file };
+  return { application: applicationOf(loaded.config), file: resolve(folder, managementFile) };
+}
+
+const managementFile = 'credentials/management.json';
+
+/** The client a sign-in belongs to, at the redirect of the application. */
+function signedInAs(
+  { config, settings }: ConnectingCommand['loaded'],
+  { clientId, clientSecret }: Extract<Access, { kind: 'credentials' }>,
+): ApplicationConfig {
+  const { application } = config.platform;
+  return {
+    redirectUri: settings.platform.application?.redirectUri ?? 'http://127.0.0.1/callback',
+    authorizeUrl: application?.authorizeUrl ?? null,
+    ...{ clientId, clientSecret },
+  };
+}
+
+/** What `platform.management` has to say from now on; undefined when it says so already. */
+async function tellManagement(
+  { context, loaded }: ConnectingCommand,
+  kept: Omit<Kept, 'scopes'>,
+): Promise<unknown> {
+  const { io, out, options } = context;
+  if (loaded.config.platform.management?.kind === 'credentials') return undefined;
+  const secret = loaded.settings.platform.application?.clientSecret;
+  const management = {
+    credentials: {
+      file: managementFile,
+      clientId: kept.application.clientId,
+      ...(secret === undefined ? {} : { clientSecret: secret }),
+    },
+  };
+  if (options.flag('write')) {
+    const file = configFileOf({ file: options.text('config'), cwd: io.cwd, env: io.env });
+    await editConfigFile(file, [
+      ...platformEdits(options, loaded),
+      { path: ['platform', 'management'], value: management },
+    ]);
+  } else if (!options.flag('json')) {
+    out.note('Add to "platform" in the configuration, or run it again with --write:');
+    out.line(`"management": ${JSON.stringify(management)}`);
+  }
+  return management;
+}

@@ -1,0 +1,18 @@
+import { type CommandContext, configOptions, jsonOption, type OptionDefinition } from './command.js';
+
+/** Options of every `endpoints` command. */
+export const endpointOptions: readonly OptionDefinition[] = [
+  ...configOptions,
+  { flags: '--source <name>', summary: "act with this source's token instead of platform.management" },
+  jsonOption,
+];
+
+export const secretFileOption: OptionDefinition = {
+  flags: '--secret-file <file>',
+  summary: 'write the signing secret there, mode 0600, instead of printing it',
+};
+
+export const endpointArgument = { name: '<id>', summary: 'the endpoint, whe_…' };
+
+/** Never empty: a command line without it is refused before the command runs. */
+export const endpointId = ({ args }: CommandContext): string => args[0] ?? '';

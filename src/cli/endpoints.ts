@@ -1,0 +1,100 @@
+import { access, constants } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import {
+  type EndpointWithSecret,
+  type Management,
+  openManagement,
+  type WebhookEndpoint,
+} from '../daemon/management.js';
+import { makePrivateFolder, writePrivateFile } from '../daemon/private-file.js';
+import { Fault } from '../domain/fault.js';
+import type { CommandContext } from './command.js';
+import { configOf } from './config-options.js';
+import { sessionPartsOf } from './engine-of.js';
+
+/** Opens the platform as whoever manages endpoints, for one piece of work. */
+export async function managing<Result>(
+  context: CommandContext,
+  work: (api: Management['api']) => Promise<Result>,
+): Promise<Result> {
+  const loaded = await configOf(context, { draft: true });
+  const management = openManagement(await sessionPartsOf(context, loaded), context.options.text('source'));
+  try {
+    return await work(management.api);
+  } finally {
+    await management.close();
+  }
+}
+
+/** Looked at before anything is asked for, because a secret that cannot be stored is shown to nobody again. */
+export async function secretFileOf({ io, options }: CommandContext): Promise<string | undefined> {
+  const given = options.text('secretFile');
+  if (given === undefined) return undefined;
+  const file = resolve(io.cwd, given);
+  try {
+    await makePrivateFolder(dirname(file));
+    await access(dirname(file), constants.W_OK);
+  } catch (cause) {
+    throw new Fault('usage', `--secret-file: the folder of ${file} cannot be written`, { cause });
+  }
+  return file;
+}
+
+/** Prints an endpoint, and its secret this one time or where it was put. */
+export async function tellWithSecret(
+  { endpoint, secret }: EndpointWithSecret,
+  file: string | undefined,
+  { out, options }: CommandContext,
+): Promise<void> {
+  const stored = secret !== null && file !== undefined && (await storeSecret(secret, file, out));
+  const shown = stored ? null : secret;
+  if (options.flag('json')) {
+    out.json({ ...endpoint, secret: shown, ...(stored ? { secretFile: file } : {}) });
+    return;
+  }
+  tellEndpoint(endpoint, out);
+  if (stored) out.note(`The signing secret is in ${file}: "secrets": [{"file": ${JSON.stringify(file)}}]`);
+  else if (shown === null)
+    out.note('It was there already; `rosterd endpoints rotate` gives it a new secret.');
+  else {
+    out.line(`secret: ${shown}`);
+    out.note('Shown this once. Put it where receiver.secrets of the configuration points.');
+  }
+}
+
+async function storeSecret(secret: string, file: string, out: CommandContext['out']): Promise<boolean> {
+  try {
+    await writePrivateFile(file, `${secret}\n`);
+    return true;
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    out.error(`${error.message}; the secret is printed instead, so that it is not lost`);
+    return false;
+  }
+}
+
+export function tellEndpoint(endpoint: WebhookEndpoint, out: CommandContext['out']): void {
+  out.table(
+    [{ title: 'FIELD' }, { title: 'VALUE' }],
+    [
+      ['id', endpoint.id],
+      ['url', addressOf(endpoint)],
+      ['mode', endpoint.mode],
+      ['installation', endpoint.installation ?? 'none, app-wide'],
+      ['events', endpoint.events.join(' ')],
+      ['state', stateOf(endpoint)],
+      ['last delivery', lastDelivery(endpoint)],
+      ['created', endpoint.createdAt ?? ''],
+    ],
+  );
+}
+
+export const addressOf = ({ url, urlHint }: WebhookEndpoint): string => url ?? urlHint ?? '';
+
+export function stateOf({ enabled, failingSince }: WebhookEndpoint): string {
+  if (!enabled) return 'disabled';
+  return failingSince === null ? 'enabled' : `failing since ${failingSince}`;
+}
+
+export const lastDelivery = ({ lastDeliveryAt, lastDeliveryStatus }: WebhookEndpoint): string =>
+  lastDeliveryAt === null ? 'never' : `${lastDeliveryStatus ?? ''} at ${lastDeliveryAt}`;

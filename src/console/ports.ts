@@ -1,0 +1,37 @@
+/** What the console tells of a source. The store's status document has this and more. */
+export interface SourceHealth {
+  readonly source: string;
+  readonly health: 'ok' | 'working' | 'failing' | 'attention';
+  readonly state: string;
+  /** 1 once a complete dataset is visible. */
+  readonly readable: 0 | 1;
+  readonly rows: number;
+  readonly rows_incoming: number;
+  readonly complete_up_to: string | null;
+  readonly cursor_expires_at: string | null;
+  readonly last_success_at: string | null;
+  readonly last_error_code: string | null;
+  readonly quarantine_open: number;
+}
+
+export interface StatusSeen {
+  readonly at: string;
+  readonly health: SourceHealth['health'];
+  readonly sources: readonly SourceHealth[];
+  readonly inbox: { readonly pending: number; readonly given_up: number };
+  readonly notices: { readonly pending: number; readonly given_up: number };
+  readonly erasures: { readonly pending: number };
+  readonly change_seq: number;
+}
+
+/** Counters of the running process, by name; nothing in them names a person. */
+export interface ProcessCounts {
+  readonly deliveries: Readonly<Record<string, number>>;
+  readonly clockSkewSeconds: number;
+}
+
+export interface ConsoleSource {
+  /** The whole status document; rejects with a `Fault` when the mirror cannot be read. */
+  status(): Promise<StatusSeen>;
+  counts(): ProcessCounts;
+}

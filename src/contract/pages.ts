@@ -1,0 +1,17 @@
+import { z } from 'zod';
+
+/** How every listing with `cursor` and `per_page` takes and tells its place. */
+export const pageQuery = {
+  cursor: z.string().max(500).optional().describe('A next_cursor, unchanged, with the same filters.'),
+  per_page: z.string().max(20).optional().describe('Default 25, at most 100.'),
+} as const;
+
+export const pageMeta = z.object({
+  has_more: z.boolean(),
+  page_count: z.int().describe('Records on this page.'),
+  next_cursor: z.string().nullable().describe('Null on the last page.'),
+});
+
+export const timestamp = z.string().describe('ISO 8601, UTC.');
+export const dollars = z.string().describe('Whole dollars.');
+export const flag = z.enum(['true', 'false']);

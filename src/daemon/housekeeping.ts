@@ -1,0 +1,122 @@
+import { instantFromMillis, millisOf } from '../domain/instant.js';
+import type { Clock } from '../runtime/clock.js';
+import type { Closable } from '../runtime/lifecycle.js';
+import type { Logger } from '../runtime/logger.js';
+import type { PendingErasures, Scrubbed } from '../store/erasures.js';
+
+const minuteMillis = 60_000;
+const dayMillis = 24 * 60 * minuteMillis;
+
+/** How often it looks whether something waits to be scrubbed; asking costs next to nothing. */
+const lookMillis = 30_000;
+/** Rewriting a large file is work for the disk, so erasures that come close together share one. */
+const spacingMillis = 10 * minuteMillis;
+/** Values that were merely replaced ask for no hurry. */
+const residueSpacingMillis = 60 * minuteMillis;
+/** A listing under way is let be until an erasure has waited this long: in all it is gone within 15 minutes. */
+const overdueMillis = 12 * minuteMillis;
+const purgeMillis = 60 * minuteMillis;
+
+/** How long what is kept for looking back is kept. */
+export const keepMillis = { ticks: 90 * dayMillis, notices: 30 * dayMillis } as const;
+
+export interface HousekeepingParts {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  pending(): PendingErasures;
+  /** `rewritten`: what the scrub before got done. */
+  scrub(rewritten: number, signal: AbortSignal): Promise<Scrubbed>;
+  /** Everything too old to be kept goes; answers how many rows and files that was. */
+  purge(now: number): Promise<number>;
+}
+
+export interface House extends Closable {
+  /** Something may have been erased: look now rather than at the next turn. */
+  look(): void;
+}
+
+/** What happens by itself, without anybody asking: the file is scrubbed of the erased, and old things expire. */
+export function keepHouse(parts: HousekeepingParts): House {
+  const { clock, logger } = parts;
+  const stopping = new AbortController();
+  let scrubbedAt: number | null = null;
+  let rewritten = 0;
+  let purgedAt: number | null = null;
+  let complained: string | null = null;
+  let asleep = new AbortController();
+  let called = false;
+
+  const scrub = async () => {
+    const now = clock.now();
+    if (!isScrubDue(parts.pending(), now, scrubbedAt)) return;
+    const begun = clock.monotonic();
+    const result = await parts.scrub(rewritten, stopping.signal);
+    if (result.kind === 'scrubbed') {
+      scrubbedAt = now;
+      complained = null;
+      const tookMs = Math.round(clock.monotonic() - begun);
+      logger.info({ count: result.erasures, tookMs }, 'erased identities are out of the file');
+      return;
+    }
+    if (result.kind === 'clean') return;
+    if (result.kind === 'blocked') rewritten = result.rewritten;
+    // Once per cause and not at every look: it may last for hours.
+    if (complained !== result.kind) {
+      complained = result.kind;
+      const why =
+        result.kind === 'blocked'
+          ? 'erased identities still stand in the file: somebody reads or writes it; close long reads'
+          : 'erased identities still stand in the file: the disk has no room to rewrite it';
+      logger.warn({ count: result.erasures, state: result.kind }, why);
+    }
+  };
+
+  const purge = async () => {
+    const now = clock.now();
+    if (purgedAt !== null && now - purgedAt < purgeMillis) return;
+    const count = await parts.purge(now);
+    purgedAt = now;
+    if (count > 0) logger.info({ count }, 'what was kept long enough is gone');
+  };
+
+  const attempt = async (work: () => Promise<void>, failed: string) => {
+    try {
+      await work();
+    } catch (error) {
+      if (!stopping.signal.aborted) logger.warn({ error }, failed);
+    }
+  };
+
+  const run = async () => {
+    while (!stopping.signal.aborted) {
+      called = false;
+      await attempt(scrub, 'the file could not be scrubbed and is tried again');
+      await attempt(purge, 'old entries could not be removed and are tried again');
+      if (called || stopping.signal.aborted) continue;
+      asleep = new AbortController();
+      await clock.wait(lookMillis, asleep.signal);
+    }
+  };
+  const running = run();
+  return {
+    look: () => {
+      called = true;
+      asleep.abort();
+    },
+    close: async () => {
+      stopping.abort();
+      asleep.abort();
+      await running;
+    },
+  };
+}
+
+export function isScrubDue(pending: PendingErasures, now: number, scrubbedAt: number | null): boolean {
+  const rested = (millis: number) => scrubbedAt === null || now - scrubbedAt >= millis;
+  if (pending.since === null) return pending.residue && !pending.listing && rested(residueSpacingMillis);
+  const overdue = now - millisOf(pending.since) >= overdueMillis;
+  return overdue || (rested(spacingMillis) && !pending.listing);
+}
+
+/** The moment before which something kept for so long has to go. */
+export const keptSince = (now: number, millis: number) => instantFromMillis(now - millis);

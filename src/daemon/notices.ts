@@ -1,0 +1,38 @@
+import { openConnectionPool } from '../client/fetch/connection-pool.js';
+import type { Config, NoticeConfig } from '../config/config.js';
+import { decideNotices, foldNotices } from '../outbox/decide-notices.js';
+import type { DeliveryParts } from '../outbox/deliver.js';
+import type { PostFetch, Send } from '../outbox/ports.js';
+import { sendToCommand } from '../outbox/send-command.js';
+import { sendSigned, sendToSlack } from '../outbox/send-http.js';
+import type { Clock } from '../runtime/clock.js';
+import type { NoticeHooks } from '../store/committed-change.js';
+
+/** What commits queue, as configured; nothing when nobody is to be told. */
+export function noticeHooks({ notices }: Config): NoticeHooks | undefined {
+  if (notices.length === 0) return undefined;
+  return { draft: (changes) => decideNotices(changes, notices), fold: foldNotices };
+}
+
+export interface NoticeTargets {
+  readonly targets: DeliveryParts['targets'];
+  close(): Promise<void>;
+}
+
+/** A pool of their own: receivers are others than the platform, and a slow one must not take its sockets. */
+export function noticeTargets({ notices }: Config, clock: Clock): NoticeTargets {
+  const pool = openConnectionPool({ connections: 2 });
+  const targets = new Map(notices.map((notice) => [notice.name, sendTo(notice, pool.fetch, clock)]));
+  return { targets, close: () => pool.close() };
+}
+
+function sendTo(notice: NoticeConfig, fetch: PostFetch, clock: Clock): Send {
+  switch (notice.kind) {
+    case 'slack':
+      return sendToSlack(() => notice.webhookUrl.reveal(), { fetch, clock });
+    case 'http':
+      return sendSigned(notice.url, () => notice.secret.reveal(), { fetch, clock });
+    case 'command':
+      return sendToCommand(notice.command, clock);
+  }
+}

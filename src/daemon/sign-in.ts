@@ -1,0 +1,129 @@
+import type { Api } from '../client/api.js';
+import {
+  authorizeLink,
+  type Challenge,
+  codeFromRedirect,
+  exchangeCode,
+  isOurRedirect,
+  newChallenge,
+  type OAuthClient,
+  type TokenSet,
+} from '../client/oauth.js';
+import { paths } from '../contract/paths.js';
+import { Fault } from '../domain/fault.js';
+import type { Clock } from '../runtime/clock.js';
+import type { Random } from '../runtime/random.js';
+import { isLoopbackRedirect, listenForRedirect } from './redirect-listener.js';
+
+export interface SignIn {
+  readonly client: OAuthClient;
+  readonly redirectUri: string;
+  readonly authorizeUrl: string;
+  readonly scopes: readonly string[];
+  /** Brings the link before a person: prints it, opens a browser. */
+  show(link: string): void;
+  /** Asks the person for the address they ended at; null waits on this machine for their browser. */
+  readonly paste: ((signal: AbortSignal) => Promise<string>) | null;
+}
+
+export interface SignInParts {
+  readonly api: Api;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** A person who has not answered after this long has gone away; an open port should not wait for them. */
+export const signInMillisMax = 5 * 60_000;
+
+/**
+ * One sign-in, code and PKCE. State and verifier are made anew, stay in memory and are used once; the link
+ * carries neither the verifier nor the client's secret, so printing it or handing it to a browser gives nothing away.
+ */
+export async function signIn(ask: SignIn, parts: SignInParts, signal: AbortSignal): Promise<TokenSet> {
+  const challenge = newChallenge(parts.random);
+  const { code, redirectUri } =
+    ask.paste === null
+      ? await codeByLoopback(ask, challenge, parts.clock, signal)
+      : await codeByPaste(ask, ask.paste, challenge, parts.clock, signal);
+  const exchange = { code, redirectUri, verifier: challenge.verifier };
+  return exchangeCode(parts.api, ask.client, exchange, signal);
+}
+
+interface Arrival {
+  readonly code: string;
+  readonly redirectUri: string;
+}
+
+async function codeByLoopback(
+  ask: SignIn,
+  challenge: Challenge,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<Arrival> {
+  if (!isLoopbackRedirect(ask.redirectUri)) {
+    throw new Fault('usage', `platform.application.redirectUri is ${ask.redirectUri}, not on this machine`, {
+      hint: 'use --no-browser and paste the address the browser ends at',
+    });
+  }
+  const listener = await listenForRedirect(ask.redirectUri, (query) => isOurRedirect(query, challenge));
+  try {
+    const { redirectUri } = listener;
+    ask.show(linkOf(ask, redirectUri, challenge));
+    const query = await inTime(() => listener.arrived, clock, signal);
+    return { code: codeFromRedirect(query, challenge), redirectUri };
+  } finally {
+    await listener.close();
+  }
+}
+
+async function codeByPaste(
+  ask: SignIn,
+  paste: (signal: AbortSignal) => Promise<string>,
+  challenge: Challenge,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<Arrival> {
+  const { redirectUri } = ask;
+  ask.show(linkOf(ask, redirectUri, challenge));
+  const text = (await inTime(paste, clock, signal)).trim();
+  // A code by itself has no state to check; PKCE still binds it to this request.
+  const code = /^[A-Za-z0-9._~-]+$/.test(text) ? text : codeFromRedirect(queryIn(text), challenge);
+  return { code, redirectUri };
+}
+
+function queryIn(text: string): URLSearchParams {
+  if (URL.canParse(text)) return new URL(text).searchParams;
+  throw new Fault('usage', 'what was pasted is neither an address nor a code', {
+    hint: 'copy the whole address from the browser, from http to the end',
+  });
+}
+
+function linkOf({ client, authorizeUrl, scopes }: SignIn, redirectUri: string, challenge: Challenge): string {
+  return authorizeLink({ authorizeUrl, clientId: client.clientId, redirectUri, scopes, challenge });
+}
+
+async function inTime<Value>(
+  wait: (signal: AbortSignal) => Promise<Value>,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<Value> {
+  const over = new AbortController();
+  const ends = AbortSignal.any([signal, over.signal]);
+  const late = clock.wait(signInMillisMax, ends).then((): never => {
+    if (signal.aborted) throw new Fault('stopped', 'stopped before the sign-in was finished');
+    throw new Fault('reauthorize', `nobody signed in within ${signInMillisMax / 60_000} minutes`, {
+      hint: 'run `rosterd connect` again and follow the link it prints',
+    });
+  });
+  try {
+    return await Promise.race([wait(ends), late]);
+  } finally {
+    over.abort();
+    late.catch(() => {});
+  }
+}
+
+/** Sandbox keys have a consent page of their own. */
+export function authorizeUrlOf(baseUrl: string, clientId: string): string {
+  return `${baseUrl}${clientId.startsWith('pk_test_') ? paths.sandboxAuthorize : paths.authorize}`;
+}

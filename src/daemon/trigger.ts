@@ -1,0 +1,166 @@
+import { Fault } from '../domain/fault.js';
+
+/** What can be made to happen in a running sandbox, in the words of its control API. */
+export interface Happening {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly path: string;
+  readonly body?: unknown;
+}
+
+export interface TriggerAsk {
+  /** An investment, a user or an installation. */
+  readonly id?: string | undefined;
+  readonly company?: string | undefined;
+  readonly set?: Readonly<Record<string, unknown>> | undefined;
+  readonly count: number;
+  readonly advanceSeconds?: number | undefined;
+  readonly now?: string | undefined;
+}
+
+export interface SandboxCalls {
+  readonly fetch: typeof fetch;
+  /** Address of the sandbox, without the path of its control API. */
+  readonly url: string;
+  readonly signal: AbortSignal;
+}
+
+export const triggers = {
+  'investment.created': 'new investments in --company',
+  'investment.changed':
+    'changes ID, or --count investments of --company, to what --set says; anything without it',
+  'investment.canceled': 'cancels ID, or --count investments of --company',
+  'investment.withdrawn': 'takes ID, or --count investments of --company, out of the feed: a tombstone',
+  churn: '--count random creates, changes and withdrawals',
+  clock: "moves the sandbox's time: --advance 3d, or --now",
+  deactivate: 'deactivates the user ID',
+  revoke: 'revokes the installation ID',
+  reset: 'back to the seed',
+} as const;
+
+export type TriggerName = keyof typeof triggers;
+
+export const isTrigger = (name: string): name is TriggerName => Object.hasOwn(triggers, name);
+
+/** Makes it happen. Answers what the sandbox answered last, and the ids of everything that was touched. */
+export async function trigger(name: TriggerName, ask: TriggerAsk, calls: SandboxCalls) {
+  const answers: Record<string, unknown>[] = [];
+  for (const happening of await happenings(name, ask, calls)) answers.push(await control(happening, calls));
+  const ids = answers.flatMap(({ ids: touched }) => (Array.isArray(touched) ? (touched as string[]) : []));
+  return { event: name, ids, answer: answers.at(-1) ?? {} };
+}
+
+async function happenings(name: TriggerName, ask: TriggerAsk, calls: SandboxCalls): Promise<Happening[]> {
+  const { company, count, set } = ask;
+  switch (name) {
+    case 'investment.created':
+      return [post('/investments', { company: required(company, '--company co_…'), count, set })];
+    case 'investment.changed':
+      if (set === undefined && ask.id === undefined) return [post('/churn', { changes: count, company })];
+      return patches(await chosen(ask, calls), required(set, '--set, such as --set status=canceled'));
+    case 'investment.canceled':
+      return patches(await chosen(ask, calls), { ...set, status: 'canceled' });
+    case 'investment.withdrawn':
+      return (await chosen(ask, calls)).map((id) => ({ method: 'DELETE', path: `/investments/${id}` }));
+    case 'churn':
+      return [post('/churn', { changes: count, company })];
+    case 'clock': {
+      const { advanceSeconds, now } = ask;
+      if (now !== undefined) return [post('/clock', { now })];
+      return [post('/clock', { advanceSeconds: required(advanceSeconds, '--advance 3d, or --now') })];
+    }
+    case 'deactivate':
+      return [post(`/users/${idText(required(ask.id, 'the user, usr_…'))}/deactivate`)];
+    case 'revoke':
+      return [post(`/installations/${idText(required(ask.id, 'the installation, inst_…'))}/revoke`)];
+    case 'reset':
+      return [post('/reset')];
+  }
+}
+
+const post = (path: string, body?: unknown): Happening => ({ method: 'POST', path, body });
+
+const patches = (ids: readonly string[], body: unknown): Happening[] =>
+  ids.map((id) => ({ method: 'PATCH', path: `/investments/${id}`, body }));
+
+function required<Value>(value: Value | undefined, what: string): Value {
+  if (value !== undefined) return value;
+  throw new Fault('usage', `this needs ${what}`);
+}
+
+function idText(id: string): string {
+  if (/^[A-Za-z0-9_-]{1,200}$/.test(id)) return id;
+  throw new Fault('usage', `${JSON.stringify(id)} is no id`);
+}
+
+/** The one named, or the first ones of a company that could still change. */
+async function chosen(ask: TriggerAsk, calls: SandboxCalls): Promise<readonly string[]> {
+  if (ask.id !== undefined) return [idText(ask.id)];
+  const company = required(ask.company, 'an investment, inv_…, or --company co_…');
+  const ready = await control({ method: 'GET', path: '' }, calls);
+  const companies = Array.isArray(ready.companies) ? (ready.companies as Record<string, unknown>[]) : [];
+  const token = companies.find(({ id }) => id === company)?.token;
+  if (typeof token !== 'string') {
+    throw new Fault('usage', `the sandbox has no company ${company}`, {
+      hint: `one of: ${companies.map(({ id }) => String(id)).join(', ')}`,
+    });
+  }
+  const ids: string[] = [];
+  let cursor: string | undefined;
+  do {
+    const query = new URLSearchParams({ company_id: company, per_page: '100', ...(cursor && { cursor }) });
+    const headers = { authorization: `Bearer ${token}` };
+    const page = await answered(calls, `/investments?${query}`, { headers });
+    const data = Array.isArray(page.data) ? (page.data as Record<string, unknown>[]) : [];
+    const open = data.filter(canChange);
+    ids.push(...open.map(({ id }) => String(id)));
+    const meta = Object(page.meta) as { has_more?: unknown; next_cursor?: unknown };
+    cursor = meta.has_more === true && typeof meta.next_cursor === 'string' ? meta.next_cursor : undefined;
+    // Ends: every page has another cursor, and the sandbox has so many records.
+  } while (cursor !== undefined && ids.length < ask.count);
+  if (ids.length >= ask.count) return ids.slice(0, ask.count);
+  throw new Fault('usage', `${company} has ${ids.length} investments that could change, not ${ask.count}`);
+}
+
+/** A record without a status is a tombstone; what was canceled or converted has reached its end. */
+const canChange = ({ status }: Record<string, unknown>): boolean =>
+  typeof status === 'string' && status !== 'canceled' && status !== 'converted';
+
+function control({ method, path, body }: Happening, calls: SandboxCalls) {
+  return answered(calls, `/_sandbox${path}`, {
+    method,
+    ...(body === undefined
+      ? {}
+      : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+  });
+}
+
+async function answered(
+  calls: SandboxCalls,
+  path: string,
+  init: RequestInit,
+): Promise<Record<string, unknown>> {
+  const url = `${calls.url}${path}`;
+  let response: Response;
+  try {
+    response = await calls.fetch(url, { ...init, signal: calls.signal });
+  } catch (cause) {
+    if (calls.signal.aborted) throw new Fault('stopped', 'stopped before the sandbox answered', { cause });
+    throw new Fault('unreachable', `no sandbox answers at ${calls.url}`, {
+      hint: 'start one with `rosterd sandbox`, and name it with --url or ROSTERD_SANDBOX',
+      cause,
+    });
+  }
+  const text = await response.text();
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    body = null;
+  }
+  if (response.ok && typeof body === 'object' && body !== null) return body as Record<string, unknown>;
+  const { error } = Object(body) as { error?: { message?: unknown } };
+  const said = typeof error?.message === 'string' ? `: ${error.message}` : '';
+  throw new Fault('refused', `the sandbox answered ${response.status}${said}`, {
+    hint: response.status === 404 ? 'is this a sandbox? Its control API is below /_sandbox' : 'see --help',
+  });
+}

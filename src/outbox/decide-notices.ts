@@ -1,0 +1,129 @@
+import type { Cents } from '../domain/money.js';
+import { type Notice, noticeOf, saysSomething } from './notice.js';
+
+/** A committed change as far as notices look at it: what stood there before and after, never the event. */
+export interface ChangeToTell {
+  readonly kind: 'snapshot' | 'added' | 'changed' | 'removed';
+  readonly seq: number;
+  readonly source: string;
+  readonly id: string;
+  readonly at: string;
+  readonly fields: readonly string[];
+  readonly reason: string | null;
+  readonly origin: 'feed' | 'listing';
+  readonly statusBefore: string | null;
+  readonly statusAfter: string | null;
+  readonly groupBefore: string | null;
+  readonly groupAfter: string | null;
+  readonly committedCentsBefore: Cents | null;
+  readonly committedCentsAfter: Cents | null;
+  readonly companyId: string | null;
+  readonly offeringId: string | null;
+  readonly currency: string | null;
+  readonly convertedFrom: string | null;
+}
+
+export interface Rules {
+  readonly sources?: readonly string[] | undefined;
+  readonly kinds?: readonly ('added' | 'changed' | 'removed')[] | undefined;
+  readonly fields?: readonly string[] | undefined;
+  readonly statuses?: readonly string[] | undefined;
+  readonly minCommittedCents?: number | undefined;
+}
+
+export interface Draft {
+  readonly id: string;
+  readonly seq: number;
+  readonly target: string;
+  readonly body: string;
+}
+
+/** Pure: who is to be told what about changes that are just being committed. */
+export function decideNotices(
+  changes: readonly ChangeToTell[],
+  receivers: readonly { readonly name: string; readonly rules: Rules }[],
+): readonly Draft[] {
+  return changes.filter(isNews).flatMap((change) => {
+    const body = JSON.stringify(noticeFrom(change));
+    return receivers
+      .filter(({ rules }) => isWanted(change, rules))
+      .map(({ name }) => ({ id: change.id, seq: change.seq, target: name, body }));
+  });
+}
+
+/** Both in one: from the state before the first to the state after the last. Null when that is no difference. */
+export function foldNotices(earlier: string, later: string): string | null {
+  const first = JSON.parse(earlier) as Notice;
+  const last = JSON.parse(later) as Notice;
+  const { type: _type, text: _text, ...content } = last;
+  const folded = {
+    ...content,
+    before: first.before,
+    converted_from: last.converted_from ?? first.converted_from,
+  };
+  return saysSomething(folded) || folded.converted_from !== null ? JSON.stringify(noticeOf(folded)) : null;
+}
+
+/** Derived again by the platform: nothing happened to the investment. */
+const derivedAgain: ReadonlySet<string | null> = new Set(['recomputed', 'reprojected']);
+
+/**
+ * New records, conversions, another status or group, another commitment, and records that are gone. Shares,
+ * escrow, blockers, messages and profiles change without anybody being told.
+ */
+function isNews(change: ChangeToTell): boolean {
+  if (change.kind === 'snapshot') return false;
+  if (change.kind === 'removed') return true;
+  // A record of a listing tells why it was published last, which may be long after what made it differ from ours.
+  if (change.origin === 'feed' && derivedAgain.has(change.reason)) return false;
+  if (change.kind === 'added') return true;
+  return (
+    change.statusBefore !== change.statusAfter ||
+    change.groupBefore !== change.groupAfter ||
+    change.committedCentsBefore !== change.committedCentsAfter ||
+    isConversion(change)
+  );
+}
+
+const isConversion = ({ kind, fields, convertedFrom }: ChangeToTell) =>
+  convertedFrom !== null && (kind === 'added' || fields.includes('converted_from'));
+
+/** All that is given must hold. */
+function isWanted(change: ChangeToTell, rules: Rules): boolean {
+  const { sources, kinds, fields, statuses, minCommittedCents: least } = rules;
+  const { kind, statusBefore, statusAfter, committedCentsBefore: was, committedCentsAfter: is } = change;
+  if (sources !== undefined && !sources.includes(change.source)) return false;
+  if (kinds !== undefined && !kinds.some((wanted) => wanted === kind)) return false;
+  if (fields !== undefined && kind === 'changed' && !change.fields.some((field) => fields.includes(field)))
+    return false;
+  if (
+    statuses !== undefined &&
+    ![statusBefore, statusAfter].some((status) => status !== null && statuses.includes(status))
+  )
+    return false;
+  return (
+    least === undefined || Math.max(was ?? Number.NEGATIVE_INFINITY, is ?? Number.NEGATIVE_INFINITY) >= least
+  );
+}
+
+function noticeFrom(change: ChangeToTell): Notice {
+  const before = {
+    status: change.statusBefore,
+    group_label: change.groupBefore,
+    committed_cents: change.committedCentsBefore,
+  };
+  const after = {
+    status: change.statusAfter,
+    group_label: change.groupAfter,
+    committed_cents: change.committedCentsAfter,
+  };
+  return noticeOf({
+    ...{ source: change.source, id: change.id, seq: change.seq, at: change.at },
+    company_id: change.companyId,
+    offering_id: change.offeringId,
+    currency: change.currency,
+    converted_from: isConversion(change) ? change.convertedFrom : null,
+    before: change.kind === 'added' ? null : before,
+    after: change.kind === 'removed' ? null : after,
+  });
+}

@@ -1,0 +1,78 @@
+import type { Cents } from '../domain/money.js';
+
+export interface NoticeState {
+  readonly status: string | null;
+  readonly group_label: string | null;
+  readonly committed_cents: Cents | null;
+}
+
+/** What a receiver gets, as JSON. Field names are a contract. Ids and amounts, never a name. */
+export interface Notice {
+  readonly type: 'investment.added' | 'investment.changed' | 'investment.removed';
+  readonly source: string;
+  readonly id: string;
+  readonly company_id: string | null;
+  readonly offering_id: string | null;
+  /** `changes.seq` of the last change it tells of. */
+  readonly seq: number;
+  readonly at: string;
+  readonly currency: string | null;
+  readonly converted_from: string | null;
+  readonly before: NoticeState | null;
+  readonly after: NoticeState | null;
+  /** The same in one line, for people. */
+  readonly text: string;
+}
+
+export type NoticeContent = Omit<Notice, 'text' | 'type'>;
+
+export function noticeOf(content: NoticeContent): Notice {
+  const { before, after } = content;
+  const type =
+    before === null ? 'investment.added' : after === null ? 'investment.removed' : 'investment.changed';
+  return { type, ...content, text: textOf(content) };
+}
+
+/** Whether the two states differ in anything a notice speaks of. */
+export function saysSomething({ before, after }: NoticeContent): boolean {
+  if (before === null || after === null) return before !== after;
+  return fields.some((field) => before[field] !== after[field]);
+}
+
+const fields = ['status', 'group_label', 'committed_cents'] as const;
+
+function textOf({ source, id, before, after, currency, converted_from }: NoticeContent): string {
+  const money = (cents: Cents | null) => amount(cents, currency);
+  const where = `${source}: `;
+  if (before === null && after !== null) {
+    const what =
+      converted_from !== null
+        ? `${converted_from} was converted to ${id}`
+        : `new ${after.status === 'reserved' ? 'reservation' : 'investment'} ${id}`;
+    return `${where}${what}, ${money(after.committed_cents)}, ${standing(after)}`;
+  }
+  if (after === null)
+    return `${where}investment ${id} is gone, was ${money(before?.committed_cents ?? null)}, ${standing(before)}`;
+  const parts = fields.flatMap((field) => {
+    if (before === null || before[field] === after[field]) return [];
+    if (field === 'committed_cents')
+      return [`commitment ${money(before.committed_cents)} → ${money(after.committed_cents)}`];
+    return [
+      `${field === 'status' ? 'status' : 'group'} ${before[field] ?? 'none'} → ${after[field] ?? 'none'}`,
+    ];
+  });
+  const converted = converted_from === null ? [] : [`converted from ${converted_from}`];
+  return `${where}investment ${id}: ${[...converted, ...parts].join(', ')}`;
+}
+
+function standing(state: NoticeState | null): string {
+  return [state?.status, state?.group_label].filter((text) => text != null).join(', ') || 'no status';
+}
+
+/** Divided as text: cents are exact, and a float is not. */
+function amount(cents: Cents | null, currency: string | null): string {
+  if (cents === null) return 'no amount';
+  const digits = String(Math.abs(cents)).padStart(3, '0');
+  const whole = digits.slice(0, -2).replace(/\B(?=(\d{3})+$)/g, ',');
+  return `${cents < 0 ? '-' : ''}${whole}.${digits.slice(-2)} ${(currency ?? '').toUpperCase()}`.trim();
+}

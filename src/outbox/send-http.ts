@@ -1,0 +1,124 @@
+import { createHash } from 'node:crypto';
+import { Webhook } from 'standardwebhooks';
+import type { Clock } from '../runtime/clock.js';
+import type { DueNotice, PostFetch, Send, Sent } from './ports.js';
+
+/** Read again for every notice, so that a rotated one takes effect. Rejects when it cannot be read. */
+export type Reveal = () => Promise<string>;
+
+export interface HttpParts {
+  readonly fetch: PostFetch;
+  readonly clock: Clock;
+}
+
+/** Long enough for a receiver that works before it answers, short enough to notice one that hangs. */
+const answerMillisMax = 10_000;
+const retryAfterMillisMax = 60 * 60_000;
+
+/** To a Slack-style incoming webhook, whose address is the secret. */
+export function sendToSlack(webhookUrl: Reveal, parts: HttpParts): Send {
+  return async ({ body }, signal) => {
+    const { text } = JSON.parse(body) as { readonly text: string };
+    const post = async () => ({
+      url: new URL(await webhookUrl()),
+      headers: {},
+      // Slack reads these three as markup, and `<!channel>` would call everybody.
+      body: JSON.stringify({
+        text: text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;'),
+      }),
+    });
+    return send(post, parts, signal);
+  };
+}
+
+/** Signed as Standard Webhooks says (https://www.standardwebhooks.com). A `whsec_` secret is base64, others are raw text. */
+export function sendSigned(url: string, secret: Reveal, parts: HttpParts): Send {
+  return async (notice, signal) => {
+    const post = async () => {
+      const key = await secret();
+      const webhook = key.startsWith('whsec_')
+        ? new Webhook(key)
+        : new Webhook(Buffer.from(key), { format: 'raw' });
+      const id = messageId(notice);
+      const at = new Date(parts.clock.now());
+      return {
+        url: new URL(url),
+        headers: {
+          'webhook-id': id,
+          'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
+          'webhook-signature': webhook.sign(id, at, notice.body),
+        },
+        body: notice.body,
+      };
+    };
+    return send(post, parts, signal);
+  };
+}
+
+/** The same for every attempt, so that a receiver can tell a repeat; another when a mirror was built anew. */
+export function messageId({ notice, source, target, queuedAt, body }: DueNotice): string {
+  const told = JSON.stringify([notice, source, target, queuedAt, body]);
+  return `msg_${createHash('sha256').update(told).digest('hex').slice(0, 32)}`;
+}
+
+interface Post {
+  readonly url: URL;
+  readonly headers: Record<string, string>;
+  readonly body: string;
+}
+
+async function send(prepare: () => Promise<Post>, parts: HttpParts, signal: AbortSignal): Promise<Sent> {
+  let post: Post;
+  try {
+    post = await prepare();
+  } catch {
+    // Neither the reason nor the value: both may hold the secret.
+    return { kind: 'failed', why: 'its address or secret cannot be read' };
+  }
+  const late = new AbortController();
+  const done = new AbortController();
+  void parts.clock.wait(answerMillisMax, done.signal).then(() => late.abort());
+  try {
+    const response = await parts.fetch(post.url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'user-agent': 'rosterd', ...post.headers },
+      body: post.body,
+      signal: AbortSignal.any([signal, late.signal]),
+      redirect: 'manual',
+    });
+    // What it says is of no interest; leaving the stream frees the connection.
+    await response.body?.[Symbol.asyncIterator]().return?.();
+    return judge(response.status, response.headers.get('retry-after'));
+  } catch (error) {
+    if (late.signal.aborted && !done.signal.aborted)
+      return { kind: 'failed', why: `no answer within ${answerMillisMax / 1000} s` };
+    return { kind: 'failed', why: `could not be reached (${codeOf(error)})` };
+  } finally {
+    done.abort();
+  }
+}
+
+/** Statuses that say that this notice, not the way to its receiver, is what is wrong. */
+const refusals: ReadonlySet<number> = new Set([400, 410, 413, 422]);
+
+function judge(status: number, retryAfter: string | null): Sent {
+  if (status >= 200 && status < 300) return { kind: 'delivered' };
+  if (status >= 300 && status < 400)
+    return { kind: 'failed', why: `answered ${status}; redirects are not followed` };
+  if (refusals.has(status)) return { kind: 'refused', why: `answered ${status}` };
+  const seconds = retryAfter !== null && /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : null;
+  return {
+    kind: 'failed',
+    why: `answered ${status}`,
+    ...(seconds === null ? {} : { afterMillis: Math.min(seconds * 1000, retryAfterMillisMax) }),
+  };
+}
+
+/** Codes such as ECONNREFUSED; messages may quote the address, which may be the secret. */
+function codeOf(error: unknown): string {
+  for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth += 1) {
+    const code = (at as { code?: unknown }).code;
+    if (typeof code === 'string' && /^[A-Z][A-Z0-9_]{2,60}$/.test(code)) return code;
+  }
+  return 'no answer';
+}

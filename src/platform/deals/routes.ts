@@ -1,0 +1,118 @@
+import type { z } from 'zod';
+import * as operations from '../../contract/deals.js';
+import { callerOf, created, type Exchange, type Handler, ok, type Reply } from '../http/exchange.js';
+import { Problem } from '../http/problem.js';
+import { type Route, route } from '../http/route.js';
+import { bearer } from '../http/steps/bearer.js';
+import { refuseRemoved } from '../http/steps/refuse-removed.js';
+import { requireScope } from '../http/steps/require-scope.js';
+import { publishDue } from '../investments/publisher.js';
+import { one } from '../state/statements.js';
+import { type Access, accessTo, operatorAccess } from '../syndicates/access.js';
+import { readPageOf } from '../syndicates/page-place.js';
+import { createDeal } from './create.js';
+import { type InvestorSight, investorsOf, offsetPageOf } from './investors.js';
+import { type Deal, findDeal, liveDeals } from './model.js';
+import type { DealProposal, ProposeIntent } from './ports.js';
+import { dealResourceOf } from './present.js';
+import { readinessOf } from './readiness.js';
+import { dealStatisticsOf } from './statistics.js';
+
+const reads = [...bearer, requireScope('read:syndicates')] as const;
+const writes = [...bearer, requireScope('write:syndicates')] as const;
+/** Whether an operation still exists is decided before whether the caller may use it. */
+const removed = [...bearer, refuseRemoved('2026-10-15'), requireScope('write:syndicates')] as const;
+
+/** `propose` is how the two retired operations ask a person; everything else needs nobody. */
+export const dealRoutes = (propose: ProposeIntent): readonly Route[] => [
+  route(operations.listDeals, ...reads, list),
+  route(operations.getDeal, ...reads, (exchange) =>
+    ok({ data: dealResourceOf(dealOf(exchange, accessTo(exchange))) }),
+  ),
+  route(operations.createDeal, ...writes, create),
+  route(operations.getDealReadiness, ...reads, (exchange) => {
+    const access = operatorAccess(exchange);
+    return ok({ data: readinessOf(access.syndicate, dealOf(exchange, access)) });
+  }),
+  route(operations.listDealInvestors, ...reads, investors),
+  route(operations.getDealStatistics, ...reads, (exchange) =>
+    ok({ data: dealStatisticsOf(dealOf(exchange, operatorAccess(exchange))) }),
+  ),
+  route(operations.closeDeal, ...removed, proposing('syndicates.close_deal', 'close_deal_intent', propose)),
+  route(
+    operations.finalizeDeal,
+    ...removed,
+    proposing('syndicates.finalize_deal', 'finalize_deal_intent', propose),
+  ),
+];
+
+/** Its money is as of now: what waited for the publisher is published first. */
+function dealOf(exchange: Exchange, access: Access): Deal {
+  publishDue(exchange.services, exchange.now);
+  return findDeal(exchange.services.state, access, exchange.params.offering_id ?? '');
+}
+
+function list(exchange: Exchange): Reply {
+  const { services, now } = exchange;
+  const { syndicate, reader } = accessTo(exchange);
+  const query = exchange.input.query as z.output<typeof operations.listDeals.query>;
+  publishDue(services, now);
+  const page = readPageOf(
+    services.state,
+    `deals:${reader}:${syndicate.no}`,
+    query,
+    (after, limit) => liveDeals(services.state, syndicate.no, after?.no ?? null, limit),
+    (deal) => ({ key: 0, no: deal.no }),
+  );
+  return ok({ data: page.rows.map(dealResourceOf), meta: page.meta });
+}
+
+function create(exchange: Exchange): Reply {
+  const access = operatorAccess(exchange);
+  const { deal } = exchange.input.body as z.output<typeof operations.createDealBody>;
+  return created({ data: dealResourceOf(createDeal(exchange.services, access, deal, exchange.now)) });
+}
+
+function investors(exchange: Exchange): Reply {
+  const access = accessTo(exchange);
+  const query = exchange.input.query as z.output<typeof operations.listDealInvestors.query>;
+  const page = offsetPageOf(query);
+  const deal = dealOf(exchange, access);
+  return ok(investorsOf(exchange.services.state, deal, page, sightOf(exchange, access)));
+}
+
+/** These are investor records: an installation sees who they are only if its install was granted identity. */
+function sightOf(exchange: Exchange, access: Access): InvestorSight {
+  const caller = callerOf(exchange);
+  const names = caller.kind === 'user' || caller.scopes.has('read:investors:pii');
+  return { names, emails: names && access.moderator };
+}
+
+function proposing(
+  action: DealProposal['action'],
+  key: 'close_deal_intent' | 'finalize_deal_intent',
+  propose: ProposeIntent,
+): Handler {
+  return (exchange) => {
+    const access = operatorAccess(exchange);
+    const deal = ownDeal(exchange, access);
+    const { no: syndicateNo } = access.syndicate;
+    const proposal = { action, syndicateNo, offeringNo: deal.no, offeringId: deal.id };
+    return ok({ data: dealResourceOf(deal), meta: { [key]: propose(exchange, proposal) } });
+  };
+}
+
+/** A round that exists but is another's is a mistake of its own kind here. */
+function ownDeal(exchange: Exchange, access: Access): Deal {
+  const { state } = exchange.services;
+  const id = exchange.params.offering_id ?? '';
+  const known = one<{ syndicate_no: number | null }>(
+    state,
+    `SELECT o.syndicate_no FROM offerings o JOIN companies c ON c.no = o.company_no WHERE o.id = ? AND c.realm = ?`,
+    [id, access.syndicate.realm],
+  );
+  if (known !== undefined && known.syndicate_no !== access.syndicate.no) {
+    throw new Problem(422, 'unprocessable_entity', `${id} is not a deal of ${access.syndicate.id}.`);
+  }
+  return dealOf(exchange, access);
+}

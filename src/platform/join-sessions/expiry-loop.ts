@@ -1,0 +1,36 @@
+import type { Closable } from '../../runtime/lifecycle.js';
+import type { Services } from '../services.js';
+import { nextExpiry } from './model.js';
+import { expireDue } from './transitions.js';
+
+/**
+ * Ends sessions on time when nobody asks: their webhooks must not wait for a reader. It sleeps until the next one
+ * is over, and where none is open until one is made; each turn ends every session that is due.
+ */
+export function startExpiry(services: Services): Closable {
+  const { clock, state, events } = services;
+  let nap = new AbortController();
+  let stopped = false;
+  events.subscribe((event) => {
+    if (event.name === 'join_session.created') nap.abort();
+  });
+  const running = (async () => {
+    while (!stopped) {
+      nap = new AbortController();
+      expireDue(services, clock.now());
+      const next = nextExpiry(state);
+      if (next === null) await aborted(nap.signal);
+      else await clock.wait(Math.max(next - clock.now(), 1), nap.signal);
+    }
+  })();
+  return {
+    close: async () => {
+      stopped = true;
+      nap.abort();
+      await running;
+    },
+  };
+}
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));

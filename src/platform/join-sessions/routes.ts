@@ -1,0 +1,53 @@
+import type { z } from 'zod';
+import * as operations from '../../contract/join-sessions.js';
+import { baseUrl } from '../http/base-url.js';
+import { callerOf, created, type Exchange, ok, type Reply } from '../http/exchange.js';
+import { type Route, route } from '../http/route.js';
+import { bearer } from '../http/steps/bearer.js';
+import { requireScope } from '../http/steps/require-scope.js';
+import { spendIp } from '../http/steps/spend.js';
+import { operatorAccess } from '../syndicates/access.js';
+import { readPageOf } from '../syndicates/page-place.js';
+import { createJoinSession, installationFor } from './create.js';
+import { listedSessions } from './model.js';
+import { joinSessionResourceOf } from './present.js';
+import { expireDue } from './transitions.js';
+import { answerJoinPage, openJoinPage } from './visit-link.js';
+
+const team = [...bearer, requireScope('write:syndicate_members')] as const;
+const anyone = spendIp('ip');
+
+export const joinSessionRoutes: readonly Route[] = [
+  route(operations.createJoinSession, ...team, create),
+  route(operations.listJoinSessions, ...team, list),
+  route(operations.openJoinPage, anyone, openJoinPage),
+  route(operations.answerJoinPage, anyone, answerJoinPage),
+];
+
+function create(exchange: Exchange): Reply {
+  const { services, now } = exchange;
+  const access = operatorAccess(exchange);
+  const installation = installationFor(services.state, callerOf(exchange), access);
+  const body = exchange.input.body as z.output<typeof operations.createJoinSessionBody>;
+  const session = createJoinSession(services, access, installation, body.join_session, now);
+  return created({ data: joinSessionResourceOf(session, baseUrl(exchange)) });
+}
+
+function list(exchange: Exchange): Reply {
+  const { services, now } = exchange;
+  const { state } = services;
+  const access = operatorAccess(exchange);
+  const installation = installationFor(state, callerOf(exchange), access);
+  const query = exchange.input.query as z.output<typeof operations.listJoinSessions.query>;
+  expireDue(services, now);
+  const filters = { status: query.status ?? null, email: query.email ?? null };
+  const page = readPageOf(
+    state,
+    `join_sessions:${access.reader}:${installation}:${JSON.stringify(filters)}`,
+    query,
+    (after, limit) => listedSessions(state, installation, filters, after?.no ?? null, limit),
+    (session) => ({ key: 0, no: session.no }),
+  );
+  const base = baseUrl(exchange);
+  return ok({ data: page.rows.map((session) => joinSessionResourceOf(session, base)), meta: page.meta });
+}

@@ -1,0 +1,61 @@
+import type { EventName } from '../../contract/events.js';
+import type { JoinSessionState } from '../../contract/join-sessions.js';
+import type { Services } from '../services.js';
+import { run } from '../state/statements.js';
+import { syndicateByNo } from '../syndicates/model.js';
+import { iso } from '../syndicates/present.js';
+import { dueSessions, type JoinSession, joinSessionByNo } from './model.js';
+
+const told: Readonly<Record<JoinSessionState, EventName>> = {
+  pending: 'join_session.created',
+  in_progress: 'join_session.started',
+  completed: 'join_session.completed',
+  expired: 'join_session.expired',
+  canceled: 'join_session.canceled',
+};
+
+/** To the installation that minted the session and to no other: the email is between the two of them. */
+export function announceJoinSession(services: Services, session: JoinSession, now: number): void {
+  services.events.emit({
+    name: told[session.status],
+    realm: syndicateByNo(services.state, session.syndicate_no).realm,
+    at: now,
+    companyNo: null,
+    syndicateNo: session.syndicate_no,
+    installationNo: session.installation_no,
+    dataFor: () => ({
+      id: session.id,
+      status: session.status,
+      syndicate: session.syndicate,
+      email: session.email,
+      member: session.member,
+      expires_at: iso(session.expires_at),
+      occurred_at: iso(now),
+    }),
+  });
+}
+
+export function moveSession(
+  services: Services,
+  session: JoinSession,
+  status: Exclude<JoinSessionState, 'pending'>,
+  memberNo: number | null,
+  now: number,
+): JoinSession {
+  return services.state.transaction(() => {
+    run(
+      services.state,
+      'UPDATE join_sessions SET status = ?, member_no = coalesce(?, member_no) WHERE no = ?',
+      [status, memberNo, session.no],
+    );
+    const after = joinSessionByNo(services.state, session.no);
+    announceJoinSession(services, after, now);
+    return after;
+  })();
+}
+
+/** A session nobody finished in time is over; called by the loop, and before anything about sessions is read. */
+export function expireDue(services: Services, now: number): void {
+  for (const session of dueSessions(services.state, now))
+    moveSession(services, session, 'expired', null, now);
+}

@@ -1,0 +1,148 @@
+import type { Services } from '../services.js';
+import { one, run } from '../state/statements.js';
+import { recordActivity } from '../syndicates/activity.js';
+import type { Syndicate } from '../syndicates/model.js';
+import { announceMember, type MemberEvent } from './events.js';
+import { type Member, memberByNo, memberOfEmail, memberOfUser } from './model.js';
+import { admit } from './moderate.js';
+import { bindUser, insertMember, setPermission, setStanding } from './write.js';
+
+/** What people decide for themselves, on the pages the platform shows them. All of it runs in the caller's transaction. */
+
+export interface Joiner {
+  readonly no: number;
+  readonly email: string;
+}
+
+/** Null: an exiled person does not come back by a link. */
+export function join(services: Services, syndicate: Syndicate, person: Joiner, now: number): Member | null {
+  const { state } = services;
+  const held =
+    memberOfUser(state, syndicate.no, person.no) ?? memberOfEmail(state, syndicate.no, person.email);
+  switch (held?.standing) {
+    case 'exiled':
+      return null;
+    case 'member':
+      return held;
+    case 'invitee':
+      return acceptInvitation(services, syndicate, held, person, now);
+    case 'applicant':
+      return needsNobody(services, syndicate, person)
+        ? admit(services, { syndicate }, held, null, now)
+        : held;
+    default:
+      return apply(services, syndicate, held, person, now);
+  }
+}
+
+/** An invited join asks nobody: the invitation was the approval. Null for somebody exiled meanwhile. */
+export function acceptInvitation(
+  services: Services,
+  syndicate: Syndicate,
+  invited: Member,
+  person: Joiner,
+  now: number,
+): Member | null {
+  const own = memberOfUser(services.state, syndicate.no, person.no);
+  if (own?.standing === 'exiled') return null;
+  const row = own === undefined || own.no === invited.no ? invited : own;
+  if (row.no !== invited.no) retire(services, invited, now);
+  bindUser(services, row, person.no);
+  const after = setStanding(services, row, 'member', now);
+  if (invited.invited_permission !== null) setPermission(services, after, invited.invited_permission);
+  const member = memberByNo(services.state, row.no);
+  record(services, syndicate, member, 'member.joined', person.no, now);
+  const joined = { name: 'syndicate_member.joined', status: 'member' } as const;
+  announceMember(services, joined, syndicate, member, null, now);
+  return member;
+}
+
+/** The person has a row of their own under another address: one person is one member. */
+function retire(services: Services, invited: Member, now: number): void {
+  setStanding(services, invited, 'withdrawn', now);
+  run(services.state, 'UPDATE syndicate_members SET invited_email = NULL, invited_name = NULL WHERE no = ?', [
+    invited.no,
+  ]);
+}
+
+function apply(
+  services: Services,
+  syndicate: Syndicate,
+  before: Member | undefined,
+  person: Joiner,
+  now: number,
+): Member {
+  const wish = { syndicateNo: syndicate.no, userNo: person.no, standing: 'applicant' } as const;
+  const row = before ?? insertMember(services, wish, now);
+  bindUser(services, row, person.no);
+  const applicant = setStanding(services, row, 'applicant', now);
+  record(services, syndicate, applicant, 'member.applied', person.no, now);
+  announceMember(
+    services,
+    { name: 'syndicate_member.applied', status: 'pending' },
+    syndicate,
+    applicant,
+    null,
+    now,
+  );
+  return needsNobody(services, syndicate, person)
+    ? admit(services, { syndicate }, applicant, null, now)
+    : applicant;
+}
+
+function needsNobody(services: Services, syndicate: Syndicate, person: Joiner): boolean {
+  if (syndicate.auto_approve_join_sessions === 1) return true;
+  const user = one<{ accredited: number }>(services.state, 'SELECT accredited FROM users WHERE no = ?', [
+    person.no,
+  ]);
+  return syndicate.auto_accept_accredited_members === 1 && user?.accredited === 1;
+}
+
+/** Each way out, from the one standing it leads out of. */
+const ways = {
+  leave: { from: 'member', to: 'resigned', event: { name: 'syndicate_member.left', status: 'left' } },
+  payment_failed: {
+    from: 'member',
+    to: 'resigned',
+    event: { name: 'syndicate_member.left', status: 'payment_failed' },
+  },
+  withdraw: {
+    from: 'applicant',
+    to: 'withdrawn',
+    event: { name: 'syndicate_member.declined', status: 'withdrawn' },
+  },
+  decline: {
+    from: 'invitee',
+    to: 'declined',
+    event: { name: 'syndicate_member.declined', status: 'declined' },
+  },
+} as const satisfies Record<string, { from: Member['standing']; to: Member['standing']; event: MemberEvent }>;
+
+export type WayOut = keyof typeof ways;
+
+/** Null when the member does not stand where this way begins, or is the creator, who stays. */
+export function goOut(
+  services: Services,
+  syndicate: Syndicate,
+  member: Member,
+  wayOut: WayOut,
+  now: number,
+): Member | null {
+  const way = ways[wayOut];
+  if (member.standing !== way.from || member.role === 'creator') return null;
+  const after = setStanding(services, member, way.to, now);
+  record(services, syndicate, after, `member.${wayOut}`, member.user_no, now);
+  announceMember(services, way.event, syndicate, after, null, now);
+  return after;
+}
+
+function record(
+  services: Services,
+  syndicate: Syndicate,
+  member: Member,
+  action: string,
+  actor: number | null,
+  now: number,
+): void {
+  recordActivity(services, { syndicateNo: syndicate.no, action, memberNo: member.no }, actor, now);
+}

@@ -1,0 +1,52 @@
+import type { State } from '../state/database.js';
+import { iso, wholeDollars } from '../syndicates/present.js';
+import { everyMember } from './listing.js';
+import type { Member } from './model.js';
+import { listOf, locationOf, type MemberLocation } from './present.js';
+
+type Cell = (row: Member) => string;
+
+const yes = (value: number | null): string => (value === 1 ? 'Yes' : '');
+const place = (row: Member, part: keyof MemberLocation): string => locationOf(row)[part] ?? '';
+
+/** In the order of the file. What a member hides from the site is not in it either. */
+const columns: readonly (readonly [heading: string, cell: Cell])[] = [
+  ['Member ID', (row) => row.id],
+  ['Name', (row) => row.name ?? ''],
+  ['Legal Name', (row) => row.legal_name ?? ''],
+  ['Email', (row) => row.email ?? ''],
+  ['Role', (row) => row.role],
+  ['Permission', (row) => row.permission ?? ''],
+  ['Title', (row) => row.title ?? ''],
+  ['Accredited', (row) => yes(row.accredited)],
+  ['City', (row) => place(row, 'city')],
+  ['State', (row) => place(row, 'state')],
+  ['Country', (row) => place(row, 'country')],
+  ['Tags', (row) => listOf(row.tags).join('\n')],
+  ['Private Tags', (row) => listOf(row.private_tags).join('\n')],
+  ['Starred', (row) => yes(row.starred)],
+  ['Investment Total', (row) => wholeDollars(row.invested_cents)],
+  ['Deals', (row) => String(row.deal_count)],
+  [
+    'Carry Override',
+    (row) => (row.carry_percentage_override === null ? '' : String(row.carry_percentage_override)),
+  ],
+  ['Joined At (UTC)', (row) => iso(row.created_at).slice(0, 19).replace('T', ' ')],
+];
+
+/** RFC 4180 with line feeds, in UTF-8 with the mark by which spreadsheets recognise it. */
+export function membersCsv(state: State, syndicateNo: number): string {
+  const lines = [
+    columns.map(([heading]) => heading),
+    ...everyMember(state, syndicateNo).map((row) => columns.map(([, cell]) => cell(row))),
+  ];
+  return `\uFEFF${lines.map((cells) => cells.map(written).join(',')).join('\n')}\n`;
+}
+
+/** A spreadsheet runs text with such a beginning as a formula; the quote in front makes it text. */
+const startsFormula = /^[\s\0]*[=+\-@]|^[\t\r\n\0]/;
+
+function written(text: string): string {
+  const safe = startsFormula.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}

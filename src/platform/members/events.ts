@@ -1,0 +1,81 @@
+import type { EventName } from '../../contract/events.js';
+import type { Services } from '../services.js';
+import { one } from '../state/statements.js';
+import type { Actor } from '../syndicates/activity.js';
+import type { Syndicate } from '../syndicates/model.js';
+import { iso } from '../syndicates/present.js';
+import type { Member } from './model.js';
+
+type Person = { readonly id: string; readonly name: string } | null;
+
+function personOf(services: Services, actor: Actor): Person {
+  if (actor === null) return null;
+  return (
+    one<{ id: string; name: string }>(services.state, 'SELECT id, name FROM users WHERE no = ?', [actor]) ??
+    null
+  );
+}
+
+/** To everybody the webhook feature finds entitled: syndicate installations with `read:syndicates`. */
+function emit(services: Services, syndicate: Syndicate, name: EventName, at: number, data: object): void {
+  services.events.emit({
+    name,
+    realm: syndicate.realm,
+    at,
+    companyNo: null,
+    syndicateNo: syndicate.no,
+    installationNo: null,
+    dataFor: () => data,
+  });
+}
+
+/** The address is the one that was typed, never the account's. */
+export function announceInvitation(
+  services: Services,
+  name: 'syndicate_member.invited' | 'syndicate_member.reinvited',
+  syndicate: Syndicate,
+  member: Member,
+  invitedBy: Actor,
+  now: number,
+): void {
+  const account = one<{ id: string }>(
+    services.state,
+    'SELECT id FROM users WHERE lower(email) = lower(?) AND deactivated_at IS NULL',
+    [member.email],
+  );
+  emit(services, syndicate, name, now, {
+    syndicate: syndicate.id,
+    email: member.email,
+    name: member.name,
+    user: account?.id ?? null,
+    invited_by: personOf(services, invitedBy),
+    occurred_at: iso(now),
+  });
+}
+
+/** The status each event tells. Two of them say how it came about. */
+export type MemberEvent =
+  | { readonly name: 'syndicate_member.applied'; readonly status: 'pending' }
+  | { readonly name: 'syndicate_member.approved'; readonly status: 'approved' }
+  | { readonly name: 'syndicate_member.joined'; readonly status: 'member' }
+  | { readonly name: 'syndicate_member.left'; readonly status: 'left' | 'removed' | 'payment_failed' }
+  | { readonly name: 'syndicate_member.declined'; readonly status: 'declined' | 'withdrawn' };
+
+/** `approvedBy` is null when nobody had to approve: an invited join, or an automatic one. */
+export function announceMember(
+  services: Services,
+  event: MemberEvent,
+  syndicate: Syndicate,
+  member: Member,
+  approvedBy: Actor,
+  now: number,
+): void {
+  emit(services, syndicate, event.name, now, {
+    id: member.id,
+    syndicate: syndicate.id,
+    status: event.status,
+    user: { id: member.user_id, name: member.name, email: member.email },
+    approved_by: personOf(services, approvedBy),
+    occurred_at: iso(now),
+  });
+}

@@ -1,0 +1,72 @@
+import { Problem } from '../http/problem.js';
+import type { Services } from '../services.js';
+import { type Access, requireRank } from '../syndicates/access.js';
+import { recordActivity } from '../syndicates/activity.js';
+import { announceInvitation } from './events.js';
+import { type Member, memberOfEmail } from './model.js';
+import { type Invitation, insertMember, openInvitation } from './write.js';
+
+const standsAlready = {
+  member: 'is a member of the syndicate already',
+  invitee: 'is invited already',
+  applicant: 'has applied already',
+  exiled: 'was exiled from the syndicate',
+} as const;
+
+const wayOut: Readonly<Partial<Record<Member['standing'], string>>> = {
+  invitee: 'Send the invitation again with POST …/members/{member_id}/resend_invite.',
+  applicant: 'Admit the applicant with POST …/members/{member_id}/approve.',
+  exiled: 'Take the member back with POST …/members/{member_id}/restore.',
+};
+
+/** Nobody is brought in twice. The address stays out of the message; it is the caller's own anyway. */
+export function refuseStanding(member: Member | undefined): void {
+  const standing = member?.standing;
+  if (member === undefined || standing === undefined || !(standing in standsAlready)) return;
+  const remediation = wayOut[standing];
+  throw new Problem(
+    422,
+    'unprocessable_entity',
+    `This address ${standsAlready[standing as keyof typeof standsAlready]}.`,
+    { details: { member: member.id }, ...(remediation === undefined ? {} : { remediation }) },
+  );
+}
+
+export function invite(services: Services, access: Access, invitation: Invitation, now: number): Member {
+  if (invitation.permission === 'full_access') requireRank(access, 'creator');
+  const { syndicate, userNo } = access;
+  return services.state.transaction(() => {
+    const held = memberOfEmail(services.state, syndicate.no, invitation.email);
+    // An exiled invitee had only its invitation taken away; it may be given another.
+    if (held?.standing !== 'exiled' || held.consented === 1) refuseStanding(held);
+    const wish = { syndicateNo: syndicate.no, userNo: null, standing: 'invitee' } as const;
+    const row = held ?? insertMember(services, wish, now);
+    const member = openInvitation(services, row, invitation, now);
+    const done = { syndicateNo: syndicate.no, action: 'member.invited', memberNo: row.no };
+    recordActivity(services, done, userNo, now);
+    announceInvitation(services, 'syndicate_member.invited', syndicate, member, userNo, now);
+    return member;
+  })();
+}
+
+/** The link stays the same: the first message may still be lying in an inbox. */
+export function resendInvite(services: Services, access: Access, member: Member, now: number): Member {
+  const { syndicate, userNo } = access;
+  if (member.standing !== 'invitee') {
+    throw new Problem(
+      422,
+      'unprocessable_entity',
+      `${member.id} has no open invitation: the role is ${member.role}.`,
+    );
+  }
+  services.state.transaction(() => {
+    recordActivity(
+      services,
+      { syndicateNo: syndicate.no, action: 'member.reinvited', memberNo: member.no },
+      userNo,
+      now,
+    );
+    announceInvitation(services, 'syndicate_member.reinvited', syndicate, member, userNo, now);
+  })();
+  return member;
+}

@@ -1,0 +1,147 @@
+import type { z } from 'zod';
+import * as operations from '../../contract/members.js';
+import { created, type Exchange, type Handler, ok, type Reply } from '../http/exchange.js';
+import { badParameter } from '../http/problem.js';
+import { type Route, route } from '../http/route.js';
+import { bearer } from '../http/steps/bearer.js';
+import { requireScope } from '../http/steps/require-scope.js';
+import { publishDue } from '../investments/publisher.js';
+import type { Services } from '../services.js';
+import { run } from '../state/statements.js';
+import { type Access, accessTo, operatorAccess, requireRank } from '../syndicates/access.js';
+import { recordActivity } from '../syndicates/activity.js';
+import { membersCsv } from './csv.js';
+import { investmentsOf } from './investments.js';
+import { invite, resendInvite } from './invite.js';
+import { listMembers, sortOf } from './listing.js';
+import { findMember, type Member, memberByNo } from './model.js';
+import { approve, demote, hide, promote, restore } from './moderate.js';
+import { memberResourceOf } from './present.js';
+import { useIntents } from './remove.js';
+import { reorder } from './reorder.js';
+
+const reads = [...bearer, requireScope('read:syndicates')] as const;
+const writes = [...bearer, requireScope('write:syndicates')] as const;
+
+export const memberRoutes: readonly Route[] = [
+  route(operations.listMembers, ...reads, list),
+  route(operations.listMemberInvestments, ...reads, investments),
+  route(operations.inviteMember, ...writes, answerInvite),
+  route(operations.updateMember, ...writes, update),
+  route(operations.removeMember, ...writes, refuseRemoval),
+  route(operations.approveMember, ...writes, acting('operator', approve)),
+  route(operations.hideMember, ...writes, acting('operator', hide)),
+  route(operations.restoreMember, ...writes, acting('operator', restore)),
+  route(operations.promoteMember, ...writes, acting('creator', promote)),
+  route(operations.demoteMember, ...writes, acting('full_access', demote)),
+  route(operations.resendInvite, ...writes, acting('operator', resendInvite)),
+  route(operations.reorderMembers, ...writes, answerReorder),
+  route(operations.exportMembers, ...writes, exportCsv),
+];
+
+type Act = (services: Services, access: Access, member: Member, now: number) => Member;
+
+/** Who may comes before which member: somebody who may not act learns nothing about who is there. */
+function acting(rank: Parameters<typeof requireRank>[1], act: Act): Handler {
+  return (exchange) => {
+    const { services, now } = exchange;
+    const access = requireRank(accessTo(exchange), rank);
+    return ok({ data: memberResourceOf(act(services, access, memberOf(exchange, access), now), true) });
+  };
+}
+
+const memberOf = (exchange: Exchange, access: Access): Member =>
+  findMember(exchange.services.state, access.syndicate.no, exchange.params.member_id ?? '');
+
+function list(exchange: Exchange): Reply {
+  const { services, now } = exchange;
+  const { syndicate, moderator, reader } = accessTo(exchange);
+  const query = exchange.input.query as z.output<typeof operations.listMembers.query>;
+  publishDue(services, now);
+  const page = listMembers(
+    services.state,
+    { syndicateNo: syndicate.no, moderator, reader },
+    {
+      role: query.role ?? null,
+      permission: query.permission ?? null,
+      search: query.search ?? null,
+      hasInvested: query.has_invested === undefined ? null : query.has_invested === 'true',
+      accredited: moderator ? accreditedOf(query.accredited) : null,
+      tag: query.tag ?? null,
+      location: query.location ?? null,
+    },
+    sortOf(query.sort, moderator),
+    query,
+  );
+  return ok({ data: page.rows.map((row) => memberResourceOf(row, moderator)), meta: page.meta });
+}
+
+function accreditedOf(text: string | undefined): boolean | null {
+  if (text === undefined) return null;
+  if (text !== 'true' && text !== 'false')
+    throw badParameter('accredited', 'accredited must be true or false.');
+  return text === 'true';
+}
+
+function investments(exchange: Exchange): Reply {
+  const { services, now } = exchange;
+  const member = memberOf(exchange, operatorAccess(exchange));
+  publishDue(services, now);
+  return ok(investmentsOf(services.state, member));
+}
+
+function answerInvite(exchange: Exchange): Reply {
+  const access = operatorAccess(exchange);
+  const body = exchange.input.body as z.output<typeof operations.inviteBody>;
+  const invitation = { email: body.email, name: body.name ?? null, permission: body.syndicate_permission };
+  return created({
+    data: memberResourceOf(invite(exchange.services, access, invitation, exchange.now), true),
+  });
+}
+
+function update(exchange: Exchange): Reply {
+  const { services, now } = exchange;
+  const access = operatorAccess(exchange);
+  const before = memberOf(exchange, access);
+  const { member } = exchange.input.body as z.output<typeof operations.updateMemberBody>;
+  const title = member.title === undefined ? before.title : member.title === '' ? null : member.title;
+  const { carry_percentage_override: carry = before.carry_percentage_override } = member;
+  services.state.transaction(() => {
+    run(
+      services.state,
+      'UPDATE syndicate_members SET title = ?, carry_percentage_override = ?, updated_at = ? WHERE no = ?',
+      [title, carry, now, before.no],
+    );
+    const what = { syndicateNo: access.syndicate.no, action: 'member.updated', memberNo: before.no };
+    recordActivity(services, what, access.userNo, now);
+  })();
+  return ok({ data: memberResourceOf(memberByNo(services.state, before.no), true) });
+}
+
+function refuseRemoval(exchange: Exchange): Reply {
+  const access = operatorAccess(exchange);
+  throw useIntents(memberOf(exchange, access), access.syndicate.id);
+}
+
+function answerReorder(exchange: Exchange): Reply {
+  const access = operatorAccess(exchange);
+  const body = exchange.input.body as z.output<typeof operations.reorderBody>;
+  const rows = reorder(exchange.services, access, body.member_ids, exchange.now);
+  return ok({ data: rows.map((row) => memberResourceOf(row, true)), meta: { count: rows.length } });
+}
+
+/** The file is asked for like an action and left behind like one: a line in the activity says that it was taken. */
+function exportCsv(exchange: Exchange): Reply {
+  const { services, now } = exchange;
+  const { syndicate, userNo } = operatorAccess(exchange);
+  publishDue(services, now);
+  recordActivity(services, { syndicateNo: syndicate.no, action: 'members.exported' }, userNo, now);
+  return {
+    status: 200,
+    body: membersCsv(services.state, syndicate.no),
+    headers: {
+      'content-type': 'text/csv; charset=utf-8',
+      'content-disposition': `attachment; filename="members_${syndicate.slug}.csv"`,
+    },
+  };
+}

@@ -1,0 +1,186 @@
+import type { Random } from '../../../runtime/random.js';
+import type { State } from '../../state/database.js';
+import { newId } from '../../state/secrets.js';
+import { all, one, run } from '../../state/statements.js';
+import { between, chance, pick } from './picks.js';
+
+const interests = ['Climate', 'Consumer', 'Hardware', 'Health', 'Robotics', 'Software'];
+const stages = ['Pre-seed', 'Seed', 'Series A'];
+const wishes = ['Co-investors', 'Deal flow', 'Mentorship'];
+const tags = ['Founder', 'Éxito', 'Operator', 'Angel', 'Local'];
+const privateTags = ['call back', 'large cheque'];
+const titles = ['Scout', 'Adviser', 'Analyst'];
+
+const day = 86_400_000;
+/** Enough for three pages; a syndicate of a large world need not be large. */
+const membersMax = 60;
+
+interface Sown {
+  readonly state: State;
+  readonly random: Random;
+  readonly now: number;
+}
+
+interface SyndicateRow {
+  readonly no: number;
+  readonly created_by_no: number;
+}
+
+/**
+ * The life of the syndicates: members who invested in a round the syndicate runs, one who helps to run it, somebody
+ * invited, somebody waiting, somebody exiled and somebody gone. It draws from a stream of its own and makes no
+ * people and no investments, so the rest of the world is the same with and without it.
+ */
+export function seedMemberships(state: State, random: Random, now: number): void {
+  const sown: Sown = { state, random, now };
+  const syndicates = all<SyndicateRow>(state, 'SELECT no, created_by_no FROM syndicates ORDER BY no');
+  for (const [index, syndicate] of syndicates.entries()) {
+    describe(sown, syndicate, index);
+    const deal = seedDeal(sown, syndicate, index);
+    const crowd = deal === undefined ? [] : investorsIn(state, deal, syndicate.created_by_no);
+    insert(sown, syndicate, { user: syndicate.created_by_no, standing: 'member', title: 'Lead' });
+    const named = one<{ no: number }>(state, 'SELECT max(no) AS no FROM users WHERE email NOT LIKE ?', [
+      'investor%',
+    ]);
+    for (const [place, user] of crowd.entries()) {
+      seedProfile(sown, user);
+      const titled = chance(random, 0.2) ? pick(random, titles) : null;
+      insert(sown, syndicate, { user, standing: 'member', title: titled });
+      if (place === crowd.length - 1 && user > (named?.no ?? 0)) helpRun(state, syndicate, user);
+    }
+    seedOthers(sown, syndicate, index, new Set([syndicate.created_by_no, ...crowd]));
+  }
+}
+
+function describe({ state, now }: Sown, syndicate: SyndicateRow, index: number): void {
+  run(
+    state,
+    `UPDATE syndicates SET tagline = ?, description = ?, published = 1, launched = 1, membership_open = 1,
+       syndicate_type = ?, fund_investment_cents = ?, deals_per_year = ?, deal_cents = ?, updated_at = ? WHERE no = ?`,
+    [
+      'People who do not exist, investing together.',
+      'A syndicate of the sandbox. Nothing here is money.',
+      index === 0 ? null : 'annual_subscription',
+      ...(index === 0 ? [0, 0, 0] : [1_000_000, 10, 100_000]),
+      now,
+      syndicate.no,
+    ],
+  );
+}
+
+/** The round without shares of the company in the same place; a company runs it, the syndicate brings its members. */
+function seedDeal({ state, random, now }: Sown, syndicate: SyndicateRow, index: number): number | undefined {
+  const offering = one<{ no: number }>(
+    state,
+    `SELECT no FROM offerings WHERE company_no = (SELECT no FROM companies ORDER BY no LIMIT 1 OFFSET ?)
+     ORDER BY no LIMIT 1 OFFSET 1`,
+    [index],
+  );
+  if (offering === undefined) return undefined;
+  run(state, 'UPDATE offerings SET syndicate_no = ? WHERE no = ?', [syndicate.no, offering.no]);
+  run(
+    state,
+    `INSERT INTO deal_terms (offering_no, name, description, funding_target_cents, min_investment_cents,
+       max_investment_cents, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    [
+      offering.no,
+      `Sandbox Deal ${index + 1}`,
+      'One entry on the cap table.',
+      between(random, 5, 50) * 1_000_000,
+      100_000,
+      10_000_000,
+      now,
+    ],
+  );
+  return offering.no;
+}
+
+const investorsIn = (state: State, offering: number, except: number): readonly number[] =>
+  all<{ no: number }>(
+    state,
+    `SELECT DISTINCT investor_no AS no FROM syndicate_investments WHERE offering_no = ? AND investor_no <> ?
+     ORDER BY investor_no LIMIT ?`,
+    [offering, except, membersMax],
+  ).map((row) => row.no);
+
+function helpRun(state: State, syndicate: SyndicateRow, user: number): void {
+  run(state, `INSERT INTO syndicate_managers (syndicate_no, user_no, permission) VALUES (?, ?, 'operator')`, [
+    syndicate.no,
+    user,
+  ]);
+}
+
+/** One each of those who are not members; people for it are taken from those who invested elsewhere. */
+function seedOthers(sown: Sown, syndicate: SyndicateRow, index: number, taken: ReadonlySet<number>): void {
+  const spare = all<{ no: number }>(
+    sown.state,
+    `SELECT no FROM users WHERE email LIKE 'investor%' ORDER BY no DESC LIMIT ?`,
+    [membersMax + 10],
+  ).filter(({ no }) => !taken.has(no));
+  for (const [place, standing] of (['applicant', 'exiled', 'resigned'] as const).entries()) {
+    const user = spare[place]?.no;
+    if (user !== undefined) insert(sown, syndicate, { user, standing, title: null });
+  }
+  insert(sown, syndicate, {
+    user: null,
+    standing: 'invitee',
+    title: null,
+    email: `newcomer${index + 1}@people.example`,
+  });
+}
+
+interface Sprout {
+  readonly user: number | null;
+  readonly standing: 'member' | 'applicant' | 'exiled' | 'resigned' | 'invitee';
+  readonly title: string | null;
+  readonly email?: string;
+}
+
+function insert({ state, random, now }: Sown, syndicate: SyndicateRow, sprout: Sprout): void {
+  const invited = sprout.standing === 'invitee';
+  const joined = now - between(random, 1, 700) * day;
+  run(
+    state,
+    `INSERT INTO syndicate_members (id, syndicate_no, user_no, standing, invited_email, invited_name,
+       invited_permission, invite_token, consented, title, sort_order, tags, private_tags, starred, created_at, updated_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+       1 + coalesce((SELECT max(sort_order) FROM syndicate_members WHERE syndicate_no = ?), 0), ?, ?, ?, ?, ?)`,
+    [
+      newId(random, 'mem_'),
+      syndicate.no,
+      sprout.user,
+      sprout.standing,
+      sprout.email ?? null,
+      invited ? 'Nell Newcomer' : null,
+      invited ? 'operator' : null,
+      invited ? newId(random, 'iv_') : null,
+      invited ? 0 : 1,
+      sprout.title,
+      syndicate.no,
+      JSON.stringify(chance(random, 0.4) ? [pick(random, tags)] : []),
+      JSON.stringify(chance(random, 0.1) ? [pick(random, privateTags)] : []),
+      chance(random, 0.1) ? 1 : 0,
+      joined,
+      joined,
+    ],
+  );
+}
+
+/** A person tells every syndicate the same. */
+function seedProfile({ state, random, now }: Sown, user: number): void {
+  run(
+    state,
+    `INSERT OR IGNORE INTO member_profiles (user_no, linkedin_url, website, hide_location, interests, stage_preferences,
+       looking_for, last_login_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    [
+      user,
+      chance(random, 0.5) ? `https://social.example/in/${user}` : null,
+      chance(random, 0.2) ? `https://people.example/~${user}` : null,
+      chance(random, 0.2) ? 1 : 0,
+      JSON.stringify([pick(random, interests)]),
+      JSON.stringify([pick(random, stages)]),
+      JSON.stringify([pick(random, wishes)]),
+      now - between(random, 0, 90) * day,
+    ],
+  );
+}

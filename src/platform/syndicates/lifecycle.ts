@@ -1,0 +1,60 @@
+import { revokeInstallation } from '../installations/revoke.js';
+import type { Services } from '../services.js';
+import { all, one, run } from '../state/statements.js';
+import { type Actor, recordActivity } from './activity.js';
+import { liveStatuses, type Syndicate } from './model.js';
+
+/** What stands between a person's approval and the act, in a sentence for them; null when nothing does. */
+export function publishRefusal(syndicate: Syndicate): string | null {
+  if (syndicate.published === 1) return `${syndicate.name} is published already.`;
+  if (syndicate.description === null) return `${syndicate.name} needs a description before it is published.`;
+  return null;
+}
+
+/** Known to the world from now on. The caller has asked `publishRefusal`, in the same transaction. */
+export function publishSyndicate(services: Services, syndicateNo: number, actor: Actor, now: number): void {
+  run(services.state, 'UPDATE syndicates SET published = 1, launched = 1, updated_at = ? WHERE no = ?', [
+    now,
+    syndicateNo,
+  ]);
+  recordActivity(services, { syndicateNo, action: 'syndicate.published' }, actor, now);
+}
+
+/** Only what never lived may go: no money, no deal that takes money, no members but those who run it. */
+export function deleteDraftRefusal(services: Services, syndicate: Syndicate): string | null {
+  if (syndicate.published === 1) return `${syndicate.name} is published: only a draft can be deleted.`;
+  const { state } = services;
+  const deal = `SELECT 1 FROM offerings WHERE syndicate_no = ? AND status IN ${liveStatuses} LIMIT 1`;
+  if (one(state, deal, [syndicate.no]) !== undefined) return `${syndicate.name} has deals that take money.`;
+  const money = 'SELECT 1 FROM syndicate_investments WHERE syndicate_no = ? LIMIT 1';
+  if (one(state, money, [syndicate.no]) !== undefined) return `${syndicate.name} has investments.`;
+  return null;
+}
+
+/** The draft and what lives by it: its installations end, its open links stop, nobody runs it any more. */
+export function deleteDraft(services: Services, syndicateNo: number, actor: Actor, now: number): void {
+  const { state } = services;
+  state.transaction(() => {
+    recordActivity(services, { syndicateNo, action: 'syndicate.draft_deleted' }, actor, now);
+    const installed =
+      'SELECT no FROM installations WHERE syndicate_no = ? AND revoked_at IS NULL ORDER BY no';
+    for (const { no } of all<{ no: number }>(state, installed, [syndicateNo])) {
+      revokeInstallation(services, no, 'full_access', now);
+    }
+    run(
+      state,
+      `UPDATE join_sessions SET status = 'canceled' WHERE syndicate_no = ? AND status IN ('pending', 'in_progress')`,
+      [syndicateNo],
+    );
+    run(state, 'UPDATE access_tokens SET revoked_at = ? WHERE syndicate_no = ? AND revoked_at IS NULL', [
+      now,
+      syndicateNo,
+    ]);
+    run(state, 'UPDATE syndicate_members SET invite_token = NULL WHERE syndicate_no = ?', [syndicateNo]);
+    run(state, `UPDATE offerings SET status = 'canceled' WHERE syndicate_no = ? AND status = 'upcoming'`, [
+      syndicateNo,
+    ]);
+    run(state, 'DELETE FROM syndicate_managers WHERE syndicate_no = ?', [syndicateNo]);
+    run(state, 'UPDATE syndicates SET deleted_at = ? WHERE no = ?', [now, syndicateNo]);
+  })();
+}

@@ -1,0 +1,57 @@
+import type { z } from 'zod';
+import * as operations from '../../contract/syndicates.js';
+import { callerOf, type Exchange, ok, type Reply } from '../http/exchange.js';
+import { type Route, route } from '../http/route.js';
+import { bearer } from '../http/steps/bearer.js';
+import { requireScope } from '../http/steps/require-scope.js';
+import { accessTo, boundSyndicate, operatorAccess } from './access.js';
+import { recordActivity } from './activity.js';
+import { managedSyndicates, syndicateByNo, writeText } from './model.js';
+import { readPageOf } from './page-place.js';
+import { syndicateResourceOf } from './present.js';
+import { statisticsOf } from './statistics.js';
+
+const reads = [...bearer, requireScope('read:syndicates')] as const;
+const writes = [...bearer, requireScope('write:syndicates')] as const;
+
+export const syndicateRoutes: readonly Route[] = [
+  route(operations.listSyndicates, ...reads, list),
+  route(operations.getSyndicate, ...reads, (exchange) =>
+    ok({ data: syndicateResourceOf(accessTo(exchange).syndicate) }),
+  ),
+  route(operations.updateSyndicate, ...writes, update),
+  route(operations.getSyndicateStatistics, ...reads, (exchange) => {
+    const { syndicate } = operatorAccess(exchange);
+    return ok({ data: statisticsOf(exchange.services, syndicate, exchange.now) });
+  }),
+];
+
+function list(exchange: Exchange): Reply {
+  const { state } = exchange.services;
+  const caller = callerOf(exchange);
+  const query = exchange.input.query as z.output<typeof operations.listSyndicates.query>;
+  const by = {
+    realm: caller.realm,
+    user: caller.kind === 'user' ? caller.userNo : null,
+    bound: boundSyndicate(caller) ?? null,
+  };
+  const page = readPageOf(
+    state,
+    `syndicates:${by.realm}:${by.user}:${by.bound}`,
+    query,
+    (after, limit) => managedSyndicates(state, by, after?.no ?? 0, limit),
+    (row) => ({ key: 0, no: row.no }),
+  );
+  return ok({ data: page.rows.map(syndicateResourceOf), meta: page.meta });
+}
+
+function update(exchange: Exchange): Reply {
+  const { services, now } = exchange;
+  const { syndicate, userNo } = operatorAccess(exchange);
+  const body = exchange.input.body as z.output<typeof operations.updateSyndicateBody>;
+  services.state.transaction(() => {
+    writeText(services.state, syndicate, body.syndicate, now);
+    recordActivity(services, { syndicateNo: syndicate.no, action: 'syndicate.updated' }, userNo, now);
+  })();
+  return ok({ data: syndicateResourceOf(syndicateByNo(services.state, syndicate.no)) });
+}

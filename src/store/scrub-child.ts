@@ -1,0 +1,32 @@
+import { Fault } from '../domain/fault.js';
+import { systemClock } from '../runtime/clock.js';
+import { openSqlite } from './dialect/sqlite/open.js';
+import { scrub } from './dialect/sqlite/scrub.js';
+import type { ScrubReply, ScrubRequest } from './scrub-messages.js';
+
+// The process that rewrites the file: see scrub.ts.
+
+process.once('message', (request: ScrubRequest) => {
+  const reply = answer(request);
+  process.send?.(reply, () => process.disconnect());
+});
+process.on('disconnect', () => process.exit(0));
+
+function answer({ file, now, rewritten }: ScrubRequest): ScrubReply {
+  const begun = systemClock.monotonic();
+  const clock = { ...systemClock, now: () => now + Math.round(systemClock.monotonic() - begun) };
+  try {
+    const database = openSqlite(file);
+    try {
+      // On disk rather than in memory: the copy is as large as the database. SQLite unlinks the file as it opens it.
+      database.raw.pragma('temp_store = FILE');
+      return { kind: 'done', scrubbed: scrub(database, clock, rewritten) };
+    } finally {
+      database.close();
+    }
+  } catch (error) {
+    if (!(error instanceof Fault))
+      return { kind: 'failed', code: 'internal', message: 'the scrub failed unexpectedly', hint: null };
+    return { kind: 'failed', code: error.code, message: error.message, hint: error.about.hint ?? null };
+  }
+}

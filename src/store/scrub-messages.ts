@@ -1,0 +1,19 @@
+import type { FaultCode } from '../domain/fault.js';
+import type { Scrubbed } from './erasures.js';
+
+export interface ScrubRequest {
+  readonly file: string;
+  /** What time it is, for the receipts: the asking process has the clock. */
+  readonly now: number;
+  /** What an earlier scrub got done: see `scrub`. */
+  readonly rewritten: number;
+}
+
+export type ScrubReply =
+  | { readonly kind: 'done'; readonly scrubbed: Scrubbed }
+  | {
+      readonly kind: 'failed';
+      readonly code: FaultCode;
+      readonly message: string;
+      readonly hint: string | null;
+    };

@@ -1,0 +1,45 @@
+import { fork } from 'node:child_process';
+import { dirname, extname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Fault } from '../domain/fault.js';
+import type { Scrubbed } from './erasures.js';
+import type { ScrubReply, ScrubRequest } from './scrub-messages.js';
+
+/**
+ * Scrubs in a process of its own. Rewriting a gigabyte takes ten seconds and more, SQLite gives no control back
+ * meanwhile, and a daemon that does not answer loses deliveries. A process rather than a thread, because it can
+ * be killed at any moment: its transaction is then undone by whoever opens the file next, and asked for again.
+ *
+ * Throws `database_unusable`, `database_full`, and `stopped` when `signal` fires.
+ */
+export async function scrubApart(request: ScrubRequest, signal: AbortSignal): Promise<Scrubbed> {
+  const own = fileURLToPath(import.meta.url);
+  const extension = extname(own);
+  const child = fork(fileURLToPath(new URL(`./scrub-child${extension}`, import.meta.url)), {
+    // From the sources (tests, tsx) the child is TypeScript too and needs the loader its parent may have built in.
+    execArgv: extension === '.ts' ? ['--import', 'tsx'] : [],
+    // SQLite's temporary copy belongs beside the database, on a disk that is meant to hold it.
+    env: { ...process.env, SQLITE_TMPDIR: dirname(request.file) },
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+  });
+  const kill = () => child.kill('SIGKILL');
+  signal.addEventListener('abort', kill, { once: true });
+  if (signal.aborted) kill();
+  try {
+    const reply = await new Promise<ScrubReply | null>((resolve) => {
+      let answered: ScrubReply | null = null;
+      child.once('message', (message) => {
+        answered = message as ScrubReply;
+      });
+      child.once('error', () => resolve(null));
+      child.once('exit', () => resolve(answered));
+      child.send(request, () => {});
+    });
+    if (reply?.kind === 'done') return reply.scrubbed;
+    if (signal.aborted) throw new Fault('stopped', 'the scrub was stopped before its end');
+    if (reply === null) throw new Fault('internal', 'the process that scrubs ended without an answer');
+    throw new Fault(reply.code, reply.message, reply.hint === null ? {} : { hint: reply.hint });
+  } finally {
+    signal.removeEventListener('abort', kill);
+  }
+}

@@ -1,0 +1,65 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { foundSyndicate, makePerson } from '../conformance/syndicate-life.js';
+import { startWorld, type TestWorld } from '../conformance/world.js';
+import { launchBrowser } from './browser.js';
+
+let browser: Browser;
+let world: TestWorld;
+let partner: Server;
+let home: string;
+
+beforeAll(async () => {
+  world = await startWorld({ limits: false });
+  partner = createServer((_request, response) => response.end('back at the application'));
+  await new Promise<void>((resolve) => partner.listen(0, '127.0.0.1', resolve));
+  home = `http://127.0.0.1:${(partner.address() as AddressInfo).port}`;
+  browser = await launchBrowser();
+});
+afterAll(async () => {
+  await browser?.close();
+  await world.close();
+  await new Promise((resolve) => partner.close(resolve));
+});
+
+test('JOIN-01 a person without script, on a narrow screen, signs in, joins, and is led back to the application', async () => {
+  const syndicate = foundSyndicate(world);
+  syndicate.set({
+    name: 'A_Syndicate_With_A_Name_That_Has_No_Place_To_Break_And_Goes_On',
+    tagline: 'Together.',
+  });
+  const person = makePerson(world, 'Paula');
+  const session = await world.post(`${syndicate.path}/join_sessions`, {
+    token: syndicate.installationToken,
+    body: { join_session: { email: person.email, success_url: `${home}/done` } },
+  });
+  const context = await browser.newContext({
+    javaScriptEnabled: false,
+    viewport: { width: 320, height: 640 },
+  });
+  try {
+    const page = await context.newPage();
+    const refused: string[] = [];
+    page.on('console', (message) => {
+      if (message.type() === 'error') refused.push(message.text());
+    });
+    await page.goto(session.body.data.attributes.url);
+    await page.getByLabel('Email address').fill(person.email);
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByRole('button', { name: 'Join' }).waitFor();
+    const card = await page.locator('main').boundingBox();
+    expect((card?.x ?? 0) + (card?.width ?? 999)).toBeLessThanOrEqual(320);
+    await page.getByRole('button', { name: 'Join' }).click();
+    await page.waitForURL(`${home}/**`);
+    expect(new URL(page.url()).searchParams.get('join_session')).toBe(session.body.data.id);
+    expect(refused.filter((text) => text.includes('Content Security Policy'))).toEqual([]);
+    await page.goto(session.body.data.attributes.url);
+    expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('Your application is in');
+    await page.getByRole('button', { name: 'Withdraw the application' }).click();
+    await page.getByRole('heading', { name: 'You are not a member' }).waitFor();
+  } finally {
+    await context.close();
+  }
+});

@@ -1,0 +1,106 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { demoQueries } from '../../../src/cli/commands/demo.js';
+import { systemClock } from '../../../src/runtime/clock.js';
+import { fakeIo, rosterd } from '../world.js';
+
+function folderFor(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'rosterd-following-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** A command that goes on until it is told to stop; ends with the test whatever happens. */
+function running(args: readonly string[], cwd: string) {
+  const io = fakeIo({ cwd, clock: systemClock });
+  const ended = rosterd(args, io);
+  const stop = async () => {
+    io.signals.emit('SIGTERM');
+    return await ended;
+  };
+  return { io, stop, ended };
+}
+
+async function query(cwd: string, ...args: readonly string[]) {
+  return await rosterd(['query', ...args], fakeIo({ cwd, clock: systemClock }));
+}
+
+test('demo mirrors an invented platform, prints where everything is, and its queries run', async () => {
+  const cwd = folderFor();
+  const { io, stop } = running(['demo', '--records', '60', '--pause', '20'], cwd);
+  await expect.poll(() => io.out(), { timeout: 15_000 }).toContain('npx rosterd query');
+  expect(io.out()).toMatch(/platform {3}http:\/\/127\.0\.0\.1:\d+/);
+  expect(io.out()).toContain(join(cwd, 'data/mirror.db'));
+  await expect.poll(() => io.err(), { timeout: 15_000 }).toMatch(/\(webhook, \d+ ms\)/);
+  for (const sql of demoQueries) {
+    expect(io.out()).toContain(sql);
+    const { code, out } = await query(cwd, sql);
+    expect([code, out.trim().split('\n').length > 1]).toEqual([0, true]);
+  }
+  expect(await stop()).toMatchObject({ code: 0 });
+  // Again over the same file: another platform, the same people, and no complaint.
+  const again = running(['demo', '--records', '60'], cwd);
+  await expect.poll(() => again.io.out(), { timeout: 15_000 }).toContain('npx rosterd query');
+  expect(await again.stop()).toMatchObject({ code: 0 });
+}, 60_000);
+
+test('demo leaves alone a mirror that is not its own', async () => {
+  const cwd = folderFor();
+  writeFileSync(join(cwd, 'mine.db'), 'precious');
+  const { code, err } = await rosterd(['demo', '--database', 'mine.db'], fakeIo({ cwd, clock: systemClock }));
+  expect(code).toBe(2);
+  expect(err).toContain('was not made by a demonstration');
+});
+
+test('sandbox, sync, status and query work together as the README says', async () => {
+  const cwd = folderFor();
+  const sandbox = running(['sandbox', '--records', '120', '--companies', '2', '--seed', '7'], cwd);
+  await expect.poll(() => sandbox.io.out(), { timeout: 15_000 }).toContain('\n');
+  const ready = JSON.parse(sandbox.io.out()) as {
+    event: string;
+    baseUrl: string;
+    companies: { id: string; token: string; investments: number }[];
+  };
+  expect(ready.event).toBe('ready');
+  const sources = ready.companies.map(({ id, token }, index) => ({ name: `c${index}`, token, company: id }));
+  writeFileSync(join(cwd, 'config.json'), JSON.stringify({ platform: { baseUrl: ready.baseUrl }, sources }));
+  const io = () => fakeIo({ cwd, clock: systemClock });
+
+  const synced = await rosterd(['sync', '--json'], io());
+  expect(synced.code).toBe(0);
+  expect(JSON.parse(synced.out)).toMatchObject([
+    { source: 'c0', outcome: 'done', mode: 'listing' },
+    { source: 'c1', outcome: 'done', mode: 'listing' },
+  ]);
+  const status = await rosterd(['status', '--json', '--check'], io());
+  expect(status.code).toBe(0);
+  expect(JSON.parse(status.out)).toMatchObject({
+    health: 'ok',
+    sources: [{ source: 'c0' }, { source: 'c1' }],
+  });
+
+  const daemon = running(['run', '--set', 'console.listen=127.0.0.1:0'], cwd);
+  await expect.poll(() => daemon.io.err(), { timeout: 15_000 }).toContain('Ctrl-C to stop');
+  const second = await rosterd(['sync', '--source', 'nobody'], io());
+  expect([second.code, second.err]).toEqual([2, expect.stringContaining('no source is called "nobody"')]);
+  expect(await daemon.stop()).toMatchObject({ code: 0 });
+  expect(await sandbox.stop()).toMatchObject({ code: 0 });
+
+  const gone = await rosterd(['sync'], io());
+  expect(gone.code).toBe(1);
+  expect(gone.err).toContain('could not be reached');
+  expect((await rosterd(['status', '--check'], io())).code).toBe(1);
+}, 60_000);
+
+test('the same seed prints the same world, two runs apart', async () => {
+  const printed: string[] = [];
+  for (const run of [1, 2]) {
+    const { io, stop } = running(['sandbox', '--records', '20', '--seed', '5'], folderFor());
+    await expect.poll(() => io.out(), { timeout: 15_000, message: `run ${run}` }).toContain('\n');
+    printed.push(io.out().replaceAll(/127\.0\.0\.1:\d+/g, 'here'));
+    await stop();
+  }
+  expect(printed[0]).toBe(printed[1]);
+});

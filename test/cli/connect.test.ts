@@ -1,0 +1,180 @@
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { systemClock } from '../../src/runtime/clock.js';
+import { makeClient, makeCompany, type TestClient } from '../conformance/credentials.js';
+import { startWorld, type TestWorld } from '../conformance/world.js';
+import { consent, desk, start } from './connect-world.js';
+import { rosterd } from './world.js';
+
+let world: TestWorld;
+let confidential: TestClient;
+let publicClient: TestClient;
+const scopes = [
+  ...['read:investments', 'read:companies', 'read:investors:pii', 'write:installations'],
+  ...['read:profile', 'write:webhooks'],
+];
+const redirectUris = ['http://127.0.0.1/callback'];
+
+beforeAll(async () => {
+  world = await startWorld({ clock: systemClock, companies: 3, records: 20 });
+  confidential = makeClient(world, { name: 'Mirror', scopes, redirectUris, piiApproved: true });
+  publicClient = makeClient(world, { name: 'Open Mirror', scopes, redirectUris, confidential: false });
+});
+afterAll(() => world.close());
+
+const founder = (index = 0) => {
+  const id = world.ready.companies[index]?.founder;
+  const person = world.ready.users.find((one) => one.id === id);
+  if (person === undefined) throw new Error('the company has no founder among the users');
+  return person;
+};
+const args = (client: TestClient, ...more: string[]) => [
+  ...['connect', '--base-url', world.url, '--client-id', client.clientId],
+  ...(client.confidential ? ['--client-secret-env', 'PARTNER_SECRET'] : []),
+  ...more,
+];
+const configOf = (folder: string) => JSON.parse(readFileSync(join(folder, 'config.json'), 'utf8'));
+
+test('a confidential client connects a company end to end, and the next sync reads it', async () => {
+  const { folder, io } = desk();
+  const env = { PARTNER_SECRET: confidential.secret };
+  const company = world.ready.companies[0];
+  const session = start(args(confidential, '--company', company?.id ?? '', '--write'), io({ env }));
+  const back = await consent(world, await session.link(), founder().email);
+  expect(back.hostname).toBe('127.0.0.1');
+  const page = await fetch(back);
+  expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('Signed in')]);
+  const { code, out, err } = await session.ended;
+  expect({ code, err: err.includes('error') }).toEqual({ code: 0, err: false });
+  expect(out).toContain(company?.id);
+  expect(out).toContain('included');
+
+  const config = configOf(folder);
+  const [source] = config.sources;
+  expect(source).toMatchObject({ company: company?.id, token: { file: `credentials/${source.name}.token` } });
+  const file = join(folder, source.token.file);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(statSync(join(folder, 'credentials')).mode & 0o777).toBe(0o700);
+  const token = readFileSync(file, 'utf8').trim();
+  expect(token).toMatch(/^at_test_/);
+  expect(out + err).not.toContain(token);
+  expect(out + err).not.toContain(confidential.secret);
+  expect(JSON.stringify(config)).not.toContain('at_test_');
+
+  const synced = await rosterd(['sync', '--json'], io());
+  expect(synced.code).toBe(0);
+  const [tick] = JSON.parse(synced.out);
+  expect(tick).toMatchObject({ source: source.name, outcome: 'done' });
+  expect(tick.applied.added).toBeGreaterThan(10);
+});
+
+test('connecting again mints another token of the same install, for the same source', async () => {
+  const { folder, io, write } = desk();
+  write('config.json', '{\n\t"sync": { "intervalSeconds": 5 },\n\t"log": {"level": "warn"}\n}\n', 0o640);
+  const company = world.ready.companies[1];
+  const tokens: string[] = [];
+  const installations: string[] = [];
+  for (const round of [1, 2]) {
+    const session = start(args(publicClient, '--company', company?.id ?? '', '--write', '--json'), io());
+    await fetch(await consent(world, await session.link(), founder(1).email));
+    const { code, out } = await session.ended;
+    expect([round, code]).toEqual([round, 0]);
+    installations.push(JSON.parse(out).connected[0].installation);
+    tokens.push(readFileSync(join(folder, configOf(folder).sources[0].token.file), 'utf8'));
+  }
+  expect(installations[0]).toBe(installations[1]);
+  expect(tokens[0]).not.toBe(tokens[1]);
+  const config = configOf(folder);
+  expect(config.sources).toHaveLength(1);
+  expect(config).toMatchObject({ sync: { intervalSeconds: 5 }, log: { level: 'warn' } });
+  expect(readFileSync(join(folder, 'config.json'), 'utf8')).toMatch(/^\t"sync"/m);
+  expect(statSync(join(folder, 'config.json')).mode & 0o777).toBe(0o640);
+});
+
+test('identity that was not granted is told, not assumed', async () => {
+  const { io } = desk();
+  const company = world.ready.companies[2];
+  const session = start(args(publicClient, '--company', company?.id ?? '', '--json'), io());
+  await fetch(await consent(world, await session.link(), founder(2).email));
+  const { code, out, err } = await session.ended;
+  expect(code).toBe(0);
+  expect(JSON.parse(out)).toMatchObject({ written: false, connected: [{ identity: false }] });
+  expect(JSON.parse(out).connected[0].scopes).not.toContain('read:investors:pii');
+  expect(err).toContain('identity is not granted');
+});
+
+test('on a server the link is printed and the address is pasted back', async () => {
+  const { io } = desk();
+  const stdin = new Readable({ read: () => {} });
+  const session = start(args(publicClient, '--no-browser', '--all', '--json'), io({ stdin }));
+  const back = await consent(world, await session.link(), founder(0).email);
+  expect(back.origin).toBe('http://127.0.0.1');
+  stdin.push(`${back.href}\n`);
+  const { code, out, err } = await session.ended;
+  expect([code, err.includes('error')]).toEqual([0, false]);
+  expect(JSON.parse(out).connected.length).toBeGreaterThan(0);
+});
+
+test('a pasted address with a foreign state is refused', async () => {
+  const { io } = desk();
+  const stdin = Readable.from(['http://127.0.0.1/callback?code=abc&state=theirs\n']);
+  const { code, err } = await rosterd(args(publicClient, '--no-browser', '--all'), io({ stdin }));
+  expect(code).toBe(1);
+  expect(err).toContain('foreign `state`');
+});
+
+test('nobody at stdin means a human must come: exit code 3', async () => {
+  const { io } = desk();
+  const { code } = await rosterd(
+    args(publicClient, '--no-browser', '--all'),
+    io({ stdin: Readable.from([]) }),
+  );
+  expect(code).toBe(3);
+});
+
+test('a person who declines shares nothing', async () => {
+  const { folder, io } = desk();
+  const session = start(args(publicClient, '--all', '--write'), io());
+  await fetch(await consent(world, await session.link(), founder().email, 'deny'));
+  const { code, err } = await session.ended;
+  expect(code).toBe(1);
+  expect(err).toContain('access_denied');
+  expect(() => configOf(folder)).toThrow('ENOENT');
+});
+
+test('several companies and nobody to choose: all of them are named, with exit code 2', async () => {
+  const { io } = desk();
+  const { email } = founder();
+  const [name = ''] = email.split('@');
+  const made = makeCompany(world, { [name]: ['founder'] }, 'test');
+  const session = start(args(publicClient), io());
+  await fetch(await consent(world, await session.link(), email));
+  const { code, err } = await session.ended;
+  expect(code).toBe(2);
+  expect(err).toContain('--all, or --company with one of: co_');
+  expect(err).toContain(made.id);
+});
+
+test('the sign-in itself is not left behind', async () => {
+  const { io } = desk();
+  const grants = () =>
+    (
+      world.services.state
+        .prepare('SELECT count(*) AS live FROM grants WHERE client_id = ? AND revoked_at IS NULL')
+        .get(publicClient.clientId) as { live: number }
+    ).live;
+  const before = grants();
+  const session = start(args(publicClient, '--all', '--json'), io());
+  await fetch(await consent(world, await session.link(), founder().email));
+  expect((await session.ended).code).toBe(0);
+  expect(grants()).toBe(before);
+});
+
+test('without an application it says which flags to give', async () => {
+  const { io } = desk();
+  const { code, err } = await rosterd(['connect', '--base-url', world.url], io());
+  expect(code).toBe(2);
+  expect(err).toContain('--client-id');
+});

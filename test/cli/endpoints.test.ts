@@ -1,0 +1,122 @@
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { systemClock } from '../../src/runtime/clock.js';
+import { startWorld, type TestWorld, user } from '../conformance/world.js';
+import { type Receiver, startReceiver } from '../platform/webhooks/receiver.js';
+import { desk } from './connect-world.js';
+import { rosterd } from './world.js';
+
+let world: TestWorld;
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await startReceiver();
+  world = await startWorld({ clock: systemClock });
+});
+afterAll(async () => {
+  await world.close();
+  await receiver.close();
+});
+
+function office() {
+  const { write, io, folder } = desk();
+  write('manager.token', user(world).liveToken, 0o600);
+  write(
+    'config.json',
+    JSON.stringify({
+      platform: { baseUrl: world.url, management: { token: { file: 'manager.token' } } },
+      sources: [{ name: 'acme', token: world.ready.companies[0]?.token }],
+    }),
+  );
+  const run = async (...args: string[]) => {
+    const ended = await rosterd(['endpoints', ...args], io());
+    expect(ended.out + ended.err).not.toContain(user(world).liveToken);
+    return ended;
+  };
+  const json = async (...args: string[]) => JSON.parse((await run(...args, '--json')).out);
+  return { run, json, folder };
+}
+
+test('an endpoint lives its life: created, listed, tested, changed, rotated, deleted', async () => {
+  const { run, json } = office();
+  const created = await run('create', receiver.url, '--mode', 'test');
+  expect(created.code).toBe(0);
+  const id = /whe_\w+/.exec(created.out)?.[0] ?? '';
+  const secret = /^secret: (whsec_\S+)$/m.exec(created.out)?.[1];
+  expect(secret).toBeDefined();
+  expect(created.err).toContain('receiver.secrets');
+
+  expect((await json('list')).endpoints).toContainEqual(expect.objectContaining({ id, enabled: true }));
+  const listed = await run('list');
+  expect(listed.out).toContain(id);
+  expect(listed.out).not.toContain('whsec_');
+  expect(listed.err).toMatch(/1 of 10 allowed/);
+
+  const sent = await run('test', id);
+  expect([sent.code, sent.out]).toEqual([0, expect.stringContaining('investment.changed: delivered')]);
+
+  const changed = await json('update', id, '--event', 'offering.closed', '--event', 'investment.changed');
+  expect(changed.events.toSorted()).toEqual(['investment.changed', 'offering.closed']);
+
+  const rotated = await json('rotate', id);
+  expect(rotated.secret).toMatch(/^whsec_/);
+  expect(rotated.secret).not.toBe(secret);
+
+  expect((await json('reenable', id)).enabled).toBe(true);
+  expect((await json('show', id)).id).toBe(id);
+  expect(await json('delete', id)).toEqual({ id, deleted: true });
+  const gone = await run('show', id);
+  expect([gone.code, gone.out]).toEqual([1, '']);
+});
+
+test('a secret goes into a file of mode 0600 and is then not printed', async () => {
+  const { run, folder } = office();
+  const { code, out, err } = await run(
+    'create',
+    receiver.url,
+    '--mode',
+    'test',
+    '--secret-file',
+    'in/hook.secret',
+  );
+  expect(code).toBe(0);
+  expect(out + err).not.toContain('whsec_');
+  const file = join(folder, 'in/hook.secret');
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  const first = readFileSync(file, 'utf8').trim();
+  expect(first).toMatch(/^whsec_\S+$/);
+  const id = /whe_\w+/.exec(out)?.[0] ?? '';
+  await run('rotate', id, '--secret-file', 'in/hook.secret');
+  expect(readFileSync(file, 'utf8').trim()).not.toBe(first);
+  await run('delete', id);
+});
+
+test('a test event that does not arrive exits 1 and says why', async () => {
+  const { run, json } = office();
+  receiver.answer(500);
+  const { id } = await json('create', receiver.url, '--mode', 'test');
+  const { code, out } = await run('test', id);
+  expect([code, out]).toEqual([1, expect.stringContaining('not delivered, answered 500')]);
+  receiver.answer(200);
+  await run('delete', id);
+});
+
+test('a secret file that could not be written stops everything before a secret is made', async () => {
+  const { run, json } = office();
+  const before = (await json('list')).endpoints.length;
+  const { code, err } = await run('create', receiver.url, '--secret-file', 'manager.token/in.secret');
+  expect([code, err]).toEqual([2, expect.stringContaining('--secret-file')]);
+  expect((await json('list')).endpoints).toHaveLength(before);
+});
+
+test('without a right to manage endpoints it says how to get one', async () => {
+  const { io, write } = desk();
+  write('config.json', JSON.stringify({ platform: { baseUrl: world.url } }));
+  const { code, err } = await rosterd(['endpoints', 'list'], io());
+  expect([code, err]).toEqual([2, expect.stringContaining('rosterd connect --management')]);
+});
+
+test("a source's own token sees what is bound to its installation", async () => {
+  const { json } = office();
+  expect(await json('list', '--source', 'acme')).toMatchObject({ endpoints: [] });
+});

@@ -1,0 +1,90 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { systemClock } from '../../src/runtime/clock.js';
+import { openSqlite } from '../../src/store/dialect/sqlite/open.js';
+import { freshMirror, seedIdentity, seedInvestment, seedSource } from '../store/support/mirror.js';
+import { tempFolder } from '../store/temp-folder.js';
+import { fakeIo, rosterd } from './world.js';
+
+function world(database = freshMirror()) {
+  seedSource(database, 1);
+  seedIdentity(database, seedInvestment(database, 1, 'inv_1', { investor_id: 'usr_1' }), { name: 'CANARY' });
+  seedIdentity(database, seedInvestment(database, 1, 'inv_2', { investor_id: 'usr_2' }), { name: 'Other' });
+  const config = join(tempFolder(), 'config.json');
+  writeFileSync(
+    config,
+    JSON.stringify({
+      platform: { baseUrl: 'http://127.0.0.1:1' },
+      database: `sqlite:${database.file}`,
+      sources: [{ name: 'acme', token: { env: 'T' }, company: 'co_1' }],
+    }),
+  );
+  const forget = (...args: string[]) =>
+    rosterd(['forget', ...args, '--config', config], fakeIo({ env: { T: 'x' }, clock: systemClock }));
+  const holding = () =>
+    readdirSync(dirname(database.file)).filter((name) =>
+      readFileSync(join(dirname(database.file), name)).includes('CANARY'),
+    );
+  return { database, forget, holding };
+}
+
+test('beside a program that has the file open: a receipt, no byte left, a copy with names removed', async () => {
+  const { database, forget, holding } = world();
+  const backup = `${database.file}.schema-0004.bak`;
+  writeFileSync(backup, 'CANARY');
+  const { code, out, err } = await forget('usr_1', '--json');
+  expect(err).toBe('');
+  expect(code).toBe(0);
+  expect(JSON.parse(out)).toEqual({
+    ...{ id: 'usr_1', identities: 1, already: false, bytes: 'scrubbed', pending: 0, pending_since: null },
+    invisible_at: expect.stringMatching(/^20\d\d-/),
+    backups_removed: [backup],
+  });
+  expect(holding()).toEqual([]);
+  expect(existsSync(backup)).toBe(false);
+  const receipt = database.raw
+    .prepare('SELECT id, cause, scrubbed_at IS NOT NULL AS scrubbed FROM erasures')
+    .all();
+  expect(receipt).toEqual([{ id: 'usr_1', cause: 'forget', scrubbed: 1 }]);
+});
+
+test('with nobody else around, for people; and again, which says so', async () => {
+  const { database, forget, holding } = world();
+  database.close();
+  const first = await forget('inv_1');
+  expect(first.out).toMatch(/inv_1: identity of 1 investments erased\n.*invisible since.*\n.*no byte/);
+  expect((await forget('inv_1')).out).toContain('was forgotten before');
+  expect(holding()).toEqual([]);
+});
+
+test('a reader in the way makes it pending, with the time since when', async () => {
+  const { database, forget } = world();
+  const reader = openSqlite(database.file, { readonly: true });
+  reader.raw.exec('BEGIN');
+  reader.raw.prepare('SELECT count(*) FROM investments').get();
+  const { code, out, err } = await forget('usr_1');
+  expect(code).toBe(0);
+  expect(out).toMatch(/bytes: pending, 1 erasures since 20/);
+  expect(err).toContain('rosterd run finishes it');
+  reader.close();
+});
+
+test('--lift lets identity come again', async () => {
+  const { database, forget } = world();
+  await forget('usr_1');
+  expect((await forget('usr_1', '--lift')).out).toBe('usr_1 may be stored again\n');
+  expect((await forget('usr_1', '--lift', '--json')).out).toBe('{"id":"usr_1","lifted":false}\n');
+  expect(database.raw.prepare('SELECT * FROM forgotten').all()).toEqual([]);
+});
+
+test.each([
+  ['usr_nobody', /usr_nobody is neither an investment nor an investor of this mirror/],
+  ['ada@example.org', /neither an investment nor an investor/],
+])('%s is refused with what to do', async (id, message) => {
+  const { forget } = world();
+  const { code, err } = await forget(id);
+  expect(code).toBe(2);
+  expect(err).toMatch(message);
+  expect(err).toContain('Try: ');
+});

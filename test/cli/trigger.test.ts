@@ -1,0 +1,97 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { fieldsIn } from '../../src/cli/commands/trigger.js';
+import { company, startWorld, type TestWorld } from '../conformance/world.js';
+import { desk } from './connect-world.js';
+import { rosterd } from './world.js';
+
+let world: TestWorld;
+beforeAll(async () => {
+  world = await startWorld();
+});
+afterAll(() => world.close());
+beforeEach(() => world.control('POST', '/reset'));
+
+const run = (args: readonly string[], env: Record<string, string> = { ROSTERD_SANDBOX: world.url }) =>
+  rosterd(['trigger', ...args], desk().io({ env }));
+const json = async (...args: string[]) => {
+  const { code, out, err } = await run([...args, '--json']);
+  expect({ code, err }).toEqual({ code: 0, err: '' });
+  return JSON.parse(out);
+};
+const token = () => company(world).token;
+const record = async (id: string) => (await world.get(`/investments/${id}`, { token: token() })).body.data;
+const listed = async () =>
+  (await world.get(`/investments?company_id=${company(world).id}&per_page=100`, { token: token() })).body
+    .data;
+
+test('investments are created with the fields asked for', async () => {
+  const { ids } = await json(
+    ...['investment.created', '--company', company(world).id, '--count', '3'],
+    ...['--set', 'amounts.committed_cents=777700'],
+  );
+  expect(ids).toHaveLength(3);
+  expect(JSON.stringify(await record(ids[0]))).toContain('777700');
+});
+
+test('as many investments of a company as asked for change', async () => {
+  const { ids } = await json(
+    ...['investment.changed', '--company', company(world).id, '--set', 'status=canceled', '--count', '2'],
+  );
+  expect(ids).toHaveLength(2);
+  const status = world.services.state.prepare('SELECT status FROM investments WHERE id = ?').pluck();
+  for (const id of ids) expect(status.get(id)).toBe('canceled');
+  const one = await json('investment.canceled', '--company', company(world).id);
+  expect(ids).not.toContain(one.ids[0]);
+});
+
+test('one investment changes, or leaves the feed', async () => {
+  const [{ id }] = await listed();
+  await json('investment.changed', id, '--set', 'message=Hello there');
+  await json('investment.withdrawn', id);
+  expect((await listed()).map((one: { id: string }) => one.id)).not.toContain(id);
+});
+
+test('churn, clock, deactivate, revoke and reset', async () => {
+  expect((await json('churn', '--changes', '20')).ids).toHaveLength(20);
+  const before = world.clock.now();
+  await json('clock', '--advance', '3d');
+  expect(world.clock.now() - before).toBe(3 * 86_400_000);
+  await json('revoke', company(world).installation);
+  expect((await world.get('/investments', { token: token() })).status).toBe(401);
+  await json('reset');
+  expect((await world.get('/investments', { token: token() })).status).toBe(200);
+  expect((await run(['deactivate', world.ready.users.at(-1)?.id ?? ''])).code).toBe(0);
+});
+
+test('a sandbox is found by flag, environment or a local platform.baseUrl, and nothing else is taken for one', async () => {
+  const local = desk();
+  local.write('config.json', JSON.stringify({ platform: { baseUrl: world.url } }));
+  expect((await rosterd(['trigger', 'churn'], local.io())).code).toBe(0);
+  expect((await run(['churn', '--url', `${world.url}/_sandbox`], {})).code).toBe(0);
+  const remote = desk();
+  remote.write('config.json', JSON.stringify({ platform: { baseUrl: 'https://api.example.com' } }));
+  const { code, err } = await rosterd(['trigger', 'churn'], remote.io());
+  expect([code, err]).toEqual([2, expect.stringContaining('no sandbox on this machine')]);
+  const gone = await run(['churn'], { ROSTERD_SANDBOX: 'http://127.0.0.1:9' });
+  expect([gone.code, gone.err]).toEqual([1, expect.stringContaining('no sandbox answers')]);
+});
+
+test('what is wrong is said before anything happens', async () => {
+  expect((await run(['earthquake'])).err).toContain('investment.created');
+  expect((await run(['clock', '--advance', 'soon'])).err).toContain('90s, 15m, 6h or 3d');
+  expect((await run(['revoke'])).code).toBe(2);
+  const many = await run(['investment.canceled', '--company', company(world).id, '--count', '900']);
+  expect([many.code, many.err]).toEqual([2, expect.stringContaining('not 900')]);
+});
+
+test('fields nest, and values are JSON where they can be', () => {
+  expect(
+    fieldsIn(['amounts.committed_cents=5', 'amounts.currency=usd', 'visible=false', 'group=null']),
+  ).toEqual({
+    amounts: { committed_cents: 5, currency: 'usd' },
+    visible: false,
+    group: null,
+  });
+  expect(() => fieldsIn(['__proto__.x=1'])).not.toThrow();
+  expect(Object.hasOwn(Object.prototype, 'x')).toBe(false);
+});

@@ -1,0 +1,43 @@
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { editConfigFile } from '../../src/config/edit-file.js';
+import { folder } from './world.js';
+
+test('what is set changes, and everything else stays as it was', async () => {
+  const home = folder();
+  const file = join(home, 'config.json');
+  writeFileSync(
+    file,
+    '{\n    "log": { "level": "warn" },\n    "sources": [{ "name": "acme", "filters": {} }]\n}\n',
+    {
+      mode: 0o640,
+    },
+  );
+  await editConfigFile(file, [
+    { path: ['sources', 0, 'company'], value: 'co_1' },
+    { path: ['sources', 1, 'name'], value: 'other' },
+    { path: ['platform', 'application', 'clientId'], value: 'pk_test_1' },
+  ]);
+  const text = readFileSync(file, 'utf8');
+  expect(JSON.parse(text)).toEqual({
+    log: { level: 'warn' },
+    sources: [{ name: 'acme', filters: {}, company: 'co_1' }, { name: 'other' }],
+    platform: { application: { clientId: 'pk_test_1' } },
+  });
+  expect(text).toMatch(/^ {4}"log"/m);
+  expect(statSync(file).mode & 0o777).toBe(0o640);
+  expect(readdirSync(home)).toEqual(['config.json']);
+});
+
+test('a file that is no JSON is left alone', async () => {
+  const file = join(folder(), 'config.json');
+  writeFileSync(file, '{ "log": ');
+  await expect(editConfigFile(file, [{ path: ['a'], value: 1 }])).rejects.toThrow();
+  expect(readFileSync(file, 'utf8')).toBe('{ "log": ');
+});
+
+test('a folder that is not there is told', async () => {
+  const file = join(folder(), 'nowhere', 'config.json');
+  await expect(editConfigFile(file, [])).rejects.toMatchObject({ code: 'usage' });
+});

@@ -1,0 +1,62 @@
+import { eventNames } from '../../src/contract/events.js';
+import { newId } from '../../src/platform/state/secrets.js';
+import { all, run } from '../../src/platform/state/statements.js';
+import { insertEndpoint } from '../../src/platform/webhooks/endpoints.js';
+import { makeClient } from './credentials.js';
+import type { TestWorld } from './world.js';
+
+export interface ToldEndpoint {
+  readonly installationNo: number;
+  /** The events this endpoint has deliveries of, in order. */
+  delivered(): string[];
+  bodies(): unknown[];
+}
+
+export interface EndpointWish {
+  readonly syndicateNo?: number;
+  readonly companyNo?: number;
+  readonly userNo?: number;
+  readonly scopes: readonly string[];
+}
+
+/** An application of its own, installed as asked, with an endpoint subscribed to everything. */
+export function createEndpointFor(world: TestWorld, wish: EndpointWish): ToldEndpoint {
+  const { services } = world;
+  const { state, random } = services;
+  const now = services.clock.now();
+  const client = makeClient(world);
+  const { no: installationNo } = run(
+    state,
+    `INSERT INTO installations (id, application_no, realm, company_no, syndicate_no, user_no, tier, scopes, installed_at)
+     VALUES (?, ?, 'test', ?, ?, ?, 'full_access', ?, ?)`,
+    [
+      newId(random, 'inst_'),
+      client.applicationNo,
+      wish.companyNo ?? null,
+      wish.syndicateNo ?? null,
+      wish.userNo ?? null,
+      wish.scopes.join(' '),
+      now,
+    ],
+  );
+  insertEndpoint(
+    state,
+    random,
+    {
+      applicationNo: client.applicationNo,
+      installationNo: null,
+      mode: 'test',
+      // Nobody listens there: what counts is what was promised.
+      url: 'http://127.0.0.1:9/hook',
+      events: [...eventNames],
+    },
+    now,
+  );
+  const bodies = () =>
+    all<{ body: string }>(
+      state,
+      'SELECT body FROM webhook_deliveries WHERE installation_no = ? ORDER BY rowid',
+      [installationNo],
+    ).map((row) => JSON.parse(row.body) as { event: string; data: unknown });
+  return { installationNo, bodies, delivered: () => bodies().map((body) => body.event) };
+}

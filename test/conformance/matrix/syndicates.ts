@@ -1,0 +1,180 @@
+import { openDeal, type TestSyndicate } from '../syndicate-life.js';
+import type { TestWorld } from '../world.js';
+
+/** Everybody who might hold a credential, seen from one syndicate. */
+export const callers = [
+  'none',
+  'publishable',
+  'application',
+  'unscoped',
+  'readOnly',
+  'otherRealm',
+  'stranger',
+  'elsewhere',
+  'companyInstall',
+  'applicant',
+  'member',
+  'operator',
+  'fullAccess',
+  'creator',
+  'installation',
+  'key',
+] as const;
+export type MatrixCaller = (typeof callers)[number];
+
+export interface MatrixRow {
+  /** The id of the declared operation. */
+  readonly operation: string;
+  readonly expected: Readonly<Record<MatrixCaller, number>>;
+  /** A request that would succeed for whoever may: its target is made anew for every caller. */
+  request(world: TestWorld, syndicate: TestSyndicate): { readonly path: string; readonly body?: unknown };
+}
+
+/** Nobody of these ever gets anywhere with a syndicate. */
+const outside = {
+  none: 401,
+  publishable: 403,
+  application: 403,
+  unscoped: 403,
+  otherRealm: 404,
+  stranger: 403,
+  elsewhere: 403,
+  companyInstall: 403,
+  applicant: 403,
+} as const;
+
+const everyMember = (ok: number) =>
+  ({
+    ...outside,
+    readOnly: ok,
+    member: ok,
+    operator: ok,
+    fullAccess: ok,
+    creator: ok,
+    installation: ok,
+    key: ok,
+  }) as const;
+const team = (ok: number) => ({ ...everyMember(ok), member: 403 }) as const;
+/** `readOnly` is the creator with read:syndicates alone. */
+const teamWrites = (ok: number) => ({ ...team(ok), readOnly: 403 }) as const;
+const fullAccessWrites = (ok: number) => ({ ...teamWrites(ok), operator: 403 }) as const;
+const creatorWrites = (ok: number) =>
+  ({ ...fullAccessWrites(ok), fullAccess: 403, installation: 403, key: 403 }) as const;
+
+const at =
+  (path: string, body?: unknown): MatrixRow['request'] =>
+  (_world, syndicate) => ({ path: `${syndicate.path}${path}`, ...(body === undefined ? {} : { body }) });
+
+type As = Parameters<TestSyndicate['add']>[1];
+
+const onMember =
+  (as: As, path = '', body?: unknown): MatrixRow['request'] =>
+  (_world, syndicate) => ({
+    path: `${syndicate.path}/members/${syndicate.add('Target', as).id}${path}`,
+    ...(body === undefined ? {} : { body }),
+  });
+
+const onDeal =
+  (path = ''): MatrixRow['request'] =>
+  (world, syndicate) => ({ path: `${syndicate.path}/deals/${openDeal(world, syndicate).id}${path}` });
+
+let addresses = 0;
+const fresh = () => {
+  addresses += 1;
+  return `matrix${addresses}@people.example`;
+};
+
+export const syndicateMatrix: readonly MatrixRow[] = [
+  {
+    // Not about one syndicate: whoever manages none, or is bound to something else, is shown an empty list.
+    operation: 'listSyndicates',
+    expected: {
+      ...everyMember(200),
+      otherRealm: 200,
+      stranger: 200,
+      elsewhere: 200,
+      companyInstall: 200,
+      applicant: 200,
+    },
+    request: () => ({ path: '/syndicates' }),
+  },
+  { operation: 'getSyndicate', expected: everyMember(200), request: at('') },
+  {
+    operation: 'updateSyndicate',
+    expected: teamWrites(200),
+    request: at('', { syndicate: { tagline: 'Together' } }),
+  },
+  { operation: 'getSyndicateStatistics', expected: team(200), request: at('/statistics') },
+  { operation: 'listSyndicateMembers', expected: everyMember(200), request: at('/members') },
+  { operation: 'listMemberInvestments', expected: team(200), request: onMember('member', '/investments') },
+  {
+    operation: 'inviteSyndicateMember',
+    expected: teamWrites(201),
+    request: (_world, syndicate) => ({ path: `${syndicate.path}/members/invite`, body: { email: fresh() } }),
+  },
+  {
+    operation: 'updateSyndicateMember',
+    expected: teamWrites(200),
+    request: onMember('member', '', { member: { title: 'Scout' } }),
+  },
+  { operation: 'removeSyndicateMember', expected: teamWrites(422), request: onMember('member') },
+  {
+    operation: 'approveSyndicateMember',
+    expected: teamWrites(200),
+    request: onMember('applicant', '/approve'),
+  },
+  { operation: 'hideSyndicateMember', expected: teamWrites(200), request: onMember('member', '/hide') },
+  { operation: 'restoreSyndicateMember', expected: teamWrites(200), request: onMember('exiled', '/restore') },
+  {
+    operation: 'promoteSyndicateMember',
+    expected: creatorWrites(200),
+    request: onMember('member', '/promote'),
+  },
+  {
+    operation: 'demoteSyndicateMember',
+    expected: fullAccessWrites(200),
+    request: onMember('full_access', '/demote'),
+  },
+  {
+    operation: 'resendSyndicateInvite',
+    expected: teamWrites(200),
+    request: onMember('invitee', '/resend_invite'),
+  },
+  {
+    operation: 'reorderSyndicateMembers',
+    expected: teamWrites(200),
+    request: (_world, syndicate) => ({
+      path: `${syndicate.path}/members/reorder`,
+      body: { member_ids: [syndicate.add('First').id] },
+    }),
+  },
+  { operation: 'exportSyndicateMembers', expected: teamWrites(200), request: at('/members/export_csv') },
+  {
+    operation: 'createJoinSession',
+    expected: teamWrites(201),
+    request: (_world, syndicate) => ({
+      path: `${syndicate.path}/join_sessions`,
+      body: { join_session: { email: fresh() } },
+    }),
+  },
+  { operation: 'listJoinSessions', expected: teamWrites(200), request: at('/join_sessions') },
+  { operation: 'listSyndicateDeals', expected: everyMember(200), request: at('/deals') },
+  { operation: 'getSyndicateDeal', expected: everyMember(200), request: onDeal() },
+  { operation: 'getSyndicateDealReadiness', expected: team(200), request: onDeal('/readiness') },
+  { operation: 'listSyndicateDealInvestors', expected: everyMember(200), request: onDeal('/investors') },
+  { operation: 'getSyndicateDealStatistics', expected: team(200), request: onDeal('/statistics') },
+  {
+    // Whoever may prepare deals is asked for a company they edit, and nobody here edits one.
+    operation: 'createSyndicateDeal',
+    expected: teamWrites(404),
+    request: at('/deals', { deal: { company: 'co_nobody_edits' } }),
+  },
+  // Removed from the version the application is pinned to, for everybody with a credential.
+  ...(['close', 'finalize'] as const).map((action) => ({
+    operation: `${action}SyndicateDeal`,
+    expected: Object.fromEntries(
+      callers.map((caller) => [caller, caller === 'none' ? 401 : 404]),
+    ) as MatrixRow['expected'],
+    request: onDeal(`/${action}`),
+  })),
+];

@@ -1,0 +1,99 @@
+import { request } from 'node:http';
+import { expect, onTestFinished, test } from 'vitest';
+import { createConsole } from '../../src/console/console.js';
+import type { SourceHealth, StatusSeen } from '../../src/console/ports.js';
+import { Fault } from '../../src/domain/fault.js';
+import { systemClock } from '../../src/runtime/clock.js';
+import { silentLogger } from '../../src/runtime/logger.js';
+
+const acme: SourceHealth = {
+  ...{ source: 'acme', health: 'ok', state: 'following', readable: 1, rows: 12, rows_incoming: 0 },
+  ...{ complete_up_to: '2026-10-20T12:00:00.000Z', cursor_expires_at: null, last_success_at: null },
+  ...{ last_error_code: null, quarantine_open: 2 },
+};
+
+const status = (...sources: SourceHealth[]): StatusSeen => ({
+  ...{ at: '2026-10-20T12:00:01.000Z', health: sources[0]?.health ?? 'working', sources, change_seq: 7 },
+  ...{ inbox: { pending: 3, given_up: 0 }, notices: { pending: 0, given_up: 1 }, erasures: { pending: 4 } },
+});
+
+async function consoleOver(read: () => Promise<StatusSeen>) {
+  const shown = createConsole({
+    source: { status: read, counts: () => ({ deliveries: { accepted: 5 }, clockSkewSeconds: 1.5 }) },
+    ...{ clock: systemClock, logger: silentLogger, version: '1.2.3' },
+  });
+  onTestFinished(() => shown.close());
+  const { port } = await shown.listen(0, '127.0.0.1');
+  return { port, get: (path: string) => fetch(`http://127.0.0.1:${port}${path}`) };
+}
+
+test('alive, ready and healthy are three things', async () => {
+  const listing: SourceHealth = { ...acme, health: 'working', state: 'listing', readable: 0 };
+  const { get } = await consoleOver(async () => status(listing, acme));
+  expect((await get('/livez')).status).toBe(200);
+  const ready = await get('/readyz');
+  expect([ready.status, await ready.json()]).toEqual([503, { ready: false, waiting: ['acme'] }]);
+  const healthy = await get('/healthz');
+  expect(healthy.status).toBe(200);
+  expect(await healthy.json()).toEqual({
+    health: 'working',
+    reasons: [{ source: 'acme', health: 'working', state: 'listing', code: null }],
+  });
+  expect((await get('/healthz?strict=1')).status).toBe(503);
+});
+
+test('nothing mirrored yet is not ready', async () => {
+  const { get } = await consoleOver(async () => status());
+  expect((await get('/readyz')).status).toBe(503);
+});
+
+test('the status document is told as it is', async () => {
+  const { get } = await consoleOver(async () => status(acme));
+  expect(await (await get('/status.json')).json()).toEqual(status(acme));
+});
+
+test('metrics speak in base units, with sources as labels', async () => {
+  const { get } = await consoleOver(async () => status(acme));
+  const text = await (await get('/metrics')).text();
+  for (const line of [
+    'rosterd_source_health{source="acme",state="ok"} 1',
+    'rosterd_source_health{source="acme",state="failing"} 0',
+    'rosterd_published_through_timestamp_seconds{source="acme"} 1792497600',
+    'rosterd_records_visible{source="acme"} 12',
+    'rosterd_records_quarantined{source="acme"} 2',
+    'rosterd_waiting{queue="webhooks",state="pending"} 3',
+    'rosterd_erasures_pending 4',
+    'rosterd_webhook_deliveries{result="accepted"} 5',
+    'rosterd_clock_skew_seconds 1.5',
+  ]) {
+    expect(text).toContain(`${line}\n`);
+  }
+});
+
+test('a mirror that cannot be read is told in a sentence, while the process is alive', async () => {
+  const { get } = await consoleOver(async () => {
+    throw new Fault('database_unusable', 'the mirror is damaged');
+  });
+  expect((await get('/livez')).status).toBe(200);
+  const answer = await get('/healthz');
+  expect([answer.status, await answer.json()]).toEqual([
+    503,
+    { health: 'attention', code: 'database_unusable', message: 'the mirror is damaged' },
+  ]);
+});
+
+test('a name that somebody else pointed at this machine is refused', async () => {
+  const { port } = await consoleOver(async () => status(acme));
+  const statusCode = await new Promise((resolve, reject) => {
+    request(
+      { port, host: '127.0.0.1', path: '/status.json', headers: { host: 'evil.example' } },
+      (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      },
+    )
+      .on('error', reject)
+      .end();
+  });
+  expect(statusCode).toBe(421);
+});

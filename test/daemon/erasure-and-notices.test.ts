@@ -1,0 +1,129 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { Webhook } from 'standardwebhooks';
+import { expect, onTestFinished, test } from 'vitest';
+import { loadConfig } from '../../src/config/load.js';
+import { startDaemon } from '../../src/daemon/daemon.js';
+import { syncOnce } from '../../src/daemon/sync-once.js';
+import type { SourceName } from '../../src/domain/ids.js';
+import { startSandbox } from '../../src/platform/sandbox/sandbox.js';
+import { systemClock } from '../../src/runtime/clock.js';
+import { silentLogger } from '../../src/runtime/logger.js';
+import { systemRandom } from '../../src/runtime/random.js';
+import { readMirror } from '../../src/store/reads/read-mirror.js';
+import { tempFolder } from '../store/temp-folder.js';
+
+const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
+
+async function world(more: Record<string, unknown> = {}) {
+  const sandbox = await startSandbox({ seed: 7, companies: 1, records: 40, limits: false });
+  const notices: { text: string; id: string; type: string }[] = [];
+  const hook = createServer(async (request, response) => {
+    let body = '';
+    for await (const chunk of request) body += chunk;
+    notices.push(new Webhook(secret).verify(body, request.headers as Record<string, string>) as never);
+    response.writeHead(204).end();
+  });
+  await new Promise<void>((resolve) => hook.listen(0, '127.0.0.1', resolve));
+  onTestFinished(async () => {
+    hook.closeAllConnections();
+    await new Promise((resolve) => hook.close(resolve));
+    await sandbox.close();
+  });
+  const [company] = sandbox.ready.companies;
+  if (company === undefined) throw new Error('a world without a company');
+  const folder = tempFolder();
+  const file = join(folder, 'mirror.db');
+  const configOf = (set: Record<string, unknown>, token = company.token) => {
+    const path = join(tempFolder(), 'config.json');
+    const { port } = hook.address() as AddressInfo;
+    writeFileSync(
+      path,
+      JSON.stringify({
+        platform: { baseUrl: sandbox.url },
+        database: `sqlite:${file}`,
+        sources: [
+          { name: 'acme', token: { env: 'T' }, company: company.id, installation: company.installation },
+        ],
+        console: null,
+        sync: { intervalSeconds: 5 },
+        notices: [{ kind: 'http', name: 'hook', url: `http://127.0.0.1:${port}/`, secret: { env: 'S' } }],
+        ...set,
+      }),
+    );
+    return loadConfig({ file: path, cwd: folder, env: { T: token, S: secret }, flags: [] }).config;
+  };
+  const parts = (set: Record<string, unknown> = more, token?: string) => ({
+    ...{ config: configOf(set, token), clock: systemClock, random: systemRandom, logger: silentLogger },
+  });
+  const control = async (method: string, path: string, body?: unknown) => {
+    const response = await fetch(`${sandbox.url}/_sandbox${path}`, {
+      method,
+      ...(body === undefined
+        ? {}
+        : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+    });
+    expect(response.status).toBeLessThan(300);
+  };
+  const rows = <Row>(table: 'identities' | 'erasures' | 'investments' | 'notices') =>
+    readMirror(file, (db) => db.selectFrom(table).selectAll().execute()) as Promise<Row[]>;
+  const sync = (set?: Record<string, unknown>, token?: string) =>
+    syncOnce(parts(set, token), { resync: false, acceptDeletions: false }, new AbortController().signal);
+  const bytesHold = (text: string) =>
+    readdirSync(folder).filter((name) => readFileSync(join(folder, name)).includes(text));
+  return { sandbox, company, notices, parts, control, rows, sync, bytesHold };
+}
+
+interface Person {
+  readonly id: string;
+  readonly name: string | null;
+  readonly email: string | null;
+}
+
+test('the daemon tells of a withdrawal, erases the person at once and scrubs the file soon', async () => {
+  const { control, rows, notices, parts, bytesHold } = await world();
+  const daemon = await startDaemon(parts());
+  try {
+    await daemon.engine.sync.idle();
+    const people = await rows<Person>('identities');
+    const chosen = people.find(
+      ({ email }) => email !== null && people.filter((one) => one.email === email).length === 1,
+    );
+    const email = chosen?.email ?? '';
+    expect(bytesHold(email)).not.toEqual([]);
+    await control('DELETE', `/investments/${chosen?.id}`);
+    await daemon.engine.sync.tick('acme' as SourceName);
+    await expect
+      .poll(() => notices.map(({ id, type }) => `${type} ${id}`), { timeout: 20_000 })
+      .toContain(`investment.removed ${chosen?.id}`);
+    expect((await rows<Person>('identities')).map(({ id }) => id)).not.toContain(chosen?.id);
+    await expect.poll(() => bytesHold(email), { timeout: 20_000, interval: 100 }).toEqual([]);
+    expect(JSON.stringify(notices)).not.toContain(email);
+  } finally {
+    await daemon.close();
+  }
+}, 30_000);
+
+test('a token that lost its identity grant, and a configuration that drops identity, leave nobody', async () => {
+  const { rows, sync, company, control, notices } = await world();
+  await sync();
+  expect((await rows('identities')).length).toBeGreaterThan(0);
+  expect(notices).toEqual([]);
+  const [one] = await rows<{ id: string }>('investments');
+  await control('PATCH', `/investments/${one?.id}`, { amounts: { committed_cents: 777_700 } });
+  await sync(undefined, company.tokenWithoutIdentity);
+  expect(await rows('identities')).toEqual([]);
+  expect((await rows<{ cause: string }>('erasures')).map(({ cause }) => cause)).toContain('grant_lost');
+  expect(notices.map(({ id }) => id)).toEqual([one?.id]);
+});
+
+test('identity kept by an earlier configuration goes as soon as the next one says drop', async () => {
+  const { rows, sync } = await world();
+  await sync();
+  expect((await rows('identities')).length).toBeGreaterThan(0);
+  await sync({ identity: 'drop' });
+  expect(await rows('identities')).toEqual([]);
+  expect((await rows<{ cause: string }>('erasures')).map(({ cause }) => cause)).toEqual(['dropped']);
+});

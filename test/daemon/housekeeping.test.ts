@@ -1,0 +1,132 @@
+import { existsSync, utimesSync, writeFileSync } from 'node:fs';
+import { expect, onTestFinished, test } from 'vitest';
+import { isScrubDue, keepHouse } from '../../src/daemon/housekeeping.js';
+import type { Instant } from '../../src/domain/instant.js';
+import { silentLogger } from '../../src/runtime/logger.js';
+import { backupsOf, removeBackups } from '../../src/store/dialect/sqlite/backups.js';
+import { purgeHistory, purgeTicks } from '../../src/store/dialect/sqlite/purge.js';
+import type { PendingErasures, Scrubbed } from '../../src/store/erasures.js';
+import { requireReach } from '../../src/store/reads/as-of.js';
+import { withViews } from '../../src/store/reads/views.js';
+import { freshMirror, seedHistory, seedRow, seedSource } from '../store/support/mirror.js';
+import { VirtualClock } from '../sync/support/virtual-clock.js';
+
+const now = Date.parse('2026-10-20T12:00:00.000Z');
+const minutes = (count: number) => count * 60_000;
+const since = (age: number) => new Date(now - minutes(age)).toISOString() as Instant;
+const nothing: PendingErasures = { receipts: 0, since: null, residue: false, listing: false };
+
+test.each<[string, Partial<PendingErasures>, number | null, boolean]>([
+  ['nothing waits', {}, null, false],
+  ['an erasure, and none was scrubbed yet', { since: since(0) }, null, true],
+  ['an erasure soon after a scrub', { since: since(1) }, now - minutes(9), false],
+  ['an erasure ten minutes after a scrub', { since: since(1) }, now - minutes(10), true],
+  ['an erasure during a listing', { since: since(11), listing: true }, null, false],
+  ['an overdue one during a listing', { since: since(12), listing: true }, null, true],
+  ['an overdue one soon after a scrub', { since: since(12) }, now - minutes(1), true],
+  ['a replaced value', { residue: true }, null, true],
+  ['a replaced value within the hour', { residue: true }, now - minutes(59), false],
+  ['a replaced value during a listing', { residue: true, listing: true }, null, false],
+])('%s: due %s', (_, pending, scrubbedAt, due) => {
+  expect(isScrubDue({ ...nothing, ...pending }, now, scrubbedAt)).toBe(due);
+});
+
+test('a blocked scrub is tried again at every look and told once; failures do not end the house', async () => {
+  const clock = new VirtualClock(now);
+  const results: (Scrubbed | Error)[] = [
+    { kind: 'blocked', erasures: 1, rewritten: 7 },
+    new Error('the disk went away'),
+    { kind: 'blocked', erasures: 1, rewritten: 7 },
+    { kind: 'scrubbed', erasures: 1 },
+  ];
+  const asked: number[] = [];
+  const warned: string[] = [];
+  let waiting = true;
+  const house = keepHouse({
+    clock,
+    logger: { ...silentLogger, warn: (_, message) => warned.push(message) },
+    pending: () => (waiting ? { ...nothing, receipts: 1, since: since(0) } : nothing),
+    scrub: async (rewritten) => {
+      asked.push(rewritten);
+      const result = results.shift();
+      if (result === undefined || result instanceof Error) throw result;
+      waiting = result.kind !== 'scrubbed';
+      return result;
+    },
+    purge: async () => 0,
+  });
+  for (let look = 0; look < 6; look += 1) await clock.advance(30_000);
+  await house.close();
+  // What a blocked scrub got done is handed to the next, which need not rewrite the file again.
+  expect(asked).toEqual([0, 7, 7, 7]);
+  expect(warned).toEqual([
+    expect.stringContaining('somebody reads or writes it'),
+    expect.stringContaining('tried again'),
+  ]);
+});
+
+test('old things are removed every hour', async () => {
+  const clock = new VirtualClock(now);
+  const at: number[] = [];
+  const house = keepHouse({
+    ...{ clock, logger: silentLogger, pending: () => nothing },
+    scrub: async () => ({ kind: 'clean' }),
+    purge: async (when) => at.push(when),
+  });
+  await clock.advance(minutes(150));
+  await house.close();
+  expect(at).toEqual([now, now + minutes(60), now + minutes(120)]);
+});
+
+test('versions purged are told to whoever asks for a time before, of that source only', async () => {
+  const mirror = freshMirror();
+  for (const no of [1, 2]) seedSource(mirror, no);
+  const version = (id: string, from: string, to: string) =>
+    seedHistory(mirror, 1, id, { valid_from: from, valid_to: to, change_seq: 1, ended_by: 'update' });
+  version('inv_1', '2026-10-01T00:00:00.000Z', '2026-10-03T00:00:00.000Z');
+  version('inv_1', '2026-10-03T00:00:00.000Z', '2026-10-05T00:00:00.000Z');
+  version('inv_1', '2026-10-05T00:00:00.000Z', '2026-10-11T00:00:00.000Z');
+  const db = withViews(mirror.kysely);
+  const at = (day: string) => `2026-10-${day}T00:00:00.000Z` as Instant;
+  await requireReach(db, at('02'));
+  expect(purgeHistory(mirror, at('10'))).toBe(2);
+  expect(purgeHistory(mirror, at('10'))).toBe(0);
+  await requireReach(db, at('05'));
+  await requireReach(db, at('02'), 'source2');
+  await expect(requireReach(db, at('04'), 'source1')).rejects.toThrow(/source1 reaches back to 2026-10-05/);
+  await expect(requireReach(db, at('04'))).rejects.toThrow(/reaches back/);
+  const reach = mirror.raw.prepare('SELECT source, history_from FROM sync_status ORDER BY 1').all();
+  expect(reach).toEqual([
+    { source: 'source1', history_from: '2026-10-05T00:00:00.000Z' },
+    { source: 'source2', history_from: '2026-10-01T00:00:00.000Z' },
+  ]);
+});
+
+test('ticks expire', () => {
+  const mirror = freshMirror();
+  seedSource(mirror, 1);
+  const tick = { trigger: 'timer', mode: 'delta', took_ms: 1, pages: 1, added: 0, changed: 0, removed: 0 };
+  for (const started_at of ['2026-01-01T00:00:00.000Z', '2026-10-01T00:00:00.000Z'])
+    seedRow(mirror, 'tick_rows', { source_no: 1, ...tick, quarantined: 0, outcome: 'done', started_at });
+  expect(purgeTicks(mirror, '2026-07-01T00:00:00.000Z' as Instant)).toBe(1);
+  expect(mirror.raw.prepare('SELECT started_at FROM tick_rows').pluck().all()).toEqual([
+    '2026-10-01T00:00:00.000Z',
+  ]);
+});
+
+test('copies made before a migration expire, unfinished ones too; other files stay', () => {
+  const mirror = freshMirror();
+  onTestFinished(() => mirror.close());
+  const copy = (suffix: string, madeAt: string) => {
+    writeFileSync(mirror.file + suffix, 'x');
+    utimesSync(mirror.file + suffix, new Date(madeAt), new Date(madeAt));
+    return mirror.file + suffix;
+  };
+  const old = copy('.schema-0001.bak', '2026-01-01T00:00:00Z');
+  const unfinished = copy('.schema-0002.bak.tmp', '2026-01-02T00:00:00Z');
+  const young = copy('.schema-0003.bak', '2026-10-01T00:00:00Z');
+  const other = copy('.other.bak', '2026-01-01T00:00:00Z');
+  expect(removeBackups(mirror.file, Date.parse('2026-09-01T00:00:00Z'))).toEqual([old, unfinished]);
+  expect(backupsOf(mirror.file).map(({ file }) => file)).toEqual([young]);
+  expect([old, unfinished, young, other].map((file) => existsSync(file))).toEqual([false, false, true, true]);
+});

@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { WriteGate } from '../../src/daemon/write-gate.js';
+import { VirtualClock } from '../sync/support/virtual-clock.js';
+
+class Writer {
+  readonly #written: string[] = [];
+  async write(text: string): Promise<number> {
+    return this.#written.push(text);
+  }
+}
+
+test('writers wait while it is closed, and those in a hurry are told that the file is busy', async () => {
+  const clock = new VirtualClock();
+  const gate = new WriteGate(clock);
+  const patient = gate.guard(new Writer());
+  const hasty = gate.guard(new Writer(), 5_000);
+  let open: () => void = () => {};
+  const work = gate.closedFor(
+    () =>
+      new Promise<void>((resolve) => {
+        open = resolve;
+      }),
+  );
+  let written = 0;
+  const waiting = patient.write('a').then((count) => {
+    written = count;
+  });
+  const refused = expect(hasty.write('b')).rejects.toMatchObject({ code: 'database_busy' });
+  await clock.advance(5_000);
+  await refused;
+  expect(written).toBe(0);
+  open();
+  await work;
+  await waiting;
+  expect(written).toBe(1);
+  expect(await hasty.write('c')).toBe(1);
+});
+
+test('it opens again when the work failed', async () => {
+  const gate = new WriteGate(new VirtualClock());
+  const failing = gate.closedFor(() => Promise.reject(new Error('no')));
+  await expect(failing).rejects.toThrow('no');
+  expect(await gate.guard(new Writer()).write('a')).toBe(1);
+});

@@ -1,0 +1,172 @@
+import { describe, expect, test } from 'vitest';
+import { type Delivery, deliverDue, startDelivery } from '../../src/outbox/deliver.js';
+import type { DueNotice, Send, Sent } from '../../src/outbox/ports.js';
+import { silentLogger } from '../../src/runtime/logger.js';
+import { seededRandom } from '../../src/runtime/random.js';
+import { sqliteConnection } from '../../src/store/connection.js';
+import { Outbox } from '../../src/store/outbox.js';
+import { freshMirror, StandingClock, seedRow, seedSource } from '../store/support/mirror.js';
+import { VirtualClock } from '../sync/support/virtual-clock.js';
+
+const failed: Sent = { kind: 'failed', why: 'answered 503' };
+const delivered: Sent = { kind: 'delivered' };
+const never = new AbortController().signal;
+
+/** A real outbox, and receivers that answer as they are told. */
+function world(notices: number, answers: Record<string, (notice: DueNotice) => Sent | Promise<Sent>>) {
+  const clock = new StandingClock();
+  const mirror = freshMirror(clock);
+  seedSource(mirror, 1);
+  const queue = (seq: number, target: string) =>
+    seedRow(mirror, 'notice_rows', {
+      ...{ source_no: 1, seq, target, body: `{"seq":${seq}}` },
+      queued_at: new Date(clock.now()).toISOString(),
+      next_at: new Date(clock.now()).toISOString(),
+    });
+  const told: string[] = [];
+  const targets = new Map<string, Send>(
+    Object.entries(answers).map(([name, answer]) => [
+      name,
+      async (notice) => {
+        told.push(`${name}:${notice.notice}`);
+        return answer(notice);
+      },
+    ]),
+  );
+  for (const name of Object.keys(answers)) for (let seq = 1; seq <= notices; seq++) queue(seq, name);
+  const parts = {
+    outbox: new Outbox(sqliteConnection(mirror)),
+    ...{ targets, clock, random: seededRandom(1), logger: silentLogger },
+  };
+  const states = () =>
+    mirror.raw
+      .prepare("SELECT target || ':' || notice || ' ' || state FROM notice_rows ORDER BY notice")
+      .pluck()
+      .all();
+  const column = (name: string) =>
+    mirror.raw.prepare(`SELECT ${name} FROM notice_rows ORDER BY notice`).pluck().all();
+  return { clock, mirror, told, parts, states, column, queue };
+}
+
+describe('one round', () => {
+  test('tells each receiver in the order of changes and remembers it', async () => {
+    const { parts, told, states } = world(3, { a: () => delivered });
+    expect(await deliverDue(parts, never)).toBeNull();
+    expect(told).toEqual(['a:1', 'a:2', 'a:3']);
+    expect(states()).toEqual(['a:1 delivered', 'a:2 delivered', 'a:3 delivered']);
+    await deliverDue(parts, never);
+    expect(told).toHaveLength(3);
+  });
+
+  test('more than fit into one reading are all told', async () => {
+    const { parts, told } = world(120, { a: () => delivered });
+    await deliverDue(parts, never);
+    expect(new Set(told).size).toBe(120);
+  });
+
+  test('a receiver that is down is asked once per wait, and keeps nobody else waiting', async () => {
+    const { parts, told, clock } = world(3, { down: () => failed, up: () => delivered });
+    const nextAt = (await deliverDue(parts, never)) ?? 0;
+    expect(told.filter((one) => one.startsWith('down'))).toEqual(['down:1']);
+    expect(told.filter((one) => one.startsWith('up'))).toHaveLength(3);
+    expect(nextAt - clock.now()).toBeGreaterThanOrEqual(2_500);
+    await deliverDue(parts, never);
+    expect(told.filter((one) => one.startsWith('down'))).toHaveLength(1);
+    clock.advance(nextAt - clock.now());
+    await deliverDue(parts, never);
+    expect(told.filter((one) => one.startsWith('down'))).toEqual(['down:1', 'down:1']);
+  });
+
+  test('a receiver that says when is left alone until then', async () => {
+    const { parts, clock } = world(1, { a: () => ({ ...failed, afterMillis: 1_800_000 }) });
+    expect(await deliverDue(parts, never)).toBe(clock.now() + 1_800_000);
+  });
+
+  test('what is refused is given up and does not hold up the next', async () => {
+    const { parts, states, column } = world(2, {
+      a: ({ notice }) => (notice === 1 ? { kind: 'refused', why: 'answered 400' } : delivered),
+    });
+    await deliverDue(parts, never);
+    expect(states()).toEqual(['a:1 given_up', 'a:2 delivered']);
+    expect(column('last_error')).toEqual(['answered 400', null]);
+  });
+
+  test('after a day of trying a notice is given up, with a bound on the attempts', async () => {
+    const { parts, states, clock, told } = world(1, { a: () => failed });
+    for (let next = await deliverDue(parts, never); next !== null; next = await deliverDue(parts, never))
+      clock.advance(Math.max(0, next - clock.now()));
+    expect(states()).toEqual(['a:1 given_up']);
+    expect(told.length).toBeGreaterThan(20);
+    expect(told.length).toBeLessThan(1_000);
+  });
+
+  test('a receiver nobody configures any more is not waited for', async () => {
+    const { parts, states, queue } = world(0, {});
+    queue(1, 'former');
+    await deliverDue(parts, never);
+    expect(states()).toEqual(['former:1 given_up']);
+  });
+});
+
+describe('a crash', () => {
+  test('between the commit and the delivery loses nothing and repeats nothing', async () => {
+    const { parts, told } = world(2, { a: () => delivered });
+    const stopped = AbortSignal.abort();
+    await deliverDue(parts, stopped);
+    expect(told).toEqual([]);
+    await deliverDue(parts, never);
+    expect(told).toEqual(['a:1', 'a:2']);
+  });
+
+  test('between the delivery and its mark sends again, and only then', async () => {
+    const { parts, told } = world(2, { a: () => delivered });
+    const dying = {
+      ...parts,
+      outbox: Object.assign(Object.create(parts.outbox) as Outbox, {
+        delivered: async () => {
+          throw new Error('killed');
+        },
+      }),
+    };
+    await expect(deliverDue(dying, never)).rejects.toThrow('killed');
+    await deliverDue(parts, never);
+    expect(told).toEqual(['a:1', 'a:1', 'a:2']);
+  });
+});
+
+test('the loop sends when it is woken, when something is due, and ends while a receiver hangs', async () => {
+  const clock = new VirtualClock();
+  const base = world(0, {});
+  const told: number[] = [];
+  let hang = false;
+  const answer: Send = (notice, signal) => {
+    told.push(notice.notice);
+    if (!hang) return Promise.resolve(told.length === 1 ? failed : delivered);
+    return new Promise((resolve) => signal.addEventListener('abort', () => resolve(failed), { once: true }));
+  };
+  const parts = { ...base.parts, clock, targets: new Map([['a', answer]]) };
+  const at = new Date(clock.now()).toISOString();
+  const queue = (seq: number) =>
+    seedRow(base.mirror, 'notice_rows', {
+      source_no: 1,
+      seq,
+      target: 'a',
+      body: '{}',
+      queued_at: at,
+      next_at: at,
+    });
+  const delivery: Delivery = startDelivery(parts);
+  await clock.advance(0);
+  queue(1);
+  delivery.wake();
+  await expect.poll(() => told).toEqual([1]);
+  await expect.poll(() => base.column('attempts')).toEqual([1]);
+  await clock.advance(10_000);
+  await expect.poll(() => base.states()).toEqual(['a:1 delivered']);
+  hang = true;
+  queue(2);
+  delivery.wake();
+  await expect.poll(() => told).toHaveLength(3);
+  await delivery.close();
+  expect(base.states()).toEqual(['a:1 delivered', 'a:2 pending']);
+});

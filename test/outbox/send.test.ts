@@ -1,0 +1,136 @@
+import { readFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { Webhook } from 'standardwebhooks';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { openConnectionPool } from '../../src/client/fetch/connection-pool.js';
+import { sendToCommand } from '../../src/outbox/send-command.js';
+import { messageId, sendSigned, sendToSlack } from '../../src/outbox/send-http.js';
+import { type Clock, systemClock } from '../../src/runtime/clock.js';
+import { tempFolder } from '../store/temp-folder.js';
+import { dueNotice } from './samples.js';
+
+interface Request {
+  readonly headers: IncomingMessage['headers'];
+  readonly body: string;
+}
+
+/** A receiver on a real socket. */
+async function receiver(answer: (response: ServerResponse) => void) {
+  const requests: Request[] = [];
+  const server = createServer(async (request, response) => {
+    let body = '';
+    for await (const chunk of request) body += chunk;
+    requests.push({ headers: request.headers, body });
+    answer(response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const pool = openConnectionPool();
+  onTestFinished(async () => {
+    await pool.close();
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  const { port } = server.address() as AddressInfo;
+  return { requests, url: `http://127.0.0.1:${port}/hook`, parts: { fetch: pool.fetch, clock: systemClock } };
+}
+
+const status =
+  (code: number, headers: Record<string, string> = {}) =>
+  (response: ServerResponse) => {
+    response.writeHead(code, headers).end('what it says is never repeated');
+  };
+const never = new AbortController().signal;
+/** Waits end at once: every deadline has passed. */
+const hasty: Clock = { ...systemClock, wait: async () => {} };
+
+describe('signed HTTP', () => {
+  test.each([
+    ['a whsec_ secret', 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', {}],
+    ['a secret of raw text', 'not base64!', { format: 'raw' as const }],
+  ])('with %s passes the verification of the standard', async (_, secret, options) => {
+    const { requests, url, parts } = await receiver(status(204));
+    const notice = dueNotice();
+    expect(await sendSigned(url, async () => secret, parts)(notice, never)).toEqual({ kind: 'delivered' });
+    const [request] = requests;
+    const verified = new Webhook(secret, options).verify(
+      request?.body ?? '',
+      request?.headers as Record<string, string>,
+    );
+    expect(verified).toEqual(JSON.parse(notice.body));
+    expect(request?.headers['webhook-id']).toBe(messageId(notice));
+    expect(() =>
+      new Webhook(secret, options).verify('{}', request?.headers as Record<string, string>),
+    ).toThrow();
+  });
+
+  test('has one id for every attempt, and another for another body', () => {
+    expect(messageId(dueNotice({ attempts: 3 }))).toBe(messageId(dueNotice()));
+    expect(messageId(dueNotice({ body: '{}' }))).not.toBe(messageId(dueNotice()));
+  });
+
+  test.each([
+    [302, { location: '/elsewhere' }, { kind: 'failed', why: 'answered 302; redirects are not followed' }],
+    [503, { 'retry-after': '7' }, { kind: 'failed', why: 'answered 503', afterMillis: 7_000 }],
+    [429, { 'retry-after': '999999' }, { kind: 'failed', why: 'answered 429', afterMillis: 3_600_000 }],
+    [404, {}, { kind: 'failed', why: 'answered 404' }],
+    [410, {}, { kind: 'refused', why: 'answered 410' }],
+    [400, {}, { kind: 'refused', why: 'answered 400' }],
+  ])('answered %i', async (code, headers, sent) => {
+    const { requests, url, parts } = await receiver(status(code, headers as Record<string, string>));
+    expect(await sendSigned(url, async () => 'k', parts)(dueNotice(), never)).toEqual(sent);
+    expect(requests).toHaveLength(1);
+  });
+
+  test('that is not answered in time is given up for this attempt', async () => {
+    const { url, parts } = await receiver(() => {});
+    const sent = await sendSigned(url, async () => 'k', { ...parts, clock: hasty })(dueNotice(), never);
+    expect(sent).toEqual({ kind: 'failed', why: 'no answer within 10 s' });
+  });
+
+  test('that cannot be reached, or whose secret cannot be read, says so without a secret', async () => {
+    const { parts } = await receiver(status(200));
+    const slack = sendToSlack(async () => 'http://127.0.0.1:1/SECRET', parts);
+    expect(await slack(dueNotice(), never)).toEqual({
+      kind: 'failed',
+      why: expect.stringMatching(/^could not be reached \(\S+\)$|no answer/),
+    });
+    const unreadable = sendToSlack(async () => 'SECRET is no address', parts);
+    expect(await unreadable(dueNotice(), never)).toEqual({
+      kind: 'failed',
+      why: 'its address or secret cannot be read',
+    });
+  });
+});
+
+test('Slack gets a text in which nothing is markup', async () => {
+  const { requests, url, parts } = await receiver(status(200));
+  await sendToSlack(async () => url, parts)(dueNotice(), never);
+  expect(JSON.parse(requests[0]?.body ?? '')).toEqual({ text: 'acme: inv_1 &lt;!channel&gt; &amp; more' });
+});
+
+describe('a command', () => {
+  const node = (script: string, ...args: string[]) => [process.execPath, '-e', script, ...args];
+
+  test('gets the notice on its stdin and its arguments as they are, without a shell', async () => {
+    const file = join(tempFolder(), 'told');
+    const script =
+      "require('fs').writeFileSync(process.argv[1], require('fs').readFileSync(0) + process.argv[2])";
+    const send = sendToCommand(node(script, file, '$(id) *'), systemClock);
+    expect(await send(dueNotice(), never)).toEqual({ kind: 'delivered' });
+    expect(readFileSync(file, 'utf8')).toBe(`${dueNotice().body}\n$(id) *`);
+  });
+
+  test.each([
+    ['fails', node('process.exit(3)'), 'ended with code 3'],
+    ['does not exist', ['/nowhere/to/be/found'], 'could not be run (ENOENT)'],
+  ])('that %s is tried again', async (_, command, why) => {
+    expect(await sendToCommand(command, systemClock)(dueNotice(), never)).toEqual({ kind: 'failed', why });
+  });
+
+  test('that hangs is ended', async () => {
+    const send = sendToCommand(node('setInterval(() => {}, 1000)'), hasty);
+    expect(await send(dueNotice(), never)).toEqual({ kind: 'failed', why: 'did not end within 30 s' });
+  });
+});

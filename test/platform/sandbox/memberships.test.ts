@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import { startWorld } from '../../conformance/world.js';
+
+const seen = async (seed: number, records: number) => {
+  const world = await startWorld({ seed, records, limits: false });
+  try {
+    const syndicates = [];
+    for (const { id, token } of world.ready.syndicates) {
+      const [members, deals] = await Promise.all([
+        world.get(`/syndicates/${id}/members?per_page=100`, { token }),
+        world.get(`/syndicates/${id}/deals`, { token }),
+      ]);
+      syndicates.push({ members: members.body.data, deals: deals.body.data });
+    }
+    return { syndicates, ready: world.ready };
+  } finally {
+    await world.close();
+  }
+};
+
+test('the same seed gives the same members, and another seed others', async () => {
+  const [first, again, other] = [await seen(1, 12), await seen(1, 12), await seen(2, 12)];
+  expect(again.syndicates).toEqual(first.syndicates);
+  expect(other.syndicates).not.toEqual(first.syndicates);
+});
+
+test('a seeded syndicate has somebody in every role, a live deal, and members who invested in it', async () => {
+  const { syndicates } = await seen(1, 40);
+  expect(syndicates).toHaveLength(2);
+  for (const { members, deals } of syndicates) {
+    const roles = new Set(members.map((row: { attributes: { role: string } }) => row.attributes.role));
+    expect([...roles].sort()).toEqual([
+      'applicant',
+      'creator',
+      'exiled',
+      'invitee',
+      'manager',
+      'member',
+      'resigned',
+    ]);
+    expect(deals).toHaveLength(1);
+    expect(members.some((row: { attributes: { deal_count: number } }) => row.attributes.deal_count > 0)).toBe(
+      true,
+    );
+  }
+});
+
+test('a world without investments still has its syndicates', async () => {
+  const { syndicates } = await seen(1, 0);
+  expect(syndicates.map(({ members }) => members.length)).toEqual([2, 2]);
+});

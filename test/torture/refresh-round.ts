@@ -1,0 +1,166 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { createClient } from '../../src/client/create-client.js';
+import { openConnectionPool } from '../../src/client/fetch/connection-pool.js';
+import { readCredentials, writeCredentials } from '../../src/client/tokens/credentials-file.js';
+import { refreshingToken } from '../../src/client/tokens/refreshing-token.js';
+import { headerNames } from '../../src/contract/headers.js';
+import { latestVersion } from '../../src/contract/versions.js';
+import { systemClock } from '../../src/runtime/clock.js';
+import { silentLogger } from '../../src/runtime/logger.js';
+import { systemRandom } from '../../src/runtime/random.js';
+import { makeClient, type TestClient, tokensFor } from '../conformance/credentials.js';
+import { startWorld, type TestWorld, user } from '../conformance/world.js';
+
+/*
+ * A process refreshes against the real platform and is killed at one step of it, while the wire plays one trick.
+ * Then another process goes on with what lies on the disk: it must read, and refresh once more, without a person.
+ */
+
+export const steps = ['ask', 'write', 'sync', 'rename', 'syncFolder', 'use'] as const;
+/** What becomes of the first answer of the token endpoint; a request that arrived twice has two, and one comes back. */
+export const wires = ['prompt', 'lost', 'late', 'doubled: first', 'doubled: second'] as const;
+
+export interface Round {
+  readonly step: (typeof steps)[number] | 'never';
+  readonly when: 'before' | 'after';
+  readonly wire: (typeof wires)[number];
+}
+
+export interface Torture {
+  /** Resolves when the sign-in survived; throws what went wrong otherwise. */
+  round(round: Round): Promise<void>;
+  close(): Promise<void>;
+}
+
+const script = fileURLToPath(new URL('./refreshing-process.ts', import.meta.url));
+const lateMillis = 150;
+
+export async function startTorture(): Promise<Torture> {
+  const world = await startWorld({ clock: systemClock, limits: false });
+  const client = makeClient(world, {
+    scopes: ['read:installations', 'read:investments'],
+    confidential: false,
+  });
+  return {
+    round: (round) => runRound(world, client, round),
+    close: () => world.close(),
+  };
+}
+
+async function runRound(world: TestWorld, client: TestClient, round: Round): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'rosterd-torture-'));
+  const path = join(folder, 'credentials.json');
+  const proxy = await openProxy(world.url, round.wire);
+  try {
+    const tokens = await tokensFor(world, client, user(world).email, { scope: 'read:installations' });
+    await writeCredentials(path, {
+      clientId: client.clientId,
+      clientSecret: null,
+      accessToken: tokens.access_token,
+      refreshToken: tokens.refresh_token,
+      previousRefreshToken: null,
+      expiresAt: null,
+      scope: tokens.scope,
+    });
+    const args = ['--import', 'tsx', script, proxy.url, path, round.step, round.when];
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+    let complaint = '';
+    child.stderr.on('data', (chunk) => {
+      complaint += String(chunk);
+    });
+    const [, signal] = await once(child, 'exit');
+    const killed = signal === 'SIGKILL';
+    if (killed !== (round.step !== 'never')) throw new Error(`ended by ${signal ?? 'itself'}: ${complaint}`);
+    await goOn(world, path);
+  } finally {
+    await proxy.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** What the next start of the daemon does, and its next refresh. */
+async function goOn(world: TestWorld, path: string): Promise<void> {
+  const pool = openConnectionPool();
+  try {
+    const client = createClient({
+      baseUrl: world.url,
+      version: latestVersion,
+      names: headerNames(),
+      wire: pool.fetch,
+      clock: systemClock,
+      random: systemRandom,
+      logger: silentLogger,
+      budgets: { load: async () => null, save: async () => {} },
+      requestsPerHour: null,
+    });
+    const tokens = refreshingToken({
+      path,
+      application: client.asApplication,
+      clock: systemClock,
+      logger: silentLogger,
+    });
+    const { signal } = new AbortController();
+    for (let turn = 0; turn < 2; turn += 1) {
+      await client.as(tokens)({ path: '/installations', signal });
+      await tokens.renew((await readCredentials(path)).accessToken, signal);
+    }
+    await client.as(tokens)({ path: '/installations', signal });
+  } finally {
+    await pool.close();
+  }
+}
+
+interface Proxy {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** Plays its trick on the first refresh and is honest afterwards. */
+async function openProxy(target: string, wire: Round['wire']): Promise<Proxy> {
+  let tricked = wire === 'prompt';
+  const server = createServer(async (request: IncomingMessage, response: ServerResponse) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const body = Buffer.concat(chunks);
+    const forward = async () => {
+      const answer = await fetch(new URL(request.url ?? '/', target), {
+        method: request.method ?? 'GET',
+        headers: Object.fromEntries(
+          ['authorization', 'content-type', 'service-version'].flatMap((name) => {
+            const value = request.headers[name];
+            return typeof value === 'string' ? [[name, value]] : [];
+          }),
+        ),
+        ...(body.length === 0 ? {} : { body }),
+      });
+      return { status: answer.status, text: await answer.text() };
+    };
+    let answer = await forward();
+    if (!tricked && request.url === '/oauth/token') {
+      tricked = true;
+      if (wire === 'lost') return void response.destroy();
+      if (wire === 'late') await systemClock.wait(lateMillis);
+      if (wire === 'doubled: first') await forward();
+      if (wire === 'doubled: second') answer = await forward();
+    }
+    // The other end may be dead by now.
+    response.on('error', () => {});
+    response.writeHead(answer.status, { 'content-type': 'application/json' }).end(answer.text);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
