@@ -57,11 +57,11 @@ test.each([
   await page
     .locator('#createWebhookEndpoint')
     .screenshot({ path: join(shots, `docs-body-${width}${dark ? '-dark' : ''}.png`) });
-  await page.evaluate(`document.querySelectorAll('details').forEach((part) => { part.open = true; })`);
-  expect(await overflow()).toBe(0);
   await page
     .locator('table')
     .screenshot({ path: join(shots, `docs-errors-${width}${dark ? '-dark' : ''}.png`) });
+  await page.evaluate(`document.querySelectorAll('details').forEach((part) => { part.open = true; })`);
+  expect(await overflow()).toBe(0);
   expect(complaints).toEqual([]);
   await page.context().close();
 });
