@@ -116,7 +116,7 @@ export const openJoinPage = operation({
   summary: 'The page behind an invitation or a join session',
   scopes: null,
   responses: page,
-  errors: [404],
+  errors: [403, 404, 410],
 });
 
 export const answerJoinPage = operation({
@@ -129,5 +129,5 @@ export const answerJoinPage = operation({
   bodyType: 'form',
   body: z.record(z.string(), z.string()),
   responses: { ...page, 303: { description: 'Back to the page, or on to the application' } },
-  errors: [403, 404],
+  errors: [400, 403, 404, 410, 422],
 });

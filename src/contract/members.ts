@@ -273,6 +273,6 @@ export const exportMembers = operation({
   description:
     'text/csv, answered directly. Needs operator permission. A cell that a spreadsheet would take for a formula begins with a quote.',
   scopes: syndicateWrite,
-  responses: { 200: { description: 'A file of text/csv' } },
+  responses: { 200: { description: 'The file', type: 'text/csv' } },
   errors: [403, 404],
 });

@@ -14,9 +14,15 @@ export const authorizeQuery = z.object({
   code_challenge_method: z.string().optional().meta({ example: 'S256' }),
 });
 
-const page = { 200: { description: 'A page for a person: sign in, then approve or deny' } } as const;
+const page = {
+  200: { description: 'A page for a person: sign in, then approve or deny', type: 'text/html' },
+} as const;
 const moved = {
   303: { description: 'To redirect_uri with code and state, or with error and state; or back to the page' },
+} as const;
+
+const unknownPerson = {
+  422: { description: 'The page to sign in again: nobody has this address', type: 'text/html' },
 } as const;
 
 const describeAuthorize = (id: string, method: 'GET' | 'POST', path: string, keys: string) =>
@@ -30,7 +36,7 @@ const describeAuthorize = (id: string, method: 'GET' | 'POST', path: string, key
     scopes: null,
     query: authorizeQuery,
     ...(method === 'POST' ? { body: z.record(z.string(), z.string()), bodyType: 'form' as const } : {}),
-    responses: method === 'GET' ? page : { ...page, ...moved },
+    responses: { ...page, ...moved, ...(method === 'POST' ? unknownPerson : {}) },
     errors: [400, 403],
   });
 

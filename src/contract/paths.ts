@@ -44,6 +44,8 @@ export const paths = {
   attributionInvite: '/attribution/invites/{token}',
   portal: '/portal',
   portalApplication: '/portal/applications/{id}',
+  apiDescription: '/openapi.json',
+  docs: '/docs',
   syndicates: '/syndicates',
   syndicate: '/syndicates/{syndicate_id}',
   syndicateStatistics: '/syndicates/{syndicate_id}/statistics',

@@ -1,3 +1,5 @@
+import { lookup } from '../domain/lookup.js';
+
 /** Scopes anyone may tick on an application. */
 export const selfServeScopes = [
   'read:explore',
@@ -52,17 +54,17 @@ export const programScopes = [
 /** Never given to a partner application, by any grant or install. */
 export const reservedScopes = ['read:mcp', 'admin:read', 'admin:write', 'admin:attribution'] as const;
 
-export const scopeAliases: Readonly<Record<string, string>> = {
+export const scopeAliases = lookup({
   'read:offerings': 'read:companies',
   'write:offerings': 'write:companies',
   'read:follows': 'read:profile:follows',
-};
+});
 
 /**
  * What a scope brings with it, one step; the closure is the reader's business.
  * `write:comments` has no read counterpart, and `write:follows` brings the follows list but not the profile.
  */
-export const impliedScopes: Readonly<Record<string, readonly string[]>> = {
+export const impliedScopes = lookup<readonly string[]>({
   'read:profile': ['read:profile:follows'],
   'write:profile': ['read:profile'],
   'write:follows': ['read:profile:follows'],
@@ -78,7 +80,7 @@ export const impliedScopes: Readonly<Record<string, readonly string[]>> = {
   'write:perks': ['read:perks'],
   'write:investments': ['read:investments'],
   'read:attribution:full': ['read:attribution:anonymized', 'read:attribution:aggregate'],
-};
+});
 
 export const allScopes: readonly string[] = [
   universalScope,

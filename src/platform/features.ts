@@ -23,6 +23,7 @@ import { startExpiry } from './join-sessions/expiry-loop.js';
 import { joinSessionRoutes } from './join-sessions/routes.js';
 import { memberRoutes } from './members/routes.js';
 import { followTokenUse, oauthRoutes } from './oauth/routes.js';
+import { documentation } from './openapi/routes.js';
 import { portalRoutes } from './portal/routes.js';
 import { portfolioRoutes } from './portfolio/routes.js';
 import { referralControl, referralRoutes } from './referrals/routes.js';
@@ -71,5 +72,7 @@ const features: readonly Feature[] = [
  */
 export function featuresOf(services: Services, wall: Clock): readonly Feature[] {
   const hooks = webhooks(services, { wall });
-  return [hooks, ...features, { routes: portalRoutes(hooks) }];
+  const all = [hooks, ...features, { routes: portalRoutes(hooks) }];
+  const operations = all.flatMap(({ routes }) => routes.map(({ operation }) => operation));
+  return [...all, documentation(operations, services.options.headers)];
 }

@@ -70,7 +70,7 @@ describe('what is sent', () => {
     }
   });
 
-  test('DELIV-04 DELIV-05 DELIV-06 the envelope has its keys, the exact bytes are stored, and no test marker is set', async () => {
+  test('DELIV-04 DELIV-05 DELIV-06 CONV-10 the envelope has its keys, the exact bytes are stored, and no test marker is set', async () => {
     const { id } = install();
     await createEndpoint(world, owner, receiver.url, ['investment.changed']);
     world.emit({

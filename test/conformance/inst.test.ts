@@ -201,7 +201,7 @@ describe('installing', () => {
     });
   });
 
-  test('INST-09 a second install answers already_installed with the first one, until that is revoked', async () => {
+  test('INST-09 ERR-07 a second install answers already_installed with the first one, until that is revoked', async () => {
     const company = makeCompany(world, { ida: ['founder'], ivan: ['admin'] });
     const token = userToken(world, client, ida);
     const first = await install(token, company);

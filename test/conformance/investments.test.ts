@@ -448,6 +448,7 @@ test('INV-21 INV-22 INV-23 INV-24 INV-29 CONV-08 CONV-17 records and tombstones 
 });
 
 test('SEC-09 without read:investors:pii the identity fields are left out, not null', async () => {
+  world.expectUndeclared();
   const id = await invest({
     message: 'hello',
     external_username: 'sample',

@@ -632,7 +632,7 @@ describe('test sends', () => {
     expect(receiver.received).toHaveLength(12);
   });
 
-  test('DELIV-07 DELIV-08 DELIV-09 every event of the catalog has an example with example ids and a test envelope', async () => {
+  test('DELIV-07 DELIV-08 DELIV-09 CONV-10 every event of the catalog has an example with example ids and a test envelope', async () => {
     const { id } = await createEndpoint(world, owner, receiver.url, eventNames);
     for (const event of eventNames) {
       world.clock.advance(minute);

@@ -1,5 +1,7 @@
+import type { HeaderNames } from '../../src/contract/headers.js';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/platform/sandbox/sandbox.js';
 import { stillClock } from '../platform/still-clock.js';
+import { DeclaredAnswers } from './declared.js';
 
 export interface Answered {
   readonly status: number;
@@ -24,6 +26,8 @@ export interface TestWorld extends Sandbox {
   send(method: string, path: string, sending?: Sending): Promise<Answered>;
   /** A call of the control API: `control('POST', '/churn', {changes: 5})`. */
   control(method: string, path: string, body?: unknown): Promise<Answered>;
+  /** From here on the answers carry what the test put there (faults, fields of the future): they are not checked. */
+  expectUndeclared(): void;
 }
 
 export const worldStart = Date.parse('2026-11-02T09:00:00.000Z');
@@ -37,8 +41,9 @@ export async function startWorld(options: SandboxOptions = {}): Promise<TestWorl
     clock: stillClock(worldStart),
     ...options,
   });
+  let declared: DeclaredAnswers | null = declaredFor(sandbox.services.options.headers);
   const send = (method: string, path: string, sending: Sending = {}) =>
-    request(sandbox.url, method, path, sending);
+    request(sandbox.url, method, path, sending, declared);
   return {
     ...sandbox,
     send,
@@ -47,12 +52,34 @@ export async function startWorld(options: SandboxOptions = {}): Promise<TestWorl
     put: (path, sending) => send('PUT', path, sending),
     patch: (path, sending) => send('PATCH', path, sending),
     delete: (path, sending) => send('DELETE', path, sending),
+    expectUndeclared: () => {
+      declared = null;
+    },
     control: (method, path, body) => send(method, `/_sandbox${path}`, body === undefined ? {} : { body }),
   };
 }
 
-/** An object is sent as JSON, URLSearchParams as a form, text as it is. */
-async function request(base: string, method: string, path: string, sending: Sending): Promise<Answered> {
+const declaredByPrefix = new Map<string, DeclaredAnswers>();
+
+/** The description costs more to make than a world, and is the same for every world of one header prefix. */
+function declaredFor(headers: HeaderNames): DeclaredAnswers {
+  const key = JSON.stringify(headers);
+  const held = declaredByPrefix.get(key) ?? new DeclaredAnswers(headers);
+  declaredByPrefix.set(key, held);
+  return held;
+}
+
+/**
+ * An object is sent as JSON, URLSearchParams as a form, text as it is. Every answer is held against the API's own
+ * description.
+ */
+async function request(
+  base: string,
+  method: string,
+  path: string,
+  sending: Sending,
+  declared: DeclaredAnswers | null,
+): Promise<Answered> {
   const { token, headers = {}, body } = sending;
   const raw = body === undefined || typeof body === 'string' || body instanceof URLSearchParams;
   const response = await fetch(new URL(path, base), {
@@ -66,6 +93,8 @@ async function request(base: string, method: string, path: string, sending: Send
     ...(body === undefined ? {} : { body: raw ? (body as string) : JSON.stringify(body) }),
   });
   const text = await response.text();
+  const { status, headers: answered } = response;
+  declared?.check({ method, path, status, headers: answered, text });
   const json = response.headers.get('content-type')?.includes('application/json') === true;
   return {
     status: response.status,

@@ -4,12 +4,14 @@ import { commands } from '../../src/cli/commands/index.js';
 import { configSchemaText, describeConfig } from '../../src/config/describe.js';
 import { packageRoot } from '../../src/runtime/package-root.js';
 import { renderDictionary } from '../../src/store/dictionary/render.js';
+import { apiDescription } from './api-description.js';
 
 /** Files made from the code, whole. A test holds each to what it would be made of now. */
 export function generatedFiles(): ReadonlyMap<string, string> {
   return new Map([
     ['schema/config.schema.json', configSchemaText()],
     ['schema/dictionary.md', renderDictionary()],
+    ['schema/openapi.json', `${JSON.stringify(apiDescription(), null, 2)}\n`],
     ['README.md', withSections(readFileSync(join(packageRoot, 'README.md'), 'utf8'))],
   ]);
 }

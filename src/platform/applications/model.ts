@@ -1,4 +1,4 @@
-import { latestVersion, type Version } from '../../contract/versions.js';
+import { releasedAt } from '../../contract/versions.js';
 import type { AppRow } from '../http/caller.js';
 import type { Services } from '../services.js';
 import type { State } from '../state/database.js';
@@ -27,7 +27,6 @@ export interface ApplicationWish {
   readonly redirectUris: readonly string[];
   readonly scopes: readonly string[];
   readonly setupUrl?: string | null;
-  readonly pinnedVersion?: Version;
 }
 
 interface Row extends AppRow {
@@ -64,7 +63,7 @@ export function createApplication(
         JSON.stringify(wish.redirectUris),
         wish.setupUrl ?? null,
         JSON.stringify(wish.scopes),
-        wish.pinnedVersion ?? latestVersion,
+        releasedAt(now),
         now,
       ],
     );

@@ -23,5 +23,6 @@ function registered(exchange: Exchange, origin: string): boolean {
     exchange.services.state,
     `SELECT DISTINCT u.value AS uri FROM applications a, json_each(a.redirect_uris) u WHERE a.status = 'active'`,
   );
-  return rows.some((row) => URL.canParse(row.uri) && new URL(row.uri).origin === origin);
+  // An address with a scheme of its own has the origin `null`, which any sandboxed frame can claim to have.
+  return origin !== 'null' && rows.some((row) => URL.canParse(row.uri) && new URL(row.uri).origin === origin);
 }

@@ -26,12 +26,31 @@ export function createPlatformServer(
   router: Router,
   interceptors: readonly Interceptor[],
 ): Server {
-  return createServer(
+  const server = createServer(
     { requestTimeout: 30_000, headersTimeout: 10_000, maxHeaderSize: 32 * 1024 },
     (request, response) => {
       void serve(services, router, interceptors, request, response).catch(() => response.destroy());
     },
   );
+  return server.on('clientError', (_error, socket) => {
+    if (socket.writable) socket.end(unreadable(services));
+    else socket.destroy();
+  });
+}
+
+/** Bytes that are no request have no exchange, and are still answered in the one form, with a request id. */
+function unreadable(services: Services): string {
+  const requestId = newId(services.random, 'req_');
+  const problem = new Problem(400, 'bad_request', 'This is not a request that can be read.');
+  const { headers, body } = problemAnswer(problem, requestId);
+  const lines = Object.entries({
+    date: new Date(services.clock.now()).toUTCString(),
+    ...commonHeaders(services.options.headers, requestId, latestVersion),
+    ...headers,
+    'content-length': String(Buffer.byteLength(body)),
+    connection: 'close',
+  }).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 400 Bad Request\r\n${lines.join('')}\r\n${body}`;
 }
 
 async function serve(
@@ -43,7 +62,7 @@ async function serve(
 ): Promise<void> {
   const body = await readBody(request);
   const requestId = newId(services.random, 'req_');
-  const url = URL.canParse(request.url ?? '', base) ? new URL(request.url ?? '', base) : null;
+  const url = targetOf(request.url ?? '');
   const path = url === null ? null : decoded(withoutLegacyPrefix(url.pathname));
   const method = request.method ?? 'GET';
   const match = path === null ? null : router.match(method, path);
@@ -82,7 +101,12 @@ async function serve(
   response.end(method === 'HEAD' ? undefined : answer.body);
 }
 
-const base = 'http://platform.invalid';
+/** A target that begins with two slashes is a path like any other; read by itself it would name another host. */
+function targetOf(target: string): URL | null {
+  const absolute = target.startsWith('/') ? `http://platform.invalid${target}` : target;
+  return URL.canParse(absolute) ? new URL(absolute) : null;
+}
+
 const tooLarge = new Problem(400, 'bad_request', 'The body is larger than 1 MB.');
 const preflight: Answer = { status: 204, headers: {}, body: '' };
 

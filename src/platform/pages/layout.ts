@@ -12,13 +12,17 @@ export interface Page {
   readonly cookie?: string;
   /** For tables; a page that asks one question stays narrow. */
   readonly wide?: boolean;
+  /** Rules of this page alone, after those of all pages. */
+  readonly style?: string;
+  /** In place of the reminder to look at the address, on pages that ask for no answer. */
+  readonly footer?: Html;
 }
 
-const styleElement = new Html(stylesheet);
-const styleDigest = createHash('sha256').update(stylesheet).digest('base64');
+const reminder = html`Before you answer, look at the address of this page: is it the platform’s?`;
 
 /** Every page of the platform: server-rendered, without script, never framed, never kept. */
 export function pageReply(page: Page): Reply {
+  const style = stylesheet + (page.style ?? '');
   const document = html`<!doctype html>
 <html lang="en">
 <head>
@@ -26,11 +30,11 @@ export function pageReply(page: Page): Reply {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${page.title}</title>
-<style>${styleElement}</style>
+<style>${new Html(style)}</style>
 </head>
 <body${page.wide === true ? html` class="wide"` : null}>
 <main>${page.body}</main>
-<footer>Before you answer, look at the address of this page: is it the platform’s?</footer>
+<footer>${page.footer ?? reminder}</footer>
 </body>
 </html>
 `;
@@ -39,7 +43,7 @@ export function pageReply(page: Page): Reply {
     body: document.text,
     headers: {
       'content-type': 'text/html; charset=utf-8',
-      'content-security-policy': policy(page.leadsTo),
+      'content-security-policy': policy(style, page.leadsTo),
       'x-frame-options': 'DENY',
       'referrer-policy': 'no-referrer',
       'cross-origin-opener-policy': 'same-origin',
@@ -49,7 +53,8 @@ export function pageReply(page: Page): Reply {
   };
 }
 
-function policy(leadsTo: string | undefined): string {
+function policy(style: string, leadsTo: string | undefined): string {
+  const styleDigest = createHash('sha256').update(style).digest('base64');
   return [
     `default-src 'none'`,
     `style-src 'sha256-${styleDigest}'`,

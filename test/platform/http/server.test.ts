@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { makeClient } from '../../conformance/credentials.js';
 import { company, startWorld, type TestWorld } from '../../conformance/world.js';
 
 let world: TestWorld;
@@ -114,4 +115,57 @@ test('headers carry the deployment’s names', async () => {
 test('a repeated query key where one value is meant is a 400 that names it', async () => {
   const { status, body } = await world.get('/investments?cursor=a&cursor=b', { token: token() });
   expect([status, body.error.details]).toEqual([400, { parameter: 'cursor' }]);
+});
+
+test('keys that only differ in brackets are one parameter, repeated', async () => {
+  const { status, body } = await world.get('/investments?status=active&status[]=reserved', {
+    token: token(),
+  });
+  expect([status, body.error.details]).toEqual([400, { parameter: 'status' }]);
+});
+
+test.each(['constructor', '__proto__', 'toString'])(
+  'VERS-05 the version %s is as unknown as any other',
+  async (name) => {
+    const { status, body, headers } = await world.get('/investments', {
+      token: token(),
+      headers: { 'service-version': name },
+    });
+    expect([status, body.error.type, headers.get('service-version')]).toEqual([
+      400,
+      'invalid_request',
+      '2026-10-15',
+    ]);
+  },
+);
+
+test('a page without an origin of its own may not write, though an application has an address with its own scheme', async () => {
+  makeClient(world, { redirectUris: ['com.partner.app:/callback'] });
+  const headers = { origin: 'null', 'access-control-request-method': 'POST' };
+  const answer = await world.send('OPTIONS', '/oauth/token', { headers });
+  expect(answer.headers.get('access-control-allow-origin')).toBeNull();
+});
+
+test('a path that begins with two slashes names nothing, another host least of all', async () => {
+  const text = await raw(
+    `GET //elsewhere.example/investments HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token()}\r\nConnection: close\r\n\r\n`,
+  );
+  expect(text).toMatch(/^HTTP\/1\.1 404 /);
+});
+
+test('ERR-02 VERS-06 bytes that are no request are answered in the one form too', async () => {
+  for (const bytes of [
+    'NONSENSE\r\n\r\n',
+    'GET / HTTP/1.1\r\nHost: a\r\nbad header\r\n\r\n',
+    `GET /${'x'.repeat(40_000)} HTTP/1.1\r\n\r\n`,
+  ]) {
+    const [head = '', body = ''] = (await raw(bytes)).split('\r\n\r\n');
+    expect(head).toMatch(/^HTTP\/1\.1 400 /);
+    const { error } = JSON.parse(body);
+    expect([error.type, error.request_id]).toEqual([
+      'bad_request',
+      /x-service-request-id: (req_\w+)/i.exec(head)?.[1],
+    ]);
+    expect(head).toMatch(/service-version: 2026-10-15/i);
+  }
 });

@@ -1,4 +1,5 @@
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -37,6 +38,30 @@ test('a page in a browser gets nothing from the control API', async () => {
   expect(answer.status).toBe(403);
   expect(JSON.stringify(answer.body)).not.toContain('at_test_');
 });
+
+test.each([
+  ['127.0.0.1:4010', 200],
+  ['[::1]:4010', 200],
+  ['localhost:4010', 200],
+  ['sandbox.localhost', 200],
+  ['sandbox', 200],
+  ['rebound.evil.example:4010', 403],
+  ['127.0.0.1.evil.example', 403],
+  ['localhost.', 403],
+  ['not a host', 403],
+])(
+  'a public name that was pointed at this machine opens nothing: Host %s answers %i',
+  async (host, status) => {
+    const { hostname, port } = new URL(world.url);
+    const answered = await new Promise<number | undefined>((resolve, reject) => {
+      get({ hostname, port, path: '/_sandbox', headers: { host } }, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      }).on('error', reject);
+    });
+    expect(answered).toBe(status);
+  },
+);
 
 test('what happens to an investment is announced with the payload of its event', async () => {
   const heard = listen();
@@ -97,6 +122,7 @@ test('an event and its cause are one commit: a refused change announces nothing 
 });
 
 test('a PATCH merges into the record, fields of the future included', async () => {
+  world.expectUndeclared();
   const id = await invest({ investor: { name: 'Ünï Cödé', address: { city: 'Here', country: 'Nowhere' } } });
   const patch = {
     future: { a: 1 },
@@ -170,6 +196,7 @@ test('the clock moves by seconds or to a time, and the Date header tells it', as
 });
 
 test('faults strike the requests they match, after and as often as they say', async () => {
+  world.expectUndeclared();
   const ask = async () => (await world.get('/investments?per_page=1', { token: token() })).status;
   await world.control('POST', '/faults', [
     { method: 'GET', path: '/investments', after: 1, times: 2, action: { status: 503 } },

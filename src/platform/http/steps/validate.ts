@@ -20,9 +20,10 @@ export function validate(operation: Operation, exchange: Exchange): void {
 /** Repeated keys become lists; a single value stays text. `a[]=1` is the same as `a=1`, as generic clients write it. */
 function queryObject(query: URLSearchParams): Record<string, string | string[]> {
   const values: Record<string, string | string[]> = Object.create(null);
-  for (const key of new Set(query.keys())) {
-    const list = query.getAll(key);
-    values[key.endsWith('[]') ? key.slice(0, -2) : key] = list.length === 1 ? (list[0] ?? '') : list;
+  for (const [key, value] of query) {
+    const name = key.endsWith('[]') ? key.slice(0, -2) : key;
+    const held = values[name];
+    values[name] = held === undefined ? value : [held, value].flat();
   }
   return values;
 }

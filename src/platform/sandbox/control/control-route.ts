@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import type { z } from 'zod';
 import type { Operation } from '../../../contract/operation.js';
 import type { Exchange, Reply } from '../../http/exchange.js';
@@ -30,8 +31,27 @@ export function controlRoute<Body extends z.ZodType>(
 }
 
 export function refuseBrowsers(exchange: Exchange): void {
-  if (exchange.headers.origin === undefined) return;
-  throw new Problem(403, 'forbidden', 'The control API does not answer pages in a browser.');
+  if (exchange.headers.origin === undefined && isOwnName(exchange)) return;
+  throw new Problem(403, 'forbidden', 'The control API does not answer pages in a browser.', {
+    remediation: 'Call it without an Origin, by its address, by localhost or by the name it was given.',
+  });
+}
+
+/**
+ * A page can point a public name of its own at this machine, and its browser then sends no Origin because the two
+ * are the same. Addresses and names without a dot cannot be had that way.
+ */
+function isOwnName({ headers, services }: Exchange): boolean {
+  const text = `http://${headers.host ?? ''}`;
+  if (!URL.canParse(text)) return false;
+  const { hostname } = new URL(text);
+  const known = services.options.publicUrl;
+  return (
+    isIP(hostname.replace(/^\[|\]$/g, '')) !== 0 ||
+    !hostname.includes('.') ||
+    hostname.endsWith('.localhost') ||
+    (known !== null && hostname === new URL(known).hostname)
+  );
 }
 
 function parseBody<Body extends z.ZodType>(schema: Body, exchange: Exchange): z.output<Body> {

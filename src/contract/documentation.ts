@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { operation } from './operation.js';
+import { paths } from './paths.js';
+
+const tag = 'Documentation';
+
+export const getApiDescription = operation({
+  id: 'getApiDescription',
+  method: 'GET',
+  path: paths.apiDescription,
+  tag,
+  summary: 'This API as an OpenAPI 3.1 document',
+  scopes: null,
+  responses: {
+    200: {
+      description: 'The document',
+      schema: z.record(z.string(), z.unknown()),
+    },
+  },
+  errors: [],
+});
+
+export const openDocs = operation({
+  id: 'openDocs',
+  method: 'GET',
+  path: paths.docs,
+  tag,
+  summary: 'The same as a page to read',
+  scopes: null,
+  responses: { 200: { description: 'A page', type: 'text/html' } },
+  errors: [],
+});

@@ -1,0 +1,61 @@
+import type { ApiDocument } from '../document.js';
+import { choicesOf, referredName, type Schema, schemaOf } from './reading.js';
+
+const at = '2026-11-02T09:00:00.000Z';
+/** Deep enough for every body; a schema that contains itself ends here. */
+const depthMax = 8;
+
+/** A value of the schema: what it says of itself first, else the plainest value of its type. */
+export function exampleOf(document: ApiDocument, schema: Schema, depth = 0): unknown {
+  if (depth > depthMax) return null;
+  const own = schemaOf(document, schema);
+  const told = own.example ?? own.examples?.[0] ?? own.const ?? own.default ?? own.enum?.[0];
+  if (told !== undefined) return told;
+  if (own.allOf !== undefined) {
+    return Object.assign({}, ...own.allOf.map((part) => exampleOf(document, part, depth + 1)));
+  }
+  const { choices, nullable } = choicesOf(own);
+  const first = choices[0];
+  if (first === undefined) return null;
+  if (first !== own) return nullable && scalar(first) ? null : exampleOf(document, first, depth + 1);
+  const type = Array.isArray(own.type) ? own.type.find((name) => name !== 'null') : own.type;
+  switch (type) {
+    case 'object':
+      return objectExample(document, schema, depth);
+    case 'array':
+      return own.items === undefined ? [] : [exampleOf(document, own.items, depth + 1)];
+    case 'string':
+      return own.format === 'date-time' ? at : own.format === 'uri' ? 'https://partner.example/' : 'text';
+    case 'integer':
+    case 'number':
+      return own.minimum !== undefined && own.minimum > 1 ? own.minimum : 1;
+    case 'boolean':
+      return true;
+    default:
+      return nullable ? null : {};
+  }
+}
+
+function objectExample(document: ApiDocument, schema: Schema, depth: number): Record<string, unknown> {
+  const own = schemaOf(document, schema);
+  const properties = Object.entries(own.properties ?? {});
+  const example = Object.fromEntries(
+    properties.map(([name, held]) => [name, prefixed(held) ?? exampleOf(document, held, depth + 1)]),
+  );
+  const rest = own.additionalProperties;
+  if (properties.length === 0 && typeof rest === 'object' && Object.keys(rest).length > 0) {
+    example.key = exampleOf(document, rest, depth + 1);
+  }
+  return example;
+}
+
+/** What may be null and is no record is told as null: the record around it stays short. */
+const scalar = (schema: Schema): boolean =>
+  'type' in schema && schema.type !== 'object' && schema.type !== 'array';
+
+/** A description that begins with the prefix of an id (`usr_`) is an example in the making. */
+function prefixed(schema: Schema): string | undefined {
+  if (referredName(schema) !== null || schema.description === undefined) return undefined;
+  const prefix = /^([a-z]{2,5}_)(?:$|[^a-z])/.exec(schema.description)?.[1];
+  return prefix === undefined ? undefined : `${prefix}example`;
+}

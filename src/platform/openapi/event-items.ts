@@ -1,0 +1,55 @@
+import { z } from 'zod';
+import type { ZodOpenApiPathsObject } from 'zod-openapi';
+import { eventNames, eventScopes } from '../../contract/events.js';
+import type { HeaderNames } from '../../contract/headers.js';
+import { webhookEnvelopeSchema } from '../../contract/webhooks.js';
+import { exampleData } from '../webhooks/examples.js';
+
+export const eventTag = 'Events';
+const at = '2026-11-02T09:00:00.000Z';
+
+/** What an endpoint may be sent, one entry per event. */
+export function eventItems(headers: HeaderNames): ZodOpenApiPathsObject {
+  const items: ZodOpenApiPathsObject = {};
+  for (const event of eventNames) {
+    const scope = eventScopes[event];
+    items[event] = {
+      post: {
+        operationId: `on.${event}`,
+        tags: [eventTag],
+        summary: event,
+        description:
+          scope === null
+            ? 'Goes to the application itself, through its app-wide endpoints.'
+            : `Goes to endpoints whose installation carries ${scope}.`,
+        security: [],
+        parameters: [{ $ref: '#/components/parameters/Signature' }],
+        requestBody: {
+          required: true,
+          content: {
+            'application/json': {
+              schema: webhookEnvelopeSchema.and(z.object({ event: z.literal(event) })),
+              example: {
+                id: 'evt_example',
+                event,
+                created_at: at,
+                mode: 'live',
+                installation: {
+                  id: 'inst_example',
+                  target: { type: 'company', id: 'co_example', name: 'Example Company' },
+                  test: false,
+                },
+                data: exampleData(event, Date.parse(at), false),
+              },
+            },
+          },
+        },
+        responses: {
+          '2XX': { description: 'Taken over.' },
+          '4XX': { description: `Retried, as anything but 2xx is. Verify ${headers.signature} first.` },
+        },
+      },
+    };
+  }
+  return items;
+}

@@ -1,0 +1,128 @@
+import { z } from 'zod';
+import type {
+  oas31,
+  ZodOpenApiOperationObject,
+  ZodOpenApiRequestBodyObject,
+  ZodOpenApiResponseObject,
+  ZodOpenApiResponsesObject,
+} from 'zod-openapi';
+import type { HeaderNames } from '../../contract/headers.js';
+import { rateLimits } from '../../contract/limits.js';
+import { type DeclaredResponse, errorStatusesOf, type Operation } from '../../contract/operation.js';
+import { type ErrorComponent, errorComponent } from './error-responses.js';
+import { commonResponseHeaders, limitHeaders } from './headers.js';
+import { securityOf } from './security.js';
+
+export const portalTag = 'Developer portal';
+
+/** One declared operation as OpenAPI tells it. */
+export function operationItem(operation: Operation, headers: HeaderNames): ZodOpenApiOperationObject {
+  const path = pathParameters(operation.path);
+  return {
+    operationId: operation.id,
+    tags: [operation.tag],
+    summary: operation.summary,
+    ...described(operation),
+    ...(operation.deprecated === true || operation.removedIn !== undefined ? { deprecated: true } : {}),
+    ...(operation.removedIn === undefined ? {} : { 'x-removed-in-version': operation.removedIn }),
+    ...(operation.beta === true ? { 'x-beta': true } : {}),
+    ...(operation.scopes === null ? {} : { 'x-scopes': [...operation.scopes] }),
+    security: securityOf(operation),
+    parameters: [{ $ref: '#/components/parameters/Version' }],
+    requestParams: {
+      ...(path === null ? {} : { path }),
+      ...(operation.query === undefined ? {} : { query: operation.query }),
+    },
+    ...(operation.body === undefined ? {} : { requestBody: bodyOf(operation, operation.body) }),
+    responses: responsesOf(operation, headers),
+  };
+}
+
+function described(operation: Operation): { description?: string } {
+  const limits = (operation.limits ?? []).map((name) => {
+    const { limit, period } = rateLimits[name];
+    return `At most ${limit} per ${period}.`;
+  });
+  const sentences = [
+    operation.description,
+    operation.beta === true ? 'Beta: its shape may change between releases.' : undefined,
+    operation.removedIn === undefined
+      ? undefined
+      : `Removed in version ${operation.removedIn}: answers 404 there.`,
+    ...limits,
+  ].filter((sentence) => sentence !== undefined);
+  return sentences.length === 0 ? {} : { description: sentences.join(' ') };
+}
+
+function pathParameters(path: string): z.ZodObject | null {
+  const names = [...path.matchAll(/\{([^}]+)\}/g)].map(([, name]) => name ?? '');
+  return names.length === 0 ? null : z.object(Object.fromEntries(names.map((name) => [name, z.string()])));
+}
+
+function bodyOf(operation: Operation, schema: z.ZodType): ZodOpenApiRequestBodyObject {
+  const type = operation.bodyType === 'form' ? 'application/x-www-form-urlencoded' : 'application/json';
+  return { required: !schema.safeParse({}).success, content: { [type]: { schema } } };
+}
+
+function responsesOf(operation: Operation, headers: HeaderNames): ZodOpenApiResponsesObject {
+  const responses: Record<string, ZodOpenApiResponseObject | oas31.ReferenceObject> = {};
+  const portal = operation.tag === portalTag;
+  const pages = Object.entries(operation.responses).some(
+    ([status, declared]) => typeOf(operation, Number(status), declared) === 'text/html',
+  );
+  for (const status of errorStatusesOf(operation)) {
+    const component = errorComponent(status, portal);
+    // A person who cannot be sent anywhere is told why on a page.
+    responses[status] =
+      pages && operation.errors.includes(status)
+        ? errorResponse(component, headers, true)
+        : { $ref: `#/components/responses/${component.name}` };
+  }
+  for (const [status, declared] of Object.entries(operation.responses)) {
+    const typed = { ...declared, type: typeOf(operation, Number(status), declared) };
+    responses[status] = declaredResponse(Number(status), typed, status in responses, headers, portal);
+  }
+  return responses as ZodOpenApiResponsesObject;
+}
+
+/** What asks nobody for a credential and tells no schema is a page for a person; a redirect has no body. */
+function typeOf(operation: Operation, status: number, declared: DeclaredResponse): string | undefined {
+  if (declared.type !== undefined) return declared.type;
+  const bare = declared.schema === undefined && (status < 300 || status >= 400);
+  return bare && operation.scopes === null ? 'text/html' : undefined;
+}
+
+function declaredResponse(
+  status: number,
+  { description, schema, type }: Omit<DeclaredResponse, 'type'> & { readonly type: string | undefined },
+  alsoError: boolean,
+  headers: HeaderNames,
+  portal: boolean,
+): ZodOpenApiResponseObject {
+  const json =
+    schema !== undefined && alsoError ? z.union([schema, errorComponent(status, portal).schema]) : schema;
+  const content = {
+    ...(json === undefined ? {} : { 'application/json': { schema: json } }),
+    ...(type === undefined ? {} : { [type]: { schema: { type: 'string' as const } } }),
+  };
+  return {
+    description,
+    headers: commonResponseHeaders(headers),
+    ...(Object.keys(content).length === 0 ? {} : { content }),
+  };
+}
+
+export function errorResponse(
+  { status, description, schema }: ErrorComponent,
+  headers: HeaderNames,
+  page = false,
+): ZodOpenApiResponseObject {
+  return {
+    description,
+    headers: { ...commonResponseHeaders(headers), ...(status === 429 ? limitHeaders : {}) },
+    content: {
+      'application/json': { schema },
+      ...(page ? { 'text/html': { schema: { type: 'string' as const } } } : {}),
+    },
+  };
+}

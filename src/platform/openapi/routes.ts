@@ -1,0 +1,33 @@
+import { getApiDescription, openDocs } from '../../contract/documentation.js';
+import type { HeaderNames } from '../../contract/headers.js';
+import type { Operation } from '../../contract/operation.js';
+import type { Feature } from '../features.js';
+import { ok } from '../http/exchange.js';
+import { route } from '../http/route.js';
+import { spendIp } from '../http/steps/spend.js';
+import { docsPage } from './docs/page.js';
+import { describeApi } from './document.js';
+
+/** The operations of all other features, and the two that tell about them. */
+export function documentation(operations: readonly Operation[], headers: HeaderNames): Feature {
+  const document = once(() => describeApi([...operations, getApiDescription, openDocs], headers));
+  const text = once(() => JSON.stringify(document()));
+  const page = once(() => docsPage(document()));
+  return {
+    routes: [
+      route(getApiDescription, spendIp('ip'), () => ({ ...ok(text()), headers: asJson })),
+      route(openDocs, spendIp('ip'), () => page()),
+    ],
+  };
+}
+
+const asJson = { 'content-type': 'application/json; charset=utf-8' };
+
+/** Made when first asked for: most platforms live and end in a test that never asks. */
+function once<T extends object | string>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}

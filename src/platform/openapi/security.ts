@@ -1,0 +1,54 @@
+import type { oas31 } from 'zod-openapi';
+import type { Operation } from '../../contract/operation.js';
+import { paths } from '../../contract/paths.js';
+import { allScopes, reservedScopes, universalScope } from '../../contract/scopes.js';
+
+const reserved: readonly string[] = reservedScopes;
+const offered = Object.fromEntries(
+  allScopes.filter((scope) => !reserved.includes(scope)).map((scope) => [scope, '']),
+);
+const flow = { tokenUrl: paths.token, refreshUrl: paths.token, scopes: offered };
+
+const schemes: Readonly<Record<string, oas31.SecuritySchemeObject>> = {
+  oauth: {
+    type: 'oauth2',
+    description:
+      'Authorization code with PKCE (S256) for people, client credentials for an application itself. Keys of the ' +
+      `sandbox are authorized at ${paths.sandboxAuthorize}.`,
+    flows: {
+      authorizationCode: { ...flow, authorizationUrl: paths.authorize },
+      clientCredentials: { tokenUrl: paths.token, scopes: { [universalScope]: '' } },
+    },
+  },
+  installation: {
+    type: 'http',
+    scheme: 'bearer',
+    description:
+      'The token of an installation, or the key of a syndicate. Bound to its target; does not expire.',
+  },
+  publishableKey: {
+    type: 'http',
+    scheme: 'bearer',
+    description:
+      'A client id (pk_live_…, pk_test_…) as the bearer credential. Reaches the public catalog only.',
+  },
+};
+
+/** Those that some operation takes. */
+export function securitySchemesOf(
+  operations: readonly Operation[],
+): Record<string, oas31.SecuritySchemeObject> {
+  const used = new Set(operations.flatMap((operation) => securityOf(operation).flatMap(Object.keys)));
+  return Object.fromEntries(Object.entries(schemes).filter(([name]) => used.has(name)));
+}
+
+/** One requirement per scope, because any one of them is enough. */
+export function securityOf(operation: Operation): oas31.SecurityRequirementObject[] {
+  if (operation.scopes === null) return [];
+  if (operation.scopes.length === 0) return [{ oauth: [] }];
+  return operation.scopes.flatMap((scope) => [
+    { oauth: [scope] },
+    { installation: [scope] },
+    ...(scope === universalScope ? [{ publishableKey: [] }] : []),
+  ]);
+}

@@ -1,0 +1,87 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startWorld, type TestWorld } from '../conformance/world.js';
+import { declaredOperations } from '../tools/api-description.js';
+import { launchBrowser } from './browser.js';
+
+let browser: Browser;
+let world: TestWorld;
+/** Kept when a folder is named, so that a person can look at them. */
+const kept = process.env.ROSTERD_TEST_SCREENSHOTS;
+const shots = kept ?? mkdtempSync(join(tmpdir(), 'docs-'));
+
+beforeAll(async () => {
+  world = await startWorld({ limits: false });
+  browser = await launchBrowser();
+});
+afterAll(async () => {
+  await browser?.close();
+  await world.close();
+  if (kept === undefined) rmSync(shots, { recursive: true, force: true });
+});
+
+async function open(width: number, dark = false): Promise<{ page: Page; complaints: string[] }> {
+  const context = await browser.newContext({
+    viewport: { width, height: 900 },
+    javaScriptEnabled: true,
+    colorScheme: dark ? 'dark' : 'light',
+  });
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on('console', (message) => complaints.push(message.text()));
+  page.on('pageerror', (error) => complaints.push(error.message));
+  const answer = await page.goto(`${world.url}/docs`);
+  expect(answer?.status()).toBe(200);
+  return { page, complaints };
+}
+
+test.each([
+  [320, false],
+  [1280, false],
+  [1280, true],
+])('the description reads well at %i px (dark: %s), folded and unfolded', async (width, dark) => {
+  const { page, complaints } = await open(width, dark);
+  const overflow = () => page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+  expect(await overflow()).toBe(0);
+  await page.screenshot({ path: join(shots, `docs-${width}${dark ? '-dark' : ''}.png`) });
+  await page.locator('#listInvestments > summary').click();
+  await page.locator('#listInvestments .example > summary').first().click();
+  await page.locator('#createWebhookEndpoint > summary').click();
+  expect(await overflow()).toBe(0);
+  await page
+    .locator('#listInvestments')
+    .screenshot({ path: join(shots, `docs-operation-${width}${dark ? '-dark' : ''}.png`) });
+  await page
+    .locator('#createWebhookEndpoint')
+    .screenshot({ path: join(shots, `docs-body-${width}${dark ? '-dark' : ''}.png`) });
+  await page
+    .locator('table')
+    .screenshot({ path: join(shots, `docs-errors-${width}${dark ? '-dark' : ''}.png`) });
+  await page.evaluate(`document.querySelectorAll('details').forEach((part) => { part.open = true; })`);
+  expect(await overflow()).toBe(0);
+  expect(complaints).toEqual([]);
+  await page.context().close();
+});
+
+test('a link to a record unfolds it', async () => {
+  const { page } = await open(1280);
+  await page.locator('#getInvestment > summary').click();
+  await page.locator('#getInvestment a[href="#schema-Investment"]').first().click();
+  await expect.poll(() => page.locator('#schema-Investment').isVisible()).toBe(true);
+  await page.context().close();
+});
+
+test('every operation stands on the page, and nothing of it may run or be loaded', async () => {
+  const answer = await world.get('/docs');
+  for (const { id, path } of declaredOperations()) {
+    expect(answer.body).toContain(`id="${id}"`);
+    expect(answer.body).toContain(path);
+  }
+  expect(answer.headers.get('content-security-policy')).toMatch(
+    /^default-src 'none'; style-src 'sha256-[^']+'; form-action/,
+  );
+  expect(answer.body).not.toMatch(/<script|<img|<link|https?:\/\/(?!partner\.example)[a-z]/);
+});

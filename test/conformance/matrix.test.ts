@@ -1,0 +1,124 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Operation } from '../../src/contract/operation.js';
+import { allScopes, impliedScopes, universalScope } from '../../src/contract/scopes.js';
+import { declaredOperations } from '../tools/api-description.js';
+import { type Cast, type CastName, makeCast } from './matrix/cast.js';
+import { syndicateMatrix } from './matrix/syndicates.js';
+import type { OpenTable } from './matrix/table.js';
+import { tables } from './matrix/tables.js';
+import { type Answered, startWorld, type TestWorld } from './world.js';
+
+const operations = new Map(declaredOperations().map((operation) => [operation.id, operation]));
+const guarded = [...operations.values()].filter(({ scopes }) => scopes !== null);
+const open = [...operations.values()].filter(({ scopes }) => scopes === null);
+
+function declared(id: string): Operation {
+  const found = operations.get(id);
+  if (found === undefined) throw new Error(`no operation is called ${id}`);
+  return found;
+}
+
+/** Asks and takes everything back that the question did, so that every cell finds the same world. */
+async function undone(world: TestWorld, ask: () => Promise<Answered>): Promise<Answered> {
+  const { state } = world.services;
+  state.exec('SAVEPOINT cell');
+  try {
+    return await ask();
+  } finally {
+    state.exec('ROLLBACK TO cell');
+    state.exec('RELEASE cell');
+  }
+}
+
+test('SEC-01 every operation behind a credential has its row', () => {
+  const told = new Set(
+    [...tables.flatMap(({ rows }) => rows), ...syndicateMatrix].map(({ operation }) => operation),
+  );
+  expect(guarded.map(({ id }) => id).filter((id) => !told.has(id))).toEqual([]);
+});
+
+describe.each(tables)('$name', (table) => {
+  let world: TestWorld;
+  let stage: OpenTable;
+  beforeAll(async () => {
+    world = await startWorld({ limits: false });
+    stage = await table.open(world);
+  });
+  afterAll(() => world.close());
+
+  test.each(table.rows.map((row, index) => ({ ...row, index })))(
+    '$operation $about',
+    async ({ operation, index, cells }) => {
+      const { method } = declared(operation);
+      const found: Record<string, unknown> = {};
+      for (const [caller, expected] of cells) {
+        const answer = await undone(world, () => {
+          const { path, token, ...sending } = stage.ask(index, caller, declared(operation));
+          return world.send(method, path, { ...sending, ...(token === null ? {} : { token }) });
+        });
+        const full = answer.status < 400 ? answer.status : `${answer.status} ${answer.body.error?.type}`;
+        found[caller] = typeof expected === 'number' ? answer.status : full;
+        if (answer.status < 300) stage.sees(index, caller, answer.body);
+      }
+      expect(found).toEqual(Object.fromEntries(cells));
+    },
+  );
+});
+
+describe('scopes', () => {
+  let world: TestWorld;
+  let cast: Cast;
+  beforeAll(async () => {
+    world = await startWorld({ limits: false });
+    cast = makeCast(world, 'test');
+  });
+  afterAll(() => world.close());
+
+  /** Everything but what admits, and but what would bring that with it. */
+  const allBut = (wanted: readonly string[]): string[] =>
+    allScopes.filter((scope) => !brings(scope).some((one) => wanted.includes(one)));
+  const brings = (scope: string): readonly string[] => [
+    scope,
+    ...(impliedScopes[scope] ?? []).flatMap(brings),
+  ];
+  const kinds: readonly CastName[] = [
+    'owner',
+    'founder',
+    'investor',
+    'install',
+    'installSyndicate',
+    'syndicateKey',
+  ];
+  const scoped = guarded.filter(
+    ({ scopes, removedIn }) =>
+      removedIn === undefined && scopes?.length !== 0 && scopes?.includes(universalScope) !== true,
+  );
+
+  test.each(scoped)(
+    'SEC-14 ERR-11 $id refuses every kind of token that holds all scopes but its own',
+    async (operation) => {
+      for (const kind of kinds) {
+        const token = cast.token(kind, { ...operation, scopes: [] });
+        const lacking = allBut(operation.scopes ?? []).join(' ');
+        world.services.state
+          .prepare('UPDATE access_tokens SET scopes = ? WHERE no = (SELECT max(no) FROM access_tokens)')
+          .run(lacking);
+        const path = operation.path.replaceAll(/\{[^}]+\}/g, 'anything');
+        const { status, body } = await world.send(operation.method, path, { token: token ?? '' });
+        expect([kind, status, body.error.type]).toEqual([kind, 403, 'insufficient_scope']);
+      }
+    },
+  );
+
+  test.each(open)(
+    '$id asks nobody for a credential, and a bad one does not matter',
+    async ({ method, path }) => {
+      const [bare, garbage] = [
+        await world.send(method, path),
+        await world.send(method, path, { token: 'garbage' }),
+      ];
+      expect(bare.body.error?.type).not.toBe('unauthorized');
+      expect([garbage.status, bare.status]).toEqual([bare.status, garbage.status]);
+    },
+  );
+});

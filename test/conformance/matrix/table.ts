@@ -1,0 +1,76 @@
+import type { Operation } from '../../../src/contract/operation.js';
+import type { Sending, TestWorld } from '../world.js';
+
+/** A status, or a status and the type of the error. */
+export type Cell = number | `${number} ${string}`;
+
+export interface Asked extends Pick<Sending, 'body' | 'headers'> {
+  readonly path: string;
+}
+
+export interface MatrixRow<Caller extends string, Stage> {
+  /** The id of the declared operation. */
+  readonly operation: string;
+  /** What is asked for, where an operation has several rows: whose record, which version. */
+  readonly about?: string;
+  readonly expected: Readonly<Record<Caller, Cell>>;
+  /** A request that succeeds for whoever may. Whatever it makes or the answer changes is undone after the cell. */
+  request(stage: Stage): Asked;
+  /** Looks into an answer of 2xx: who may ask is not yet who may see. */
+  // biome-ignore lint/suspicious/noExplicitAny: the shape of an answer is what a test finds out
+  sees?(body: any, caller: Caller, stage: Stage): void;
+}
+
+/** Rows over one cast of callers; every cell of rows × callers is asserted. */
+export interface MatrixTable<Caller extends string, Stage> {
+  readonly name: string;
+  readonly callers: readonly Caller[];
+  /** Who and what the rows are about, made once for the table. */
+  stage(world: TestWorld): Stage | Promise<Stage>;
+  /** What the caller sends as its bearer credential for this operation; null for nothing at all. */
+  credential(stage: Stage, caller: Caller, operation: Operation): string | null;
+  readonly rows: readonly MatrixRow<Caller, Stage>[];
+}
+
+/** A table whose stage is made; the runner needs to know no more of it. */
+export interface OpenTable {
+  ask(row: number, caller: string, operation: Operation): Asked & { readonly token: string | null };
+  sees(row: number, caller: string, body: unknown): void;
+}
+
+export interface AnyTable {
+  readonly name: string;
+  readonly rows: readonly {
+    readonly operation: string;
+    readonly about: string;
+    readonly cells: readonly (readonly [caller: string, expected: Cell])[];
+  }[];
+  open(world: TestWorld): Promise<OpenTable>;
+}
+
+/** Hides the types of a table's cast and stage, so that tables of different casts stand in one list. */
+export function defineTable<Caller extends string, Stage>(table: MatrixTable<Caller, Stage>): AnyTable {
+  const row = (index: number): MatrixRow<Caller, Stage> => {
+    const found = table.rows[index];
+    if (found === undefined) throw new Error(`${table.name} has no row ${index}`);
+    return found;
+  };
+  return {
+    name: table.name,
+    rows: table.rows.map(({ operation, about = '', expected }) => ({
+      operation,
+      about,
+      cells: table.callers.map((caller) => [caller, expected[caller]] as const),
+    })),
+    open: async (world) => {
+      const stage = await table.stage(world);
+      return {
+        ask: (index, caller, operation) => ({
+          ...row(index).request(stage),
+          token: table.credential(stage, caller as Caller, operation),
+        }),
+        sees: (index, caller, body) => row(index).sees?.(body, caller as Caller, stage),
+      };
+    },
+  };
+}

@@ -1,0 +1,13 @@
+import { applicationsTable } from './applications.js';
+import { installationsTable } from './installations.js';
+import { investmentsTable } from './investments.js';
+import type { AnyTable } from './table.js';
+import { webhookTables } from './webhooks.js';
+
+/** Every table the runner asserts. A feature adds its own here. */
+export const tables: readonly AnyTable[] = [
+  investmentsTable,
+  installationsTable,
+  applicationsTable,
+  ...webhookTables,
+];

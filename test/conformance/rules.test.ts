@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import { citations, readRules } from '../tools/rule-ledger.js';
+
+const rules = readRules();
+
+test('every id a test cites stands in the ledger', () => {
+  const known = new Set(rules.map(({ id }) => id));
+  const strangers = [...citations(rules)].filter(([id]) => !known.has(id));
+  expect(strangers).toEqual([]);
+});
+
+test('the ledger names each rule once, in the order of its section', () => {
+  expect(rules.length).toBeGreaterThanOrEqual(502);
+  expect(new Set(rules.map(({ id }) => id)).size).toBe(rules.length);
+  for (const section of new Set(rules.map((rule) => rule.section))) {
+    const numbers = rules
+      .filter((rule) => rule.section === section)
+      .map(({ id }) => Number(id.split('-')[1]));
+    expect([section, numbers]).toEqual([section, numbers.map((_, index) => index + 1)]);
+  }
+});
+
+test('every open rule says how it was decided', () => {
+  expect(rules.filter(({ open, decision }) => open && decision === null).map(({ id }) => id)).toEqual([]);
+});

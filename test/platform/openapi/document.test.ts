@@ -1,0 +1,59 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { eventNames } from '../../../src/contract/events.js';
+import { headerNames } from '../../../src/contract/headers.js';
+import { packageRoot } from '../../../src/runtime/package-root.js';
+import { apiDescription, declaredOperations } from '../../tools/api-description.js';
+
+const operations = declaredOperations();
+const document = apiDescription();
+
+test('a linter with the recommended rules finds nothing wrong, without asking anybody', async () => {
+  const cli = join(packageRoot, 'node_modules/@redocly/cli/bin/cli.js');
+  const file = join(packageRoot, 'schema/openapi.json');
+  const env = {
+    PATH: process.env.PATH,
+    HOME: process.env.HOME,
+    REDOCLY_TELEMETRY: 'off',
+    REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
+  };
+  const run = promisify(execFile)(
+    process.execPath,
+    [cli, 'lint', file, '--extends=recommended', '--format=json', '--skip-rule=tag-description'],
+    { env },
+  );
+  const report = JSON.parse((await run).stdout);
+  const found: string[] = report.problems.map((problem: { ruleId: string }) => problem.ruleId);
+  // Removing a member is always refused in favour of an intent, so it alone never answers 2xx.
+  const refusing = operations.filter(({ responses }) => Object.keys(responses).length === 0);
+  expect(refusing.map(({ id }) => id)).toEqual(['removeSyndicateMember']);
+  expect(found).toEqual(['operation-2xx-response']);
+});
+
+test('every operation stands in it once, with its scopes, under the path it answers', () => {
+  const told = Object.entries(document.paths ?? {}).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, { operationId }]) => `${operationId} ${method.toUpperCase()} ${path}`),
+  );
+  expect(told.sort()).toEqual(operations.map(({ id, method, path }) => `${id} ${method} ${path}`).sort());
+  expect(new Set(operations.map(({ id }) => id)).size).toBe(operations.length);
+});
+
+test('every event is told, with an example that says it', () => {
+  const hooks = document.webhooks ?? {};
+  expect(Object.keys(hooks)).toEqual([...eventNames]);
+  for (const event of eventNames) {
+    const body = hooks[event]?.post?.requestBody;
+    expect(body !== undefined && 'content' in body && body.content['application/json']?.example.event).toBe(
+      event,
+    );
+  }
+});
+
+test('a deployment with headers of its own describes those', () => {
+  const own = JSON.stringify(apiDescription(headerNames('Acme', 'X-Acme-Id')));
+  for (const name of ['Acme-Version', 'Acme-Version-Latest', 'Acme-Signature', 'X-Acme-Id'])
+    expect(own).toContain(name);
+  expect(own).not.toContain('Service-');
+});
