@@ -1,6 +1,7 @@
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Fault } from '../../../domain/fault.js';
+import { isOpenHere } from './open-files.js';
 
 /** "rost" as SQLite's application id: what tells our file from anybody else's. */
 export const applicationId = 0x726f7374;
@@ -13,6 +14,7 @@ const magic = 'SQLite format 3\0';
  * to it (recovery of its journal). The id is set before WAL mode is switched on, so it always stands in the file.
  */
 export function inspectFile(file: string): 'absent' | 'empty' | 'ours' {
+  if (isOpenHere(file)) return 'ours';
   if (!existsSync(file)) return 'absent';
   const header = Buffer.alloc(headerBytes);
   const read = readHeader(file, header);

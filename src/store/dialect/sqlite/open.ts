@@ -5,6 +5,7 @@ import { newestMigration } from '../../migrate.js';
 import type { Database } from '../../schema.js';
 import { withSqliteFaults } from './faults.js';
 import { applicationId, createPrivateFile, inspectFile, narrowMode } from './file.js';
+import { markOpen } from './open-files.js';
 
 export interface SqliteDatabase {
   readonly file: string;
@@ -39,7 +40,8 @@ function openToWrite(file: string, timeout: number): SqliteDatabase {
   return withSqliteFaults(file, () => {
     narrowMode(file);
     const raw = new Sqlite(file, { timeout, fileMustExist: true });
-    return closedOnFailure(raw, () => {
+    const closed = markOpen(file);
+    return closedOnFailure(raw, closed, () => {
       if (found !== 'ours') raw.pragma(`application_id = ${applicationId}`);
       raw.pragma('journal_mode = WAL');
       // Reopening a WAL database silently falls back to NORMAL, which may lose the last commits to a power cut.
@@ -53,7 +55,10 @@ function openToWrite(file: string, timeout: number): SqliteDatabase {
       raw.pragma(`wal_autocheckpoint = ${checkpointPages}`);
       raw.pragma(`journal_size_limit = ${walBytesKept}`);
       refuseNewer(file, raw);
-      return opened(file, raw, () => closeWriter(file, raw));
+      return opened(file, raw, () => {
+        closeWriter(file, raw);
+        closed();
+      });
     });
   });
 }
@@ -65,13 +70,17 @@ function openToRead(file: string, timeout: number): SqliteDatabase {
     });
   return withSqliteFaults(file, () => {
     const raw = new Sqlite(file, { readonly: true, fileMustExist: true, timeout });
-    return closedOnFailure(raw, () => {
+    const closed = markOpen(file);
+    return closedOnFailure(raw, closed, () => {
       raw.pragma('query_only = ON');
       raw.pragma('trusted_schema = OFF');
       raw.pragma('temp_store = MEMORY');
       raw.pragma(`cache_size = -${cacheKibibytes}`);
       refuseNewer(file, raw);
-      return opened(file, raw, () => raw.close());
+      return opened(file, raw, () => {
+        raw.close();
+        closed();
+      });
     });
   });
 }
@@ -85,11 +94,12 @@ function opened(file: string, raw: Sqlite.Database, close: () => void): SqliteDa
   };
 }
 
-function closedOnFailure<Result>(raw: Sqlite.Database, work: () => Result): Result {
+function closedOnFailure<Result>(raw: Sqlite.Database, closed: () => void, work: () => Result): Result {
   try {
     return work();
   } catch (error) {
     raw.close();
+    closed();
     throw error;
   }
 }
