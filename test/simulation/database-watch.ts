@@ -80,8 +80,7 @@ export class DatabaseWatch {
     for (const [name, method] of Object.entries(patched)) {
       const original = Object.getOwnPropertyDescriptor(prototype, name);
       Object.defineProperty(prototype, name, { configurable: true, writable: true, value: method });
-      if (original !== undefined)
-        this.#undo.push(() => Object.defineProperty(prototype, name, original));
+      if (original !== undefined) this.#undo.push(() => Object.defineProperty(prototype, name, original));
     }
   }
 
@@ -140,7 +139,11 @@ export class DatabaseWatch {
     process.onCommit();
   }
 
-  #watchStatement(process: Process, database: Sqlite.Database, statement: Sqlite.Statement): Sqlite.Statement {
+  #watchStatement(
+    process: Process,
+    database: Sqlite.Database,
+    statement: Sqlite.Statement,
+  ): Sqlite.Statement {
     const watch = this;
     const wrap = (name: 'run' | 'get' | 'all') => {
       const original = statement[name] as (...args: unknown[]) => unknown;

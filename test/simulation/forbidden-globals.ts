@@ -1,3 +1,6 @@
+/** p-queue looks at the time for its rate limit, which nobody has switched on: it gets a time that stands still. */
+const excepted = ['/node_modules/p-queue/'];
+
 /**
  * While a world runs, taking time or chance from the air throws. It keeps runs reproducible, and shows any code
  * that would not obey a handed-in clock.
@@ -10,7 +13,9 @@ export function forbidGlobals(): () => void {
       configurable: true,
       writable: true,
       value: () => {
-        throw new Error(`${what} was used inside the simulation; it has to be handed in`);
+        const error = new Error(`${what} was used inside the simulation; it has to be handed in`);
+        if (excepted.some((path) => error.stack?.split('\n')[2]?.includes(path))) return 0;
+        throw error;
       },
     });
     undo.push(() => {

@@ -40,6 +40,7 @@ export interface MachineParts {
   readonly secrets: () => readonly string[];
   readonly wallOffset: () => number;
   readonly onCommit: (life: Life) => void;
+  readonly onDeath: () => void;
   readonly onLog: (life: Life, level: string, text: string) => void;
   readonly violate: (invariant: string, what: string) => void;
 }
@@ -58,7 +59,11 @@ export interface Life {
   readonly file: string;
   readonly clock: MachineClock;
   readonly startedAt: number;
-  readonly connections: ReadonlySet<{ readonly open: boolean; close(): unknown; pragma(text: string): unknown }>;
+  readonly connections: ReadonlySet<{
+    readonly open: boolean;
+    close(): unknown;
+    pragma(text: string): unknown;
+  }>;
   dead: boolean;
   floor: Frames | null;
   armed: Armed | null;
@@ -190,6 +195,7 @@ export class Machine {
     copyAsItLies(this.#folder, fresh, death, life?.floor ?? null, this.parts.chance.fork(fresh));
     for (const one of [life, rival]) if (one !== null) this.#end(one);
     this.#folder = fresh;
+    this.parts.onDeath();
   }
 
   #end(life: Life): void {

@@ -49,7 +49,11 @@ export class Network {
   #send(asker: Asker, url: URL, init: WireInit): Promise<WireResponse> {
     const { weather } = this;
     const exchange: Exchange = {
-      ...{ life: asker.life, token: init.headers.authorization ?? `form:${url.pathname}`, path: url.pathname },
+      ...{
+        life: asker.life,
+        token: init.headers.authorization ?? `form:${url.pathname}`,
+        path: url.pathname,
+      },
       ...{ sentAt: this.scheduler.now, deliveredAt: null, quietMillis: 0 },
     };
     this.exchanges.push(exchange);
@@ -76,9 +80,7 @@ export class Network {
         const late = this.#latency();
         this.scheduler.in(late, `${asker.name} hears ${told.status}`, () =>
           settle(() => {
-            exchange.deliveredAt = this.scheduler.now;
-            exchange.quietMillis = told.quietMillis ?? 0;
-            resolve(this.#response(told, init.signal));
+            resolve(this.#response(told, init.signal, exchange));
           }),
         );
       };
@@ -111,20 +113,22 @@ export class Network {
     return this.chance.skewed(1, this.latencyMax);
   }
 
-  #response(told: Told, signal: AbortSignal): WireResponse {
+  /** Only an answer that arrives whole can be obeyed. */
+  #response(told: Told, signal: AbortSignal, exchange: Exchange): WireResponse {
     const { weather } = this;
     const headers = new Map(Object.entries(told.headers));
     const read = { get: (name: string) => headers.get(name.toLowerCase()) ?? null };
     if (weather.strikes('redirect')) {
-      headers.set('location', 'http://elsewhere.invalid/');
+      headers.set('location', 'https://elsewhere.invalid/');
       return { status: 302, headers: read, body: null };
     }
     if (weather.strikes('bad_encoding')) headers.set('content-encoding', 'br');
-    return { status: told.status, headers: read, body: this.#body(Buffer.from(told.body), signal) };
+    return { status: told.status, headers: read, body: this.#body(told, signal, exchange) };
   }
 
-  async *#body(bytes: Buffer, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  async *#body(told: Told, signal: AbortSignal, exchange: Exchange): AsyncGenerator<Uint8Array> {
     const { weather } = this;
+    const bytes = Buffer.from(told.body);
     if (weather.strikes('oversized')) for (let sent = 0; sent < 64; sent += 1) yield mebibyte;
     if (weather.strikes('cut')) {
       yield bytes.subarray(0, weather.chanceOf('cut').between(0, Math.max(0, bytes.length - 1)));
@@ -137,9 +141,16 @@ export class Network {
         await this.#pause(weather.chanceOf('drip').between(50, 6_000), signal);
         yield bytes.subarray(at, at + size);
       }
+      this.#obeyed(told, exchange);
       return;
     }
+    this.#obeyed(told, exchange);
     yield bytes;
+  }
+
+  #obeyed(told: Told, exchange: Exchange): void {
+    exchange.deliveredAt = this.scheduler.now;
+    exchange.quietMillis = told.quietMillis ?? 0;
   }
 
   #pause(millis: number, signal: AbortSignal): Promise<void> {

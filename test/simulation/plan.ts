@@ -1,16 +1,26 @@
 import { Chance } from './chance.js';
+import type { Step } from './database-watch.js';
 import type { Freedom } from './fake-platform.js';
 import type { Death } from './power.js';
-import type { Step } from './database-watch.js';
 import { epoch } from './scheduler.js';
 import { type Front, type WeatherFault, weatherFaults } from './weather.js';
 
 /** What people and machines do, beside the weather. */
 export type Act =
-  | { readonly kind: 'publish'; readonly what: 'create' | 'change' | 'republish' | 'withdraw' | 'deactivate'; readonly times: number }
+  | {
+      readonly kind: 'publish';
+      readonly what: 'create' | 'change' | 'republish' | 'withdraw' | 'deactivate';
+      readonly times: number;
+    }
   | { readonly kind: 'restore' }
   | { readonly kind: 'crash'; readonly death: Death; readonly downMillis: number }
-  | { readonly kind: 'crash_at'; readonly step: Step; readonly countdown: number; readonly death: Death; readonly downMillis: number }
+  | {
+      readonly kind: 'crash_at';
+      readonly step: Step;
+      readonly countdown: number;
+      readonly death: Death;
+      readonly downMillis: number;
+    }
   | { readonly kind: 'stop'; readonly downMillis: number }
   | { readonly kind: 'clock_jump'; readonly millis: number }
   | { readonly kind: 'disk_full'; readonly forMillis: number; readonly slack: number }
@@ -27,8 +37,16 @@ export type Act =
   | { readonly kind: 'analyst'; readonly holdMillis: number };
 
 export type LetterKind =
-  | 'forged' | 'unsigned' | 'stale' | 'malformed' | 'wrong_type' | 'too_large' | 'altered'
-  | 'test' | 'unknown_event' | 'unknown_installation';
+  | 'forged'
+  | 'unsigned'
+  | 'stale'
+  | 'malformed'
+  | 'wrong_type'
+  | 'too_large'
+  | 'altered'
+  | 'test'
+  | 'unknown_event'
+  | 'unknown_installation';
 
 export type FaultClass = WeatherFault | Act['kind'];
 
@@ -59,12 +77,35 @@ export interface Plan {
 }
 
 const actKinds = [
-  'restore', 'crash', 'crash_at', 'stop', 'clock_jump', 'disk_full', 'locked', 'expire', 'access_lost', 'revoke',
-  'narrow', 'rotate_hook', 'rival', 'resync', 'other_company', 'letter',
+  'restore',
+  'crash',
+  'crash_at',
+  'stop',
+  'clock_jump',
+  'disk_full',
+  'locked',
+  'expire',
+  'access_lost',
+  'revoke',
+  'narrow',
+  'rotate_hook',
+  'rival',
+  'resync',
+  'other_company',
+  'letter',
 ] as const satisfies readonly Act['kind'][];
 
 /** Weathers that halt a source until somebody helps: seldom, or nothing else would ever happen. */
-const rare: readonly FaultClass[] = ['forbidden', 'refused', 'replica_back', 'revoke', 'other_company', 'rival', 'oversized', 'narrow'];
+const rare: readonly FaultClass[] = [
+  'forbidden',
+  'refused',
+  'replica_back',
+  'revoke',
+  'other_company',
+  'rival',
+  'oversized',
+  'narrow',
+];
 
 const hour = 3_600_000;
 
@@ -87,10 +128,15 @@ export function planFor(seed: number): Plan {
     freedom: freedomFrom(chance.fork('freedom')),
     perPage: chance.pick([1, 3, 10, 100, 100]),
     latencyMax: chance.pick([20, 200, 2_000]),
-    accounts: Array.from({ length: sources }, () => ({ rotating: chance.yes(0.25), identity: chance.yes(0.7) })),
+    accounts: Array.from({ length: sources }, () => ({
+      rotating: chance.yes(0.25),
+      identity: chance.yes(0.7),
+    })),
     companies: Array.from({ length: sources }, () => chance.between(0, 1)),
     installations: chance.yes(0.6),
-    wallOffset: chance.yes(0.2) ? chance.pick([-600_000, 600_000, 90_000, -365 * 24 * hour, 365 * 24 * hour]) : 0,
+    wallOffset: chance.yes(0.2)
+      ? chance.pick([-600_000, 600_000, 90_000, -365 * 24 * hour, 365 * 24 * hour])
+      : 0,
     brakeRows: chance.between(2, 10),
     fronts: frontsFrom(chance.fork('fronts'), classes, calmUntil, chaosUntil),
     acts: actsFrom(chance.fork('acts'), classes, calmUntil, chaosUntil, intervalSeconds * 1000),
@@ -111,14 +157,24 @@ function freedomFrom(chance: Chance): Freedom {
   };
 }
 
-function frontsFrom(chance: Chance, classes: readonly FaultClass[], from: number, to: number): readonly Front[] {
+function frontsFrom(
+  chance: Chance,
+  classes: readonly FaultClass[],
+  from: number,
+  to: number,
+): readonly Front[] {
   return weatherFaults
     .filter((fault) => classes.includes(fault))
     .flatMap((fault) =>
       Array.from({ length: chance.between(1, 3) }, () => {
         const begins = from + chance.fraction() * (to - from);
         const lasts = (to - from) * chance.pick([0.05, 0.2, 0.5, 1]);
-        return { fault, from: begins, to: Math.min(to, begins + lasts), probability: chance.pick([0.02, 0.1, 0.3, 1]) };
+        return {
+          fault,
+          from: begins,
+          to: Math.min(to, begins + lasts),
+          probability: chance.pick([0.02, 0.1, 0.3, 1]),
+        };
       }),
     );
 }
@@ -133,14 +189,24 @@ function actsFrom(
   const moment = () => Math.round(from + chance.fraction() * (to - from));
   const acts: Omit<Planned, 'no'>[] = [];
   for (let count = chance.between(5, 30); count > 0; count -= 1) {
-    const what = chance.pick(['create', 'create', 'change', 'change', 'change', 'republish', 'withdraw', 'deactivate'] as const);
+    const what = chance.pick([
+      'create',
+      'create',
+      'change',
+      'change',
+      'change',
+      'republish',
+      'withdraw',
+      'deactivate',
+    ] as const);
     acts.push({ at: moment(), act: { kind: 'publish', what, times: chance.skewed(1, 12) } });
   }
   for (let count = chance.between(2, 8); count > 0; count -= 1)
     acts.push({ at: moment(), act: { kind: 'analyst', holdMillis: chance.skewed(0, 10 * interval) } });
   for (const kind of actKinds) {
     if (!classes.includes(kind)) continue;
-    for (let count = chance.skewed(1, 5); count > 0; count -= 1) acts.push({ at: moment(), act: actFrom(chance, kind, interval) });
+    for (let count = chance.skewed(1, 5); count > 0; count -= 1)
+      acts.push({ at: moment(), act: actFrom(chance, kind, interval) });
   }
   return acts.sort((a, b) => a.at - b.at).map((one, no) => ({ ...one, no }));
 }
@@ -158,7 +224,10 @@ function actFrom(chance: Chance, kind: (typeof actKinds)[number], interval: numb
     case 'stop':
       return { kind, downMillis };
     case 'clock_jump':
-      return { kind, millis: chance.pick([-600_000, -5_000, 5_000, 600_000, -30 * 24 * hour, 30 * 24 * hour]) };
+      return {
+        kind,
+        millis: chance.pick([-600_000, -5_000, 5_000, 600_000, -30 * 24 * hour, 30 * 24 * hour]),
+      };
     case 'disk_full':
       return { kind, forMillis: chance.skewed(1_000, 4 * interval), slack: chance.skewed(0, 6) };
     case 'locked':
@@ -168,7 +237,16 @@ function actFrom(chance: Chance, kind: (typeof actKinds)[number], interval: numb
       return { kind, share: chance.pick([0.05, 0.3, 1]) };
     case 'letter': {
       const what = chance.pick([
-        'forged', 'unsigned', 'stale', 'malformed', 'wrong_type', 'too_large', 'altered', 'test', 'unknown_event', 'unknown_installation',
+        'forged',
+        'unsigned',
+        'stale',
+        'malformed',
+        'wrong_type',
+        'too_large',
+        'altered',
+        'test',
+        'unknown_event',
+        'unknown_installation',
       ] as const);
       return { kind, what, times: chance.skewed(1, 8) };
     }

@@ -20,9 +20,6 @@ export interface Letter {
 export interface Accepted {
   readonly id: string;
   readonly at: number;
-  readonly life: number;
-  readonly installation: string;
-  readonly company: string | null;
 }
 
 const retryMillis = [5_000, 60_000, 300_000, 1_800_000, 7_200_000];
@@ -48,11 +45,16 @@ export class PostOffice {
 
   announce(one: Publication, installation: string): void {
     this.#letters += 1;
-    const letter = this.#letter(`evt_${this.chance.text(10)}${this.#letters}`, 'investment.changed', installation, {
-      id: one.id,
-      company: one.company,
-      observed_at: new Date(one.at).toISOString(),
-    });
+    const letter = this.#letter(
+      `evt_${this.chance.text(10)}${this.#letters}`,
+      'investment.changed',
+      installation,
+      {
+        id: one.id,
+        company: one.company,
+        observed_at: new Date(one.at).toISOString(),
+      },
+    );
     if (this.weather.strikes('hook_lost')) return;
     const late = this.weather.strikes('hook_late') ? this.chance.between(10_000, 3_600_000) : 0;
     this.send(letter, late + this.chance.skewed(5, 2_000));
@@ -60,13 +62,20 @@ export class PostOffice {
   }
 
   /** Events the mirror has no use for, and letters that are none. */
-  other(kind: NonNullable<Letter['fake']> | 'test' | 'unknown_event' | 'unknown_installation', installation: string): void {
+  other(
+    kind: NonNullable<Letter['fake']> | 'test' | 'unknown_event' | 'unknown_installation',
+    installation: string,
+  ): void {
     this.#letters += 1;
     this.counters.add(`letter:${kind}`);
     const id = `evt_${kind === 'test' ? 'test_' : ''}${this.chance.text(10)}${this.#letters}`;
     const event = kind === 'unknown_event' ? 'comet.sighted' : 'investment.changed';
     const to = kind === 'unknown_installation' ? 'inst_of_somebody_else' : installation;
-    const letter = this.#letter(id, event, to, { id: 'inv_1', company: 'co_unknown', observed_at: new Date(this.scheduler.now).toISOString() });
+    const letter = this.#letter(id, event, to, {
+      id: 'inv_1',
+      company: 'co_unknown',
+      observed_at: new Date(this.scheduler.now).toISOString(),
+    });
     const genuine = kind === 'test' || kind === 'unknown_event' || kind === 'unknown_installation';
     this.send(genuine ? letter : { ...letter, fake: kind }, this.chance.skewed(1, 1000));
   }
@@ -111,21 +120,17 @@ export class PostOffice {
       const heard = life.dead || answer === null ? null : answer.status;
       this.scheduler.note(`letter ${letter.id} answered ${heard}`);
       if (answer !== null && !life.dead) this.counters.add(`receiver:${answer.status}`);
-      if (heard !== null && heard >= 200 && heard < 300) this.#taken(letter, life.no);
+      if (heard !== null && heard >= 200 && heard < 300) this.#taken(letter);
       else this.#again(letter, attempt);
     });
   }
 
-  #taken(letter: Letter, life: number): void {
+  #taken(letter: Letter): void {
     if (letter.fake !== undefined) {
       this.violate('I7', `a ${letter.fake} letter was answered 2xx`);
       return;
     }
-    const { company } = (JSON.parse(letter.body) as { data: { company: string } }).data as { company: string };
-    this.accepted.push({
-      ...{ id: letter.id, at: this.scheduler.now, life, installation: letter.installation },
-      company: letter.event.startsWith('investment.') && !letter.id.startsWith('evt_test_') ? company : null,
-    });
+    this.accepted.push({ id: letter.id, at: this.scheduler.now });
   }
 
   #again(letter: Letter, attempt: number): void {
@@ -138,7 +143,8 @@ export class PostOffice {
   #bytes(letter: Letter): Buffer {
     const { fake } = letter;
     const seconds = Math.floor(this.scheduler.now / 1000) - (fake === 'stale' ? 4_000_000 : 0);
-    const body = fake === 'malformed' ? '{"id":' : fake === 'too_large' ? `"${'x'.repeat(70_000)}"` : letter.body;
+    const body =
+      fake === 'malformed' ? '{"id":' : fake === 'too_large' ? `"${'x'.repeat(70_000)}"` : letter.body;
     const keys = fake === 'forged' ? ['whsec_a_guess'] : this.secrets;
     const values = keys.map(
       (key) => `v1=${createHmac('sha256', key).update(`${seconds}.`).update(body).digest('hex')}`,

@@ -20,7 +20,13 @@ const frameHeader = 24;
  * Copies a folder as it lies, which is what the next process finds. Closing the database first would check its
  * log in and hide the fault.
  */
-export function copyAsItLies(from: string, to: string, death: Death, floor: Frames | null, chance: Chance): void {
+export function copyAsItLies(
+  from: string,
+  to: string,
+  death: Death,
+  floor: Frames | null,
+  chance: Chance,
+): void {
   mkdirSync(to, { recursive: true, mode: 0o700 });
   for (const name of readdirSync(from)) {
     if (name.endsWith('-shm') && death !== 'kill') continue;

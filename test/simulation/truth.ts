@@ -168,8 +168,7 @@ function entry<Key, Value>(map: Map<Key, Value[]>, key: Key): Value[] {
 /** What a row of the mirror must read, written down apart from any code that fills one. */
 export function rowText(version: Version, identity: boolean): string {
   const { person } = version;
-  const who =
-    person === null || !identity ? '-' : [person.name, person.email, person.message].join('|');
+  const who = person === null || !identity ? '-' : [person.name, person.email, person.message].join('|');
   return [
     version.company,
     version.mark,

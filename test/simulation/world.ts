@@ -63,6 +63,7 @@ export class World {
   #wallOffset: number;
   #healed = false;
   #loud = 0;
+  readonly #analysts = new Set<Reader>();
   #injured = new Set<string>();
   readonly #identityMoved = new Set<string>();
 
@@ -114,21 +115,36 @@ export class World {
       violate,
     );
     this.#wallOffset = plan.wallOffset;
-    for (const act of plan.acts) if (act.act.kind === 'narrow') for (const { account } of this.sources) this.#identityMoved.add(account.name);
+    for (const act of plan.acts)
+      if (act.act.kind === 'narrow')
+        for (const { account } of this.sources) this.#identityMoved.add(account.name);
     this.judge = new Judge({
-      ...{ truth: this.truth, platform: this.platform, sources: this.sources, counters: this.counters, violate },
+      ...{
+        truth: this.truth,
+        platform: this.platform,
+        sources: this.sources,
+        counters: this.counters,
+        violate,
+      },
       mayGoBack: this.weather.forecasts('replica_back'),
       identityMoved: this.#identityMoved,
     });
     this.machine = new Machine({
-      ...{ scheduler: this.scheduler, network: this.network, watch: around.watch, servers: around.servers, violate },
+      ...{
+        scheduler: this.scheduler,
+        network: this.network,
+        watch: around.watch,
+        servers: around.servers,
+        violate,
+      },
       ...{ chance: chance.fork('machine'), counters: this.counters, sources: this.sources, root: this.root },
       ...{ template: around.template, intervalSeconds: plan.intervalSeconds, perPage: plan.perPage },
-      baseUrl: 'http://platform.invalid',
+      baseUrl: 'https://platform.invalid',
       brake: { share: 0.2, rows: plan.brakeRows },
       secrets: () => this.post.secrets,
       wallOffset: () => this.#wallOffset,
       onCommit: (life) => this.#afterCommit(life),
+      onDeath: () => this.judge.machineDied(),
       onLog: (life, level, text) => this.#afterLog(life, level, text),
     });
   }
@@ -142,9 +158,11 @@ export class World {
     try {
       await this.#live();
     } catch (error) {
-      if (!(error instanceof Violation)) this.#violation ??= `the simulator failed: ${(error as Error).stack}`;
+      if (!(error instanceof Violation))
+        this.#violation ??= `the simulator failed: ${(error as Error).stack}`;
     } finally {
       process.off('unhandledRejection', stray);
+      this.#sendAnalystsHome();
       this.judge.close();
       this.machine.close();
       rmSync(this.root, { recursive: true, force: true });
@@ -255,7 +273,8 @@ export class World {
       case 'rival': {
         machine.startRival();
         const { rival } = machine;
-        if (rival !== null) scheduler.in(act.forMillis, 'the second daemon is stopped', () => machine.stop(rival));
+        if (rival !== null)
+          scheduler.in(act.forMillis, 'the second daemon is stopped', () => machine.stop(rival));
         break;
       }
       case 'resync':
@@ -270,7 +289,8 @@ export class World {
         break;
       }
       case 'letter':
-        for (let count = act.times; count > 0; count -= 1) this.post.other(act.what, this.sources[0]?.installation ?? 'inst_0');
+        for (let count = act.times; count > 0; count -= 1)
+          this.post.other(act.what, this.sources[0]?.installation ?? 'inst_0');
         break;
       case 'analyst':
         this.#analyze(act.holdMillis);
@@ -293,7 +313,8 @@ export class World {
   #publish(what: Extract<Act, { kind: 'publish' }>['what'], chance: Chance): void {
     const company = chance.pick(this.companies);
     const held = [...this.truth.visible(company).values()];
-    if (what === 'create' || held.length === 0) return this.#publishSoon(this.truth.create(company), chance, true);
+    if (what === 'create' || held.length === 0)
+      return this.#publishSoon(this.truth.create(company), chance, true);
     const one = chance.pick(held);
     this.#publishSoon(this.truth[what](one), chance, true);
   }
@@ -335,8 +356,8 @@ export class World {
 
   #lock(millis: number): void {
     if (this.machine.life?.daemon == null) return;
-    const { file } = this.machine.life;
-    const other = new Sqlite(file, { timeout: 0 });
+    // By another name, so that it is not taken for a connection of the daemon.
+    const other = new Sqlite(`${this.machine.life.folder}/./mirror.db`, { timeout: 0 });
     try {
       other.exec('BEGIN IMMEDIATE');
     } catch {
@@ -353,7 +374,9 @@ export class World {
   #ask(source: SourcePlan, ask: { resync?: boolean; acceptDeletions?: boolean }): void {
     const daemon = this.machine.life?.daemon;
     if (daemon == null || this.#down) return;
-    this.counters.add(ask.resync === true ? 'asked:resync' : ask.acceptDeletions === true ? 'asked:accept' : 'asked:look');
+    this.counters.add(
+      ask.resync === true ? 'asked:resync' : ask.acceptDeletions === true ? 'asked:accept' : 'asked:look',
+    );
     try {
       daemon.engine.sync.tick(source.name as never, ask).catch(() => {});
     } catch {
@@ -370,15 +393,30 @@ export class World {
     const before = reader.look();
     this.judge.look(before);
     this.#judgeHonesty(life, before);
-    for (const view of ['investments', 'identities', 'incoming', 'round_totals', 'daily_raised', 'investor_totals', 'sync_status'])
+    for (const view of [
+      'investments',
+      'identities',
+      'incoming',
+      'round_totals',
+      'daily_raised',
+      'investor_totals',
+      'sync_status',
+    ])
       reader.raw.prepare(`SELECT count(*) FROM ${view}`).get();
+    this.#analysts.add(reader);
     this.scheduler.in(holdMillis, 'the analyst is done', () => {
+      if (!this.#analysts.delete(reader)) return;
       const after = reader.look();
       if (JSON.stringify([...after.rows]) !== JSON.stringify([...before.rows]))
         this.#violate('I3', 'a snapshot changed while it was held');
       reader.raw.exec('COMMIT');
       reader.close();
     });
+  }
+
+  #sendAnalystsHome(): void {
+    for (const reader of this.#analysts) reader.close();
+    this.#analysts.clear();
   }
 
   /** I13: whoever has heard nothing for long does not read as healthy. */
@@ -394,7 +432,10 @@ export class World {
       );
       const health = healthOf(source as never);
       if (health === 'ok' && (heard === undefined || now - heard.at > patience))
-        this.#violate('I13', `${source.name} reads as healthy and heard nothing since ${heard === undefined ? 'ever' : `${now - heard.at} ms`}`);
+        this.#violate(
+          'I13',
+          `${source.name} reads as healthy and heard nothing since ${heard === undefined ? 'ever' : `${now - heard.at} ms`}`,
+        );
     }
   }
 
@@ -440,7 +481,10 @@ export class World {
       if (machine.life === null && !this.#down) machine.start();
     });
     const untilRunning = scheduler.now + 6 * hour;
-    await this.#until(untilRunning, () => this.#publishing === 0 && machine.life?.daemon != null && !this.#down);
+    await this.#until(
+      untilRunning,
+      () => this.#publishing === 0 && machine.life?.daemon != null && !this.#down,
+    );
     if (machine.life?.daemon == null) this.#violate('L1', 'the daemon does not run six hours after healing');
   }
 
@@ -450,16 +494,23 @@ export class World {
     platform.reach(truth.head);
     const moved = new Set(
       this.sources
-        .filter(({ company, account }) => this.#identityMoved.has(account.name) || truth.of(company).some((one) => one.silent))
+        .filter(
+          ({ company, account }) =>
+            this.#identityMoved.has(account.name) || truth.of(company).some((one) => one.silent),
+        )
         .map(({ name }) => name),
     );
     const bound = scheduler.now + 3 * plan.intervalSeconds * 1000 * 1.3 + 7 * hour;
+    const healedAt = scheduler.now;
     let difference: string | undefined = 'nothing was read yet';
     let asked = 0;
     while (scheduler.now < bound) {
       const look = this.#look();
       difference = this.judge.difference(look);
-      if (difference === undefined && moved.size === 0) return;
+      const read = this.sources.every(({ account }) =>
+        platform.readings.some((one) => one.account === account.name && one.at >= healedAt),
+      );
+      if (difference === undefined && moved.size === 0 && read) return;
       for (const source of this.sources) {
         const seen = look.sources.find(({ name }) => name === source.name);
         if (seen?.state === 'halted' && asked < 40) {
@@ -476,7 +527,23 @@ export class World {
       }
       await this.#until(scheduler.now + Math.max(minute, plan.intervalSeconds * 250), () => false);
     }
-    if (difference !== undefined) this.#violate('L1', `not equal in time: ${difference}`);
+    if (difference !== undefined) {
+      for (const so of this.sources) {
+        const l = this.#look();
+        for (const [id, p] of truth.visible(so.company))
+          if (!l.rows.get(so.name)!.some((r) => r.id === id))
+            console.log(
+              so.name,
+              id,
+              JSON.stringify(truth.story(id)),
+              JSON.stringify(l.sources),
+              [...truth.visible(so.company).keys()],
+              this.plan.freedom,
+              platform.horizon,
+            );
+      }
+      this.#violate('L1', `not equal in time: ${difference}`);
+    }
   }
 
   /** I9: only what the scenario did may demand a person. */
@@ -490,7 +557,8 @@ export class World {
       filters_changed: has('other_company'),
     };
     this.counters.add(`halted:${code}`);
-    if (just[code ?? ''] !== true) this.#violate('I9', `halted by ${code}, which nothing in this world called for`);
+    if (just[code ?? ''] !== true)
+      this.#violate('I9', `halted by ${code}, which nothing in this world called for`);
   }
 
   #look(): ReturnType<Reader['look']> {
@@ -512,10 +580,17 @@ export class World {
     this.post.announce(one, `inst_${index}`);
     scheduler.in(delay, 'the probe is published', () => this.platform.reach(one.seq));
     const from = scheduler.now;
-    const shown = () => this.#look().rows.get(source.name)?.some(({ id }) => id === one.id) === true;
+    const shown = () =>
+      this.#look()
+        .rows.get(source.name)
+        ?.some(({ id }) => id === one.id) === true;
     const bound = 90_000 + delay;
     await this.#until(from + bound, shown);
-    if (!shown()) this.#violate('webhook', `a change announced ${bound} ms ago is not shown; the next timer would have been its only hope`);
+    if (!shown())
+      this.#violate(
+        'webhook',
+        `a change announced ${bound} ms ago is not shown; the next timer would have been its only hope`,
+      );
     this.counters.add('probe');
     await this.#until(scheduler.now + 3 * plan.intervalSeconds * 1000, () => false);
   }
@@ -530,7 +605,8 @@ export class World {
     if (difference !== undefined) this.#violate('I1', difference);
     for (const source of look.sources) {
       const health = healthOf(source as never);
-      if (health !== 'ok') this.#violate('I13', `${source.name} is equal to the truth and reads as ${health}`);
+      if (health !== 'ok')
+        this.#violate('I13', `${source.name} is equal to the truth and reads as ${health}`);
     }
     const reader = this.judge.readerOf(life.file);
     this.judge.ledgers(reader);
@@ -541,6 +617,7 @@ export class World {
     if (this.#loud > talkative) this.#violate('I14', `${this.#loud} warnings in ${hours.toFixed(1)} hours`);
     if (this.#violation !== null) return;
     const { folder } = life;
+    this.#sendAnalystsHome();
     this.judge.close();
     let stopped = false;
     machine.stop(life, () => {
@@ -564,15 +641,26 @@ export class World {
         .all()
         .map((row) => [row.event_id, row]),
     );
-    for (const { id, at, company } of this.post.accepted) {
+    for (const { id, at } of this.post.accepted) {
       const row = rows.get(id);
       if (row === undefined) {
-        if (this.scheduler.now - at < 90 * hour && this.plan.wallOffset === 0 && !this.plan.classes.includes('clock_jump'))
+        if (
+          this.scheduler.now - at < 90 * hour &&
+          this.plan.wallOffset === 0 &&
+          !this.plan.classes.includes('clock_jump')
+        )
           this.#violate('I6', `${id} was answered 2xx and is nowhere`);
         continue;
       }
       if (row.state === 'pending') this.#violate('I6', `${id} was accepted and is still pending at rest`);
-      if (row.state !== 'ignored' && !this.platform.readings.some((one) => one.company === company && one.at >= at))
+      const lane = (row.source ?? '').split(',');
+      const accounts = this.sources
+        .filter(({ name }) => lane.includes(name))
+        .map(({ account }) => account.name);
+      if (
+        row.state !== 'ignored' &&
+        !this.platform.readings.some((one) => accounts.includes(one.account) && one.at >= at)
+      )
         this.#violate('I6', `nobody read the feed after ${id} was accepted`);
     }
     this.counters.add('webhooks accepted', this.post.accepted.length);
@@ -590,7 +678,10 @@ export class World {
         (one) => one.token === quiet.token && one.life === quiet.life && one.sentAt > from && one.sentAt < to,
       );
       if (bad !== undefined)
-        this.#violate('I8', `a request ${bad.sentAt - from} ms after a 429 that asked for ${quiet.quietMillis} ms`);
+        this.#violate(
+          'I8',
+          `a request ${bad.sentAt - from} ms after a 429 that asked for ${quiet.quietMillis} ms`,
+        );
     }
   }
 }
