@@ -106,7 +106,7 @@ class RefreshingToken implements TokenProvider {
     for (const candidate of [refreshToken, stored.previousRefreshToken]) {
       if (candidate === null) continue;
       try {
-        return this.#merged(stored, await refreshTokens(api, stored, candidate, signal));
+        return this.#merged(stored, candidate, await refreshTokens(api, stored, candidate, signal));
       } catch (error) {
         if (!isFault(error, 'reauthorize')) throw error;
       }
@@ -122,14 +122,15 @@ class RefreshingToken implements TokenProvider {
     throw otherwise;
   }
 
-  #merged(stored: Credentials, tokens: TokenSet): Credentials {
+  /** `accepted` is the token that was honoured: it lives on until the new pair is used, whichever of the two it was. */
+  #merged(stored: Credentials, accepted: string, tokens: TokenSet): Credentials {
     const { clock } = this.#parts;
     return {
       ...stored,
       accessToken: tokens.accessToken,
       // A response without one means that the old one stays.
-      refreshToken: tokens.refreshToken ?? stored.refreshToken,
-      previousRefreshToken: tokens.refreshToken === null ? stored.previousRefreshToken : stored.refreshToken,
+      refreshToken: tokens.refreshToken ?? accepted,
+      previousRefreshToken: tokens.refreshToken === null ? stored.previousRefreshToken : accepted,
       expiresAt:
         tokens.expiresInSeconds === null
           ? null
