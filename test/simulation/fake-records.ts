@@ -43,7 +43,7 @@ export function wireOf({ id, at, version, reason }: Publication, identity: boole
 /** The ways a record can arrive that nobody can read. */
 export const poisons: readonly ((record: Record<string, unknown>) => unknown)[] = [
   (record) => ({ ...record, amounts: { currency: 'usd', committed_cents: '12.50' } }),
-  (record) => ({ ...record, amounts: { currency: 'usd', committed_cents: 9_007_199_254_740_993 } }),
+  (record) => ({ ...record, amounts: { currency: 'usd', committed_cents: 2 ** 53 } }),
   (record) => ({ ...record, observed_at: 'yesterday' }),
   (record) => ({ ...record, status: 7 }),
   (record) => ({ ...record, investor: 'nobody' }),

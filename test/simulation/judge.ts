@@ -96,6 +96,9 @@ export interface JudgeParts {
   readonly mayGoBack: boolean;
   /** Sources whose token lost or won the identity grant in the course of the run. */
   readonly identityMoved: ReadonlySet<string>;
+  readonly brake: { readonly share: number; readonly rows: number };
+  /** Sources whose deletions a person has accepted, or whose filters changed. */
+  readonly accepted: ReadonlySet<string>;
   readonly violate: (invariant: string, what: string) => void;
 }
 
@@ -104,6 +107,7 @@ export class Judge {
   /** How far each source's mirror was proven to reach; a relisting keeps that until it is swapped in. */
   readonly #solid = new Map<string, number>();
   readonly #seen = new Map<string, number>();
+  readonly #last = new Map<string, { readonly state: string; readonly ids: readonly string[] }>();
   readonly #readers = new Map<string, Reader>();
   readonly #lastKey = new Map<string, string>();
   readonly #fences = new Map<number, { fence: number; owner: number; key: string }>();
@@ -167,6 +171,7 @@ export class Judge {
     }
     if (rows.length !== source.rows_held)
       violate('I3', `${source.name} shows ${rows.length} rows and says it holds ${source.rows_held}`);
+    this.#judgeBrake(source, rows);
     const reach = this.#reachOf(source);
     if (reach === undefined) violate('I2', `${source.name}: its position was never handed out`);
     const company = rows[0]?.text.split('|')[0] ?? this.#planOf(source.name).company;
@@ -181,6 +186,20 @@ export class Judge {
           `${source.name} ${id} (${source.state}, reaches ${reach} of ${platform.head}): ${problem.what}`,
         );
     }
+  }
+
+  /** H11: a listing never takes more than a person was asked about. */
+  #judgeBrake({ name, state }: SourceSeen, rows: readonly RowSeen[]): void {
+    const { brake, accepted, violate } = this.parts;
+    const before = this.#last.get(name);
+    const ids = rows.map(({ id }) => id);
+    this.#last.set(name, { state, ids });
+    if (before === undefined || state !== 'sweeping' || before.state === 'sweeping' || accepted.has(name))
+      return;
+    const now = new Set(ids);
+    const gone = before.ids.filter((id) => !now.has(id)).length;
+    if (gone >= brake.rows && gone > brake.share * before.ids.length)
+      violate('H11', `a listing took ${gone} of ${before.ids.length} records and asked nobody`);
   }
 
   #reachOf(source: SourceSeen): number | undefined {
@@ -301,6 +320,11 @@ export class Judge {
          AND o.valid_to > h.valid_from) LIMIT 1`,
     );
     if (overlap[0] !== undefined) violate('history', `versions of ${overlap[0].id} overlap`);
+    const unkept = one<{ id: string }>(
+      `SELECT c.id FROM changes c WHERE c.kind IN ('changed', 'removed') GROUP BY c.source, c.id
+       HAVING count(*) > (SELECT count(*) FROM investment_history h WHERE h.source = c.source AND h.id = c.id) LIMIT 1`,
+    );
+    if (unkept[0] !== undefined) violate('history', `a version of ${unkept[0].id} was replaced and not kept`);
     const stories = one<{ source: string; id: string; kinds: string; n: number }>(
       `SELECT source, id, group_concat(kind) AS kinds, sum(kind <> 'removed') AS n FROM
         (SELECT * FROM changes WHERE id IS NOT NULL ORDER BY seq) GROUP BY source, id`,

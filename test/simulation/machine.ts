@@ -208,7 +208,10 @@ export class Machine {
 
   /** SIGTERM: it has to let go of everything, within the time a request may take. */
   stop(life: Life | null, done: () => void = () => {}): void {
-    if (life === null || life.daemon === null || life.dead) return done();
+    if (life === null || life.daemon === null || life.dead) {
+      done();
+      return;
+    }
     const { scheduler, counters, violate } = this.parts;
     const { daemon } = life;
     counters.add('machine:stop');

@@ -22,6 +22,9 @@ export interface Accepted {
   readonly at: number;
 }
 
+/** Answers nobody who signs correctly and sends all of it may get. */
+const refusals: readonly number[] = [400, 404, 405, 413, 415, 500];
+
 const retryMillis = [5_000, 60_000, 300_000, 1_800_000, 7_200_000];
 
 /** Sends webhooks as the platform does: signed anew per attempt, repeated after anything but a 2xx. */
@@ -43,18 +46,18 @@ export class PostOffice {
     this.secrets = [`whsec_${chance.text(16)}`];
   }
 
-  announce(one: Publication, installation: string): void {
+  /** One event is told to every installation it concerns, under one id. */
+  eventId(): string {
     this.#letters += 1;
-    const letter = this.#letter(
-      `evt_${this.chance.text(10)}${this.#letters}`,
-      'investment.changed',
-      installation,
-      {
-        id: one.id,
-        company: one.company,
-        observed_at: new Date(one.at).toISOString(),
-      },
-    );
+    return `evt_${this.chance.text(10)}${this.#letters}`;
+  }
+
+  announce(one: Publication, id: string, installation: string): void {
+    const letter = this.#letter(id, 'investment.changed', installation, {
+      id: one.id,
+      company: one.company,
+      observed_at: new Date(one.at).toISOString(),
+    });
     if (this.weather.strikes('hook_lost')) return;
     const late = this.weather.strikes('hook_late') ? this.chance.between(10_000, 3_600_000) : 0;
     this.send(letter, late + this.chance.skewed(5, 2_000));
@@ -92,18 +95,23 @@ export class PostOffice {
   #deliver(letter: Letter, attempt: number): void {
     const { life } = this.machine();
     const server = life?.port == null ? undefined : this.servers.get(life.port);
-    if (life === null || server === undefined) return this.#again(letter, attempt);
+    if (life === null || server === undefined) {
+      this.#again(letter, attempt);
+      return;
+    }
     const connection = new Connection(server);
     const bytes = this.#bytes(letter);
     const cut = letter.fake === undefined && this.weather.strikes('hook_cut');
     const pieces = this.chance.yes(0.2) ? this.chance.between(2, 4) : 1;
     const size = Math.ceil(bytes.length / pieces);
+    let after = 0;
     for (let piece = 0; piece < pieces; piece += 1) {
-      this.scheduler.in(piece * this.chance.between(1, 500), 'a piece of a letter', () => {
+      this.scheduler.in(after, 'a piece of a letter', () => {
         if (life.dead) return;
         if (cut && piece === pieces - 1) connection.cut();
         else connection.send(bytes.subarray(piece * size, (piece + 1) * size));
       });
+      after += this.chance.between(1, 500);
     }
     let over = false;
     const timeout = this.scheduler.in(15_000, 'the sender loses patience', () => {
@@ -121,7 +129,11 @@ export class PostOffice {
       this.scheduler.note(`letter ${letter.id} answered ${heard}`);
       if (answer !== null && !life.dead) this.counters.add(`receiver:${answer.status}`);
       if (heard !== null && heard >= 200 && heard < 300) this.#taken(letter);
-      else this.#again(letter, attempt);
+      else {
+        if (heard !== null && !cut && letter.fake === undefined && refusals.includes(heard))
+          this.violate('E9', `a genuine ${letter.event} was answered ${heard}`);
+        this.#again(letter, attempt);
+      }
     });
   }
 
@@ -130,7 +142,7 @@ export class PostOffice {
       this.violate('I7', `a ${letter.fake} letter was answered 2xx`);
       return;
     }
-    this.accepted.push({ id: letter.id, at: this.scheduler.now });
+    this.accepted.push({ id: `${letter.id} ${letter.installation}`, at: this.scheduler.now });
   }
 
   #again(letter: Letter, attempt: number): void {

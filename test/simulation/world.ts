@@ -65,6 +65,7 @@ export class World {
   #loud = 0;
   readonly #analysts = new Set<Reader>();
   #injured = new Set<string>();
+  readonly #accepted = new Set<string>();
   readonly #identityMoved = new Set<string>();
 
   constructor(
@@ -126,6 +127,8 @@ export class World {
         counters: this.counters,
         violate,
       },
+      brake: { share: 0.2, rows: plan.brakeRows },
+      accepted: this.#accepted,
       mayGoBack: this.weather.forecasts('replica_back'),
       identityMoved: this.#identityMoved,
     });
@@ -313,10 +316,11 @@ export class World {
   #publish(what: Extract<Act, { kind: 'publish' }>['what'], chance: Chance): void {
     const company = chance.pick(this.companies);
     const held = [...this.truth.visible(company).values()];
-    if (what === 'create' || held.length === 0)
-      return this.#publishSoon(this.truth.create(company), chance, true);
-    const one = chance.pick(held);
-    this.#publishSoon(this.truth[what](one), chance, true);
+    const one =
+      what === 'create' || held.length === 0
+        ? this.truth.create(company)
+        : this.truth[what](chance.pick(held));
+    this.#publishSoon(one, chance, true);
   }
 
   #restore(gone: Publication): void {
@@ -336,8 +340,9 @@ export class World {
       this.platform.reach(one.seq);
     });
     if (!announced) return;
+    const id = this.post.eventId();
     for (const [index, source] of this.sources.entries())
-      if (source.company === one.company) this.post.announce(one, `inst_${index}`);
+      if (source.company === one.company) this.post.announce(one, id, `inst_${index}`);
   }
 
   #fillDisk(millis: number, slack: number): void {
@@ -374,6 +379,7 @@ export class World {
   #ask(source: SourcePlan, ask: { resync?: boolean; acceptDeletions?: boolean }): void {
     const daemon = this.machine.life?.daemon;
     if (daemon == null || this.#down) return;
+    if (ask.acceptDeletions === true) this.#accepted.add(source.name);
     this.counters.add(
       ask.resync === true ? 'asked:resync' : ask.acceptDeletions === true ? 'asked:accept' : 'asked:look',
     );
@@ -527,31 +533,15 @@ export class World {
       }
       await this.#until(scheduler.now + Math.max(minute, plan.intervalSeconds * 250), () => false);
     }
-    if (difference !== undefined) {
-      for (const so of this.sources) {
-        const l = this.#look();
-        for (const [id, p] of truth.visible(so.company))
-          if (!l.rows.get(so.name)!.some((r) => r.id === id))
-            console.log(
-              so.name,
-              id,
-              JSON.stringify(truth.story(id)),
-              JSON.stringify(l.sources),
-              [...truth.visible(so.company).keys()],
-              this.plan.freedom,
-              platform.horizon,
-            );
-      }
-      this.#violate('L1', `not equal in time: ${difference}`);
-    }
+    if (difference !== undefined) this.#violate('L1', `not equal in time: ${difference}`);
   }
 
   /** I9: only what the scenario did may demand a person. */
   #judgeHalt(code: string | null): void {
     const has = (kind: string) => this.plan.classes.includes(kind as never);
     const just: Readonly<Record<string, boolean>> = {
-      reauthorize: has('revoke') || has('twice'),
-      unauthorized: has('revoke') || has('unauthorized_once') || has('twice'),
+      reauthorize: has('revoke'),
+      unauthorized: has('revoke') || has('unauthorized_once'),
       forbidden: has('forbidden'),
       refused: has('refused'),
       filters_changed: has('other_company'),
@@ -577,7 +567,7 @@ export class World {
     const delay = plan.seed % 2 === 0 ? 0 : 25_000;
     const one = truth.create(source.company);
     const index = this.sources.indexOf(source);
-    this.post.announce(one, `inst_${index}`);
+    this.post.announce(one, this.post.eventId(), `inst_${index}`);
     scheduler.in(delay, 'the probe is published', () => this.platform.reach(one.seq));
     const from = scheduler.now;
     const shown = () =>
@@ -635,11 +625,11 @@ export class World {
   #judgeInbox(reader: Reader): void {
     const rows = new Map(
       reader.raw
-        .prepare<[], { event_id: string; state: string; source: string | null }>(
-          'SELECT event_id, state, source FROM webhook_inbox',
+        .prepare<[], { id: string; state: string; source: string | null }>(
+          `SELECT event_id || ' ' || installation AS id, state, source FROM webhook_inbox`,
         )
         .all()
-        .map((row) => [row.event_id, row]),
+        .map((row) => [row.id, row]),
     );
     for (const { id, at } of this.post.accepted) {
       const row = rows.get(id);
