@@ -8,7 +8,8 @@ import { forbidGlobals } from './forbidden-globals.js';
 import { type Plan, planFor } from './plan.js';
 import { epoch } from './scheduler.js';
 import { captureServers } from './sockets.js';
-import { type Surroundings, type Verdict, World } from './world.js';
+import type { Surroundings } from './stage.js';
+import { type Verdict, World } from './world.js';
 
 /** What all worlds of a process share: memory for their disks, and the watchers over SQLite and sockets. */
 export class Laboratory {
