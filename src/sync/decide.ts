@@ -3,7 +3,7 @@ import { instantFromMillis, millisOf } from '../domain/instant.js';
 import type { Cursor, PageToken, Position } from '../domain/position.js';
 import { advanced, atRest } from './advance.js';
 import type { Active, ListingProgress, Standing, Trigger } from './ports.js';
-import { freshStart, type Restart, relistAfter, restartAfter } from './restart-spacing.js';
+import { freshStart, mayStart, type Restart, relistAfter, restartAfter } from './restart-spacing.js';
 import type { Decision, Effect, Failure, TickEnd, TickEvent, TickState } from './tick-state.js';
 
 /*
@@ -101,8 +101,7 @@ function setOut(state: TickState, now: number): Decision {
 function continueListing(state: TickState, listing: ListingProgress, now: number): Decision {
   if (listing.final !== null) return publish(state, listing);
   if (listing.token !== null) return fetch(state, { kind: 'page', token: listing.token });
-  if (listing.notBefore === null || millisOf(listing.notBefore) <= now)
-    return fetch(state, { kind: 'start' });
+  if (mayStart(listing.notBefore, now)) return fetch(state, { kind: 'start' });
   return finish(state, {
     outcome: 'waiting',
     code: 'cursor_expired',

@@ -42,3 +42,9 @@ export function relistAfter({ at, restarts }: Listed, now: number): Restart {
 function startIn(waitMillis: number, restarts: number, now: number): Restart {
   return { restarts: restarts + 1, notBefore: waitMillis === 0 ? null : instantFromMillis(now + waitMillis) };
 }
+
+/** A moment further off than any spacing was written before the clock was set back, and means nothing now. */
+export function mayStart(notBefore: Instant | null, now: number): boolean {
+  const waitMillis = notBefore === null ? 0 : millisOf(notBefore) - now;
+  return waitMillis <= 0 || waitMillis > spacingMillisMax;
+}

@@ -258,12 +258,14 @@ class Tick {
       await mirror.recordTick(this.lease, report, halt);
     } catch (error) {
       logger.warn({ error }, 'how the tick ended could not be written down');
-      // Work was committed, yet its status is not: a tick nobody can see must not read as healthy.
-      if (end.outcome === 'done') {
+      // Work was committed, yet its status is not: a tick nobody can see must not read as healthy. And a halt nobody
+      // can see must not be one, since nothing would ever ask for help or try again.
+      const seen = standing.kind === 'halted' ? standing.before : standing;
+      if (end.outcome === 'done' || seen !== standing) {
         const { code, message, retryAt } = failureOf(error, planOf(this.ask, this.parts));
         return {
           report: { ...report, ...{ outcome: 'failed', code, message, retryAt } },
-          standing,
+          standing: seen,
           publishedThrough: null,
         };
       }

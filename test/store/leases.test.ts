@@ -55,6 +55,12 @@ describe('a lease', () => {
     await expect(mirror.open(acme, 'second')).resolves.toMatchObject({ lease: { fence: 2 } });
   });
 
+  test('that ends later than any could does not outlast a clock that was set back', async () => {
+    const { mirror, clock } = await mirrorFixture();
+    clock.millis -= 30 * 24 * 3_600_000;
+    await expect(mirror.open(acme, 'second')).resolves.toMatchObject({ lease: { fence: 2 } });
+  });
+
   test('that ran out still writes while nobody else wants the source', async () => {
     const { mirror, lease, clock } = await mirrorFixture();
     clock.millis += 3_600_000;

@@ -236,6 +236,16 @@ describe('setting out', () => {
     );
   });
 
+  test('a listing whose time lies further off than any spacing starts: the clock was set back since', () => {
+    const inHours = (hours: number) => instantFromMillis(now + hours * 3_600_000);
+    expect(answer(startOf({ restarts: 2, notBefore: inHours(4) }), events.tick_asked)).toBe(
+      'listing: finish waiting cursor_expired, retry',
+    );
+    expect(answer(startOf({ restarts: 2, notBefore: inHours(5) }), events.tick_asked)).toBe(
+      'listing: fetch start',
+    );
+  });
+
   test('a listing without a low mark is swept from its own final position', () => {
     const unmarked: Standing = { kind: 'listing', listing: { ...complete, lowMark: null } };
     expect(answer(unmarked, events.published)).toBe('sweeping: fetch cursor f1');

@@ -358,6 +358,15 @@ describe('faults', () => {
     expect(report.retryAt).not.toBeNull();
     expect(publishedThrough).toBeNull();
   });
+
+  test('a halt that could not be written down is none: the source is tried again until somebody can see it', async () => {
+    const port = instead({ recordTick: () => Promise.reject(fault('database_full')) });
+    const feed: Feed = { page: () => Promise.reject(fault('forbidden')) };
+    const { report, standing } = await tick({}, feed, { port });
+    expect(report).toMatchObject({ outcome: 'failed', code: 'database_full' });
+    expect(report.retryAt).not.toBeNull();
+    expect(standing?.kind).not.toBe('halted');
+  });
 });
 
 describe('a platform whose positions always expire', () => {

@@ -110,7 +110,8 @@ class RefreshingToken implements TokenProvider {
     for (const candidate of [refreshToken, stored.previousRefreshToken]) {
       if (candidate === null) continue;
       try {
-        return this.#merged(stored, await refreshTokens(api, { clientId, clientSecret }, candidate, signal));
+        const fresh = await refreshTokens(api, { clientId, clientSecret }, candidate, signal);
+        return this.#merged(stored, candidate, fresh);
       } catch (error) {
         if (!isFault(error, 'reauthorize')) throw error;
       }
@@ -126,14 +127,15 @@ class RefreshingToken implements TokenProvider {
     throw otherwise;
   }
 
-  #merged(stored: Credentials, tokens: TokenSet): Credentials {
+  /** `accepted` is the token that was honoured: it lives on until the new pair is used, whichever of the two it was. */
+  #merged(stored: Credentials, accepted: string, tokens: TokenSet): Credentials {
     const { clock } = this.#parts;
     return {
       ...stored,
       accessToken: tokens.accessToken,
       // A response without one means that the old one stays.
-      refreshToken: tokens.refreshToken ?? stored.refreshToken,
-      previousRefreshToken: tokens.refreshToken === null ? stored.previousRefreshToken : stored.refreshToken,
+      refreshToken: tokens.refreshToken ?? accepted,
+      previousRefreshToken: tokens.refreshToken === null ? stored.previousRefreshToken : accepted,
       expiresAt:
         tokens.expiresInSeconds === null
           ? null

@@ -114,11 +114,11 @@ async function sourceStatus(
   };
 }
 
-/** A source that failed its last attempt never reads as healthy, whatever state it is in. */
+/** A source that failed its last attempt, or was told to wait, never reads as healthy, whatever state it is in. */
 export function healthOf({ state, last_outcome }: Pick<SyncStatusView, 'state' | 'last_outcome'>): Health {
   if (state === 'halted' || state === 'held') return 'attention';
   if (last_outcome === 'failed') return 'failing';
-  return state === 'following' ? 'ok' : 'working';
+  return state === 'following' && last_outcome !== 'waiting' ? 'ok' : 'working';
 }
 
 function since(time: string | null, now: number, unit: number): number | null {

@@ -89,6 +89,25 @@ describe('an access token', () => {
     await expect(tokens.current(signal)).rejects.toMatchObject({ code: 'platform_error' });
   });
 
+  test('is had again however often a request that went out twice voids the pair it was answered with', async () => {
+    const server = new TokenServer({ voids: true });
+    server.wire = async (send) => {
+      const answered = await send();
+      await send();
+      return answered;
+    };
+    const tokens = provider(server);
+    let refused = 'at_old';
+    for (let times = 0; times < 4; times += 1) {
+      const fresh = await tokens.renew(refused, signal);
+      expect(fresh).not.toBe(refused);
+      expect(server.use(fresh)).toBe(false);
+      refused = fresh;
+    }
+    server.wire = (send) => send();
+    expect(server.use(await tokens.renew(refused, signal))).toBe(true);
+  });
+
   test('without a refresh token stays the one there is', async () => {
     await writeCredentials(path, { ...stored, refreshToken: null });
     expect(await provider(new TokenServer()).renew('at_old', signal)).toBe('at_old');

@@ -207,5 +207,7 @@ describe('the status document', () => {
       'attention',
     ]);
     expect(states.map((state) => healthOf({ state, last_outcome: 'failed' }))).not.toContain('ok');
+    // Told to stay away for up to an hour, it knows nothing of what happens meanwhile.
+    expect(states.map((state) => healthOf({ state, last_outcome: 'waiting' }))).not.toContain('ok');
   });
 });

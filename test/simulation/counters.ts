@@ -1,0 +1,16 @@
+/** What occurred in a batch. A class of faults that never did was not tested, whatever the colour of the run. */
+export class Counters {
+  readonly counts = new Map<string, number>();
+
+  add(name: string, times = 1): void {
+    this.counts.set(name, (this.counts.get(name) ?? 0) + times);
+  }
+
+  of(name: string): number {
+    return this.counts.get(name) ?? 0;
+  }
+
+  merge(other: ReadonlyMap<string, number>): void {
+    for (const [name, times] of other) this.add(name, times);
+  }
+}

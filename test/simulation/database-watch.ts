@@ -1,0 +1,181 @@
+import { closeSync, openSync, readSync } from 'node:fs';
+import { dirname } from 'node:path';
+import Sqlite from 'better-sqlite3';
+
+/** Thrown into the dying process at the very statement; nothing it does afterwards matters to anybody. */
+export class Crash extends Error {
+  constructor() {
+    super('the process died here');
+    this.name = 'Crash';
+  }
+}
+
+/** Where a crash may strike. `torn` is a death in the middle of the commit's write to the log. */
+export type Step = 'begin' | 'statement' | 'commit' | 'torn' | 'committed';
+
+export interface Watched {
+  /** Called at every step of every connection of the process; may throw `Crash`. */
+  onStep(step: Step): void;
+  onCommit(): void;
+  readonly dead: boolean;
+}
+
+interface Process extends Watched {
+  readonly connections: Set<Sqlite.Database>;
+  /** Frames of the log that a power cut cannot take, and since when commits have not been synced. */
+  floor: Frames | null;
+  relaxed: boolean;
+}
+
+export interface Frames {
+  readonly salt: bigint;
+  readonly count: number;
+}
+
+type Method = (this: Sqlite.Database, ...args: unknown[]) => unknown;
+
+/**
+ * Real SQLite, watched from outside: every connection belongs to the process whose folder its file stands in.
+ * A busy timeout would sleep in real time, so it is set to nothing; a real lock then refuses at once.
+ */
+export class DatabaseWatch {
+  readonly #processes = new Map<string, Process>();
+  readonly #known = new WeakMap<Sqlite.Database, Process | null>();
+  readonly #undo: (() => void)[] = [];
+
+  constructor() {
+    const watch = this;
+    const { prototype } = Sqlite;
+    const { exec, pragma, prepare } = prototype as unknown as Record<string, Method>;
+    if (exec === undefined || pragma === undefined || prepare === undefined)
+      throw new Error('better-sqlite3 has changed');
+    const patched: Record<string, Method> = {
+      exec(sql) {
+        const process = watch.#processOf(this);
+        if (process === null) return exec.call(this, sql);
+        const text = String(sql);
+        if (text === 'COMMIT') return watch.#commit(process, this, () => exec.call(this, sql));
+        process.onStep(text.startsWith('BEGIN') ? 'begin' : 'statement');
+        return exec.call(this, sql);
+      },
+      pragma(text, options) {
+        const process = watch.#processOf(this);
+        if (process === null || process.dead) return pragma.call(this, text, options);
+        if (text === 'synchronous = NORMAL') {
+          process.floor ??= framesOf(this.name);
+          process.relaxed = true;
+        }
+        if (text === 'synchronous = FULL') process.relaxed = false;
+        const result = pragma.call(this, text, options);
+        if (/^busy_timeout = \d/.test(String(text))) pragma.call(this, 'busy_timeout = 0');
+        return result;
+      },
+      prepare(sql) {
+        const process = watch.#processOf(this);
+        const statement = prepare.call(this, sql) as Sqlite.Statement;
+        if (process === null || statement.readonly) return statement;
+        return watch.#watchStatement(process, this, statement);
+      },
+    };
+    for (const [name, method] of Object.entries(patched)) {
+      const original = Object.getOwnPropertyDescriptor(prototype, name);
+      Object.defineProperty(prototype, name, { configurable: true, writable: true, value: method });
+      if (original !== undefined) this.#undo.push(() => Object.defineProperty(prototype, name, original));
+    }
+  }
+
+  undo(): void {
+    for (const back of this.#undo.splice(0)) back();
+  }
+
+  /** From now on connections to files in this folder belong to that process. */
+  own(folder: string, watched: Watched): Process {
+    const process: Process = Object.assign(watched, {
+      connections: new Set<Sqlite.Database>(),
+      floor: null,
+      relaxed: false,
+    });
+    this.#processes.set(folder, process);
+    return process;
+  }
+
+  disown(folder: string): void {
+    this.#processes.delete(folder);
+  }
+
+  #processOf(database: Sqlite.Database): Process | null {
+    const known = this.#known.get(database);
+    if (known !== undefined) return known;
+    const process = database.readonly ? null : (this.#processes.get(dirname(database.name)) ?? null);
+    this.#known.set(database, process);
+    if (process !== null) {
+      process.connections.add(database);
+      this.#unwatchedPragma(database, 'busy_timeout = 0');
+    }
+    return process;
+  }
+
+  #unwatchedPragma(database: Sqlite.Database, text: string): void {
+    this.#known.set(database, null);
+    database.pragma(text);
+    this.#known.set(database, this.#processes.get(dirname(database.name)) ?? null);
+  }
+
+  #commit(process: Process, database: Sqlite.Database, run: () => unknown): unknown {
+    process.onStep('commit');
+    const before = process.dead ? null : framesOf(database.name);
+    const result = run();
+    this.#afterCommit(process, before);
+    return result;
+  }
+
+  #afterCommit(process: Process, before: Frames | null): void {
+    // What a death in the middle of this commit leaves of the log: everything before it for certain.
+    const { floor } = process;
+    if (process.floor === null) process.floor = before;
+    process.onStep('torn');
+    process.floor = process.relaxed ? floor : null;
+    process.onStep('committed');
+    process.onCommit();
+  }
+
+  #watchStatement(
+    process: Process,
+    database: Sqlite.Database,
+    statement: Sqlite.Statement,
+  ): Sqlite.Statement {
+    const watch = this;
+    const wrap = (name: 'run' | 'get' | 'all') => {
+      const original = statement[name] as (...args: unknown[]) => unknown;
+      Object.defineProperty(statement, name, {
+        configurable: true,
+        value(this: Sqlite.Statement, ...args: unknown[]) {
+          process.onStep('statement');
+          if (database.inTransaction) return original.apply(statement, args);
+          const before = framesOf(database.name);
+          const result = original.apply(statement, args);
+          watch.#afterCommit(process, before);
+          return result;
+        },
+      });
+    };
+    for (const name of ['run', 'get', 'all'] as const) wrap(name);
+    return statement;
+  }
+}
+
+/** How much of the log is committed, as its index in shared memory says. Zero frames when there is no index yet. */
+export function framesOf(file: string): Frames {
+  const header = Buffer.alloc(40);
+  try {
+    const descriptor = openSync(`${file}-shm`, 'r');
+    try {
+      readSync(descriptor, header, 0, header.length, 0);
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch {
+    return { salt: 0n, count: 0 };
+  }
+  return { salt: header.readBigUInt64LE(32), count: header.readUInt32LE(16) };
+}

@@ -1,0 +1,370 @@
+import type { Chance } from './chance.js';
+import type { Counters } from './counters.js';
+import { poisons, wireOf } from './fake-records.js';
+import { type Account, accessMillis } from './fake-tokens.js';
+import type { Publication, Truth } from './truth.js';
+import type { Weather } from './weather.js';
+
+/** What a platform may do and still keep its word; drawn anew for each seed. */
+export interface Freedom {
+  readonly pageMax: number;
+  readonly livePaging: boolean;
+  /** Where a listing's final cursor stands: at its start, or at its end, which leaves a gap unless the reader sweeps. */
+  readonly finalCursor: 'start' | 'end';
+  readonly order: 'id' | 'feed';
+  readonly repeats: number;
+  readonly emptyPages: number;
+  readonly tombstonesInListing: boolean;
+  readonly freshCursorOnEmpty: boolean;
+  /** How long a publication takes from the event to the feed. */
+  readonly publishDelayMax: number;
+}
+
+export interface Asked {
+  readonly method: string;
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+export interface Told {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** For how long the answer forbids further requests of this token. */
+  readonly quietMillis?: number;
+}
+
+interface Place {
+  readonly kind: 'listing' | 'delta';
+  readonly account: string;
+  readonly filters: string;
+  /** A delta's position, or where a listing began. */
+  readonly seq: number;
+  /** The last thing shown of a listing. */
+  readonly last: string;
+}
+
+/** What the platform saw of a source: the raw material of the judge. */
+export interface Reading {
+  readonly at: number;
+  readonly account: string;
+  readonly company: string;
+  readonly kind: 'start' | 'page' | 'since' | 'cursor';
+  readonly status: number;
+}
+
+const hourMillis = 3_600_000;
+
+/**
+ * The feed, written from its specification alone: own paging, own cursors, own tokens. What it answers follows
+ * from the truth, its freedom and the weather.
+ */
+export class FakePlatform {
+  readonly accounts: Account[] = [];
+  readonly readings: Reading[] = [];
+  /** Every position ever handed out, so that the judge can say how far a stored one reaches. */
+  readonly places = new Map<string, Place>();
+  /** Up to which publication a record was only ever sent in a form nobody can read. */
+  readonly poisoned = new Map<string, number>();
+  /** Positions before this one are gone. */
+  horizon = 0;
+  #visibleHead = 0;
+  #replica = 0;
+
+  constructor(
+    readonly truth: Truth,
+    readonly freedom: Freedom,
+    readonly weather: Weather,
+    readonly chance: Chance,
+    readonly counters: Counters,
+    readonly violate: (invariant: string, what: string) => void,
+  ) {}
+
+  /** How far the feed has come: never back, and behind the truth by the publishing delay. */
+  reach(seq: number): void {
+    this.#visibleHead = Math.max(this.#visibleHead, seq);
+  }
+
+  get head(): number {
+    return this.#visibleHead;
+  }
+
+  handle(asked: Asked): Told {
+    const now = this.truth.now();
+    const path = asked.url.pathname;
+    if (path === '/.well-known/oauth-authorization-server') return this.#json(200, {});
+    if (path === '/oauth/token') return this.#token(asked, now);
+    if (path !== '/investments') return this.#problem(404, 'not_found');
+    const bearer = /^Bearer (.+)$/.exec(asked.headers.authorization ?? '')?.[1] ?? '';
+    const account = this.accounts.find((one) => one.admits(bearer, now));
+    const told =
+      account === undefined ? this.#problem(401, 'invalid_token') : this.#guarded(asked, account, now);
+    this.#note(asked.url, account, told.status, now);
+    return told;
+  }
+
+  #note(url: URL, account: Account | undefined, status: number, at: number): void {
+    const query = url.searchParams;
+    const place = this.places.get(query.get('cursor') ?? '');
+    const kind =
+      place?.kind === 'listing'
+        ? 'page'
+        : place !== undefined
+          ? 'cursor'
+          : query.has('updated_since')
+            ? 'since'
+            : 'start';
+    this.readings.push({
+      ...{ at, kind, status },
+      account: account?.name ?? '',
+      company: query.get('company_id') ?? '',
+    });
+  }
+
+  #guarded(asked: Asked, account: Account, now: number): Told {
+    const limited = this.#limit(account, now);
+    if (limited !== undefined) return limited;
+    const { weather } = this;
+    if (weather.strikes('error_500_json')) return this.#problem(500, 'internal_error');
+    if (weather.strikes('error_502_html')) return this.#text(502, 'text/html', '<html>Bad gateway</html>');
+    if (weather.strikes('error_503_empty')) return this.#text(503, 'text/plain', '');
+    if (weather.strikes('error_408')) return this.#problem(408, 'timeout');
+    if (weather.strikes('unauthorized_once')) return this.#problem(401, 'invalid_token');
+    if (weather.strikes('forbidden')) return this.#problem(403, 'insufficient_scope');
+    if (weather.strikes('refused')) return this.#problem(400, 'bad_request');
+    if (weather.strikes('html_200')) return this.#text(200, 'text/html', '<html>Please sign in</html>');
+    return this.#feed(asked.url.searchParams, account);
+  }
+
+  #limit(account: Account, now: number): Told | undefined {
+    const { weather } = this;
+    if (now >= account.windowStart + hourMillis) {
+      account.windowStart = now;
+      account.spent = 0;
+    }
+    account.spent += 1;
+    // Another program that uses the same token.
+    if (weather.strikes('limit_quota')) account.spent += 400;
+    if (account.spent > 1000) {
+      this.counters.add('platform:limit reached');
+      const left = Math.ceil((account.windowStart + hourMillis - now) / 1000);
+      return this.#limited({ limit: 1000, period: 'hour', retry_after: left }, left * 1000);
+    }
+    if (weather.strikes('limit_details')) {
+      const seconds = weather.chanceOf('limit_details').skewed(1, 900);
+      return this.#limited({ limit: 5000, period: 'hour', retry_after: seconds }, seconds * 1000);
+    }
+    if (weather.strikes('limit_header')) {
+      const seconds = weather.chanceOf('limit_header').skewed(2, 300);
+      const reset = Math.floor(now / 1000) + seconds;
+      return {
+        ...this.#text(429, 'text/plain', 'slow down'),
+        headers: { date: new Date(now).toUTCString(), 'x-ratelimit-reset': String(reset) },
+        quietMillis: Math.max(0, reset * 1000 - now - 1000),
+      };
+    }
+    if (weather.strikes('limit_bare')) return this.#text(429, 'text/html', '<html>429</html>');
+    if (weather.strikes('limit_nonsense')) {
+      const nonsense = weather.chanceOf('limit_nonsense').pick([-5, 1e12, 'soon', null, { a: 1 }]);
+      return this.#problem(429, 'rate_limited', { retry_after: nonsense });
+    }
+    return undefined;
+  }
+
+  #limited(details: object, quietMillis: number): Told {
+    return { ...this.#problem(429, 'rate_limited', details), quietMillis };
+  }
+
+  #token(asked: Asked, now: number): Told {
+    const form = new URLSearchParams(asked.body);
+    const account = this.accounts.find((one) => one.name === form.get('client_id')?.replace(/^pk_/, ''));
+    const pair = account?.refresh(form.get('refresh_token') ?? '', now);
+    if (pair === undefined) {
+      this.counters.add('platform:invalid_grant');
+      return this.#json(400, { error: 'invalid_grant', error_description: 'no' });
+    }
+    this.counters.add('platform:refresh');
+    return this.#json(200, {
+      access_token: pair.access,
+      refresh_token: pair.refresh,
+      token_type: 'Bearer',
+      expires_in: accessMillis / 1000,
+      scope: 'read:investments',
+    });
+  }
+
+  #feed(query: URLSearchParams, account: Account): Told {
+    const company = query.get('company_id') ?? '';
+    const filters = `${company}&${query.get('offering_id') ?? ''}`;
+    const asked = query.get('cursor');
+    if (company === '') {
+      this.violate('B12', 'a page was asked for without the filter of its source');
+      return this.#problem(400, 'bad_request');
+    }
+    const perPage = Math.min(Number(query.get('per_page') ?? 25), this.freedom.pageMax);
+    const { weather } = this;
+    if (asked === null) {
+      const since = query.get('updated_since');
+      if (since === null) return this.#listing(account, company, filters, this.head, '', perPage, asked);
+      const from = this.#seqAt(company, Date.parse(since));
+      if (from < this.horizon || weather.strikes('gone_delta')) return this.#gone();
+      return this.#delta(account, company, filters, from, perPage, asked);
+    }
+    const place = this.places.get(asked);
+    if (place === undefined) {
+      this.violate('cursor', 'a cursor came back changed, or was never handed out');
+      return this.#problem(400, 'bad_request');
+    }
+    if (place.filters !== filters || place.account !== account.name)
+      this.violate('B12', 'a cursor was used under other filters or another token than it came with');
+    const gone = place.kind === 'listing' ? 'gone_listing' : 'gone_delta';
+    if (place.seq < this.horizon || weather.strikes(gone)) return this.#gone();
+    return place.kind === 'listing'
+      ? this.#listing(account, company, filters, place.seq, place.last, perPage, asked)
+      : this.#delta(account, company, filters, place.seq, perPage, asked);
+  }
+
+  #gone(): Told {
+    this.counters.add('platform:410');
+    return this.#problem(410, 'cursor_expired');
+  }
+
+  #listing(
+    account: Account,
+    company: string,
+    filters: string,
+    start: number,
+    last: string,
+    perPage: number,
+    asked: string | null,
+  ): Told {
+    const { freedom, weather } = this;
+    // A replica of an hour ago: a listing from it takes readers back.
+    if (last === '' && weather.strikes('replica_back')) {
+      const back = Math.max(this.horizon, start - weather.chanceOf('replica_back').between(1, 10));
+      return this.#listing(account, company, filters, back, ' ', perPage, asked);
+    }
+    const shownHead = freedom.livePaging && !weather.forecasts('replica_back') ? this.head : start;
+    const all = [...this.truth.visible(company, shownHead).values()];
+    const key = (one: Publication) => (freedom.order === 'id' ? one.id : String(one.seq).padStart(9, '0'));
+    const rest = all.filter((one) => key(one) > last.trim()).sort((a, b) => (key(a) < key(b) ? -1 : 1));
+    const shown = this.#someOf(rest, perPage);
+    const hasMore = rest.length > shown.length;
+    const end = freedom.finalCursor === 'end' ? shownHead : start;
+    const next = hasMore
+      ? this.#hand({
+          ...{ kind: 'listing', account: account.name, filters, seq: start },
+          last: shown.at(-1) === undefined ? last || ' ' : key(shown.at(-1) as Publication),
+        })
+      : this.#hand({ kind: 'delta', account: account.name, filters, seq: end, last: '' });
+    const gone =
+      freedom.tombstonesInListing && !hasMore
+        ? this.truth
+            .of(company)
+            .filter(
+              (one) =>
+                one.version === null &&
+                !one.silent &&
+                one.seq > start &&
+                one.seq <= shownHead &&
+                this.truth.latest(one.id, shownHead) === one,
+            )
+        : [];
+    return this.#page('bootstrap', account, [...shown, ...gone], hasMore, next, shownHead, asked);
+  }
+
+  #delta(
+    account: Account,
+    company: string,
+    filters: string,
+    from: number,
+    perPage: number,
+    asked: string | null,
+  ): Told {
+    const { weather } = this;
+    // A replica as of the request before this one; what it says is old and still true to itself.
+    const head = weather.strikes('replica_behind') ? Math.max(from, this.#replica) : this.head;
+    this.#replica = this.head;
+    const latest = new Map<string, Publication>();
+    for (const one of this.truth.of(company)) {
+      if (one.seq <= from || one.seq > head || one.silent) continue;
+      latest.delete(one.id);
+      latest.set(one.id, one);
+    }
+    const rest = [...latest.values()];
+    const shown = this.#someOf(rest, perPage);
+    const hasMore = rest.length > shown.length;
+    const reached = hasMore ? (shown.at(-1)?.seq ?? from) : head;
+    const unchanged = rest.length === 0 && asked !== null && !this.freedom.freshCursorOnEmpty;
+    const next = unchanged
+      ? asked
+      : this.#hand({ kind: 'delta', account: account.name, filters, seq: reached, last: '' });
+    return this.#page('delta', account, shown, hasMore, next, head, asked);
+  }
+
+  #someOf(rest: readonly Publication[], perPage: number): readonly Publication[] {
+    return this.chance.yes(this.freedom.emptyPages) ? [] : rest.slice(0, perPage);
+  }
+
+  #page(
+    mode: 'bootstrap' | 'delta',
+    account: Account,
+    shown: readonly Publication[],
+    hasMore: boolean,
+    next: string,
+    head: number,
+    asked: string | null,
+  ): Told {
+    const { weather } = this;
+    const data: unknown[] = shown.map((one) => this.#record(one, account));
+    const first = data[0];
+    if (first !== undefined && this.chance.yes(this.freedom.repeats)) data.push(first);
+    const last = this.truth.publications[head - 1];
+    const meta = {
+      mode: weather.strikes('wrong_mode') ? (mode === 'delta' ? 'bootstrap' : 'delta') : mode,
+      has_more: hasMore,
+      next_cursor: next,
+      page_count: data.length,
+      published_through: last === undefined ? null : new Date(last.at).toISOString(),
+    };
+    if (asked !== null && weather.strikes('stuck_cursor'))
+      return this.#json(200, { data, meta: { ...meta, has_more: true, next_cursor: asked } });
+    if (weather.strikes('missing_meta')) return this.#json(200, { data });
+    return this.#json(200, { data, meta });
+  }
+
+  #record(one: Publication, account: Account): unknown {
+    const record = wireOf(one, account.identity, `c_${one.seq}`);
+    if (one.version === null || !this.weather.strikes('poison')) return record;
+    this.poisoned.set(one.id, Math.max(one.seq, this.poisoned.get(one.id) ?? 0));
+    return this.weather.chanceOf('poison').pick(poisons)(record as Record<string, unknown>);
+  }
+
+  /** Cursors are encoded anew each time: nothing can be learned from comparing two. */
+  #hand(place: Place): string {
+    const cursor = `${place.kind === 'listing' ? 'p' : 'c'}.${this.chance.text(12)}`;
+    this.places.set(cursor, place);
+    return cursor;
+  }
+
+  #seqAt(company: string, time: number): number {
+    const first = this.truth.publications.find((one) => one.at >= time - 60_000 && one.company === company);
+    const seq = first === undefined ? this.head : first.seq - 1;
+    const horizonAt = this.truth.publications[this.horizon - 1]?.at ?? Number.NEGATIVE_INFINITY;
+    return Math.min(this.head, time >= horizonAt ? Math.max(seq, this.horizon) : seq);
+  }
+
+  #json(status: number, body: unknown): Told {
+    return this.#text(status, 'application/json', JSON.stringify(body));
+  }
+
+  #problem(status: number, type: string, details: object = {}): Told {
+    return this.#json(status, { error: { type, message: type, details, request_id: 'req_1' } });
+  }
+
+  #text(status: number, contentType: string, body: string): Told {
+    const headers = { 'content-type': contentType, date: new Date(this.truth.now()).toUTCString() };
+    return { status, headers, body };
+  }
+}

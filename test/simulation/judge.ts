@@ -1,0 +1,364 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import type { Counters } from './counters.js';
+import type { FakePlatform } from './fake-platform.js';
+import type { Life, SourcePlan } from './machine.js';
+import { type Publication, rowText, type Truth } from './truth.js';
+
+export interface SourceSeen {
+  readonly no: number;
+  readonly name: string;
+  readonly state: string;
+  readonly halted_from: string | null;
+  readonly halted_code: string | null;
+  readonly cursor: string | null;
+  readonly listed_at: string | null;
+  readonly rows_held: number;
+  readonly generation: number;
+  readonly last_outcome: string | null;
+  readonly since: string | null;
+  readonly reached: string | null;
+}
+
+export interface RowSeen {
+  readonly id: string;
+  readonly text: string;
+}
+
+/** One consistent look at a mirror. */
+export interface Look {
+  readonly sources: readonly SourceSeen[];
+  readonly rows: ReadonlyMap<string, readonly RowSeen[]>;
+  readonly key: string;
+}
+
+const sourcesQuery = `SELECT s.no, s.name, s.state, s.halted_from, s.halted_code, s.cursor, s.listed_at, s.rows_held, s.generation,
+  s.last_outcome, w.since, w.reached FROM sources s LEFT JOIN sweeps w ON w.source_no = s.no ORDER BY s.name`;
+const rowsQuery = `SELECT id, company_id || '|' || coalesce(group_label, '') || '|' || status || '|' || committed_cents || '|'
+  || coalesce(raised_cents, '') || '|' || coalesce(investor_id, '') || '|' || investor_deactivated || '|'
+  || CASE WHEN name IS NULL AND email IS NULL AND message IS NULL THEN '-'
+     ELSE coalesce(name, '') || '|' || coalesce(email, '') || '|' || coalesce(message, '') END AS text
+  FROM roster WHERE source = ? ORDER BY id`;
+
+/** A reader beside the daemon, as an analyst's program is. */
+export class Reader {
+  readonly raw: Sqlite.Database;
+  readonly #sources: Sqlite.Statement<[], SourceSeen>;
+  readonly #rows: Sqlite.Statement<[string], RowSeen>;
+  readonly #key: Sqlite.Statement<[], string>;
+  readonly leases: Sqlite.Statement<
+    [],
+    { readonly no: number; readonly fence: number; readonly key: string }
+  >;
+
+  constructor(file: string) {
+    this.raw = new Sqlite(file, { readonly: true, fileMustExist: true, timeout: 0 });
+    this.#sources = this.raw.prepare(sourcesQuery);
+    this.#rows = this.raw.prepare(rowsQuery);
+    this.leases = this.raw.prepare(
+      `SELECT l.source_no AS no, l.fence, s.generation || '/' || coalesce(s.cursor, '') || '/' || s.rows_held || '/' ||
+       s.pages_incoming || '/' || coalesce(s.last_tick_at, '') AS key FROM leases l JOIN sources s ON s.no = l.source_no`,
+    );
+    this.#key = this.raw
+      .prepare<[], string>(
+        `SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'change_rows'), 0) || '/' ||
+         coalesce((SELECT group_concat(state || generation || coalesce(cursor, '') || coalesce(listed_at, '')) FROM sources), '')
+         || coalesce((SELECT group_concat(coalesce(since, '') || coalesce(reached, '')) FROM sweeps), '')`,
+      )
+      .pluck();
+  }
+
+  key(): string {
+    return this.#key.get() ?? '';
+  }
+
+  look(): Look {
+    const sources = this.#sources.all();
+    return {
+      sources,
+      rows: new Map(sources.map(({ name }) => [name, this.#rows.all(name)])),
+      key: this.key(),
+    };
+  }
+
+  close(): void {
+    if (this.raw.open) this.raw.close();
+  }
+}
+
+export interface JudgeParts {
+  readonly truth: Truth;
+  readonly platform: FakePlatform;
+  readonly sources: readonly SourcePlan[];
+  readonly counters: Counters;
+  /** A replica of the past may take readers back; then only the end counts. */
+  readonly mayGoBack: boolean;
+  /** Sources whose token lost or won the identity grant in the course of the run. */
+  readonly identityMoved: ReadonlySet<string>;
+  readonly brake: { readonly share: number; readonly rows: number };
+  /** Sources whose deletions a person has accepted, or whose filters changed. */
+  readonly accepted: ReadonlySet<string>;
+  readonly violate: (invariant: string, what: string) => void;
+}
+
+/** Compares what readers can see with the truth, at every commit and at every look. */
+export class Judge {
+  /** How far each source's mirror was proven to reach; a relisting keeps that until it is swapped in. */
+  readonly #solid = new Map<string, number>();
+  readonly #seen = new Map<string, number>();
+  readonly #last = new Map<string, { readonly state: string; readonly ids: readonly string[] }>();
+  readonly #readers = new Map<string, Reader>();
+  readonly #lastKey = new Map<string, string>();
+  readonly #fences = new Map<number, { fence: number; owner: number; key: string }>();
+
+  constructor(readonly parts: JudgeParts) {}
+
+  readerOf(file: string): Reader {
+    const known = this.#readers.get(file);
+    if (known !== undefined) return known;
+    const made = new Reader(file);
+    this.#readers.set(file, made);
+    return made;
+  }
+
+  close(): void {
+    for (const reader of this.#readers.values()) reader.close();
+    this.#readers.clear();
+  }
+
+  /** I2, I3, I4, I5, I11, I12 after each commit of the daemon. */
+  afterCommit(life: Life): void {
+    const reader = this.readerOf(life.file);
+    this.#fence(life, reader);
+    const key = reader.key();
+    if (this.#lastKey.get(life.file) === key) return;
+    this.#lastKey.set(life.file, key);
+    this.look(reader.look());
+  }
+
+  /** I11: a source's data moves only under the lease of the process that moves it. */
+  #fence(life: Life, reader: Reader): void {
+    for (const { no, fence, key } of reader.leases.all()) {
+      const before = this.#fences.get(no);
+      if (before === undefined || fence > before.fence) this.#fences.set(no, { fence, owner: life.no, key });
+      else if (fence < before.fence) this.#fences.set(no, { fence, owner: life.no, key });
+      else if (key !== before.key) {
+        if (before.owner !== life.no)
+          this.parts.violate('I11', `daemon ${life.no} wrote under the lease of daemon ${before.owner}`);
+        this.#fences.set(no, { ...before, key });
+      }
+    }
+  }
+
+  /** A power cut may take the newest leases with it, numbers and all. */
+  machineDied(): void {
+    this.#fences.clear();
+  }
+
+  look(look: Look): void {
+    for (const source of look.sources) this.#judgeSource(source, look.rows.get(source.name) ?? []);
+  }
+
+  #judgeSource(source: SourceSeen, rows: readonly RowSeen[]): void {
+    const { violate, truth, platform, counters } = this.parts;
+    counters.add('judged');
+    counters.add(`seen:${source.state}`);
+    if (source.listed_at === null) {
+      if (rows.length > 0)
+        violate('I3', `${source.name} shows ${rows.length} rows of an unfinished first listing`);
+      return;
+    }
+    if (rows.length !== source.rows_held)
+      violate('I3', `${source.name} shows ${rows.length} rows and says it holds ${source.rows_held}`);
+    this.#judgeBrake(source, rows);
+    const reach = this.#reachOf(source);
+    if (reach === undefined) violate('I2', `${source.name}: its position was never handed out`);
+    const company = rows[0]?.text.split('|')[0] ?? this.#planOf(source.name).company;
+    const must = truth.visible(company, reach ?? 0);
+    const held = new Map(rows.map(({ id, text }) => [id, text]));
+    if (held.size !== rows.length) violate('I3', `${source.name} shows a record twice`);
+    for (const id of new Set([...must.keys(), ...held.keys()])) {
+      const problem = this.#problemOf(source.name, id, held.get(id), reach ?? 0);
+      if (problem !== undefined)
+        violate(
+          problem.invariant,
+          `${source.name} ${id} (${source.state}, reaches ${reach} of ${platform.head}): ${problem.what}`,
+        );
+    }
+  }
+
+  /** H11: a listing never takes more than a person was asked about. */
+  #judgeBrake({ name, state }: SourceSeen, rows: readonly RowSeen[]): void {
+    const { brake, accepted, violate } = this.parts;
+    const before = this.#last.get(name);
+    const ids = rows.map(({ id }) => id);
+    this.#last.set(name, { state, ids });
+    if (before === undefined || state !== 'sweeping' || before.state === 'sweeping' || accepted.has(name))
+      return;
+    const now = new Set(ids);
+    const gone = before.ids.filter((id) => !now.has(id)).length;
+    if (gone >= brake.rows && gone > brake.share * before.ids.length)
+      violate('H11', `a listing took ${gone} of ${before.ids.length} records and asked nobody`);
+  }
+
+  #reachOf(source: SourceSeen): number | undefined {
+    const { truth, platform } = this.parts;
+    const state = source.state === 'halted' ? source.halted_from : source.state;
+    const solid = this.#solid.get(source.name) ?? 0;
+    if (state === 'following') {
+      const place = platform.places.get(source.cursor ?? '');
+      if (place !== undefined) this.#solid.set(source.name, place.seq);
+      return place?.seq;
+    }
+    if (state !== 'sweeping') return solid;
+    if (source.reached !== null) return platform.places.get(source.reached)?.seq;
+    if (source.since === null) return platform.places.get(source.cursor ?? '')?.seq;
+    const time = Date.parse(source.since);
+    const reach = truth.publications.findLast((one) => one.at < time)?.seq ?? 0;
+    this.#solid.set(source.name, reach);
+    return reach;
+  }
+
+  #problemOf(
+    source: string,
+    id: string,
+    text: string | undefined,
+    reach: number,
+  ): { invariant: string; what: string } | undefined {
+    const { truth, platform } = this.parts;
+    const story = truth.story(id);
+    if (story.length === 0) return { invariant: 'I1', what: 'the platform never published it' };
+    const told = text === undefined ? [] : story.filter((one) => this.#texts(source, one).includes(text));
+    if (text !== undefined && told.length === 0)
+      return { invariant: 'I12', what: `no version ever read ${text}` };
+    const back = this.#wentBack(source, id, told);
+    if (back !== undefined) return back;
+    if ((platform.poisoned.get(id) ?? 0) >= (truth.latest(id, reach)?.seq ?? 0)) return undefined;
+    if (story.some((one) => one.silent && one.seq <= truth.head)) return undefined;
+    // Published since: the mirror may or may not have it yet.
+    if (story.some((one) => one.seq > reach)) return undefined;
+    const latest = truth.latest(id, reach);
+    if (latest === undefined || latest.version === null)
+      return text === undefined ? undefined : { invariant: 'I5', what: 'a withdrawn record is shown' };
+    if (text === undefined) return { invariant: 'I2', what: 'a record behind the position is missing' };
+    return this.#texts(source, latest).includes(text)
+      ? undefined
+      : {
+          invariant: 'I2',
+          what: `it reads ${text}, and the position is behind ${rowText(latest.version, true)}`,
+        };
+  }
+
+  #wentBack(
+    source: string,
+    id: string,
+    told: readonly Publication[],
+  ): { invariant: string; what: string } | undefined {
+    const newest = told.at(-1);
+    const oldest = told[0];
+    if (newest === undefined || oldest === undefined || this.parts.mayGoBack) return undefined;
+    const key = `${source}/${id}`;
+    const before = this.#seen.get(key) ?? 0;
+    if (newest.seq < before)
+      return { invariant: 'I4', what: `readers were shown publication ${before} and now ${newest.seq}` };
+    this.#seen.set(key, Math.max(before, oldest.seq));
+    return undefined;
+  }
+
+  #texts(source: string, { version }: Publication): readonly string[] {
+    if (version === null) return [];
+    const { account } = this.#planOf(source);
+    const now = rowText(version, account.identity);
+    return this.parts.identityMoved.has(account.name) ? [now, rowText(version, !account.identity)] : [now];
+  }
+
+  #planOf(name: string): SourcePlan {
+    const found = this.parts.sources.find((one) => one.name === name);
+    if (found === undefined) throw new Error(`no source is called ${name}`);
+    return found;
+  }
+
+  /** I1: at rest the mirror is what the token may see, field by field. Undefined when it is. */
+  difference(look: Look): string | undefined {
+    const { truth, platform } = this.parts;
+    for (const { name, company, account } of this.parts.sources) {
+      const source = look.sources.find((one) => one.name === name);
+      if (source === undefined) return `${name} was never opened`;
+      if (source.state !== 'following') return `${name} is ${source.state}`;
+      if (source.last_outcome !== 'done') return `${name} ended its last tick ${source.last_outcome}`;
+      if (platform.head < truth.head) return 'the platform has not published all yet';
+      const rows = look.rows.get(name) ?? [];
+      const must = truth.visible(company);
+      for (const { id, text } of rows) {
+        const version = must.get(id)?.version;
+        if (version == null) return `${name} shows ${id}, which is gone`;
+        if (text !== rowText(version, account.identity))
+          return `${name} ${id} reads ${text} instead of ${rowText(version, account.identity)}`;
+      }
+      if (rows.length !== must.size) return `${name} shows ${rows.length} of ${must.size} records`;
+    }
+    return undefined;
+  }
+
+  /** What the change feed and the history say has to be possible: P5 and as-of. */
+  ledgers(reader: Reader): void {
+    const { violate, truth } = this.parts;
+    const one = <Row>(sql: string) => reader.raw.prepare<[], Row>(sql).all();
+    const gap = one<{ n: number; last: number }>(
+      'SELECT count(*) AS n, coalesce(max(seq), 0) AS last FROM changes',
+    )[0];
+    if (gap !== undefined && gap.n !== gap.last)
+      violate('feed', `${gap.n} changes are numbered up to ${gap.last}`);
+    const silent = one<{ id: string }>(
+      `SELECT id FROM changes WHERE kind = 'changed' AND fields = '[]' LIMIT 1`,
+    );
+    if (silent[0] !== undefined) violate('feed', `a change of ${silent[0].id} names no field`);
+    const overlap = one<{ id: string }>(
+      `SELECT h.id FROM investment_history h WHERE h.valid_to < h.valid_from OR EXISTS (
+         SELECT 1 FROM investment_history o WHERE o.id = h.id AND o.source = h.source AND o.change_seq < h.change_seq
+         AND o.valid_to > h.valid_from) LIMIT 1`,
+    );
+    if (overlap[0] !== undefined) violate('history', `versions of ${overlap[0].id} overlap`);
+    const unkept = one<{ id: string }>(
+      `SELECT c.id FROM changes c WHERE c.kind IN ('changed', 'removed') GROUP BY c.source, c.id
+       HAVING count(*) > (SELECT count(*) FROM investment_history h WHERE h.source = c.source AND h.id = c.id) LIMIT 1`,
+    );
+    if (unkept[0] !== undefined) violate('history', `a version of ${unkept[0].id} was replaced and not kept`);
+    const stories = one<{ source: string; id: string; kinds: string; n: number }>(
+      `SELECT source, id, group_concat(kind) AS kinds, sum(kind <> 'removed') AS n FROM
+        (SELECT * FROM changes WHERE id IS NOT NULL ORDER BY seq) GROUP BY source, id`,
+    );
+    for (const { source, id, kinds, n } of stories) {
+      if (/added(,changed)*,added|removed,removed|removed,changed/.test(kinds))
+        violate('feed', `the feed of ${source} tells of ${id}: ${kinds}`);
+      const slack = this.parts.mayGoBack || this.parts.identityMoved.size > 0 ? 1000 : 0;
+      if (n > truth.story(id).length * 2 + 2 + slack)
+        violate('feed', `${id} changed ${n} times in the feed of ${source}`);
+    }
+  }
+
+  /** I10: nobody who is gone can be read from any byte of the folder. */
+  bytes(folder: string): void {
+    const { truth, violate, counters, sources } = this.parts;
+    const shown = new Set<string>();
+    const gone = new Set<string>();
+    for (const company of new Set(sources.map((one) => one.company)))
+      for (const [, one] of truth.visible(company)) for (const word of wordsOf(one)) shown.add(word);
+    for (const one of truth.publications)
+      for (const word of wordsOf(one)) if (!shown.has(word)) gone.add(word);
+    counters.add('erased words looked for', gone.size);
+    for (const name of readdirSync(folder)) {
+      for (const [word] of readFileSync(join(folder, name), 'latin1').matchAll(canary))
+        if (gone.has(word)) violate('I10', `${word} of somebody who is gone stands in ${name}`);
+    }
+  }
+}
+
+/** Lengths are fixed, so that words standing side by side in a page are told apart. */
+const canary = /(?:name|message)-[a-z0-9]{10}|[a-z0-9]{10}@mail\.invalid/g;
+
+export function wordsOf({ version }: Publication): readonly string[] {
+  const person = version?.person ?? null;
+  return person === null ? [] : [person.name, person.email, person.message];
+}

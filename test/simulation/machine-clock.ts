@@ -1,0 +1,52 @@
+import type { Clock } from '../../src/runtime/clock.js';
+import type { Scheduler } from './scheduler.js';
+
+/** The clock of one process: a wall that may be wrong and may jump, and a monotonic one that began with it. */
+export class MachineClock implements Clock {
+  readonly #waits = new Set<object>();
+  readonly #bootedAt: number;
+  #dead = false;
+
+  constructor(
+    readonly scheduler: Scheduler,
+    readonly name: string,
+    public wallOffset: number,
+  ) {
+    this.#bootedAt = scheduler.now;
+  }
+
+  now(): number {
+    return this.scheduler.now + this.wallOffset;
+  }
+
+  monotonic(): number {
+    return this.scheduler.now - this.#bootedAt;
+  }
+
+  get waiting(): number {
+    return this.#waits.size;
+  }
+
+  wait(millis: number, signal?: AbortSignal): Promise<void> {
+    if (signal?.aborted === true || !(millis > 0)) return Promise.resolve();
+    return new Promise((resolve) => {
+      const wait = {};
+      this.#waits.add(wait);
+      const end = () => {
+        signal?.removeEventListener('abort', end);
+        timer?.cancel();
+        if (this.#dead || !this.#waits.delete(wait)) return;
+        resolve();
+      };
+      signal?.addEventListener('abort', end, { once: true });
+      const timer = Number.isFinite(millis)
+        ? this.scheduler.in(millis, `${this.name} wakes`, end)
+        : undefined;
+    });
+  }
+
+  /** Nobody who waits on a dead machine ever wakes. */
+  kill(): void {
+    this.#dead = true;
+  }
+}

@@ -1,0 +1,317 @@
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import type { Server } from 'node:http';
+import { join } from 'node:path';
+import { type Config, configFrom } from '../../src/config/config.js';
+import { settingsSchema } from '../../src/config/settings.js';
+import { type Daemon, startDaemon } from '../../src/daemon/daemon.js';
+import { isFault } from '../../src/domain/fault.js';
+import type { LogFields, Logger } from '../../src/runtime/logger.js';
+import type { Chance } from './chance.js';
+import type { Counters } from './counters.js';
+import { Crash, type DatabaseWatch, type Frames, type Step } from './database-watch.js';
+import type { Account } from './fake-tokens.js';
+import { MachineClock } from './machine-clock.js';
+import type { Network } from './network.js';
+import { copyAsItLies, type Death } from './power.js';
+import type { Scheduler } from './scheduler.js';
+
+export interface SourcePlan {
+  readonly name: string;
+  company: string;
+  readonly installation: string | null;
+  readonly account: Account;
+}
+
+export interface MachineParts {
+  readonly scheduler: Scheduler;
+  readonly network: Network;
+  readonly watch: DatabaseWatch;
+  readonly servers: ReadonlyMap<number, Server>;
+  readonly chance: Chance;
+  readonly counters: Counters;
+  readonly sources: readonly SourcePlan[];
+  readonly baseUrl: string;
+  /** A folder in memory, for this world alone. */
+  readonly root: string;
+  readonly template: string;
+  readonly intervalSeconds: number;
+  readonly perPage: number;
+  readonly brake: { readonly share: number; readonly rows: number };
+  readonly secrets: () => readonly string[];
+  readonly wallOffset: () => number;
+  readonly onCommit: (life: Life) => void;
+  readonly onDeath: () => void;
+  readonly onLog: (life: Life, level: string, text: string) => void;
+  readonly violate: (invariant: string, what: string) => void;
+}
+
+export interface Armed {
+  readonly step: Step;
+  countdown: number;
+  readonly death: Death;
+}
+
+/** One process, from its start to its end. */
+export interface Life {
+  readonly no: number;
+  readonly name: string;
+  readonly folder: string;
+  readonly file: string;
+  readonly clock: MachineClock;
+  readonly startedAt: number;
+  readonly connections: ReadonlySet<{
+    readonly open: boolean;
+    close(): unknown;
+    pragma(text: string): unknown;
+  }>;
+  dead: boolean;
+  floor: Frames | null;
+  armed: Armed | null;
+  daemon: Daemon | null;
+  port: number | null;
+}
+
+/** The computer rosterd runs on: starts the real daemon, kills it, cuts its power, and starts it on what is left. */
+export class Machine {
+  life: Life | null = null;
+  /** A second daemon that somebody started on the same file. */
+  rival: Life | null = null;
+  readonly lives: Life[] = [];
+  #folder: string;
+  #lives = 0;
+
+  constructor(readonly parts: MachineParts) {
+    this.#folder = join(parts.root, 'disk-0');
+    copyAsItLies(parts.template, this.#folder, 'kill', null, parts.chance);
+    for (const { account } of parts.sources) if (account.rotating) this.signIn(account);
+  }
+
+  get folder(): string {
+    return this.#folder;
+  }
+
+  /** Writes the credentials of a fresh sign-in, as `rosterd connect` does. */
+  signIn(account: Account): void {
+    const { access, refresh, expiresAt } = account.current;
+    const credentials = {
+      ...{ clientId: `pk_${account.name}`, clientSecret: 'sk_test_secret' },
+      ...{ accessToken: access, refreshToken: refresh, previousRefreshToken: null, scope: '' },
+      expiresAt: new Date(expiresAt).toISOString(),
+    };
+    writeFileSync(join(this.#folder, `${account.name}.json`), JSON.stringify(credentials), { mode: 0o600 });
+  }
+
+  start(): void {
+    if (this.life === null) this.life = this.#boot(this.#folder, true);
+  }
+
+  /** Another path to the same folder, so that its connections can be told apart from the first one's. */
+  startRival(): void {
+    if (this.rival !== null || this.life === null) return;
+    const path = join(this.parts.root, `other-path-${this.#lives}`);
+    symlinkSync(this.#folder, path);
+    this.rival = this.#boot(path, false);
+  }
+
+  #boot(folder: string, receives: boolean): Life {
+    const { scheduler, watch, counters } = this.parts;
+    this.#lives += 1;
+    const no = this.#lives;
+    const name = `daemon ${no}`;
+    const life = {
+      ...{ no, name, folder, file: join(folder, 'mirror.db'), startedAt: scheduler.now },
+      clock: new MachineClock(scheduler, name, this.parts.wallOffset()),
+      ...{ dead: false, armed: null, daemon: null, port: null },
+      onStep: (step: Step) => this.#onStep(life, step),
+      onCommit: () => {
+        if (!life.dead) this.parts.onCommit(life);
+      },
+    } as unknown as Life & { onStep(step: Step): void; onCommit(): void };
+    watch.own(folder, life);
+    this.lives.push(life);
+    counters.add('machine:start');
+    const before = new Set(this.parts.servers.keys());
+    startDaemon({
+      config: this.#config(folder, receives),
+      clock: life.clock,
+      random: this.parts.chance.fork(`life ${no}`).asRandom(),
+      logger: this.#logger(life, {}),
+      wire: this.parts.network.wireOf({
+        name,
+        life: no,
+        get dead() {
+          return life.dead;
+        },
+      }),
+    }).then(
+      (daemon) => {
+        if (life.dead) return;
+        life.daemon = daemon;
+        life.port = [...this.parts.servers.keys()].find((port) => !before.has(port)) ?? null;
+        daemon.engine.sync.onTick((_source, { report, standing }) => {
+          counters.add(`outcome:${report.outcome}`);
+          if (report.code !== null) counters.add(`code:${report.code}`);
+          counters.add(`trigger:${report.trigger}`);
+          if (standing !== null) counters.add(`state:${standing.kind}`);
+          if (report.code === 'internal' && !life.dead)
+            this.parts.violate('defect', `a tick ended with a defect of rosterd: ${report.message}`);
+        });
+      },
+      (error: unknown) => this.#startFailed(life, error),
+    );
+    return life;
+  }
+
+  #startFailed(life: Life, error: unknown): void {
+    if (life.dead || error instanceof Crash) return;
+    if (!isFault(error))
+      this.parts.violate('defect', `the daemon did not start: ${String((error as Error).stack)}`);
+    else this.parts.counters.add(`start refused:${error.code}`);
+    this.#end(life);
+    // Whoever supervises it starts it again.
+    if (life !== this.rival)
+      this.parts.scheduler.in(20_000, 'the supervisor starts it again', () => this.start());
+  }
+
+  #onStep(life: Life, step: Step): void {
+    if (life.dead) throw new Crash();
+    const { armed } = life;
+    if (armed === null || armed.step !== step) return;
+    armed.countdown -= 1;
+    if (armed.countdown > 0) return;
+    this.parts.counters.add(`crash:${step}`);
+    this.die(step === 'torn' ? 'torn' : armed.death);
+    throw new Crash();
+  }
+
+  /** Everything on this machine ends at once; the next start finds what lay on its disk. */
+  die(death: Death): void {
+    const { life, rival } = this;
+    const dying = life ?? rival;
+    if (dying === null) return;
+    this.parts.counters.add(`death:${death}`);
+    this.parts.scheduler.note(`death by ${death}`);
+    const fresh = join(this.parts.root, `disk-${this.#lives}-${this.parts.scheduler.events}`);
+    copyAsItLies(this.#folder, fresh, death, life?.floor ?? null, this.parts.chance.fork(fresh));
+    for (const one of [life, rival]) if (one !== null) this.#end(one);
+    this.#folder = fresh;
+    this.parts.onDeath();
+  }
+
+  #end(life: Life): void {
+    life.dead = true;
+    life.clock.kill();
+    this.parts.watch.disown(life.folder);
+    if (this.life === life) this.life = null;
+    if (this.rival === life) this.rival = null;
+  }
+
+  /** SIGTERM: it has to let go of everything, within the time a request may take. */
+  stop(life: Life | null, done: () => void = () => {}): void {
+    if (life === null || life.daemon === null || life.dead) {
+      done();
+      return;
+    }
+    const { scheduler, counters, violate } = this.parts;
+    const { daemon } = life;
+    counters.add('machine:stop');
+    const from = scheduler.now;
+    life.port = null;
+    life.armed = null;
+    daemon.close().then(
+      () => {
+        if (life.dead) return;
+        if (scheduler.now - from > 15_000) violate('I15', `stopping took ${scheduler.now - from} ms`);
+        if (life.clock.waiting > 0) violate('I15', `${life.clock.waiting} timers outlived a clean stop`);
+        if ([...life.connections].some((one) => one.open)) violate('I15', 'a clean stop left the file open');
+        if (daemon.open.length > 0) violate('I15', `not closed: ${daemon.open.join()}`);
+        this.#end(life);
+        done();
+      },
+      (error: unknown) => {
+        if (!life.dead) violate('I15', `a clean stop failed: ${String(error)}`);
+      },
+    );
+    scheduler.in(60_000, 'a minute after SIGTERM', () => {
+      if (!life.dead && life.daemon === daemon) violate('I15', 'it never stopped after SIGTERM');
+    });
+  }
+
+  /** After the run: the files go, and whoever still has them open lets go. */
+  close(): void {
+    for (const life of this.lives) {
+      life.dead = true;
+      this.parts.watch.disown(life.folder);
+      for (const one of life.connections) if (one.open) one.close();
+    }
+  }
+
+  #config(folder: string, receives: boolean): Config {
+    const { sources, intervalSeconds, perPage, brake, baseUrl, secrets } = this.parts;
+    mkdirSync(folder, { recursive: true });
+    return configFrom(
+      settingsSchema.parse({
+        platform: { baseUrl },
+        database: 'sqlite:mirror.db',
+        sources: sources.map(({ name, company, installation, account }) => ({
+          name,
+          company,
+          ...(installation === null ? {} : { installation }),
+          ...(account.rotating
+            ? {
+                credentials: {
+                  file: `${account.name}.json`,
+                  clientId: `pk_${account.name}`,
+                  clientSecret: { env: 'CLIENT_SECRET' },
+                },
+              }
+            : { token: { env: `TOKEN_${account.name}` } }),
+        })),
+        sync: { intervalSeconds, perPage, concurrency: 2, brake },
+        receiver: receives
+          ? {
+              listen: '127.0.0.1:8787',
+              secrets: secrets().map((_, index) => ({ env: `HOOK_${index}` })),
+            }
+          : null,
+        console: null,
+      }),
+      { env: this.#environment(), folderOf: () => folder },
+    );
+  }
+
+  /** Read again each time a secret is wanted, as a file that somebody rotated would be. */
+  #environment(): Readonly<Record<string, string | undefined>> {
+    const { sources, secrets } = this.parts;
+    return new Proxy<Record<string, string | undefined>>(
+      {},
+      {
+        get: (_target, name) => {
+          if (name === 'CLIENT_SECRET') return 'sk_test_secret';
+          const key = String(name);
+          if (key.startsWith('HOOK_')) return secrets()[Number(key.slice(5))] ?? secrets()[0];
+          return sources.find(({ account }) => `TOKEN_${account.name}` === key)?.account.current.access;
+        },
+      },
+    );
+  }
+
+  #logger(life: Life, inherited: LogFields): Logger {
+    const line = (level: string) => (fields: LogFields, message: string) => {
+      if (life.dead) return;
+      const { error, ...told } = { ...inherited, ...fields };
+      this.parts.onLog(life, level, JSON.stringify({ ...told, message, error: errorKind(error) }));
+    };
+    return {
+      debug: line('debug'),
+      info: line('info'),
+      warn: line('warn'),
+      error: line('error'),
+      child: (fields) => this.#logger(life, { ...inherited, ...fields }),
+    };
+  }
+}
+
+/** What of an error the real log keeps: its class, its code, and the message where it is one of our own. */
+const errorKind = (error: unknown) =>
+  isFault(error) ? `${error.code} ${error.message}` : error instanceof Error ? error.name : undefined;

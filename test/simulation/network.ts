@@ -1,0 +1,167 @@
+import type { WireFetch, WireInit, WireResponse } from '../../src/client/fetch/fetch.js';
+import type { Chance } from './chance.js';
+import type { Asked, Told } from './fake-platform.js';
+import type { Scheduler } from './scheduler.js';
+import type { Weather } from './weather.js';
+
+/** Where requests end: the fake platform, or the bundled server. May take its time, but no virtual time. */
+export type Far = (asked: Asked) => Told | Promise<Told>;
+
+/** The process that asks; its death ends everything it waits for. */
+export interface Asker {
+  readonly name: string;
+  readonly dead: boolean;
+  readonly life: number;
+}
+
+export interface Exchange {
+  readonly life: number;
+  readonly token: string;
+  readonly path: string;
+  readonly sentAt: number;
+  deliveredAt: number | null;
+  quietMillis: number;
+}
+
+const mebibyte = new Uint8Array(1024 * 1024);
+
+/** The way between daemon and platform: latency always, and whatever the weather does to packets. */
+export class Network {
+  readonly exchanges: Exchange[] = [];
+  #flying = 0;
+
+  constructor(
+    readonly scheduler: Scheduler,
+    readonly weather: Weather,
+    readonly chance: Chance,
+    readonly far: Far,
+    readonly latencyMax: number,
+  ) {}
+
+  get flying(): number {
+    return this.#flying;
+  }
+
+  wireOf(asker: Asker): WireFetch {
+    return (url, init) => this.#send(asker, url, init);
+  }
+
+  #send(asker: Asker, url: URL, init: WireInit): Promise<WireResponse> {
+    const { weather } = this;
+    const exchange: Exchange = {
+      ...{
+        life: asker.life,
+        token: init.headers.authorization ?? `form:${url.pathname}`,
+        path: url.pathname,
+      },
+      ...{ sentAt: this.scheduler.now, deliveredAt: null, quietMillis: 0 },
+    };
+    this.exchanges.push(exchange);
+    const asked: Asked = {
+      method: init.method,
+      url,
+      headers: init.headers,
+      body: init.body ?? '',
+    };
+    return new Promise<WireResponse>((resolve, reject) => {
+      let over = false;
+      this.#flying += 1;
+      const settle = (finish: () => void) => {
+        if (over) return;
+        over = true;
+        this.#flying -= 1;
+        init.signal.removeEventListener('abort', aborted);
+        if (!asker.dead) finish();
+      };
+      const fail = (code: string) => settle(() => reject(Object.assign(new Error(code), { code })));
+      const aborted = () => fail('ABORT_ERR');
+      init.signal.addEventListener('abort', aborted, { once: true });
+      const answer = (told: Told) => {
+        const late = this.#latency();
+        this.scheduler.in(late, `${asker.name} hears ${told.status}`, () =>
+          settle(() => {
+            resolve(this.#response(told, init.signal, exchange));
+          }),
+        );
+      };
+      if (weather.strikes('refuse')) {
+        this.scheduler.in(1, `${asker.name} is refused`, () => fail('ECONNREFUSED'));
+        return;
+      }
+      const arrives = async (last: boolean) => {
+        if (weather.strikes('reset_before')) return fail('ECONNRESET');
+        if (weather.strikes('stall')) return;
+        const told = await this.far(asked);
+        if (weather.strikes('reset_after')) return fail('ECONNRESET');
+        if (asked.method === 'POST' && weather.strikes('refresh_lost')) return;
+        if (last) answer(told);
+      };
+      const slow = weather.strikes('slow') ? weather.chanceOf('slow').between(1_000, 40_000) : 0;
+      // The first copy's answer counts; the second copy arrives after all and is answered to nobody.
+      const twice = weather.strikes('twice');
+      this.scheduler.in(slow + this.#latency(), `${asker.name} asks ${asked.method} ${url.pathname}`, () => {
+        void arrives(true);
+      });
+      if (twice)
+        this.scheduler.in(slow + this.#latency() * 2, `${asker.name} asks again`, () => {
+          void Promise.resolve(this.far(asked)).catch(() => {});
+        });
+    });
+  }
+
+  #latency(): number {
+    return this.chance.skewed(1, this.latencyMax);
+  }
+
+  /** Only an answer that arrives whole can be obeyed. */
+  #response(told: Told, signal: AbortSignal, exchange: Exchange): WireResponse {
+    const { weather } = this;
+    const headers = new Map(Object.entries(told.headers));
+    const read = { get: (name: string) => headers.get(name.toLowerCase()) ?? null };
+    if (weather.strikes('redirect')) {
+      headers.set('location', 'https://elsewhere.invalid/');
+      return { status: 302, headers: read, body: null };
+    }
+    if (weather.strikes('bad_encoding')) headers.set('content-encoding', 'br');
+    return { status: told.status, headers: read, body: this.#body(told, signal, exchange) };
+  }
+
+  async *#body(told: Told, signal: AbortSignal, exchange: Exchange): AsyncGenerator<Uint8Array> {
+    const { weather } = this;
+    const bytes = Buffer.from(told.body);
+    if (weather.strikes('oversized')) for (let sent = 0; sent < 64; sent += 1) yield mebibyte;
+    if (weather.strikes('cut')) {
+      yield bytes.subarray(0, weather.chanceOf('cut').between(0, Math.max(0, bytes.length - 1)));
+      throw Object.assign(new Error('terminated'), { code: 'UND_ERR_SOCKET' });
+    }
+    if (weather.strikes('drip')) {
+      const pieces = weather.chanceOf('drip').between(2, 12);
+      const size = Math.ceil(bytes.length / pieces);
+      for (let at = 0; at < bytes.length; at += size) {
+        await this.#pause(weather.chanceOf('drip').between(50, 6_000), signal);
+        yield bytes.subarray(at, at + size);
+      }
+      this.#obeyed(told, exchange);
+      return;
+    }
+    this.#obeyed(told, exchange);
+    yield bytes;
+  }
+
+  #obeyed(told: Told, exchange: Exchange): void {
+    exchange.deliveredAt = this.scheduler.now;
+    exchange.quietMillis = told.quietMillis ?? 0;
+  }
+
+  #pause(millis: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const cut = () => reject(Object.assign(new Error('aborted'), { code: 'ABORT_ERR' }));
+      if (signal.aborted) return cut();
+      signal.addEventListener('abort', cut, { once: true });
+      this.scheduler.in(millis, 'a piece arrives', () => {
+        signal.removeEventListener('abort', cut);
+        resolve();
+      });
+    });
+  }
+}

@@ -1,0 +1,256 @@
+import { Chance } from './chance.js';
+import type { Step } from './database-watch.js';
+import type { Freedom } from './fake-platform.js';
+import type { Death } from './power.js';
+import { epoch } from './scheduler.js';
+import { type Front, type WeatherFault, weatherFaults } from './weather.js';
+
+/** What people and machines do, beside the weather. */
+export type Act =
+  | {
+      readonly kind: 'publish';
+      readonly what: 'create' | 'change' | 'republish' | 'withdraw' | 'deactivate';
+      readonly times: number;
+    }
+  | { readonly kind: 'restore' }
+  | { readonly kind: 'crash'; readonly death: Death; readonly downMillis: number }
+  | {
+      readonly kind: 'crash_at';
+      readonly step: Step;
+      readonly countdown: number;
+      readonly death: Death;
+      readonly downMillis: number;
+    }
+  | { readonly kind: 'stop'; readonly downMillis: number }
+  | { readonly kind: 'clock_jump'; readonly millis: number }
+  | { readonly kind: 'disk_full'; readonly forMillis: number; readonly slack: number }
+  | { readonly kind: 'locked'; readonly forMillis: number }
+  | { readonly kind: 'expire' }
+  | { readonly kind: 'access_lost'; readonly share: number }
+  | { readonly kind: 'revoke' }
+  | { readonly kind: 'narrow' }
+  | { readonly kind: 'rotate_hook' }
+  | { readonly kind: 'rival'; readonly forMillis: number }
+  | { readonly kind: 'resync' }
+  | { readonly kind: 'other_company' }
+  | { readonly kind: 'letter'; readonly what: LetterKind; readonly times: number }
+  | { readonly kind: 'analyst'; readonly holdMillis: number };
+
+export type LetterKind =
+  | 'forged'
+  | 'unsigned'
+  | 'stale'
+  | 'malformed'
+  | 'wrong_type'
+  | 'too_large'
+  | 'altered'
+  | 'test'
+  | 'unknown_event'
+  | 'unknown_installation';
+
+export type FaultClass = WeatherFault | Act['kind'];
+
+export interface Planned {
+  readonly no: number;
+  readonly at: number;
+  readonly act: Act;
+}
+
+export interface Plan {
+  readonly seed: number;
+  readonly classes: readonly FaultClass[];
+  readonly freedom: Freedom;
+  readonly start: number;
+  readonly calmUntil: number;
+  readonly chaosUntil: number;
+  readonly intervalSeconds: number;
+  readonly perPage: number;
+  readonly latencyMax: number;
+  readonly records: number;
+  readonly accounts: readonly { readonly rotating: boolean; readonly identity: boolean }[];
+  readonly companies: readonly number[];
+  readonly installations: boolean;
+  readonly wallOffset: number;
+  readonly brakeRows: number;
+  readonly fronts: readonly Front[];
+  readonly acts: readonly Planned[];
+}
+
+const actKinds = [
+  'restore',
+  'crash',
+  'crash_at',
+  'stop',
+  'clock_jump',
+  'disk_full',
+  'locked',
+  'expire',
+  'access_lost',
+  'revoke',
+  'narrow',
+  'rotate_hook',
+  'rival',
+  'resync',
+  'other_company',
+  'letter',
+] as const satisfies readonly Act['kind'][];
+
+/** Weathers that halt a source until somebody helps: seldom, or nothing else would ever happen. */
+const rare: readonly FaultClass[] = [
+  'forbidden',
+  'refused',
+  'replica_back',
+  'revoke',
+  'other_company',
+  'rival',
+  'oversized',
+  'narrow',
+];
+
+const hour = 3_600_000;
+
+/** Swarm testing: each seed has its own subset of faults, some often and some seldom, and its own platform. */
+export function planFor(seed: number): Plan {
+  const chance = new Chance(`seed ${seed}`);
+  const intervalSeconds = chance.pick([60, 120, 300, 900, 3600]);
+  // Half of the worlds are kind until the first listing is there, the others hostile from the first request on.
+  const calmUntil = epoch + (chance.yes(0.5) ? 1_000 : 2 * intervalSeconds * 1000 + 60_000);
+  const chaosUntil = calmUntil + chance.between(8, 40) * intervalSeconds * 1000;
+  const density = chance.pick([0.05, 0.15, 0.3, 0.5]);
+  const drawn = chance.fork('classes');
+  const classes = [...weatherFaults, ...actKinds].filter((name) =>
+    drawn.yes((rare as readonly string[]).includes(name) ? density / 4 : density),
+  );
+  const sources = chance.pick([1, 1, 2, 2, 3]);
+  const records = chance.skewed(0, 70);
+  return {
+    ...{ seed, classes, intervalSeconds, calmUntil, chaosUntil, records, start: epoch },
+    freedom: freedomFrom(chance.fork('freedom')),
+    perPage: chance.pick([1, 3, 10, 100, 100]),
+    latencyMax: chance.pick([20, 200, 2_000]),
+    accounts: Array.from({ length: sources }, () => ({
+      rotating: chance.yes(0.25),
+      identity: chance.yes(0.7),
+    })),
+    companies: Array.from({ length: sources }, () => chance.between(0, 1)),
+    installations: chance.yes(0.6),
+    wallOffset: chance.yes(0.2)
+      ? chance.pick([-600_000, 600_000, 90_000, -365 * 24 * hour, 365 * 24 * hour])
+      : 0,
+    brakeRows: chance.between(2, 10),
+    fronts: frontsFrom(chance.fork('fronts'), classes, calmUntil, chaosUntil),
+    acts: actsFrom(chance.fork('acts'), classes, calmUntil, chaosUntil, intervalSeconds * 1000),
+  };
+}
+
+function freedomFrom(chance: Chance): Freedom {
+  return {
+    pageMax: chance.pick([1, 2, 5, 10, 25, 100]),
+    livePaging: chance.yes(0.6),
+    finalCursor: chance.yes(0.5) ? 'start' : 'end',
+    order: chance.yes(0.5) ? 'id' : 'feed',
+    repeats: chance.pick([0, 0, 0.2, 0.8]),
+    emptyPages: chance.pick([0, 0, 0.1, 0.4]),
+    tombstonesInListing: chance.yes(0.4),
+    freshCursorOnEmpty: chance.yes(0.5),
+    publishDelayMax: chance.pick([0, 0, 5_000, 90_000, 600_000]),
+  };
+}
+
+function frontsFrom(
+  chance: Chance,
+  classes: readonly FaultClass[],
+  from: number,
+  to: number,
+): readonly Front[] {
+  return weatherFaults
+    .filter((fault) => classes.includes(fault))
+    .flatMap((fault) =>
+      Array.from({ length: chance.between(1, 3) }, () => {
+        const begins = from + chance.fraction() * (to - from);
+        const lasts = (to - from) * chance.pick([0.05, 0.2, 0.5, 1]);
+        return {
+          fault,
+          from: begins,
+          to: Math.min(to, begins + lasts),
+          probability: chance.pick([0.02, 0.1, 0.3, 1]),
+        };
+      }),
+    );
+}
+
+function actsFrom(
+  chance: Chance,
+  classes: readonly FaultClass[],
+  from: number,
+  to: number,
+  interval: number,
+): readonly Planned[] {
+  const moment = () => Math.round(from + chance.fraction() * (to - from));
+  const acts: Omit<Planned, 'no'>[] = [];
+  for (let count = chance.between(5, 30); count > 0; count -= 1) {
+    const what = chance.pick([
+      'create',
+      'create',
+      'change',
+      'change',
+      'change',
+      'republish',
+      'withdraw',
+      'deactivate',
+    ] as const);
+    acts.push({ at: moment(), act: { kind: 'publish', what, times: chance.skewed(1, 12) } });
+  }
+  for (let count = chance.between(2, 8); count > 0; count -= 1)
+    acts.push({ at: moment(), act: { kind: 'analyst', holdMillis: chance.skewed(0, 10 * interval) } });
+  for (const kind of actKinds) {
+    if (!classes.includes(kind)) continue;
+    for (let count = chance.skewed(1, 5); count > 0; count -= 1)
+      acts.push({ at: moment(), act: actFrom(chance, kind, interval) });
+  }
+  return acts.sort((a, b) => a.at - b.at).map((one, no) => ({ ...one, no }));
+}
+
+function actFrom(chance: Chance, kind: (typeof actKinds)[number], interval: number): Act {
+  const death = chance.pick(['kill', 'kill_without_shm', 'power', 'torn'] as const);
+  const downMillis = chance.skewed(100, 3 * interval);
+  switch (kind) {
+    case 'crash':
+      return { kind, death, downMillis };
+    case 'crash_at': {
+      const step = chance.pick(['begin', 'statement', 'commit', 'torn', 'committed'] as const);
+      return { kind, step, death, downMillis, countdown: chance.skewed(1, step === 'statement' ? 120 : 25) };
+    }
+    case 'stop':
+      return { kind, downMillis };
+    case 'clock_jump':
+      return {
+        kind,
+        millis: chance.pick([-600_000, -5_000, 5_000, 600_000, -30 * 24 * hour, 30 * 24 * hour]),
+      };
+    case 'disk_full':
+      return { kind, forMillis: chance.skewed(1_000, 4 * interval), slack: chance.skewed(0, 6) };
+    case 'locked':
+    case 'rival':
+      return { kind, forMillis: chance.skewed(500, 4 * interval) };
+    case 'access_lost':
+      return { kind, share: chance.pick([0.05, 0.3, 1]) };
+    case 'letter': {
+      const what = chance.pick([
+        'forged',
+        'unsigned',
+        'stale',
+        'malformed',
+        'wrong_type',
+        'too_large',
+        'altered',
+        'test',
+        'unknown_event',
+        'unknown_installation',
+      ] as const);
+      return { kind, what, times: chance.skewed(1, 8) };
+    }
+    default:
+      return { kind };
+  }
+}

@@ -1,0 +1,241 @@
+import { mkdtempSync } from 'node:fs';
+import type { Server } from 'node:http';
+import { join } from 'node:path';
+import { healthOf } from '../../src/store/reads/status.js';
+import { Chance } from './chance.js';
+import { Counters } from './counters.js';
+import type { DatabaseWatch } from './database-watch.js';
+import { FakePlatform } from './fake-platform.js';
+import { Account } from './fake-tokens.js';
+import { Judge, Reader } from './judge.js';
+import { type Life, Machine, type SourcePlan } from './machine.js';
+import { Network } from './network.js';
+import type { Plan } from './plan.js';
+import { PostOffice } from './post-office.js';
+import { Scheduler } from './scheduler.js';
+import { Truth } from './truth.js';
+import { Weather } from './weather.js';
+
+export interface Surroundings {
+  readonly watch: DatabaseWatch;
+  readonly servers: ReadonlyMap<number, Server>;
+  /** A folder in memory for scratch, and one with a migrated, empty mirror in it. */
+  readonly scratch: string;
+  readonly template: string;
+  readonly keepLines: boolean;
+}
+
+/** Ends a run at its first violation. */
+export class Violation extends Error {}
+
+const minute = 60_000;
+
+/** The people and things of one world, and the ways to look at them. */
+export class Stage {
+  readonly counters = new Counters();
+  readonly scheduler: Scheduler;
+  readonly truth: Truth;
+  readonly weather: Weather;
+  readonly platform: FakePlatform;
+  readonly network: Network;
+  readonly post: PostOffice;
+  readonly machine: Machine;
+  readonly judge: Judge;
+  readonly sources: readonly SourcePlan[];
+  readonly companies: readonly string[];
+  readonly root: string;
+  protected violation: string | null = null;
+  protected publishing = 0;
+  protected down = false;
+  protected wallOffset: number;
+  protected healed = false;
+  protected loud = 0;
+  protected readonly analysts = new Set<Reader>();
+  protected injured = new Set<string>();
+  protected readonly accepted = new Set<string>();
+  protected readonly identityMoved = new Set<string>();
+
+  constructor(
+    readonly plan: Plan,
+    readonly around: Surroundings,
+  ) {
+    const chance = new Chance(`world ${plan.seed}`);
+    const violate = (invariant: string, what: string) => this.violate(invariant, what);
+    this.root = mkdtempSync(join(around.scratch, 'w-'));
+    this.scheduler = new Scheduler(plan.start, chance.fork('order'), around.keepLines);
+    const now = () => this.scheduler.now;
+    this.truth = new Truth(chance.fork('truth'), now);
+    this.weather = new Weather(plan.fronts, this.scheduler, chance.fork('weather'), this.counters);
+    this.platform = new FakePlatform(
+      this.truth,
+      plan.freedom,
+      this.weather,
+      chance.fork('platform'),
+      this.counters,
+      violate,
+    );
+    this.network = new Network(
+      this.scheduler,
+      this.weather,
+      chance.fork('network'),
+      (asked) => this.platform.handle(asked),
+      plan.latencyMax,
+    );
+    this.companies = ['co_0', 'co_1'];
+    this.sources = plan.accounts.map(({ rotating, identity }, index) => {
+      const account = new Account(`app${index}`, rotating, chance.fork(`account ${index}`), plan.start);
+      account.identity = identity;
+      this.platform.accounts.push(account);
+      return {
+        name: `s${index}`,
+        company: this.companies[plan.companies[index] ?? 0] ?? 'co_0',
+        installation: plan.installations ? `inst_${index}` : null,
+        account,
+      };
+    });
+    this.post = new PostOffice(
+      this.scheduler,
+      this.weather,
+      chance.fork('post'),
+      this.counters,
+      around.servers,
+      () => this.machine,
+      violate,
+    );
+    this.wallOffset = plan.wallOffset;
+    for (const act of plan.acts)
+      if (act.act.kind === 'narrow')
+        for (const { account } of this.sources) this.identityMoved.add(account.name);
+    this.judge = new Judge({
+      ...{
+        truth: this.truth,
+        platform: this.platform,
+        sources: this.sources,
+        counters: this.counters,
+        violate,
+      },
+      brake: { share: 0.2, rows: plan.brakeRows },
+      accepted: this.accepted,
+      mayGoBack: this.weather.forecasts('replica_back'),
+      identityMoved: this.identityMoved,
+    });
+    this.machine = new Machine({
+      ...{
+        scheduler: this.scheduler,
+        network: this.network,
+        watch: around.watch,
+        servers: around.servers,
+        violate,
+      },
+      ...{ chance: chance.fork('machine'), counters: this.counters, sources: this.sources, root: this.root },
+      ...{ template: around.template, intervalSeconds: plan.intervalSeconds, perPage: plan.perPage },
+      baseUrl: 'https://platform.invalid',
+      brake: { share: 0.2, rows: plan.brakeRows },
+      secrets: () => this.post.secrets,
+      wallOffset: () => this.wallOffset,
+      onCommit: (life) => this.afterCommit(life),
+      onDeath: () => this.judge.machineDied(),
+      onLog: (life, level, text) => this.afterLog(life, level, text),
+    });
+  }
+
+  protected violate(invariant: string, what: string): void {
+    this.violation ??= `${invariant}: ${what}`;
+  }
+
+  protected async until(time: number, over: () => boolean): Promise<void> {
+    const ended = await this.scheduler.run(time, () => this.violation !== null || over(), 60_000);
+    if (ended === 'bound') this.violate('L2', 'the world never comes to rest: 60,000 events');
+    if (this.violation !== null) throw new Violation(this.violation);
+  }
+
+  protected look(): ReturnType<Reader['look']> {
+    const { life } = this.machine;
+    if (life === null) throw new Error('nothing to look at: no daemon runs');
+    return this.judge.readerOf(life.file).look();
+  }
+
+  protected ask(source: SourcePlan, ask: { resync?: boolean; acceptDeletions?: boolean }): void {
+    const daemon = this.machine.life?.daemon;
+    if (daemon == null || this.down) return;
+    if (ask.acceptDeletions === true) this.accepted.add(source.name);
+    this.counters.add(
+      ask.resync === true ? 'asked:resync' : ask.acceptDeletions === true ? 'asked:accept' : 'asked:look',
+    );
+    try {
+      daemon.engine.sync.tick(source.name as never, ask).catch(() => {});
+    } catch {
+      // It is just stopping, as it may.
+    }
+  }
+
+  /** Opens a snapshot, reads every view, and reads them again before letting go: nothing may have moved. */
+  protected analyze(holdMillis: number): void {
+    const { life } = this.machine;
+    if (life === null || life.daemon === null) return;
+    const reader = new Reader(life.file);
+    reader.raw.exec('BEGIN');
+    const before = reader.look();
+    this.judge.look(before);
+    this.judgeHonesty(life, before);
+    for (const view of [
+      'investments',
+      'identities',
+      'incoming',
+      'round_totals',
+      'daily_raised',
+      'investor_totals',
+      'sync_status',
+    ])
+      reader.raw.prepare(`SELECT count(*) FROM ${view}`).get();
+    this.analysts.add(reader);
+    this.scheduler.in(holdMillis, 'the analyst is done', () => {
+      if (!this.analysts.delete(reader)) return;
+      const after = reader.look();
+      if (JSON.stringify([...after.rows]) !== JSON.stringify([...before.rows]))
+        this.violate('I3', 'a snapshot changed while it was held');
+      reader.raw.exec('COMMIT');
+      reader.close();
+    });
+  }
+
+  protected sendAnalystsHome(): void {
+    for (const reader of this.analysts) reader.close();
+    this.analysts.clear();
+  }
+
+  /** I13: whoever has heard nothing for long does not read as healthy. */
+  protected judgeHonesty(life: Life, look: ReturnType<Reader['look']>): void {
+    const { intervalSeconds } = this.plan;
+    const patience = 2.5 * intervalSeconds * 1000 + 15 * minute;
+    const { now } = this.scheduler;
+    if (now - life.startedAt < patience || this.injured.size > 0 || this.machine.rival !== null) return;
+    for (const source of look.sources) {
+      const plan = this.sources.find((one) => one.name === source.name);
+      const heard = this.platform.readings.findLast(
+        (one) => one.status === 200 && one.account === plan?.account.name && one.company === plan.company,
+      );
+      const health = healthOf(source as never);
+      if (health === 'ok' && (heard === undefined || now - heard.at > patience))
+        this.violate(
+          'I13',
+          `${source.name} reads as healthy and heard nothing since ${heard === undefined ? 'ever' : `${now - heard.at} ms`}`,
+        );
+    }
+  }
+
+  protected afterCommit(life: Life): void {
+    try {
+      this.judge.afterCommit(life);
+    } catch (error) {
+      this.violate('judge', `the file could not be read: ${(error as Error).stack}`);
+    }
+  }
+
+  protected afterLog(_life: Life, level: string, text: string): void {
+    if (level === 'warn' || level === 'error') this.loud += 1;
+    if (level === 'error') this.counters.add('log:error');
+    if (/name-|@mail\.invalid|message-|whsec_|at_test_|rt_test_|sk_test_/.test(text))
+      this.violate('I10', `the log says ${text}`);
+  }
+}

@@ -1,0 +1,271 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { SqliteErasures } from '../../src/store/dialect/sqlite/erasures.js';
+import { openSqlite } from '../../src/store/dialect/sqlite/open.js';
+import { healthOf } from '../../src/store/reads/status.js';
+import { Chaos } from './chaos.js';
+import type { Counters } from './counters.js';
+import type { Reader } from './judge.js';
+import { Violation } from './stage.js';
+
+export interface Verdict {
+  readonly seed: number;
+  readonly violation: string | null;
+  readonly trace: number;
+  readonly events: number;
+  readonly virtualMillis: number;
+  readonly counters: Counters;
+  readonly lines: readonly string[];
+}
+
+const minute = 60_000;
+const hour = 60 * minute;
+
+/** One world from its plan to its verdict: calm, chaos, healing, rest, judgement. */
+export class World extends Chaos {
+  async run(): Promise<Verdict> {
+    const stray = (error: unknown) => {
+      if (!(error instanceof Violation) && (error as Error)?.name !== 'Crash')
+        this.violation ??= `stray rejection: ${(error as Error)?.stack ?? String(error)}`;
+    };
+    process.on('unhandledRejection', stray);
+    try {
+      await this.live();
+    } catch (error) {
+      if (!(error instanceof Violation)) this.violation ??= `the simulator failed: ${(error as Error).stack}`;
+    } finally {
+      process.off('unhandledRejection', stray);
+      this.sendAnalystsHome();
+      this.judge.close();
+      this.machine.close();
+      rmSync(this.root, { recursive: true, force: true });
+    }
+    return {
+      ...{ seed: this.plan.seed, violation: this.violation, trace: this.scheduler.trace },
+      ...{ events: this.scheduler.events, virtualMillis: this.scheduler.now - this.plan.start },
+      ...{ counters: this.counters, lines: this.scheduler.lines },
+    };
+  }
+
+  protected async live(): Promise<void> {
+    const { plan, scheduler } = this;
+    for (let made = 0; made < plan.records; made += 1)
+      this.platform.reach(this.truth.create(this.companies[made % 2] ?? 'co_0').seq);
+    this.machine.start();
+    for (const { at, no, act } of plan.acts)
+      scheduler.at(at, `act ${no} ${act.kind}`, () => {
+        this.counters.add(`act:${act.kind}`);
+        this.act(act, no);
+      });
+    await this.until(plan.chaosUntil, () => false);
+    await this.heal();
+    await this.rest();
+    if (this.violation === null) await this.probe();
+    if (this.violation === null) await this.end();
+  }
+
+  /** All faults off, all clocks true, and people do what the status asks them to. */
+  protected async heal(): Promise<void> {
+    const { machine, scheduler } = this;
+    this.healed = true;
+    this.weather.clear();
+    for (const { account } of this.sources) {
+      if (!account.revoked) continue;
+      account.renew(scheduler.now);
+      if (account.rotating) machine.signIn(account);
+    }
+    for (const { account } of this.sources) account.spent = 0;
+    this.wallOffset = 0;
+    if (machine.life !== null) {
+      machine.life.armed = null;
+      machine.life.clock.wallOffset = 0;
+      for (const one of machine.life.connections) if (one.open) one.pragma('max_page_count = 1000000000');
+    }
+    if (machine.rival !== null) machine.stop(machine.rival);
+    // What nobody could read is published once more; what was withdrawn in silence only a new listing shows.
+    for (const [id] of this.platform.poisoned) {
+      const latest = this.truth.latest(id, this.truth.head);
+      if (latest?.version != null) this.platform.reach(this.truth.change(latest).seq);
+    }
+    scheduler.in(2 * minute, 'somebody looks after it', () => {
+      if (machine.life === null && !this.down) machine.start();
+    });
+    const untilRunning = scheduler.now + 6 * hour;
+    await this.until(untilRunning, () => this.publishing === 0 && machine.life?.daemon != null && !this.down);
+    if (machine.life?.daemon == null) this.violate('L1', 'the daemon does not run six hours after healing');
+  }
+
+  /** L1: equality within three intervals, the spacing of listings and a rate window. */
+  protected async rest(): Promise<void> {
+    const { scheduler, plan, platform, truth } = this;
+    platform.reach(truth.head);
+    const moved = new Set(
+      this.sources
+        .filter(
+          ({ company, account }) =>
+            this.identityMoved.has(account.name) || truth.of(company).some((one) => one.silent),
+        )
+        .map(({ name }) => name),
+    );
+    const bound = scheduler.now + 3 * plan.intervalSeconds * 1000 * 1.3 + 7 * hour;
+    const healedAt = scheduler.now;
+    let difference: string | undefined = 'nothing was read yet';
+    let asked = 0;
+    while (scheduler.now < bound) {
+      const look = this.look();
+      difference = this.judge.difference(look);
+      const read = this.sources.every(({ account }) =>
+        platform.readings.some((one) => one.account === account.name && one.at >= healedAt),
+      );
+      if (difference === undefined && moved.size === 0 && read) return;
+      for (const source of this.sources) {
+        const seen = look.sources.find(({ name }) => name === source.name);
+        if (seen?.state === 'halted' && asked < 40) {
+          this.judgeHalt(seen.halted_code);
+          this.ask(source, seen.halted_code === 'filters_changed' ? { resync: true } : {});
+          asked += 1;
+        } else if (seen?.state === 'held' && asked < 40) {
+          this.ask(source, { acceptDeletions: true });
+          asked += 1;
+        } else if (moved.has(source.name) && seen?.state === 'following') {
+          this.ask(source, { resync: true });
+          moved.delete(source.name);
+        }
+      }
+      await this.until(scheduler.now + Math.max(minute, plan.intervalSeconds * 250), () => false);
+    }
+    if (difference !== undefined) this.violate('L1', `not equal in time: ${difference}`);
+  }
+
+  /** I9: only what the scenario did may demand a person. */
+  protected judgeHalt(code: string | null): void {
+    const has = (kind: string) => this.plan.classes.includes(kind as never);
+    const just: Readonly<Record<string, boolean>> = {
+      reauthorize: has('revoke'),
+      unauthorized: has('revoke') || has('unauthorized_once'),
+      forbidden: has('forbidden'),
+      refused: has('refused'),
+      filters_changed: has('other_company'),
+    };
+    this.counters.add(`halted:${code}`);
+    if (just[code ?? ''] !== true)
+      this.violate('I9', `halted by ${code}, which nothing in this world called for`);
+  }
+
+  /** In good weather a webhook is followed by its change long before the timer would look. */
+  protected async probe(): Promise<void> {
+    const { scheduler, machine, truth, plan } = this;
+    const source = this.sources[0];
+    const { life } = machine;
+    if (source === undefined || life?.port == null) return;
+    await this.until(scheduler.now + 2 * minute, () => false);
+    const delay = plan.seed % 2 === 0 ? 0 : 25_000;
+    const one = truth.create(source.company);
+    const index = this.sources.indexOf(source);
+    this.post.announce(one, this.post.eventId(), `inst_${index}`);
+    scheduler.in(delay, 'the probe is published', () => this.platform.reach(one.seq));
+    const from = scheduler.now;
+    const shown = () =>
+      this.look()
+        .rows.get(source.name)
+        ?.some(({ id }) => id === one.id) === true;
+    const bound = 90_000 + delay;
+    await this.until(from + bound, shown);
+    if (!shown())
+      this.violate(
+        'webhook',
+        `a change announced ${bound} ms ago is not shown; the next timer would have been its only hope`,
+      );
+    this.counters.add('probe');
+    await this.until(scheduler.now + 3 * plan.intervalSeconds * 1000, () => false);
+  }
+
+  protected async end(): Promise<void> {
+    const { machine, scheduler } = this;
+    const { life } = machine;
+    if (life === null) throw new Error('the daemon is gone before the end');
+    const look = this.look();
+    this.judge.look(look);
+    const difference = this.judge.difference(look);
+    if (difference !== undefined) this.violate('I1', difference);
+    for (const source of look.sources) {
+      const health = healthOf(source as never);
+      if (health !== 'ok') this.violate('I13', `${source.name} is equal to the truth and reads as ${health}`);
+    }
+    const reader = this.judge.readerOf(life.file);
+    this.judge.ledgers(reader);
+    this.judgeInbox(reader);
+    this.judgeRequests();
+    const hours = (scheduler.now - this.plan.start) / hour;
+    const talkative = 60 * hours + 40 * machine.lives.length * this.sources.length + 200;
+    if (this.loud > talkative) this.violate('I14', `${this.loud} warnings in ${hours.toFixed(1)} hours`);
+    if (this.violation !== null) return;
+    const { folder } = life;
+    this.sendAnalystsHome();
+    this.judge.close();
+    let stopped = false;
+    machine.stop(life, () => {
+      stopped = true;
+    });
+    await this.until(scheduler.now + 2 * minute, () => stopped);
+    const file = openSqlite(join(folder, 'mirror.db'));
+    const scrubbed = new SqliteErasures(file, life.clock).scrub();
+    file.close();
+    if (scrubbed.kind === 'blocked') this.violate('I10', 'nobody reads, and the scrub says it is blocked');
+    this.judge.bytes(folder);
+  }
+
+  /** I6: what was accepted is on disk, worked, and a reading of its source began later. */
+  protected judgeInbox(reader: Reader): void {
+    const rows = new Map(
+      reader.raw
+        .prepare<[], { id: string; state: string; source: string | null }>(
+          `SELECT event_id || ' ' || installation AS id, state, source FROM webhook_inbox`,
+        )
+        .all()
+        .map((row) => [row.id, row]),
+    );
+    for (const { id, at } of this.post.accepted) {
+      const row = rows.get(id);
+      if (row === undefined) {
+        if (
+          this.scheduler.now - at < 90 * hour &&
+          this.plan.wallOffset === 0 &&
+          !this.plan.classes.includes('clock_jump')
+        )
+          this.violate('I6', `${id} was answered 2xx and is nowhere`);
+        continue;
+      }
+      if (row.state === 'pending') this.violate('I6', `${id} was accepted and is still pending at rest`);
+      const lane = (row.source ?? '').split(',');
+      const accounts = this.sources
+        .filter(({ name }) => lane.includes(name))
+        .map(({ account }) => account.name);
+      if (
+        row.state !== 'ignored' &&
+        !this.platform.readings.some((one) => accounts.includes(one.account) && one.at >= at)
+      )
+        this.violate('I6', `nobody read the feed after ${id} was accepted`);
+    }
+    this.counters.add('webhooks accepted', this.post.accepted.length);
+  }
+
+  /** I8: nothing was sent into a wait the platform had asked for. */
+  protected judgeRequests(): void {
+    if (this.plan.classes.includes('clock_jump') || this.injured.size > 0) return;
+    const { exchanges } = this.network;
+    for (const quiet of exchanges) {
+      if (quiet.quietMillis === 0 || quiet.deliveredAt === null) continue;
+      const from = quiet.deliveredAt;
+      const to = Math.min(from + quiet.quietMillis, from + hour) - 1_000;
+      const bad = exchanges.find(
+        (one) => one.token === quiet.token && one.life === quiet.life && one.sentAt > from && one.sentAt < to,
+      );
+      if (bad !== undefined)
+        this.violate(
+          'I8',
+          `a request ${bad.sentAt - from} ms after a 429 that asked for ${quiet.quietMillis} ms`,
+        );
+    }
+  }
+}
