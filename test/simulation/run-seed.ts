@@ -25,7 +25,7 @@ export class Laboratory {
     const clock = { now: () => epoch, monotonic: () => 0, wait: async () => {} };
     openMirror(
       { kind: 'sqlite', file: join(this.#template, 'mirror.db') },
-      { clock, logger: silentLogger },
+      { clock, logger: silentLogger, identity: 'keep' },
     ).close();
   }
 
