@@ -19,6 +19,7 @@ import { sandbox } from './sandbox.js';
 import { status } from './status.js';
 import { sync } from './sync.js';
 import { trigger } from './trigger.js';
+import { verify } from './verify.js';
 import { version } from './version.js';
 
 /** In the order help lists them. To add a command, write its file and name it here. */
@@ -27,6 +28,7 @@ export const commands: readonly Command[] = [
   run,
   sync,
   status,
+  verify,
   query,
   forget,
   connect,
