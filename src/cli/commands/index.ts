@@ -4,6 +4,7 @@ import { configShow } from './config-show.js';
 import { configValidate } from './config-validate.js';
 import { connect } from './connect.js';
 import { demo } from './demo.js';
+import { doctor } from './doctor.js';
 import { endpointsCreate } from './endpoints-create.js';
 import { endpointsDelete } from './endpoints-delete.js';
 import { endpointsList } from './endpoints-list.js';
@@ -28,6 +29,7 @@ export const commands: readonly Command[] = [
   run,
   sync,
   status,
+  doctor,
   verify,
   query,
   forget,
