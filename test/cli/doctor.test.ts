@@ -257,6 +257,73 @@ const breakages: readonly Breakage[] = [
   },
 ];
 
+const fault = async (status: number, type: string, message: string) => {
+  const response = await fetch(`${sandbox.ready.control}/faults`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify([
+      {
+        ...{ method: 'GET', path: '/investments', times: 1 },
+        action: { status, body: { error: { type, message } } },
+      },
+    ]),
+  });
+  expect(response.ok).toBe(true);
+};
+
+test.each([
+  [403, 'insufficient_scope', 'lacks read:investments', 'scopes.acme', /rosterd/],
+  [400, 'invalid_request', 'Unknown version "2026-10-15".', 'version.acme', /platform\.version/],
+])('an answer %i %s (%s) is told as %s', async (status, type, message, check, mend) => {
+  const { doctor } = await office();
+  await fault(status, type, message);
+  const { code, diagnosis } = await doctor();
+  expect(code).toBe(1);
+  expect(diagnosis.checks.filter(({ verdict }) => verdict === 'fail')).toEqual([
+    expect.objectContaining({ name: check, mend: expect.stringMatching(mend) }),
+  ]);
+});
+
+test('an endpoint that is not there yet, whose secret nobody knows, and in order', async () => {
+  const { folder, configure, doctor } = await office();
+  const token = sandbox.ready.users[0]?.liveToken ?? '';
+  const tokenFile = join(folder, 'manager.token');
+  writeFileSync(tokenFile, token, { mode: 0o600 });
+  const publicUrl = `http://127.0.0.1:${await freePort()}/webhooks`;
+  configure({
+    platform: { baseUrl: sandbox.ready.baseUrl, management: { token: { file: tokenFile } } },
+    receiver: {
+      listen: `127.0.0.1:${await freePort()}`,
+      endpoint: { publicUrl, mode: 'test', file: join(folder, 'endpoint.json') },
+    },
+  });
+  const findings = async () =>
+    (await doctor()).diagnosis.checks
+      .filter(({ name }) => name.startsWith('endpoint.'))
+      .map(({ verdict, mend }) => [verdict, mend]);
+  expect((await findings())[0]).toEqual(['warn', 'rosterd run']);
+
+  const endpoints = (body: unknown) =>
+    fetch(`${sandbox.ready.baseUrl}/webhook_endpoints`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  const created = await endpoints({ url: publicUrl, events: ['investment.changed'], mode: 'test' });
+  expect(created.status).toBe(201);
+  const { data } = (await created.json()) as { data: { id: string } };
+  expect(await findings()).toEqual([
+    ['pass', null],
+    ['pass', null],
+    ['fail', 'rosterd run, which replaces the secret'],
+  ]);
+  const known = { value: 'whsec_x', since: '2026-01-01T00:00:00.000Z', until: null };
+  writeFileSync(join(folder, 'endpoint.json'), JSON.stringify({ id: data.id, secrets: [known] }), {
+    mode: 0o600,
+  });
+  expect((await findings()).map(([verdict]) => verdict)).toEqual(['pass', 'pass', 'pass']);
+});
+
 describe('each thing that is wrong is found by name, with the command that mends it', () => {
   test.each(breakages)('$check', async ({ check, verdict, mend, how }) => {
     const place = await office();

@@ -66,7 +66,7 @@ export async function endpointChecks(
     state = await readEndpointState(wanted.file);
   } catch (error) {
     return [
-      ...all('the state of the endpoint cannot be read').slice(1),
+      ...all('the state of the endpoint cannot be read').slice(0, 2),
       failedBy('endpoint.secret', error, 'rosterd run'),
     ];
   }
