@@ -1,9 +1,12 @@
 import Sqlite from 'better-sqlite3';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import type { Config } from '../../src/config/config.js';
+import { startDaemon } from '../../src/daemon/daemon.js';
+import { forget, personOrInvestment } from '../../src/daemon/forget.js';
 import { syncOnce } from '../../src/daemon/sync-once.js';
 import { type VerifyOptions, verify } from '../../src/daemon/verify.js';
 import type { Sandbox } from '../../src/platform/sandbox/sandbox.js';
+import { systemClock } from '../../src/runtime/clock.js';
 import { configFor, control, freshFolder, partsFor, sandboxFor } from './world.js';
 
 const never = new AbortController().signal;
@@ -187,4 +190,36 @@ test('the counter of calls counts what is tried again', async () => {
     spent = (await verify(partsFor(config), ask, never)).calls.spent;
   });
   expect(spent).toBe(asked);
+});
+
+test('identity that is not kept, for everybody or for one who is forgotten, is no drift', async () => {
+  const { config } = await mirrored(40);
+  const raw = new Sqlite(config.database.file, { readonly: true });
+  const person = raw.prepare<[], string>('SELECT investor_id FROM investments LIMIT 1').pluck().get() ?? '';
+  raw.close();
+  await forget(config, personOrInvestment(person), systemClock, never);
+  const all = { ...whole, sample: 1_000, calls: 500 };
+  expect((await drifts(config, all)).receipt.equal).toBe(true);
+  expect((await drifts({ ...config, identity: 'drop' }, all)).receipt.equal).toBe(true);
+});
+
+test('beside a daemon that ticks all the time it waits its turn', async () => {
+  const { sandbox, config } = await mirrored();
+  const daemon = await startDaemon(partsFor({ ...config, sync: { ...config.sync, intervalSeconds: 1 } }));
+  onTestFinished(() => daemon.close());
+  await control(sandbox, 'POST', '/churn', { changes: 20 });
+  const [name] = config.sources.map((source) => source.name);
+  if (name === undefined) throw new Error('there is a source');
+  const busy = daemon.engine.sync.tick(name, { resync: true });
+  const receipt = await verify(partsFor(config), { ...whole, calls: 500 }, never);
+  await busy;
+  expect(receipt.sources[0]).toMatchObject({ outcome: 'equal', ended: null });
+}, 60_000);
+
+test('told to stop it ends with what it has', async () => {
+  const { config } = await mirrored(40);
+  const stopping = new AbortController();
+  stopping.abort();
+  const { sources } = await verify(partsFor(config), whole, stopping.signal);
+  expect(sources[0]).toMatchObject({ outcome: 'unfinished', ended: { code: 'stopped' } });
 });
