@@ -20,6 +20,7 @@ const rooms: Readonly<Record<string, Room>> = {
   config: { rooms: core, packages: ['zod'] },
   client: { rooms: core, packages: ['undici', 'p-queue', 'zod'] },
   sync: { rooms: core, packages: ['p-queue'] },
+  verify: { rooms: core, packages: [] },
   store: { rooms: core, packages: ['kysely', 'better-sqlite3'] },
   inbox: { rooms: core, packages: ['express', 'standardwebhooks'] },
   outbox: { rooms: core, packages: ['p-queue', 'standardwebhooks'] },
@@ -32,6 +33,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'config',
       'client',
       'sync',
+      'verify',
       'store',
       'inbox',
       'outbox',
@@ -50,8 +52,8 @@ const packagesOfFolder: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** A port says what its owner needs; whoever can give it, or hands it in, may read it. */
-const portReaders = ['client', 'sync', 'store', 'inbox', 'outbox', 'exports', 'console', 'daemon'];
-const portFile = /^(?:sync|store|inbox|outbox|exports|console)\/ports(?:\/.+)?\.ts$/;
+const portReaders = ['client', 'sync', 'verify', 'store', 'inbox', 'outbox', 'exports', 'console', 'daemon'];
+const portFile = /^(?:sync|verify|store|inbox|outbox|exports|console)\/ports(?:\/.+)?\.ts$/;
 
 /** Time and chance are arguments; where they come from outside `runtime`, the reason stands here. */
 const ambientAllowed: Readonly<Record<string, string>> = {

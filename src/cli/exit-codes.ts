@@ -35,3 +35,16 @@ export const exitCodeOfFault: Readonly<Record<FaultCode, ExitCode>> = {
   stopped: exitCodes.stopped,
   internal: exitCodes.failed,
 };
+
+/** A human who must sign in again comes first, then failure, then drift, then an end before the end. */
+const gravity: readonly ExitCode[] = [
+  exitCodes.reauthorize,
+  exitCodes.usage,
+  exitCodes.failed,
+  exitCodes.drift,
+  exitCodes.stopped,
+];
+
+export function worstOf(codes: readonly ExitCode[]): ExitCode {
+  return gravity.find((code) => codes.includes(code)) ?? exitCodes.done;
+}

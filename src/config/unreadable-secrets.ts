@@ -7,16 +7,21 @@ import type { Secret } from './secrets.js';
  * hold its secrets, so these are warnings; commands are not run.
  */
 export async function unreadableSecrets(config: Config): Promise<readonly string[]> {
-  const complaints: string[] = [];
+  return (await secretFaults(config)).map(({ message }) => message);
+}
+
+/** The same with what to do about each. */
+export async function secretFaults(config: Config): Promise<readonly Fault[]> {
+  const faults: Fault[] = [];
   for (const secret of secretsOf(config)) {
     try {
       await secret.check();
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
-      complaints.push(error.message);
+      faults.push(error);
     }
   }
-  return complaints;
+  return faults;
 }
 
 function secretsOf(config: Config): readonly Secret[] {

@@ -19,6 +19,8 @@ export interface PlatformParts {
   readonly budgets: BudgetStore;
   /** Stands for the network in tests. */
   readonly wire?: WireFetch;
+  /** Told of every request before it goes out, those tried again included; by throwing it keeps it back. */
+  readonly beforeCall?: () => void;
 }
 
 export interface PlatformConnection {
@@ -45,7 +47,7 @@ export function connectPlatform({ platform }: Config, parts: PlatformParts): Pla
     names: platform.headers,
     timeoutMillis: platform.requestTimeoutMillis,
     requestsPerHour: platform.requestsPerHour,
-    wire: pool.fetch,
+    wire: parts.beforeCall === undefined ? pool.fetch : announced(pool.fetch, parts.beforeCall),
     ...{ clock, random, logger, budgets },
   });
   return {
@@ -59,6 +61,13 @@ export function connectPlatform({ platform }: Config, parts: PlatformParts): Pla
       });
     },
     close: () => pool.close(),
+  };
+}
+
+function announced(wire: WireFetch, beforeCall: () => void): WireFetch {
+  return async (url, init) => {
+    beforeCall();
+    return await wire(url, init);
   };
 }
 

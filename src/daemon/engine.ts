@@ -20,6 +20,8 @@ export interface EngineParts {
   readonly sources?: readonly SourceConfig[];
   readonly onPage?: PageListener;
   readonly wire?: WireFetch;
+  /** Told of every request before it goes out; by throwing it keeps it back. */
+  readonly beforeCall?: () => void;
 }
 
 /** The mirror, the platform and the sync engine between them: what `run`, `sync` and the library have in common. */
@@ -46,6 +48,7 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
     const platform = connectPlatform(config, {
       ...{ clock, random, logger, budgets: mirror.budgets },
       ...given('wire', parts.wire),
+      ...given('beforeCall', parts.beforeCall),
     });
     lifecycle.add('platform', platform.close);
     const sync = createSync({

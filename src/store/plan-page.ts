@@ -1,10 +1,5 @@
-import {
-  contentFields,
-  type FeedItem,
-  type Identity,
-  type Investment,
-  identityFields,
-} from '../domain/investment.js';
+import { differenceOf } from '../domain/difference.js';
+import type { FeedItem, Identity, Investment } from '../domain/investment.js';
 
 /** What the mirror holds for an id; a dialect adds what it needs to find the row again. */
 export interface Held {
@@ -66,7 +61,7 @@ export function planPage<Row extends Held>(
 /** Null when nothing would be written. */
 export function planRecord<Row extends Held>(held: Row | undefined, record: RecordItem): Step<Row> | null {
   if (held === undefined) return { kind: 'insert', record };
-  const difference = compare(held, record);
+  const difference = differenceOf(held, record);
   const republished =
     held.investment.observed_at !== record.investment.observed_at ||
     held.investment.reason !== record.investment.reason;
@@ -77,31 +72,11 @@ export function planRecord<Row extends Held>(held: Row | undefined, record: Reco
 
 /** A listing tells what a record is, not how it came to be published: `observed_at` and `reason` alone are no news. */
 export function planListed<Row extends Held>(held: Row | undefined, record: RecordItem): Step<Row> | null {
-  return held !== undefined && compare(held, record) === null ? null : planRecord(held, record);
+  return held !== undefined && differenceOf(held, record) === null ? null : planRecord(held, record);
 }
 
 function bury<Row extends Held>(held: Row | undefined, { reason }: Tombstone): Remove<Row> | null {
   return held === undefined ? null : { kind: 'remove', held, reason };
-}
-
-interface Difference {
-  readonly fields: readonly string[];
-  readonly identityDiffers: boolean;
-}
-
-function compare(held: Held, record: RecordItem): Difference | null {
-  const content = contentFields.filter((field) => held.investment[field] !== record.investment[field]);
-  const person = identityFields.filter(
-    (field) => identityValue(held.identity, field) !== identityValue(record.identity, field),
-  );
-  const identityDiffers = person.length > 0 || (held.identity === null) !== (record.identity === null);
-  if (content.length === 0 && !identityDiffers) return null;
-  return { fields: [...content, ...person.map((field) => `identity.${field}`)], identityDiffers };
-}
-
-function identityValue(identity: Identity | null, field: keyof Identity): string | boolean | null {
-  if (identity !== null) return identity[field];
-  return field === 'email_hidden' ? false : null;
 }
 
 /** In the order of their last entries. Rejected ones are not part of the plan: the held version stays. */

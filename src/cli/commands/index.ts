@@ -5,6 +5,7 @@ import { configShow } from './config-show.js';
 import { configValidate } from './config-validate.js';
 import { connect } from './connect.js';
 import { demo } from './demo.js';
+import { doctor } from './doctor.js';
 import { endpointsCreate } from './endpoints-create.js';
 import { endpointsDelete } from './endpoints-delete.js';
 import { endpointsList } from './endpoints-list.js';
@@ -22,6 +23,7 @@ import { sandbox } from './sandbox.js';
 import { status } from './status.js';
 import { sync } from './sync.js';
 import { trigger } from './trigger.js';
+import { verify } from './verify.js';
 import { version } from './version.js';
 
 /** In the order help lists them. To add a command, write its file and name it here. */
@@ -30,6 +32,8 @@ export const commands: readonly Command[] = [
   run,
   sync,
   status,
+  doctor,
+  verify,
   query,
   exportCommand,
   changes,

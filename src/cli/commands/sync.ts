@@ -3,7 +3,7 @@ import { millisOf } from '../../domain/instant.js';
 import { type Command, configOptions, jsonOption } from '../command.js';
 import { configOf } from '../config-options.js';
 import { chosenSources, enginePartsOf } from '../engine-of.js';
-import { type ExitCode, exitCodeOfFault, exitCodes } from '../exit-codes.js';
+import { type ExitCode, exitCodeOfFault, exitCodes, worstOf } from '../exit-codes.js';
 import { Progress } from '../output/progress.js';
 
 export const sync: Command = {
@@ -41,7 +41,7 @@ export const sync: Command = {
     if (options.flag('json')) out.json(results.map(({ source, report }) => ({ source, ...report })));
     else out.table(columns, results.map(rowOf));
     for (const result of results) explain(result, context);
-    return worst(results.map(exitCodeOf));
+    return worstOf(results.map(exitCodeOf));
   },
 };
 
@@ -73,17 +73,4 @@ function exitCodeOf({ report }: SourceResult): ExitCode {
   if (report.outcome === 'done') return exitCodes.done;
   if (report.outcome === 'waiting' || report.outcome === 'stopped') return exitCodes.stopped;
   return report.code === null ? exitCodes.failed : exitCodeOfFault[report.code];
-}
-
-/** A human who must sign in again comes first, then failure, then an end before the end. */
-const gravity: readonly ExitCode[] = [
-  exitCodes.reauthorize,
-  exitCodes.usage,
-  exitCodes.failed,
-  exitCodes.drift,
-  exitCodes.stopped,
-];
-
-function worst(codes: readonly ExitCode[]): ExitCode {
-  return gravity.find((code) => codes.includes(code)) ?? exitCodes.done;
 }

@@ -1,0 +1,46 @@
+import type { Check, Verdict } from '../../daemon/doctor/doctor.js';
+import { type Command, configOptions, jsonOption } from '../command.js';
+import { configOf } from '../config-options.js';
+import { exitCodes } from '../exit-codes.js';
+
+export const doctor: Command = {
+  name: 'doctor',
+  summary: 'Find what is wrong, and the command that mends it; changes nothing',
+  examples: [
+    ['rosterd doctor', 'the machine, the database, the platform and every source'],
+    ['rosterd doctor --json', 'the same for a program; exit 1 when anything fails'],
+  ],
+  options: [...configOptions, jsonOption],
+  async run(context) {
+    const { io, out, options, signal } = context;
+    const [{ diagnose }, { systemRandom }, { silentLogger }] = await Promise.all([
+      import('../../daemon/doctor/doctor.js'),
+      import('../../runtime/random.js'),
+      import('../../runtime/logger.js'),
+    ]);
+    const parts = {
+      clock: io.clock,
+      random: systemRandom,
+      logger: silentLogger,
+      nodeVersion: process.versions.node,
+    };
+    const diagnosis = await diagnose(() => configOf(context), parts, signal);
+    if (options.flag('json')) out.json(diagnosis);
+    else for (const check of diagnosis.checks) show(check, context);
+    if (!options.flag('json')) out.line(summaryOf(diagnosis.checks));
+    return diagnosis.healthy ? exitCodes.done : exitCodes.failed;
+  },
+};
+
+const verdicts: readonly Verdict[] = ['pass', 'warn', 'fail', 'skip'];
+
+function show({ name, verdict, message, mend }: Check, { out }: Parameters<Command['run']>[0]): void {
+  out.line(`${verdict.padEnd(4)}  ${name}: ${message}`);
+  if (mend !== null) out.line(`      Try: ${mend}`);
+}
+
+function summaryOf(checks: readonly Check[]): string {
+  return verdicts
+    .map((verdict) => `${checks.filter((check) => check.verdict === verdict).length} ${verdict}`)
+    .join(', ');
+}

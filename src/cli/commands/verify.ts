@@ -1,0 +1,151 @@
+import type { AmountDifference, Drift, VerifiedSource, VerifyReceipt } from '../../daemon/verify.js';
+import type { FaultCode } from '../../domain/fault.js';
+import { type Command, configOptions, jsonOption } from '../command.js';
+import { configOf } from '../config-options.js';
+import { chosenSources, enginePartsOf } from '../engine-of.js';
+import { type ExitCode, exitCodeOfFault, exitCodes, worstOf } from '../exit-codes.js';
+import { grouped } from '../output/progress.js';
+
+/** With a tick, a few rounds and a sample, three sources stay far below it; a token has a thousand an hour. */
+const callsDefault = 100;
+const sampleDefault = 20;
+
+export const verify: Command = {
+  name: 'verify',
+  summary: 'Prove that the mirror equals the platform, and name what does not',
+  examples: [
+    ['rosterd verify', 'counts and sums of every round, a sample of records'],
+    ['rosterd verify --full --calls 2000', 'every record; a call reads a page of them'],
+    ['rosterd verify --source acme --repair', 'list acme again where it differs, then verify again'],
+  ],
+  options: [
+    ...configOptions,
+    { flags: '--source <name>', summary: 'only this source', repeats: true },
+    { flags: '--sample <n>', summary: `records to compare one by one (default ${sampleDefault})` },
+    { flags: '--seed <n>', summary: 'take the sample an earlier receipt names' },
+    { flags: '--full', summary: 'compare every record' },
+    { flags: '--repair', summary: 'where it differs, list the source again and verify again' },
+    { flags: '--calls <n>', summary: `requests to spend, repairs aside (default ${callsDefault})` },
+    jsonOption,
+  ],
+  async run(context) {
+    const { out, options, signal } = context;
+    const ask = {
+      sample: options.whole('sample', { min: 0, max: 100_000 }) ?? sampleDefault,
+      calls: options.whole('calls', { min: 1, max: 1_000_000 }) ?? callsDefault,
+      full: options.flag('full'),
+      repair: options.flag('repair'),
+    };
+    const seed = options.whole('seed', { min: 0, max: 2 ** 32 - 1 });
+    const loaded = await configOf(context);
+    const sources = chosenSources(loaded, options.list('source'));
+    const { verify } = await import('../../daemon/verify.js');
+    const parts = { ...(await enginePartsOf(context, loaded)), sources };
+    const chosen = seed ?? parts.random.bytes(4).readUInt32BE();
+    const receipt = await verify(parts, { ...ask, seed: chosen }, signal);
+    if (options.flag('json')) out.json(receipt);
+    else show(receipt, context);
+    return worstOf(receipt.sources.map(exitCodeOf));
+  },
+};
+
+type Context = Parameters<Command['run']>[0];
+
+const columns = [
+  'SOURCE',
+  'OUTCOME',
+  'ROWS',
+  'ROUNDS',
+  'COUNTED',
+  'COMMITTED',
+  'RAISED',
+  'SAMPLE',
+  'LISTED',
+  'UP TO',
+].map((title) => ({ title }));
+
+function show({ sources, calls, at }: VerifyReceipt, { out }: Context): void {
+  out.table(columns, sources.map(rowOf));
+  for (const source of sources) {
+    for (const one of source.drift.slice(0, shownMax)) out.line(`${source.source}: ${sentenceOf(one)}`);
+    if (source.drift.length > shownMax)
+      out.line(`${source.source}: and ${grouped(source.drift.length - shownMax)} more, see --json`);
+    for (const line of remarks(source)) out.line(`${source.source}: ${line}`);
+  }
+  out.line(`verified at ${at} with ${calls.spent} calls of ${calls.allowed}`);
+  for (const source of sources) explain(source, out);
+}
+
+/** A screen or two; a program reads all of them with --json. */
+const shownMax = 50;
+
+function rowOf({ source, outcome, rows, stats, sample, full, published_through }: VerifiedSource): string[] {
+  return [
+    source,
+    outcome,
+    grouped(rows),
+    stats === null ? '-' : String(stats.offerings),
+    stats === null ? '-' : grouped(stats.total.count),
+    stats === null ? '-' : grouped(stats.total.committed_cents),
+    stats === null ? '-' : grouped(stats.total.raised_cents),
+    sample === null ? '-' : String(sample.compared),
+    full === null ? '-' : grouped(full.listed),
+    published_through ?? '-',
+  ];
+}
+
+function sentenceOf(drift: Drift): string {
+  switch (drift.kind) {
+    case 'tally':
+      return `${drift.offering}, ${drift.status}: ${drift.amounts.map(amountText).join(', ')}`;
+    case 'record': {
+      const amounts = drift.amounts.length === 0 ? '' : `: ${drift.amounts.map(amountText).join(', ')}`;
+      return `${drift.id} differs in ${drift.columns.join(', ')}${amounts}`;
+    }
+    case 'missing':
+      return `${drift.id} is on the platform and not in the mirror`;
+    case 'extra':
+      return `${drift.id} is in the mirror and not on the platform`;
+  }
+}
+
+function amountText({ column, held, platform }: AmountDifference): string {
+  return `${column} held ${held ?? 'none'}, platform ${platform ?? 'none'}`;
+}
+
+function remarks({ stats, sample, full, unsettled, repair }: VerifiedSource): string[] {
+  const lines = (stats?.skipped ?? []).map(({ offering, why }) => `${offering} was not counted: ${why}`);
+  if (sample !== null && sample.unpublished > 0)
+    lines.push(`${sample.unpublished} of the sample changed and are not published yet`);
+  if (full !== null && full.unreadable > 0)
+    lines.push(`${full.unreadable} records could not be read, they stand in quarantine`);
+  if (unsettled.length > 0) lines.push(`kept changing and could not be compared: ${unsettled.join(', ')}`);
+  if (repair !== null) {
+    const { outcome, added, changed, removed, drift } = repair;
+    lines.push(
+      `repair of ${drift.length} differences ${outcome}: ${added} added, ${changed} changed, ${removed} removed`,
+    );
+  }
+  return lines;
+}
+
+function explain({ source, outcome, ended, drift, full, repair }: VerifiedSource, out: Context['out']): void {
+  if (ended !== null) {
+    out.error(`${source}: ${ended.message}`);
+    if (ended.retry_at !== null) out.note(`Try: again after ${ended.retry_at}`);
+    else if (ended.hint !== null) out.note(`Try: ${ended.hint}`);
+  }
+  if (outcome !== 'drift') return;
+  if (full === null && drift.some(({ kind }) => kind === 'tally'))
+    out.note(`Try: rosterd verify --source ${source} --full, which names the records`);
+  if (repair === null) out.note(`Try: rosterd verify --source ${source} --repair, which lists it again`);
+  else if (repair.outcome === 'held') out.note('Try: rosterd sync --accept-deletions');
+}
+
+function exitCodeOf({ outcome, ended }: VerifiedSource): ExitCode {
+  if (outcome === 'equal') return exitCodes.done;
+  if (outcome === 'drift') return exitCodes.drift;
+  return outcome === 'failed' && ended !== null
+    ? exitCodeOfFault[ended.code satisfies FaultCode]
+    : exitCodes.stopped;
+}

@@ -1,0 +1,96 @@
+import type { LoadedConfig } from '../../config/load.js';
+import { isFault } from '../../domain/fault.js';
+import { type Instant, instantFromMillis } from '../../domain/instant.js';
+import type { Clock } from '../../runtime/clock.js';
+import type { Logger } from '../../runtime/logger.js';
+import type { Random } from '../../runtime/random.js';
+import { Budgets } from '../../store/budgets.js';
+import { sqliteConnection } from '../../store/connection.js';
+import { openSqlite } from '../../store/dialect/sqlite/open.js';
+import { openSession } from '../platform-session.js';
+import { statusOf } from '../status.js';
+import { type Check, failedBy, pass } from './check.js';
+import { credentialsCheck, secretsCheck } from './config-checks.js';
+import { databaseChecks } from './database-checks.js';
+import { nodeCheck } from './machine-checks.js';
+import { mirrorChecks } from './mirror-checks.js';
+import { platformChecks } from './platform-checks.js';
+import { endpointChecks, portCheck } from './receiver-checks.js';
+import { sourceChecks } from './source-checks.js';
+
+export type { Check, Verdict } from './check.js';
+
+export interface DoctorParts {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly nodeVersion: string;
+}
+
+export interface Diagnosis {
+  readonly at: Instant;
+  readonly healthy: boolean;
+  readonly checks: readonly Check[];
+}
+
+/** Looks at everything, from this machine outwards, and changes nothing; a daemon may run beside it or not. */
+export async function diagnose(
+  load: () => Promise<LoadedConfig>,
+  parts: DoctorParts,
+  signal: AbortSignal,
+): Promise<Diagnosis> {
+  const checks: Check[] = [nodeCheck(parts.nodeVersion)];
+  const loaded = await load().catch((error: unknown) => failedBy('config', error, 'rosterd config validate'));
+  if ('verdict' in loaded) checks.push(loaded);
+  else checks.push(...(await configured(loaded, parts, signal)));
+  return {
+    at: instantFromMillis(parts.clock.now()),
+    healthy: checks.every(({ verdict }) => verdict !== 'fail'),
+    checks,
+  };
+}
+
+async function configured(
+  { config, file }: LoadedConfig,
+  parts: DoctorParts,
+  signal: AbortSignal,
+): Promise<readonly Check[]> {
+  const { clock } = parts;
+  const checks: Check[] = [pass('config', `${file ?? 'the environment'} is valid`)];
+  checks.push(await secretsCheck(config), await credentialsCheck(config));
+  const database = await databaseChecks(config.database.file, clock, signal);
+  checks.push(...database.checks);
+  const session = openSession({ config, ...parts });
+  const held = database.usable ? openSqlite(config.database.file, { readonly: true }) : null;
+  try {
+    const network = await platformChecks(config, session, signal);
+    const reachable = network.every(({ verdict }) => verdict !== 'fail');
+    checks.push(...network);
+    const budgets = held === null ? null : new Budgets(sqliteConnection(held));
+    const tools = {
+      ...{ config, session, signal },
+      budgetOf: budgets === null ? null : (key: string) => budgets.load(key),
+    };
+    for (const source of config.sources) checks.push(...(await sourceChecks(source, reachable, tools)));
+    const status = held === null ? null : await statusOf(config.database.file, clock).catch(unreadable);
+    checks.push(
+      ...mirrorChecks(
+        status,
+        config.sources.map(({ name }) => name),
+      ),
+    );
+    checks.push(await portCheck('receiver.port', 'receiver', config.receiver?.listen ?? null));
+    checks.push(await portCheck('console.port', 'console', config.console?.listen ?? null));
+    checks.push(...(await endpointChecks(config, session, reachable, clock.now(), signal)));
+    return checks;
+  } finally {
+    held?.close();
+    await session.close();
+  }
+}
+
+/** What is wrong with the file was told by the checks of the database. */
+function unreadable(error: unknown): null {
+  if (isFault(error)) return null;
+  throw error;
+}

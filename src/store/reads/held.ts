@@ -1,0 +1,182 @@
+import { type Kysely, sql } from 'kysely';
+import type { Identity, Investment } from '../../domain/investment.js';
+import { identityColumns, recordColumns } from '../record-columns.js';
+import type { ReadDatabase } from './views.js';
+
+/*
+ * What is held of one source, for holding it against the platform. Each is one statement, so that its answer is
+ * one state of the mirror.
+ */
+
+export interface HeldTally {
+  readonly count: number;
+  readonly committed_cents: number;
+  readonly raised_cents: number;
+}
+
+export interface HeldVersion {
+  readonly investment: Investment;
+  readonly identity: Identity | null;
+}
+
+export async function countHeld(db: Kysely<ReadDatabase>, source: string): Promise<number> {
+  const { count } = await db
+    .selectFrom('investments')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('source', '=', source)
+    .executeTakeFirstOrThrow();
+  return count;
+}
+
+/** By offering, then by status. Rows founders do not see are left out, as the platform leaves them out. */
+export async function talliesHeld(
+  db: Kysely<ReadDatabase>,
+  source: string,
+): Promise<Readonly<Record<string, Readonly<Record<string, HeldTally>>>>> {
+  const rows = await db
+    .selectFrom('investments')
+    .select(({ fn }) => [
+      'offering_id',
+      'status',
+      fn.countAll<number>().as('count'),
+      fn.coalesce(fn.sum<number>('committed_cents'), sql<number>`0`).as('committed_cents'),
+      fn.coalesce(fn.sum<number>('raised_cents'), sql<number>`0`).as('raised_cents'),
+    ])
+    .where('source', '=', source)
+    .where('visible', '=', 1)
+    .where('offering_id', 'is not', null)
+    .groupBy(['offering_id', 'status'])
+    .execute();
+  const tallies: Record<string, Record<string, HeldTally>> = Object.create(null);
+  for (const { offering_id, status, ...tally } of rows) {
+    const key = offering_id ?? '';
+    tallies[key] = { ...tallies[key], [status]: tally };
+  }
+  return tallies;
+}
+
+/** Those of superseded versions too: an offering that lost all its rows is one to ask about. */
+export async function offeringsHeld(db: Kysely<ReadDatabase>, source: string): Promise<readonly string[]> {
+  const rows = await db
+    .selectFrom('investments')
+    .select('offering_id')
+    .where('source', '=', source)
+    .union(db.selectFrom('investment_history').select('offering_id').where('source', '=', source))
+    .orderBy('offering_id')
+    .execute();
+  return rows.flatMap(({ offering_id }) => (offering_id === null ? [] : [offering_id]));
+}
+
+export async function idsAt(
+  db: Kysely<ReadDatabase>,
+  source: string,
+  places: readonly number[],
+): Promise<readonly string[]> {
+  const ids: string[] = [];
+  for (const place of places) {
+    const row = await db
+      .selectFrom('investments')
+      .select('id')
+      .where('source', '=', source)
+      .orderBy('id')
+      .limit(1)
+      .offset(place)
+      .executeTakeFirst();
+    if (row !== undefined) ids.push(row.id);
+  }
+  return ids;
+}
+
+/** Ids to fetch at once: what is in memory of a million. */
+const idsPerRead = 10_000;
+
+export async function* idsHeld(db: Kysely<ReadDatabase>, source: string): AsyncIterable<string> {
+  let after = '';
+  for (;;) {
+    const rows = await db
+      .selectFrom('investments')
+      .select('id')
+      .where('source', '=', source)
+      .where('id', '>', after)
+      .orderBy('id')
+      .limit(idsPerRead)
+      .execute();
+    for (const { id } of rows) yield id;
+    after = rows.at(-1)?.id ?? '';
+    if (rows.length < idsPerRead) return;
+  }
+}
+
+export async function versionsHeld(
+  db: Kysely<ReadDatabase>,
+  source: string,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, HeldVersion>> {
+  if (ids.length === 0) return new Map();
+  const rows = await db
+    .selectFrom('investment_rows as r')
+    .innerJoin('sources as s', 's.no', 'r.source_no')
+    .leftJoin('identity_rows as i', 'i.row_no', 'r.row_no')
+    .select(['r.id', 'i.row_no as person', ...recordColumns.map((column) => `r.${column}` as const)])
+    .select(identityColumns.map((column) => `i.${column} as person_${column}` as const))
+    .where('s.name', '=', source)
+    .where('s.listed_at', 'is not', null)
+    .where('r.id', 'in', ids)
+    .execute();
+  return new Map(rows.map((row) => [row.id, versionOf(row)]));
+}
+
+const flags: ReadonlySet<string> = new Set([
+  'needs_whitelisting',
+  'visible',
+  'investor_deactivated',
+  'via_entity',
+  'email_hidden',
+]);
+
+/** The parser made these values before they were stored, which is what the brands stand for. */
+function versionOf(row: Readonly<Record<string, unknown>>): HeldVersion {
+  const read = (columns: readonly string[], prefix: string) =>
+    Object.fromEntries(
+      columns.map((column) => {
+        const value = row[prefix + column];
+        return [column, flags.has(column) ? value === 1 : value];
+      }),
+    );
+  return {
+    investment: { id: row.id, ...read(recordColumns, '') } as unknown as Investment,
+    identity: row.person === null ? null : (read(identityColumns, 'person_') as unknown as Identity),
+  };
+}
+
+/** Number of the source's newest change; none is 0. */
+export async function newestChange(db: Kysely<ReadDatabase>, source: string): Promise<number> {
+  const row = await db
+    .selectFrom('change_rows as c')
+    .innerJoin('sources as s', 's.no', 'c.source_no')
+    .select('c.seq')
+    .where('s.name', '=', source)
+    .orderBy('c.seq', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return row?.seq ?? 0;
+}
+
+export async function idsChangedSince(
+  db: Kysely<ReadDatabase>,
+  source: string,
+  seq: number,
+): Promise<ReadonlySet<string>> {
+  const rows = await db
+    .selectFrom('changes')
+    .select('id')
+    .where('source', '=', source)
+    .where('seq', '>', seq)
+    .execute();
+  return new Set(rows.flatMap(({ id }) => (id === null ? [] : [id])));
+}
+
+export async function forgottenIds(db: Kysely<ReadDatabase>): Promise<ReadonlySet<string>> {
+  const rows = await db.selectFrom('forgotten').select('id').execute();
+  return new Set(rows.map(({ id }) => id));
+}

@@ -1,0 +1,87 @@
+import type { Version } from '../domain/difference.js';
+import type { FeedItem } from '../domain/investment.js';
+import type { PageToken, Position } from '../domain/position.js';
+import { compareRecord } from './compare-record.js';
+import type { FullReceipt } from './receipt.js';
+import { type RecordsParts, verifyRecords } from './verify-records.js';
+
+type Listed = Extract<FeedItem, { kind: 'record' }>;
+
+/**
+ * Every id and every content: a listing read beside the mirror. What differs and did not change while the listing
+ * was read is drift; what did change is asked for by itself.
+ */
+export async function verifyListing(parts: RecordsParts): Promise<FullReceipt> {
+  const { held, catchUp } = parts;
+  const mark = await held.mark();
+  const reading = new Reading(parts);
+  await reading.pages();
+  await reading.strangers();
+  const { suspects, receipt } = reading;
+  if (suspects.size === 0) return receipt;
+
+  await catchUp();
+  const changed = await held.changedSince(mark);
+  const moving: string[] = [];
+  for (const [id, listed] of suspects) {
+    const ours = (await held.records([id])).get(id);
+    const differs = compareRecord(id, ours, listed);
+    if (differs === null) continue;
+    if (changed.has(id) || isNewer(ours, listed)) moving.push(id);
+    else parts.found({ drift: [differs], settled: true });
+  }
+  await verifyRecords(parts, moving);
+  return receipt;
+}
+
+class Reading {
+  /** Ids that were not the same on both sides when they were read, and what the listing said of them. */
+  readonly suspects = new Map<string, Version | undefined>();
+  readonly #seen = new Set<string>();
+  #listed = 0;
+  #unreadable = 0;
+
+  constructor(readonly parts: RecordsParts) {}
+
+  get receipt(): FullReceipt {
+    return { listed: this.#listed, compared: this.#listed - this.#unreadable, unreadable: this.#unreadable };
+  }
+
+  /** Ends with the listing: every page names its successor, and a page that names itself is refused by the feed. */
+  async pages(): Promise<void> {
+    let position: Position = { kind: 'start' };
+    for (;;) {
+      const page = await this.parts.platform.page(position);
+      await this.#compare(await this.parts.held.keepable(page.items));
+      if (!page.hasMore) return;
+      position = { kind: 'page', token: page.next as PageToken };
+    }
+  }
+
+  /** What the mirror holds and the listing never named. */
+  async strangers(): Promise<void> {
+    for await (const id of this.parts.held.ids()) {
+      if (!this.#seen.has(id)) this.suspects.set(id, undefined);
+    }
+  }
+
+  async #compare(items: readonly FeedItem[]): Promise<void> {
+    this.#listed += items.length;
+    const records = items.filter((item): item is Listed => item.kind === 'record');
+    this.#unreadable += items.length - records.length;
+    for (const item of items) if (item.kind === 'rejected' && item.id !== null) this.#seen.add(item.id);
+    const held = await this.parts.held.records(records.map(({ investment }) => investment.id));
+    for (const record of records) {
+      const { id } = record.investment;
+      this.#seen.add(id);
+      if (compareRecord(id, held.get(id), record) === null) this.suspects.delete(id);
+      else this.suspects.set(id, record);
+    }
+  }
+}
+
+function isNewer(ours: Version | undefined, listed: Version | undefined): boolean {
+  return (
+    ours !== undefined && listed !== undefined && ours.investment.observed_at > listed.investment.observed_at
+  );
+}

@@ -1,0 +1,110 @@
+import { type Fault, isFault } from '../domain/fault.js';
+import { type Instant, instantFromMillis } from '../domain/instant.js';
+import type { Clock } from '../runtime/clock.js';
+import { type Random, seededRandom } from '../runtime/random.js';
+import type { CatchUp, HeldRows, Platform } from './ports.js';
+import type { Drift, Ended, FullReceipt, SampleReceipt, SourceReceipt, StatsReceipt } from './receipt.js';
+import type { Settled } from './settle.js';
+import { verifyListing } from './verify-listing.js';
+import { verifyRecords } from './verify-records.js';
+import { type StatsScope, verifyStats } from './verify-stats.js';
+
+export interface VerifyAsk {
+  /** Records to ask for one by one. */
+  readonly sample: number;
+  readonly seed: number;
+  readonly full: boolean;
+}
+
+export interface VerifyParts {
+  readonly source: string;
+  readonly scope: StatsScope;
+  readonly held: HeldRows;
+  readonly platform: Platform;
+  readonly catchUp: CatchUp;
+  readonly pause: () => Promise<void>;
+  readonly clock: Clock;
+}
+
+/**
+ * Holds a source against the platform: caught up first, then counts and sums, then single records, then, if asked,
+ * everything. What was found before a budget, a quota or a signal ended it stands in the receipt.
+ */
+export async function verifySource(parts: VerifyParts, ask: VerifyAsk): Promise<SourceReceipt> {
+  const { clock, held, source } = parts;
+  const begun = clock.monotonic();
+  const at = instantFromMillis(clock.now());
+  const drift: Drift[] = [];
+  const unsettled: string[] = [];
+  let publishedThrough: Instant | null = null;
+  let stats: StatsReceipt | null = null;
+  let sample: SampleReceipt | null = null;
+  let full: FullReceipt | null = null;
+  let ended: Ended | null = null;
+
+  const catchUp: CatchUp = async () => {
+    publishedThrough = (await parts.catchUp()) ?? publishedThrough;
+    return publishedThrough;
+  };
+  const found = (part: Settled) => {
+    if (part.settled) drift.push(...part.drift);
+    else unsettled.push(...part.drift.map((one) => (one.kind === 'tally' ? one.offering : one.id)));
+  };
+  const tools = { ...parts, catchUp, found };
+  try {
+    await catchUp();
+    stats = await verifyStats(tools, parts.scope);
+    const { compared, unpublished } = await verifyRecords(tools, await sampleOf(held, ask));
+    sample = { seed: ask.seed, compared, unpublished };
+    if (ask.full) full = await verifyListing(tools);
+  } catch (error) {
+    if (!isFault(error)) throw error;
+    ended = endedBy(error);
+  }
+  const named = distinct(drift);
+  return {
+    source,
+    outcome: outcomeOf(named, unsettled, ended),
+    at,
+    took_ms: Math.round(clock.monotonic() - begun),
+    published_through: publishedThrough,
+    rows: await held.count(),
+    ...{ stats, sample, full, drift: named, unsettled: [...new Set(unsettled)], ended },
+  };
+}
+
+/** The same seed over the same rows asks for the same records. */
+async function sampleOf(held: HeldRows, { sample, seed }: VerifyAsk): Promise<readonly string[]> {
+  const count = await held.count();
+  return await held.idsAt(places(seededRandom(seed), Math.min(sample, count), count));
+}
+
+/** Floyd's way: `wanted` different places of `count` in as many draws. */
+function places(random: Random, wanted: number, count: number): readonly number[] {
+  const chosen = new Set<number>();
+  for (let last = count - wanted; last < count; last += 1) {
+    const drawn = Math.floor(random.fraction() * (last + 1));
+    chosen.add(chosen.has(drawn) ? last : drawn);
+  }
+  return [...chosen].sort((one, other) => one - other);
+}
+
+/** A record may be found by the sample and by the listing. */
+function distinct(drift: readonly Drift[]): readonly Drift[] {
+  return [...new Map(drift.map((one) => [JSON.stringify(one), one])).values()];
+}
+
+function outcomeOf(
+  drift: readonly Drift[],
+  unsettled: readonly string[],
+  ended: Ended | null,
+): SourceReceipt['outcome'] {
+  if (drift.length > 0) return 'drift';
+  if (ended !== null)
+    return ended.code === 'stopped' || ended.code === 'rate_limited' ? 'unfinished' : 'failed';
+  return unsettled.length > 0 ? 'unsettled' : 'equal';
+}
+
+function endedBy({ code, message, about }: Fault): Ended {
+  return { code, message, hint: about.hint ?? null, retry_at: about.retryAt ?? null };
+}

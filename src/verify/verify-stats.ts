@@ -1,0 +1,60 @@
+import { isFault } from '../domain/fault.js';
+import { addTally, compareStats } from './compare-stats.js';
+import type { HeldRows, Platform, Tally } from './ports.js';
+import type { StatsReceipt } from './receipt.js';
+import { type SettleParts, settle } from './settle.js';
+
+export interface StatsScope {
+  /** Compares this offering only; the mirror holds no other. */
+  readonly offering: string | null;
+  /** Held is one investor's part of each round, which no count of the platform matches. */
+  readonly partial: boolean;
+}
+
+export interface StatsParts extends SettleParts {
+  readonly held: HeldRows;
+  readonly platform: Platform;
+}
+
+/** Counts and sums of every offering the mirror knows, by status. One request per offering when all is well. */
+export async function verifyStats(parts: StatsParts, scope: StatsScope): Promise<StatsReceipt> {
+  const offerings = scope.offering === null ? await parts.held.offerings() : [scope.offering];
+  const skipped: { offering: string; why: string }[] = [];
+  let total: Tally = { count: 0, committed_cents: 0, raised_cents: 0 };
+  for (const offering of offerings) {
+    if (scope.partial) {
+      skipped.push({ offering, why: 'the source is filtered to one investor' });
+      continue;
+    }
+    let counted: Tally | null = null;
+    await settle(parts, async () => {
+      const stats = await statsOrNull(parts.platform, offering);
+      if (stats === null) return [];
+      counted = addTally({ count: 0, committed_cents: 0, raised_cents: 0 }, stats);
+      return compareStats(offering, (await parts.held.tallies())[offering], stats);
+    });
+    if (counted === null) {
+      skipped.push({ offering, why: 'the token may not see its counts' });
+      continue;
+    }
+    total = sum(total, counted);
+  }
+  return { offerings: offerings.length - skipped.length, total, skipped };
+}
+
+async function statsOrNull(platform: Platform, offering: string) {
+  try {
+    return await platform.stats(offering);
+  } catch (error) {
+    if (isFault(error, 'forbidden')) return null;
+    throw error;
+  }
+}
+
+function sum(one: Tally, other: Tally): Tally {
+  return {
+    count: one.count + other.count,
+    committed_cents: one.committed_cents + other.committed_cents,
+    raised_cents: one.raised_cents + other.raised_cents,
+  };
+}

@@ -1,0 +1,356 @@
+import { createHash } from 'node:crypto';
+import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { loadConfig } from '../../src/config/load.js';
+import { startDaemon } from '../../src/daemon/daemon.js';
+import type { Diagnosis } from '../../src/daemon/doctor/doctor.js';
+import { nodeCheck } from '../../src/daemon/doctor/machine-checks.js';
+import { clockCheck } from '../../src/daemon/doctor/platform-checks.js';
+import { type Sandbox, startSandbox } from '../../src/platform/sandbox/sandbox.js';
+import { systemClock } from '../../src/runtime/clock.js';
+import { partsFor } from '../daemon/world.js';
+import { tempFolder } from '../store/temp-folder.js';
+import { fakeIo, rosterd } from './world.js';
+
+let sandbox: Sandbox;
+beforeAll(async () => {
+  sandbox = await startSandbox({ records: 60, companies: 1 });
+});
+afterAll(() => sandbox.close());
+
+interface Office {
+  readonly folder: string;
+  readonly database: string;
+  /** Other settings from here on. */
+  configure(change: Record<string, unknown>): void;
+  sql(...statements: string[]): void;
+  doctor(): Promise<{ code: number; diagnosis: Diagnosis; err: string }>;
+  text(): Promise<string>;
+}
+
+/** A configured machine whose mirror is up to date; nothing of it fails until a test breaks it. */
+async function office(): Promise<Office> {
+  const folder = tempFolder();
+  const [company] = sandbox.ready.companies;
+  const tokenFile = join(folder, 'acme.token');
+  writeFileSync(tokenFile, company?.token ?? '', { mode: 0o600 });
+  const settings = {
+    platform: { baseUrl: sandbox.ready.baseUrl },
+    database: 'sqlite:mirror.db',
+    sources: [
+      { name: 'acme', token: { file: tokenFile }, company: company?.id, installation: company?.installation },
+    ],
+    console: null,
+    receiver: { listen: `127.0.0.1:${await freePort()}`, secrets: [{ env: 'HOOK' }] },
+  };
+  const file = join(folder, 'config.json');
+  const configure = (change: Record<string, unknown>) =>
+    writeFileSync(file, JSON.stringify({ ...settings, ...change }));
+  configure({});
+  const io = () =>
+    fakeIo({ cwd: folder, env: { HOOK: 'whsec_c2VjcmV0c2VjcmV0c2VjcmV0' }, clock: systemClock });
+  expect((await rosterd(['sync'], io())).code).toBe(0);
+  const database = join(folder, 'mirror.db');
+  return {
+    ...{ folder, database, configure },
+    sql: (...statements) => {
+      const raw = new Sqlite(database);
+      for (const statement of statements) raw.exec(statement);
+      raw.close();
+    },
+    doctor: async () => {
+      const { code, out, err } = await rosterd(['doctor', '--json'], io());
+      return { code, diagnosis: JSON.parse(out) as Diagnosis, err };
+    },
+    text: async () => (await rosterd(['doctor'], io())).out,
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+const bytesIn = (folder: string) =>
+  readdirSync(folder)
+    .filter((name) => !name.endsWith('-shm'))
+    .map((name) => [
+      name,
+      createHash('sha256')
+        .update(readFileSync(join(folder, name)))
+        .digest('hex'),
+    ]);
+
+test('a machine in order: over twenty checks, none fails, nothing is changed', async () => {
+  const { folder, doctor } = await office();
+  const before = bytesIn(folder);
+  const { code, diagnosis } = await doctor();
+  expect(diagnosis.checks.filter(({ verdict }) => verdict === 'fail' || verdict === 'warn')).toEqual([]);
+  expect(code).toBe(0);
+  expect(diagnosis.healthy).toBe(true);
+  expect(diagnosis.checks.length).toBeGreaterThanOrEqual(30);
+  expect(diagnosis.checks.filter(({ verdict }) => verdict === 'pass').length).toBeGreaterThanOrEqual(20);
+  expect(new Set(diagnosis.checks.map(({ name }) => name)).size).toBe(diagnosis.checks.length);
+  expect(bytesIn(folder)).toEqual(before);
+});
+
+test('beside a running daemon it finds the daemon and nothing wrong', async () => {
+  const { folder, doctor } = await office();
+  const { config } = loadConfig({ cwd: folder, env: { HOOK: 'whsec_c2VjcmV0c2VjcmV0c2VjcmV0' } });
+  const daemon = await startDaemon(partsFor(config));
+  onTestFinished(() => daemon.close());
+  await daemon.engine.sync.idle();
+  const { code, diagnosis } = await doctor();
+  expect(code).toBe(0);
+  expect(diagnosis.checks.find(({ name }) => name === 'receiver.port')?.message).toContain('the daemon runs');
+});
+
+test('for people: one line each, with what to type below what is wrong', async () => {
+  const { database, text } = await office();
+  chmodSync(database, 0o644);
+  const out = await text();
+  expect(out).toContain(`fail  database.mode:`);
+  expect(out).toContain(`      Try: chmod 600 ${database}`);
+  expect(out).toMatch(/^\d+ pass, 0 warn, 1 fail, \d+ skip$/m);
+});
+
+const past = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
+
+interface Breakage {
+  readonly check: string;
+  readonly verdict: 'warn' | 'fail';
+  readonly mend: RegExp;
+  readonly how: (office: Office) => unknown;
+}
+
+const other = (token: string) => ({
+  sources: [{ name: 'acme', token, company: sandbox.ready.companies[0]?.id }],
+});
+
+const breakages: readonly Breakage[] = [
+  {
+    ...{ check: 'config', verdict: 'fail', mend: /rosterd config validate/ },
+    how: ({ configure }) => configure({ sync: { intervalSeconds: 'often' } }),
+  },
+  {
+    ...{ check: 'secrets', verdict: 'fail', mend: /^chmod 600 .*acme\.token$/ },
+    how: ({ folder }) => chmodSync(join(folder, 'acme.token'), 0o644),
+  },
+  {
+    ...{ check: 'credentials', verdict: 'fail', mend: /rosterd connect/ },
+    how: ({ configure }) =>
+      configure({ sources: [{ name: 'acme', credentials: { file: 'none.json', clientId: 'pk_test_1' } }] }),
+  },
+  {
+    ...{ check: 'database.mode', verdict: 'fail', mend: /^chmod 600 / },
+    how: ({ database }) => chmodSync(database, 0o644),
+  },
+  {
+    ...{ check: 'database.folder', verdict: 'warn', mend: /^chmod o-w / },
+    how: ({ folder }) => chmodSync(folder, 0o703),
+  },
+  {
+    ...{ check: 'database.file', verdict: 'fail', mend: /another file under "database"/ },
+    how: ({ database }) =>
+      writeFileSync(database, 'what somebody else keeps here, and it is long enough to tell '.repeat(3)),
+  },
+  {
+    ...{ check: 'database.integrity', verdict: 'fail', mend: /aside.*(?:rosterd sync|rebuilds itself)/ },
+    how: ({ database }) => {
+      const bytes = readFileSync(database);
+      // Every page but the first few, which say what the file is.
+      for (let at = 4096 * 60; at < bytes.length; at += 4096)
+        bytes.fill(0xee, at, Math.min(at + 512, bytes.length));
+      writeFileSync(database, bytes);
+    },
+  },
+  {
+    ...{ check: 'database.schema', verdict: 'warn', mend: /rosterd sync/ },
+    how: ({ sql }) => sql('DELETE FROM migrations WHERE number = 5'),
+  },
+  {
+    ...{ check: 'database.holders', verdict: 'warn', mend: /ps / },
+    how: ({ sql }) =>
+      sql(
+        "INSERT INTO sources (name, fingerprint) VALUES ('b', 'f')",
+        "INSERT OR REPLACE INTO leases SELECT no, 'host:' || no, 1, '2999-01-01T00:00:00.000Z' FROM sources",
+      ),
+  },
+  {
+    ...{ check: 'platform.dns', verdict: 'fail', mend: /getent hosts/ },
+    how: ({ configure }) => configure({ platform: { baseUrl: 'https://nowhere.invalid' } }),
+  },
+  {
+    ...{ check: 'platform.tcp', verdict: 'fail', mend: /curl -v/ },
+    how: async ({ configure }) =>
+      configure({ platform: { baseUrl: `http://127.0.0.1:${await freePort()}` } }),
+  },
+  {
+    ...{ check: 'platform.tls', verdict: 'fail', mend: /platform\.ca/ },
+    how: ({ configure }) =>
+      configure({ platform: { baseUrl: sandbox.ready.baseUrl.replace('http:', 'https:') } }),
+  },
+  {
+    ...{ check: 'token.acme', verdict: 'fail', mend: /rosterd connect/ },
+    how: ({ configure }) => configure(other('at_test_nobody0000000000000000')),
+  },
+  {
+    ...{ check: 'identity.acme', verdict: 'warn', mend: /rosterd connect/ },
+    how: ({ configure }) => configure(other(sandbox.ready.companies[0]?.tokenWithoutIdentity ?? '')),
+  },
+  {
+    ...{ check: 'budget.acme', verdict: 'warn', mend: /rosterd/ },
+    how: ({ sql }) => sql(`UPDATE budgets SET spent = 990, window_start = '${new Date().toISOString()}'`),
+  },
+  {
+    ...{ check: 'health.acme', verdict: 'fail', mend: /rosterd sync --source acme --accept-deletions/ },
+    how: ({ sql }) => sql("UPDATE sources SET state = 'held'"),
+  },
+  {
+    ...{ check: 'cursor.acme', verdict: 'warn', mend: /rosterd sync --source acme/ },
+    how: ({ sql }) => sql(`UPDATE sources SET cursor_saved_at = '${past(85)}'`),
+  },
+  {
+    ...{ check: 'quarantine.acme', verdict: 'warn', mend: /FROM quarantine/ },
+    how: ({ sql }) =>
+      sql(
+        `INSERT INTO quarantine_rows (source_no, id, problem, seen_at) VALUES (1, 'inv_1', 'bad', '${past(1)}')`,
+      ),
+  },
+  {
+    ...{ check: 'inbox', verdict: 'warn', mend: /rosterd run/ },
+    how: ({ sql }) =>
+      sql(
+        `INSERT INTO webhook_inbox (event_id, installation, event, received_at) VALUES ('evt_1', '', 'investment.changed', '${past(1)}')`,
+      ),
+  },
+  {
+    ...{ check: 'notices', verdict: 'warn', mend: /given_up/ },
+    how: ({ sql }) =>
+      sql(
+        `INSERT INTO notice_rows (source_no, seq, target, body, queued_at, state, next_at) VALUES (1, 1, 't', '{}', '${past(1)}', 'given_up', '${past(1)}')`,
+      ),
+  },
+  {
+    ...{ check: 'erasures', verdict: 'fail', mend: /rosterd run/ },
+    how: ({ sql }) =>
+      sql(
+        `INSERT INTO erasures (source_no, id, cause, invisible_at) VALUES (1, 'inv_1', 'forget', '${past(2)}')`,
+      ),
+  },
+  {
+    ...{ check: 'receiver.port', verdict: 'fail', mend: /^ss -ltnp/ },
+    how: async ({ configure }) => {
+      const squatter = createServer((_, response) => response.writeHead(404).end());
+      await new Promise<void>((resolve) => squatter.listen(0, '127.0.0.1', resolve));
+      onTestFinished(() => void squatter.close());
+      const { port } = squatter.address() as AddressInfo;
+      configure({ receiver: { listen: `127.0.0.1:${port}`, secrets: [{ env: 'HOOK' }] } });
+    },
+  },
+];
+
+const fault = async (status: number, type: string, message: string) => {
+  const response = await fetch(`${sandbox.ready.control}/faults`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify([
+      {
+        ...{ method: 'GET', path: '/investments', times: 1 },
+        action: { status, body: { error: { type, message } } },
+      },
+    ]),
+  });
+  expect(response.ok).toBe(true);
+};
+
+test.each([
+  [403, 'insufficient_scope', 'lacks read:investments', 'scopes.acme', /rosterd/],
+  [400, 'invalid_request', 'Unknown version "2026-10-15".', 'version.acme', /platform\.version/],
+])('an answer %i %s (%s) is told as %s', async (status, type, message, check, mend) => {
+  const { doctor } = await office();
+  await fault(status, type, message);
+  const { code, diagnosis } = await doctor();
+  expect(code).toBe(1);
+  expect(diagnosis.checks.filter(({ verdict }) => verdict === 'fail')).toEqual([
+    expect.objectContaining({ name: check, mend: expect.stringMatching(mend) }),
+  ]);
+});
+
+test('an endpoint that is not there yet, whose secret nobody knows, and in order', async () => {
+  const { folder, configure, doctor } = await office();
+  const token = sandbox.ready.users[0]?.liveToken ?? '';
+  const tokenFile = join(folder, 'manager.token');
+  writeFileSync(tokenFile, token, { mode: 0o600 });
+  const publicUrl = `http://127.0.0.1:${await freePort()}/webhooks`;
+  configure({
+    platform: { baseUrl: sandbox.ready.baseUrl, management: { token: { file: tokenFile } } },
+    receiver: {
+      listen: `127.0.0.1:${await freePort()}`,
+      endpoint: { publicUrl, mode: 'test', file: join(folder, 'endpoint.json') },
+    },
+  });
+  const findings = async () =>
+    (await doctor()).diagnosis.checks
+      .filter(({ name }) => name.startsWith('endpoint.'))
+      .map(({ verdict, mend }) => [verdict, mend]);
+  expect((await findings())[0]).toEqual(['warn', 'rosterd run']);
+
+  const endpoints = (body: unknown) =>
+    fetch(`${sandbox.ready.baseUrl}/webhook_endpoints`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  const created = await endpoints({ url: publicUrl, events: ['investment.changed'], mode: 'test' });
+  expect(created.status).toBe(201);
+  const { data } = (await created.json()) as { data: { id: string } };
+  expect(await findings()).toEqual([
+    ['pass', null],
+    ['pass', null],
+    ['fail', 'rosterd run, which replaces the secret'],
+  ]);
+  const known = { value: 'whsec_x', since: '2026-01-01T00:00:00.000Z', until: null };
+  writeFileSync(join(folder, 'endpoint.json'), JSON.stringify({ id: data.id, secrets: [known] }), {
+    mode: 0o600,
+  });
+  expect((await findings()).map(([verdict]) => verdict)).toEqual(['pass', 'pass', 'pass']);
+});
+
+describe('each thing that is wrong is found by name, with the command that mends it', () => {
+  test.each(breakages)('$check', async ({ check, verdict, mend, how }) => {
+    const place = await office();
+    await how(place);
+    const { code, diagnosis } = await place.doctor();
+    const found = diagnosis.checks.find(({ name }) => name === check);
+    expect(found).toMatchObject({ name: check, verdict });
+    expect(found?.mend).toMatch(mend);
+    expect(code).toBe(diagnosis.healthy ? 0 : 1);
+    if (verdict === 'fail') expect(code).toBe(1);
+  });
+});
+
+test.each([
+  ['18.20.0', 'fail'],
+  ['20.18.1', 'fail'],
+  ['20.19.0', 'pass'],
+  ['22.1.0', 'pass'],
+  ['23.0.0', 'fail'],
+])('Node %s: %s', (version, verdict) => {
+  expect(nodeCheck(version).verdict).toBe(verdict);
+});
+
+test.each([
+  [500, 'pass'],
+  [-45_000, 'warn'],
+  [301_000, 'fail'],
+])('a platform whose clock is %i ms ahead: %s', (ahead, verdict) => {
+  expect(clockCheck(ahead).verdict).toBe(verdict);
+});

@@ -1,0 +1,89 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { VerifyReceipt } from '../../src/daemon/verify.js';
+import { type Sandbox, startSandbox } from '../../src/platform/sandbox/sandbox.js';
+import { systemClock } from '../../src/runtime/clock.js';
+import { tempFolder } from '../store/temp-folder.js';
+import { fakeIo, rosterd } from './world.js';
+
+let sandbox: Sandbox;
+beforeAll(async () => {
+  sandbox = await startSandbox({ records: 60, companies: 1 });
+});
+afterAll(() => sandbox.close());
+
+function office(token = sandbox.ready.companies[0]?.token) {
+  const folder = tempFolder();
+  writeFileSync(
+    join(folder, 'config.json'),
+    JSON.stringify({
+      platform: { baseUrl: sandbox.ready.baseUrl },
+      database: 'sqlite:mirror.db',
+      sources: [{ name: 'acme', token, company: sandbox.ready.companies[0]?.id }],
+    }),
+  );
+  return {
+    verify: (...args: string[]) => rosterd(['verify', ...args], fakeIo({ cwd: folder, clock: systemClock })),
+    breakOne: () => {
+      const raw = new Sqlite(join(folder, 'mirror.db'));
+      const id = raw
+        .prepare<[], string>(
+          `UPDATE investment_rows SET committed_cents = committed_cents + 5
+           WHERE row_no = (SELECT min(row_no) FROM investment_rows) RETURNING id`,
+        )
+        .pluck()
+        .get();
+      raw.close();
+      return id ?? '';
+    },
+  };
+}
+
+test('a mirror that was never synced is synced first, and then equals: exit 0', async () => {
+  const { verify } = office();
+  const { code, out } = await verify('--full', '--json');
+  const receipt = JSON.parse(out) as VerifyReceipt;
+  expect(receipt).toMatchObject({ equal: true, sources: [{ source: 'acme', outcome: 'equal' }] });
+  expect(receipt.sources[0]?.rows).toBeGreaterThan(40);
+  expect(receipt.sources[0]?.full?.listed).toBe(receipt.sources[0]?.rows);
+  expect(code).toBe(0);
+});
+
+test('drift: named with what to type next, exit 4; repaired: exit 0', async () => {
+  const { verify, breakOne } = office();
+  await verify();
+  const id = breakOne();
+  const drifted = await verify('--full');
+  expect(drifted.code).toBe(4);
+  expect(drifted.out).toMatch(
+    new RegExp(`^acme: ${id} differs in committed_cents: committed_cents held \\d+, platform \\d+$`, 'm'),
+  );
+  expect(drifted.err).toContain('Try: rosterd verify --source acme --repair');
+  const repaired = await verify('--full', '--repair');
+  expect(repaired.code).toBe(0);
+  expect(repaired.out).toContain('0 added, 1 changed, 0 removed');
+  expect((await verify('--full')).code).toBe(0);
+}, 60_000);
+
+test('a budget that ends it: exit 5, and how to allow more', async () => {
+  const { verify } = office();
+  await verify();
+  const { code, err } = await verify('--calls', '2');
+  expect(code).toBe(5);
+  expect(err).toContain('the 2 calls it was allowed are spent');
+  expect(err).toContain('Try: allow more: rosterd verify --calls N');
+});
+
+test('a token nobody accepts: exit 3', async () => {
+  expect((await office('at_test_nobody0000000000000000').verify()).code).toBe(3);
+});
+
+test.each([
+  ['--calls', '0'],
+  ['--sample', 'many'],
+  ['--source', 'nobody'],
+])('%s %s is a mistake: exit 2', async (...args) => {
+  expect((await office().verify(...args)).code).toBe(2);
+});
