@@ -18,7 +18,13 @@ export async function serveConsole(
   const { clock, config } = parts;
   const shown = createConsole({
     source: {
-      status: () => statusOf(config.database.file, clock, config.receiver?.endpoint?.file ?? null),
+      status: () =>
+        statusOf(
+          config.database.file,
+          clock,
+          config.receiver?.endpoint?.file ?? null,
+          config.sync.intervalSeconds,
+        ),
       counts: () => ({
         deliveries: receiver?.status().results ?? {},
         clockSkewSeconds: engine.platform.client.time.aheadMillis / 1_000,

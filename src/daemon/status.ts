@@ -1,7 +1,7 @@
 import { Fault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
 import { readMirror } from '../store/reads/read-mirror.js';
-import { readStatus, type StatusDocument } from '../store/reads/status.js';
+import { readStatus, type StatusDocument, staleMillisDefault } from '../store/reads/status.js';
 import { blockedHealth, type EndpointHealth, readEndpointState } from './endpoint-state.js';
 
 export type { SourceStatus, StatusDocument } from '../store/reads/status.js';
@@ -12,13 +12,17 @@ export interface FullStatus extends StatusDocument {
   readonly endpoint: EndpointHealth | null;
 }
 
+const ticksShown = 5;
+
 /** What the mirror says of itself; sources that are configured and never ran are not in it yet. */
 export async function statusOf(
   file: string,
   clock: Clock,
   endpointFile: string | null = null,
+  intervalSeconds = 0,
 ): Promise<FullStatus> {
-  const document = await readMirror(file, (db) => readStatus(db, clock));
+  const staleMillis = Math.max(staleMillisDefault, 3 * intervalSeconds * 1_000);
+  const document = await readMirror(file, (db) => readStatus(db, clock, ticksShown, staleMillis));
   return { ...document, endpoint: await endpointHealth(endpointFile, clock) };
 }
 

@@ -21,7 +21,8 @@ export const status: Command = {
     const { out, options, io } = context;
     const { file, config } = await mirrorOf(context);
     const { statusOf } = await import('../../daemon/status.js');
-    const document = await statusOf(file, io.clock, config?.receiver?.endpoint?.file ?? null);
+    const interval = config?.sync.intervalSeconds;
+    const document = await statusOf(file, io.clock, config?.receiver?.endpoint?.file ?? null, interval);
     if (options.flag('json')) out.json(document);
     else show(document, context);
     return options.flag('check') && document.health !== 'ok' ? exitCodes.failed : exitCodes.done;
@@ -65,6 +66,7 @@ function remarks(source: SourceStatus): string[] {
   const lines: string[] = [];
   if (source.health !== 'ok') lines.push(source.meaning);
   if (source.last_error !== null && source.health !== 'ok') lines.push(source.last_error);
+  if (source.stale) lines.push('nobody looked for a while: is `rosterd run` running?');
   if (source.retry_at !== null) lines.push(`tries again at ${source.retry_at}`);
   if (source.deletions_waiting !== null) {
     lines.push(

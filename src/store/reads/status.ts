@@ -17,6 +17,8 @@ export interface SourceStatus extends SyncStatusView {
   readonly cursor_age_seconds: number | null;
   /** The position has been the same for 60 days: within a month everything has to be listed again. */
   readonly cursor_old: boolean;
+  /** Nobody looked for so long that nothing can be said about now: `ok` would be a guess. */
+  readonly stale: boolean;
   /** Whole days until the platform may forget the position; negative once it may have. */
   readonly cursor_days_left: number | null;
   /** Newest first. */
@@ -47,6 +49,9 @@ export interface StatusDocument {
   readonly change_seq: number;
 }
 
+/** Longer than this without a tick and nobody is following, unless the interval is as long. */
+export const staleMillisDefault = 15 * 60_000;
+
 const secondMillis = 1_000;
 const dayMillis = 86_400 * secondMillis;
 const worst: readonly Health[] = ['attention', 'failing', 'working', 'ok'];
@@ -55,12 +60,17 @@ const worst: readonly Health[] = ['attention', 'failing', 'working', 'ok'];
  * Everything `rosterd status` and a dashboard show, read in one transaction so that its parts agree. Wants a
  * read-only connection of its own: the transaction stays open over awaits, and a writer's must not.
  */
-export function readStatus(db: Kysely<ReadDatabase>, clock: Clock, ticksMax = 5): Promise<StatusDocument> {
+export function readStatus(
+  db: Kysely<ReadDatabase>,
+  clock: Clock,
+  ticksMax = 5,
+  staleMillis = staleMillisDefault,
+): Promise<StatusDocument> {
   return db.transaction().execute(async (trx) => {
     const now = clock.now();
     const sources: SourceStatus[] = [];
     for (const row of await trx.selectFrom('sync_status').selectAll().orderBy('source').execute())
-      sources.push(await sourceStatus(trx, row, now, ticksMax));
+      sources.push(await sourceStatus(trx, row, now, ticksMax, staleMillis));
     const { seq } = await trx
       .selectFrom('change_rows')
       .select(({ fn }) => fn.max('seq').as('seq'))
@@ -82,6 +92,7 @@ async function sourceStatus(
   row: SyncStatusView,
   now: number,
   ticksMax: number,
+  staleMillis: number,
 ): Promise<SourceStatus> {
   const { no, generation } = await db
     .selectFrom('sources')
@@ -102,9 +113,12 @@ async function sourceStatus(
     .where('resolved_at', 'is', null)
     .executeTakeFirstOrThrow();
   const age = since(row.cursor_saved_at, now, secondMillis);
+  const health = healthOf(row);
+  const stale = row.last_tick_at === null || now - millisOf(row.last_tick_at as Instant) > staleMillis;
   return {
     ...row,
-    health: healthOf(row),
+    health: stale && health === 'ok' ? 'failing' : health,
+    stale,
     generation,
     quarantine_open: open,
     cursor_age_seconds: age,

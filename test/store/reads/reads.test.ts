@@ -134,7 +134,11 @@ describe('the status document', () => {
   test('tells position, age, what waits and the last ticks', async () => {
     const clock = new StandingClock();
     const database = freshMirror(clock);
-    seedSource(database, 1, { rows_held: 12, last_outcome: 'done' });
+    seedSource(database, 1, {
+      rows_held: 12,
+      last_outcome: 'done',
+      last_tick_at: '2026-10-20T11:59:00.000Z',
+    });
     const tick = {
       source_no: 1,
       trigger: 'timer',
@@ -170,6 +174,18 @@ describe('the status document', () => {
       },
     ]);
     expect(status.sources[0]?.ticks.map(({ tick: number }) => number)).toEqual([7, 6, 5, 4, 3]);
+  });
+
+  test.each([
+    ['2026-10-20T11:45:00.000Z', 'ok', false],
+    ['2026-10-20T11:44:59.999Z', 'failing', true],
+    [null, 'failing', true],
+  ])('a source nobody looked at since %s reads as %s', async (lookedAt, health, stale) => {
+    const clock = new StandingClock();
+    const database = freshMirror(clock);
+    seedSource(database, 1, { last_outcome: 'done', last_tick_at: lookedAt });
+    const { sources } = await readStatus(withViews(database.kysely), clock);
+    expect(sources).toMatchObject([{ health, stale }]);
   });
 
   test.each([
