@@ -171,5 +171,5 @@ export const answerReview = operation({
   body: z.record(z.string(), z.string()),
   bodyType: 'form',
   responses: { ...page, 303: { description: 'To the page, which says what became of it.' } },
-  errors: [403, 404, 422],
+  errors: [400, 403, 404, 422],
 });

@@ -208,6 +208,7 @@ export const resendInviteLink = operation({
 });
 
 const page = { 200: { description: 'A page for a person.' } } as const;
+const gone = { 410: { description: 'A page: the link no longer works.' } } as const;
 
 export const openInvited = operation({
   id: 'openInvited',
@@ -216,7 +217,7 @@ export const openInvited = operation({
   tag,
   summary: 'Where an invite link leads',
   scopes: null,
-  responses: page,
+  responses: { ...page, ...gone },
   errors: [404],
 });
 
@@ -229,6 +230,11 @@ export const answerInvited = operation({
   scopes: null,
   body: z.record(z.string(), z.string()),
   bodyType: 'form',
-  responses: { ...page, 303: { description: 'To the checkout.' } },
-  errors: [403, 404, 422],
+  responses: {
+    ...page,
+    303: { description: 'To the checkout.' },
+    409: { description: 'A page: all places are taken.' },
+    ...gone,
+  },
+  errors: [400, 403, 404, 422],
 });

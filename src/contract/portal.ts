@@ -27,7 +27,7 @@ export const answerPortal = operation({
   scopes: null,
   ...form,
   responses: { ...page, ...moved },
-  errors: [403, 422],
+  errors: [400, 403, 422],
 });
 
 export const openPortalApplication = operation({
@@ -50,5 +50,5 @@ export const answerPortalApplication = operation({
   scopes: null,
   ...form,
   responses: { ...page, ...moved },
-  errors: [403, 404, 409],
+  errors: [400, 403, 404, 409],
 });

@@ -93,6 +93,10 @@ export const disableReferralCode = operation({
 });
 
 const page = { 200: { description: 'A page for a person.' } } as const;
+const ended = {
+  409: { description: 'A page: the round has closed.' },
+  410: { description: 'A page: the link no longer works.' },
+} as const;
 
 export const openInvest = operation({
   id: 'openInvest',
@@ -101,7 +105,7 @@ export const openInvest = operation({
   tag,
   summary: 'Where a link with a referral code leads',
   scopes: null,
-  responses: page,
+  responses: { ...page, ...ended },
   errors: [404],
 });
 
@@ -114,6 +118,6 @@ export const answerInvest = operation({
   scopes: null,
   body: z.record(z.string(), z.string()),
   bodyType: 'form',
-  responses: { ...page, 303: { description: 'To the checkout.' } },
-  errors: [403, 404, 422],
+  responses: { ...page, 303: { description: 'To the checkout.' }, ...ended },
+  errors: [400, 403, 404, 422],
 });

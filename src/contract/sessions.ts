@@ -187,6 +187,10 @@ export const cancelSession = operation({
 const page = { 200: { description: 'A page for a person.' } } as const;
 const form = { body: z.record(z.string(), z.string()), bodyType: 'form' as const };
 const moved = { 303: { description: 'To the next page.' } } as const;
+const ended = {
+  409: { description: 'A page: the round has closed meanwhile.' },
+  410: { description: 'A page: the link no longer works.' },
+} as const;
 
 export const openCheckout = operation({
   id: 'openCheckout',
@@ -195,8 +199,8 @@ export const openCheckout = operation({
   tag,
   summary: 'The hosted checkout',
   scopes: null,
-  responses: page,
-  errors: [404],
+  responses: { ...page, ...ended },
+  errors: [403, 404],
 });
 
 export const answerCheckout = operation({
@@ -207,6 +211,6 @@ export const answerCheckout = operation({
   summary: 'One step of the hosted checkout',
   scopes: null,
   ...form,
-  responses: { ...page, ...moved },
-  errors: [403, 404, 422],
+  responses: { ...page, ...moved, ...ended },
+  errors: [400, 403, 404, 422],
 });

@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Operation } from '../../src/contract/operation.js';
+import { createReferralCode } from '../../src/contract/referrals.js';
 import { allScopes, impliedScopes, universalScope } from '../../src/contract/scopes.js';
 import { declaredOperations } from '../tools/api-description.js';
 import { type Cast, type CastName, makeCast } from './matrix/cast.js';
+import { catalogMatrix } from './matrix/catalog.js';
+import { sessionMatrix } from './matrix/sessions.js';
 import { syndicateMatrix } from './matrix/syndicates.js';
 import type { OpenTable } from './matrix/table.js';
 import { tables } from './matrix/tables.js';
@@ -31,9 +34,10 @@ async function undone(world: TestWorld, ask: () => Promise<Answered>): Promise<A
 }
 
 test('SEC-01 every operation behind a credential has its row', () => {
-  const told = new Set(
-    [...tables.flatMap(({ rows }) => rows), ...syndicateMatrix].map(({ operation }) => operation),
-  );
+  const told = new Set([
+    ...[...tables.flatMap(({ rows }) => rows), ...syndicateMatrix].map(({ operation }) => operation),
+    ...[...catalogMatrix, ...sessionMatrix].map(({ operation }) => operation.id),
+  ]);
   expect(guarded.map(({ id }) => id).filter((id) => !told.has(id))).toEqual([]);
 });
 
@@ -89,6 +93,9 @@ describe('scopes', () => {
     'installSyndicate',
     'syndicateKey',
   ];
+  // REF-03: whoever is not an application itself is told that before any scope is looked at.
+  const refusal = ({ tag }: Operation): string =>
+    tag === createReferralCode.tag ? 'app_credentials_required' : 'insufficient_scope';
   const scoped = guarded.filter(
     ({ scopes, removedIn }) =>
       removedIn === undefined && scopes?.length !== 0 && scopes?.includes(universalScope) !== true,
@@ -105,7 +112,7 @@ describe('scopes', () => {
           .run(lacking);
         const path = operation.path.replaceAll(/\{[^}]+\}/g, 'anything');
         const { status, body } = await world.send(operation.method, path, { token: token ?? '' });
-        expect([kind, status, body.error.type]).toEqual([kind, 403, 'insufficient_scope']);
+        expect([kind, status, body.error.type]).toEqual([kind, 403, refusal(operation)]);
       }
     },
   );

@@ -42,11 +42,12 @@ export function securitySchemesOf(
   return Object.fromEntries(Object.entries(schemes).filter(([name]) => used.has(name)));
 }
 
-/** One requirement per scope, because any one of them is enough. */
+/** One requirement per scope, because any one of them is enough; a reserved one is never given, so it is not asked for. */
 export function securityOf(operation: Operation): oas31.SecurityRequirementObject[] {
   if (operation.scopes === null) return [];
   if (operation.scopes.length === 0) return [{ oauth: [] }];
-  return operation.scopes.flatMap((scope) => [
+  const given = operation.scopes.filter((scope) => !reserved.includes(scope));
+  return given.flatMap((scope) => [
     { oauth: [scope] },
     { installation: [scope] },
     ...(scope === universalScope ? [{ publishableKey: [] }] : []),
