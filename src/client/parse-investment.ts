@@ -35,8 +35,20 @@ export function parseInvestment(value: unknown, body: () => string): FeedItem {
   } catch (error) {
     if (!(error instanceof Rejection)) throw error;
     const id = isWire(value) ? (parseId('investment', value.id) ?? null) : null;
-    return { kind: 'rejected', id, problem: error.message, body: body() };
+    const erases = isWire(value) ? erasureIn(value) : null;
+    const item = { kind: 'rejected', id, problem: error.message, body: body() } as const;
+    return erases === null ? item : { ...item, erases };
   }
+}
+
+/**
+ * Of a record nobody can read. A deactivation in a wrong type is one too: a name that goes too early comes back
+ * with the next version, a name that stays too long cannot be taken back.
+ */
+function erasureIn(wire: Wire): 'tombstone' | 'deactivated' | null {
+  if (isTombstone(wire)) return 'tombstone';
+  const deactivated = isWire(wire.investor) ? wire.investor.deactivated : null;
+  return deactivated === undefined || deactivated === null || deactivated === false ? null : 'deactivated';
 }
 
 /** Not visible and without a status. A user's own canceled investment is not visible either, but has one. */

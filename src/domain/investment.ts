@@ -69,6 +69,8 @@ export type FeedItem =
       readonly id: InvestmentId | null;
       readonly problem: string;
       readonly body: string;
+      /** What can be read says that the person is gone: whoever cannot read the rest erases nevertheless. */
+      readonly erases?: 'tombstone' | 'deactivated';
     };
 
 export const identityFields = [

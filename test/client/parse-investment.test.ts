@@ -235,6 +235,30 @@ describe('what is set aside', () => {
     });
   });
 
+  test.each([
+    [
+      'a deactivated person',
+      { ...record, shares: 7, investor: { ...investor, deactivated: true } },
+      'deactivated',
+    ],
+    [
+      'a deactivation in a wrong type',
+      { ...record, investor: { ...investor, deactivated: 'yes' } },
+      'deactivated',
+    ],
+    ['a tombstone without its time', { id: record.id, visible: false }, 'tombstone'],
+    [
+      'somebody who is there',
+      { ...record, shares: 7, investor: { ...investor, deactivated: false } },
+      undefined,
+    ],
+    ['an investor that is no object', { ...record, investor: 7 }, undefined],
+  ])('it says whether its person is gone as far as that can be read: %s', (_, value, erases) => {
+    const item = parseInvestment(value);
+    expect(item).toMatchObject({ kind: 'rejected', id: record.id });
+    expect(item.kind === 'rejected' && item.erases).toBe(erases);
+  });
+
   test('a problem never quotes what a person could be known by', () => {
     const secret = 'Zaphod-Canary';
     for (const field of ['name', 'legal_name', 'email', 'bio', 'address', 'nickname']) {

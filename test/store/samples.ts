@@ -79,6 +79,15 @@ export function rejected(id: string | null, body = '{"bad":true}', problem = 'st
   return { kind: 'rejected', id: id as InvestmentId | null, problem, body };
 }
 
+/** An entry nobody could read whole, but enough of it to tell that its person is gone. */
+export function rejectedErasing(
+  id: string,
+  erases: 'tombstone' | 'deactivated' = 'deactivated',
+  body = '{"bad":true}',
+): FeedItem {
+  return { kind: 'rejected', id: id as InvestmentId, problem: 'shares is not text', body, erases };
+}
+
 export function listingPage(items: readonly FeedItem[], next: string, hasMore = false): FeedPage {
   return { mode: 'listing', items, next, hasMore, publishedThrough: '2026-01-31T00:00:00.000Z' as Instant };
 }

@@ -53,7 +53,12 @@ export const record: readonly ColumnEntry[] = [
     'Why it was published, such as `changed` or `recomputed`',
     'it came from a listing',
   ),
-  column('extra', 'json', 'Object of fields this version of rosterd does not know yet', 'there are none'),
+  column(
+    'extra',
+    'json',
+    'Object of fields this version of rosterd does not know yet',
+    'there are none, or they were erased with the person',
+  ),
 ];
 
 export const validity: readonly ColumnEntry[] = [

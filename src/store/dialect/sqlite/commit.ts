@@ -8,7 +8,7 @@ import {
   type NoticeDraft,
   type NoticeHooks,
 } from '../../committed-change.js';
-import { withoutForgotten } from '../../forgotten.js';
+import { unreadableErasures, withoutErased, withoutForgotten } from '../../forgotten.js';
 import { identityIncluded, oddities } from '../../page-oddities.js';
 import { lastOfEach, type RecordItem, type Step } from '../../plan-page.js';
 import { identityValues, recordValues } from '../../record-columns.js';
@@ -92,14 +92,21 @@ export class Commit {
     this.#judgeGrant(items);
     const indexed = areIndexesBuilt(this.statements.raw);
     for (const item of lastOfEach(items)) {
-      if (item.kind === 'tombstone') this.#erasing.tombstone(item.id);
+      if (item.kind === 'tombstone') this.#erasing.record(item.id, 'tombstone');
       // Before the very first listing is complete a person's other records cannot be found without reading all;
       // the pass that follows every listing brings each of them.
       else if (item.investment.investor_deactivated && indexed) this.#deactivate(item);
     }
+    // That a record cannot be read is no reason to keep whom it says is gone.
+    const gone = unreadableErasures(items);
+    for (const [id, cause] of gone) {
+      const investor = cause === 'deactivated' && indexed ? this.statements.investorOf.get(id) : null;
+      if (investor != null) this.#erasing.deactivated(investor);
+      this.#erasing.record(id, cause);
+    }
     const forgotten = new Set(this.statements.forgotten.all());
     const investorOf = (id: string) => (indexed ? (this.statements.investorOf.get(id) ?? null) : null);
-    return withoutForgotten(items, forgotten, investorOf);
+    return withoutForgotten(withoutErased(items, gone), forgotten, investorOf);
   }
 
   /** Quarantine and unknown fields of a page. Answers how many entries could not be read. */

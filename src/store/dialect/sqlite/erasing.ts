@@ -5,14 +5,14 @@ import type { RawDatabase } from './prepared.js';
 
 /**
  * Erases people in the transaction of whoever calls, wherever identity stands: rows, staged rows, bodies set
- * aside, bodies of deliveries. One receipt for each erasure that found something, without identity in it.
+ * aside, bodies of deliveries. Fields we do not know may speak of them, so these go from rows and history too. One receipt for each erasure that found something, without identity in it.
  *
  * What is left are bytes in pages of the file, for the scrub. The triggers on these tables ask for it as well;
  * where a receipt asks already their mark is taken back, so that one erasure is not told twice.
  */
 export class Erasing {
   /** Records gone from this source, and people gone from the platform. */
-  readonly #records = new Set<string>();
+  readonly #records = new Map<string, Cause>();
   readonly #people = new Set<string>();
   readonly #receipts = new Map<string | null, Cause>();
   /** Removals of an earlier commit wait without a receipt: their mark must stay. */
@@ -27,16 +27,18 @@ export class Erasing {
     this.#waiting = anyWaiting.get() !== undefined;
   }
 
-  /** Withdrawn on the platform: its row may stay visible until a listing is complete, its person may not. */
-  tombstone(id: string): void {
-    this.#records.add(id);
-    if (this.raw.prepare(deleteOfRecord).run({ source: this.sourceNo, id }).changes > 0)
-      this.#receipts.set(id, 'tombstone');
+  /**
+   * Withdrawn on the platform, or of a person who is gone: its row may stay visible until a listing is complete,
+   * its person may not.
+   */
+  record(id: string, cause: 'tombstone' | 'deactivated'): void {
+    this.#records.set(id, cause);
+    if (this.#run(ofRecord, { source: this.sourceNo, id }) > 0) this.#receipts.set(id, cause);
   }
 
   /** Not named by a complete listing any more; the caller deletes the identity with the row. */
   absent(id: string): void {
-    this.#records.add(id);
+    this.#records.set(id, 'absent');
     this.#receipts.set(id, 'absent');
   }
 
@@ -47,15 +49,14 @@ export class Erasing {
   deactivated(investor: string): void {
     if (this.#people.has(investor)) return;
     this.#people.add(investor);
-    if (this.raw.prepare(deleteOfPerson).run({ investor }).changes > 0)
-      this.#receipts.set(investor, 'deactivated');
+    if (this.#run(ofPerson, { investor }) > 0) this.#receipts.set(investor, 'deactivated');
   }
 
   /** All of the source, whoever it was. */
   source(cause: 'grant_lost' | 'dropped'): void {
-    let found = 0;
-    for (const sql of wholeSource) found += this.raw.prepare(sql).run({ source: this.sourceNo }).changes;
-    if (found > 0) this.#receipts.set(null, cause);
+    // Without a name kept, unknown fields still come and stay; a lost grant takes all that came under it.
+    const statements = cause === 'dropped' ? wholeSource : [...wholeSource, ...unknownOfSource];
+    if (this.#run(statements, { source: this.sourceNo }) > 0) this.#receipts.set(null, cause);
   }
 
   /** Nothing is erased after this. Answers how many receipts it wrote. */
@@ -69,10 +70,15 @@ export class Erasing {
     return this.#receipts.size;
   }
 
+  /** Answers how many rows lost something. */
+  #run(statements: readonly string[], values: Record<string, unknown>): number {
+    return statements.reduce((found, sql) => found + this.raw.prepare(sql).run(values).changes, 0);
+  }
+
   #blankBodies(): void {
-    const records = JSON.stringify([...this.#records]);
+    const records = JSON.stringify([...this.#records.keys()]);
     const people = JSON.stringify([...this.#people]);
-    const everybody = new Set([...this.#records, ...this.#people]);
+    const everybody = new Set([...this.#records.keys(), ...this.#people]);
     const source = this.sourceNo;
     this.#blank(blankStaged, { source, records, people });
     this.#blank(blankQuarantine, { source, records });
@@ -91,7 +97,7 @@ export class Erasing {
     // What names a person erased as such is covered by that receipt; a body may name several, or none we know.
     for (const { id } of blanked) {
       const known = this.#receipts.has(id) || (this.#receipts.size > 0 && !this.#records.has(id ?? ''));
-      if (!known) this.#receipts.set(id, this.#records.has(id ?? '') ? 'tombstone' : 'deactivated');
+      if (!known) this.#receipts.set(id, this.#records.get(id ?? '') ?? 'deactivated');
     }
   }
 }
@@ -105,24 +111,37 @@ const wholeSource = [
   "UPDATE quarantine_rows SET body = NULL WHERE body <> '' AND source_no = :source",
 ];
 
-const deleteOfRecord = `
-  DELETE FROM identity_rows WHERE row_no IN
-    (SELECT row_no FROM investment_rows WHERE id = :id AND source_no = :source)`;
+const unknownOfSource = ['investment_rows', 'history_rows', 'staged_rows'].map(
+  (table) => `UPDATE ${table} SET extra = NULL WHERE extra IS NOT NULL AND source_no = :source`,
+);
 
-const deleteOfPerson = `
-  DELETE FROM identity_rows WHERE row_no IN
-    (SELECT row_no FROM investment_rows WHERE investor_id = :investor AND investor_deactivated = 0)`;
+const ofRecord = [
+  `DELETE FROM identity_rows WHERE row_no IN
+     (SELECT row_no FROM investment_rows WHERE id = :id AND source_no = :source)`,
+  'UPDATE investment_rows SET extra = NULL WHERE extra IS NOT NULL AND id = :id AND source_no = :source',
+  'UPDATE history_rows SET extra = NULL WHERE extra IS NOT NULL AND id = :id AND source_no = :source',
+];
+
+const ofPerson = [
+  `UPDATE history_rows SET extra = NULL
+   WHERE extra IS NOT NULL AND investor_deactivated = 0
+     AND (id, source_no) IN (SELECT id, source_no FROM investment_rows WHERE investor_id = :investor)`,
+  `DELETE FROM identity_rows WHERE row_no IN
+     (SELECT row_no FROM investment_rows WHERE investor_id = :investor AND investor_deactivated = 0)`,
+  `UPDATE investment_rows SET extra = NULL
+   WHERE extra IS NOT NULL AND investor_id = :investor AND investor_deactivated = 0`,
+];
 
 const blankStaged = `
-  UPDATE staged_rows SET identity = NULL
-  WHERE identity IS NOT NULL
+  UPDATE staged_rows SET identity = NULL, extra = NULL
+  WHERE (identity IS NOT NULL OR extra IS NOT NULL)
     AND ((source_no = :source AND id IN (SELECT value FROM json_each(:records)))
       OR (investor_id IN (SELECT value FROM json_each(:people)) AND investor_deactivated = 0))
   RETURNING id`;
 
 const blankQuarantine = `
   UPDATE quarantine_rows SET body = NULL
-  WHERE body IS NOT NULL AND source_no = :source AND id IN (SELECT value FROM json_each(:records))
+  WHERE body <> '' AND source_no = :source AND id IN (SELECT value FROM json_each(:records))
   RETURNING id`;
 
 const bodies = [

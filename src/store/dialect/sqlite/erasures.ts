@@ -33,6 +33,7 @@ export class SqliteErasures implements Erasures {
           .prepare('INSERT INTO forgotten (id, forgotten_at) VALUES (?, ?) ON CONFLICT (id) DO NOTHING')
           .run(id, at);
         const identities = raw.prepare(deleteIdentities).run({ id }).changes;
+        for (const sql of blankUnknown) raw.prepare(sql).run({ id });
         raw.prepare(blankStaged).run({ id });
         // Bodies are as they were sent; whichever names the id, or a record of the investor, goes.
         for (const own of [id, ...raw.prepare<[{ id: string }], string>(recordsOf).pluck().all({ id })]) {
@@ -111,9 +112,16 @@ const anybodyKnows = `
 const deleteIdentities = `
   DELETE FROM identity_rows WHERE row_no IN
     (SELECT row_no FROM investment_rows WHERE id = :id UNION SELECT row_no FROM investment_rows WHERE investor_id = :id)`;
+/** Fields we do not know may speak of the person: they go from what stands and from every version before it. */
+const blankUnknown = [
+  `UPDATE history_rows SET extra = NULL
+   WHERE extra IS NOT NULL
+     AND (id = :id OR investor_id = :id OR id IN (SELECT id FROM investment_rows WHERE investor_id = :id))`,
+  'UPDATE investment_rows SET extra = NULL WHERE extra IS NOT NULL AND (id = :id OR investor_id = :id)',
+];
 const blankStaged = `
-  UPDATE staged_rows SET identity = NULL
-  WHERE identity IS NOT NULL AND (id = :id OR investor_id = :id)`;
+  UPDATE staged_rows SET identity = NULL, extra = NULL
+  WHERE (identity IS NOT NULL OR extra IS NOT NULL) AND (id = :id OR investor_id = :id)`;
 const recordsOf = `
   SELECT id FROM investment_rows WHERE investor_id = :id
   UNION SELECT id FROM history_rows WHERE investor_id = :id

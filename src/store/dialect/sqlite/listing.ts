@@ -43,7 +43,10 @@ export function addListingPage(
 ): { progress: ListingProgress; applied: Applied } {
   const { statements, source } = commit;
   const listing = expectListing(commit);
-  if (received.items.some((item) => item.kind === 'tombstone')) buildIdIndex(statements.raw);
+  const erases = received.items.some(
+    (item) => item.kind === 'tombstone' || (item.kind === 'rejected' && item.erases !== undefined),
+  );
+  if (erases) buildIdIndex(statements.raw);
   const page = { ...received, items: commit.receive(received.items) };
   const rows =
     listing.rows +

@@ -32,6 +32,7 @@ export function swapIn(commit: Commit): void {
   prepare(announce).run(every);
   if (commit.tellsNotices) tellAll(commit, prepare(changesSeen), seq, total);
   for (const id of prepare<[], string>(personsGone).pluck().all()) commit.absent(id);
+  prepare(dropUnknown).run(source.no);
   const set = changedColumns(prepare<[], string>(fieldsOfPlan).pluck().all());
   prepare(dropPersons).run();
   prepare(removeRows).run();
@@ -112,9 +113,13 @@ const countPlan = 'SELECT kind, count(*) AS rows FROM temp.swap GROUP BY kind';
 const numberAdded = `
   UPDATE temp.swap SET row_no = n + (SELECT coalesce(max(row_no), 0) FROM investment_rows) WHERE kind = 'added'`;
 
+/** Unknown fields may speak of a person: they leave with a record that is gone. */
+const archived = (name: string) =>
+  name === 'extra' ? `CASE w.kind WHEN 'removed' THEN NULL ELSE h.extra END` : `h.${name}`;
+
 const archive = `
   INSERT INTO history_rows (source_no, id, ${record}, valid_from, change_seq, valid_to, ended_by)
-  SELECT h.source_no, h.id, ${of('h', recordColumns)}, coalesce(h.valid_from, s.listed_at),
+  SELECT h.source_no, h.id, ${recordColumns.map(archived).join(', ')}, coalesce(h.valid_from, s.listed_at),
          coalesce(h.change_seq, s.listed_seq), :at, CASE w.kind WHEN 'removed' THEN 'relist' ELSE 'update' END
   FROM temp.swap w CROSS JOIN investment_rows h ON h.row_no = w.row_no JOIN sources s ON s.no = h.source_no
   WHERE w.kind <> 'added' ORDER BY w.n`;
@@ -154,7 +159,15 @@ const replaceRows = (columns: readonly string[]) => `
 
 const personsGone = `
   SELECT h.id FROM temp.swap w CROSS JOIN investment_rows h ON h.row_no = w.row_no
-  JOIN identity_rows p ON p.row_no = w.row_no WHERE w.kind = 'removed' ORDER BY w.n`;
+  WHERE w.kind = 'removed' AND (
+    h.extra IS NOT NULL OR EXISTS (SELECT 1 FROM identity_rows p WHERE p.row_no = w.row_no)
+    OR EXISTS (SELECT 1 FROM history_rows v WHERE v.id = h.id AND v.source_no = h.source_no AND v.extra IS NOT NULL)
+  ) ORDER BY w.n`;
+
+const dropUnknown = `
+  UPDATE history_rows SET extra = NULL
+  WHERE extra IS NOT NULL AND source_no = ? AND id IN (
+    SELECT h.id FROM temp.swap w CROSS JOIN investment_rows h ON h.row_no = w.row_no WHERE w.kind = 'removed')`;
 
 const dropPersons = `DELETE FROM identity_rows WHERE row_no IN (SELECT row_no FROM temp.swap WHERE person AND kind <> 'added')`;
 const removeRows = `DELETE FROM investment_rows WHERE row_no IN (SELECT row_no FROM temp.swap WHERE kind = 'removed')`;

@@ -61,20 +61,24 @@ test('what a swap calls a difference is what the comparison of two records calls
         const { list, collect, mirror, lease, rows } = fixture;
         await list([versions.map(([before], n) => one(`inv_${n}`, before))]);
         const final = await collect([versions.map(([, after], n) => one(`inv_${n}`, after))], 'relist');
-        // A page may show that somebody's identity has to go, so both sides are taken as they wait for the swap.
+        // A page may show that somebody's identity and unknown fields have to go, so both sides are taken as they wait for the swap.
         const no = statements.source.get(name)?.no ?? 0;
         const waiting = versions.map(([, after], n) => {
           const held = heldRow(statements, statements.held.get(no, `inv_${n}`));
           const [staged] = rows(
-            'SELECT identity FROM staged_rows WHERE source_no = ? AND id = ?',
+            'SELECT identity, extra FROM staged_rows WHERE source_no = ? AND id = ?',
             ...[no, `inv_${n}`],
-          ) as { identity: string | null }[];
+          ) as { identity: string | null; extra: string | null }[];
           if (held === undefined) throw new Error('nothing was removed');
-          if (staged === undefined) return { who: held.identity, step: null };
+          if (staged === undefined) return { who: held.identity, extra: held.investment.extra, step: null };
           const who = staged.identity === null ? null : (JSON.parse(staged.identity) as Identity);
           const item = one(`inv_${n}`, after);
-          const told = item.kind === 'record' ? { ...item, identity: who } : item;
-          return { who, step: told.kind === 'record' ? planListed(held, told) : null };
+          const { extra } = staged;
+          const told =
+            item.kind === 'record'
+              ? { ...item, identity: who, investment: { ...item.investment, extra } }
+              : item;
+          return { who, extra, step: told.kind === 'record' ? planListed(held, told) : null };
         });
         const [{ last }] = rows('SELECT max(seq) AS last FROM changes') as [{ last: number }];
         await mirror.publishListing(lease, final, accepted);
@@ -89,7 +93,8 @@ test('what a swap calls a difference is what the comparison of two records calls
         ) as Record<string, unknown>[];
         for (const [n, [, [more]]] of versions.entries()) {
           const who = waiting[n]?.who ?? null;
-          for (const field of contentFields) expect(stored[n]?.[field]).toEqual(asStored(more[field]));
+          for (const field of contentFields)
+            expect(stored[n]?.[field]).toEqual(asStored(field === 'extra' ? waiting[n]?.extra : more[field]));
           for (const field of identityFields) {
             const column = field === 'extra' ? 'identity_extra' : field;
             expect(stored[n]?.[column]).toEqual(who === null ? null : asStored(who[field]));

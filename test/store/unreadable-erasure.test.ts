@@ -1,0 +1,76 @@
+import { describe, expect, test } from 'vitest';
+import { type Fixture, mirrorFixture } from './mirror-fixture.js';
+import { identity, listingPage, record, rejected, rejectedErasing } from './samples.js';
+
+const names = ({ rows }: Fixture) =>
+  (rows('SELECT id, name FROM identities ORDER BY source, id') as { id: string; name: string }[]).map(
+    ({ id, name }) => `${id}:${name}`,
+  );
+const receipts = ({ rows }: Fixture) => rows('SELECT id, cause FROM erasures');
+const theirs = { investor_id: 'usr_1' };
+
+describe('an entry nobody can read that says its person is gone', () => {
+  test('erases a deactivated person everywhere with one receipt, however often it is read; the rows stay', async () => {
+    const fixture = await mirrorFixture();
+    await fixture.list([
+      [record('inv_1', { ...theirs, extra: '{"a":1}' }), record('inv_2', theirs), record('inv_3')],
+    ]);
+    const other = await mirrorFixture({
+      database: fixture.database,
+      source: { name: 'other' as never, fingerprint: 'f1' },
+    });
+    await other.list([[record('inv_1', theirs)]]);
+    for (let times = 0; times < 2; times += 1) {
+      const entry = rejectedErasing('inv_1', 'deactivated', '{"investor":{"name":"CANARY"}}');
+      expect(await fixture.delta([entry])).toMatchObject({ changed: 0, quarantined: 1 });
+      expect(names(fixture)).toEqual(['inv_3:inv_3']);
+      expect(receipts(fixture)).toEqual([{ id: 'usr_1', cause: 'deactivated' }]);
+    }
+    expect(fixture.rows('SELECT id, extra FROM investments ORDER BY id')).toHaveLength(4);
+    expect(fixture.rows('SELECT extra FROM investments WHERE extra IS NOT NULL')).toEqual([]);
+    expect(fixture.rows('SELECT body FROM quarantine_rows')).toEqual([{ body: '' }]);
+  });
+
+  test('erases the person of a record whose investor is not known, and of an unreadable tombstone', async () => {
+    const fixture = await mirrorFixture();
+    await fixture.list([[record('inv_1', { investor_id: null }), record('inv_2'), record('inv_3')]]);
+    await fixture.delta([rejectedErasing('inv_1'), rejectedErasing('inv_2', 'tombstone')]);
+    expect(names(fixture)).toEqual(['inv_3:inv_3']);
+    expect(receipts(fixture)).toEqual([
+      { id: 'inv_1', cause: 'deactivated' },
+      { id: 'inv_2', cause: 'tombstone' },
+    ]);
+  });
+
+  test('outranks an earlier entry of its page and is outranked by a later one', async () => {
+    const fixture = await mirrorFixture();
+    await fixture.list([[record('inv_1'), record('inv_2'), record('inv_3')]]);
+    await fixture.delta([
+      record('inv_1', { status: 'executed' }, identity('earlier')),
+      rejectedErasing('inv_1'),
+      rejectedErasing('inv_2'),
+      record('inv_2', {}, identity('later')),
+    ]);
+    expect(names(fixture)).toEqual(['inv_2:later', 'inv_3:inv_3']);
+  });
+
+  test('erases during a first listing and from what a re-listing staged', async () => {
+    const fixture = await mirrorFixture();
+    await fixture.list([[record('inv_1'), record('inv_2')], [rejectedErasing('inv_1')]]);
+    expect(names(fixture)).toEqual(['inv_2:inv_2']);
+    await fixture.collect([[record('inv_2', { extra: '{"a":1}' }, identity('staged'))]], 'relist');
+    await fixture.mirror.addListingPage(fixture.lease, listingPage([rejectedErasing('inv_2')], 'p2'));
+    expect(fixture.rows('SELECT identity, extra FROM staged_rows')).toEqual([
+      { identity: null, extra: null },
+    ]);
+    expect(names(fixture)).toEqual([]);
+  });
+
+  test('one that says nothing of the kind leaves the held person alone', async () => {
+    const fixture = await mirrorFixture();
+    await fixture.list([[record('inv_1')]]);
+    await fixture.delta([rejected('inv_1')]);
+    expect(names(fixture)).toEqual(['inv_1:inv_1']);
+    expect(receipts(fixture)).toEqual([]);
+  });
+});
