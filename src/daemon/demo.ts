@@ -6,6 +6,7 @@ import { Secret } from '../config/secrets.js';
 import { settingsSchema } from '../config/settings.js';
 import { Fault } from '../domain/fault.js';
 import { startActivity } from '../platform/sandbox/activity.js';
+import type { Clock } from '../runtime/clock.js';
 import { type Closable, Lifecycle } from '../runtime/lifecycle.js';
 import type { TickListener } from '../sync/create-sync.js';
 import { type Daemon, startDaemon } from './daemon.js';
@@ -42,6 +43,7 @@ export async function startDemo(parts: DemoParts): Promise<Demo> {
     const port = await freePort(receiverPort);
     const url = `http://127.0.0.1:${port}/webhooks`;
     const config = demoConfig(parts.file, sandbox, port, await registerWebhook(sandbox, url));
+    await refuseStrangers(config, parts.clock);
     const daemon = await startDaemon({ ...parts, config });
     lifecycle.add('daemon', () => daemon.close());
     // The platform is a new one at every start, with a feed of its own: what an earlier one left is listed again.
@@ -80,6 +82,21 @@ function claim(file: string): void {
       cause,
     });
   }
+}
+
+/** Somebody may have synced a platform of their own into our file since. */
+async function refuseStrangers({ database, sources }: Config, clock: Clock): Promise<void> {
+  if (!existsSync(database.file)) return;
+  const ours = new Set<string>(sources.map(({ name }) => name));
+  const stranger = (await statusOf(database.file, clock)).sources.find(({ source }) => !ours.has(source));
+  if (stranger === undefined) return;
+  throw new Fault(
+    'usage',
+    `${database.file} also holds the source ${stranger.source}, which is none of ours`,
+    {
+      hint: 'rosterd demo --database ./data/demo.db',
+    },
+  );
 }
 
 function demoConfig(file: string, { ready }: Sandbox, port: number, secret: string): Config {
