@@ -164,10 +164,16 @@ const breakages: readonly Breakage[] = [
   {
     ...{ check: 'database.integrity', verdict: 'fail', mend: /aside.*(?:rosterd sync|rebuilds itself)/ },
     how: ({ database }) => {
+      const reader = new Sqlite(database, { readonly: true });
+      const pages = reader
+        .prepare<[], number>("SELECT pageno FROM dbstat WHERE name = 'investment_rows' AND pagetype = 'leaf'")
+        .pluck()
+        .all();
+      const size = Number(reader.pragma('page_size', { simple: true }));
+      reader.close();
       const bytes = readFileSync(database);
-      // Every page but the first few, which say what the file is.
-      for (let at = 4096 * 60; at < bytes.length; at += 4096)
-        bytes.fill(0xee, at, Math.min(at + 512, bytes.length));
+      // Pages that hold rows, so that the file still opens and says whose it is.
+      for (const page of pages) bytes.fill(0xee, (page - 1) * size, (page - 1) * size + 512);
       writeFileSync(database, bytes);
     },
   },
