@@ -3,6 +3,7 @@ export type { ConfigInput } from './config/from-object.js';
 export { InvalidConfig, type Problem } from './config/problems.js';
 export type { ChangeListener } from './daemon/change-pump.js';
 export { createMirror, type Mirror, type MirrorOptions } from './daemon/library.js';
+export type { FullStatus } from './daemon/status.js';
 export type { SourceResult } from './daemon/sync-once.js';
 export { type About, Fault, type FaultCode, isFault } from './domain/fault.js';
 export type { Clock } from './runtime/clock.js';

@@ -21,10 +21,11 @@ const rooms: Readonly<Record<string, Room>> = {
   client: { rooms: core, packages: ['undici', 'p-queue', 'zod'] },
   sync: { rooms: core, packages: ['p-queue'] },
   verify: { rooms: core, packages: [] },
-  store: { rooms: core, packages: ['kysely', 'better-sqlite3'] },
+  store: { rooms: core, packages: ['kysely', 'better-sqlite3', 'pg', 'pg-copy-streams'] },
+  fleet: { rooms: core, packages: [] },
   inbox: { rooms: core, packages: ['express', 'standardwebhooks'] },
   outbox: { rooms: core, packages: ['p-queue', 'standardwebhooks'] },
-  exports: { rooms: core, packages: [] },
+  exports: { rooms: core, packages: ['@duckdb/node-api'] },
   console: { rooms: core, packages: ['express', 'prom-client'] },
   platform: { rooms: core, packages: ['zod', 'zod-openapi'] },
   daemon: {
@@ -35,6 +36,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'sync',
       'verify',
       'store',
+      'fleet',
       'inbox',
       'outbox',
       'exports',
@@ -52,8 +54,10 @@ const packagesOfFolder: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** A port says what its owner needs; whoever can give it, or hands it in, may read it. */
-const portReaders = ['client', 'sync', 'verify', 'store', 'inbox', 'outbox', 'exports', 'console', 'daemon'];
-const portFile = /^(?:sync|verify|store|inbox|outbox|exports|console)\/ports(?:\/.+)?\.ts$/;
+const portReaders = [
+  ...['client', 'sync', 'verify', 'store', 'fleet', 'inbox', 'outbox', 'exports', 'console', 'daemon'],
+];
+const portFile = /^(?:sync|verify|store|fleet|inbox|outbox|exports|console)\/ports(?:\/.+)?\.ts$/;
 
 /** Time and chance are arguments; where they come from outside `runtime`, the reason stands here. */
 const ambientAllowed: Readonly<Record<string, string>> = {
@@ -62,7 +66,7 @@ const ambientAllowed: Readonly<Record<string, string>> = {
 
 /** Files that are a process of their own beside the command line, with the reason. */
 const processAllowed: Readonly<Record<string, string>> = {
-  'store/reads/query-child.ts':
+  'store/dialect/sqlite/query-child.ts':
     'a process of its own, so that a query can be killed; it ends when its parent goes',
   'store/scrub-child.ts':
     'a process of its own, so that rewriting the file holds nobody up; it ends when its parent goes',
@@ -213,8 +217,9 @@ test('no import path is computed, so that this table sees all of them', () => {
   expect(complaints((file) => file.imports.filter((specifier) => specifier === '(computed)'))).toEqual([]);
 });
 
-test('help answers at once: nothing but commander is loaded before a command runs', () => {
-  const reached = new Set(['cli/main.ts', 'cli/start.ts']);
+/** The packages that are loaded with these files, and how many files come along. */
+function loadedWith(...entries: readonly string[]): { packages: readonly string[]; files: number } {
+  const reached = new Set(entries);
   const packages = new Set<string>();
   for (const path of reached) {
     for (const specifier of files.find((file) => file.path === path)?.eager ?? []) {
@@ -223,8 +228,22 @@ test('help answers at once: nothing but commander is loaded before a command run
       } else if (!specifier.startsWith('node:')) packages.add(specifier);
     }
   }
-  expect([...packages]).toEqual(['commander']);
-  expect(reached.size).toBeGreaterThan(10);
+  return { packages: [...packages].sort(), files: reached.size };
+}
+
+test('help answers at once: nothing but commander is loaded before a command runs', () => {
+  const { packages, files: count } = loadedWith('cli/main.ts', 'cli/start.ts');
+  expect(packages).toEqual(['commander']);
+  expect(count).toBeGreaterThan(10);
+});
+
+test('status answers at once: of the databases, only the driver of the one that is asked is loaded', () => {
+  expect(loadedWith('daemon/status.ts').packages).toEqual([]);
+  expect(loadedWith('store/dialect/sqlite/snapshot.ts').packages).toEqual(['better-sqlite3']);
+});
+
+test('a query starts at once: its process loads the driver alone', () => {
+  expect(loadedWith('store/dialect/sqlite/query-child.ts').packages).toEqual(['better-sqlite3']);
 });
 
 test('no file is longer than 400 lines', () => {

@@ -1,5 +1,6 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import ts from 'typescript';
 import { expect, test } from 'vitest';
 import { demoQueries } from '../src/cli/commands/demo.js';
 import { commands } from '../src/cli/commands/index.js';
@@ -16,14 +17,115 @@ test('the first three queries of the README are those the demonstration prints',
   for (const sql of demoQueries) expect(readme).toContain(`npx rosterd query "${sql}"`);
 });
 
-test('every command the README types exists', () => {
-  const names = commands.map(({ name }) => name);
-  const typed = [...readme.matchAll(/npx rosterd ([a-z]+(?: [a-z]+)?)/g)].map(([, words = '']) => words);
-  expect(typed.length).toBeGreaterThan(5);
-  expect(
-    typed.filter((words) => !names.includes(words) && !names.includes(words.split(' ')[0] ?? '')),
-  ).toEqual([]);
+/** What people read, and what alerts tell and services run. */
+const pages = [
+  ...['README.md', 'ARCHITECTURE.md', 'SECURITY.md', 'CHANGELOG.md'],
+  ...['docs', 'packaging'].flatMap((folder) =>
+    readdirSync(join(packageRoot, folder), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => relative(packageRoot, join(entry.parentPath, entry.name))),
+  ),
+];
+
+test('every command a page or an alert tells to type exists, with those flags', () => {
+  const typed = pages.flatMap((path) =>
+    commandsOnPage(readFileSync(join(packageRoot, path), 'utf8')).map((line) => ({ path, line })),
+  );
+  expect(typed.length).toBeGreaterThan(60);
+  const from = new Set(typed.map(({ path }) => path));
+  for (const path of ['README.md', 'docs/operating.md', 'packaging/prometheus/alerts.yml'])
+    expect([...from]).toContain(path);
+  expect(typed.flatMap(({ path, line }) => mistakesIn(line).map((mistake) => `${path}: ${mistake}`))).toEqual(
+    [],
+  );
 });
+
+test('every command an error, a hint or an example tells to type exists, with those flags', () => {
+  const typed = sourceTexts().flatMap(({ path, text }) => commandsIn(text).map((line) => ({ path, line })));
+  expect(typed.length).toBeGreaterThan(120);
+  expect(typed.flatMap(({ path, line }) => mistakesIn(line).map((mistake) => `${path}: ${mistake}`))).toEqual(
+    [],
+  );
+});
+
+test('commands are found where they are typed, and their mistakes', () => {
+  expect(
+    commandsIn('Try: rosterd sync --resync, or `rosterd conect --all`; rosterd writes on (rosterd run)'),
+  ).toEqual(['rosterd sync --resync, or ', 'rosterd conect --all', 'rosterd run']);
+  expect(mistakesIn('rosterd conect --all')).toEqual(['rosterd conect is no command']);
+  expect(mistakesIn('rosterd config shwo')).toEqual(['rosterd config shwo is no command']);
+  expect(mistakesIn('rosterd endpoints list --jsn')).toEqual(['rosterd endpoints list has no --jsn']);
+  expect(mistakesIn('rosterd sync --source acme --resync --log-level debug')).toEqual([]);
+});
+
+/** Every text of the product's code, a template with `X` for what is filled in. */
+function sourceTexts(): { path: string; text: string }[] {
+  const found: { path: string; text: string }[] = [];
+  const files = readdirSync(join(packageRoot, 'src'), { recursive: true, encoding: 'utf8' });
+  for (const path of files.filter((name) => name.endsWith('.ts'))) {
+    const code = readFileSync(join(packageRoot, 'src', path), 'utf8');
+    if (!code.includes('rosterd ')) continue;
+    const visit = (node: ts.Node): void => {
+      if (ts.isStringLiteral(node) || ts.isNoSubstitutionTemplateLiteral(node))
+        found.push({ path, text: node.text });
+      else if (ts.isTemplateExpression(node))
+        found.push({
+          path,
+          text: node.head.text + node.templateSpans.map(({ literal }) => `X${literal.text}`).join(''),
+        });
+      ts.forEachChild(node, visit);
+    };
+    visit(ts.createSourceFile(path, code, ts.ScriptTarget.Latest));
+  }
+  return found;
+}
+
+/** A line to type begins the text, follows a colon or stands in backticks or brackets; elsewhere it is our name. */
+function commandsIn(text: string): string[] {
+  return [...text.matchAll(/(?:^|[`(]|: |, |; )(rosterd [a-z][^`()|;]*)/g)]
+    .map(([, line = '']) => line)
+    .filter((line) => !ourName.test(line));
+}
+
+/** On a page a line to type stands in backquotes, begins a line of a block, or is what an alert or a service names. */
+function commandsOnPage(text: string): string[] {
+  const [blocks, prose] = [/^```[\s\S]*?^```$/gm, text.replaceAll(/^```[\s\S]*?^```$/gm, '')];
+  const inBlocks = [...text.matchAll(blocks)].flatMap(([block]) => [
+    ...block.matchAll(/(?:^|[(;=/] ?)(?:npx )?(rosterd [a-z][^|;>#)\n]*)/gm),
+  ]);
+  const inProse = [
+    ...prose.matchAll(/`(?:npx )?(rosterd [a-z][^`]*)`/g),
+    ...prose.matchAll(/(?:action: |action: .*; |ExecStart=\S*\/)(rosterd [a-z][^;\n]*)/g),
+  ];
+  return [...inBlocks, ...inProse]
+    .map(([, line = '']) => line.replaceAll(/\s+/g, ' '))
+    .filter((line) => !ourName.test(line));
+}
+
+/** Sentences that begin with our name. */
+const ourName = /^rosterd (?:met|configuration|writes|has|demo may|holds|goes|keeps|does|as a)\b/;
+
+function mistakesIn(line: string): string[] {
+  const [, first = '', second = ''] = /^rosterd (?:help )?([a-z]+)(?: ([a-z]+))?/.exec(line) ?? [];
+  if (first === 'help' && second === '') return [];
+  const command =
+    commands.find(({ name }) => name === `${first} ${second}`) ?? commands.find(({ name }) => name === first);
+  if (command === undefined) {
+    const whole = commands.some(({ name }) => name.startsWith(`${first} `));
+    // A group named alone is said of all its commands.
+    if (whole && second === '') return [];
+    return [`rosterd ${first}${whole ? ` ${second}` : ''} is no command`];
+  }
+  const known = [
+    ...(command.options ?? []).map(({ flags }) => flags),
+    '--log-level',
+    '--log-format',
+    '--help',
+  ];
+  return [...line.matchAll(/(?<=\s)--[a-z][a-z-]*/g)]
+    .filter(([flag]) => !known.some((flags) => flags.split(/[ ,]+/).includes(flag)))
+    .map(([flag]) => `rosterd ${command.name} has no ${flag}`);
+}
 
 test('every test that ARCHITECTURE.md names exists under that title', () => {
   const text = readFileSync(join(packageRoot, 'ARCHITECTURE.md'), 'utf8');

@@ -5,6 +5,7 @@
 --
 -- One for each question that is asked again and again, each with all that its totals need, so that no row is
 -- fetched: by status, newest first within a source and overall, by day, by round, by investor.
+-- The last two hold only the rows their question is about: who waits, and what is in escrow.
 
 CREATE UNIQUE INDEX IF NOT EXISTS investment_rows_id ON investment_rows (id, source_no);
 CREATE INDEX IF NOT EXISTS investment_rows_status ON investment_rows (status, source_no, raised_cents, committed_cents);
@@ -15,4 +16,8 @@ CREATE INDEX IF NOT EXISTS investment_rows_day ON investment_rows
 CREATE INDEX IF NOT EXISTS investment_rows_round ON investment_rows
   (source_no, offering_id, status, currency, company_id, raised_cents, committed_cents, in_escrow_cents);
 CREATE INDEX IF NOT EXISTS investment_rows_investor ON investment_rows
-  (investor_id, source_no, currency, raised_cents, committed_cents, applied_at);
+  (investor_id, currency, source_no, raised_cents, committed_cents, applied_at);
+CREATE INDEX IF NOT EXISTS investment_rows_waiting ON investment_rows (source_no, applied_at, id)
+  WHERE status = 'active' AND blockers <> '[]';
+CREATE INDEX IF NOT EXISTS investment_rows_escrow ON investment_rows
+  (source_no, currency, applied_at, in_escrow_cents) WHERE in_escrow_cents > 0;

@@ -10,9 +10,12 @@ export async function askLine(io: Io, question: string, signal: AbortSignal): Pr
     terminal: false,
   });
   const gone = new AbortController();
+  let answered = false;
   lines.once('close', () => gone.abort());
   try {
-    return await lines.question(question, { signal: AbortSignal.any([signal, gone.signal]) });
+    const answer = await lines.question(question, { signal: AbortSignal.any([signal, gone.signal]) });
+    answered = true;
+    return answer;
   } catch (error) {
     if (signal.aborted) throw new Fault('stopped', 'stopped before there was an answer');
     if (gone.signal.aborted) {
@@ -22,6 +25,8 @@ export async function askLine(io: Io, question: string, signal: AbortSignal): Pr
     }
     throw error;
   } finally {
+    // What is said next starts on a line of its own; only at a terminal the answer's Enter has seen to that.
+    if (!(answered && io.stdin.isTTY === true)) io.stderr.write('\n');
     lines.close();
   }
 }

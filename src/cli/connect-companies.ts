@@ -16,6 +16,7 @@ import { askLine } from './ask.js';
 import type { ConnectingCommand } from './connecting-command.js';
 import { sessionPartsOf } from './engine-of.js';
 import { type ExitCode, exitCodeOfFault, exitCodes } from './exit-codes.js';
+import { nextStep } from './next-step.js';
 import { writeConnected } from './write-connected.js';
 
 /** A company that is connected now, and the source that mirrors it. */
@@ -45,7 +46,7 @@ export async function connectCompanies(command: ConnectingCommand): Promise<Exit
         if (!isFault(error) || error.code === 'stopped') throw error;
         refused.push(error);
         out.error(`${company.id}: ${error.message}`);
-        if (error.about.hint !== undefined) out.note(`Try: ${error.about.hint}`);
+        out.note(`Try: ${error.about.hint ?? nextStep[error.code]}`);
       }
     }
   } finally {

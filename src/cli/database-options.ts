@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Config } from '../config/config.js';
+import type { MirrorPlace } from '../daemon/read-mirror.js';
+import { Fault } from '../domain/fault.js';
 import { type CommandContext, configOptions, type OptionDefinition } from './command.js';
 import { configOf } from './config-options.js';
 
@@ -10,12 +12,15 @@ export const defaultDatabase = 'data/mirror.db';
 /** Options of every command that only reads the mirror: the file itself is enough. */
 export const databaseOptions: readonly OptionDefinition[] = [
   ...configOptions,
-  { flags: '--database <file>', summary: 'read this mirror; no configuration is needed then' },
+  {
+    flags: '--database <address>',
+    summary: 'read this mirror, a file or postgres://…; no configuration is needed then',
+  },
 ];
 
 export interface ChosenMirror {
-  readonly file: string;
-  /** Null when the file was found without one. */
+  readonly place: MirrorPlace;
+  /** Null when the mirror was found without one. */
   readonly config: Config | null;
 }
 
@@ -23,16 +28,34 @@ export interface ChosenMirror {
 export async function mirrorOf(context: CommandContext): Promise<ChosenMirror> {
   const { io, options } = context;
   const told = options.text('database');
-  if (told !== undefined) return { file: resolve(io.cwd, told), config: null };
+  if (told !== undefined) return { place: await placeTold(told, io.cwd, '--database'), config: null };
   const usual = resolve(io.cwd, defaultDatabase);
   const { configFileOf } = await import('../config/load.js');
   const asked = options.text('config') !== undefined || options.list('set').length > 0;
   const configured = existsSync(configFileOf({ file: options.text('config'), cwd: io.cwd, env: io.env }));
-  if (!asked && !configured && existsSync(usual)) return { file: usual, config: null };
+  if (!asked && !configured && existsSync(usual)) return { place: sqlite(usual), config: null };
   const { config } = await configOf(context);
-  return { file: config.database.file, config };
+  return { place: config.database, config };
 }
 
-export async function databaseFileOf(context: CommandContext): Promise<string> {
-  return (await mirrorOf(context)).file;
+const sqlite = (file: string): MirrorPlace => ({ kind: 'sqlite', file });
+
+/** A file or an address as it was typed behind `flag`. Throws `usage` for what is no address. */
+export async function placeTold(told: string, cwd: string, flag: string): Promise<MirrorPlace> {
+  const { isOtherServer, isPostgres, isPostgresUrl, withoutPassword } = await import('../config/database.js');
+  if (isOtherServer(told))
+    throw new Fault('usage', `${flag} is an address of a database rosterd does not keep mirrors in`, {
+      hint: 'a file of SQLite, or postgres://USER@HOST:PORT/DATABASE',
+    });
+  if (!isPostgres(told)) return sqlite(resolve(cwd, told.replace(/^sqlite:/, '')));
+  if (!isPostgresUrl(told))
+    throw new Fault('usage', `${flag} is no address of a PostgreSQL database`, {
+      hint: 'postgres://USER@HOST:PORT/DATABASE; a password is better told by PGPASSWORD than in a list of processes',
+    });
+  const { url, password } = withoutPassword(told);
+  return { kind: 'postgres', url, password: password === null ? null : { reveal: async () => password } };
+}
+
+export async function placeOf(context: CommandContext): Promise<MirrorPlace> {
+  return (await mirrorOf(context)).place;
 }

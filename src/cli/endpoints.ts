@@ -21,6 +21,8 @@ export async function managing<Result>(
   const management = openManagement(await sessionPartsOf(context, loaded), context.options.text('source'));
   try {
     return await work(management.api);
+  } catch (error) {
+    throw await management.explained(error);
   } finally {
     await management.close();
   }

@@ -13,6 +13,16 @@ export const exitCodes = {
   stopped: 5,
 } as const;
 
+/** As help and the manual tell them. */
+export const exitCodeMeanings: readonly (readonly [code: number, meaning: string])[] = [
+  [exitCodes.done, 'done'],
+  [exitCodes.failed, 'failed'],
+  [exitCodes.usage, 'usage or configuration'],
+  [exitCodes.reauthorize, 'a human must re-authorize'],
+  [exitCodes.drift, 'drift found'],
+  [exitCodes.stopped, 'stopped before the end'],
+];
+
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
 export const exitCodeOfFault: Readonly<Record<FaultCode, ExitCode>> = {

@@ -6,7 +6,6 @@ import { Options } from './options.js';
 
 export interface ProgramHooks {
   readonly writeOut: (text: string) => void;
-  readonly writeErr: (text: string) => void;
   readonly columns: number;
   run(command: Command, args: readonly string[], options: Options): Promise<void>;
 }
@@ -30,7 +29,8 @@ export function programOf(commands: readonly Command[], hooks: ProgramHooks): Co
     .exitOverride()
     .showSuggestionAfterError(true)
     .configureHelp({ helpWidth: Math.min(hooks.columns, 100), sortSubcommands: false })
-    .configureOutput({ writeOut: hooks.writeOut, writeErr: hooks.writeErr, outputError: () => {} })
+    // Help is help, asked for or not: all of it goes to stdout, where it can be read page by page.
+    .configureOutput({ writeOut: hooks.writeOut, writeErr: hooks.writeOut, outputError: () => {} })
     .helpCommand('help [command]', 'show help for a command')
     .addHelpText('after', exitCodeHelp);
 
@@ -46,6 +46,11 @@ export function programOf(commands: readonly Command[], hooks: ProgramHooks): Co
     addCommand(parent.command(last), command, hooks);
   }
   return program;
+}
+
+/** The tree alone, for whoever describes the command line. */
+export function silentProgram(commands: readonly Command[]): Commander {
+  return programOf(commands, { writeOut: () => {}, columns: 80, run: async () => {} });
 }
 
 const exitCodeHelp = `

@@ -5,23 +5,26 @@ import type { Command } from './command.js';
 import { commands as allCommands } from './commands/index.js';
 import { type ExitCode, exitCodeOfFault, exitCodes } from './exit-codes.js';
 import type { Io } from './io.js';
+import { nextStep } from './next-step.js';
 import { Output } from './output/output.js';
+import { Talk } from './output/talk.js';
 import { programOf } from './program.js';
 
 /** Parses, runs one command and says how it ended. Whatever goes wrong is told on stderr; nothing is thrown. */
 export async function run(
   args: readonly string[],
-  io: Io,
+  process: Io,
   commands: readonly Command[] = allCommands,
 ): Promise<ExitCode> {
+  // The log, notes and progress share one stderr, so that none of them breaks another's line.
+  const io: Io = { ...process, stderr: new Talk(process.stderr) };
   const out = new Output(io);
   const stop = new AbortController();
-  const unlisten = listen(io, out, stop);
+  const unlisten = listen(process, out, stop);
   let code: ExitCode = exitCodes.done;
   try {
     const program = programOf(commands, {
       writeOut: (text) => io.stdout.write(text),
-      writeErr: (text) => io.stderr.write(text),
       columns: io.stdout.columns ?? 80,
       run: async (command, given, options) => {
         code = await command.run({ io, out, args: given, options, signal: stop.signal });
@@ -29,7 +32,9 @@ export async function run(
     });
     await program.parseAsync(spelledOut(args), { from: 'user' });
   } catch (error) {
-    code = report(error, out, isDebugging(args));
+    // What ended because nobody reads on is nobody's mistake.
+    if (stop.signal.reason !== pipeClosed)
+      code = report(error, out, { debugging: isDebugging(args), command: namedIn(args, commands) });
   } finally {
     unlisten();
   }
@@ -50,6 +55,7 @@ function listen(io: Io, out: Output, stop: AbortController): () => void {
     if (error.code === 'EPIPE') return stop.abort(pipeClosed);
     // A result that is cut short must not look whole.
     out.error(`the result could not be written (${error.code ?? 'unknown reason'})`);
+    out.note('Try: the same with another place for its output');
     io.quit(exitCodes.failed);
   };
   const ignoreClosed = () => {};
@@ -62,11 +68,17 @@ function listen(io: Io, out: Output, stop: AbortController): () => void {
   };
 }
 
-function report(error: unknown, out: Output, debugging: boolean): ExitCode {
-  if (error instanceof CommanderError) return reportUsage(error, out);
+interface Asked {
+  readonly debugging: boolean;
+  /** As far as it could be understood: a command or the first word of several. */
+  readonly command: string | undefined;
+}
+
+function report(error: unknown, out: Output, { debugging, command }: Asked): ExitCode {
+  if (error instanceof CommanderError) return reportUsage(error, command, out);
   if (error instanceof Fault) {
     out.error(error.message);
-    if (error.about.hint !== undefined) out.note(`Try: ${error.about.hint}`);
+    out.note(`Try: ${error.about.hint ?? nextStep[error.code]}`);
     return exitCodeOfFault[error.code];
   }
   out.error('rosterd met a state it does not expect; this is a bug, please report it');
@@ -76,15 +88,26 @@ function report(error: unknown, out: Output, debugging: boolean): ExitCode {
   return exitCodes.failed;
 }
 
-/** Commander ends help and version by throwing; with a group named alone it has shown the help already. */
-function reportUsage(error: CommanderError, out: Output): ExitCode {
+/** Commander ends help and version by throwing; without a command, or half of one, it has shown the help already. */
+function reportUsage(error: CommanderError, command: string | undefined, out: Output): ExitCode {
   if (error.exitCode === 0) return exitCodes.done;
-  if (error.code !== 'commander.help') {
-    const [message = '', ...suggestion] = error.message.replace(/^error: /, '').split('\n');
-    out.error(message);
-    out.note(/\((Did you mean .+\?)\)/.exec(suggestion.join(' '))?.[1] ?? 'Try: rosterd --help');
-  }
+  const [message = '', ...suggestion] = error.message.replace(/^error: /, '').split('\n');
+  // Whoever types the name alone wants the list, and gets it; a script that lost its command must see a failure.
+  if (error.code === 'commander.help')
+    out.error(`no command was given${command === undefined ? '' : ` after ${command}`}`);
+  else out.error(message);
+  if (error.code === 'commander.help') return exitCodes.usage;
+  const meant = /\((Did you mean .+\?)\)/.exec(suggestion.join(' '))?.[1];
+  out.note(meant ?? `Try: rosterd ${command === undefined ? '' : `${command} `}--help`);
   return exitCodes.usage;
+}
+
+function namedIn(args: readonly string[], commands: readonly Command[]): string | undefined {
+  const [first = '', second = ''] = args;
+  const names = commands.map(({ name }) => name);
+  const both = `${first} ${second}`;
+  if (names.includes(both)) return both;
+  return names.some((name) => name === first || name.startsWith(`${first} `)) ? first : undefined;
 }
 
 /** `help config show` is `config show --help`; commander's own looks at one word only. */

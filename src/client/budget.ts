@@ -52,6 +52,18 @@ export function spend(state: BudgetState | null, rule: BudgetRule, now: number, 
   return { kind: 'granted', state: { ...current, spent: current.spent + 1 } };
 }
 
+/** What is left of the window at `now`, and when the next one starts. Nothing while the platform keeps us away. */
+export function remaining(
+  state: BudgetState | null,
+  rule: BudgetRule,
+  now: number,
+): { readonly left: number; readonly resetsAt: number } {
+  const current = at(state, rule, now);
+  const ends = current.windowStart + rule.windowMillis;
+  if (current.blockedUntil !== null) return { left: 0, resetsAt: Math.max(ends, current.blockedUntil) };
+  return { left: Math.max(0, rule.limit - current.spent), resetsAt: ends };
+}
+
 /**
  * After a 429. When it was this very budget that ran out, its window ends with the wait; when it was another limit
  * (the address, an endpoint), the count goes on as it was.

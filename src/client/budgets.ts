@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { Fault } from '../domain/fault.js';
-import { instantFromMillis } from '../domain/instant.js';
+import { type Instant, instantFromMillis } from '../domain/instant.js';
 import type { Logger } from '../runtime/logger.js';
 import type { Urgency } from '../sync/ports.js';
-import { type BudgetRule, type BudgetState, block, spend } from './budget.js';
+import { type BudgetRule, type BudgetState, block, remaining, spend } from './budget.js';
 import type { PlatformTime } from './platform-time.js';
 import type { BudgetStore } from './ports.js';
 
@@ -15,6 +15,13 @@ export interface BudgetsParts {
   readonly askTime: (signal: AbortSignal) => Promise<void>;
 }
 
+/** Requests that may still be made in the window that ends then. */
+export interface Quota {
+  readonly limit: number;
+  readonly left: number;
+  readonly resetsAt: Instant;
+}
+
 /**
  * Budgets by key, shared by all sources with the same token. The store is written ahead, a stride at a time: a
  * crash may then count up to nine requests that were never sent, and never forgets one that was.
@@ -24,10 +31,14 @@ const stride = 10;
 /** A refusal is believed without asking again when the platform told the time this recently. */
 const timeIsFreshMillis = 15_000;
 
+/** Each turn somebody else was quicker; so many in a row would mean that nobody can count any more. */
+const swapsMax = 50;
+
 interface Held {
   state: BudgetState | null;
   /** What the store knows, or will when `saving` is done. */
   saved: BudgetState | null;
+  /** The last write of this key, behind which the next one comes. */
   saving: Promise<void>;
 }
 
@@ -42,27 +53,86 @@ export class Budgets {
   /** Takes one request out of the budget, or throws `rate_limited` with the moment the next window starts. */
   async take(key: string, rule: BudgetRule, urgency: Urgency, signal: AbortSignal): Promise<void> {
     const held = await this.#get(key);
-    let spending = spend(held.state, rule, this.#parts.time.now(), urgency);
-    // Before staying away for an hour on the word of a clock, ours or one remembered, the platform's is asked.
-    if (spending.kind === 'refused' && this.#parts.time.sinceObservedMillis > timeIsFreshMillis) {
-      await this.#parts.askTime(signal);
-      spending = spend(held.state, rule, this.#parts.time.now(), urgency);
-    }
-    if (spending.kind === 'refused') {
-      const waitMillis = spending.until - this.#parts.time.now();
-      throw new Fault('rate_limited', `the budget of ${rule.limit} requests is spent until its window ends`, {
-        retryAt: instantFromMillis(this.#parts.time.clock.now() + waitMillis),
-      });
-    }
-    held.state = spending.state;
-    await this.#save(key, held);
+    await this.#move(key, held, async (state, isNew) => {
+      let spending = spend(state, rule, this.#parts.time.now(), urgency);
+      // Others may have learned since that the window is another one.
+      if (spending.kind === 'refused' && !isNew) return null;
+      // Before staying away for an hour on the word of a clock, ours or one remembered, the platform's is asked.
+      if (spending.kind === 'refused' && this.#parts.time.sinceObservedMillis > timeIsFreshMillis) {
+        await this.#parts.askTime(signal);
+        spending = spend(state, rule, this.#parts.time.now(), urgency);
+      }
+      if (spending.kind === 'refused') {
+        const waitMillis = spending.until - this.#parts.time.now();
+        throw new Fault(
+          'rate_limited',
+          `the budget of ${rule.limit} requests is spent until its window ends`,
+          {
+            retryAt: instantFromMillis(this.#parts.time.clock.now() + waitMillis),
+          },
+        );
+      }
+      return spending.state;
+    });
   }
 
   /** After a 429: nothing more goes out under this key for that long. */
   async block(key: string, rule: BudgetRule, waitMillis: number, ranOut: boolean): Promise<void> {
     const held = await this.#get(key);
-    held.state = block(held.state, rule, this.#parts.time.now(), waitMillis, ranOut);
-    await this.#save(key, held);
+    await this.#move(key, held, async (state) =>
+      block(state, rule, this.#parts.time.now(), waitMillis, ranOut),
+    );
+  }
+
+  /** What is left under this key, for people to see; the moment is on our clock. */
+  async quota(key: string, rule: BudgetRule): Promise<Quota> {
+    const { time } = this.#parts;
+    const { state } = await this.#get(key);
+    const { left, resetsAt } = remaining(state, rule, time.now());
+    return {
+      ...{ limit: rule.limit, left },
+      resetsAt: instantFromMillis(time.clock.now() + resetsAt - time.now()),
+    };
+  }
+
+  /**
+   * Alone the state in memory is the newest there is, and the store follows it. Where others count as well what the
+   * store holds decides: a move made from an older state is made again from that. `next` answers null to be asked
+   * again with the state as it stands there now, which `isNew` tells that it is.
+   */
+  async #move(
+    key: string,
+    held: Held,
+    next: (state: BudgetState | null, isNew: boolean) => Promise<BudgetState | null>,
+  ): Promise<void> {
+    const { swap, load } = this.#parts.store;
+    if (swap === undefined) {
+      held.state = await next(held.state, true);
+      await this.#save(key, held);
+      return;
+    }
+    const turn = held.saving.then(async () => {
+      let isNew = false;
+      for (let swaps = 0; ; swaps += 1) {
+        const state = await next(held.state, isNew);
+        try {
+          if (state !== null && (await swap.call(this.#parts.store, key, held.state, state))) {
+            held.state = state;
+            return;
+          }
+          if (swaps >= swapsMax) throw new Error('others count under this key all the time');
+          held.state = await load.call(this.#parts.store, key);
+          isNew = true;
+        } catch (error) {
+          // The platform's own 429 is the backstop.
+          this.#parts.logger.warn({ error }, 'a request budget could not be shared');
+          held.state = state ?? (await next(held.state, true));
+          return;
+        }
+      }
+    });
+    held.saving = turn.catch(() => {});
+    await turn;
   }
 
   #get(key: string): Promise<Held> {

@@ -6,7 +6,7 @@ import type { Logger } from '../runtime/logger.js';
 import type { Random } from '../runtime/random.js';
 import { type Api, createApi } from './api.js';
 import { type BudgetRule, tokenEndpointRule, tokenRule } from './budget.js';
-import { Budgets } from './budgets.js';
+import { Budgets, type Quota } from './budgets.js';
 import type { Fetch, WireFetch } from './fetch/fetch.js';
 import { withAuth } from './fetch/with-auth.js';
 import { tokenKey, withBudget } from './fetch/with-budget.js';
@@ -43,6 +43,8 @@ export interface Client {
   as(tokens: TokenProvider): Api;
   /** The API without a credential. The token endpoint counts per client, so its budget is the client's. */
   asApplication(clientId: string): Api;
+  /** What is left of the quota of the token these last sent; null before they did, or where nobody counts. */
+  quotaOf(tokens: TokenProvider): Promise<Quota | null>;
 }
 
 /**
@@ -79,11 +81,24 @@ export function createClient(options: ClientOptions): Client {
     withRetry(fetch, { plan: options.retry ?? defaultRetryPlan, clock, random, logger, outage });
   const counted = (rule: BudgetRule, keyOf: Parameters<typeof withBudget>[4]) =>
     withBudget(wire, budgets, time, rule, keyOf);
-  const perToken =
-    options.requestsPerHour === null ? wire : counted(tokenRule(options.requestsPerHour), tokenKey);
+  const rule = options.requestsPerHour === null ? null : tokenRule(options.requestsPerHour);
+  // A refreshed token has a budget of its own, so what counts is the one that went out last.
+  const lastKeys = new WeakMap<TokenProvider, string>();
+  const perToken = (tokens: TokenProvider): Fetch =>
+    rule === null
+      ? wire
+      : counted(rule, (call) => {
+          const key = tokenKey(call);
+          lastKeys.set(tokens, key);
+          return key;
+        });
   return {
     time,
-    as: (tokens) => api(retried(withAuth(perToken, tokens))),
+    as: (tokens) => api(retried(withAuth(perToken(tokens), tokens))),
     asApplication: (clientId) => api(retried(counted(tokenEndpointRule, () => `client:${clientId}`))),
+    quotaOf: async (tokens) => {
+      const key = lastKeys.get(tokens);
+      return rule === null || key === undefined ? null : await budgets.quota(key, rule);
+    },
   };
 }

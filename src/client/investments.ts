@@ -6,6 +6,7 @@ import type { Position } from '../domain/position.js';
 import { storableText } from '../domain/text.js';
 import type { Feed, FeedPage, Urgency } from '../sync/ports.js';
 import type { Api, Reply } from './api.js';
+import { refusesVersion } from './judge-response.js';
 import { parseInvestment } from './parse-investment.js';
 import { parsePage } from './parse-page.js';
 
@@ -18,9 +19,16 @@ export interface FeedScope {
 
 /** The cursor says nothing about filters, so every page repeats them. */
 export function investmentFeed(api: Api, scope: FeedScope, urgency: Urgency): Feed {
+  const askedAt = async (position: Position, request: Parameters<Api>[0]) => {
+    try {
+      return await api(request);
+    } catch (error) {
+      throw isForeignPosition(error, position) ? foreignPosition(error) : error;
+    }
+  };
   return {
     async page(position, signal) {
-      const { body, text } = await api({
+      const { body, text } = await askedAt(position, {
         path: paths.investments,
         query: {
           ...scope.filters,
@@ -36,6 +44,29 @@ export function investmentFeed(api: Api, scope: FeedScope, urgency: Urgency): Fe
       return page;
     },
   };
+}
+
+/**
+ * Everything else in the request was the same when the position was given out. So it belongs to another account or
+ * realm than this token, which the token does not tell and only the platform can know.
+ */
+function isForeignPosition(error: unknown, { kind }: Position): error is Fault {
+  if (!isFault(error, 'refused') || error.about.status !== 400) return false;
+  // The version is part of every request and may be retired between two of them.
+  if (refusesVersion(error.about.status, error.about.type)) return false;
+  const parameter = error.about.details?.parameter;
+  return (kind === 'cursor' || kind === 'page') && (parameter === undefined || parameter === 'cursor');
+}
+
+function foreignPosition({ message, about }: Fault): Fault {
+  return new Fault(
+    'filters_changed',
+    `the platform does not take its stored position from this token, as when the token is another account's: ${message}`,
+    {
+      ...about,
+      hint: 'use a token of the account the mirror was built with, or list again under this one: rosterd sync --source NAME --resync',
+    },
+  );
 }
 
 function positionQuery(position: Position): Record<string, string> {

@@ -1,4 +1,6 @@
 import type { HeaderNames } from '../contract/headers.js';
+import { paths } from '../contract/paths.js';
+import { versionRefusal } from '../contract/versions.js';
 import { Fault, type FaultCode } from '../domain/fault.js';
 import { instantFromMillis } from '../domain/instant.js';
 import type { Answer, HeadersRead } from './fetch/fetch.js';
@@ -27,8 +29,8 @@ export function judgeResponse(
   if (status >= 200 && status < 300) return undefined;
   const problem = readProblem(answer, names);
   const code = codeOf(status, problem.type);
-  const said = code === 'refused' || code === 'forbidden' ? problem.message : null;
-  const hint = hintOf(code, problem.type);
+  const said = code === 'refused' || code === 'forbidden' ? repeatable(what, status, problem) : null;
+  const hint = hintOf(code, status, problem.type);
   return new Fault(code, sentence(what, status, problem, said), {
     status,
     details: problem.details,
@@ -39,6 +41,17 @@ export function judgeResponse(
       : {}),
     ...(hint === undefined ? {} : { hint }),
   });
+}
+
+/** Where the platform has people in hand, its sentence may quote one, and ours goes into logs and the mirror. */
+function repeatable(what: string, status: number, { type, message }: Problem): string | null {
+  if (!what.includes(` ${paths.investments}`)) return message;
+  return refusesVersion(status, type) ? 'it does not take the API version' : null;
+}
+
+/** The dated version that was asked for is unknown to the platform, or retired. */
+export function refusesVersion(status: number | undefined, type: string | null | undefined): boolean {
+  return status === versionRefusal.status && type === versionRefusal.type;
 }
 
 function codeOf(status: number, type: string | null): FaultCode {
@@ -52,10 +65,12 @@ function codeOf(status: number, type: string | null): FaultCode {
   return 'contract_broken';
 }
 
-function hintOf(code: FaultCode, type: string | null): string | undefined {
+function hintOf(code: FaultCode, status: number, type: string | null): string | undefined {
   if (code === 'unauthorized') return 'replace the token, or run `rosterd connect`';
   if (code === 'reauthorize') return 'run `rosterd connect` to sign in again';
   if (type === 'insufficient_scope') return 'the token lacks a scope: `rosterd doctor` shows which it holds';
+  if (code === 'refused' && refusesVersion(status, type))
+    return 'set platform.version to one the platform serves';
   if (code === 'forbidden') return '`rosterd doctor` shows what the token may see';
   return undefined;
 }
@@ -66,7 +81,7 @@ function sentence(what: string, status: number, problem: Problem, said: string |
   return `${what} answered ${status}${type}${said === null ? '' : `: ${said}`}${id}`;
 }
 
-export function readProblem(answer: Answer, names: HeaderNames): Problem {
+function readProblem(answer: Answer, names: HeaderNames): Problem {
   const body = record(parsed(answer.body));
   // The token endpoint speaks the flat OAuth form: `error` is the type itself.
   const flat = typeof body.error === 'string';

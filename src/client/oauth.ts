@@ -1,7 +1,8 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { paths } from '../contract/paths.js';
 import { Fault } from '../domain/fault.js';
 import type { Random } from '../runtime/random.js';
+import { isSameSecret } from '../runtime/same-secret.js';
 import type { Api } from './api.js';
 
 /** What the token endpoint gives. `expiresInSeconds` null means that it does not expire. */
@@ -57,7 +58,7 @@ export function authorizeLink(request: AuthorizeRequest): string {
 
 /** Whether a redirect answers our request; anybody can send a browser to our address with another `state`. */
 export function isOurRedirect(query: URLSearchParams, challenge: Challenge): boolean {
-  return isSame(query.get('state') ?? '', challenge.state);
+  return isSameSecret(query.get('state') ?? '', challenge.state);
 }
 
 /** The code out of the redirect, after the `state` was found to be ours. */
@@ -76,12 +77,6 @@ export function codeFromRedirect(query: URLSearchParams, challenge: Challenge): 
   if (code === null || code === '')
     throw new Fault('contract_broken', 'the sign-in came back without a code');
   return code;
-}
-
-function isSame(given: string, expected: string): boolean {
-  const a = Buffer.from(given);
-  const b = Buffer.from(expected);
-  return a.length === b.length && timingSafeEqual(a, b);
 }
 
 export interface CodeExchange {

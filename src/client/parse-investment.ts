@@ -72,7 +72,7 @@ const none: Wire = Object.freeze(Object.create(null));
 function fullRecord(wire: Wire): FeedItem {
   const amounts = object(wire.amounts, 'amounts') ?? missing('amounts');
   const investor = object(wire.investor, 'investor') ?? none;
-  const status = text(wire.status, 'status') ?? missing('status');
+  const status = word(wire.status, 'status') ?? missing('status');
   return {
     kind: 'record',
     investment: {
@@ -85,7 +85,7 @@ function fullRecord(wire: Wire): FeedItem {
       investment_type: text(wire.investment_type, 'investment_type'),
       offering_type: text(wire.offering_type, 'offering_type'),
       applied_at: instant(wire.applied_at, 'applied_at'),
-      currency: text(amounts.currency, 'amounts.currency') ?? missing('amounts.currency'),
+      currency: word(amounts.currency, 'amounts.currency') ?? missing('amounts.currency'),
       committed_cents:
         cents(amounts.committed_cents, 'amounts.committed_cents') ?? missing('amounts.committed_cents'),
       investment_size_cents: cents(amounts.investment_size_cents, 'amounts.investment_size_cents'),
@@ -220,6 +220,17 @@ function contracts(value: unknown): string {
 function text(value: unknown, field: string): string | null {
   if (typeof value === 'string') return storableText(value);
   return absent(value, field, 'text');
+}
+
+/** Far above any word of a vocabulary, and below what an index of PostgreSQL takes in one entry. */
+const wordLengthMax = 200;
+
+/** What rows are counted by. A page must not fail for one record whose word no index can hold. */
+function word(value: unknown, field: string): string | null {
+  const found = text(value, field);
+  if (found !== null && found.length > wordLengthMax)
+    throw new Rejection(`${field} is longer than ${wordLengthMax} characters`);
+  return found;
 }
 
 function flag(value: unknown, field: string): boolean | null {

@@ -7,4 +7,9 @@ import type { BudgetState } from './budget.js';
 export interface BudgetStore {
   load(key: string): Promise<BudgetState | null>;
   save(key: string, state: BudgetState): Promise<void>;
+  /**
+   * Where several processes count under one key: `after` takes the place of `before`, in one statement. False when it
+   * is not `before` that stands there, because somebody else counted meanwhile.
+   */
+  readonly swap?: (key: string, before: BudgetState | null, after: BudgetState) => Promise<boolean>;
 }

@@ -12,6 +12,7 @@ import {
   type SourceName,
   type UserId,
 } from '../domain/ids.js';
+import { type DatabaseConfig, isPostgres, withoutPassword } from './database.js';
 import { type Path, pathText } from './path.js';
 import { Secret, type SecretReference } from './secrets.js';
 import type { Settings } from './settings.js';
@@ -30,12 +31,14 @@ export interface Config {
     readonly application: ApplicationConfig | null;
     readonly management: Access | null;
   };
-  readonly database: { readonly kind: 'sqlite'; readonly file: string };
+  readonly database: DatabaseConfig;
   readonly sources: readonly SourceConfig[];
   readonly sync: Settings['sync'];
   readonly receiver: ReceiverConfig | null;
-  readonly console: { readonly listen: Listen } | null;
+  readonly console: ConsoleConfig | null;
   readonly identity: Settings['identity'];
+  /** Where it is kept who stays forgotten. */
+  readonly forget: { readonly ledger: string };
   readonly history: { readonly keepDays: number | null };
   readonly notices: readonly NoticeConfig[];
   readonly log: Settings['log'];
@@ -72,6 +75,17 @@ export interface SourceFilters {
   readonly offeringId?: OfferingId;
   readonly investorId?: UserId;
 }
+
+export interface ConsoleConfig {
+  readonly listen: Listen;
+  readonly hosts: readonly string[];
+  /** Null only where this machine alone can reach it. */
+  readonly auth: ConsoleSignIn | null;
+}
+
+export type ConsoleSignIn =
+  | { readonly kind: 'token'; readonly token: Secret }
+  | { readonly kind: 'basic'; readonly user: string; readonly password: Secret };
 
 export interface ReceiverConfig {
   readonly listen: Listen;
@@ -138,7 +152,7 @@ export function configFrom(settings: Settings, around: Surroundings): Config {
           ? null
           : accessFrom(platform.management, ['platform', 'management'], located, secret),
     },
-    database: { kind: 'sqlite', file: located(settings.database.slice('sqlite:'.length), 'database') },
+    database: databaseFrom(settings, located, secret),
     sources: settings.sources.map((source, index) => ({
       name: checked(parseSourceName(source.name)),
       access: accessFrom(source, ['sources', index], located, secret),
@@ -159,8 +173,9 @@ export function configFrom(settings: Settings, around: Surroundings): Config {
             endpoint: receiver.endpoint === null ? null : endpointFrom(receiver.endpoint, located),
             maxConnections: receiver.maxConnections,
           },
-    console: settings.console === null ? null : { listen: checked(parseListen(settings.console.listen)) },
+    console: settings.console === null ? null : consoleFrom(settings.console, secret),
     identity: settings.identity,
+    forget: { ledger: located(settings.forget.ledger, 'forget', 'ledger') },
     history: settings.history,
     notices: settings.notices.map((notice, index): NoticeConfig => {
       if (notice.kind === 'command') return notice;
@@ -187,6 +202,27 @@ export function configFrom(settings: Settings, around: Surroundings): Config {
 type Locate = (file: string, ...path: Path) => string;
 type MakeSecret = (reference: SecretReference, name: string, ...path: Path) => Secret;
 type SourceSettings = Settings['sources'][number];
+
+function databaseFrom(
+  { database, databasePassword }: Settings,
+  located: Locate,
+  secret: MakeSecret,
+): DatabaseConfig {
+  if (!isPostgres(database))
+    return { kind: 'sqlite', file: located(database.slice('sqlite:'.length), 'database') };
+  const { url, password } = withoutPassword(database);
+  if (databasePassword !== undefined)
+    return {
+      kind: 'postgres',
+      url,
+      password: secret(databasePassword, 'databasePassword', 'databasePassword'),
+    };
+  return {
+    kind: 'postgres',
+    url,
+    password: password === null ? null : secret(password, 'database', 'database'),
+  };
+}
 
 function accessFrom(
   { token, credentials }: Pick<SourceSettings, 'token' | 'credentials'>,
@@ -222,6 +258,28 @@ function applicationFrom(
     redirectUri,
     authorizeUrl: authorizeUrl ?? null,
   };
+}
+
+function consoleFrom(
+  { listen, hosts, auth }: NonNullable<Settings['console']>,
+  secret: MakeSecret,
+): ConsoleConfig {
+  return {
+    listen: checked(parseListen(listen)),
+    hosts,
+    auth: auth === null ? null : signInFrom(auth, secret),
+  };
+}
+
+function signInFrom(
+  { token, user, password }: NonNullable<NonNullable<Settings['console']>['auth']>,
+  secret: MakeSecret,
+): ConsoleSignIn {
+  const named = (reference: SecretReference, key: string) =>
+    secret(reference, `console.auth.${key}`, 'console', 'auth', key);
+  return token === undefined
+    ? { kind: 'basic', user: checked(user), password: named(checked(password), 'password') }
+    : { kind: 'token', token: named(token, 'token') };
 }
 
 function endpointFrom(

@@ -1,3 +1,4 @@
+import { shownAddress } from './database.js';
 import type { LoadedConfig } from './load.js';
 import { environmentName } from './overrides.js';
 import { type Path, pathText } from './path.js';
@@ -17,17 +18,20 @@ export interface OptionRow {
   readonly type: string;
   /** As JSON; null when the option must be given or may be left out. */
   readonly default: string | null;
+  /** Must be given whenever the group it stands in is. */
   readonly required: boolean;
+  /** That group, when it may be left out itself: `platform.application`, `notices[]`. */
+  readonly within: string | null;
   readonly description: string;
   readonly environment: string;
 }
 
 /** One row per option, in the order of the declarations: the reference in the README is made of it. */
 export function describeConfig(): readonly OptionRow[] {
-  return rowsBelow(configJsonSchema(), []);
+  return rowsBelow(configJsonSchema(), [], null);
 }
 
-function rowsBelow(node: SchemaNode, below: Path): readonly OptionRow[] {
+function rowsBelow(node: SchemaNode, below: Path, within: string | null): readonly OptionRow[] {
   const required = new Set(variantsOf(node).flatMap((variant) => variant.required ?? []));
   return Object.entries(propertiesOf(node)).flatMap(([key, child]) => {
     const path = [...below, key];
@@ -35,22 +39,34 @@ function rowsBelow(node: SchemaNode, below: Path): readonly OptionRow[] {
     const holdsOptions = (inner: SchemaNode) =>
       inner.writeOnly !== true && Object.keys(propertiesOf(inner)).length > 0;
     if (key === '$schema') return [];
-    if (holdsOptions(child)) return rowsBelow(child, path);
+    const group = required.has(key) ? within : textOf(path);
+    if (holdsOptions(child)) return rowsBelow(child, path, group);
     if (child.writeOnly !== true && item !== undefined && holdsOptions(item)) {
-      return rowsBelow(item, [...path, 0]);
+      return rowsBelow(item, [...path, 0], required.has(key) ? within : textOf([...path, 0]));
     }
     return [
       {
-        path: pathText(path).replaceAll('[0]', '[]'),
+        path: textOf(path),
         type: typeText(child),
         default: child.default === undefined ? null : JSON.stringify(child.default),
         required: required.has(key),
+        within: kindWithin(node, key, within),
         description: child.description ?? '',
         environment: environmentName(path),
       },
     ];
   });
 }
+
+/** An option of one kind only is required in groups of that kind: `notices[] of kind slack`. */
+function kindWithin(node: SchemaNode, key: string, within: string | null): string | null {
+  const kinds = variantsOf(node).filter(({ properties }) => properties !== undefined);
+  const own = kinds.filter(({ properties }) => properties?.[key] !== undefined);
+  if (within === null || own.length === kinds.length) return within;
+  return `${within} of kind ${own.map(({ properties }) => String(properties?.kind?.const)).join(' or ')}`;
+}
+
+const textOf = (path: Path): string => pathText(path).replaceAll('[0]', '[]');
 
 export interface SettingRow {
   readonly path: string;
@@ -72,7 +88,8 @@ export function effectiveSettings(loaded: LoadedConfig): readonly SettingRow[] {
     } else if (branch) {
       for (const [key, inner] of Object.entries(value)) visit(inner, [...path, key]);
     } else if (value !== undefined && pathText(path) !== '$schema') {
-      rows.push({ path: pathText(path), value, from: loaded.originOf(path) });
+      const shown = pathText(path) === 'database' ? shownAddress(String(value)) : value;
+      rows.push({ path: pathText(path), value: shown, from: loaded.originOf(path) });
     }
   };
   visit(loaded.settings, []);

@@ -11,8 +11,8 @@ export interface Edit {
 }
 
 /**
- * Sets values in a configuration file and keeps everything else, its mode and its indentation too. Whoever reads
- * meanwhile sees the file before or after. A file that is not there is made.
+ * Sets values in a configuration file and keeps everything else, its mode and its indentation too. A file that is not
+ * there is made.
  */
 export async function editConfigFile(file: string, edits: readonly Edit[]): Promise<void> {
   try {
@@ -35,7 +35,8 @@ export async function editConfigFile(file: string, edits: readonly Edit[]): Prom
   }
 }
 
-async function replaceWhole(file: string, text: string, mode: number): Promise<void> {
+/** Whoever reads meanwhile sees the file before or after. */
+export async function replaceWhole(file: string, text: string, mode: number): Promise<void> {
   const fresh = `${file}.new`;
   await rm(fresh, { force: true });
   const handle = await open(fresh, 'wx', mode);

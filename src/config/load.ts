@@ -5,8 +5,9 @@ import { type Config, configFrom, folderOfFile } from './config.js';
 import { type JsonDocument, JsonMistake, parseJsonText } from './json-text.js';
 import { environmentOverrides, flagOverrides, type Override, withValue } from './overrides.js';
 import { isWithin, type Path, pathText, valueAt } from './path.js';
-import { InvalidConfig, type Problem, problemsOf } from './problems.js';
+import { InvalidConfig, type Problem, placesOf, problemsOf } from './problems.js';
 import { clashesIn, warningsAbout } from './rules.js';
+import { salvage } from './salvage.js';
 import { configJsonSchema } from './schema-tree.js';
 import { draftSchema, type Settings, settingsSchema } from './settings.js';
 
@@ -32,7 +33,7 @@ export interface LoadedConfig {
   originOf(path: Path): string;
 }
 
-export const defaultConfigFile = 'config.json';
+const defaultConfigFile = 'config.json';
 
 /** Where the configuration would be read from. */
 export function configFileOf({ file, cwd, env }: ConfigRequest): string {
@@ -62,10 +63,11 @@ export function loadConfig(request: ConfigRequest): LoadedConfig {
 
   const parsed = (request.draft === true ? draftSchema : settingsSchema).safeParse(input);
   if (!parsed.success) problems.push(...problemsOf(parsed.error.issues, { root, input, whereOf }));
-  else {
-    for (const { path, ...told } of clashesIn(parsed.data)) {
-      problems.push({ path: pathText(path), where: whereOf(path), ...told });
-    }
+  const understood = parsed.success
+    ? { settings: parsed.data, isMadeUp: () => false }
+    : salvage(input, placesOf(parsed.error.issues));
+  for (const { path, ...told } of understood === null ? [] : clashesIn(understood.settings)) {
+    if (!understood?.isMadeUp(path)) problems.push({ path: pathText(path), where: whereOf(path), ...told });
   }
   const strays = strayNames(fromEnv.unknown, input);
   if (!parsed.success || problems.length > 0) throw new InvalidConfig([...problems, ...strays]);
@@ -116,7 +118,7 @@ function readDocument(request: ConfigRequest, overrides: readonly Override[]): S
 
 function missing(shownAs: string): Fault {
   return new Fault('usage', `there is no configuration at ${shownAs}`, {
-    hint: '`rosterd demo` shows everything without one; to make one, copy config.example.json to config.json',
+    hint: '`rosterd init` makes one; `rosterd demo` shows everything without',
   });
 }
 

@@ -98,7 +98,7 @@ function fromText(node: SchemaNode, text: string): unknown {
 }
 
 /** Every option, sections included; items of lists as index 0. */
-export function optionPaths(root: SchemaNode, below: Path = []): readonly Path[] {
+function optionPaths(root: SchemaNode, below: Path = []): readonly Path[] {
   const paths: Path[] = [];
   for (const [key, child] of Object.entries(propertiesOf(root))) {
     const path = [...below, key];

@@ -29,7 +29,7 @@ export class InvalidConfig extends Fault {
   }
 }
 
-export function problemText(problem: Problem): string {
+function problemText(problem: Problem): string {
   const subject = [problem.where, problem.path].filter((part) => part !== '').join(' ');
   const text = `  ${subject}: ${problem.message}`;
   return problem.hint === undefined ? text : `${text}\n    ${problem.hint}`;
@@ -53,6 +53,14 @@ export function problemsOf(issues: readonly z.core.$ZodIssue[], examined: Examin
   return found
     .filter(({ path, missing }) => !missing || !meant.has(path))
     .map(({ missing: _, instead: __, ...problem }) => problem);
+}
+
+/** Where the mistakes are, an unknown key at itself. */
+export function placesOf(issues: readonly z.core.$ZodIssue[]): readonly Path[] {
+  return issues.flatMap((issue) => {
+    const path = issue.path.filter((step) => typeof step !== 'symbol');
+    return issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...path, key]) : [path];
+  });
 }
 
 interface Found extends Problem {
@@ -149,7 +157,9 @@ const shownMax = 60;
 function shown(value: unknown): string {
   if (Array.isArray(value)) return `a list of ${value.length}`;
   if (typeof value === 'object' && value !== null) return 'an object';
-  // The user part of a URL is where passwords stand.
-  const text = maskCredentials(printable(JSON.stringify(value))).replaceAll(/\/\/[^/@]*@/g, '//…@');
+  // Passwords stand in the user part of a URL, and typed as they are may hold what ends it; or among its options.
+  const text = maskCredentials(printable(JSON.stringify(value)))
+    .replace(/\/\/.*@/, '//…@')
+    .replace(/(\/\/[^?#]*[?#]).+"/, '$1…"');
   return text.length > shownMax ? `${text.slice(0, shownMax)}…` : text;
 }

@@ -1,4 +1,5 @@
 import { isSandboxToken } from '../contract/credential-shapes.js';
+import { isPostgres, withoutPassword } from './database.js';
 import type { Path } from './path.js';
 import type { Settings } from './settings.js';
 import { isLoopback, parseListen } from './values.js';
@@ -24,8 +25,18 @@ export function clashesIn(settings: Settings): readonly Clash[] {
       : accessClashes(settings.platform.management, ['platform', 'management'], 'MANAGEMENT_TOKEN')),
     ...receiverClashes(settings),
     ...sharedAddress(settings),
+    ...databaseClashes(settings),
     ...openConsole(settings),
   ];
+}
+
+function databaseClashes({ database, databasePassword }: Settings): readonly Clash[] {
+  if (databasePassword === undefined) return [];
+  const path = ['databasePassword'];
+  if (!isPostgres(database))
+    return [{ path, message: 'belongs to a PostgreSQL database, and "database" names a file' }];
+  if (withoutPassword(database).password === null) return [];
+  return [{ path, message: 'is given, and "database" has a password of its own', hint: 'keep one of them' }];
 }
 
 function repeatedNames(list: string, entries: readonly { readonly name: string }[]): readonly Clash[] {
@@ -126,15 +137,39 @@ export function warningsAbout(settings: Settings): readonly string[] {
   );
 }
 
-/** It has no sign-in and shows rows: who may reach the address may read them. */
+/** It shows rows: who may reach it may read them, unless they have to sign in. */
 function openConsole({ console }: Settings): readonly Clash[] {
   const at = console === null ? undefined : parseListen(console.listen);
-  if (at === undefined || isLoopback(at.host)) return [];
+  if (console === null || at === undefined) return [];
+  const { auth, hosts } = console;
+  if (auth === null) {
+    const reached = isLoopback(at.host) ? hosts[0] : console.listen;
+    if (reached === undefined) return [];
+    return [
+      {
+        path: ['console', 'auth'],
+        message: `is missing, and others can reach ${reached}; expected a token, or a user and password`,
+        hint: 'for example "auth": {"token": {"env": "CONSOLE_TOKEN"}}; or listen on 127.0.0.1:8788 only',
+      },
+    ];
+  }
+  if (auth.token !== undefined) {
+    const beside = auth.user !== undefined ? 'user' : auth.password !== undefined ? 'password' : undefined;
+    if (beside === undefined) return [];
+    return [
+      {
+        path: ['console', 'auth', beside],
+        message: 'stands beside token; expected a token, or a user and password',
+      },
+    ];
+  }
+  const missing = auth.user === undefined ? 'user' : auth.password === undefined ? 'password' : undefined;
+  if (missing === undefined) return [];
   return [
     {
-      path: ['console', 'listen'],
-      message: `is ${at.host}:${at.port}; expected a loopback address, as the console has no sign-in`,
-      hint: '127.0.0.1:8788, and a proxy with sign-in in front of it',
+      path: ['console', 'auth', missing],
+      message: 'is missing; expected a token, or a user and password',
+      hint: 'for example "auth": {"token": {"env": "CONSOLE_TOKEN"}}',
     },
   ];
 }

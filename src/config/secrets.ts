@@ -37,6 +37,12 @@ export class Secret {
     this.#surroundings = surroundings;
   }
 
+  /** Where it is kept, when that is a file. */
+  get file(): string | null {
+    const reference = this.#reference;
+    return typeof reference === 'object' && 'file' in reference ? reference.file : null;
+  }
+
   /** Throws `usage` when it cannot be read or is empty. */
   async reveal(): Promise<string> {
     const reference = this.#reference;

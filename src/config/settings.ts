@@ -141,6 +141,10 @@ const sync = z
     intervalSeconds: z.int().min(1).max(86_400).default(60).meta({
       description: 'Seconds between ticks; 60 spends 60 of the 1,000 requests an hour a token has',
     }),
+    idleIntervalSeconds: z.int().min(1).max(86_400).default(180).meta({
+      description:
+        'Seconds between ticks while webhooks announce every change and nothing else is found; no stretching unless it is more than intervalSeconds',
+    }),
     perPage: z.int().min(1).max(perPage.max).default(perPage.max).meta({
       description: 'Records per page; the most the API gives, since requests are what is counted',
     }),
@@ -275,28 +279,76 @@ const notice = z
   ])
   .meta({ description: 'Somebody to tell about changes, in ids and amounts, never names' });
 
+const consoleAuth = z
+  .strictObject({
+    token: secretReference.optional().meta({
+      ...secretMark,
+      description: 'Token that is typed to sign in, and sent by programs as a bearer token',
+    }),
+    user: z
+      .string()
+      .regex(/^[^:\p{Cc}]+$/u, 'a name without ":"')
+      .optional()
+      .meta({ description: 'Name for basic authentication, with password; instead of token' }),
+    password: secretReference.optional().meta({
+      ...secretMark,
+      description: 'Password for basic authentication',
+    }),
+  })
+  .nullable()
+  .default(null)
+  .meta({
+    description:
+      'Who may look: a token, or a user and password. Needed as soon as others can reach the console',
+  });
+
+const consoleSettings = z
+  .strictObject({
+    listen: listenAddress.default('127.0.0.1:8788').meta({
+      description: 'Address and port of the dashboard, health and metrics; beyond loopback auth is needed',
+    }),
+    hosts: z
+      .array(z.string().regex(/^[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$/, 'a host name without a port'))
+      .default([])
+      .meta({
+        description: 'Names under which a proxy in front of it is reached; others are refused. Needs auth',
+      }),
+    auth: consoleAuth,
+  })
+  .nullable()
+  .prefault({})
+  .meta({
+    description:
+      'The dashboard, /livez, /readyz, /healthz, /status.json and /metrics; null switches them off',
+  });
+
 export const settingsSchema = z
   .strictObject({
     $schema: z.string().optional().meta({ description: 'Points editors at the schema; ignored otherwise' }),
     platform,
     database: databaseAddress.default('sqlite:./data/mirror.db').meta({
-      description: 'The mirror: sqlite:PATH',
+      description: 'The mirror: sqlite:PATH or postgres://USER@HOST:PORT/DATABASE',
+    }),
+    databasePassword: secretReference.optional().meta({
+      ...secretMark,
+      description: 'Password of the PostgreSQL user; PGPASSWORD and ~/.pgpass are asked without it',
     }),
     sources: z.array(source).min(1).meta({ description: 'What to mirror' }),
     sync,
     receiver,
-    console: z
-      .strictObject({
-        listen: listenAddress.default('127.0.0.1:8788').meta({
-          description: 'Address and port of health, status and metrics; loopback only, as it has no sign-in',
-        }),
-      })
-      .nullable()
-      .prefault({})
-      .meta({ description: '/livez, /readyz, /healthz, /status.json and /metrics; null switches them off' }),
+    console: consoleSettings,
     identity: z.enum(['keep', 'drop']).default('keep').meta({
       description: 'Keep names and addresses when the token may read them, or drop them on arrival',
     }),
+    forget: z
+      .strictObject({
+        ledger: z.string().min(1).default('credentials/forgotten.jsonl').meta({
+          description:
+            'Whom `rosterd forget` erased, by id, apart from the database: a restored old copy brings nobody back',
+        }),
+      })
+      .prefault({})
+      .meta({ description: 'People who stay forgotten' }),
     history: z
       .strictObject({
         keepDays: z.int().min(1).max(36_500).nullable().default(null).meta({

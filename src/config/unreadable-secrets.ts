@@ -1,5 +1,5 @@
 import { Fault } from '../domain/fault.js';
-import type { Access, Config } from './config.js';
+import type { Access, Config, ConsoleSignIn } from './config.js';
 import type { Secret } from './secrets.js';
 
 /**
@@ -31,6 +31,7 @@ function secretsOf(config: Config): readonly Secret[] {
     ...(management === null ? [] : secretsOfAccess(management)),
     ...config.sources.flatMap(({ access }) => secretsOfAccess(access)),
     ...(config.receiver?.secrets ?? []),
+    ...secretsOfConsole(config.console?.auth ?? null),
     ...config.notices.flatMap((notice) => {
       if (notice.kind === 'command') return [];
       return notice.kind === 'slack' ? [notice.webhookUrl] : [notice.secret];
@@ -41,4 +42,9 @@ function secretsOf(config: Config): readonly Secret[] {
 function secretsOfAccess(access: Access): readonly Secret[] {
   if (access.kind === 'token') return [access.token];
   return access.clientSecret === null ? [] : [access.clientSecret];
+}
+
+function secretsOfConsole(auth: ConsoleSignIn | null): readonly Secret[] {
+  if (auth === null) return [];
+  return [auth.kind === 'token' ? auth.token : auth.password];
 }

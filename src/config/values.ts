@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { maskCredentials, sandboxTokenPrefix } from '../contract/credential-shapes.js';
 import { type IdKind, parseId, parseSourceName } from '../domain/ids.js';
+import { isPostgres, isPostgresUrl } from './database.js';
 
 /**
  * The kinds of value an option can have. Every custom message completes the sentence "expected …",
@@ -13,14 +14,15 @@ export const secretMark = { writeOnly: true } as const;
 export const secretForms =
   '{"env": "NAME"}, {"file": "path"} or {"command": ["program", "argument"]} instead of the secret itself';
 
+export const variableName = z
+  .string()
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/)
+  // The secret itself where its name belongs is an easy slip, and names are printed.
+  .refine((name) => maskCredentials(name) === name);
+
 const reference = [
   z.strictObject({
-    env: z
-      .string()
-      .regex(/^[A-Za-z_][A-Za-z0-9_]*$/)
-      // The secret itself where its name belongs is an easy slip, and names are printed.
-      .refine((name) => maskCredentials(name) === name)
-      .meta({ description: 'Name of the environment variable that holds the secret' }),
+    env: variableName.meta({ description: 'Name of the environment variable that holds the secret' }),
   }),
   z.strictObject({
     file: z.string().min(1).meta({ description: 'File that holds the secret and nothing else, mode 0600' }),
@@ -98,11 +100,11 @@ export const listenAddress = z
 
 export const databaseAddress = z
   .string()
-  .refine((text) => /^sqlite:.+/.test(text) && !text.startsWith('sqlite://'), {
+  .refine((text) => isPostgresUrl(text) || (/^sqlite:.+/.test(text) && !text.startsWith('sqlite://')), {
     error: ({ input }) =>
-      /^postgres(?:ql)?:/.test(String(input))
-        ? 'sqlite:PATH; this version keeps its mirror in SQLite only'
-        : 'sqlite:PATH, for example sqlite:./data/mirror.db',
+      isPostgres(String(input))
+        ? 'postgres://USER@HOST:PORT/DATABASE, with options of the connection behind a "?" but no password there'
+        : 'sqlite:PATH, for example sqlite:./data/mirror.db, or postgres://USER@HOST:PORT/DATABASE',
   });
 
 export const headerToken = z

@@ -1,87 +1,127 @@
 import { createServer } from 'node:http';
-import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
+import express, { type ErrorRequestHandler, type RequestHandler } from 'express';
 import { isFault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import { closeServer, listen } from '../runtime/listening.js';
 import type { Logger } from '../runtime/logger.js';
-import { metricsText } from './metrics.js';
+import type { Random } from '../runtime/random.js';
+import { serveAsset } from './assets.js';
+import { createDashboard } from './dashboard.js';
+import { admit } from './guard/admit.js';
+import { type ConsoleAuth, Door } from './guard/door.js';
+import { safeHeaders } from './guard/headers.js';
+import { hostCheck, isLoopbackHost } from './guard/hosts.js';
+import { Sessions } from './guard/sessions.js';
+import { problemBody } from './pages/problem.js';
+import { pageText } from './parts/layout.js';
+import type { DashboardSource } from './ports/dashboard.js';
 import type { ConsoleSource } from './ports.js';
+import { openProbes, programsOf } from './probes.js';
+import type { ProcessMetrics } from './process-metrics.js';
+import { signInPages, signOut } from './sign-in.js';
 
 export interface ConsoleParts {
   readonly source: ConsoleSource;
+  readonly dashboard: DashboardSource;
+  readonly processed: ProcessMetrics;
+  /** Null lets everybody in who reaches the listener: for one that only this machine reaches. */
+  readonly auth: ConsoleAuth | null;
+  /** Names, beside addresses, under which a proxy in front hands requests on. */
+  readonly hosts: readonly string[];
+  /** The address it will listen on. */
+  readonly host: string;
   readonly clock: Clock;
+  readonly random: Random;
   readonly logger: Logger;
   readonly version: string;
 }
 
 export interface Console extends Closable {
-  listen(port: number, host: string): Promise<{ readonly host: string; readonly port: number }>;
+  listen(port: number): Promise<{ readonly host: string; readonly port: number }>;
 }
 
 const closeMillisMax = 2_000;
 
-/**
- * The operators' listener, apart from the one that faces the internet. Three answers with three meanings: `/livez`,
- * the process turns, and only this one may restart it; `/readyz`, every source has a complete dataset to read;
- * `/healthz`, 200 with reasons even when something is wrong, 503 for `?strict=1`.
- */
+/** The operators' and analysts' listener, apart from the one that faces the internet. */
 export function createConsole(parts: ConsoleParts): Console {
-  const server = createServer({ requestTimeout: 10_000, headersTimeout: 5_000 }, appFor(parts));
-  return {
-    listen: (port, host) => listen(server, port, host),
-    close: () => closeServer(server, parts.clock, closeMillisMax),
-  };
-}
-
-function appFor({ source, logger, version }: ConsoleParts): Express {
+  const { clock, logger, random, version, auth } = parts;
+  const sessions = new Sessions(clock, random);
+  const door = auth === null ? null : new Door(auth, clock);
+  const dashboard = createDashboard({ source: parts.dashboard, sessions, clock, logger, version });
+  const programs = programsOf(parts.source, parts.processed, version);
   const app = express();
-  app.disable('x-powered-by').disable('etag').set('trust proxy', false);
-  app.use(localOnly);
-  app.get('/livez', (_request, response) => {
-    response.type('text/plain').send('ok\n');
-  });
-  app.get('/readyz', async (_request, response) => {
-    const { sources } = await source.status();
-    const waiting = sources.filter(({ readable }) => readable === 0).map((one) => one.source);
-    const ready = sources.length > 0 && waiting.length === 0;
-    response.status(ready ? 200 : 503).json({ ready, waiting });
-  });
-  app.get('/healthz', async (request, response) => {
-    const { health, sources } = await source.status();
-    const reasons = sources
-      .filter((one) => one.health !== 'ok')
-      .map((one) => ({
-        source: one.source,
-        health: one.health,
-        state: one.state,
-        code: one.last_error_code,
-      }));
-    response.status(request.query.strict === '1' && health !== 'ok' ? 503 : 200).json({ health, reasons });
-  });
-  app.get('/status.json', async (_request, response) => {
-    response.json(await source.status());
-  });
-  app.get('/metrics', async (_request, response) => {
-    response
-      .type('text/plain; version=0.0.4')
-      .send(await metricsText(await source.status(), source.counts(), version));
-  });
-  app.use((_request, response) => {
-    response.status(404).type('text/plain').send('not found\n');
-  });
-  const failed: ErrorRequestHandler = (error: unknown, _request, response, _next) => {
-    if (!isFault(error)) logger.error({ error }, 'the console could not answer');
-    const known = isFault(error) ? { code: error.code, message: error.message } : { code: 'internal' };
-    response.status(503).json({ health: 'attention', ...known });
+  app.disable('x-powered-by').disable('etag').set('trust proxy', false).set('query parser', 'simple');
+  // From the cheapest check to the dearest; what stands above `admit` is for everybody.
+  app.use(knownHost(hostCheck(!isLoopbackHost(parts.host), parts.hosts)));
+  app.use(safeHeaders);
+  openProbes(app, parts.source, door === null);
+  app.get('/assets/:name', serveAsset);
+  if (door?.kind === 'token') app.use(signInPages({ door, sessions, logger, version }));
+  app.use(admit({ sessions, door, logger }));
+  app.get('/status.json', programs.status);
+  app.get('/metrics', programs.metrics);
+  app.use(signOut(sessions));
+  app.use(dashboard.router);
+  app.use(((request, response) => {
+    response.status(404);
+    if (request.accepts(['text', 'html']) === 'html') response.type('html').send(lostPage(version));
+    else response.type('text/plain').send('not found\n');
+  }) satisfies RequestHandler);
+  app.use(failed(logger, version));
+  const server = createServer({ requestTimeout: 10_000, headersTimeout: 5_000 }, app);
+  return {
+    listen: (port) => listen(server, port, parts.host),
+    close: async () => {
+      await dashboard.close();
+      await closeServer(server, clock, closeMillisMax);
+    },
   };
-  app.use(failed);
-  return app;
 }
 
-/** A page elsewhere may point a name of its own at 127.0.0.1 and ask through somebody's browser; its Host gives it away. */
-const localOnly: RequestHandler = (request, response, next) => {
-  const host = (request.headers.host ?? '').replace(/:\d+$/, '');
-  if (/^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(host)) return next();
-  response.status(421).type('text/plain').send('ask by the address this console listens on\n');
-};
+const knownHost =
+  (known: (host: string | undefined) => boolean): RequestHandler =>
+  (request, response, next) => {
+    if (known(request.headers.host)) return next();
+    response
+      .status(421)
+      .type('text/plain')
+      .send('ask by the address this console listens on; console.hosts names others\n');
+  };
+
+const bareFrame = (version: string) => ({ mirrorOf: 'a platform', csrf: null, signedIn: false, version });
+
+const lostPage = (version: string): string =>
+  pageText(bareFrame(version), {
+    title: 'Not found',
+    body: problemBody('Not found', 'There is no such page here.', 'The overview is at the top left.'),
+  });
+
+/** Programs get the code, people a sentence. What was thrown and is no `Fault` says nothing to either. */
+function failed(logger: Logger, version: string): ErrorRequestHandler {
+  return (error: unknown, request, response, _next) => {
+    const status = statusOf(error);
+    if (!isFault(error) && status === 503) logger.error({ error }, 'the console could not answer');
+    if (response.headersSent) {
+      // A file half sent must not look whole.
+      response.destroy();
+      return;
+    }
+    response.status(status);
+    const known = isFault(error) ? { code: error.code, message: error.message } : { code: 'internal' };
+    if (request.accepts(['json', 'html']) === 'json') {
+      response.json({ health: 'attention', ...known });
+      return;
+    }
+    const why = isFault(error) ? error.message : 'The console could not answer. The log says more.';
+    const body = problemBody('That did not work', why, isFault(error) ? error.about.hint : undefined);
+    response.type('html').send(pageText(bareFrame(version), { title: 'That did not work', body }));
+  };
+}
+
+/** A body that is too long or no form is the asker's doing. */
+function statusOf(error: unknown): number {
+  const status =
+    typeof error === 'object' && error !== null && 'status' in error ? Number(error.status) : 503;
+  return !isFault(error) && status >= 400 && status < 500 ? status : 503;
+}

@@ -1,5 +1,6 @@
-import { Gauge, Registry } from 'prom-client';
+import { Counter, Gauge, Registry } from 'prom-client';
 import type { ProcessCounts, StatusSeen } from './ports.js';
+import type { ProcessMetrics } from './process-metrics.js';
 
 const states = ['ok', 'working', 'failing', 'attention'] as const;
 
@@ -10,6 +11,7 @@ const states = ['ok', 'working', 'failing', 'attention'] as const;
 export async function metricsText(
   status: StatusSeen,
   counts: ProcessCounts,
+  processed: ProcessMetrics,
   version: string,
 ): Promise<string> {
   const registry = new Registry();
@@ -28,6 +30,8 @@ export async function metricsText(
     'When the platform may forget the position',
     'source',
   );
+  const saved = gauge('cursor_saved_timestamp_seconds', 'When the position was last stored', 'source');
+  const used = gauge('api_budget_used_ratio', 'Share of the requests of this hour that were made', 'source');
   const rows = gauge('records_visible', 'Investments readers see', 'source');
   const incoming = gauge('bootstrap_rows', 'Rows of a listing under way', 'source');
   const aside = gauge(
@@ -41,6 +45,9 @@ export async function metricsText(
     setTime(through, label, source.complete_up_to);
     setTime(success, label, source.last_success_at);
     setTime(expiry, label, source.cursor_expires_at);
+    setTime(saved, label, source.cursor_saved_at);
+    const quota = counts.quotas[source.source];
+    if (quota !== undefined) used.set(label, 1 - quota.left / quota.limit);
     rows.set(label, source.rows);
     incoming.set(label, source.rows_incoming);
     aside.set(label, source.quarantine_open);
@@ -53,10 +60,30 @@ export async function metricsText(
   gauge('erasures_pending', 'Erasures whose bytes may still stand in the file').set(status.erasures.pending);
   gauge('change_seq', 'Number of the newest change').set(status.change_seq);
   gauge('clock_skew_seconds', 'How far the platform is ahead of this clock').set(counts.clockSkewSeconds);
-  const deliveries = gauge('webhook_deliveries', 'Webhook requests since the start, by result', 'result');
-  for (const [result, count] of Object.entries(counts.deliveries)) deliveries.set({ result }, count);
-  gauge('process_resident_memory_bytes', 'Resident memory').set(process.memoryUsage.rss());
-  return await registry.metrics();
+  if (counts.fleet !== null) {
+    gauge('fleet_members', 'Daemons that share the database and live').set(counts.fleet.living);
+    gauge('fleet_sources', 'Sources that this daemon works').set(counts.fleet.held);
+    gauge('fleet_leads', 'Whether this daemon sends notices and keeps house').set(counts.fleet.leads ? 1 : 0);
+  }
+  const deliveries = new Counter({
+    name: 'rosterd_webhook_deliveries_total',
+    help: 'Webhook requests, by result',
+    labelNames: ['result'],
+    registers: [registry],
+  });
+  for (const [result, count] of Object.entries(counts.deliveries)) deliveries.inc({ result }, count);
+  if (counts.storage !== null) {
+    gauge('db_size_bytes', 'Size of the database file').set(counts.storage.databaseBytes);
+    gauge('wal_size_bytes', 'Size of its write-ahead log').set(counts.storage.logBytes);
+    gauge('disk_free_bytes', 'Room left beside it').set(counts.storage.freeBytes);
+  }
+  // Everybody's name for it, so that dashboards made for any process show it.
+  new Gauge({
+    name: 'process_resident_memory_bytes',
+    help: 'Resident memory size in bytes.',
+    registers: [registry],
+  }).set(process.memoryUsage.rss());
+  return await Registry.merge([registry, processed.registry]).metrics();
 }
 
 function setTime(target: Gauge<'source'>, label: { source: string }, time: string | null): void {

@@ -8,6 +8,7 @@ export interface SourceHealth {
   readonly rows: number;
   readonly rows_incoming: number;
   readonly complete_up_to: string | null;
+  readonly cursor_saved_at: string | null;
   readonly cursor_expires_at: string | null;
   readonly last_success_at: string | null;
   readonly last_error_code: string | null;
@@ -28,10 +29,20 @@ export interface StatusSeen {
 export interface ProcessCounts {
   readonly deliveries: Readonly<Record<string, number>>;
   readonly clockSkewSeconds: number;
+  /** This daemon's place among those that share the database; null where it is alone by nature. */
+  readonly fleet: { readonly living: number; readonly held: number; readonly leads: boolean } | null;
+  /** By source; those that nobody counts for are not there. */
+  readonly quotas: Readonly<Record<string, { readonly limit: number; readonly left: number }>>;
+  /** Null where the database is not a file of this machine. */
+  readonly storage: {
+    readonly databaseBytes: number;
+    readonly logBytes: number;
+    readonly freeBytes: number;
+  } | null;
 }
 
 export interface ConsoleSource {
   /** The whole status document; rejects with a `Fault` when the mirror cannot be read. */
   status(): Promise<StatusSeen>;
-  counts(): ProcessCounts;
+  counts(): Promise<ProcessCounts>;
 }

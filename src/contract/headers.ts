@@ -7,6 +7,9 @@ export interface HeaderNames {
 }
 
 export const defaultHeaderPrefix = 'Service';
+/** Its name is the same everywhere. */
+export const idempotencyKeyHeader = 'Idempotency-Key';
+
 export const defaultRequestIdHeader = 'X-Service-Request-Id';
 
 export function headerNames(prefix = defaultHeaderPrefix, requestId = defaultRequestIdHeader): HeaderNames {

@@ -97,8 +97,8 @@ export const createInviteLink = operation({
   path: paths.inviteLinks,
   tag,
   summary: 'Make an invite link: for one person, or reusable without a recipient',
-  description: 'Takes an Idempotency-Key.',
   scopes: write,
+  idempotencyKey: true,
   body: z.object({ invite_link: inviteWish }),
   responses: { 201: { description: 'Made.', schema: single } },
   errors: [400, 403, 404, 422],
@@ -110,9 +110,9 @@ export const bulkInviteLinks = operation({
   path: paths.inviteLinksBulk,
   tag,
   summary: 'Make up to 100 invite links, each for one person',
-  description:
-    'Each item stands for itself: what is wrong with one does not touch the others. Takes an Idempotency-Key.',
+  description: 'Each item stands for itself: what is wrong with one does not touch the others.',
   scopes: write,
+  idempotencyKey: true,
   body: z.object({ invite_links: z.array(z.unknown()).min(1).max(100) }),
   responses: {
     207: {

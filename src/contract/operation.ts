@@ -27,6 +27,8 @@ export interface Operation {
   readonly removedIn?: Version;
   readonly deprecated?: boolean;
   readonly beta?: boolean;
+  /** A creating POST that may be sent again: the same key with the same request answers what the first one did. */
+  readonly idempotencyKey?: boolean;
   readonly limits?: readonly RateLimitName[];
 }
 

@@ -35,8 +35,9 @@ export const createReferralCode = operation({
   path: paths.referralCodes,
   tag,
   summary: 'Make a referral code',
-  description: 'For client-credentials tokens only. Takes an Idempotency-Key.',
+  description: 'For client-credentials tokens only.',
   scopes: write,
+  idempotencyKey: true,
   body: z.object({
     label: text.nullable().optional(),
     offering_id: z.string().max(200).nullable().optional(),

@@ -136,9 +136,10 @@ export const createSession = operation({
   path: paths.offeringSessions,
   tag,
   summary: 'Make a hosted checkout for one recipient',
-  description: 'Takes an Idempotency-Key. A recipient with an active session gets that one again, as 200.',
+  description: 'A recipient with an active session gets that one again, as 200.',
   scopes: write,
   beta: true,
+  idempotencyKey: true,
   body: z.object({ investment_session: sessionWish }),
   responses: {
     200: { description: 'The recipient had an active session of this application.', schema: single },

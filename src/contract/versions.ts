@@ -12,5 +12,8 @@ export function releasedAt(millis: number): Version {
   return versions.findLast((version) => version <= date) ?? latestVersion;
 }
 
+/** How an unknown or retired version is refused, whatever was asked; no resource answers this about anything else. */
+export const versionRefusal = { status: 400, type: 'invalid_request' } as const;
+
 /** Accepted during launch and spelled by every published SDK; means the first released version. */
 export const versionAliases = lookup<Version>({ '2025-01-15': '2026-10-01' });

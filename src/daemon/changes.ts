@@ -1,4 +1,5 @@
 import type { Clock } from '../runtime/clock.js';
+import type { MirrorPlace } from '../store/place.js';
 import { type Change, changesSince, followChanges } from '../store/reads/changes.js';
 import { readMirror } from '../store/reads/read-mirror.js';
 import { requireSource } from './read-mirror.js';
@@ -18,13 +19,13 @@ const pollMillis = 200;
 
 /** Hands the changes to `read` in their order. Throws `usage` for an unknown source. */
 export function readChanges<Result>(
-  file: string,
+  place: MirrorPlace,
   ask: ChangesAsk,
   clock: Clock,
   signal: AbortSignal,
   read: (changes: AsyncIterable<Change>) => Promise<Result>,
 ): Promise<Result> {
-  return readMirror(file, async (db) => {
+  return readMirror(place, async (db) => {
     await requireSource(db, ask.source);
     const wanted = { after: ask.after, ...(ask.source === undefined ? {} : { source: ask.source }) };
     if (ask.follow) return await read(followChanges(db, wanted, clock, pollMillis, signal));

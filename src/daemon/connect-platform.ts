@@ -25,6 +25,7 @@ export interface PlatformParts {
 
 export interface PlatformConnection {
   readonly client: Client;
+  /** One provider for each access, however often it is asked for. */
   tokensOf(access: Access): TokenProvider;
   close(): Promise<void>;
 }
@@ -50,15 +51,21 @@ export function connectPlatform({ platform }: Config, parts: PlatformParts): Pla
     wire: parts.beforeCall === undefined ? pool.fetch : announced(pool.fetch, parts.beforeCall),
     ...{ clock, random, logger, budgets },
   });
+  const providers = new Map<Access, TokenProvider>();
+  const providerOf = (access: Access): TokenProvider => {
+    if (access.kind === 'token') return staticToken(() => access.token.reveal());
+    const { file: path, clientSecret } = access;
+    return refreshingToken({
+      ...{ path, application: client.asApplication, clock, logger },
+      ...(clientSecret === null ? {} : { clientSecret: () => clientSecret.reveal() }),
+    });
+  };
   return {
     client,
     tokensOf: (access) => {
-      if (access.kind === 'token') return staticToken(() => access.token.reveal());
-      const { file: path, clientSecret } = access;
-      return refreshingToken({
-        ...{ path, application: client.asApplication, clock, logger },
-        ...(clientSecret === null ? {} : { clientSecret: () => clientSecret.reveal() }),
-      });
+      const provider = providers.get(access) ?? providerOf(access);
+      providers.set(access, provider);
+      return provider;
     },
     close: () => pool.close(),
   };

@@ -21,7 +21,7 @@ export type Person = Pick<SignIn, 'show' | 'paste'>;
 /** What a company's mirror reads; identity is asked for unless it is dropped anyway. */
 export const mirrorScopes = ['read:investments', 'read:companies'] as const;
 export const identityScope = 'read:investors:pii';
-export const installScopes = ['write:installations'] as const;
+const installScopes = ['write:installations'] as const;
 export const managementScopes = ['write:webhooks'] as const;
 
 export interface ConnectParts extends SessionParts {

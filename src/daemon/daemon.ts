@@ -1,17 +1,24 @@
 import type { Config, ReceiverConfig } from '../config/config.js';
-import { createDrain } from '../inbox/drain.js';
+import type { Seat } from '../fleet/seat.js';
+import type { Drain } from '../inbox/drain.js';
 import { createReceiver, type Receiver } from '../inbox/receiver.js';
-import { startDelivery } from '../outbox/deliver.js';
+import { type Delivery, startDelivery } from '../outbox/deliver.js';
 import { type Closable, Lifecycle } from '../runtime/lifecycle.js';
 import { choresOf } from './chores.js';
 import { createEndpointCare, type EndpointCare } from './endpoint-care.js';
 import { type Engine, type EngineParts, startEngine } from './engine.js';
 import { keepHouse } from './housekeeping.js';
+import { choresWhereLed, outboxWhereLed } from './led-once.js';
 import { listenFault } from './listen-fault.js';
 import { noticeTargets } from './notices.js';
-import { resolveSources } from './resolve-sources.js';
+import { grantsOf, resolveSources } from './resolve-sources.js';
 import { SecretRing } from './secret-ring.js';
 import { addressOf, serveConsole } from './serve-console.js';
+import { openDrain, startDrainAlone } from './start-drain.js';
+import { seatOf, startWork } from './start-work.js';
+import { watchTokens } from './watch-tokens.js';
+
+export { placeText } from '../store/place.js';
 
 export interface Daemon extends Closable {
   readonly engine: Engine;
@@ -30,23 +37,31 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
   try {
     const engine = await startEngine(parts);
     lifecycle.add('engine', engine.close);
+    const seat = seatOf(engine);
     const receiver =
       config.receiver === null
         ? null
-        : await startReceiver(config, config.receiver, engine, parts, lifecycle);
+        : await startReceiver(config, config.receiver, engine, parts, seat, lifecycle);
+    const drain = receiver?.drain ?? (await startDrainAlone(engine, parts, seat, lifecycle));
     const logged = { clock: parts.clock, logger: logger.child({ component: 'housekeeping' }) };
-    const house = keepHouse({ ...logged, ...choresOf(config, engine.mirror, parts.clock) });
+    const house = keepHouse({ ...logged, ...choresWhereLed(choresOf(config, engine.mirror), seat) });
     lifecycle.add('housekeeping', () => house.close());
     lifecycle.add(
       'housekeeping nudges',
       engine.sync.onTick(() => house.look()),
     );
-    if (config.notices.length > 0) deliverNotices(engine, parts, lifecycle);
+    const delivery = config.notices.length > 0 ? deliverNotices(engine, parts, seat, lifecycle) : null;
     const consoleUrl =
       config.console === null
         ? null
-        : await serveConsole(config.console.listen, engine, receiver?.receiver ?? null, parts, lifecycle);
-    engine.sync.start();
+        : await serveConsole(config.console, engine, receiver?.receiver ?? null, parts, seat, lifecycle);
+    const onLead = () => {
+      house.look();
+      delivery?.wake();
+    };
+    await startWork({ engine, parts, seat, drain, onLead }, lifecycle);
+    const watch = watchTokens({ sources: config.sources, engine, clock: parts.clock });
+    lifecycle.add('watch over tokens', () => watch.close());
     logger.info(
       {
         component: 'daemon',
@@ -71,17 +86,24 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
 }
 
 /** Queued by every commit; whoever is to be told hears of it when the tick that committed is over. */
-function deliverNotices({ mirror, sync }: Engine, parts: EngineParts, lifecycle: Lifecycle): void {
+function deliverNotices(
+  { mirror, sync }: Engine,
+  parts: EngineParts,
+  seat: Seat,
+  lifecycle: Lifecycle,
+): Delivery {
   const { config, clock, random } = parts;
   const { targets, close } = noticeTargets(config, clock);
   lifecycle.add('notice connections', close);
   const logger = parts.logger.child({ component: 'outbox' });
-  const delivery = startDelivery({ outbox: mirror.outbox, targets, clock, random, logger });
+  const outbox = outboxWhereLed(mirror.outbox, seat);
+  const delivery = startDelivery({ outbox, targets, clock, random, logger });
   lifecycle.add('notices', () => delivery.close());
   lifecycle.add(
     'notice nudges',
     sync.onTick(() => delivery.wake()),
   );
+  return delivery;
 }
 
 /** The receiver and the drain behind it, closed with `lifecycle`. Answers it and its address. */
@@ -90,38 +112,29 @@ export async function startReceiver(
   settings: ReceiverConfig,
   engine: Engine,
   parts: EngineParts,
+  seat: Seat,
   lifecycle: Lifecycle,
-): Promise<{ readonly url: string; readonly receiver: Receiver }> {
+): Promise<{ readonly url: string; readonly receiver: Receiver; readonly drain: Drain }> {
   const { clock } = parts;
   const logger = parts.logger.child({ component: 'inbox' });
-  const care = careFor(config, settings, engine, parts);
+  const care = careFor(config, settings, engine, parts, seat);
   await care?.load();
   const ring = new SecretRing(settings.secrets, clock, logger, () => care?.secrets() ?? []);
   await ring.load();
-  const drain = createDrain({
-    inbox: engine.mirror.inbox,
-    ticks: {
-      nudge: (source) => engine.sync.nudge(source),
-      onTick: (listener) =>
-        engine.sync.onTick((source, { report, publishedThrough }) =>
-          listener(source, {
-            done: report.outcome === 'done',
-            startedAt: report.startedAt,
-            publishedThrough,
-          }),
-        ),
-    },
-    sources: config.sources.map(({ name }) => name),
-    ...{ clock, logger },
-  });
-  lifecycle.add('drain', () => drain.close());
+  const drain = openDrain(config, engine, seat, parts, lifecycle);
   const receiver = createReceiver({
     inbox: engine.mirror.inbox,
     path: settings.path,
     signatureHeader: config.platform.headers.signature,
     secrets: () => ring.values(),
     resolveSources: (event) => resolveSources(config.sources, event),
-    onAccepted: (sources) => drain.accepted(sources),
+    onAccepted: (event, sources) => {
+      // An installation that was narrowed or ended shows in no record: the source is asked what it may read.
+      const granted = grantsOf(config.sources, event);
+      for (const name of granted) engine.sync.recheck(name);
+      if (!granted.every((name) => seat.worksHere(name))) seat.tell({ kind: 'recheck', sources: granted });
+      drain.accepted(sources);
+    },
     limits: { connections: settings.maxConnections },
     ...{ clock, logger },
   });
@@ -132,7 +145,7 @@ export async function startReceiver(
     lifecycle.add('endpoint care', () => care.close());
     care.start();
   }
-  return { url: `${addressOf(host, port)}${settings.path}`, receiver };
+  return { url: `${addressOf(host, port)}${settings.path}`, receiver, drain };
 }
 
 function careFor(
@@ -140,6 +153,7 @@ function careFor(
   { endpoint }: ReceiverConfig,
   engine: Engine,
   { clock, logger }: EngineParts,
+  seat: Seat,
 ): EndpointCare | null {
   const { management } = config.platform;
   if (endpoint === null || management === null) return null;
@@ -149,7 +163,10 @@ function careFor(
     clock,
     logger: logger.child({ component: 'endpoint' }),
     catchUp: () => {
-      for (const { name } of config.sources) engine.sync.nudge(name);
+      for (const { name } of config.sources) {
+        engine.sync.nudge(name);
+        if (!seat.worksHere(name)) seat.tellAccepted(name);
+      }
     },
   });
 }

@@ -1,15 +1,18 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { basename, dirname, resolve } from 'node:path';
 import { type Config, configFrom } from '../config/config.js';
+import { sqliteFileOf } from '../config/database.js';
 import { Secret } from '../config/secrets.js';
 import { settingsSchema } from '../config/settings.js';
 import { Fault } from '../domain/fault.js';
 import { startActivity } from '../platform/sandbox/activity.js';
 import type { Clock } from '../runtime/clock.js';
 import { type Closable, Lifecycle } from '../runtime/lifecycle.js';
+import { isProcessGone, processName } from '../runtime/process-name.js';
 import type { TickListener } from '../sync/create-sync.js';
 import { type Daemon, startDaemon } from './daemon.js';
+import { demoMarkOf } from './demo-mark.js';
 import type { EngineParts } from './engine.js';
 import { openSandbox, type Sandbox, type SandboxOptions } from './sandbox.js';
 import { statusOf } from './status.js';
@@ -32,17 +35,20 @@ export interface Demo extends Closable {
 }
 
 const receiverPort = 8787;
+const consolePort = 8788;
 
 /** Platform, daemon and some life between them, in one process. Resolves when every source is mirrored. */
 export async function startDemo(parts: DemoParts): Promise<Demo> {
   claim(parts.file);
   const lifecycle = new Lifecycle();
+  lifecycle.add('lock', lock(parts.file));
   try {
     const sandbox = await openSandbox(parts.sandbox);
     lifecycle.add('sandbox', () => sandbox.close());
     const port = await freePort(receiverPort);
     const url = `http://127.0.0.1:${port}/webhooks`;
-    const config = demoConfig(parts.file, sandbox, port, await registerWebhook(sandbox, url));
+    const ports = { receiver: port, console: await freePort(consolePort) };
+    const config = demoConfig(parts.file, sandbox, ports, await registerWebhook(sandbox, url));
     await refuseStrangers(config, parts.clock);
     const daemon = await startDaemon({ ...parts, config });
     lifecycle.add('daemon', () => daemon.close());
@@ -54,7 +60,7 @@ export async function startDemo(parts: DemoParts): Promise<Demo> {
     sync.onTick(parts.onTick);
     const activity = startActivity(sandbox.services, parts.pauseMillis);
     lifecycle.add('activity', () => activity.close());
-    const { sources } = await statusOf(parts.file, parts.clock);
+    const { sources } = await statusOf({ kind: 'sqlite', file: parts.file }, parts.clock);
     const rows = sources.reduce((sum, source) => sum + source.rows, 0);
     return { sandbox, daemon, rows, receiverUrl: url, close: () => lifecycle.close() };
   } catch (error) {
@@ -65,7 +71,7 @@ export async function startDemo(parts: DemoParts): Promise<Demo> {
 
 /** A mirror somebody works with must not be overwritten by made-up people, so ours carries a mark beside it. */
 function claim(file: string): void {
-  const mark = `${file}.demo`;
+  const mark = demoMarkOf(file);
   if (existsSync(file) && !existsSync(mark)) {
     throw new Fault('usage', `${file} exists and was not made by a demonstration`, {
       hint: 'rosterd demo --database ./data/demo.db',
@@ -84,22 +90,52 @@ function claim(file: string): void {
   }
 }
 
-/** Somebody may have synced a platform of their own into our file since. */
-async function refuseStrangers({ database, sources }: Config, clock: Clock): Promise<void> {
-  if (!existsSync(database.file)) return;
-  const ours = new Set<string>(sources.map(({ name }) => name));
-  const stranger = (await statusOf(database.file, clock)).sources.find(({ source }) => !ours.has(source));
-  if (stranger === undefined) return;
-  throw new Fault(
-    'usage',
-    `${database.file} also holds the source ${stranger.source}, which is none of ours`,
-    {
-      hint: 'rosterd demo --database ./data/demo.db',
-    },
-  );
+/**
+ * Two demonstrations on one file would each list the other's people away. The lock names its process, so that one
+ * which was killed keeps nobody out. Answers how to give it back.
+ */
+function lock(file: string): () => void {
+  const path = `${file}.demo.lock`;
+  const release = () => rmSync(path, { force: true });
+  for (;;) {
+    try {
+      writeFileSync(path, processName(), { flag: 'wx', mode: 0o600 });
+      return release;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+    const holder = readFileSync(path, 'utf8');
+    if (holder !== '' && !isProcessGone(holder)) throw running(file, path, holder);
+    // At most one turn for each process that died with the lock in its hands.
+    release();
+  }
 }
 
-function demoConfig(file: string, { ready }: Sandbox, port: number, secret: string): Config {
+function running(file: string, path: string, holder: string): Fault {
+  const [host, pid] = holder.split(':');
+  return new Fault('usage', `a demonstration is running on ${file} already: process ${pid} of ${host}`, {
+    hint: `stop that one, or \`rosterd demo --database ./data/demo-2.db\`; if it is gone, delete ${path}`,
+  });
+}
+
+/** Somebody may have synced a platform of their own into our file since. */
+async function refuseStrangers({ database, sources }: Config, clock: Clock): Promise<void> {
+  const file = sqliteFileOf(database);
+  if (!existsSync(file)) return;
+  const ours = new Set<string>(sources.map(({ name }) => name));
+  const stranger = (await statusOf(database, clock)).sources.find(({ source }) => !ours.has(source));
+  if (stranger === undefined) return;
+  throw new Fault('usage', `${file} also holds the source ${stranger.source}, which is none of ours`, {
+    hint: 'rosterd demo --database ./data/demo.db',
+  });
+}
+
+interface Ports {
+  readonly receiver: number;
+  readonly console: number;
+}
+
+function demoConfig(file: string, { ready }: Sandbox, ports: Ports, secret: string): Config {
   const settings = settingsSchema.parse({
     // The sandbox of a demonstration counts no requests.
     platform: { baseUrl: ready.baseUrl, requestsPerHour: null },
@@ -110,8 +146,8 @@ function demoConfig(file: string, { ready }: Sandbox, port: number, secret: stri
       company: company.id,
       installation: company.installation,
     })),
-    receiver: { listen: `127.0.0.1:${port}`, secrets: [{ env: 'DEMO' }] },
-    console: { listen: '127.0.0.1:0' },
+    receiver: { listen: `127.0.0.1:${ports.receiver}`, secrets: [{ env: 'DEMO' }] },
+    console: { listen: `127.0.0.1:${ports.console}` },
   });
   const around = { env: {}, folderOf: () => dirname(resolve(file)) };
   const config = configFrom(settings, around);
@@ -137,7 +173,7 @@ async function registerWebhook(sandbox: Sandbox, url: string): Promise<string> {
   return secret;
 }
 
-/** The usual port when nobody has it, else any: the webhook has to be registered before its receiver listens. */
+/** The usual port when nobody has it, else any: found ahead, since a webhook is registered before its receiver listens. */
 async function freePort(wanted: number): Promise<number> {
   const probe = (port: number) =>
     new Promise<number>((found, failed) => {

@@ -1,12 +1,13 @@
-import { hostname } from 'node:os';
 import type { WireFetch } from '../client/fetch/fetch.js';
 import type { Config, SourceConfig } from '../config/config.js';
 import type { Clock } from '../runtime/clock.js';
 import { type Closable, Lifecycle } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
+import { processName } from '../runtime/process-name.js';
 import { type Random, randomText } from '../runtime/random.js';
 import { createSync, type Sync } from '../sync/create-sync.js';
 import { connectPlatform, type PlatformConnection } from './connect-platform.js';
+import { ForgottenLedger } from './forgotten-ledger.js';
 import { noticeHooks } from './notices.js';
 import { leaseMillis, type OpenMirror, openMirror } from './open-mirror.js';
 import { type PageListener, syncSources } from './sync-sources.js';
@@ -20,8 +21,12 @@ export interface EngineParts {
   readonly sources?: readonly SourceConfig[];
   readonly onPage?: PageListener;
   readonly wire?: WireFetch;
+  /** How the mirror is opened, for whoever watches over the one who opens it. */
+  readonly openMirror?: typeof openMirror;
   /** Told of every request before it goes out; by throwing it keeps it back. */
   readonly beforeCall?: () => void;
+  /** False for work that counts its requests: ticks then do not ask what the tokens may read. */
+  readonly asksGrants?: boolean;
 }
 
 /** The mirror, the platform and the sync engine between them: what `run`, `sync` and the library have in common. */
@@ -29,6 +34,8 @@ export interface Engine extends Closable {
   readonly mirror: OpenMirror;
   readonly platform: PlatformConnection;
   readonly sync: Sync;
+  /** How leases, and members of a fleet, name this process. */
+  readonly holder: string;
 }
 
 /** A failing platform is asked less and less, but at least every five minutes. */
@@ -38,26 +45,31 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
   const { config, clock, random, logger } = parts;
   const lifecycle = new Lifecycle();
   try {
-    const mirror = openMirror(config.database, {
+    const mirror = await (parts.openMirror ?? openMirror)(config.database, {
       clock,
       logger,
       identity: config.identity,
+      ledger: new ForgottenLedger(config.forget.ledger),
       ...given('notices', noticeHooks(config)),
     });
-    lifecycle.add('mirror', mirror.close);
+    lifecycle.add('mirror', () => mirror.close());
     const platform = connectPlatform(config, {
       ...{ clock, random, logger, budgets: mirror.budgets },
       ...given('wire', parts.wire),
       ...given('beforeCall', parts.beforeCall),
     });
     lifecycle.add('platform', platform.close);
+    const sources = await syncSources(config, parts.sources ?? config.sources, platform, parts.onPage);
+    const holder = `${processName()}:${randomText(random, 8)}`;
     const sync = createSync({
-      sources: await syncSources(config, parts.sources ?? config.sources, platform, parts.onPage),
+      sources:
+        parts.asksGrants === false ? sources.map(({ identity, feed }) => ({ identity, feed })) : sources,
       mirror: mirror.mirror,
-      holder: `${hostname()}:${process.pid}:${randomText(random, 8)}`,
+      holder,
       ...{ clock, random, logger: logger.child({ component: 'sync' }) },
       options: {
         intervalMillis: config.sync.intervalSeconds * 1_000,
+        idleIntervalMillis: config.sync.idleIntervalSeconds * 1_000,
         concurrency: config.sync.concurrency,
         brake: config.sync.brake,
         backoff,
@@ -65,7 +77,7 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
       },
     });
     lifecycle.add('sync', () => sync.close());
-    return { mirror, platform, sync, close: () => lifecycle.close() };
+    return { mirror, platform, sync, holder, close: () => lifecycle.close() };
   } catch (error) {
     await lifecycle.close();
     throw error;

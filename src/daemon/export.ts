@@ -3,16 +3,19 @@ import { csv } from '../exports/csv.js';
 import { founderCsv } from '../exports/founder-csv.js';
 import { gathered } from '../exports/gather.js';
 import { jsonLines } from '../exports/json-lines.js';
+import { writeParquet } from '../exports/parquet.js';
 import type { RowSource } from '../exports/ports.js';
 import { writeExport } from '../exports/write-file.js';
+import type { Random } from '../runtime/random.js';
+import type { MirrorPlace } from '../store/place.js';
 import { exportRows } from '../store/reads/export-rows.js';
 import { readMirror } from '../store/reads/read-mirror.js';
 import { type MirrorReader, requireSource } from './read-mirror.js';
 
 export { founderCsvName } from '../exports/founder-csv.js';
-export { gathered, writeExport };
+export { gathered };
 
-export const exportFormats = ['csv', 'jsonl', 'founder-csv'] as const;
+const exportFormats = ['csv', 'jsonl', 'parquet', 'founder-csv'] as const;
 export type ExportFormat = (typeof exportFormats)[number];
 
 export interface ExportAsk {
@@ -27,7 +30,10 @@ export interface ExportAsk {
 }
 
 export interface PreparedExport {
-  readonly pieces: AsyncIterable<string>;
+  /** The text of the file; null for a format that is no text and can only be saved. */
+  readonly pieces: AsyncIterable<string> | null;
+  /** Writes the file whole or not at all, and answers its bytes. */
+  save(file: string, random: Random, signal: AbortSignal): Promise<number>;
   /** How many rows there will be; null when nobody counted. */
   readonly rowsTotal: number | null;
   readonly sources: readonly string[];
@@ -37,18 +43,18 @@ export interface PreparedExport {
   readonly unreadable: readonly string[];
 }
 
-/** Hands the file's text to `write` as one stream from one snapshot. Throws `usage` for an unknown source. */
+/** Hands what the file is made of to `write`, from one snapshot. Throws `usage` for an unknown source. */
 export function exportMirror<Result>(
-  file: string,
+  place: MirrorPlace,
   ask: ExportAsk,
   write: (prepared: PreparedExport) => Promise<Result>,
 ): Promise<Result> {
-  return readMirror(file, async (db) => {
+  return readMirror(place, async (db) => {
     await requireSource(db, ask.source);
     const standings = await standingsOf(db, ask.source);
     const whole = ask.company === undefined && ask.asOf === undefined;
     return await write({
-      pieces: encoded(counted(exportRows(db, wantedBy(ask)), ask.onRow), ask),
+      ...encoded(counted(exportRows(db, wantedBy(ask)), ask.onRow), ask),
       rowsTotal: whole ? standings.reduce((sum, { rows }) => sum + rows, 0) : null,
       sources: standings.map(({ source }) => source),
       nameless: standings.filter((one) => one.identity_included === 0).map(({ source }) => source),
@@ -67,7 +73,18 @@ function wantedBy({ source, company, asOf, identity, format }: ExportAsk) {
   };
 }
 
-function encoded(rows: RowSource, { format, raw }: ExportAsk): AsyncIterable<string> {
+function encoded(rows: RowSource, ask: ExportAsk): Pick<PreparedExport, 'pieces' | 'save'> {
+  if (ask.format === 'parquet')
+    return { pieces: null, save: (file, _random, signal) => writeParquet(file, rows, signal) };
+  const pieces = textOf(rows, ask.format, ask.raw);
+  return { pieces, save: (file, random, signal) => writeExport(file, pieces, random, signal) };
+}
+
+function textOf(
+  rows: RowSource,
+  format: Exclude<ExportFormat, 'parquet'>,
+  raw: boolean,
+): AsyncIterable<string> {
   switch (format) {
     case 'csv':
       return csv(rows, { raw });

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Config, SourceConfig } from '../config/config.js';
+import type { Access, Config, SourceConfig } from '../config/config.js';
 import { canonicalJson } from '../domain/json.js';
 
 /**
@@ -17,8 +17,9 @@ export function fingerprintOf(
   return createHash('sha256').update(canonicalJson(bound)).digest('hex');
 }
 
-/** A token's prefix tells its realm. */
-export function realmOfToken(token: string): 'test' | 'live' | 'unknown' {
-  const realm = /^at_(test|live)_/.exec(token)?.[1];
+/** A token's prefix tells its realm; a client's key does as well, and needs no file to exist yet. */
+export async function realmOfAccess(access: Access): Promise<'test' | 'live' | 'unknown'> {
+  const credential = access.kind === 'token' ? await access.token.reveal() : access.clientId;
+  const realm = /^(?:at|pk)_(test|live)_/.exec(credential)?.[1];
   return realm === 'test' || realm === 'live' ? realm : 'unknown';
 }

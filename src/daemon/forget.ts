@@ -1,14 +1,12 @@
 import type { Config } from '../config/config.js';
-import { Fault } from '../domain/fault.js';
-import { type InvestmentId, parseId, type UserId } from '../domain/ids.js';
-import type { Instant } from '../domain/instant.js';
+import { Fault, isFault } from '../domain/fault.js';
+import { parseId } from '../domain/ids.js';
+import { type Instant, instantFromMillis } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
-import { packageVersion } from '../runtime/package-version.js';
-import { removeBackups } from '../store/dialect/sqlite/backups.js';
-import { SqliteErasures } from '../store/dialect/sqlite/erasures.js';
-import { migrateSqlite } from '../store/dialect/sqlite/migrate.js';
-import { openSqlite, type SqliteDatabase } from '../store/dialect/sqlite/open.js';
-import { scrubApart } from '../store/scrub.js';
+import { silentLogger } from '../runtime/logger.js';
+import type { Awaitable, PersonOrInvestment } from '../store/erasures.js';
+import { ForgottenLedger } from './forgotten-ledger.js';
+import { type OpenMirror, openMirror } from './open-mirror.js';
 
 export interface ForgetReceipt {
   readonly id: string;
@@ -26,7 +24,7 @@ export interface ForgetReceipt {
 }
 
 /** Throws `usage` for what is no id. */
-export function personOrInvestment(text: string): InvestmentId | UserId {
+export function personOrInvestment(text: string): PersonOrInvestment {
   const id = parseId('investment', text) ?? parseId('user', text);
   if (id !== undefined) return id;
   throw new Fault('usage', `${JSON.stringify(text.slice(0, 60))} is neither an investment nor an investor`, {
@@ -35,23 +33,27 @@ export function personOrInvestment(text: string): InvestmentId | UserId {
 }
 
 /**
- * Works beside a running daemon and without one. Erased from sight first, in one transaction that also keeps the
- * platform from bringing the identity back; from the bytes right after, unless a reader is in the way.
+ * Works beside a running daemon and without one. Written down outside the database first, so that no crash and no
+ * old copy of it undoes what was asked; erased from sight next, in one transaction that also keeps the platform
+ * from bringing the identity back; from the bytes right after, unless a reader is in the way.
  */
 export async function forget(
-  { database }: Config,
-  id: InvestmentId | UserId,
+  config: Config,
+  id: PersonOrInvestment,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<ForgetReceipt> {
-  return withErasures(database.file, clock, async (erasures) => {
-    const { identities, already, invisibleAt } = erasures.forget(id);
-    const backups = removeBackups(database.file, Number.POSITIVE_INFINITY);
-    const scrubbed = await scrubApart({ file: database.file, now: clock.now(), rewritten: 0 }, signal);
-    const { receipts, since } = erasures.pending();
+  return withMirror(config, clock, signal, async ({ erasures, upkeep }, ledger) => {
+    const { identities, already, invisibleAt } = await inItsTurn(clock, signal, () =>
+      erasures.forget(id, (since) => ledger.add([{ ...since, event: 'forgotten' }])),
+    );
+    const backups = upkeep.removeBackups(Number.POSITIVE_INFINITY);
+    const scrubbed = await upkeep.scrub(0, signal);
+    const { receipts, since } = await erasures.pending();
     return {
       ...{ id, identities, already, invisible_at: invisibleAt },
-      bytes: scrubbed.kind === 'clean' ? 'scrubbed' : scrubbed.kind,
+      // Whoever was in the way may have been rewriting the file themselves, and ours with theirs.
+      bytes: scrubbed.kind === 'clean' || receipts === 0 ? 'scrubbed' : scrubbed.kind,
       ...{ pending: receipts, pending_since: since, backups_removed: backups },
     };
   });
@@ -59,25 +61,52 @@ export async function forget(
 
 /** Lets identity of the id be stored again; false when it was not forgotten. */
 export function liftForgotten(
-  { database }: Config,
-  id: InvestmentId | UserId,
+  config: Config,
+  id: PersonOrInvestment,
   clock: Clock,
+  signal: AbortSignal,
 ): Promise<boolean> {
-  return withErasures(database.file, clock, async (erasures) => erasures.lift(id));
+  return withMirror(config, clock, signal, async ({ erasures }, ledger) => {
+    const lifted = await inItsTurn(clock, signal, () => erasures.lift(id));
+    if (lifted) ledger.add([{ id, event: 'lifted', at: instantFromMillis(clock.now()) }]);
+    return lifted;
+  });
 }
 
-async function withErasures<Result>(
-  file: string,
+async function withMirror<Result>(
+  { database, identity, forget: { ledger: ledgerFile } }: Config,
   clock: Clock,
-  work: (erasures: SqliteErasures, database: SqliteDatabase) => Promise<Result>,
+  signal: AbortSignal,
+  work: (mirror: OpenMirror, ledger: ForgottenLedger) => Promise<Result>,
 ): Promise<Result> {
-  // Opening to read first: a command that erases does not create what it should look into.
-  openSqlite(file, { readonly: true }).close();
-  const database = openSqlite(file);
+  const ledger = new ForgottenLedger(ledgerFile);
+  // A command that erases does not create what it should look into.
+  const parts = { clock, identity, ledger, logger: silentLogger, existing: true };
+  const mirror = await inItsTurn(clock, signal, () => openMirror(database, parts));
   try {
-    migrateSqlite(database, { clock, version: packageVersion() });
-    return await work(new SqliteErasures(database, clock), database);
+    return await work(mirror, ledger);
   } finally {
-    database.close();
+    await mirror.close();
+  }
+}
+
+/** A page, a publication or a scrub of another process is over by then, except in the very largest mirrors. */
+const patienceMillis = 30_000;
+const againMillis = 200;
+
+/** Tries again while another process writes: whoever asks to be forgotten should not have to ask twice. */
+async function inItsTurn<Result>(
+  clock: Clock,
+  signal: AbortSignal,
+  attempt: () => Awaitable<Result>,
+): Promise<Result> {
+  const until = clock.monotonic() + patienceMillis;
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!isFault(error, 'database_busy') || signal.aborted || clock.monotonic() >= until) throw error;
+    }
+    await clock.wait(againMillis, signal);
   }
 }

@@ -12,6 +12,7 @@ import {
   versionsHeld,
 } from '../store/reads/held.js';
 import type { HeldRows } from '../verify/ports.js';
+import { nameless } from './without-identity.js';
 
 type Db = Parameters<typeof countHeld>[0];
 
@@ -28,7 +29,7 @@ export function heldRows(db: Db, { name }: SourceConfig, { identity }: Pick<Conf
     changedSince: (mark) => idsChangedSince(db, name, mark),
     keepable: async (items) => {
       if (identity === 'keep') return withoutForgotten(items, await forgottenIds(db), () => null);
-      return items.map((item) => (item.kind === 'record' ? { ...item, identity: null } : item));
+      return items.map(nameless);
     },
   };
 }

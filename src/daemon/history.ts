@@ -1,4 +1,5 @@
 import type { Instant } from '../domain/instant.js';
+import type { MirrorPlace } from '../store/place.js';
 import { requireReach } from '../store/reads/as-of.js';
 import { historyOf, type Version } from '../store/reads/history.js';
 import { readMirror } from '../store/reads/read-mirror.js';
@@ -14,8 +15,11 @@ export interface HistoryAsk {
 }
 
 /** Newest first within a source. Throws `usage` for an unknown source, and for a time whose versions were purged. */
-export function readHistory(file: string, { id, source, asOf }: HistoryAsk): Promise<readonly Version[]> {
-  return readMirror(file, async (db) => {
+export function readHistory(
+  place: MirrorPlace,
+  { id, source, asOf }: HistoryAsk,
+): Promise<readonly Version[]> {
+  return readMirror(place, async (db) => {
     await requireSource(db, source);
     if (asOf !== undefined) await requireReach(db, asOf, source);
     const versions = await historyOf(db, id, source);

@@ -2,13 +2,15 @@ import { instantFromMillis, millisOf } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
-import type { PendingErasures, Scrubbed } from '../store/erasures.js';
+import type { Awaitable, PendingErasures, Scrubbed } from '../store/erasures.js';
 
 const minuteMillis = 60_000;
 const dayMillis = 24 * 60 * minuteMillis;
 
 /** How often it looks whether something waits to be scrubbed; asking costs next to nothing. */
 const lookMillis = 30_000;
+/** One that was kept from its work is tried again in a look's time, then half as often each time: it starts a process. */
+const retryMillisMax = 5 * minuteMillis;
 /** Rewriting a large file is work for the disk, so erasures that come close together share one. */
 const spacingMillis = 10 * minuteMillis;
 /** Values that were merely replaced ask for no hurry. */
@@ -23,7 +25,7 @@ export const keepMillis = { ticks: 90 * dayMillis, notices: 30 * dayMillis } as 
 export interface HousekeepingParts {
   readonly clock: Clock;
   readonly logger: Logger;
-  pending(): PendingErasures;
+  pending(): Awaitable<PendingErasures>;
   /** `rewritten`: what the scrub before got done. */
   scrub(rewritten: number, signal: AbortSignal): Promise<Scrubbed>;
   /** Everything too old to be kept goes; answers how many rows and files that was. */
@@ -43,14 +45,24 @@ export function keepHouse(parts: HousekeepingParts): House {
   let rewritten = 0;
   let purgedAt: number | null = null;
   let complained: string | null = null;
+  /** Scrubs in a row that did not get done, and when the next one may be tried, on the monotonic clock. */
+  let kept = 0;
+  let retryAt = Number.NEGATIVE_INFINITY;
   let asleep = new AbortController();
   let called = false;
 
   const scrub = async () => {
     const now = clock.now();
-    if (!isScrubDue(parts.pending(), now, scrubbedAt)) return;
     const begun = clock.monotonic();
+    if (begun < retryAt || !isScrubDue(await parts.pending(), now, scrubbedAt)) return;
+    // Until it has got done it counts as kept from it, also when it throws.
+    retryAt = begun + Math.min(retryMillisMax, lookMillis * 2 ** Math.min(kept, 20));
+    kept += 1;
     const result = await parts.scrub(rewritten, stopping.signal);
+    if (result.kind === 'scrubbed' || result.kind === 'clean') {
+      kept = 0;
+      retryAt = Number.NEGATIVE_INFINITY;
+    }
     if (result.kind === 'scrubbed') {
       scrubbedAt = now;
       complained = null;

@@ -5,14 +5,16 @@ import { type Clock, systemClock } from '../runtime/clock.js';
 import { Lifecycle } from '../runtime/lifecycle.js';
 import { type Logger, silentLogger } from '../runtime/logger.js';
 import { systemRandom } from '../runtime/random.js';
-import { openSqlite } from '../store/dialect/sqlite/open.js';
 import { type MirrorQuery, mirrorQuery } from '../store/mirror-database.js';
-import { readStatus, type StatusDocument } from '../store/reads/status.js';
-import { withViews } from '../store/reads/views.js';
+import { placeText } from '../store/place.js';
+import { openReader } from '../store/reads/open-reader.js';
 import type { ManualAsk } from '../sync/source-loop.js';
 import { type ChangeListener, ChangePump } from './change-pump.js';
 import { startReceiver } from './daemon.js';
 import { startEngine } from './engine.js';
+import { startDrainAlone } from './start-drain.js';
+import { seatOf, startWork } from './start-work.js';
+import { type FullStatus, statusOf } from './status.js';
 import type { SourceResult } from './sync-once.js';
 
 export interface MirrorOptions {
@@ -29,11 +31,13 @@ export interface MirrorOptions {
 
 /** A mirror inside another program: what `rosterd run` runs, without the command line around it. */
 export interface Mirror {
-  /** The mirror's own SQLite file. */
-  readonly file: string;
+  /** Where the mirror is kept: a file, or the address of a database without its password. */
+  readonly database: string;
+  /** The mirror's own SQLite file; null in PostgreSQL. */
+  readonly file: string | null;
   /**
-   * Typed queries on a connection that cannot write. They run in this thread, so a query of seconds holds up
-   * everything else of the program for as long.
+   * Typed queries on a connection that cannot write. With SQLite they run in this thread, so a query of
+   * seconds holds up everything else of the program for as long.
    */
   readonly query: MirrorQuery;
   /** Follows the platform from now on: every source at once, then by its timer and by webhooks if so configured. */
@@ -42,7 +46,7 @@ export interface Mirror {
   tick(source?: string, ask?: ManualAsk): Promise<readonly SourceResult[]>;
   /** Told of every change committed by this mirror from now on, in order. Returns how to stop listening. */
   onChange(listener: ChangeListener): () => void;
-  status(): Promise<StatusDocument>;
+  status(): Promise<FullStatus>;
   /** Where webhooks are received; null before `start` and when the configuration has no receiver. */
   readonly receiverUrl: string | null;
   /** Finishes the page being written and closes everything. Stopping twice is stopping once. */
@@ -61,14 +65,19 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
   try {
     const engine = await startEngine(parts);
     lifecycle.add('engine', engine.close);
-    const reader = openSqlite(config.database.file, { readonly: true });
-    lifecycle.add('reader', reader.close);
-    const db = withViews(reader.kysely);
+    const reader = await openReader(config.database);
+    lifecycle.add('reader', () => reader.close());
+    const { db } = reader;
     const pumps = new Set<ChangePump>();
     const pumpAll = async () => {
       await Promise.all([...pumps].map((pump) => pump.pump()));
     };
-    engine.sync.onTick(() => void pumpAll());
+    engine.sync.onTick(() => {
+      // Nobody waits for it: without an answer to its failure Node would end the whole program.
+      pumpAll().catch((error: unknown) =>
+        logger.warn({ error }, 'changes could not be read; the next tick tells them'),
+      );
+    });
     lifecycle.add('listeners', async () => {
       await engine.sync.close();
       await pumpAll();
@@ -77,13 +86,19 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
     let receiverUrl: string | null = null;
     let started: Promise<void> | undefined;
     const start = async () => {
-      if (config.receiver !== null)
-        receiverUrl = (await startReceiver(config, config.receiver, engine, parts, lifecycle)).url;
-      engine.sync.start();
+      const seat = seatOf(engine);
+      const receiver =
+        config.receiver === null
+          ? null
+          : await startReceiver(config, config.receiver, engine, parts, seat, lifecycle);
+      receiverUrl = receiver?.url ?? null;
+      const drain = receiver?.drain ?? (await startDrainAlone(engine, parts, seat, lifecycle));
+      await startWork({ engine, parts, seat, drain }, lifecycle);
     };
     return {
-      file: config.database.file,
-      query: mirrorQuery(reader.kysely),
+      database: placeText(config.database),
+      file: config.database.kind === 'sqlite' ? config.database.file : null,
+      query: mirrorQuery(db),
       get receiverUrl() {
         return receiverUrl;
       },
@@ -100,15 +115,11 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
         return results;
       },
       onChange(listener) {
-        const newest = reader.raw
-          .prepare<[], number>('SELECT coalesce(max(seq), 0) FROM changes')
-          .pluck()
-          .get() as number;
-        const pump = new ChangePump(db, listener, logger, newest);
+        const pump = new ChangePump(db, listener, logger);
         pumps.add(pump);
         return () => void pumps.delete(pump);
       },
-      status: () => readStatus(db, clock),
+      status: () => statusOf(config.database, clock, config),
       stop: () => lifecycle.close(),
     };
   } catch (error) {

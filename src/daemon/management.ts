@@ -1,7 +1,8 @@
 import type { Api } from '../client/api.js';
 import type { Access } from '../config/config.js';
-import { Fault } from '../domain/fault.js';
+import { Fault, isFault } from '../domain/fault.js';
 import type { Closable } from '../runtime/lifecycle.js';
+import { realmOfAccess } from './fingerprint.js';
 import { openSession, type SessionParts } from './platform-session.js';
 
 export {
@@ -22,13 +23,36 @@ export {
 
 export interface Management extends Closable {
   readonly api: Api;
+  /** The same error, or one that says what a refusal by the platform means here. */
+  explained(error: unknown): Promise<unknown>;
 }
 
 /** The platform as whoever manages webhook endpoints sees it: `platform.management`, or a named source's token. */
 export function openManagement(parts: SessionParts, source: string | undefined): Management {
   const access = source === undefined ? managementAccess(parts) : sourceAccess(parts, source);
   const session = openSession(parts);
-  return { api: session.as(access), close: () => session.close() };
+  return {
+    api: session.as(access),
+    explained: (error) => explained(error, access),
+    close: () => session.close(),
+  };
+}
+
+/** A 404 is about the endpoint that was named. Endpoints are a matter of live keys, those for the sandbox's events included; the platform only says no. */
+async function explained(error: unknown, access: Access): Promise<unknown> {
+  if (isFault(error, 'refused') && error.about.status === 404) {
+    return new Fault('refused', error.message, {
+      ...error.about,
+      hint: '`rosterd endpoints list` shows those there are; one bound to an installation needs --source NAME',
+      cause: error,
+    });
+  }
+  if (!isFault(error, 'forbidden') || (await realmOfAccess(access)) !== 'test') return error;
+  return new Fault('forbidden', error.message, {
+    ...error.about,
+    hint: 'a live token (at_live_…): this one is of the sandbox, and endpoints are managed with live keys, also those with --mode test',
+    cause: error,
+  });
 }
 
 function managementAccess({ config }: SessionParts): Access {

@@ -1,37 +1,47 @@
+import type { BudgetStore } from '../client/ports.js';
 import type { Config } from '../config/config.js';
+import type { Instant } from '../domain/instant.js';
+import type { OpenFleet } from '../fleet/ports.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Logger } from '../runtime/logger.js';
-import { packageVersion } from '../runtime/package-version.js';
-import { Budgets } from '../store/budgets.js';
 import type { NoticeHooks } from '../store/committed-change.js';
-import { sqliteConnection } from '../store/connection.js';
-import { SqliteErasures } from '../store/dialect/sqlite/erasures.js';
-import { migrateSqlite } from '../store/dialect/sqlite/migrate.js';
-import { SqliteMirror } from '../store/dialect/sqlite/mirror.js';
-import { openSqlite, type SqliteDatabase } from '../store/dialect/sqlite/open.js';
-import { Inbox } from '../store/inbox.js';
-import { Outbox } from '../store/outbox.js';
-import { WriteGate } from './write-gate.js';
+import type { Erasures, Scrubbed } from '../store/erasures.js';
+import type { Inbox } from '../store/inbox.js';
+import type { Outbox } from '../store/outbox.js';
+import { openReader } from '../store/reads/open-reader.js';
+import type { Scrubber } from '../store/scrub-messages.js';
+import type { Mirror } from '../sync/ports.js';
+import { agreeOnForgotten, type ForgottenLedger } from './forgotten-ledger.js';
+import { openPostgresMirror } from './open-postgres-mirror.js';
+import { openSqliteMirror } from './open-sqlite-mirror.js';
 
 /** A holder that stopped renewing for this long has lost its source. Renewals come three times as often. */
 export const leaseMillis = 30_000;
 
-/** The receiver answers within a second or two, so it cannot wait longer for another program's lock. */
-const inboxBusyMillis = 500;
-
-/** A delivery that waits longer for the file to be rewritten is refused, and comes again: see `WriteGate`. */
-const deliveryPatienceMillis = 5_000;
-
+/** A mirror open to be written, whatever database it is kept in. */
 export interface OpenMirror {
-  readonly database: SqliteDatabase;
-  readonly mirror: SqliteMirror;
-  readonly budgets: Budgets;
+  readonly mirror: Mirror;
+  readonly budgets: BudgetStore;
   readonly inbox: Inbox;
   readonly outbox: Outbox;
-  readonly erasures: SqliteErasures;
-  /** Everything above that writes passes it. */
-  readonly gate: WriteGate;
-  close(): void;
+  readonly erasures: Erasures;
+  readonly upkeep: Upkeep;
+  /** Where several daemons may share the database; null where it is one's alone. */
+  readonly fleet: OpenFleet | null;
+  close(): Promise<void>;
+}
+
+/** What has to be done to a database now and then, by whoever keeps the house. */
+export interface Upkeep {
+  /** Rewrites what may still hold bytes of the erased. `rewritten`: what the scrub before got done. */
+  scrub(rewritten: number, signal: AbortSignal): Promise<Scrubbed>;
+  /** The same for a process that serves nobody meanwhile and may stand still for a moment. */
+  scrubAlone(rewritten: number, signal: AbortSignal): Promise<Scrubbed>;
+  /** Removes copies made by ourselves before then; answers their names. */
+  removeBackups(before: number): readonly string[];
+  /** Versions superseded before then; answers how many. */
+  purgeHistory(before: Instant): Promise<number>;
+  purgeTicks(before: Instant): Promise<number>;
 }
 
 export interface OpenMirrorParts {
@@ -39,42 +49,42 @@ export interface OpenMirrorParts {
   readonly logger: Logger;
   readonly notices?: NoticeHooks;
   readonly identity: 'keep' | 'drop';
+  readonly ledger: ForgottenLedger;
+  /** Rewrites a file without the erased; in a process of its own unless given. */
+  readonly scrub?: Scrubber;
+  /** For what should not create the mirror it looks into: throws `database_unusable` when there is none. */
+  readonly existing?: boolean;
 }
 
 /** Opens and migrates. Throws `database_unusable`, `database_busy`, `database_full`; then nothing is left open. */
-export function openMirror(database: Config['database'], parts: OpenMirrorParts): OpenMirror {
-  const { clock, logger, notices, identity } = parts;
-  const main = openSqlite(database.file);
+export async function openMirror(database: Config['database'], parts: OpenMirrorParts): Promise<OpenMirror> {
+  if (parts.existing === true) await (await openReader(database)).close();
+  const mirror =
+    database.kind === 'sqlite'
+      ? openSqliteMirror(database, parts)
+      : await openPostgresMirror(database, parts);
   try {
-    const { ran, backup } = migrateSqlite(main, { clock, version: packageVersion() });
-    if (ran.length > 0)
-      logger.info({ count: ran.length, ...(backup === null ? {} : { file: backup }) }, 'schema migrated');
-    const mirror = new SqliteMirror(main, {
-      clock,
-      leaseMs: leaseMillis,
-      identity,
-      ...(notices === undefined ? {} : { notices }),
-    });
-    // A connection of its own: an accepted webhook must not wait for, or join, a page being written.
-    const accepting = openSqlite(database.file, { busyTimeoutMs: inboxBusyMillis });
-    const gate = new WriteGate(clock);
-    const erasures = new SqliteErasures(main, clock);
-    if (identity === 'drop' && erasures.dropAll() > 0)
-      logger.info({ component: 'erasure' }, 'identity kept by an earlier configuration is erased');
-    return {
-      database: main,
-      mirror: gate.guard(mirror),
-      budgets: gate.guard(new Budgets(sqliteConnection(main))),
-      inbox: gate.guard(new Inbox(sqliteConnection(accepting)), deliveryPatienceMillis),
-      outbox: gate.guard(new Outbox(sqliteConnection(main))),
-      ...{ erasures, gate },
-      close: () => {
-        accepting.close();
-        main.close();
-      },
-    };
+    await eraseAsTold(mirror, parts);
+    return mirror;
   } catch (error) {
-    main.close();
+    await mirror.close();
     throw error;
   }
+}
+
+/** Whom the ledger or the configuration says must not be known here, before anything else is done. */
+async function eraseAsTold(
+  { erasures, upkeep }: OpenMirror,
+  { ledger, logger, identity }: OpenMirrorParts,
+): Promise<void> {
+  const recalled = await agreeOnForgotten(ledger, erasures);
+  if (recalled > 0) {
+    upkeep.removeBackups(Number.POSITIVE_INFINITY);
+    logger.warn(
+      { component: 'erasure', count: recalled },
+      'this database knew people who are forgotten, as an old copy does: they are erased again',
+    );
+  }
+  if (identity === 'drop' && (await erasures.dropAll()) > 0)
+    logger.info({ component: 'erasure' }, 'identity kept by an earlier configuration is erased');
 }

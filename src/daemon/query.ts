@@ -1,11 +1,9 @@
 import { csv } from '../exports/csv.js';
 import { gathered } from '../exports/gather.js';
 import type { Cell } from '../exports/ports.js';
-import type { QueryHandle } from '../store/reads/query.js';
-import type { SqlValue } from '../store/reads/query-messages.js';
+import type { QueryHandle, SqlValue } from '../store/reads/query.js';
 
-export { type QueryHandle, type QueryLimits, runQuery } from '../store/reads/query.js';
-export type { SqlValue } from '../store/reads/query-messages.js';
+export { type QueryHandle, type QueryLimits, runQuery, type SqlValue } from '../store/reads/query.js';
 
 /**
  * A result as CSV, row by row as it is found. Nobody knows the meaning of a column of somebody's own SQL, so every

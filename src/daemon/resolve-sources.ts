@@ -14,6 +14,15 @@ export function resolveSources(
   return sources.filter((source) => concerns(source, event)).map(({ name }) => name);
 }
 
+/** Sources whose grant an event speaks of. */
+export function grantsOf(
+  sources: readonly SourceConfig[],
+  event: Pick<EventSeen, 'event' | 'installation' | 'test'>,
+): readonly SourceName[] {
+  if (event.test || !event.event.startsWith('installation.') || event.installation === '') return [];
+  return sources.filter(({ installation }) => installation === event.installation).map(({ name }) => name);
+}
+
 function concerns(source: SourceConfig, event: Pick<EventSeen, 'installation' | 'company'>): boolean {
   if (source.installation !== null && event.installation !== '')
     return source.installation === event.installation;

@@ -1,46 +1,110 @@
-import type { Listen } from '../config/values.js';
+import type { ConsoleConfig, ConsoleSignIn, SourceConfig } from '../config/config.js';
+import type { Secret } from '../config/secrets.js';
 import { createConsole } from '../console/console.js';
+import type { ConsoleAuth } from '../console/guard/door.js';
+import type { QuotaSeen } from '../console/ports/dashboard.js';
+import { ProcessMetrics } from '../console/process-metrics.js';
+import { Fault } from '../domain/fault.js';
+import type { Seat } from '../fleet/seat.js';
 import type { Receiver } from '../inbox/receiver.js';
 import type { Lifecycle } from '../runtime/lifecycle.js';
 import { packageVersion } from '../runtime/package-version.js';
+import { openSnapshots } from '../store/reads/snapshot.js';
+import type { PlatformConnection } from './connect-platform.js';
+import { dashboardSource } from './dashboard-source.js';
 import type { Engine, EngineParts } from './engine.js';
 import { listenFault } from './listen-fault.js';
 import { statusOf } from './status.js';
+import { storageOf } from './storage.js';
 
-/** Health, status and metrics on a listener of their own, beside the one that faces the internet. */
+/** Dashboard, health, status and metrics on a listener of their own, beside the one that faces the internet. */
 export async function serveConsole(
-  at: Listen,
+  { listen: at, hosts, auth }: ConsoleConfig,
   engine: Engine,
   receiver: Receiver | null,
   parts: EngineParts,
+  seat: Seat,
   lifecycle: Lifecycle,
 ): Promise<string> {
-  const { clock, config } = parts;
+  const { clock, config, random } = parts;
+  const snapshots = await openSnapshots(config.database);
+  lifecycle.add('status connections', () => snapshots.close());
+  const status = () => statusOf(snapshots, clock, config);
+  const processed = new ProcessMetrics();
+  lifecycle.add(
+    'tick metrics',
+    engine.sync.onTick((source, { report }) => processed.ticked(source, report)),
+  );
   const shown = createConsole({
     source: {
-      status: () =>
-        statusOf(
-          config.database.file,
-          clock,
-          config.receiver?.endpoint?.file ?? null,
-          config.sync.intervalSeconds,
-        ),
-      counts: () => ({
+      status,
+      counts: async () => ({
         deliveries: receiver?.status().results ?? {},
         clockSkewSeconds: engine.platform.client.time.aheadMillis / 1_000,
+        fleet: seat.held === null ? null : { living: seat.others + 1, held: seat.held, leads: seat.leads },
+        quotas: await quotasOf(config.sources, engine.platform),
+        storage: await storageOf(config.database),
       }),
     },
-    clock,
+    dashboard: dashboardSource({
+      ...{ config, clock, status },
+      quotaOf: (source) => quotaOf(source, config.sources, engine.platform),
+      onTick: (listener) => engine.sync.onTick(listener),
+    }),
+    processed,
+    auth: auth === null ? null : await doorOf(auth),
+    host: at.host,
+    ...{ hosts, clock, random },
     logger: parts.logger.child({ component: 'console' }),
     version: packageVersion(),
   });
   lifecycle.add('console', () => shown.close());
   try {
-    const { host, port } = await shown.listen(at.port, at.host);
+    const { host, port } = await shown.listen(at.port);
     return addressOf(host, port);
   } catch (error) {
     throw listenFault(error, 'console.listen', at);
   }
+}
+
+/** Guessing is slowed down, but a word from a dictionary is not worth slowing down for. */
+const lengthMin = 12;
+
+/** Read once before it counts: a secret that is missing or short is told at the start, not at the first sign-in. */
+async function doorOf(auth: ConsoleSignIn): Promise<ConsoleAuth> {
+  if (auth.kind === 'token') {
+    requireLength(auth.token, await auth.token.reveal());
+    return { kind: 'token', token: () => auth.token.reveal() };
+  }
+  requireLength(auth.password, await auth.password.reveal());
+  return { kind: 'basic', user: auth.user, password: () => auth.password.reveal() };
+}
+
+function requireLength({ name }: Secret, value: string): void {
+  if (value.length >= lengthMin) return;
+  throw new Fault('usage', `${name}: shorter than ${lengthMin} characters`, {
+    hint: 'for example what `openssl rand -hex 24` prints',
+  });
+}
+
+async function quotasOf(sources: readonly SourceConfig[], platform: PlatformConnection) {
+  const quotas: Record<string, QuotaSeen> = {};
+  for (const { name } of sources) {
+    const quota = await quotaOf(name, sources, platform);
+    if (quota !== null) quotas[name] = quota;
+  }
+  return quotas;
+}
+
+/** What the token of a source may still ask for; null for one that is configured no more. */
+async function quotaOf(
+  name: string,
+  sources: readonly SourceConfig[],
+  { client, tokensOf }: PlatformConnection,
+): Promise<QuotaSeen | null> {
+  const source = sources.find((one) => one.name === name);
+  const quota = source === undefined ? null : await client.quotaOf(tokensOf(source.access));
+  return quota === null ? null : { limit: quota.limit, left: quota.left, resets_at: quota.resetsAt };
 }
 
 export const addressOf = (host: string, port: number): string =>

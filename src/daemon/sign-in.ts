@@ -20,8 +20,8 @@ export interface SignIn {
   readonly redirectUri: string;
   readonly authorizeUrl: string;
   readonly scopes: readonly string[];
-  /** Brings the link before a person: prints it, opens a browser. */
-  show(link: string): void;
+  /** Brings the link before a person, who has that long: prints it, opens a browser. */
+  show(link: string, withinMillis: number): void;
   /** Asks the person for the address they ended at; null waits on this machine for their browser. */
   readonly paste: ((signal: AbortSignal) => Promise<string>) | null;
 }
@@ -33,7 +33,7 @@ export interface SignInParts {
 }
 
 /** A person who has not answered after this long has gone away; an open port should not wait for them. */
-export const signInMillisMax = 5 * 60_000;
+const signInMillisMax = 5 * 60_000;
 
 /**
  * One sign-in, code and PKCE. State and verifier are made anew, stay in memory and are used once; the link
@@ -68,7 +68,7 @@ async function codeByLoopback(
   const listener = await listenForRedirect(ask.redirectUri, (query) => isOurRedirect(query, challenge));
   try {
     const { redirectUri } = listener;
-    ask.show(linkOf(ask, redirectUri, challenge));
+    ask.show(linkOf(ask, redirectUri, challenge), signInMillisMax);
     const query = await inTime(() => listener.arrived, clock, signal);
     return { code: codeFromRedirect(query, challenge), redirectUri };
   } finally {
@@ -84,7 +84,7 @@ async function codeByPaste(
   signal: AbortSignal,
 ): Promise<Arrival> {
   const { redirectUri } = ask;
-  ask.show(linkOf(ask, redirectUri, challenge));
+  ask.show(linkOf(ask, redirectUri, challenge), signInMillisMax);
   const text = (await inTime(paste, clock, signal)).trim();
   // A code by itself has no state to check; PKCE still binds it to this request.
   const code = /^[A-Za-z0-9._~-]+$/.test(text) ? text : codeFromRedirect(queryIn(text), challenge);

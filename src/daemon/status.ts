@@ -1,7 +1,15 @@
+import type { Config } from '../config/config.js';
 import { Fault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
-import { readMirror } from '../store/reads/read-mirror.js';
-import { readStatus, type StatusDocument, staleMillisDefault } from '../store/reads/status.js';
+import type { MirrorPlace } from '../store/place.js';
+import { type FleetMember, readFleet } from '../store/reads/fleet.js';
+import { type Ask, inSnapshot, type Snapshots } from '../store/reads/snapshot.js';
+import {
+  readStatus,
+  type StatusDocument,
+  type StatusWanted,
+  staleMillisDefault,
+} from '../store/reads/status.js';
 import { blockedHealth, type EndpointHealth, readEndpointState } from './endpoint-state.js';
 
 export type { SourceStatus, StatusDocument } from '../store/reads/status.js';
@@ -10,20 +18,35 @@ export type { EndpointHealth } from './endpoint-state.js';
 /** The mirror, and the webhook endpoint the daemon looks after; null when it looks after none, or has not yet. */
 export interface FullStatus extends StatusDocument {
   readonly endpoint: EndpointHealth | null;
+  /** The daemons that share the database; null where it is one's alone. */
+  readonly fleet: readonly FleetMember[] | null;
 }
 
-const ticksShown = 5;
-
-/** What the mirror says of itself; sources that are configured and never ran are not in it yet. */
+/**
+ * What the mirror says of itself. With the configuration also of sources that never ran, of the webhook endpoint,
+ * and with its interval as the measure of what is stale.
+ */
 export async function statusOf(
-  file: string,
+  place: MirrorPlace | Snapshots,
   clock: Clock,
-  endpointFile: string | null = null,
-  intervalSeconds = 0,
+  config?: Config | null,
 ): Promise<FullStatus> {
-  const staleMillis = Math.max(staleMillisDefault, 3 * intervalSeconds * 1_000);
-  const document = await readMirror(file, (db) => readStatus(db, clock, ticksShown, staleMillis));
-  return { ...document, endpoint: await endpointHealth(endpointFile, clock) };
+  const shared = ('kind' in place ? place : config?.database)?.kind === 'postgres';
+  const read = async (ask: Ask) => ({
+    ...(await readStatus(ask, clock, statusWanted(config))),
+    fleet: shared ? await readFleet(ask) : null,
+  });
+  const document = 'take' in place ? await place.take(read) : await inSnapshot(place, read);
+  return { ...document, endpoint: await endpointHealth(config?.receiver?.endpoint?.file ?? null, clock) };
+}
+
+export function statusWanted(config: Config | null | undefined): StatusWanted {
+  // Quiet sources are looked at less often, and that is no reason to call them stale.
+  const { intervalSeconds = 0, idleIntervalSeconds = 0 } = config?.sync ?? {};
+  return {
+    staleMillis: Math.max(staleMillisDefault, 3_000 * Math.max(intervalSeconds, idleIntervalSeconds)),
+    configured: config?.sources.map(({ name }) => name) ?? [],
+  };
 }
 
 async function endpointHealth(file: string | null, clock: Clock): Promise<EndpointHealth | null> {

@@ -2,11 +2,19 @@ import type { SourceName } from '../domain/ids.js';
 import { deliverDue } from '../outbox/deliver.js';
 import type { TickResult } from '../sync/run-tick.js';
 import type { ManualAsk } from '../sync/source-loop.js';
+import { choresOf } from './chores.js';
 import { type Engine, type EngineParts, startEngine } from './engine.js';
 import { noticeTargets } from './notices.js';
+import { scrubOnce } from './scrub-once.js';
+import { statusOf } from './status.js';
 
 export interface SourceResult extends TickResult {
   readonly source: SourceName;
+}
+
+export interface SyncedOnce extends SourceResult {
+  /** Records of it in quarantine now, whenever they were set aside. */
+  readonly quarantineOpen: number;
 }
 
 /** One tick of each source, side by side as far as the configuration allows; ends when the last one has. */
@@ -14,7 +22,7 @@ export async function syncOnce(
   parts: EngineParts,
   ask: ManualAsk,
   signal: AbortSignal,
-): Promise<readonly SourceResult[]> {
+): Promise<readonly SyncedOnce[]> {
   const engine = await startEngine(parts);
   const stop = () => {
     // Ticks under way end with the page they write; their results still arrive below.
@@ -23,11 +31,22 @@ export async function syncOnce(
   signal.addEventListener('abort', stop, { once: true });
   try {
     const sources = parts.sources ?? parts.config.sources;
-    const results = await Promise.all(
-      sources.map(async ({ name }) => ({ source: name, ...(await engine.sync.tick(name, ask)) })),
-    );
+    const ticks = sources.map(async ({ name }) => ({ source: name, ...(await engine.sync.tick(name, ask)) }));
+    // Asked while the mirror was being opened: the ticks end before their first page.
+    if (signal.aborted) stop();
+    const results = await Promise.all(ticks);
     await tellOnce(parts, engine, signal);
-    return results;
+    // Whoever holds a source keeps house as well, and two that rewrite the file would only be in each other's way.
+    if (results.every(({ report }) => report.code !== 'lease_lost')) {
+      const { clock, logger } = parts;
+      const { pending, scrubAlone: scrub } = choresOf(parts.config, engine.mirror);
+      await scrubOnce({ pending, scrub, clock, logger: logger.child({ component: 'erasure' }) }, signal);
+    }
+    const { sources: standing } = await statusOf(parts.config.database, parts.clock);
+    return results.map((result) => ({
+      ...result,
+      quarantineOpen: standing.find(({ source }) => source === result.source)?.quarantine_open ?? 0,
+    }));
   } finally {
     signal.removeEventListener('abort', stop);
     await engine.close();

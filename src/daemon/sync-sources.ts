@@ -1,12 +1,16 @@
 import { investmentFeed } from '../client/investments.js';
 import type { Config, SourceConfig } from '../config/config.js';
+import { identityIncluded } from '../store/page-oddities.js';
 import type { Feed, SyncSource, Urgency } from '../sync/ports.js';
 import type { PlatformConnection } from './connect-platform.js';
-import { fingerprintOf, realmOfToken } from './fingerprint.js';
+import { fingerprintOf, realmOfAccess } from './fingerprint.js';
 import { withoutIdentity } from './without-identity.js';
 
 /** Lets a command show what arrives, page by page. */
 export type PageListener = (source: string, rows: number) => void;
+
+/** Installation tokens tell their scopes to nobody, but their records show them; of so many one will say it. */
+const sampleRecords = 10;
 
 /** Configuration into sources: each its feed, with its token, filters and page size bound inside. */
 export async function syncSources(
@@ -33,17 +37,21 @@ export async function syncSources(
         return config.identity === 'drop' ? withoutIdentity(read) : read;
       };
       return {
-        identity: { name: source.name, fingerprint: fingerprintOf(config, source, await realmOf(source)) },
+        identity: {
+          name: source.name,
+          fingerprint: fingerprintOf(config, source, await realmOfAccess(source.access)),
+        },
         feed,
+        ...(config.identity === 'drop'
+          ? {}
+          : {
+              mayReadIdentity: async (signal: AbortSignal) => {
+                const sample = investmentFeed(api, { ...scope, perPage: sampleRecords }, 'routine');
+                return identityIncluded((await sample.page({ kind: 'start' }, signal)).items);
+              },
+            }),
       };
     }),
-  );
-}
-
-/** A client's key tells its realm as a token does, and needs no file to exist yet. */
-async function realmOf({ access }: SourceConfig): Promise<'test' | 'live' | 'unknown'> {
-  return realmOfToken(
-    access.kind === 'token' ? await access.token.reveal() : access.clientId.replace(/^pk_/, 'at_'),
   );
 }
 

@@ -53,7 +53,9 @@ async function happenings(name: TriggerName, ask: TriggerAsk, calls: SandboxCall
   const { company, count, set } = ask;
   switch (name) {
     case 'investment.created':
-      return [post('/investments', { company: required(company, '--company co_…'), count, set })];
+      return [
+        post('/investments', { company: required(company, '--company co_…', companyHint), count, set }),
+      ];
     case 'investment.changed':
       if (set === undefined && ask.id === undefined) return [post('/churn', { changes: count, company })];
       return patches(await chosen(ask, calls), required(set, '--set, such as --set status=canceled'));
@@ -82,9 +84,11 @@ const post = (path: string, body?: unknown): Happening => ({ method: 'POST', pat
 const patches = (ids: readonly string[], body: unknown): Happening[] =>
   ids.map((id) => ({ method: 'PATCH', path: `/investments/${id}`, body }));
 
-function required<Value>(value: Value | undefined, what: string): Value {
+const companyHint = '--company with one of companies[].id, as `rosterd sandbox` printed them';
+
+function required<Value>(value: Value | undefined, what: string, hint?: string): Value {
   if (value !== undefined) return value;
-  throw new Fault('usage', `this needs ${what}`);
+  throw new Fault('usage', `this needs ${what}`, hint === undefined ? {} : { hint });
 }
 
 function idText(id: string): string {
@@ -95,7 +99,7 @@ function idText(id: string): string {
 /** The one named, or the first ones of a company that could still change. */
 async function chosen(ask: TriggerAsk, calls: SandboxCalls): Promise<readonly string[]> {
   if (ask.id !== undefined) return [idText(ask.id)];
-  const company = required(ask.company, 'an investment, inv_…, or --company co_…');
+  const company = required(ask.company, 'an investment, inv_…, or --company co_…', companyHint);
   const ready = await control({ method: 'GET', path: '' }, calls);
   const companies = Array.isArray(ready.companies) ? (ready.companies as Record<string, unknown>[]) : [];
   const token = companies.find(({ id }) => id === company)?.token;

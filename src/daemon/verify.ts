@@ -58,7 +58,7 @@ export async function verify(
 ): Promise<VerifyReceipt> {
   const at = instantFromMillis(parts.clock.now());
   const budget = new CallBudget(options.calls);
-  const engine = await startEngine({ ...parts, beforeCall: () => budget.take() });
+  const engine = await startEngine({ ...parts, beforeCall: () => budget.take(), asksGrants: false });
   const stop = () => {
     // The page under way is written; the receipt then says where it ended.
     void engine.sync.close();
@@ -103,7 +103,7 @@ async function lookAt(
   const { config, clock } = parts;
   const platform = await platformOf(source, parts, engine, signal);
   return () =>
-    readMirror(config.database.file, (db) =>
+    readMirror(config.database, (db) =>
       verifySource(
         {
           source: source.name,

@@ -1,3 +1,5 @@
+import type { FeedItem } from '../domain/investment.js';
+import { unknownFieldsOf } from '../store/page-oddities.js';
 import type { Feed } from '../sync/ports.js';
 
 /** For `"identity": "drop"`: names go no further than the parser. */
@@ -5,14 +7,21 @@ export function withoutIdentity(feed: Feed): Feed {
   return {
     page: async (position, signal) => {
       const page = await feed.page(position, signal);
-      return {
-        ...page,
-        items: page.items.map((item) => {
-          if (item.kind === 'record') return { ...item, identity: null };
-          // The body of a record nobody could read may hold anything.
-          return item.kind === 'rejected' ? { ...item, body: '' } : item;
-        }),
-      };
+      return { ...page, items: page.items.map(nameless) };
     },
+  };
+}
+
+export function nameless(item: FeedItem): FeedItem {
+  // The body of a record nobody could read may hold anything.
+  if (item.kind === 'rejected') return { ...item, body: '' };
+  if (item.kind === 'tombstone') return item;
+  // So may a field nobody knows, wherever it stands; that it came is counted, by its name.
+  const unkept = unknownFieldsOf(item);
+  return {
+    kind: 'record',
+    investment: item.investment.extra === null ? item.investment : { ...item.investment, extra: null },
+    identity: null,
+    ...(unkept.length === 0 ? {} : { unkept }),
   };
 }

@@ -11,7 +11,7 @@ export type EventId = Brand<string, 'EventId'>;
 export type SourceName = Brand<string, 'SourceName'>;
 
 /** Prefixes as the platform spells them. Sessions say `invt_` where the feed says `inv_`; both name an investment. */
-export const idPrefixes = {
+const idPrefixes = {
   investment: ['inv_', 'invt_'],
   company: ['co_'],
   offering: ['ofr_'],

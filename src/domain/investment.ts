@@ -57,7 +57,13 @@ export interface Identity {
 
 /** One entry of a feed page, parsed once. */
 export type FeedItem =
-  | { readonly kind: 'record'; readonly investment: Investment; readonly identity: Identity | null }
+  | {
+      readonly kind: 'record';
+      readonly investment: Investment;
+      readonly identity: Identity | null;
+      /** Names of fields we do not know whose values are not kept, so that they are counted all the same. */
+      readonly unkept?: readonly string[];
+    }
   | {
       readonly kind: 'tombstone';
       readonly id: InvestmentId;

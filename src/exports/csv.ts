@@ -14,7 +14,7 @@ export async function* csv({ columns, rows }: RowSource, options: CsvOptions): A
 }
 
 function encoder({ kind }: ExportColumn, { raw }: CsvOptions): (cell: Cell) => string {
-  const guard = raw || kind === 'number' || kind === 'json' ? unguarded : guards[kind];
+  const guard = raw ? unguarded : guards[kind];
   return (cell) => {
     if (cell === null) return '';
     if (typeof cell !== 'string') return String(cell);
@@ -23,7 +23,13 @@ function encoder({ kind }: ExportColumn, { raw }: CsvOptions): (cell: Cell) => s
 }
 
 const unguarded = (text: string): string => text;
-const guards = { text: neutral, decimal: neutralUnlessNumber } as const;
+
+/** Only what people typed, or might have, can be meant as a formula. */
+const guards: Readonly<Record<ExportColumn['kind'], (text: string) => string>> = {
+  text: neutral,
+  decimal: neutralUnlessNumber,
+  ...{ number: unguarded, flag: unguarded, time: unguarded, json: unguarded },
+};
 
 function line(cells: readonly string[]): string {
   return `${cells.join(',')}\r\n`;

@@ -3,8 +3,8 @@ export type Cell = null | string | number | bigint;
 
 export interface ExportColumn {
   readonly name: string;
-  /** `decimal` is a number kept as text, `json` is JSON kept as text. */
-  readonly kind: 'text' | 'number' | 'decimal' | 'json';
+  /** `flag` is 0 or 1; `time` is UTC, `decimal` a number and `json` JSON, each kept as text. */
+  readonly kind: 'text' | 'number' | 'flag' | 'time' | 'decimal' | 'json';
 }
 
 /** Rows in an order of their own, read one after the other: never all in memory. */

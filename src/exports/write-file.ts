@@ -18,10 +18,7 @@ export async function writeExport(
   const folder = dirname(file);
   const unfinished = join(folder, `.${basename(file)}.${randomText(random, 8)}.tmp`);
   const handle = await open(unfinished, 'wx', 0o600).catch((error: unknown) => {
-    throw new Fault('usage', `cannot write to ${folder}`, {
-      hint: 'Name a file in a folder that exists and that you may write to.',
-      cause: error,
-    });
+    throw folderFault(folder, error);
   });
   try {
     let bytes = 0;
@@ -44,8 +41,15 @@ export async function writeExport(
   }
 }
 
+export function folderFault(folder: string, cause: unknown): Fault {
+  return new Fault('usage', `cannot write to ${folder}`, {
+    hint: 'Name a file in a folder that exists and that you may write to.',
+    cause,
+  });
+}
+
 /** Makes the rename itself survive a power cut. */
-async function syncFolder(folder: string): Promise<void> {
+export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {
     await handle.sync();

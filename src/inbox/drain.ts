@@ -7,6 +7,7 @@ import {
   type Inbox,
   type Lane,
   laneOf,
+  type Others,
   type PendingEvent,
   type Settlement,
   sourcesOf,
@@ -21,6 +22,8 @@ export interface DrainParts {
   readonly logger: Logger;
   /** Sources that exist: what a former configuration left for others is nobody's any more. */
   readonly sources: readonly SourceName[];
+  /** None where the database is one daemon's alone. */
+  readonly others?: Others;
 }
 
 export interface DrainStatus {
@@ -35,6 +38,12 @@ export interface Drain extends Closable {
   start(): Promise<void>;
   /** An event is on disk: look soon. */
   accepted(sources: readonly SourceName[]): void;
+  /** Another daemon stored events of this lane. */
+  heardAccepted(lane: Lane): void;
+  /** Another daemon read this source to its end. */
+  heardTicked(source: SourceName, tick: Ticked): void;
+  /** Looks for events that nobody spoke of: whoever stored them may have died right after. */
+  look(): Promise<void>;
   status(): DrainStatus;
 }
 
@@ -46,6 +55,12 @@ const gapsSeconds = [2, 5, 10, 30, 60, 120, 300, 600, 1200, 1800] as const;
 
 /** Events settled per transaction: a burst of thousands neither locks the mirror for long nor fills the memory. */
 const batch = 500;
+
+/**
+ * How far the clocks of two daemons may be apart. When an event was stored is told by the clock of the one who took
+ * it, when a tick began by that of another; nothing is proven by less than this.
+ */
+const clocksApartMillis = 60_000;
 
 /** How soon a lane is looked at again whose database was busy. */
 const busyRetryMillis = 5000;
@@ -60,7 +75,7 @@ const busyRetryMillis = 5000;
  * itself. Lanes do not wait for one another; within a lane one settling follows the other.
  */
 export function createDrain(parts: DrainParts): Drain {
-  const { inbox, ticks, clock, logger } = parts;
+  const { inbox, ticks, clock, logger, others } = parts;
   const stopping = new AbortController();
   const lastDone = new Map<SourceName, Ticked>();
   const lanes = new Map<Lane, Promise<void>>();
@@ -70,8 +85,14 @@ export function createDrain(parts: DrainParts): Drain {
 
   const sourcesHere = (lane: Lane) => sourcesOf(lane).filter((source) => known.has(source));
 
+  const worksHere = (source: SourceName) => others?.worksHere(source) !== false;
+
   const nudge = (lane: Lane) => {
-    for (const source of sourcesHere(lane)) ticks.nudge(source);
+    for (const source of sourcesHere(lane)) if (worksHere(source)) ticks.nudge(source);
+  };
+
+  const know = (lane: Lane) => {
+    if (!lanes.has(lane)) lanes.set(lane, Promise.resolve());
   };
 
   /** A lane has one alarm or none; every settling sets it anew. */
@@ -90,6 +111,9 @@ export function createDrain(parts: DrainParts): Drain {
     const sources = sourcesHere(lane);
     const proofs = sources.flatMap((source) => lastDone.get(source) ?? []);
     if (proofs.length < sources.length) return;
+    const shared = (others?.count() ?? 0) > 0;
+    // What this configuration does not know may stand in that of another daemon.
+    if (sources.length === 0 && shared) return;
     const now = clock.now();
     const at = instantFromMillis(now);
     // Each turn asks for events behind the last one seen, and numbers only rise.
@@ -97,7 +121,7 @@ export function createDrain(parts: DrainParts): Drain {
       const events = await inbox.pending(lane, at, after, batch);
       full = events.length === batch;
       after = events.at(-1)?.no ?? after;
-      const sorted = sort(events, proofs);
+      const sorted = sort(events, proofs, shared ? clocksApartMillis : 0);
       await settle(sorted.worked, sources.length === 0 ? 'ignored' : 'worked', at);
       await settle(sorted.hopeless, 'given_up', at);
       for (const [attempts, seconds] of gapsSeconds.entries()) {
@@ -137,7 +161,11 @@ export function createDrain(parts: DrainParts): Drain {
   const unsubscribe = ticks.onTick((source, tick) => {
     if (!tick.done) return;
     lastDone.set(source, tick);
-    for (const lane of new Set([source, ...lanes.keys()])) if (sourcesOf(lane).includes(source)) work(lane);
+    const concerned = [...new Set([source, ...lanes.keys()])].filter((lane) =>
+      sourcesOf(lane).includes(source),
+    );
+    for (const lane of concerned) work(lane);
+    if (concerned.some((lane) => !sourcesHere(lane).every(worksHere))) others?.tellTicked(source, tick);
   });
 
   return {
@@ -150,8 +178,29 @@ export function createDrain(parts: DrainParts): Drain {
     accepted: (sources) => {
       const lane = laneOf(sources);
       if (lane === null) return;
-      if (!lanes.has(lane)) lanes.set(lane, Promise.resolve());
+      know(lane);
       nudge(lane);
+      if (!sources.every(worksHere)) others?.tellAccepted(lane);
+    },
+    heardAccepted: (lane) => {
+      know(lane);
+      nudge(lane);
+    },
+    heardTicked: (source, tick) => {
+      lastDone.set(source, tick);
+      for (const lane of lanes.keys()) if (lane !== source && sourcesOf(lane).includes(source)) work(lane);
+    },
+    look: async () => {
+      const now = clock.now();
+      for (const { lane, dueAt } of await inbox.waiting()) {
+        know(lane);
+        if (millisOf(dueAt) > now) continue;
+        for (const source of sourcesHere(lane)) {
+          const tick = lastDone.get(source);
+          // One that was read since is settled by that tick, or has an alarm.
+          if (worksHere(source) && (tick === undefined || tick.startedAt < dueAt)) ticks.nudge(source);
+        }
+      }
     },
     status: () => ({ ...status }),
     close: async () => {
@@ -164,8 +213,8 @@ export function createDrain(parts: DrainParts): Drain {
 }
 
 /** What ticks of all of a lane's sources prove about its events; what they prove nothing about is left out. */
-function sort(events: readonly PendingEvent[], proofs: readonly Ticked[]) {
-  const worked = events.filter((event) => proofs.every((proof) => reaches(proof, event)));
+function sort(events: readonly PendingEvent[], proofs: readonly Ticked[], apartMillis: number) {
+  const worked = events.filter((event) => proofs.every((proof) => reaches(proof, event, apartMillis)));
   const tried = events.filter(
     (event) => !worked.includes(event) && proofs.every((proof) => beganAfter(proof, event)),
   );
@@ -173,12 +222,13 @@ function sort(events: readonly PendingEvent[], proofs: readonly Ticked[]) {
   return { worked, hopeless, late: tried.filter((event) => !hopeless.includes(event)) };
 }
 
-function reaches(proof: Ticked, event: PendingEvent): boolean {
-  if (event.observedAt === null || proof.publishedThrough === null) return beganAfter(proof, event);
+function reaches(proof: Ticked, event: PendingEvent, apartMillis: number): boolean {
+  if (event.observedAt === null || proof.publishedThrough === null)
+    return beganAfter(proof, event, apartMillis);
   return millisOf(proof.publishedThrough) >= millisOf(event.observedAt);
 }
 
-const beganAfter = (proof: Ticked, event: PendingEvent) =>
-  millisOf(proof.startedAt) >= millisOf(event.receivedAt);
+const beganAfter = (proof: Ticked, event: PendingEvent, apartMillis = 0) =>
+  millisOf(proof.startedAt) - apartMillis >= millisOf(event.receivedAt);
 
 const numbers = (events: readonly PendingEvent[]) => events.map(({ no }) => no);

@@ -3,7 +3,7 @@ import { type Instant, parseInstant } from '../domain/instant.js';
 import type { EventSeen } from './ports.js';
 
 /** Real envelopes are three or four deep; a parser of somebody else's need not survive more. */
-export const jsonDepthMax = 32;
+const jsonDepthMax = 32;
 
 const eventShape = /^[A-Za-z0-9_.-]{1,100}$/;
 const installationShape = /^[A-Za-z0-9_-]{0,200}$/;

@@ -84,3 +84,15 @@ export interface Ticked {
   /** How far the feed reached; null when the platform does not say. */
   readonly publishedThrough: Instant | null;
 }
+
+/** Other daemons that share the inbox, and work the sources this one does not. */
+export interface Others {
+  /** Whether a source is worked by this daemon now. */
+  worksHere(source: SourceName): boolean;
+  /** Daemons besides this one that live now. */
+  count(): number;
+  /** Deliveries were stored here for a lane that concerns somebody else too. */
+  tellAccepted(lane: Lane): void;
+  /** A source was read to its end of which somebody else may settle deliveries. */
+  tellTicked(source: SourceName, tick: Ticked): void;
+}

@@ -1,12 +1,17 @@
 import type { IncomingMessage } from 'node:http';
+import type { Clock } from '../runtime/clock.js';
 import { Refusal } from './refusal.js';
 
 /** Real deliveries stay under 20 KB. */
 export const bodyBytesMax = 64 * 1024;
 
+/** Beyond this nobody reads on to be polite: it is no mistake any more. */
+const drainBytesMax = 16 * 1024 * 1024;
+const drainMillisMax = 2000;
+
 /**
  * The raw bytes of a body, as signed. Its size is bounded here, its time by the server's `requestTimeout`.
- * What is too large is no longer read: the connection ends with the answer.
+ * What is too large is not kept, and read no further than `drained` does.
  */
 export function readBody(request: IncomingMessage): Promise<Buffer> {
   return new Promise((resolve, reject) => {
@@ -28,5 +33,29 @@ export function readBody(request: IncomingMessage): Promise<Buffer> {
     const onEnd = () => settle(() => resolve(Buffer.concat(chunks, bytes)));
     const onCut = () => settle(() => reject(new Refusal('cut_off')));
     request.on('data', onData).on('end', onEnd).on('close', onCut).on('error', onCut);
+  });
+}
+
+/**
+ * Reads what is left of a refused body and throws it away, so that a sender who sends first and reads later finds
+ * the answer: closing on unread bytes resets the connection, and the reset overtakes the answer. Bounded in bytes
+ * and time; whoever goes on is cut off.
+ */
+export function drained(request: IncomingMessage, clock: Clock): Promise<void> {
+  return new Promise((resolve) => {
+    let bytes = 0;
+    const over = new AbortController();
+    const settle = () => {
+      request.off('data', onData).off('end', settle).off('close', settle).off('error', settle);
+      over.abort();
+      resolve();
+    };
+    const onData = (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > drainBytesMax) settle();
+    };
+    request.on('data', onData).on('end', settle).on('close', settle).on('error', settle);
+    request.resume();
+    void clock.wait(drainMillisMax, over.signal).then(settle);
   });
 }

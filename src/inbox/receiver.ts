@@ -8,7 +8,7 @@ import { closeServer, listen } from '../runtime/listening.js';
 import type { Logger } from '../runtime/logger.js';
 import { parseEvent } from './parse-event.js';
 import { type EventSeen, type Inbox, laneOf } from './ports.js';
-import { bodyBytesMax, readBody } from './read-body.js';
+import { bodyBytesMax, drained, readBody } from './read-body.js';
 import { Refusal, type Result, statusOf } from './refusal.js';
 import { thinBody } from './thin-body.js';
 import { verifySignature } from './verify-signature.js';
@@ -23,8 +23,8 @@ export interface ReceiverParts {
   /** Read for every request, so that a rotated secret counts at once. */
   readonly secrets: () => readonly string[];
   readonly resolveSources: (event: EventSeen) => readonly SourceName[];
-  /** Called once the event is on disk, for the sources it belongs to. */
-  readonly onAccepted: (sources: readonly SourceName[]) => void;
+  /** Called once the event is on disk, with the sources it belongs to. */
+  readonly onAccepted: (event: EventSeen, sources: readonly SourceName[]) => void;
   readonly limits?: Partial<ReceiverLimits>;
 }
 
@@ -38,7 +38,7 @@ export interface ReceiverLimits {
 }
 
 /** Node's own defaults wait a minute for headers and five for a body, with no end of connections. */
-export const receiverLimits: ReceiverLimits = {
+const receiverLimits: ReceiverLimits = {
   headersMillis: 5000,
   requestMillis: 10_000,
   checkEveryMillis: 1000,
@@ -76,6 +76,8 @@ export function createReceiver(parts: ReceiverParts): Receiver {
 
   const receive: RequestHandler = async (request, response) => {
     refuseEarly(request);
+    // Only a sender who waits for it has an `Expect` that comes this far; the others have begun to send.
+    if (request.headers.expect !== undefined) response.writeContinue();
     const body = await readBody(request);
     const now = parts.clock.now();
     const verdict = verifySignature(request.get(parts.signatureHeader), body, parts.secrets(), now);
@@ -98,15 +100,16 @@ export function createReceiver(parts: ReceiverParts): Receiver {
     lastAcceptedAt = receivedAt;
     const result = event.test ? 'test' : sources.length === 0 ? 'ignored' : 'accepted';
     answer(response, stored === 'duplicate' ? 'duplicate' : result);
+    response.end();
     // A duplicate nudges as well: the first delivery may have been stored by a process that died right after.
-    if (sources.length > 0) parts.onAccepted(sources);
+    if (!event.test) parts.onAccepted(event, sources);
   };
 
   const answer = (response: express.Response, result: Result) => {
     results[result] += 1;
     // A connection kept alive would keep a closing server waiting.
     if (closing) response.set('connection', 'close');
-    response.status(statusOf[result]).set('content-length', '0').end();
+    response.status(statusOf[result]).set('content-length', '0');
   };
 
   const refuse: ErrorRequestHandler = (error: unknown, request, response, _next) => {
@@ -122,11 +125,16 @@ export function createReceiver(parts: ReceiverParts): Receiver {
       request.socket.destroy();
       return;
     }
-    // What is left of a refused body is not read; the connection cannot be used again.
-    if (!request.complete) response.set('connection', 'close');
     if (result === 'unavailable') response.set('retry-after', '5');
     if (result === 'wrong_method') response.set('allow', 'POST');
     answer(response, result);
+    if (request.complete) {
+      response.end();
+      return;
+    }
+    // The answer goes first; the connection, on which more of the refused body may come, is not used again.
+    response.set('connection', 'close').flushHeaders();
+    void drained(request, parts.clock).then(() => response.end());
   };
 
   const server = serverFor(appFor(parts.path, receive, refuse), limits);
@@ -202,6 +210,8 @@ function serverFor(app: Express, limits: ReceiverLimits): Server {
     },
     app,
   );
+  // Node would tell such a sender to go on before anybody has looked at what it announces.
+  server.on('checkContinue', app);
   server.maxConnections = limits.connections;
   return server;
 }

@@ -17,9 +17,10 @@ export type Verdict =
   /** Which of the secrets matched, counted from 0: shows when an old one may be removed. */
   { readonly ok: true; readonly secret: number } | { readonly ok: false; readonly problem: SignatureProblem };
 
-/** A rotation overlap needs two of each; more only multiply the work a forger can cause. */
-export const signaturesTriedMax = 8;
-export const secretsTriedMax = 4;
+/** A rotation overlap needs two; more only multiply the work a forger can cause. */
+const signaturesTriedMax = 8;
+/** Ten can be configured, and an endpoint looked after has its own: each of them is valid, so each is tried. */
+const secretsTriedMax = 16;
 
 const digits = /^\d{1,15}$/;
 

@@ -37,7 +37,7 @@ export type Send = (notice: DueNotice, signal: AbortSignal) => Promise<Sent>;
 export type PostFetch = (
   url: URL,
   init: {
-    readonly method: string;
+    readonly method: 'POST';
     readonly headers: Record<string, string>;
     readonly body: string;
     readonly signal: AbortSignal;

@@ -10,7 +10,7 @@ export interface SpentBudget {
 
 /** Remembers budgets over a restart. `key` is a digest of the token: it tells tokens apart and is none. */
 export class Budgets {
-  constructor(private readonly connection: Connection) {}
+  constructor(protected readonly connection: Connection) {}
 
   async load(key: string): Promise<SpentBudget | null> {
     const row = await this.connection.run((db) =>
@@ -25,11 +25,7 @@ export class Budgets {
   }
 
   async save(key: string, state: SpentBudget): Promise<void> {
-    const change = {
-      window_start: instantFromMillis(state.windowStart),
-      spent: state.spent,
-      blocked_until: state.blockedUntil === null ? null : instantFromMillis(state.blockedUntil),
-    };
+    const change = rowOf(state);
     await this.connection.run((db) =>
       db
         .insertInto('budgets')
@@ -38,6 +34,41 @@ export class Budgets {
         .execute(),
     );
   }
+}
+
+/** Where several hosts count under one key. */
+export class SharedBudgets extends Budgets {
+  async swap(key: string, before: SpentBudget | null, after: SpentBudget): Promise<boolean> {
+    const row = rowOf(after);
+    const moved = await this.connection.run((db) => {
+      if (before === null)
+        return db
+          .insertInto('budgets')
+          .values({ token: key, ...row })
+          .onConflict((conflict) => conflict.column('token').doNothing())
+          .executeTakeFirstOrThrow()
+          .then(({ numInsertedOrUpdatedRows }) => numInsertedOrUpdatedRows);
+      const { window_start, spent, blocked_until } = rowOf(before);
+      return db
+        .updateTable('budgets')
+        .set(row)
+        .where('token', '=', key)
+        .where('window_start', '=', window_start)
+        .where('spent', '=', spent)
+        .where('blocked_until', 'is not distinct from', blocked_until)
+        .executeTakeFirstOrThrow()
+        .then(({ numUpdatedRows }) => numUpdatedRows);
+    });
+    return moved === 1n;
+  }
+}
+
+function rowOf({ windowStart, spent, blockedUntil }: SpentBudget) {
+  return {
+    window_start: instantFromMillis(windowStart),
+    spent,
+    blocked_until: blockedUntil === null ? null : instantFromMillis(blockedUntil),
+  };
 }
 
 function millis(text: string): number {

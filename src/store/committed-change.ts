@@ -1,6 +1,7 @@
 import type { SourceName } from '../domain/ids.js';
 import type { Instant } from '../domain/instant.js';
 import type { ChangeSeen } from '../sync/ports.js';
+import type { Held, RecordItem } from './plan-page.js';
 
 /** One row of the change feed with what stood there before and after: all a notice may be written from. */
 export interface CommittedChange extends ChangeSeen {
@@ -40,3 +41,39 @@ export interface NoticeHooks {
 
 /** A re-listing may change a million records in one commit; notices are written from a slice at a time. */
 export const changesPerCall = 500;
+
+/** What the mirror's owner decides about every commit. */
+export interface CommitHooks {
+  readonly notices?: NoticeHooks | undefined;
+  readonly identity: 'keep' | 'drop';
+}
+
+/** A change of the feed as notices see it: what stood there before, and the record that came. */
+export function changeOf(
+  kind: CommittedChange['kind'],
+  held: Held | null,
+  record: RecordItem | null,
+  told: Pick<CommittedChange, 'seq' | 'fields' | 'reason' | 'at'> & { readonly source: string },
+): CommittedChange {
+  const before = held?.investment ?? null;
+  const after = record?.investment ?? null;
+  const latest = after ?? before;
+  if (latest === null) throw new Error('a change without a record before or after it');
+  return {
+    ...told,
+    kind,
+    source: told.source as SourceName,
+    id: latest.id,
+    statusBefore: before?.status ?? null,
+    statusAfter: after?.status ?? null,
+    groupBefore: before?.group_label ?? null,
+    groupAfter: after?.group_label ?? null,
+    committedCentsBefore: before?.committed_cents ?? null,
+    committedCentsAfter: after?.committed_cents ?? null,
+    companyId: latest.company_id,
+    offeringId: latest.offering_id,
+    currency: latest.currency,
+    convertedFrom: after?.converted_from ?? null,
+    origin: 'feed',
+  };
+}

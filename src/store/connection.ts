@@ -1,4 +1,6 @@
 import type { Kysely } from 'kysely';
+import { postgresFault } from './dialect/postgres/faults.js';
+import type { PostgresDatabase } from './dialect/postgres/open.js';
 import { sqliteFault } from './dialect/sqlite/faults.js';
 import type { SqliteDatabase } from './dialect/sqlite/open.js';
 import { type ReadDatabase, withViews } from './reads/views.js';
@@ -13,13 +15,20 @@ export interface Connection {
 }
 
 export function sqliteConnection(database: SqliteDatabase): Connection {
-  const db = withViews(database.kysely);
+  return connectionTo(withViews(database.kysely), (error) => sqliteFault(error, database.file));
+}
+
+export function postgresConnection(database: PostgresDatabase): Connection {
+  return connectionTo(withViews(database.kysely), (error) => postgresFault(error, database.url));
+}
+
+export function connectionTo(db: Kysely<ReadDatabase>, faultOf: (error: unknown) => unknown): Connection {
   return {
     async run(work) {
       try {
         return await work(db);
       } catch (error) {
-        throw sqliteFault(error, database.file);
+        throw faultOf(error);
       }
     },
   };

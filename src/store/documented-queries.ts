@@ -4,16 +4,22 @@ export interface DocumentedQuery {
   readonly question: string;
   /** Runs as it stands; what to replace by one's own stands in it as a literal. */
   readonly sql: string;
+  /** The same question to PostgreSQL, where days are reckoned and JSON is taken apart in other words. */
+  readonly postgres?: string;
   /** Names of the person appear in the answer. */
   readonly identity: boolean;
 }
 
-const bare = (name: string, question: string, sql: string): DocumentedQuery => ({
-  name,
-  question,
-  sql,
-  identity: false,
+const bare = (name: string, question: string, sql: string, postgres?: string): DocumentedQuery => ({
+  ...{ name, question, sql, identity: false },
+  ...(postgres === undefined ? {} : { postgres }),
 });
+
+/** A statement and the same one with some of its words exchanged. */
+const inBoth = (sql: string, ...words: readonly (readonly [string, string])[]): [string, string] => [
+  sql,
+  words.reduce((text, [ours, theirs]) => text.replaceAll(ours, theirs), sql),
+];
 
 export const documentedQueries: readonly DocumentedQuery[] = [
   bare(
@@ -38,7 +44,7 @@ ORDER BY raised_cents DESC, status`,
        sum(raised_cents) AS raised_cents, sum(in_escrow_cents) AS in_escrow_cents
 FROM round_totals
 GROUP BY source, offering_id, currency
-ORDER BY raised_cents DESC, offering_id`,
+ORDER BY raised_cents DESC, offering_id NULLS FIRST, source`,
   ),
   bare(
     'raised-per-day',
@@ -55,14 +61,16 @@ ORDER BY day, currency`,
     'How does each month compare?',
     `SELECT substr(day, 1, 7) AS month, currency, sum(investments) AS investments, sum(raised_cents) AS raised_cents
 FROM daily_raised
+WHERE day IS NOT NULL
 GROUP BY month, currency
 ORDER BY month, currency`,
   ),
   bare(
     'top-investors',
     'Who are the twenty largest investors, by id?',
-    `SELECT investor_id, currency, sum(investments) AS investments, sum(raised_cents) AS raised_cents
-FROM investor_totals
+    `SELECT investor_id, currency, count(*) AS investments, coalesce(sum(raised_cents), 0) AS raised_cents
+FROM investments
+WHERE investor_id IS NOT NULL
 GROUP BY investor_id, currency
 ORDER BY raised_cents DESC, investor_id
 LIMIT 20`,
@@ -77,7 +85,8 @@ LIMIT 20`,
 )
 SELECT source, currency, sum(raised_cents) FILTER (WHERE place <= 10) AS top_ten_cents,
        sum(raised_cents) AS raised_cents,
-       10000 * sum(raised_cents) FILTER (WHERE place <= 10) / nullif(sum(raised_cents), 0) AS basis_points
+       CAST(floor(10000 * sum(raised_cents) FILTER (WHERE place <= 10) / nullif(sum(raised_cents), 0)) AS bigint)
+         AS basis_points
 FROM ranked
 GROUP BY source, currency
 ORDER BY source, currency`,
@@ -109,32 +118,45 @@ ORDER BY currency, size`,
   bare(
     'waiting-longest',
     'Which active investments have waited longest, and for what?',
-    `SELECT i.source, i.id, i.applied_at, json_group_array(b.value ->> 'key') AS blockers
-FROM investments i, json_each(i.blockers) b
-WHERE i.source = 'acme' AND i.status = 'active'
-GROUP BY i.source, i.id, i.applied_at
+    ...inBoth(
+      `SELECT i.source, i.id, i.applied_at,
+       (SELECT group_concat(b.value ->> 'key', ', ') FROM json_each(i.blockers) b) AS blockers
+FROM investments i
+WHERE i.source = 'acme' AND i.status = 'active' AND i.blockers <> '[]'
 ORDER BY i.applied_at, i.id
 LIMIT 20`,
+      ['group_concat', 'string_agg'],
+      ['json_each(i.blockers) b', 'jsonb_array_elements(i.blockers::jsonb) AS b (value)'],
+    ),
   ),
   bare(
     'escrow-ageing',
     'How much has been in escrow for how many weeks?',
-    `SELECT s.source, i.currency,
+    ...inBoth(
+      `SELECT s.source, i.currency,
        CAST((julianday(s.complete_up_to) - julianday(i.applied_at)) / 7 AS INTEGER) AS weeks,
        count(*) AS investments, sum(i.in_escrow_cents) AS in_escrow_cents
 FROM sync_status s JOIN investments i ON i.source = s.source
 WHERE i.in_escrow_cents > 0
 GROUP BY s.source, i.currency, weeks
 ORDER BY s.source, i.currency, weeks`,
+      [
+        'CAST((julianday(s.complete_up_to) - julianday(i.applied_at)) / 7 AS INTEGER)',
+        'trunc(extract(epoch FROM s.complete_up_to::timestamp - i.applied_at::timestamp) / 604800)::bigint',
+      ],
+    ),
   ),
   bare(
     'lost-per-week',
-    'How many investments were withdrawn in each week, and what had they raised?',
-    `SELECT strftime('%Y-%W', valid_to) AS week, currency, count(*) AS withdrawn, sum(raised_cents) AS raised_cents
+    'How many investments were withdrawn in each week, told by its Monday, and what had they raised?',
+    ...inBoth(
+      `SELECT date(valid_to, 'weekday 0', '-6 days') AS week, currency, count(*) AS withdrawn, sum(raised_cents) AS raised_cents
 FROM investment_history
 WHERE ended_by = 'tombstone'
 GROUP BY week, currency
 ORDER BY week, currency`,
+      ["date(valid_to, 'weekday 0', '-6 days')", "date_trunc('week', valid_to::timestamp)::date"],
+    ),
   ),
   bare(
     'latest-changes',
@@ -159,7 +181,7 @@ LIMIT 50`,
 SELECT source, offering_id, currency, count(*) AS investments, sum(raised_cents) AS raised_cents
 FROM then_held
 GROUP BY source, offering_id, currency
-ORDER BY source, offering_id, currency`,
+ORDER BY source, offering_id NULLS FIRST, currency`,
   ),
   {
     name: 'roster-page',
@@ -167,7 +189,7 @@ ORDER BY source, offering_id, currency`,
     sql: `SELECT applied_at, id, name, email, status, currency, committed_cents
 FROM roster
 WHERE source = 'acme'
-ORDER BY applied_at DESC
+ORDER BY applied_at DESC NULLS LAST
 LIMIT 50`,
     identity: true,
   },

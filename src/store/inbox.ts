@@ -20,7 +20,11 @@ export const inboxKeepMillis = (72 + 24) * hourMillis;
  * program's lock holds up every other request.
  */
 export class Inbox implements InboxPort {
-  constructor(private readonly connection: Connection) {}
+  constructor(
+    private readonly connection: Connection,
+    /** Other daemons settle here as well: what one of them is settling now need not be waited for. */
+    private readonly shared = false,
+  ) {}
 
   async accept(event: AcceptedEvent): Promise<'stored' | 'duplicate'> {
     const idle = event.lane === null;
@@ -94,16 +98,21 @@ export class Inbox implements InboxPort {
     await this.#update(nos, { next_at: nextAt });
   }
 
-  /** One statement however many there are: the numbers travel as one JSON value. */
+  /** One statement however many there are: the numbers stand in it, as there may be more than it takes parameters. */
   async #update(
     nos: readonly number[],
     change: { state?: Settlement; worked_at?: Instant; next_at: Instant | null; body?: null },
   ): Promise<void> {
+    if (nos.length === 0) return;
+    const these = nos.map(wholeNumber).join(', ');
+    const found = this.shared
+      ? `SELECT inbox_no FROM webhook_inbox WHERE inbox_no IN (${these}) AND state = 'pending' FOR UPDATE SKIP LOCKED`
+      : these;
     await this.connection.run((db) =>
       db
         .updateTable('webhook_inbox')
         .set((set) => ({ ...change, attempts: set('attempts', '+', 1) }))
-        .where('inbox_no', 'in', sql<number>`(SELECT value FROM json_each(${JSON.stringify(nos)}))`)
+        .where('inbox_no', 'in', sql<number>`(${sql.raw(found)})`)
         .where('state', '=', 'pending')
         .execute(),
     );
@@ -133,4 +142,10 @@ export class Inbox implements InboxPort {
     for (const { state, count } of rows) counts[state] = count;
     return counts;
   }
+}
+
+/** What goes into the text of a statement is a number and nothing else. */
+function wholeNumber(no: number): string {
+  if (!Number.isSafeInteger(no)) throw new Error(`${no} is no number of an event`);
+  return String(no);
 }

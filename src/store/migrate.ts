@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Fault } from '../domain/fault.js';
+import type { Clock } from '../runtime/clock.js';
 import { schemaPath } from '../runtime/package-root.js';
 
 /** One file of `schema/<database>/`, such as `0001_mirror.sql`. A released file never changes again. */
@@ -20,9 +21,18 @@ export interface AppliedMigration {
   readonly version: string;
 }
 
+export interface MigrateOptions {
+  readonly clock: Clock;
+  /** Version of rosterd, written beside each migration so that a later refusal can name it. */
+  readonly version: string;
+  readonly migrations?: readonly Migration[];
+  /** Only tell what would run. */
+  readonly dryRun?: boolean;
+}
+
 const fileShape = /^(\d{4})_([a-z0-9_]+)\.sql$/;
 
-export function readMigrations(folder: string): readonly Migration[] {
+function readMigrations(folder: string): readonly Migration[] {
   const migrations = readdirSync(folder)
     .sort()
     .flatMap((file) => {
@@ -37,11 +47,11 @@ export function readMigrations(folder: string): readonly Migration[] {
   return migrations;
 }
 
-export function shippedMigrations(database: 'sqlite'): readonly Migration[] {
+export function shippedMigrations(database: 'sqlite' | 'postgres'): readonly Migration[] {
   return readMigrations(schemaPath(database));
 }
 
-export function newestMigration(database: 'sqlite'): number {
+export function newestMigration(database: 'sqlite' | 'postgres'): number {
   return readdirSync(schemaPath(database)).filter((file) => fileShape.test(file)).length;
 }
 
@@ -69,4 +79,23 @@ export function pendingMigrations(
   }
   const numbers = new Set(applied.map((done) => done.number));
   return known.filter((migration) => !numbers.has(migration.number));
+}
+
+/** As its file is called, without the ending. */
+export function labelOf({ number, name }: Migration): string {
+  return `${fourDigits(number)}_${name}`;
+}
+
+export function fourDigits(number: number): string {
+  return String(number).padStart(4, '0');
+}
+
+/** What `indexes.sql` builds, in the order in which it is built. */
+export function shippedIndexes(
+  database: 'sqlite' | 'postgres',
+): readonly { readonly name: string; readonly sql: string }[] {
+  const text = readFileSync(schemaPath(database, 'indexes.sql'), 'utf8');
+  return [...text.matchAll(/^CREATE (?:UNIQUE )?INDEX IF NOT EXISTS (\w+) [^;]+;/gm)].map(
+    ([sql, name = '']) => ({ name, sql }),
+  );
 }

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import type { ReadViews } from './reads/views.js';
+import type { ReadDatabase, ReadViews } from './reads/views.js';
 import type { Database, InvestmentsView } from './schema.js';
 
 /**
@@ -32,7 +32,7 @@ export interface MirrorDatabase
 export type MirrorQuery = Kysely<MirrorDatabase>;
 
 /** Hides the working tables; the types of the others are the same, which the compiler cannot tell by itself. */
-export function mirrorQuery(kysely: Kysely<Database>): MirrorQuery {
+export function mirrorQuery(kysely: Kysely<ReadDatabase>): MirrorQuery {
   return kysely as unknown as MirrorQuery;
 }
 

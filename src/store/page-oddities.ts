@@ -2,9 +2,10 @@ import type { FeedItem } from '../domain/investment.js';
 
 export type Rejected = Extract<FeedItem, { kind: 'rejected' }>;
 
+type Record = Extract<FeedItem, { kind: 'record' }>;
+
 /** What a page says beside its records: entries we could not read, ids that are readable again, unknown fields. */
 export interface PageOddities {
-  readonly rejected: readonly Rejected[];
   /** Entries to set aside: of several for one id the last, and none when a readable one came after it. */
   readonly setAside: readonly Rejected[];
   readonly readable: readonly string[];
@@ -12,27 +13,24 @@ export interface PageOddities {
 }
 
 export function oddities(items: readonly FeedItem[]): PageOddities {
-  const rejected: Rejected[] = [];
   const nameless: Rejected[] = [];
   const last = new Map<string, Rejected | null>();
   const unknownFields = new Map<string, number>();
   for (const item of items) {
     if (item.kind === 'rejected') {
-      rejected.push(item);
       if (item.id === null) nameless.push(item);
       else last.set(item.id, item);
     } else if (item.kind === 'tombstone') {
       last.set(item.id, null);
     } else {
-      const { investment, identity } = item;
-      last.set(investment.id, null);
-      count(unknownFields, '', investment.extra);
-      count(unknownFields, 'investor.', identity?.extra ?? null);
+      last.set(item.investment.id, null);
+      for (const field of unknownFieldsOf(item))
+        unknownFields.set(field, (unknownFields.get(field) ?? 0) + 1);
     }
   }
   const setAside = [...nameless, ...[...last.values()].filter((item) => item !== null)];
   const readable = [...last].flatMap(([id, item]) => (item === null ? [id] : []));
-  return { rejected, setAside, readable, unknownFields };
+  return { setAside, readable, unknownFields };
 }
 
 /**
@@ -46,9 +44,16 @@ export function identityIncluded(items: readonly FeedItem[]): boolean | null {
   return telling.every((item) => item.kind === 'record' && item.identity !== null);
 }
 
-function count(fields: Map<string, number>, prefix: string, extra: string | null): void {
-  if (extra === null) return;
+export function unknownFieldsOf({ investment, identity, unkept = [] }: Record): readonly string[] {
+  return [
+    ...keysOf(investment.extra),
+    ...keysOf(identity?.extra ?? null).map((key) => `investor.${key}`),
+    ...unkept,
+  ];
+}
+
+function keysOf(extra: string | null): readonly string[] {
+  if (extra === null) return [];
   const content: unknown = JSON.parse(extra);
-  if (content === null || typeof content !== 'object') return;
-  for (const key of Object.keys(content)) fields.set(prefix + key, (fields.get(prefix + key) ?? 0) + 1);
+  return content === null || typeof content !== 'object' ? [] : Object.keys(content);
 }

@@ -59,15 +59,21 @@ export function planPage<Row extends Held>(
 }
 
 /** Null when nothing would be written. */
-export function planRecord<Row extends Held>(held: Row | undefined, record: RecordItem): Step<Row> | null {
+function planRecord<Row extends Held>(held: Row | undefined, record: RecordItem): Step<Row> | null {
   if (held === undefined) return { kind: 'insert', record };
   const difference = differenceOf(held, record);
-  const republished =
-    held.investment.observed_at !== record.investment.observed_at ||
-    held.investment.reason !== record.investment.reason;
-  if (difference === null && !republished) return null;
+  if (difference === null && !republished(held.investment, record.investment)) return null;
   const { fields, identityDiffers } = difference ?? { fields: [], identityDiffers: false };
   return { kind: 'replace', held, record, fields, identityDiffers };
+}
+
+/**
+ * Whether the platform published the same content once more. A listing gives no reasons, so a delta over the same
+ * time, as the sweep behind every listing is, repeats publications that are held already and adds why: that
+ * supersedes nothing, and a version of its own would fill history with rows that differ in nothing.
+ */
+function republished(held: Investment, now: Investment): boolean {
+  return held.observed_at !== now.observed_at || (held.reason !== null && held.reason !== now.reason);
 }
 
 /** A listing tells what a record is, not how it came to be published: `observed_at` and `reason` alone are no news. */

@@ -14,6 +14,6 @@ export function identityValues(identity: Identity): ColumnValue[] {
   return identityColumns.map((column) => stored(identity[column]));
 }
 
-function stored(value: string | number | boolean | null): ColumnValue {
+export function stored(value: string | number | boolean | null): ColumnValue {
   return typeof value === 'boolean' ? Number(value) : value;
 }

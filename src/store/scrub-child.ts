@@ -1,6 +1,6 @@
 import { Fault } from '../domain/fault.js';
 import { systemClock } from '../runtime/clock.js';
-import { openSqlite } from './dialect/sqlite/open.js';
+import { connectSqlite } from './dialect/sqlite/connect.js';
 import { scrub } from './dialect/sqlite/scrub.js';
 import type { ScrubReply, ScrubRequest } from './scrub-messages.js';
 
@@ -16,7 +16,7 @@ function answer({ file, now, rewritten }: ScrubRequest): ScrubReply {
   const begun = systemClock.monotonic();
   const clock = { ...systemClock, now: () => now + Math.round(systemClock.monotonic() - begun) };
   try {
-    const database = openSqlite(file);
+    const database = connectSqlite(file);
     try {
       // On disk rather than in memory: the copy is as large as the database. SQLite unlinks the file as it opens it.
       database.raw.pragma('temp_store = FILE');

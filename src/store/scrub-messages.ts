@@ -9,6 +9,9 @@ export interface ScrubRequest {
   readonly rewritten: number;
 }
 
+/** Scrubs once. Throws `database_unusable`, `database_full`, and `stopped` when `signal` fires. */
+export type Scrubber = (request: ScrubRequest, signal: AbortSignal) => Promise<Scrubbed>;
+
 export type ScrubReply =
   | { readonly kind: 'done'; readonly scrubbed: Scrubbed }
   | {

@@ -7,6 +7,8 @@ import { type ManualAsk, SourceLoop } from './source-loop.js';
 
 export interface SyncOptions extends TickOptions {
   readonly intervalMillis: number;
+  /** What it stretches to while webhooks prove that they announce everything. */
+  readonly idleIntervalMillis: number;
   /** Sources ticking at the same time. */
   readonly concurrency: number;
 }
@@ -21,8 +23,19 @@ export type TickListener = (source: SourceName, result: TickResult) => void;
 export interface Sync extends Closable {
   /** Ticks every source now, and from then on by its timer. Without it only nudges and `tick` do. */
   start(): void;
+  /** The same for one source: its first tick is due at once. */
+  follow(source: SourceName): void;
+  /**
+   * Somebody else works the source from now on, until `follow`: neither its timer nor nudges make it tick here, only
+   * `tick` does. Resolves when no tick of it runs.
+   */
+  leave(source: SourceName): Promise<void>;
+  /** Whether a tick of it runs. */
+  isBusy(source: SourceName): boolean;
   /** Something happened on the platform: look soon. Cheap, and any number of them costs at most two ticks. */
   nudge(source: SourceName): void;
+  /** Its token or grant may be another one now: looks at once, even at a halted source, and asks what may be read. */
+  recheck(source: SourceName): void;
   /** One tick for a human who waits for its end. */
   tick(source: SourceName, ask?: ManualAsk): Promise<TickResult>;
   /** Told after every tick, before the next one of that source begins. Returns how to stop listening. */
@@ -32,6 +45,8 @@ export interface Sync extends Closable {
   /** Lets the pages being written finish, ends the ticks and takes no more. */
   close(): Promise<void>;
 }
+
+const urgentPriority = 1;
 
 /** Keeps sources in step with the platform, each at its own pace, a bounded number at a time. */
 export function createSync(parts: SyncParts): Sync {
@@ -49,13 +64,23 @@ export function createSync(parts: SyncParts): Sync {
     waitingForRest.clear();
   };
 
-  const inTurn = async (source: SyncSource, urgent: boolean, ask: () => TickAsk): Promise<TickResult> => {
+  const inTurn = async (
+    source: SyncSource,
+    urgent: boolean,
+    ask: () => TickAsk | null,
+  ): Promise<TickResult | null> => {
     const log = logger.child({ source: source.identity.name });
     const result = await queue.add(
-      () => runTick(source, ask(), { ...parts, logger: log }, stopping.signal),
+      async () => {
+        const asked = ask();
+        return asked === null
+          ? null
+          : await runTick(source, asked, { ...parts, logger: log }, stopping.signal);
+      },
       // What was announced or asked for by a human goes before what the timer wants.
-      { priority: urgent ? 1 : 0 },
+      { priority: urgent ? urgentPriority : 0, id: source.identity.name },
     );
+    if (result === null) return null;
     report(log, result);
     for (const listener of listeners) listener(source.identity.name, result);
     return result;
@@ -69,7 +94,9 @@ export function createSync(parts: SyncParts): Sync {
       new SourceLoop({
         ...{ clock, random, onRest },
         intervalMillis: options.intervalMillis,
+        idleIntervalMillis: options.idleIntervalMillis,
         inTurn: (urgent, ask) => inTurn(source, urgent, ask),
+        raise: () => queue.setPriority(name, urgentPriority),
       }),
     );
   }
@@ -84,7 +111,11 @@ export function createSync(parts: SyncParts): Sync {
     start: () => {
       for (const loop of loops.values()) loop.start();
     },
+    follow: (name) => loopOf(name).start(),
+    leave: (name) => loopOf(name).leave(),
+    isBusy: (name) => loopOf(name).busy,
     nudge: (name) => loopOf(name).nudge(),
+    recheck: (name) => loopOf(name).recheck(),
     tick: (name, ask = {}) => loopOf(name).ask(ask),
     onTick: (listener) => {
       listeners.add(listener);
@@ -112,6 +143,7 @@ function report(log: SyncParts['logger'], { report, standing }: TickResult): voi
   if (standing?.kind === 'halted' || report.outcome === 'held')
     log.error(fields, 'the source waits for a human');
   else if (report.outcome === 'failed') log.warn(fields, 'the tick failed and is tried again');
+  else if (applied.quarantined > 0) log.warn(fields, 'records could not be read and were set aside');
   else if (report.outcome === 'done' && pages <= 1 && applied.added + applied.changed + applied.removed === 0)
     log.debug(fields, 'nothing new');
   else log.info(fields, 'the tick is over');

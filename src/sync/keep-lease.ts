@@ -1,7 +1,13 @@
 import { isFault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
+import { Interrupter } from '../runtime/interruption.js';
 import type { Logger } from '../runtime/logger.js';
 import type { Lease, Mirror } from './ports.js';
+
+export interface KeptLease {
+  /** Resolves once no renewal is under way; none comes after it. */
+  stop(): Promise<void>;
+}
 
 /**
  * Renews a lease while a long tick runs, and calls `onLost` once another holder has it. A renewal that fails
@@ -12,12 +18,12 @@ export function keepLease(
   { mirror, lease, clock, logger }: { mirror: Mirror; lease: Lease; clock: Clock; logger: Logger },
   everyMillis: number,
   onLost: (error: unknown) => void,
-): { readonly stop: () => Promise<void> } {
-  const ended = new AbortController();
+): KeptLease {
+  const ended = new Interrupter();
   const renewing = (async () => {
     for (;;) {
-      await clock.wait(everyMillis, ended.signal);
-      if (ended.signal.aborted) return;
+      await clock.wait(everyMillis, ended);
+      if (ended.aborted) return;
       try {
         await mirror.renew(lease);
       } catch (error) {

@@ -20,7 +20,8 @@ export interface FeedPage {
  *
  * Throws `Fault`: `cursor_expired` on 410, `rate_limited` with `retryAt` when the budget or the platform says
  * wait, `unreachable` / `platform_error` / `contract_broken` after its own retries, `unauthorized`,
- * `reauthorize`, `forbidden`, `refused` when only a human can help, `stopped` when `signal` fired.
+ * `reauthorize`, `forbidden`, `refused` when only a human can help, `filters_changed` when the position was given to
+ * another account, `stopped` when `signal` fired.
  */
 export interface Feed {
   page(position: Position, signal: AbortSignal): Promise<FeedPage>;
@@ -33,6 +34,11 @@ export type Urgency = 'routine' | 'webhook';
 export interface SyncSource {
   readonly identity: SourceIdentity;
   feed(urgency: Urgency): Feed;
+  /**
+   * Whether the token may read who people are; null when nothing there can tell. Left out where identity is not
+   * kept anyway. Throws as a feed does.
+   */
+  readonly mayReadIdentity?: (signal: AbortSignal) => Promise<boolean | null>;
 }
 
 /** What a source is, as the configuration tells it. */
@@ -100,7 +106,10 @@ export interface BrakePolicy {
   readonly accepted: boolean;
 }
 
-/** How many records a commit added, changed, removed, left as they were and set aside. */
+/**
+ * How many records a commit added, changed, removed, left as they were and newly set aside: one that a listing and
+ * the sweep behind it both could not read counts once, and one that stood in quarantine before not again.
+ */
 export interface Applied {
   readonly added: number;
   readonly changed: number;
@@ -132,6 +141,9 @@ export interface TickReport {
   /** When the next try makes sense, if not at the usual interval. */
   readonly retryAt: Instant | null;
 }
+
+/** How a tick ends, once it is known what its last page did. */
+export type Ending = (applied: Applied) => TickReport;
 
 export interface Opened {
   readonly lease: Lease;
@@ -173,8 +185,14 @@ export interface Mirror {
     brake: BrakePolicy,
   ): Promise<{ readonly applied: Applied; readonly brake: Brake | null }>;
 
-  /** Applies one delta page and stores the cursor behind it. `sweeping` while the overlap pass is not at its end. */
-  applyPage(lease: Lease, page: FeedPage, reached: Reached): Promise<Applied>;
+  /**
+   * Applies one delta page and stores the cursor behind it. `sweeping` while the overlap pass is not at its end. With
+   * `ending` it is the tick's last: the same commit writes down how the tick ended and gives the lease back.
+   */
+  applyPage(lease: Lease, page: FeedPage, reached: Reached, ending?: Ending): Promise<Applied>;
+
+  /** The grant includes identity no more: erases what the source holds of it. False when it held none. */
+  loseIdentity(lease: Lease): Promise<boolean>;
 
   /** Writes down how a tick ended; halts the source when only a human can help, and ends a halt when `halted` is null. */
   recordTick(

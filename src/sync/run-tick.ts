@@ -7,10 +7,12 @@ import type { Logger } from '../runtime/logger.js';
 import type { Random } from '../runtime/random.js';
 import { decide, tickStart } from './decide.js';
 import { failureOf, waitMillis } from './failure-of.js';
-import { keepLease } from './keep-lease.js';
+import type { GrantAnswer } from './grant-check.js';
+import { type KeptLease, keepLease } from './keep-lease.js';
 import { PageReader } from './page-reader.js';
 import {
   type Applied,
+  type Ending,
   type Feed,
   type FeedPage,
   type Lease,
@@ -24,6 +26,7 @@ import {
 } from './ports.js';
 import { StepGuard } from './step-guard.js';
 import type { Decision, Effect, Halt, TickEnd, TickEvent } from './tick-state.js';
+import { total } from './total.js';
 
 export interface TickAsk {
   readonly trigger: Trigger;
@@ -31,6 +34,8 @@ export interface TickAsk {
   readonly acceptDeletions?: boolean;
   /** Ticks of this source that failed in a row before this one. */
   readonly failures?: number;
+  /** Whether to ask, once the feed is read to its end, if the token may still read identity. */
+  readonly checkGrant?: boolean;
 }
 
 export interface TickParts {
@@ -55,6 +60,8 @@ export interface TickResult {
   readonly standing: Standing | null;
   /** `published_through` of the last delta page, when this tick read to the end of the feed. */
   readonly publishedThrough: Instant | null;
+  /** Whether the platform said if identity may be read, and the mirror follows. */
+  readonly grant: GrantAnswer;
 }
 
 /** Performs what `decide` decides, one effect after the other, until the tick is over. Never rejects. */
@@ -85,6 +92,7 @@ export async function runTick(
       },
       standing: null,
       publishedThrough: null,
+      grant: 'not_asked',
     };
   }
   warnOfAge(opened, parts);
@@ -98,15 +106,16 @@ export async function runTick(
     cut.abort();
   });
   try {
-    return await tick.run(opened);
+    return await tick.run(opened, keeping);
   } finally {
     signal.removeEventListener('abort', stop);
     cut.abort();
     await keeping.stop();
-    await parts.mirror.release(opened.lease).catch((error: unknown) => {
-      // It lapses by itself; only another holder would have to wait for that.
-      parts.logger.debug({ error }, 'the lease was not given back');
-    });
+    if (!tick.endWritten)
+      await parts.mirror.release(opened.lease).catch((error: unknown) => {
+        // It lapses by itself; only another holder would have to wait for that.
+        parts.logger.debug({ error }, 'the lease was not given back');
+      });
   }
 }
 
@@ -126,6 +135,8 @@ class Tick {
   #applied: Applied = nothingApplied;
   #mode: TickReport['mode'] = 'none';
   #publishedThrough: Instant | null = null;
+  /** What the commit of the last page wrote down, when the end of the tick was part of it. */
+  #written: TickReport | undefined;
 
   constructor(
     readonly source: SyncSource,
@@ -139,9 +150,14 @@ class Tick {
     this.#reader = new PageReader(signal);
   }
 
-  async run(opened: Opened): Promise<TickResult> {
+  /** Whether nothing is left to be written down, and the lease is given back. */
+  get endWritten(): boolean {
+    return this.#written !== undefined;
+  }
+
+  async run(opened: Opened, keeping: KeptLease): Promise<TickResult> {
     try {
-      return await this.#steps(opened);
+      return await this.#steps(opened, keeping);
     } catch (error) {
       this.parts.logger.error({ error }, 'a tick met a defect');
       const { code, message } = failureOf(error, planOf(this.ask, this.parts));
@@ -153,7 +169,7 @@ class Tick {
   }
 
   /** Ends because `decide` does: see the bound of its loop, and the guard that holds it to that. */
-  async #steps(opened: Opened): Promise<TickResult> {
+  async #steps(opened: Opened, keeping: KeptLease): Promise<TickResult> {
     const guard = new StepGuard();
     const { acceptDeletions = false } = this.ask;
     let decision = decide(
@@ -173,14 +189,29 @@ class Tick {
       if (effect.kind === 'finish' || effect.kind === 'remain_halted')
         return await this.#finish(effect.end, effect.kind === 'finish' ? effect.halt : 'as it is', standing);
       guard.step(effect, standing);
-      const event = await this.#perform(effect, standing).catch((error: unknown) =>
+      // A renewal behind the commit that gives the lease back would take it again.
+      const end = this.#endBehind(effect, decision);
+      if (end !== null) await keeping.stop();
+      const event = await this.#perform(effect, standing, end).catch((error: unknown) =>
         this.#failed(effect, error),
       );
       decision = decide(decision.next, event, this.parts.clock.now());
     }
   }
 
-  async #perform(effect: Work, standing: Standing): Promise<TickEvent> {
+  /**
+   * How the tick ends if this effect is its last: then the commit of the page writes that down as well and gives the
+   * lease back: two transactions instead of four, and no moment at which a page is in and its tick is not.
+   */
+  #endBehind(effect: Work, { next }: Decision): TickEnd | null {
+    if (effect.kind !== 'apply_page' || this.ask.checkGrant === true) return null;
+    const { hasMore } = this.#pageAtHand();
+    const event = { kind: 'delta_page_applied', reached: effect.reached, hasMore } as const;
+    const last = mainEffect(decide(next, event, this.parts.clock.now()));
+    return last.kind === 'finish' && last.halt === null ? last.end : null;
+  }
+
+  async #perform(effect: Work, standing: Standing, end: TickEnd | null): Promise<TickEvent> {
     const { mirror, options } = this.parts;
     switch (effect.kind) {
       case 'begin_listing': {
@@ -210,7 +241,13 @@ class Tick {
       }
       case 'apply_page': {
         const { hasMore, publishedThrough } = this.#pageAtHand();
-        this.#count(await mirror.applyPage(this.lease, this.#pageAtHand(), effect.reached));
+        let written: TickReport | undefined;
+        const ending: Ending | undefined =
+          end === null
+            ? undefined
+            : (applied) => (written = this.#report(end, total(this.#applied, applied)));
+        this.#count(await mirror.applyPage(this.lease, this.#pageAtHand(), effect.reached, ending));
+        this.#written = written;
         if (!hasMore) this.#publishedThrough = publishedThrough;
         return { kind: 'delta_page_applied', reached: effect.reached, hasMore };
       }
@@ -242,18 +279,14 @@ class Tick {
 
   async #finish(end: TickEnd, halt: Halt | null | 'as it is', standing: Standing): Promise<TickResult> {
     this.#reader.drop();
-    const { clock, mirror, logger } = this.parts;
-    const report: TickReport = {
-      trigger: this.ask.trigger,
-      mode: this.#mode,
-      startedAt: instantFromMillis(this.startedAt),
-      tookMs: Math.round(clock.monotonic() - this.begun),
-      pages: this.#pages,
-      applied: this.#applied,
-      ...end,
-    };
+    const { mirror, logger } = this.parts;
+    const grant =
+      this.ask.checkGrant === true && end.outcome === 'done' && standing.kind === 'following'
+        ? await this.#followGrant()
+        : 'not_asked';
+    const report = this.#written ?? this.#report(end, this.#applied);
     const publishedThrough = end.outcome === 'done' ? this.#publishedThrough : null;
-    if (halt === 'as it is') return { report, standing, publishedThrough };
+    if (this.endWritten || halt === 'as it is') return { report, standing, publishedThrough, grant };
     try {
       await mirror.recordTick(this.lease, report, halt);
     } catch (error) {
@@ -267,10 +300,42 @@ class Tick {
           report: { ...report, ...{ outcome: 'failed', code, message, retryAt } },
           standing: seen,
           publishedThrough: null,
+          grant,
         };
       }
     }
-    return { report, standing, publishedThrough };
+    return { report, standing, publishedThrough, grant };
+  }
+
+  #report(end: TickEnd, applied: Applied): TickReport {
+    return {
+      trigger: this.ask.trigger,
+      mode: this.#mode,
+      startedAt: instantFromMillis(this.startedAt),
+      tookMs: Math.round(this.parts.clock.monotonic() - this.begun),
+      pages: this.#pages,
+      applied,
+      ...end,
+    };
+  }
+
+  /**
+   * Records already held say nothing when a scope is taken away, and none has to arrive for weeks. That this could
+   * not be asked is no reason for a tick to fail that read everything; it is asked again soon.
+   */
+  async #followGrant(): Promise<GrantAnswer> {
+    const { mayReadIdentity } = this.source;
+    if (mayReadIdentity === undefined || this.signal.aborted) return 'not_asked';
+    const { mirror, logger } = this.parts;
+    try {
+      const granted = await mayReadIdentity(this.signal);
+      if (granted === false && (await mirror.loseIdentity(this.lease)))
+        logger.warn({}, 'the token may not read identity any more: what was held of it is erased');
+      return 'followed';
+    } catch (error) {
+      logger.debug({ error }, 'whether identity may be read could not be asked');
+      return 'failed';
+    }
   }
 
   /** Only what a webhook announced may draw on the reserve; a listing would drain it. */
@@ -285,14 +350,7 @@ class Tick {
   }
 
   #count(more: Applied): void {
-    const sum = this.#applied;
-    this.#applied = {
-      added: sum.added + more.added,
-      changed: sum.changed + more.changed,
-      removed: sum.removed + more.removed,
-      unchanged: sum.unchanged + more.unchanged,
-      quarantined: sum.quarantined + more.quarantined,
-    };
+    this.#applied = total(this.#applied, more);
   }
 }
 

@@ -1,6 +1,10 @@
 import { millisOf } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
+import { Interrupter } from '../runtime/interruption.js';
 import type { Random } from '../runtime/random.js';
+import { afterCheck, type GrantCheck, unchecked } from './grant-check.js';
+import { afterTick, type IdleStretch, stretched, watchful } from './idle-stretch.js';
+import { afterNudgedTick, type NudgeSpacing, nudgeDueAt, quiet } from './nudge-spacing.js';
 import type { Trigger } from './ports.js';
 import type { TickAsk, TickResult } from './run-tick.js';
 
@@ -19,8 +23,12 @@ export interface LoopParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly intervalMillis: number;
-  /** Waits for a free place, asks `ask` what to do only then, and runs it. */
-  readonly inTurn: (urgent: boolean, ask: () => TickAsk) => Promise<TickResult>;
+  /** What the interval stretches to while webhooks announce everything. */
+  readonly idleIntervalMillis: number;
+  /** Waits for a free place, asks `ask` what to do only then, and runs it; null when there is nothing to do any more. */
+  readonly inTurn: (urgent: boolean, ask: () => TickAsk | null) => Promise<TickResult | null>;
+  /** The tick that waits for its place has become urgent. */
+  readonly raise: () => void;
   readonly onRest: () => void;
 }
 
@@ -36,7 +44,8 @@ const retryMillisMin = 1000;
 /**
  * When one source ticks. There is never more than one tick of it: this loop waits for each before it looks for
  * the next. Nudges are a flag, not a queue: those that come while a tick waits for its place are covered by it,
- * those that come while it runs mean exactly one more, however many there were.
+ * those that come while it runs mean exactly one more, however many there were. Where they never stop coming,
+ * their ticks move apart: see `NudgeSpacing`.
  *
  * Each turn runs a tick, or sleeps until one is due or something new was asked; it ends with `close`.
  */
@@ -45,14 +54,26 @@ export class SourceLoop {
   #manual: Manual[] = [];
   #timed = false;
   #closed = false;
+  /** Somebody else works the source: neither timer nor nudges count, only what a human asks for. */
+  #elsewhere = false;
   #ticking = false;
+  /** Its tick waits for a place behind those that are urgent. */
+  #queued = false;
+  /** Resolves when the tick that runs is over. */
+  #running: Promise<void> | null = null;
   #halted = false;
   #failures = 0;
   /** Moments on the monotonic clock: a wall clock set back must not make anything wait longer. */
   #timerDue = 0;
   #nudgeDue = 0;
+  #spacing: NudgeSpacing = quiet;
+  #stretch: IdleStretch = watchful;
+  #grant: GrantCheck = unchecked;
+  /** A question that failed is put again in a tick of its own; where ticks fail, the timer knows when the next may be. */
+  #grantRetry = false;
+  #recheck = false;
   #firstTrigger: Trigger = 'start';
-  #wake = new AbortController();
+  #wake = new Interrupter();
   readonly #ended: Promise<void>;
 
   constructor(readonly parts: LoopParts) {
@@ -61,22 +82,57 @@ export class SourceLoop {
 
   /** From now on the timer counts too; the first tick is due at once. */
   start(): void {
+    if (this.#elsewhere) {
+      this.#elsewhere = false;
+      this.#timerDue = 0;
+      this.#firstTrigger = 'start';
+    }
     this.#timed = true;
     this.#wake.abort();
   }
 
-  nudge(): void {
-    if (this.#nudged) return;
-    this.#nudged = true;
+  /** Somebody else works it from now on, until `start`. Resolves when no tick runs. */
+  async leave(): Promise<void> {
+    this.#elsewhere = true;
+    this.#timed = false;
+    this.#nudged = false;
+    this.#recheck = false;
     this.#wake.abort();
+    await this.#running;
+  }
+
+  nudge(): void {
+    if (this.#nudged || this.#elsewhere) return;
+    this.#nudged = true;
+    this.#hurry();
+  }
+
+  /** Its token or its grant may be another one now. */
+  recheck(): void {
+    if (this.#elsewhere) return;
+    this.#recheck = true;
+    this.#hurry();
   }
 
   ask(ask: ManualAsk): Promise<TickResult> {
     if (this.#closed) throw new Error('the source is no longer kept in step');
     return new Promise((resolve) => {
       this.#manual.push({ ask, resolve });
-      this.#wake.abort();
+      this.#hurry();
     });
+  }
+
+  /** A tick that waits for its place since the timer asked for it answers this as well, and goes before the timed. */
+  #hurry(): void {
+    this.#wake.abort();
+    if (!this.#queued) return;
+    this.#queued = false;
+    this.parts.raise();
+  }
+
+  /** A tick runs. */
+  get busy(): boolean {
+    return this.#running !== null;
   }
 
   /** Nothing runs, and nothing is due. */
@@ -94,9 +150,9 @@ export class SourceLoop {
     while (!this.#closed || this.#manual.length > 0) {
       const wait = this.#untilDue();
       if (wait > 0) {
-        this.#wake = new AbortController();
+        this.#wake = new Interrupter();
         this.parts.onRest();
-        await this.parts.clock.wait(wait, this.#wake.signal);
+        await this.parts.clock.wait(wait, this.#wake);
         continue;
       }
       await this.#tick();
@@ -108,35 +164,67 @@ export class SourceLoop {
     this.#ticking = true;
     let asked: Manual[] = [];
     let trigger: Trigger = 'timer';
-    const result = await this.parts.inTurn(this.#nudged || this.#manual.length > 0, () => {
+    let nudged = false;
+    let checkGrant = false;
+    let rechecked = false;
+    const urgent = this.#nudged || this.#recheck || this.#manual.length > 0;
+    this.#queued = !urgent;
+    let over = () => {};
+    const result = await this.parts.inTurn(urgent, () => {
+      this.#queued = false;
+      // It went elsewhere while it waited for its place.
+      if (this.#elsewhere && this.#manual.length === 0) return null;
+      this.#running = new Promise((resolve) => {
+        over = resolve;
+      });
       asked = this.#manual;
       trigger = this.#trigger();
       this.#manual = [];
+      nudged = this.#nudged;
+      rechecked = this.#recheck;
+      if (rechecked) this.#grant = unchecked;
+      checkGrant = this.parts.clock.monotonic() >= this.#grant.dueAt;
+      this.#recheck = false;
       this.#nudged = false;
       return {
         trigger,
         failures: this.#failures,
+        checkGrant,
         resync: asked.some(({ ask }) => ask.resync === true),
         acceptDeletions: asked.some(({ ask }) => ask.acceptDeletions === true),
       };
     });
     this.#ticking = false;
+    this.#running = null;
+    over();
+    if (result === null) return;
     this.#firstTrigger = 'timer';
-    this.#plan(result, trigger);
+    if (checkGrant) this.#grant = afterCheck(this.#grant, result.grant, this.parts.clock.monotonic());
+    const asking = result.report.outcome === 'done' && !(checkGrant && result.grant === 'not_asked');
+    this.#grantRetry = asking && this.#grant.failures > 0;
+    this.#stretch = afterTick(this.#stretch, result.report, nudged);
+    if (nudged || rechecked) this.#spacing = afterNudgedTick(this.#spacing, this.parts.clock.monotonic());
+    const reserveLeft = this.#plan(result, trigger);
+    // It was taken along by a tick that may not draw on what is reserved for it, and is still owed its own.
+    if (nudged && reserveLeft && !this.#elsewhere) this.#nudged = true;
     for (const { resolve } of asked) resolve(result);
   }
 
   #trigger(): Trigger {
     if (this.#manual.length > 0) return 'manual';
+    // As after a start: what halted the source may be over.
+    if (this.#recheck) return 'start';
     return this.#nudged && this.#firstTrigger !== 'start' ? 'webhook' : this.#firstTrigger;
   }
 
-  #plan({ report, standing }: TickResult, trigger: Trigger): void {
-    const { clock, random, intervalMillis } = this.parts;
+  /** Answers whether a tick of a nudge may still find requests where this one found none. */
+  #plan({ report, standing }: TickResult, trigger: Trigger): boolean {
+    const { clock, random, intervalMillis, idleIntervalMillis } = this.parts;
     const now = clock.monotonic();
     this.#halted = standing?.kind === 'halted';
     this.#failures = report.outcome === 'failed' ? this.#failures + 1 : 0;
-    const interval = intervalMillis * (1 + jitterShare * (2 * random.fraction() - 1));
+    const usual = stretched(this.#stretch, intervalMillis, idleIntervalMillis);
+    const interval = usual * (1 + jitterShare * (2 * random.fraction() - 1));
     const wait =
       report.retryAt === null ? interval : Math.max(retryMillisMin, millisOf(report.retryAt) - clock.now());
     this.#timerDue = now + wait;
@@ -144,16 +232,23 @@ export class SourceLoop {
     const reserveLeft =
       report.code === 'rate_limited' && trigger !== 'webhook' && standing?.kind === 'following';
     const blocked = report.outcome !== 'done' && report.retryAt !== null && !reserveLeft;
-    this.#nudgeDue = blocked ? this.#timerDue : now;
+    this.#nudgeDue = blocked ? this.#timerDue : nudgeDueAt(this.#spacing);
     if (this.#halted) this.#nudgeDue = now + haltedNudgeMillis;
+    return reserveLeft;
   }
 
   /** Milliseconds until the next tick is due; infinite when only something new can make it so. */
   #untilDue(): number {
     if (this.#manual.length > 0) return 0;
-    if (this.#closed) return Number.POSITIVE_INFINITY;
-    const timer = this.#timed && !this.#halted ? this.#timerDue : Number.POSITIVE_INFINITY;
-    const nudge = this.#nudged ? this.#nudgeDue : Number.POSITIVE_INFINITY;
-    return Math.max(0, Math.min(timer, nudge) - this.parts.clock.monotonic());
+    if (this.#closed || this.#elsewhere) return Number.POSITIVE_INFINITY;
+    const never = Number.POSITIVE_INFINITY;
+    const due = [
+      this.#timed && !this.#halted ? this.#timerDue : never,
+      this.#timed && this.#grantRetry ? this.#grant.dueAt : never,
+      this.#nudged ? this.#nudgeDue : never,
+      // Whatever holds nudges up, such as a halt, may just be over; announcements that never stop are spaced all the same.
+      this.#recheck ? nudgeDueAt(this.#spacing) : never,
+    ];
+    return Math.max(0, Math.min(...due) - this.parts.clock.monotonic());
   }
 }

@@ -1,12 +1,11 @@
 import Sqlite from 'better-sqlite3';
 import { Agent, fetch } from 'undici';
-import { parseInvestment } from '../../src/client/parse-investment.js';
-import type { FeedItem } from '../../src/domain/investment.js';
-import { recordColumns, recordValues } from '../../src/store/record-columns.js';
+import { floorColumns, floorValues } from './floor-columns.js';
 
-/** A mirror that does the least that could be called one: no identity, no secondary index, no checks, no history. */
+/** A mirror that does the least that could be called one: no checks, no history, no visibility, no lease. */
 export interface Floor {
-  page(url: string): Promise<boolean>;
+  /** Fetches and writes the next page; answers whether there are more. */
+  page(): Promise<boolean>;
   readonly db: Sqlite.Database;
   close(): Promise<void>;
 }
@@ -17,17 +16,32 @@ export interface FloorOptions {
   readonly synchronous: 'NORMAL' | 'FULL';
 }
 
-/** Fetch, parse, one prepared upsert of the same columns, a commit a page, the defaults of SQLite. */
+/**
+ * Fetch, parse, one prepared upsert of the same columns, identity among them, in one table; a commit a page with its
+ * cursor; the defaults of SQLite, WAL and `synchronous=NORMAL`; no secondary index. Raw text is not kept, which
+ * makes it faster and smaller than a mirror that keeps it.
+ */
 export const naive: FloorOptions = { pagesPerCommit: 1, cacheKibibytes: null, synchronous: 'NORMAL' };
-/** The same with several pages a commit, a larger cache and checkpoints farther apart. */
+/** The same with `synchronous=FULL`, as a single change must be kept. */
+export const lasting: FloorOptions = { ...naive, synchronous: 'FULL' };
+/** The same with ten pages a commit, 64 MB of cache and between checkpoints, pages of 8 KB, and FULL. */
 export const tuned: FloorOptions = { pagesPerCommit: 10, cacheKibibytes: 65_536, synchronous: 'FULL' };
 
+/** What analysts need, built once everything is there. */
+export const suitableIndexes = `
+  CREATE INDEX by_status ON rows (status, currency, raised_cents);
+  CREATE INDEX by_day ON rows (applied_at, currency, raised_cents);
+  CREATE INDEX by_investor ON rows (investor_id, currency, raised_cents);
+  CREATE INDEX by_offering ON rows (offering_id, currency, raised_cents, in_escrow_cents);`;
+
 interface Answer {
-  readonly data: readonly unknown[];
+  readonly data: readonly Readonly<Record<string, unknown>>[];
   readonly meta: { readonly has_more: boolean; readonly next_cursor: string };
 }
 
-export function openFloor(file: string, options: FloorOptions): Floor {
+export const feedPath = '/investments?company_id=co_bench&per_page=100';
+
+export function openFloor(file: string, baseUrl: string, options: FloorOptions): Floor {
   const db = new Sqlite(file);
   if (options.cacheKibibytes !== null) db.pragma('page_size = 8192');
   db.pragma('journal_mode = WAL');
@@ -36,28 +50,25 @@ export function openFloor(file: string, options: FloorOptions): Floor {
     db.pragma(`cache_size = -${options.cacheKibibytes}`);
     db.pragma(`wal_autocheckpoint = ${options.cacheKibibytes / 8}`);
   }
-  db.exec(
-    `CREATE TABLE rows (id TEXT PRIMARY KEY, ${recordColumns.join(', ')}); CREATE TABLE at (cursor TEXT)`,
-  );
+  const [, ...others] = floorColumns;
+  db.exec(`CREATE TABLE rows (id TEXT PRIMARY KEY, ${others.join(', ')}); CREATE TABLE at (cursor TEXT)`);
   db.prepare('INSERT INTO at VALUES (NULL)').run();
-  const columns = ['id', ...recordColumns];
   const upsert = db.prepare(
-    `INSERT INTO rows (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})
-     ON CONFLICT (id) DO UPDATE SET ${recordColumns.map((name) => `${name} = excluded.${name}`).join(', ')}`,
+    `INSERT INTO rows (${floorColumns.join(', ')}) VALUES (${floorColumns.map(() => '?').join(', ')})
+     ON CONFLICT (id) DO UPDATE SET ${others.map((name) => `${name} = excluded.${name}`).join(', ')}`,
   );
   const save = db.prepare('UPDATE at SET cursor = ?');
   const agent = new Agent({ connections: 1 });
+  const url = `${baseUrl}${feedPath}`;
   let cursor: string | null = null;
   let pages = 0;
   return {
     db,
-    page: async (url) => {
+    page: async () => {
       const response = await fetch(cursor === null ? url : `${url}&cursor=${cursor}`, { dispatcher: agent });
       const { data, meta } = (await response.json()) as Answer;
-      const items: FeedItem[] = data.map((one) => parseInvestment(one, () => ''));
       if (!db.inTransaction) db.exec('BEGIN IMMEDIATE');
-      for (const item of items)
-        if (item.kind === 'record') upsert.run(item.investment.id, ...recordValues(item.investment));
+      for (const record of data) upsert.run(floorValues(record));
       cursor = meta.next_cursor;
       save.run(cursor);
       pages += 1;

@@ -1,4 +1,11 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { type Browser, chromium } from 'playwright-core';
+import { packageRoot } from '../../src/runtime/package-root.js';
 
 /**
  * A real browser for pages: the one ROSTERD_TEST_BROWSER names, else the Chromium that comes with the development
@@ -6,14 +13,39 @@ import { type Browser, chromium } from 'playwright-core';
  * security policy must not do.
  */
 export async function launchBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: await browserPath(), args: ['--no-sandbox'] });
+  const named = process.env.ROSTERD_TEST_BROWSER;
+  if (named !== undefined && named !== '')
+    return chromium.launch({ executablePath: named, args: ['--no-sandbox'] });
+  const folder = await unpacked();
+  const env = { ...process.env, ...librariesIn(folder) } as Record<string, string>;
+  return chromium.launch({ executablePath: join(folder, 'chromium'), args: ['--no-sandbox'], env });
 }
 
-async function browserPath(): Promise<string> {
-  const named = process.env.ROSTERD_TEST_BROWSER;
-  if (named !== undefined && named !== '') return named;
-  // Read when the package is imported: it then unpacks the NSS libraries this machine may lack.
-  process.env.AWS_LAMBDA_JS_RUNTIME ??= 'nodejs20.x';
-  const { default: packaged } = await import('@sparticuz/chromium');
-  return packaged.executablePath();
+/** What a machine without a desktop lacks. */
+const librariesIn = (folder: string) => ({
+  LD_LIBRARY_PATH: [join(folder, 'al2023', 'lib'), process.env.LD_LIBRARY_PATH].filter(Boolean).join(':'),
+  FONTCONFIG_PATH: process.env.FONTCONFIG_PATH ?? join(folder, 'fonts'),
+});
+
+/**
+ * The package unpacks into the temporary folder and takes whatever is there by then for whole: of two test files
+ * that begin together, one would start a browser the other is still writing. So each unpacks aside, and the first
+ * to be done puts the whole in its place.
+ */
+async function unpacked(): Promise<string> {
+  const manifest = await readFile(join(packageRoot, 'node_modules/@sparticuz/chromium/package.json'), 'utf8');
+  const folder = join(tmpdir(), `rosterd-test-browser-${JSON.parse(manifest).version}`);
+  if (existsSync(folder)) return folder;
+  const aside = await mkdtemp(`${folder}-`);
+  const script = `(await import('@sparticuz/chromium')).default.executablePath()`;
+  const env = { ...process.env, TMPDIR: aside, AWS_LAMBDA_JS_RUNTIME: 'nodejs20.x' };
+  await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], {
+    cwd: packageRoot,
+    env,
+  });
+  await rename(aside, folder).catch(async (error: NodeJS.ErrnoException) => {
+    await rm(aside, { recursive: true, force: true });
+    if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
+  });
+  return folder;
 }

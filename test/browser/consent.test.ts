@@ -1,13 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { authorizePath, exchange, makeClient, type TestClient } from '../conformance/credentials.js';
 import { startWorld, type TestWorld } from '../conformance/world.js';
 import { launchBrowser } from './browser.js';
+import { tidy as tidyAt, visit } from './looks.js';
 
 let browser: Browser;
 let world: TestWorld;
@@ -15,9 +13,6 @@ let partner: Server;
 let callback: string;
 let client: TestClient;
 const arrived: URL[] = [];
-/** Kept when a folder is named, so that a person can look at them. */
-const kept = process.env.ROSTERD_TEST_SCREENSHOTS;
-const shots = kept ?? mkdtempSync(join(tmpdir(), 'consent-'));
 
 beforeAll(async () => {
   world = await startWorld({ limits: false });
@@ -39,7 +34,6 @@ afterAll(async () => {
   await browser?.close();
   await world.close();
   await new Promise((resolve) => partner.close(resolve));
-  if (kept === undefined) rmSync(shots, { recursive: true, force: true });
 });
 beforeEach(() => {
   arrived.length = 0;
@@ -52,49 +46,20 @@ const link = () =>
     state: 'x y&z',
   });
 
+/** The picture of a dark page has a name of its own. */
+const tidy = (page: Page, name: string, look: Look): Promise<void> =>
+  tidyAt(page, look.dark === true ? `${name}-dark` : name, [look.width]);
+
 interface Look {
   readonly width: number;
   readonly dark?: boolean;
-}
-
-/** Without script: what works here works in every browser. */
-async function visit(look: Look, run: (page: Page) => Promise<void>): Promise<void> {
-  const context = await browser.newContext({
-    javaScriptEnabled: false,
-    viewport: { width: look.width, height: 800 },
-    colorScheme: look.dark === true ? 'dark' : 'light',
-  });
-  try {
-    const page = await context.newPage();
-    const complaints: string[] = [];
-    // A refused page is a failed load to the console; what is meant is a violated policy or broken markup.
-    page.on('console', (message) => {
-      if (!message.text().startsWith('Failed to load resource')) complaints.push(message.text());
-    });
-    await run(page);
-    expect(complaints).toEqual([]);
-  } finally {
-    await context.close();
-  }
-}
-
-async function tidy(page: Page, name: string, look: Look): Promise<void> {
-  const file = `${name}-${look.width}${look.dark === true ? '-dark' : ''}.png`;
-  await page.screenshot({ path: join(shots, file), fullPage: true });
-  const box = await page.locator('main').boundingBox();
-  expect(box?.x).toBeGreaterThanOrEqual(0);
-  expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(look.width);
-  for (const button of await page.locator('button:not(.link)').all()) {
-    const size = await button.boundingBox();
-    expect(size?.height).toBeGreaterThanOrEqual(44);
-  }
 }
 
 describe.each<Look>([{ width: 320 }, { width: 1280 }, { width: 1280, dark: true }])(
   'a person at the consent page, $width wide, dark: $dark',
   (look) => {
     test('signs in from the list, reads what is asked, allows it, and is back with a code that works', async () => {
-      await visit(look, async (page) => {
+      await visit(browser, look, async (page) => {
         await page.goto(link());
         expect(await page.title()).toBe('Sign in · Nordic Ledger & Sons <Reporting>');
         await tidy(page, 'sign-in', look);
@@ -112,7 +77,7 @@ describe.each<Look>([{ width: 320 }, { width: 1280 }, { width: 1280, dark: true 
     });
 
     test('mistypes an address, corrects it, turns out to be somebody else, and denies', async () => {
-      await visit(look, async (page) => {
+      await visit(browser, look, async (page) => {
         await page.goto(link());
         await page.getByLabel('Email address').fill('nobody@people.example');
         await page.getByRole('button', { name: 'Continue' }).click();
@@ -134,7 +99,7 @@ describe.each<Look>([{ width: 320 }, { width: 1280 }, { width: 1280, dark: true 
 );
 
 test('the keyboard alone is enough, and the one style that applies is ours', async () => {
-  await visit({ width: 1280 }, async (page) => {
+  await visit(browser, { width: 1280 }, async (page) => {
     await page.goto(link());
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
@@ -170,7 +135,7 @@ test('another site cannot frame the page, and an injected script does not run', 
 
 test('a refusal is a page of its own', async () => {
   for (const width of [320, 1280]) {
-    await visit({ width }, async (page) => {
+    await visit(browser, { width }, async (page) => {
       const answer = await page.goto(
         link().replace(encodeURIComponent(callback), 'https%3A%2F%2Fevil.example'),
       );
@@ -186,7 +151,7 @@ test('a refusal is a page of its own', async () => {
     approved: false,
     redirectUris: [callback],
   });
-  await visit({ width: 320 }, async (page) => {
+  await visit(browser, { width: 320 }, async (page) => {
     await page.goto(world.url + authorizePath(live));
     expect(await page.locator('button.row').count()).toBe(0);
     await page.getByLabel('Email address').fill('ida@people.example');

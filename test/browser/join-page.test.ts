@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { foundSyndicate, makePerson } from '../conformance/syndicate-life.js';
 import { startWorld, type TestWorld } from '../conformance/world.js';
 import { launchBrowser } from './browser.js';
+import { heading, tidy, visit } from './looks.js';
 
 let browser: Browser;
 let world: TestWorld;
@@ -35,31 +36,19 @@ test('JOIN-01 a person without script, on a narrow screen, signs in, joins, and 
     token: syndicate.installationToken,
     body: { join_session: { email: person.email, success_url: `${home}/done` } },
   });
-  const context = await browser.newContext({
-    javaScriptEnabled: false,
-    viewport: { width: 320, height: 640 },
-  });
-  try {
-    const page = await context.newPage();
-    const refused: string[] = [];
-    page.on('console', (message) => {
-      if (message.type() === 'error') refused.push(message.text());
-    });
+  await visit(browser, { width: 320 }, async (page) => {
     await page.goto(session.body.data.attributes.url);
     await page.getByLabel('Email address').fill(person.email);
     await page.getByRole('button', { name: 'Continue' }).click();
     await page.getByRole('button', { name: 'Join' }).waitFor();
-    const card = await page.locator('main').boundingBox();
-    expect((card?.x ?? 0) + (card?.width ?? 999)).toBeLessThanOrEqual(320);
+    await tidy(page, 'join-ask');
     await page.getByRole('button', { name: 'Join' }).click();
     await page.waitForURL(`${home}/**`);
     expect(new URL(page.url()).searchParams.get('join_session')).toBe(session.body.data.id);
-    expect(refused.filter((text) => text.includes('Content Security Policy'))).toEqual([]);
     await page.goto(session.body.data.attributes.url);
-    expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('Your application is in');
+    expect(await heading(page)).toBe('Your application is in');
+    await tidy(page, 'join-waiting');
     await page.getByRole('button', { name: 'Withdraw the application' }).click();
     await page.getByRole('heading', { name: 'You are not a member' }).waitFor();
-  } finally {
-    await context.close();
-  }
+  });
 });

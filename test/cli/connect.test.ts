@@ -42,7 +42,9 @@ test('a confidential client connects a company end to end, and the next sync rea
   const env = { PARTNER_SECRET: confidential.secret };
   const company = world.ready.companies[0];
   const session = start(args(confidential, '--company', company?.id ?? '', '--write'), io({ env }));
-  const back = await consent(world, await session.link(), founder().email);
+  const link = await session.link();
+  expect(session.io.err()).toContain('Waiting 5 minutes for the browser to come back here.');
+  const back = await consent(world, link, founder().email);
   expect(back.hostname).toBe('127.0.0.1');
   const page = await fetch(back);
   expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('Signed in')]);
@@ -127,11 +129,13 @@ test('a pasted address with a foreign state is refused', async () => {
 
 test('nobody at stdin means a human must come: exit code 3', async () => {
   const { io } = desk();
-  const { code } = await rosterd(
+  const { code, err } = await rosterd(
     args(publicClient, '--no-browser', '--all'),
     io({ stdin: Readable.from([]) }),
   );
   expect(code).toBe(3);
+  expect(err).toMatch(/\n[^\n]*nobody answered/);
+  expect(err).not.toMatch(/the code:.*nobody/);
 });
 
 test('a person who declines shares nothing', async () => {

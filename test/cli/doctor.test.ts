@@ -14,6 +14,7 @@ import { type Sandbox, startSandbox } from '../../src/platform/sandbox/sandbox.j
 import { systemClock } from '../../src/runtime/clock.js';
 import { partsFor } from '../daemon/world.js';
 import { tempFolder } from '../store/temp-folder.js';
+import { freePort } from '../support/free-port.js';
 import { fakeIo, rosterd } from './world.js';
 
 let sandbox: Sandbox;
@@ -68,14 +69,6 @@ async function office(): Promise<Office> {
     },
     text: async () => (await rosterd(['doctor'], io())).out,
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 const bytesIn = (folder: string) =>
@@ -134,6 +127,20 @@ const other = (token: string) => ({
   sources: [{ name: 'acme', token, company: sandbox.ready.companies[0]?.id }],
 });
 
+/** Damages pages that hold rows, so that the file still opens and says whose it is. */
+function spoil(database: string, table: string): void {
+  const reader = new Sqlite(database, { readonly: true });
+  const pages = reader
+    .prepare<[string], number>("SELECT pageno FROM dbstat WHERE name = ? AND pagetype = 'leaf'")
+    .pluck()
+    .all(table);
+  const size = Number(reader.pragma('page_size', { simple: true }));
+  reader.close();
+  const bytes = readFileSync(database);
+  for (const page of pages) bytes.fill(0xee, (page - 1) * size, (page - 1) * size + 512);
+  writeFileSync(database, bytes);
+}
+
 const breakages: readonly Breakage[] = [
   {
     ...{ check: 'config', verdict: 'fail', mend: /rosterd config validate/ },
@@ -163,19 +170,11 @@ const breakages: readonly Breakage[] = [
   },
   {
     ...{ check: 'database.integrity', verdict: 'fail', mend: /aside.*(?:rosterd sync|rebuilds itself)/ },
-    how: ({ database }) => {
-      const reader = new Sqlite(database, { readonly: true });
-      const pages = reader
-        .prepare<[], number>("SELECT pageno FROM dbstat WHERE name = 'investment_rows' AND pagetype = 'leaf'")
-        .pluck()
-        .all();
-      const size = Number(reader.pragma('page_size', { simple: true }));
-      reader.close();
-      const bytes = readFileSync(database);
-      // Pages that hold rows, so that the file still opens and says whose it is.
-      for (const page of pages) bytes.fill(0xee, (page - 1) * size, (page - 1) * size + 512);
-      writeFileSync(database, bytes);
-    },
+    how: ({ database }) => spoil(database, 'investment_rows'),
+  },
+  {
+    ...{ check: 'database.holders', verdict: 'fail', mend: /aside.*(?:rosterd sync|rebuilds itself)/ },
+    how: ({ database }) => spoil(database, 'leases'),
   },
   {
     ...{ check: 'database.schema', verdict: 'warn', mend: /rosterd sync/ },

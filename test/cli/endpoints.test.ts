@@ -37,6 +37,15 @@ function office() {
   return { run, json, folder };
 }
 
+test('refused with a sandbox token, it says that live keys are wanted', async () => {
+  const { write, io } = desk();
+  const config = { platform: { baseUrl: world.url, management: { token: user(world).token } }, sources: [] };
+  write('config.json', JSON.stringify(config));
+  const { code, err } = await rosterd(['endpoints', 'create', receiver.url, '--mode', 'test'], io());
+  expect(code).toBe(3);
+  expect(err).toMatch(/^error: .* answered 403 .*\nTry: a live token \(at_live_…\)/m);
+});
+
 test('an endpoint lives its life: created, listed, tested, changed, rotated, deleted', async () => {
   const { run, json } = office();
   const created = await run('create', receiver.url, '--mode', 'test');
@@ -67,6 +76,7 @@ test('an endpoint lives its life: created, listed, tested, changed, rotated, del
   expect(await json('delete', id)).toEqual({ id, deleted: true });
   const gone = await run('show', id);
   expect([gone.code, gone.out]).toEqual([1, '']);
+  expect((await run('test', id)).err).toMatch(/^Try: `rosterd endpoints list`/m);
 });
 
 test('a secret goes into a file of mode 0600 and is then not printed', async () => {
@@ -117,6 +127,9 @@ test('without a right to manage endpoints it says how to get one', async () => {
 });
 
 test("a source's own token sees what is bound to its installation", async () => {
-  const { json } = office();
+  const { json, run } = office();
   expect(await json('list', '--source', 'acme')).toMatchObject({ endpoints: [] });
+  const { code, out, err } = await run('list', '--source', 'acme');
+  expect([code, out]).toEqual([0, '']);
+  expect(err).toContain('Try: `rosterd endpoints create https://your.host/webhooks --source acme`');
 });

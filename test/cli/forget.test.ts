@@ -53,7 +53,7 @@ test('with nobody else around, for people; and again, which says so', async () =
   const { database, forget, holding } = world();
   database.close();
   const first = await forget('inv_1');
-  expect(first.out).toMatch(/inv_1: identity of 1 investments erased\n.*invisible since.*\n.*no byte/);
+  expect(first.out).toMatch(/inv_1: identity of 1 investment erased\n.*invisible since.*\n.*no byte/);
   expect((await forget('inv_1')).out).toContain('was forgotten before');
   expect(holding()).toEqual([]);
 });
@@ -65,7 +65,7 @@ test('a reader in the way makes it pending, with the time since when', async () 
   reader.raw.prepare('SELECT count(*) FROM investments').get();
   const { code, out, err } = await forget('usr_1');
   expect(code).toBe(0);
-  expect(out).toMatch(/bytes: pending, 1 erasures since 20/);
+  expect(out).toMatch(/bytes: pending, 1 erasure since 20/);
   expect(err).toContain('rosterd run finishes it');
   reader.close();
 });
@@ -73,7 +73,9 @@ test('a reader in the way makes it pending, with the time since when', async () 
 test('--lift lets identity come again', async () => {
   const { database, forget } = world();
   await forget('usr_1');
-  expect((await forget('usr_1', '--lift')).out).toBe('usr_1 may be stored again\n');
+  const lifted = await forget('usr_1', '--lift');
+  expect(lifted.out).toBe('usr_1 may be stored again\n');
+  expect(lifted.err).toContain('rosterd sync --resync');
   expect((await forget('usr_1', '--lift', '--json')).out).toBe('{"id":"usr_1","lifted":false}\n');
   expect(database.raw.prepare('SELECT * FROM forgotten').all()).toEqual([]);
 });

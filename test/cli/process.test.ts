@@ -40,7 +40,9 @@ test.runIf(existsSync('/dev/full'))('a result that a full disk cut short is a fa
   const { code, err } = await rosterd(['config', 'schema'], full);
   closeSync(full);
   expect(code).toBe(1);
-  expect(err).toBe('error: the result could not be written (ENOSPC)\n');
+  expect(err).toBe(
+    'error: the result could not be written (ENOSPC)\nTry: the same with another place for its output\n',
+  );
 });
 
 test('a mistake of usage exits with 2 and nothing on stdout', async () => {

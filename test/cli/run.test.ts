@@ -18,7 +18,10 @@ test.each<[FaultCode, number]>([
   const failing = commandOf(async () => {
     throw new Fault(code, 'it did not work');
   });
-  expect(await rosterd(['probe'], fakeIo(), [failing])).toMatchObject({ code: exit, out: '' });
+  const answer = await rosterd(['probe'], fakeIo(), [failing]);
+  expect(answer).toMatchObject({ code: exit, out: '' });
+  // Whoever threw it had no advice; there is always a next step.
+  expect(answer.err).toMatch(/^error: it did not work\nTry: .+\n$/);
 });
 
 test('a fault is its message and what to try, without a stack', async () => {
@@ -45,8 +48,8 @@ test('an unexpected error is one line that asks to report it; the stack comes at
 test.each([
   [['probee'], "unknown command 'probee'", 'Did you mean probe?'],
   [['probe', '--jsn'], "unknown option '--jsn'", 'Did you mean --json?'],
-  [['probe', 'extra'], 'too many arguments', 'Try: rosterd --help'],
-  [['probe', '--log-level', 'loud'], 'Allowed choices are', 'Try: rosterd --help'],
+  [['probe', 'extra'], 'too many arguments', 'Try: rosterd probe --help'],
+  [['probe', '--log-level', 'loud'], 'Allowed choices are', 'Try: rosterd probe --help'],
 ])('%j is a mistake of usage, told with a suggestion', async (args, message, suggestion) => {
   const probe = commandOf(async () => exitCodes.done, { options: [{ flags: '--json', summary: 'JSON' }] });
   const { code, err, out } = await rosterd(args, fakeIo(), [probe]);
@@ -56,10 +59,24 @@ test.each([
   expect(out).toBe('');
 });
 
-test('help goes to stdout and is no failure; no command at all is', async () => {
+test('help goes to stdout and is no failure; no command at all shows it too, and is one', async () => {
+  const { out } = await rosterd(['--help']);
   expect(await rosterd(['--help'])).toMatchObject({ code: 0, err: '' });
-  expect(await rosterd([])).toMatchObject({ code: 2, out: '' });
-  expect(await rosterd(['config'])).toMatchObject({ code: 2, out: '' });
+  expect(await rosterd([])).toMatchObject({ code: 2, out, err: 'error: no command was given\n' });
+  const half = await rosterd(['config']);
+  expect(half).toMatchObject({ code: 2, err: 'error: no command was given after config\n' });
+  expect(half.out).toContain('validate [options]');
+});
+
+test.each([
+  [['forget'], "missing required argument 'id'", 'Try: rosterd forget --help'],
+  [['endpoints', 'show'], "missing required argument 'id'", 'Try: rosterd endpoints show --help'],
+  [['endpoints', 'frobnicate'], 'unknown command', 'Try: rosterd endpoints --help'],
+])('%j is answered with the help of that command', async (args, message, hint) => {
+  const { code, err, out } = await rosterd(args);
+  expect({ code, out }).toEqual({ code: 2, out: '' });
+  expect(err).toContain(message);
+  expect(err).toContain(hint);
 });
 
 test.each(commands.map((command) => [command.name, command] as const))(
@@ -103,7 +120,7 @@ test('a reader that goes away ends the command quietly, as done', async () => {
     expect(signal.aborted).toBe(true);
     throw new Fault('stopped', 'stopped in the middle');
   });
-  expect((await rosterd(['probe'], io, [probe])).code).toBe(0);
+  expect(await rosterd(['probe'], io, [probe])).toMatchObject({ code: 0, err: '' });
 });
 
 test('arguments and options reach the command with their types', async () => {

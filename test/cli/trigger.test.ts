@@ -80,6 +80,7 @@ test('what is wrong is said before anything happens', async () => {
   expect((await run(['earthquake'])).err).toContain('investment.created');
   expect((await run(['clock', '--advance', 'soon'])).err).toContain('90s, 15m, 6h or 3d');
   expect((await run(['revoke'])).code).toBe(2);
+  expect((await run(['investment.created'])).err).toContain('companies[].id');
   const many = await run(['investment.canceled', '--company', company(world).id, '--count', '900']);
   expect([many.code, many.err]).toEqual([2, expect.stringContaining('not 900')]);
 });

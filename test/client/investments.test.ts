@@ -44,6 +44,26 @@ describe('the feed', () => {
   const read = (position: Position) => investmentFeed(api, scope, 'routine').page(position, signal);
   const base = { company_id: 'co_1', offering_id: 'ofr_1', per_page: '100' };
 
+  test('a version retired under a stored position is told as refused, not as the position of another account', async () => {
+    const error = { type: 'invalid_request', message: 'no', details: { valid_versions: ['2027-01-01'] } };
+    nock(host).get('/investments').query(true).reply(400, { error });
+    await expect(read({ kind: 'cursor', cursor: 'c_1' as Cursor })).rejects.toMatchObject({
+      code: 'refused',
+    });
+  });
+
+  test.each<[string, Position, object, string]>([
+    ['a cursor', { kind: 'cursor', cursor: 'c_1' as Cursor }, { parameter: 'cursor' }, 'filters_changed'],
+    ['a cursor, whatever the reason', { kind: 'cursor', cursor: 'c_1' as Cursor }, {}, 'filters_changed'],
+    ['a page', { kind: 'page', token: 'p_1' as PageToken }, { parameter: 'cursor' }, 'filters_changed'],
+    ['another parameter', { kind: 'cursor', cursor: 'c_1' as Cursor }, { parameter: 'per_page' }, 'refused'],
+    ['the beginning', { kind: 'start' }, {}, 'refused'],
+  ])('%s the platform does not take is told as %4$s', async (_, position, details, code) => {
+    const error = { type: 'invalid_parameter', message: 'no', details };
+    nock(host).get('/investments').query(true).reply(400, { error });
+    await expect(read(position)).rejects.toMatchObject({ code, about: { status: 400 } });
+  });
+
   test('INV-03 INV-06 INV-10 CLIENT-04 CLIENT-06 every page repeats the filters and passes the cursor back unchanged', async () => {
     const odd = 'c/1+2=&3 ü';
     nock(host).get('/investments').query(base).reply(200, listing(odd, true));

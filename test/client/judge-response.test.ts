@@ -5,9 +5,14 @@ import { headerNames } from '../../src/contract/headers.js';
 const now = Date.parse('2026-11-20T12:00:00Z');
 const names = headerNames();
 
-function judge(status: number, body: unknown = '', headers: Record<string, string> = {}) {
+function judge(
+  status: number,
+  body: unknown = '',
+  headers: Record<string, string> = {},
+  what = 'GET /investments',
+) {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
-  return judgeResponse('GET /investments', { status, body: text, headers: new Headers(headers) }, names, now);
+  return judgeResponse(what, { status, body: text, headers: new Headers(headers) }, names, now);
 }
 
 function envelope(type: string, more: Record<string, unknown> = {}) {
@@ -83,10 +88,28 @@ describe('what the platform says with it', () => {
     const fault = judge(
       400,
       envelope('bad_request', { message: `per_page\u001b[31m\r\n${'x'.repeat(500)}` }),
+      {},
+      'POST /webhook_endpoints',
     );
     expect(fault?.message).toContain('per_page [31m x');
     expect(fault?.message).not.toMatch(/\p{Cc}/u);
     expect(fault?.message.length).toBeLessThan(300);
+  });
+
+  test.each(['GET /investments', 'GET /investments/inv_1'])(
+    'a message about the records of people is not repeated, since it may quote one: %s',
+    (what) => {
+      const fault = judge(400, envelope('bad_request', { message: 'no such person: Mara' }), {}, what);
+      expect(fault?.message).toBe(`${what} answered 400 bad_request (request req_body1)`);
+    },
+  );
+
+  test('that it is about the version is told in a sentence of ours', () => {
+    const fault = judge(400, envelope('invalid_request', { message: 'Unknown version for Mara' }));
+    expect(fault?.message).toContain('it does not take the API version');
+    expect(fault?.about.hint).toContain('platform.version');
+    expect(judge(400, envelope('bad_request', { message: 'a version' }))?.message).not.toContain('version');
+    expect(fault?.message).not.toContain('Mara');
   });
 
   test('a message of a 5xx is not repeated', () => {

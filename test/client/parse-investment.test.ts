@@ -222,6 +222,16 @@ describe('what is set aside', () => {
       { ...record, investor: { ...investor, address: 'Row 3' } },
       'investor.address is not an object',
     ],
+    [
+      'a status that no index holds',
+      { ...record, status: 's'.repeat(201) },
+      'status is longer than 200 characters',
+    ],
+    [
+      'a currency that no index holds',
+      { ...record, amounts: Object.assign({}, record.amounts, { currency: '€'.repeat(201) }) },
+      'amounts.currency is longer than 200 characters',
+    ],
   ])('%s: the problem names the field', (_, value, problem) => {
     expect(problemOf(value)).toBe(problem);
   });

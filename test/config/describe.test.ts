@@ -31,6 +31,7 @@ test('a row tells type, default and unit', () => {
     type: 'integer',
     default: '60',
     required: false,
+    within: 'sync',
     description: expect.stringContaining('Seconds between ticks'),
     environment: 'ROSTERD_SYNC__INTERVAL_SECONDS',
   });

@@ -17,7 +17,7 @@ test('what is not written takes its default', () => {
     sources: [{ name: 'acme', company: null, filters: {} }],
     sync: { intervalSeconds: 60, perPage: 100, concurrency: 4, brake: { share: 0.2, rows: 50 } },
     receiver: null,
-    console: { listen: { host: '127.0.0.1', port: 8788 } },
+    console: { listen: { host: '127.0.0.1', port: 8788 }, hosts: [], auth: null },
     identity: 'keep',
     history: { keepDays: null },
     notices: [],
@@ -47,11 +47,13 @@ test('relative paths in the file start at its folder, those from the environment
   mkdirSync(join(cwd, 'etc'));
   const file = join(cwd, 'etc', 'rosterd.json');
   writeFileSync(file, JSON.stringify({ ...minimal, database: 'sqlite:./mirror.db' }));
-  expect(loadConfig({ file: 'etc/rosterd.json', cwd, env: {} }).config.database.file).toBe(
-    join(cwd, 'etc', 'mirror.db'),
-  );
+  const databaseOf = (request: Parameters<typeof loadConfig>[0]) => loadConfig(request).config.database;
+  expect(databaseOf({ file: 'etc/rosterd.json', cwd, env: {} })).toEqual({
+    kind: 'sqlite',
+    file: join(cwd, 'etc', 'mirror.db'),
+  });
   const env = { ROSTERD_DATABASE: 'sqlite:./other.db' };
-  expect(loadConfig({ file, cwd, env }).config.database.file).toBe(join(cwd, 'other.db'));
+  expect(databaseOf({ file, cwd, env })).toEqual({ kind: 'sqlite', file: join(cwd, 'other.db') });
 });
 
 test('the environment overrides the file and a flag overrides both, and each value tells its origin', () => {
@@ -108,13 +110,13 @@ test('a ROSTERD_ name that a secret refers to is no stray', () => {
   expect(load(content, { env: { ROSTERD_TOKEN: 'at_live_x' } }).warnings).toEqual([]);
 });
 
-test('a missing file names the demo and the example', () => {
+test('a missing file names the command that makes one, and the demonstration', () => {
   const cwd = folder();
   expect(() => loadConfig({ cwd, env: {} })).toThrow(
     expect.objectContaining({
       code: 'usage',
       message: 'there is no configuration at config.json',
-      about: { hint: expect.stringMatching(/rosterd demo.*config\.example\.json/) },
+      about: { hint: expect.stringMatching(/rosterd init.*rosterd demo/) },
     }),
   );
 });
@@ -137,10 +139,30 @@ test('a sandbox token may be written out, with a warning', async () => {
   expect(warnings).toEqual([expect.stringContaining('sources[0].token is written out')]);
 });
 
-test('a console open to others is refused, since it has no sign-in', () => {
-  expect(() => load({ ...minimal, console: { listen: '0.0.0.0:8788' } })).toThrow(
-    /console\.listen.*no sign-in/s,
-  );
+test.each([
+  ['another address', { listen: '0.0.0.0:8788' }, /console\.auth.*0\.0\.0\.0:8788/s],
+  ['a name', { hosts: ['roster.example'] }, /console\.auth.*roster\.example/s],
+  ['a user alone', { auth: { user: 'ops' } }, /console\.auth\.password: is missing/],
+  ['a password alone', { auth: { password: { env: 'P' } } }, /console\.auth\.user: is missing/],
+  ['both ways', { auth: { token: { env: 'T' }, user: 'ops' } }, /console\.auth\.user: stands beside token/],
+  [
+    'a token written out',
+    { auth: { token: 'hunter2hunter2' } },
+    /console\.auth\.token.*instead of the secret/,
+  ],
+])('a console that others can reach needs a sign-in, and a whole one: %s', (_what, console, complaint) => {
+  expect(() => load({ ...minimal, console })).toThrow(complaint);
+});
+
+test('a console with a sign-in may be open to others', () => {
+  const listen = '0.0.0.0:8788';
+  const byToken = load({ ...minimal, console: { listen, auth: { token: { env: 'T' } } } }).config.console;
+  expect(byToken).toMatchObject({ hosts: [], auth: { kind: 'token' } });
+  expect(JSON.stringify(byToken)).toContain('(secret, from env T)');
+  const hosts = ['roster.example'];
+  const auth = { user: 'ops', password: { env: 'P' } };
+  const byUser = load({ ...minimal, console: { listen, hosts, auth } }).config.console;
+  expect(byUser).toMatchObject({ hosts, auth: { kind: 'basic', user: 'ops' } });
 });
 
 test('a public client has no secret, and an endpoint has usable defaults', () => {

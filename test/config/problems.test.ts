@@ -33,6 +33,51 @@ test('all problems are told at once, each with its place, its value and what is 
   ]);
 });
 
+test('rules over several values are told beside mistakes in single ones', () => {
+  const found = problems({
+    ...{ platform: { baseUrl: 'api.example.com' }, databse: 'sqlite:./x.db', log: { level: 'inof' } },
+    sources: [
+      { ...source, company: 'acme' },
+      source,
+      { name: 'beta', company: 'co_1', filters: { companyId: 'co_2' } },
+    ],
+    receiver: { listen: '0.0.0.0:8788', endpoint: { publicUrl: 'https://hooks.example.com/webhooks' } },
+    notices: [
+      { kind: 'slcak', name: 'n' },
+      { kind: 'command', name: 'n', command: ['true'], rules: { sources: ['acme', 'gamma'] } },
+    ],
+  });
+  expect(found.map(({ path }) => path).sort()).toEqual([
+    'console.listen',
+    'databse',
+    'log.level',
+    'notices[0].kind',
+    'notices[1].name',
+    'notices[1].rules.sources[1]',
+    'platform.baseUrl',
+    'platform.management',
+    'sources[0].company',
+    'sources[1].name',
+    'sources[2].filters.companyId',
+    'sources[2].token',
+  ]);
+});
+
+test('nothing is said of what only stands in for something that could not be understood', () => {
+  const told = (content: object) => problems(content).map(({ path }) => path);
+  const notice = { kind: 'command', name: 'n', command: ['true'], rules: { sources: ['acme'] } };
+  const receiver = { endpoint: { publicUrl: 'https://hooks.example.com/webhooks' } };
+  expect(told({ ...minimal, sources: 'acme', notices: [notice] })).toEqual(['sources']);
+  expect(told({ ...minimal, sources: [{ ...source, name: 'Acme Inc' }], notices: [notice] })).toEqual([
+    'sources[0].name',
+  ]);
+  expect(told({ sources: minimal.sources, platfrom: minimal.platform, receiver })).toEqual(['platfrom']);
+  expect(
+    told({ ...minimal, platform: { ...minimal.platform, management: { token: 'x' } }, receiver }),
+  ).toEqual(['platform.management.token']);
+  expect(told({ ...minimal, sources: [null, 7] })).toEqual(['sources[0]', 'sources[1]']);
+});
+
 test('a missing value is told where it should stand', () => {
   expect(problems({ sources: [source] })).toEqual([
     { path: 'platform', where: 'config.json:1:1', message: 'is missing; expected object' },
@@ -72,9 +117,10 @@ test('a filter by status is refused with the reason, not as a typing mistake', (
   });
 });
 
-test('postgres is refused with a plain sentence', () => {
-  const [problem] = problems({ ...minimal, database: 'postgres://db/mirror' });
-  expect(problem?.message).toContain('keeps its mirror in SQLite only');
+test('a database of a kind we do not know is refused with those we do', () => {
+  const [problem] = problems({ ...minimal, database: 'mysql://db/mirror' });
+  expect(problem?.path).toBe('database');
+  expect(JSON.stringify(problem)).toMatch(/sqlite:.*postgres:/);
 });
 
 test('plain http is accepted for this machine alone', () => {
@@ -139,7 +185,7 @@ test('a misspelt key is one problem, even when it leaves another missing', () =>
 test('a password in a URL is not quoted', () => {
   const found = problems({
     platform: { baseUrl: 'https://user:hunter2@api.example.com' },
-    database: 'postgres://user:hunter2@db/mirror',
+    database: 'mysql://user:hunter2@db/mirror',
     sources: [source],
   });
   expect(found).toHaveLength(2);

@@ -18,16 +18,25 @@ afterAll(() => world.close());
 const refusal = (answer: Answered) => [answer.status, answer.body.error.type];
 const get = (syndicate: TestSyndicate, path: string, token = syndicate.creatorToken) =>
   world.get(`${syndicate.path}/deals${path}`, { token });
+/** What the round asks for, where the catalog keeps it. */
+const terms = (deal: { readonly no: number }, { target, min }: { target: number; min?: number }) =>
+  run(
+    world.services.state,
+    `INSERT INTO offering_terms (offering_no, exemption, funding_target_cents, min_investment_cents)
+     VALUES (?, 'reg_cf', ?, ?)`,
+    [deal.no, target, min ?? null],
+  );
 const older = { 'service-version': '2026-10-01' };
 
 describe('reading', () => {
   test('DEAL-01 a deal is answered whole, its money from the investments', async () => {
     const syndicate = foundSyndicate(world);
     const deal = openDeal(world, syndicate);
+    terms(deal, { target: 5_000_000, min: 100_000 });
     run(
       world.services.state,
-      `INSERT INTO deal_terms (offering_no, name, description, funding_target_cents, min_investment_cents,
-         max_investment_cents, updated_at) VALUES (?, 'Series A', 'Bold.', 5000000, 100000, 900050, 0)`,
+      `INSERT INTO deal_terms (offering_no, name, description, max_investment_cents, updated_at)
+       VALUES (?, 'Series A', 'Bold.', 900050, 0)`,
       [deal.no],
     );
     await deal.invest(makePerson(world, 'One'), 100_075, { group: 'IS READY' });
@@ -200,17 +209,27 @@ test('DEAL-02 readiness says which checks a closing still waits for', async () =
     'investments_confirmed',
   ]);
   syndicate.set({ published: 1 });
-  run(
-    world.services.state,
-    'INSERT INTO deal_terms (offering_no, funding_target_cents, min_investment_cents, updated_at) VALUES (?, 1000, 1, 0)',
-    [deal.no],
-  );
+  terms(deal, { target: 1_000, min: 1 });
   const investment = await deal.invest(makePerson(world, 'One'), 1000);
   expect(await failing()).toEqual(['target_reached', 'investments_confirmed']);
   await world.control('PATCH', `/investments/${investment}`, { group: 'CONFIRMED' });
   expect(await failing()).toEqual([]);
   const member = syndicate.token(syndicate.add('Mia'));
   expect(refusal(await get(syndicate, `/${deal.id}/readiness`, member))).toEqual([403, 'forbidden']);
+});
+
+test('DEAL-01 a deal asks for what the catalog says the round asks for', async () => {
+  const syndicate = world.ready.syndicates[0];
+  const deals = await world.get(`/syndicates/${syndicate?.id}/deals`, { token: syndicate?.token ?? '' });
+  expect(deals.body.data.length).toBeGreaterThan(0);
+  for (const { id, attributes } of deals.body.data) {
+    const { body } = await world.get(`/offerings/${id}`, { token: world.ready.users[0]?.token ?? '' });
+    const { funding_target_cents, min_investment_cents } = body.data.attributes;
+    expect([attributes.funding_target, Number(attributes.min_investment) * 100]).toEqual([
+      String(funding_target_cents),
+      min_investment_cents,
+    ]);
+  }
 });
 
 test('DEAL-02 the statistics of a deal are its investments in numbers', async () => {
@@ -220,11 +239,7 @@ test('DEAL-02 the statistics of a deal are its investments in numbers', async ()
   await deal.invest(one, 100_000, { group: 'IS READY' });
   await deal.invest(one, 50_000);
   await deal.invest(makePerson(world, 'Two'), 50_001, { status: 'executed' });
-  run(
-    world.services.state,
-    'INSERT INTO deal_terms (offering_no, funding_target_cents, updated_at) VALUES (?, 200000, 0)',
-    [deal.no],
-  );
+  terms(deal, { target: 200_000 });
   const { body } = await get(syndicate, `/${deal.id}/statistics`);
   expect(body.data).toEqual({
     id: deal.id,

@@ -63,9 +63,14 @@ export class DeclaredAnswers {
 
   // biome-ignore lint/suspicious/noExplicitAny: as above
   #wrongHeaders(declared: any, { headers }: Seen): readonly string[] {
-    return Object.keys(declared.headers ?? {})
-      .filter((name) => !headers.has(name))
-      .map((name) => `the header ${name} is missing`);
+    const names = Object.keys(declared.headers ?? {});
+    const told = new Set(names.map((name) => name.toLowerCase()));
+    return [
+      ...names.filter((name) => !headers.has(name)).map((name) => `the header ${name} is missing`),
+      ...[...headers.keys()]
+        .filter((name) => telling.test(name) && !told.has(name))
+        .map((name) => `the header ${name} is not declared`),
+    ];
   }
 
   // biome-ignore lint/suspicious/noExplicitAny: as above
@@ -77,6 +82,10 @@ export class DeclaredAnswers {
     return type === 'application/json' ? violations(this.#document, content.schema, JSON.parse(text)) : [];
   }
 }
+
+/** Headers a client acts on; those of transport and of browsers' policies are no part of the description. */
+const telling =
+  /^(?:x-(?!frame-|content-)|location$|www-authenticate$|content-disposition$|retry-after$|.*version)/;
 
 /** Where no operation stands: an unknown path, another method, and what is refused before the path is looked at. */
 // biome-ignore lint/suspicious/noExplicitAny: references, resolved like those of an operation

@@ -397,6 +397,28 @@ describe('deciding', () => {
     expect((await read(answer.body.data.id)).status).toBe('rejected');
   });
 
+  test('INTENT-06 what a stop left approved is carried out afterwards, unless the person may no longer decide it', async () => {
+    const { state } = world.services;
+    const [kept, lost] = [await propose(removal()), await propose(removal({ idempotency_key: 'k2' }))];
+    const approvedBy = (answer: Answered, email: string) =>
+      run(
+        state,
+        `UPDATE intents SET status = 'approved', approved_at = ?,
+           decided_by_no = (SELECT no FROM users WHERE email = ?) WHERE id = ?`,
+        [world.clock.now(), email, answer.body.data.id],
+      );
+    const { id } = member();
+    approvedBy(lost, 'ida@people.example');
+    expect(await read(lost.body.data.id)).toMatchObject({
+      status: 'failed',
+      failure_reason: expect.stringContaining('may no longer decide'),
+    });
+    expect(member().id).toBe(id);
+    approvedBy(kept, founderEmail);
+    expect((await read(kept.body.data.id)).status).toBe('executed');
+    expect(member().id).not.toBe(id);
+  });
+
   test('INTENT-06 what can no longer be done is recorded as failed, and a week without an answer as expired', async () => {
     const first = await propose(removal());
     const twin = await propose(removal({ idempotency_key: 'k2' }));

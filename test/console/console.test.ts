@@ -1,14 +1,22 @@
 import { request } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
-import { createConsole } from '../../src/console/console.js';
+import { type ConsoleParts, createConsole } from '../../src/console/console.js';
 import type { SourceHealth, StatusSeen } from '../../src/console/ports.js';
+import { ProcessMetrics } from '../../src/console/process-metrics.js';
 import { Fault } from '../../src/domain/fault.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { silentLogger } from '../../src/runtime/logger.js';
+import { systemRandom } from '../../src/runtime/random.js';
+import { counts } from './world.js';
 
 const acme: SourceHealth = {
   ...{ source: 'acme', health: 'ok', state: 'following', readable: 1, rows: 12, rows_incoming: 0 },
-  ...{ complete_up_to: '2026-10-20T12:00:00.000Z', cursor_expires_at: null, last_success_at: null },
+  ...{
+    complete_up_to: '2026-10-20T12:00:00.000Z',
+    cursor_expires_at: null,
+    cursor_saved_at: '2026-10-20T11:00:00.000Z',
+    last_success_at: null,
+  },
   ...{ last_error_code: null, quarantine_open: 2 },
 };
 
@@ -17,13 +25,17 @@ const status = (...sources: SourceHealth[]): StatusSeen => ({
   ...{ inbox: { pending: 3, given_up: 0 }, notices: { pending: 0, given_up: 1 }, erasures: { pending: 4 } },
 });
 
-async function consoleOver(read: () => Promise<StatusSeen>) {
+async function consoleOver(read: () => Promise<StatusSeen>, processed = new ProcessMetrics()) {
   const shown = createConsole({
-    source: { status: read, counts: () => ({ deliveries: { accepted: 5 }, clockSkewSeconds: 1.5 }) },
-    ...{ clock: systemClock, logger: silentLogger, version: '1.2.3' },
+    source: { status: read, counts: async () => counts },
+    // None of its pages is asked for here.
+    dashboard: { mirrorOf: 'a platform', onChange: () => () => {} } as unknown as ConsoleParts['dashboard'],
+    processed,
+    ...{ auth: null, hosts: [], host: '127.0.0.1' },
+    ...{ clock: systemClock, random: systemRandom, logger: silentLogger, version: '1.2.3' },
   });
   onTestFinished(() => shown.close());
-  const { port } = await shown.listen(0, '127.0.0.1');
+  const { port } = await shown.listen(0);
   return { port, get: (path: string) => fetch(`http://127.0.0.1:${port}${path}`) };
 }
 
@@ -53,7 +65,11 @@ test('the status document is told as it is', async () => {
 });
 
 test('metrics speak in base units, with sources as labels', async () => {
-  const { get } = await consoleOver(async () => status(acme));
+  const processed = new ProcessMetrics();
+  const applied = { added: 2, changed: 1, removed: 0, quarantined: 0 };
+  processed.ticked('acme', { trigger: 'webhook', outcome: 'done', tookMs: 80, applied });
+  processed.ticked('acme', { trigger: 'timer', outcome: 'failed', tookMs: 2_000, applied });
+  const { get } = await consoleOver(async () => status(acme), processed);
   const text = await (await get('/metrics')).text();
   for (const line of [
     'rosterd_source_health{source="acme",state="ok"} 1',
@@ -63,7 +79,16 @@ test('metrics speak in base units, with sources as labels', async () => {
     'rosterd_records_quarantined{source="acme"} 2',
     'rosterd_waiting{queue="webhooks",state="pending"} 3',
     'rosterd_erasures_pending 4',
-    'rosterd_webhook_deliveries{result="accepted"} 5',
+    'rosterd_webhook_deliveries_total{result="accepted"} 5',
+    'rosterd_cursor_saved_timestamp_seconds{source="acme"} 1792494000',
+    'rosterd_api_budget_used_ratio{source="acme"} 0.36',
+    'rosterd_db_size_bytes 4096',
+    'rosterd_wal_size_bytes 512',
+    'rosterd_disk_free_bytes 1000000',
+    'rosterd_sync_runs_total{source="acme",cause="webhook",result="done"} 1',
+    'rosterd_sync_duration_seconds_bucket{le="0.1",source="acme"} 1',
+    'rosterd_sync_duration_seconds_sum{source="acme"} 2.08',
+    'rosterd_records_applied_total{source="acme",kind="added"} 4',
     'rosterd_clock_skew_seconds 1.5',
   ]) {
     expect(text).toContain(`${line}\n`);

@@ -6,6 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { onTestFinished } from 'vitest';
 import { writeCredentials } from '../../src/client/tokens/credentials-file.js';
+import { sqliteFileOf } from '../../src/config/database.js';
 import type { LoadedConfig } from '../../src/config/load.js';
 import { type Daemon, startDaemon } from '../../src/daemon/daemon.js';
 import { type EndpointState, unknownEndpoint } from '../../src/daemon/endpoint-state.js';
@@ -113,7 +114,7 @@ export async function startTown(
       ).length;
     },
     async mirrored() {
-      const mirror = new Database(config.config.database.file, { readonly: true });
+      const mirror = new Database(sqliteFileOf(config.config.database), { readonly: true });
       try {
         return lines(mirror.prepare('SELECT id, status, committed_cents FROM investments').all() as Row[]);
       } finally {

@@ -3,17 +3,8 @@ import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { startDaemon } from '../../src/daemon/daemon.js';
 import type { Sandbox } from '../../src/platform/sandbox/sandbox.js';
-import { configFor, control, freshFolder, partsFor, readerOf, sandboxFor } from './world.js';
-
-async function freePort(): Promise<number> {
-  return await new Promise((resolve, reject) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      if (typeof address !== 'object' || address === null) return reject(new Error('no address'));
-      server.close(() => resolve(address.port));
-    });
-  });
-}
+import { freePort } from '../support/free-port.js';
+import { configFor, control, freshFolder, partsFor, readerOf, sandboxFor, webhookTick } from './world.js';
 
 async function following(sandbox: Sandbox) {
   const port = await freePort();
@@ -26,18 +17,6 @@ async function following(sandbox: Sandbox) {
   const daemon = await startDaemon(partsFor(config));
   await daemon.engine.sync.idle();
   return { config, daemon, secret, url: `http://127.0.0.1:${port}/webhooks` };
-}
-
-/** Resolves when a webhook tick that changed something is over. */
-function webhookTick({ engine }: Awaited<ReturnType<typeof startDaemon>>): Promise<void> {
-  return new Promise((resolve) => {
-    const off = engine.sync.onTick((_source, { report }) => {
-      const { added, changed, removed } = report.applied;
-      if (report.trigger !== 'webhook' || added + changed + removed === 0) return;
-      off();
-      resolve();
-    });
-  });
 }
 
 test('a change on the platform reaches the table through a signed webhook', async () => {

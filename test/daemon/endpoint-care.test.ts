@@ -6,8 +6,7 @@ import { company } from '../conformance/world.js';
 import { startTown, type Town } from './care-world.js';
 
 const hour = 3_600_000;
-const status = ({ config: { config }, clock }: Town) =>
-  statusOf(config.database.file, clock, config.receiver?.endpoint?.file);
+const status = ({ config: { config }, clock }: Town) => statusOf(config.database, clock, config);
 const invest = (town: Town, index = 0) =>
   town.world.control('POST', '/investments', { company: company(town.world, index).id });
 const inStep = (town: Town) => async () => (await town.mirrored()) === (await town.published());
@@ -22,6 +21,13 @@ const looked = async (town: Town) => {
       town.clock.now() - Date.parse(health.checkedAt) < hour
     );
   });
+};
+
+const answered = async (town: Town) => {
+  const pending = town.world.services.state
+    .prepare<[], number>(`SELECT count(*) FROM webhook_deliveries WHERE state = 'pending'`)
+    .pluck();
+  await town.until('every delivery is answered', () => pending.get() === 0);
 };
 
 test('the daemon makes its endpoint, keeps the secret to itself, and is told of the next change', async () => {
@@ -103,6 +109,7 @@ test('CLIENT-23 a rotation refuses no genuine delivery, before, during and after
     town.clock.advance(4 * hour);
     await invest(town, step % 2);
     await town.until('the change is mirrored', inStep(town));
+    await answered(town);
     await looked(town);
   }
   expect(await town.asked('POST', '/rotate_secret')).toBeGreaterThanOrEqual(2);
@@ -125,6 +132,7 @@ test('a rotation whose answer was lost is noticed and made again while the old s
   for (let step = 0; step < 8; step += 1) {
     await invest(town);
     await town.until('the change is mirrored', inStep(town));
+    await answered(town);
     town.clock.advance(4 * hour);
   }
   expect(new Set(town.gate.answers)).toEqual(new Set([202]));

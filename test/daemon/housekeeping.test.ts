@@ -1,4 +1,4 @@
-import { existsSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
 import { isScrubDue, keepHouse } from '../../src/daemon/housekeeping.js';
 import type { Instant } from '../../src/domain/instant.js';
@@ -31,7 +31,40 @@ test.each<[string, Partial<PendingErasures>, number | null, boolean]>([
   expect(isScrubDue({ ...nothing, ...pending }, now, scrubbedAt)).toBe(due);
 });
 
-test('a blocked scrub is tried again at every look and told once; failures do not end the house', async () => {
+test('a scrub that is kept from its work is tried again less and less, whoever calls, and at once after it got done', async () => {
+  const clock = new VirtualClock(now);
+  const tried: number[] = [];
+  let receipts = 1;
+  let blocked = true;
+  const house = keepHouse({
+    ...{ clock, logger: silentLogger },
+    pending: () => (receipts === 0 ? nothing : { ...nothing, receipts, since: since(20) }),
+    scrub: async () => {
+      tried.push((clock.now() - now) / 1000);
+      if (blocked) return { kind: 'blocked', erasures: receipts, rewritten: 0 };
+      receipts = 0;
+      return { kind: 'scrubbed', erasures: 1 };
+    },
+    purge: async () => 0,
+  });
+  for (let second = 0; second < 3600; second += 10) {
+    house.look();
+    await clock.advance(10_000);
+  }
+  expect(tried.slice(0, 7)).toEqual([0, 30, 90, 210, 450, 750, 1050]);
+  expect(tried.length).toBeLessThanOrEqual(16);
+  blocked = false;
+  await clock.advance(minutes(5));
+  expect(receipts).toBe(0);
+  receipts = 1;
+  blocked = true;
+  tried.length = 0;
+  await clock.advance(minutes(1));
+  await house.close();
+  expect(tried).toHaveLength(2);
+});
+
+test('a blocked scrub is tried again and told once; failures do not end the house', async () => {
   const clock = new VirtualClock(now);
   const results: (Scrubbed | Error)[] = [
     { kind: 'blocked', erasures: 1, rewritten: 7 },
@@ -55,7 +88,7 @@ test('a blocked scrub is tried again at every look and told once; failures do no
     },
     purge: async () => 0,
   });
-  for (let look = 0; look < 6; look += 1) await clock.advance(30_000);
+  for (let look = 0; look < 8; look += 1) await clock.advance(30_000);
   await house.close();
   // What a blocked scrub got done is handed to the next, which need not rewrite the file again.
   expect(asked).toEqual([0, 7, 7, 7]);
@@ -123,9 +156,11 @@ test('copies made before a migration expire, unfinished ones too; other files st
     return mirror.file + suffix;
   };
   const old = copy('.schema-0001.bak', '2026-01-01T00:00:00Z');
-  const unfinished = copy('.schema-0002.bak.tmp', '2026-01-02T00:00:00Z');
+  const unfinished = copy('.schema-0002.bak.4711.tmp', '2026-01-02T00:00:00Z');
   const young = copy('.schema-0003.bak', '2026-10-01T00:00:00Z');
   const other = copy('.other.bak', '2026-01-01T00:00:00Z');
+  // Another process removed it between our look at the folder and our look at the file.
+  symlinkSync('gone', `${mirror.file}.schema-0004.bak`);
   expect(removeBackups(mirror.file, Date.parse('2026-09-01T00:00:00Z'))).toEqual([old, unfinished]);
   expect(backupsOf(mirror.file).map(({ file }) => file)).toEqual([young]);
   expect([old, unfinished, young, other].map((file) => existsSync(file))).toEqual([false, false, true, true]);

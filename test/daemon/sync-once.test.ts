@@ -51,6 +51,36 @@ test('the mirror equals what paging by hand gives: first, after churn, and after
   }
 });
 
+test('a signal that came while the mirror was being opened ends the ticks before their first page', async () => {
+  const sandbox = await sandboxFor({ records: 30, companies: 1 });
+  const config = configFor(sandbox, { folder: freshFolder() });
+  const results = await syncOnce(partsFor(config), {}, AbortSignal.abort());
+  expect(results.map(({ report }) => [report.outcome, report.pages])).toEqual([['stopped', 0]]);
+});
+
+test('P11 a token of another account is refused with the cursor it cannot use, until a resync adopts it', async () => {
+  const sandbox = await sandboxFor({ records: 30, companies: 2, limits: false });
+  const folder = freshFolder();
+  const one = { ...configFor(sandbox, { folder }) };
+  const [mine, other] = one.sources;
+  if (mine === undefined || other === undefined) throw new Error('a sandbox with two companies');
+  const under = (access: typeof mine.access) =>
+    partsFor({ ...one, sources: [{ ...mine, access, filters: {} }] });
+  const outcome = async (access: typeof mine.access, ask = {}) =>
+    (await syncOnce(under(access), ask, never)).map(({ report }) => [
+      report.outcome,
+      report.code,
+      report.message,
+    ]);
+  expect(await outcome(mine.access)).toEqual([['done', null, null]]);
+  expect(await outcome(other.access)).toEqual([
+    ['failed', 'filters_changed', expect.stringMatching(/another account's.*--resync/)],
+  ]);
+  expect(await outcome(other.access, { resync: true, acceptDeletions: true })).toEqual([
+    ['done', null, null],
+  ]);
+});
+
 /** Reads the counts whenever the event loop comes round, until stopped. */
 function watchCounts(reader: ReturnType<typeof readerOf>) {
   const before = totalsHeld(reader);

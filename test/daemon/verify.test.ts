@@ -1,6 +1,7 @@
 import Sqlite from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Config } from '../../src/config/config.js';
+import { sqliteFileOf } from '../../src/config/database.js';
 import { startDaemon } from '../../src/daemon/daemon.js';
 import { forget, personOrInvestment } from '../../src/daemon/forget.js';
 import { syncOnce } from '../../src/daemon/sync-once.js';
@@ -22,7 +23,7 @@ async function mirrored(records = 120): Promise<{ sandbox: Sandbox; config: Conf
 
 /** As no honest program would: by hand, past every rule. Answers the id of the row it was done to. */
 function breakRow({ database }: Config, sql: string, place = 3): string {
-  const raw = new Sqlite(database.file);
+  const raw = new Sqlite(sqliteFileOf(database));
   try {
     const row = raw
       .prepare<[number], { row_no: number; id: string }>(
@@ -194,7 +195,7 @@ test('the counter of calls counts what is tried again', async () => {
 
 test('identity that is not kept, for everybody or for one who is forgotten, is no drift', async () => {
   const { config } = await mirrored(40);
-  const raw = new Sqlite(config.database.file, { readonly: true });
+  const raw = new Sqlite(sqliteFileOf(config.database), { readonly: true });
   const person = raw.prepare<[], string>('SELECT investor_id FROM investments LIMIT 1').pluck().get() ?? '';
   raw.close();
   await forget(config, personOrInvestment(person), systemClock, never);

@@ -4,8 +4,10 @@ import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { onTestFinished } from 'vitest';
 import { type Config, configFrom } from '../../src/config/config.js';
+import { sqliteFileOf } from '../../src/config/database.js';
 import { Secret } from '../../src/config/secrets.js';
 import { settingsSchema } from '../../src/config/settings.js';
+import type { Daemon } from '../../src/daemon/daemon.js';
 import type { EngineParts } from '../../src/daemon/engine.js';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/platform/sandbox/sandbox.js';
 import { systemClock } from '../../src/runtime/clock.js';
@@ -28,15 +30,17 @@ export function freshFolder(): string {
 export interface ConfigWish {
   readonly folder: string;
   readonly intervalSeconds?: number;
+  /** A file in the folder unless given. */
+  readonly database?: string;
   readonly receiver?: { readonly port: number; readonly secret: string };
 }
 
 /** Every company of the sandbox as a source of one mirror. */
-export function configFor({ ready }: Sandbox, wish: ConfigWish): Config {
+export function configFor({ ready }: Pick<Sandbox, 'ready'>, wish: ConfigWish): Config {
   const config = configFrom(
     settingsSchema.parse({
       platform: { baseUrl: ready.baseUrl },
-      database: 'sqlite:mirror.db',
+      database: wish.database ?? 'sqlite:mirror.db',
       sources: ready.companies.map((company, index) => ({
         name: `c${index}`,
         token: company.token,
@@ -57,13 +61,25 @@ export function configFor({ ready }: Sandbox, wish: ConfigWish): Config {
   return { ...config, receiver: { ...config.receiver, secrets: [secret] } };
 }
 
+/** Resolves when a webhook tick that changed something is over. */
+export function webhookTick({ engine }: Daemon): Promise<void> {
+  return new Promise((resolve) => {
+    const off = engine.sync.onTick((_source, { report }) => {
+      const { added, changed, removed } = report.applied;
+      if (report.trigger !== 'webhook' || added + changed + removed === 0) return;
+      off();
+      resolve();
+    });
+  });
+}
+
 export function partsFor(config: Config): EngineParts {
   return { config, clock: systemClock, random: systemRandom, logger: silentLogger };
 }
 
 /** Another program's connection, as an analyst's. */
 export function readerOf(config: Config): Sqlite.Database {
-  const reader = new Sqlite(config.database.file, { readonly: true });
+  const reader = new Sqlite(sqliteFileOf(config.database), { readonly: true });
   onTestFinished(() => {
     reader.close();
   });

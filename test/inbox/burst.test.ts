@@ -17,7 +17,12 @@ test('CLIENT-21 a burst of a thousand events costs its source at most two ticks 
   const truth = new Truth(() => clock.now());
   truth.publish(1, 100);
   const parts = partsOf(new MemoryMirror(() => clock.now()), clock);
-  const options = { ...parts.options, intervalMillis: 3_600_000, concurrency: 2 };
+  const options = {
+    ...parts.options,
+    intervalMillis: 3_600_000,
+    idleIntervalMillis: 3_600_000,
+    concurrency: 2,
+  };
   // Requests take longer than the burst: its first event finds a free source, the others a tick under way.
   let gate = Promise.resolve();
   let answerRequests = () => {};

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Fault } from '../../src/domain/fault.js';
@@ -6,6 +8,7 @@ import type { AcceptedEvent } from '../../src/inbox/ports.js';
 import { createReceiver, type Receiver, type ReceiverParts } from '../../src/inbox/receiver.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { silentLogger } from '../../src/runtime/logger.js';
+import { askBeforeSending } from '../support/ask-before-sending.js';
 import { MemoryInbox } from './support/memory-inbox.js';
 import { head, RawClient, secret, signed } from './support/raw-http.js';
 
@@ -15,12 +18,14 @@ let receiver: Receiver;
 let base: string;
 let port: number;
 let nudged: SourceName[][];
+let told: string[];
 let secrets: string[];
 const open: Receiver[] = [];
 
 beforeEach(async () => {
   inbox = new MemoryInbox();
   nudged = [];
+  told = [];
   secrets = [secret];
   await build();
 });
@@ -38,7 +43,10 @@ async function build(over: Partial<ReceiverParts> = {}): Promise<void> {
     signatureHeader: 'Service-Signature',
     secrets: () => secrets,
     resolveSources: ({ installation }) => (installation === 'inst_1' ? [acme] : []),
-    onAccepted: (sources) => nudged.push([...sources]),
+    onAccepted: ({ event }, sources) => {
+      told.push(`${event} with ${inbox.rows.length} stored`);
+      nudged.push([...sources]);
+    },
     ...over,
   });
   open.push(receiver);
@@ -88,7 +96,7 @@ async function deliver({
 
 const nothingHappened = () => {
   expect(inbox.rows).toEqual([]);
-  expect(nudged).toEqual([]);
+  expect(told).toEqual([]);
 };
 
 describe('what is authentic is stored and answered 202', () => {
@@ -117,6 +125,17 @@ describe('what is authentic is stored and answered 202', () => {
     expect((await deliver({ body: eventBody({ id: 'evt_3', event: 'spv.sunk' }) })).status).toBe(202);
     expect(inbox.states()).toEqual(['ignored', 'pending']);
     expect(receiver.status().results).toMatchObject({ ignored: 1, accepted: 1 });
+  });
+
+  test('one that belongs to no source is told of as well, as it may speak of a grant; only once it is stored', async () => {
+    const revoked = eventBody({ event: 'installation.revoked', installation: { id: 'inst_9' } });
+    inbox.failure = new Fault('database_busy', 'made up');
+    await deliver({ body: revoked });
+    nothingHappened();
+    inbox.failure = undefined;
+    await deliver({ body: revoked });
+    expect(told).toEqual(['installation.revoked with 1 stored']);
+    expect(nudged).toEqual([[]]);
   });
 
   test('DELIV-07 CLIENT-25 a test event is taken, counted and leads to nothing', async () => {
@@ -204,6 +223,39 @@ describe('what is not is refused, cheaply and without a word', () => {
     for (let chunks = 0; chunks < 5; chunks += 1) client.send(`4000\r\n${'x'.repeat(0x4000)}\r\n`);
     expect(await client.closed).toMatch(/^HTTP\/1\.1 413 /);
     expect(inbox.rows.length).toBe(1);
+  });
+
+  test('a sender who sends first and reads later can read its 413', async () => {
+    const body = Buffer.alloc(8 * 1024 * 1024, 'x');
+    const socket = connect(port, '127.0.0.1');
+    let received = '';
+    socket.on('data', (chunk) => {
+      received += String(chunk);
+    });
+    socket.pause();
+    socket.write(head({ 'Content-Type': 'application/json', 'Content-Length': body.length }));
+    const failed = await new Promise((resolve) => {
+      socket.once('error', resolve);
+      socket.write(body, () => resolve(null));
+    });
+    expect(failed).toBeNull();
+    socket.resume();
+    await once(socket, 'close');
+    expect(received).toMatch(/^HTTP\/1\.1 413 [\s\S]*connection: close/i);
+    expect((await deliver({ body })).status).toBe(413);
+    expect(receiver.status().results.too_large).toBe(2);
+    nothingHappened();
+  });
+
+  test('a sender who never ends is told once and cut off', async () => {
+    const client = new RawClient(port).send(
+      head({ 'Content-Type': 'application/json', 'Transfer-Encoding': 'chunked' }),
+    );
+    const chunk = `100000\r\n${'x'.repeat(0x100000)}\r\n`;
+    for (let megabytes = 0; megabytes < 40; megabytes += 1) client.send(chunk);
+    await client.closed;
+    expect(receiver.status().results.too_large).toBe(1);
+    expect((await deliver()).status).toBe(202);
   });
 
   test('every refusal has a counter', async () => {
@@ -372,3 +424,21 @@ async function createAndListen() {
   open.push(other);
   return await other.listen(0);
 }
+
+test('who asks before sending is told to send what may be taken, and refused without a byte of the rest', async () => {
+  const ask = (body: string, headers: Readonly<Record<string, string>> = {}, path = '/webhooks') =>
+    askBeforeSending(
+      base + path,
+      { 'content-type': 'application/json', 'service-signature': signed(body, seconds()), ...headers },
+      body,
+    );
+  const large = 'x'.repeat(70_000);
+  expect([
+    await ask(large),
+    await ask(eventBody(), { 'content-type': 'text/plain' }),
+    await ask(eventBody(), {}, '/elsewhere'),
+  ]).toEqual([413, 415, 404].map((status) => ({ continued: false, status })));
+  nothingHappened();
+  expect(await ask(eventBody())).toEqual({ continued: true, status: 202 });
+  expect(inbox.rows).toHaveLength(1);
+});

@@ -97,12 +97,13 @@ describe('verifySignature', () => {
     }
   });
 
-  test('at most eight values and four secrets are tried', () => {
+  test('at most eight values and sixteen secrets are tried, more than can be configured', () => {
     const wrong = 'f'.repeat(64);
     expect(verify(header(...Array<string>(7).fill(wrong), primary.v1)).ok).toBe(true);
     expect(verify(header(...Array<string>(8).fill(wrong), primary.v1))).toEqual(mismatch);
-    expect(verify(header(primary.v1), ['a', 'b', 'c', primary.secret]).ok).toBe(true);
-    expect(verify(header(primary.v1), ['a', 'b', 'c', 'd', primary.secret])).toEqual(mismatch);
+    const others = (count: number) => Array.from({ length: count }, (_, index) => `other ${index}`);
+    expect(verify(header(primary.v1), [...others(15), primary.secret]).ok).toBe(true);
+    expect(verify(header(primary.v1), [...others(16), primary.secret])).toEqual(mismatch);
   });
 
   test('raw bytes are signed, whatever they are', () => {

@@ -53,7 +53,7 @@ export async function bootstrapUnderFire(plan: BootstrapPlan): Promise<Bootstrap
           deaths.shift();
           kills += 1;
           dead = true;
-          engine.mirror.close();
+          void engine.mirror.close();
           // The dead do not wait for a better time to try again.
           void engine.sync.close();
           throw new TypeError('the process is dead');
@@ -72,7 +72,11 @@ export async function bootstrapUnderFire(plan: BootstrapPlan): Promise<Bootstrap
     }
     const asked = (await world.control('GET', '/requests')) as { requests: readonly Asked[] };
     const own = asked.requests.filter(({ path }) => path.endsWith('/investments'));
-    const listing = own.filter(({ query, status }) => status === 200 && query.updated_since === undefined);
+    // The look at what a token may read is a page too, a short one; it belongs to no listing.
+    const listing = own.filter(
+      ({ query, status }) =>
+        status === 200 && query.updated_since === undefined && query.per_page === String(plan.perPage),
+    );
     const times = new Map<string, number>();
     for (const { query } of listing)
       times.set(query.cursor ?? 'first', (times.get(query.cursor ?? 'first') ?? 0) + 1);
@@ -94,7 +98,7 @@ export async function bootstrapUnderFire(plan: BootstrapPlan): Promise<Bootstrap
 
 interface Asked {
   readonly path: string;
-  readonly query: { readonly cursor?: string; readonly updated_since?: string };
+  readonly query: { readonly cursor?: string; readonly updated_since?: string; readonly per_page?: string };
   readonly status: number;
   readonly at: string;
 }

@@ -2,11 +2,13 @@ import Sqlite from 'better-sqlite3';
 import { Chance } from './chance.js';
 import type { Life } from './machine.js';
 import type { Act } from './plan.js';
-import { Stage } from './stage.js';
+import { Stage, unlimitedPages } from './stage.js';
 import type { Publication } from './truth.js';
 
 /** What people and machines do to a world while it is in disorder. */
 export class Chaos extends Stage {
+  protected readonly locks = new Set<Sqlite.Database>();
+
   protected act(act: Act, no: number): void {
     const chance = new Chance(`act ${this.plan.seed}/${no}`);
     const { machine, scheduler, platform, truth } = this;
@@ -40,6 +42,7 @@ export class Chaos extends Stage {
         break;
       case 'stop':
         if (this.down || machine.life?.daemon == null) break;
+        if (machine.life.clock.suspendedUntil > scheduler.now) break;
         machine.stop(machine.rival);
         machine.stop(machine.life, () => wake(act.downMillis));
         break;
@@ -79,10 +82,14 @@ export class Chaos extends Stage {
       case 'rival': {
         machine.startRival();
         const { rival } = machine;
+        if (rival !== null) rival.clock.wallOffset += act.clockAhead;
         if (rival !== null)
           scheduler.in(act.forMillis, 'the second daemon is stopped', () => machine.stop(rival));
         break;
       }
+      case 'suspend':
+        if (machine.life !== null) machine.life.clock.suspendedUntil = scheduler.now + act.forMillis;
+        break;
       case 'resync':
         this.ask(chance.pick(this.sources), { resync: true });
         break;
@@ -151,14 +158,19 @@ export class Chaos extends Stage {
   protected fillDisk(millis: number, slack: number): void {
     const { life } = this.machine;
     if (life === null || life.daemon === null) return;
-    const pages = Number(life.daemon.engine.mirror.database.raw.pragma('page_count', { simple: true }));
-    const limit = (most: number) => {
-      for (const one of life.connections) if (one.open) one.pragma(`max_page_count = ${most}`);
+    const open = [...life.connections].find((one) => one.open);
+    if (open === undefined) return;
+    const [row] = open.pragma('page_count') as readonly { readonly page_count: number }[];
+    const pages = row?.page_count ?? 0;
+    const limit = (most: number | null) => {
+      life.pagesMax = most;
+      for (const one of life.connections)
+        if (one.open) one.pragma(`max_page_count = ${most ?? unlimitedPages}`);
     };
     this.injured.add('disk_full');
     limit(pages + slack);
     this.scheduler.in(millis, 'there is room on the disk again', () => {
-      if (!life.dead) limit(1_000_000_000);
+      if (!life.dead) limit(null);
     });
   }
 
@@ -173,9 +185,17 @@ export class Chaos extends Stage {
       return;
     }
     this.injured.add('locked');
-    this.scheduler.in(millis, 'the stray lock is let go', () => {
-      other.exec('ROLLBACK');
-      other.close();
-    });
+    this.locks.add(other);
+    this.scheduler.in(millis, 'the stray lock is let go', () => this.#letGo(other));
+  }
+
+  protected letLocksGo(): void {
+    for (const lock of this.locks) this.#letGo(lock);
+  }
+
+  #letGo(lock: Sqlite.Database): void {
+    if (!this.locks.delete(lock)) return;
+    lock.exec('ROLLBACK');
+    lock.close();
   }
 }

@@ -10,6 +10,10 @@ export class Counters {
     return this.counts.get(name) ?? 0;
   }
 
+  sorted(): readonly (readonly [string, number])[] {
+    return [...this.counts].sort(([a], [b]) => (a < b ? -1 : 1));
+  }
+
   merge(other: ReadonlyMap<string, number>): void {
     for (const [name, times] of other) this.add(name, times);
   }

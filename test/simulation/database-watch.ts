@@ -10,21 +10,22 @@ export class Crash extends Error {
   }
 }
 
-/** Where a crash may strike. `torn` is a death in the middle of the commit's write to the log. */
-export type Step = 'begin' | 'statement' | 'commit' | 'torn' | 'committed';
+/** Where a crash may strike. `torn` is a death in the middle of the commit's write to the log, `file` one beside the database. */
+export type Step = 'begin' | 'statement' | 'commit' | 'torn' | 'committed' | 'file';
 
 export interface Watched {
   /** Called at every step of every connection of the process; may throw `Crash`. */
   onStep(step: Step): void;
   onCommit(): void;
+  /** No connection may make the file larger than this. */
+  readonly pagesMax: number | null;
   readonly dead: boolean;
 }
 
 interface Process extends Watched {
   readonly connections: Set<Sqlite.Database>;
-  /** Frames of the log that a power cut cannot take, and since when commits have not been synced. */
+  /** Frames of the log that a power cut cannot take; null when all of it is synced. */
   floor: Frames | null;
-  relaxed: boolean;
 }
 
 export interface Frames {
@@ -41,6 +42,8 @@ type Method = (this: Sqlite.Database, ...args: unknown[]) => unknown;
 export class DatabaseWatch {
   readonly #processes = new Map<string, Process>();
   readonly #known = new WeakMap<Sqlite.Database, Process | null>();
+  /** Connections whose commits do not wait for the disk. A commit of any other one syncs theirs as well. */
+  readonly #relaxed = new WeakSet<Sqlite.Database>();
   readonly #undo: (() => void)[] = [];
 
   constructor() {
@@ -54,18 +57,17 @@ export class DatabaseWatch {
         const process = watch.#processOf(this);
         if (process === null) return exec.call(this, sql);
         const text = String(sql);
-        if (text === 'COMMIT') return watch.#commit(process, this, () => exec.call(this, sql));
+        // Rewriting the file is a commit as well: it reaches the log all at once, or a death tears it.
+        if (text === 'COMMIT' || text === 'VACUUM')
+          return watch.#commit(process, this, () => exec.call(this, sql));
         process.onStep(text.startsWith('BEGIN') ? 'begin' : 'statement');
         return exec.call(this, sql);
       },
       pragma(text, options) {
         const process = watch.#processOf(this);
         if (process === null || process.dead) return pragma.call(this, text, options);
-        if (text === 'synchronous = NORMAL') {
-          process.floor ??= framesOf(this.name);
-          process.relaxed = true;
-        }
-        if (text === 'synchronous = FULL') process.relaxed = false;
+        if (text === 'synchronous = NORMAL') watch.#relaxed.add(this);
+        if (text === 'synchronous = FULL') watch.#relaxed.delete(this);
         const result = pragma.call(this, text, options);
         if (/^busy_timeout = \d/.test(String(text))) pragma.call(this, 'busy_timeout = 0');
         return result;
@@ -93,7 +95,6 @@ export class DatabaseWatch {
     const process: Process = Object.assign(watched, {
       connections: new Set<Sqlite.Database>(),
       floor: null,
-      relaxed: false,
     });
     this.#processes.set(folder, process);
     return process;
@@ -111,6 +112,7 @@ export class DatabaseWatch {
     if (process !== null) {
       process.connections.add(database);
       this.#unwatchedPragma(database, 'busy_timeout = 0');
+      if (process.pagesMax !== null) this.#unwatchedPragma(database, `max_page_count = ${process.pagesMax}`);
     }
     return process;
   }
@@ -125,16 +127,15 @@ export class DatabaseWatch {
     process.onStep('commit');
     const before = process.dead ? null : framesOf(database.name);
     const result = run();
-    this.#afterCommit(process, before);
+    this.#afterCommit(process, database, before);
     return result;
   }
 
-  #afterCommit(process: Process, before: Frames | null): void {
+  #afterCommit(process: Process, database: Sqlite.Database, before: Frames | null): void {
     // What a death in the middle of this commit leaves of the log: everything before it for certain.
-    const { floor } = process;
-    if (process.floor === null) process.floor = before;
+    process.floor ??= before;
     process.onStep('torn');
-    process.floor = process.relaxed ? floor : null;
+    if (!this.#relaxed.has(database)) process.floor = null;
     process.onStep('committed');
     process.onCommit();
   }
@@ -154,7 +155,7 @@ export class DatabaseWatch {
           if (database.inTransaction) return original.apply(statement, args);
           const before = framesOf(database.name);
           const result = original.apply(statement, args);
-          watch.#afterCommit(process, before);
+          watch.#afterCommit(process, database, before);
           return result;
         },
       });

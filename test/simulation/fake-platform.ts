@@ -98,8 +98,7 @@ export class FakePlatform {
     if (path !== '/investments') return this.#problem(404, 'not_found');
     const bearer = /^Bearer (.+)$/.exec(asked.headers.authorization ?? '')?.[1] ?? '';
     const account = this.accounts.find((one) => one.admits(bearer, now));
-    const told =
-      account === undefined ? this.#problem(401, 'invalid_token') : this.#guarded(asked, account, now);
+    const told = account === undefined ? this.unauthorized() : this.#guarded(asked, account, now);
     this.#note(asked.url, account, told.status, now);
     return told;
   }
@@ -125,16 +124,31 @@ export class FakePlatform {
   #guarded(asked: Asked, account: Account, now: number): Told {
     const limited = this.#limit(account, now);
     if (limited !== undefined) return limited;
+    return this.#failing() ?? this.#feed(asked.url.searchParams, account);
+  }
+
+  unauthorized(): Told {
+    return this.#problem(401, 'invalid_token');
+  }
+
+  /** What an edge in front of another platform says in its place, in bad weather. */
+  edge({ url }: Asked): Told | undefined {
+    const said = this.#limiting(this.truth.now()) ?? this.#failing();
+    if (said !== undefined) return said;
+    return url.searchParams.has('cursor') && this.weather.strikes('gone_delta') ? this.#gone() : undefined;
+  }
+
+  #failing(): Told | undefined {
     const { weather } = this;
     if (weather.strikes('error_500_json')) return this.#problem(500, 'internal_error');
     if (weather.strikes('error_502_html')) return this.#text(502, 'text/html', '<html>Bad gateway</html>');
     if (weather.strikes('error_503_empty')) return this.#text(503, 'text/plain', '');
     if (weather.strikes('error_408')) return this.#problem(408, 'timeout');
-    if (weather.strikes('unauthorized_once')) return this.#problem(401, 'invalid_token');
+    if (weather.strikes('unauthorized_once')) return this.unauthorized();
     if (weather.strikes('forbidden')) return this.#problem(403, 'insufficient_scope');
     if (weather.strikes('refused')) return this.#problem(400, 'bad_request');
     if (weather.strikes('html_200')) return this.#text(200, 'text/html', '<html>Please sign in</html>');
-    return this.#feed(asked.url.searchParams, account);
+    return undefined;
   }
 
   #limit(account: Account, now: number): Told | undefined {
@@ -151,6 +165,11 @@ export class FakePlatform {
       const left = Math.ceil((account.windowStart + hourMillis - now) / 1000);
       return this.#limited({ limit: 1000, period: 'hour', retry_after: left }, left * 1000);
     }
+    return this.#limiting(now);
+  }
+
+  #limiting(now: number): Told | undefined {
+    const { weather } = this;
     if (weather.strikes('limit_details')) {
       const seconds = weather.chanceOf('limit_details').skewed(1, 900);
       return this.#limited({ limit: 5000, period: 'hour', retry_after: seconds }, seconds * 1000);
@@ -219,7 +238,10 @@ export class FakePlatform {
     if (place.filters !== filters || place.account !== account.name)
       this.violate('B12', 'a cursor was used under other filters or another token than it came with');
     const gone = place.kind === 'listing' ? 'gone_listing' : 'gone_delta';
-    if (place.seq < this.horizon || weather.strikes(gone)) return this.#gone();
+    if (place.seq < this.horizon || weather.strikes(gone)) {
+      if (place.kind === 'listing') this.counters.add('platform:410 in a listing');
+      return this.#gone();
+    }
     return place.kind === 'listing'
       ? this.#listing(account, company, filters, place.seq, place.last, perPage, asked)
       : this.#delta(account, company, filters, place.seq, perPage, asked);
@@ -288,8 +310,10 @@ export class FakePlatform {
     this.#replica = this.head;
     const latest = new Map<string, Publication>();
     for (const one of this.truth.of(company)) {
-      if (one.seq <= from || one.seq > head || one.silent) continue;
+      if (one.seq <= from || one.seq > head) continue;
       latest.delete(one.id);
+      // What the token may not see any more it is not told of, and neither of anything before.
+      if (one.silent) continue;
       latest.set(one.id, one);
     }
     const rest = [...latest.values()];

@@ -36,7 +36,7 @@ export function wireOf({ id, at, version, reason }: Publication, identity: boole
     },
     blockers: [],
     contracts: [],
-    ...(shown ? { message: person.message } : {}),
+    ...(shown ? { message: person.message === '' ? null : person.message } : {}),
   };
 }
 

@@ -15,6 +15,8 @@ interface Pair extends Grant {
  * dies when the new access token is first used and not before.
  */
 export class Account {
+  readonly clientId: string;
+  readonly clientSecret = 'sk_test_secret';
   identity = true;
   revoked = false;
   /** The platform's own count, in windows that begin with a request. */
@@ -30,6 +32,7 @@ export class Account {
     readonly chance: Chance,
     now: number,
   ) {
+    this.clientId = `pk_${name}`;
     this.#live = this.#pair(now);
   }
 

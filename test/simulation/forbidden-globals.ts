@@ -13,9 +13,9 @@ export function forbidGlobals(): () => void {
       configurable: true,
       writable: true,
       value: () => {
-        const error = new Error(`${what} was used inside the simulation; it has to be handed in`);
-        if (excepted.some((path) => error.stack?.split('\n')[2]?.includes(path))) return 0;
-        throw error;
+        const asker = callerFile();
+        if (excepted.some((path) => asker.includes(path))) return 0;
+        throw new Error(`${what} was used inside the simulation; it has to be handed in`);
       },
     });
     undo.push(() => {
@@ -32,4 +32,14 @@ export function forbidGlobals(): () => void {
   return () => {
     for (const back of undo.reverse()) back();
   };
+}
+
+/** The file that called whoever calls this. Read off the frames themselves: a formatted stack costs a thousand times as much. */
+function callerFile(): string {
+  const { prepareStackTrace, stackTraceLimit } = Error;
+  Error.stackTraceLimit = 3;
+  Error.prepareStackTrace = (_error, frames) => frames[2]?.getFileName() ?? '';
+  const file = String(new Error().stack);
+  Object.assign(Error, { prepareStackTrace, stackTraceLimit });
+  return file;
 }

@@ -64,7 +64,8 @@ export class Reader {
       .prepare<[], string>(
         `SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'change_rows'), 0) || '/' ||
          coalesce((SELECT group_concat(state || generation || coalesce(cursor, '') || coalesce(listed_at, '')) FROM sources), '')
-         || coalesce((SELECT group_concat(coalesce(since, '') || coalesce(reached, '')) FROM sweeps), '')`,
+         || coalesce((SELECT group_concat(coalesce(since, '') || coalesce(reached, '')) FROM sweeps), '') || '/' ||
+         (SELECT count(*) || '/' || total(change_seq) FROM investment_rows) || '/' || (SELECT count(*) FROM identity_rows)`,
       )
       .pluck();
   }
@@ -99,6 +100,8 @@ export interface JudgeParts {
   readonly brake: { readonly share: number; readonly rows: number };
   /** Sources whose deletions a person has accepted, or whose filters changed. */
   readonly accepted: ReadonlySet<string>;
+  /** Judges what stands in the file after a commit. */
+  readonly look: (look: Look) => void;
   readonly violate: (invariant: string, what: string) => void;
 }
 
@@ -108,6 +111,8 @@ export class Judge {
   readonly #solid = new Map<string, number>();
   readonly #seen = new Map<string, number>();
   readonly #last = new Map<string, { readonly state: string; readonly ids: readonly string[] }>();
+  readonly #states = new Map<string, string>();
+  readonly #companies = new Map<string, string>();
   readonly #readers = new Map<string, Reader>();
   readonly #lastKey = new Map<string, string>();
   readonly #fences = new Map<number, { fence: number; owner: number; key: string }>();
@@ -134,7 +139,7 @@ export class Judge {
     const key = reader.key();
     if (this.#lastKey.get(life.file) === key) return;
     this.#lastKey.set(life.file, key);
-    this.look(reader.look());
+    this.parts.look(reader.look());
   }
 
   /** I11: a source's data moves only under the lease of the process that moves it. */
@@ -153,6 +158,7 @@ export class Judge {
 
   /** A power cut may take the newest leases with it, numbers and all. */
   machineDied(): void {
+    for (const state of this.#states.values()) this.parts.counters.add(`died while:${state}`);
     this.#fences.clear();
   }
 
@@ -164,6 +170,7 @@ export class Judge {
     const { violate, truth, platform, counters } = this.parts;
     counters.add('judged');
     counters.add(`seen:${source.state}`);
+    this.#states.set(source.name, source.state);
     if (source.listed_at === null) {
       if (rows.length > 0)
         violate('I3', `${source.name} shows ${rows.length} rows of an unfinished first listing`);
@@ -174,7 +181,7 @@ export class Judge {
     this.#judgeBrake(source, rows);
     const reach = this.#reachOf(source);
     if (reach === undefined) violate('I2', `${source.name}: its position was never handed out`);
-    const company = rows[0]?.text.split('|')[0] ?? this.#planOf(source.name).company;
+    const company = rows[0]?.text.split('|')[0] ?? this.#companyOf(source);
     const must = truth.visible(company, reach ?? 0);
     const held = new Map(rows.map(({ id, text }) => [id, text]));
     if (held.size !== rows.length) violate('I3', `${source.name} shows a record twice`);
@@ -200,6 +207,18 @@ export class Judge {
     const gone = before.ids.filter((id) => !now.has(id)).length;
     if (gone >= brake.rows && gone > brake.share * before.ids.length)
       violate('H11', `a listing took ${gone} of ${before.ids.length} records and asked nobody`);
+  }
+
+  /** Whose records an empty mirror has none of: until it has listed another company's, still the one's before. */
+  #companyOf({ name, state, halted_from, cursor }: SourceSeen): string {
+    const place = this.parts.platform.places.get(cursor ?? '');
+    const company = place?.filters.split('&')[0];
+    const known = this.#companies.get(name);
+    const lists = ['following', 'sweeping'].includes((state === 'halted' ? halted_from : state) ?? '');
+    const own = lists ? (company ?? known) : (known ?? company);
+    if (own === undefined) return this.#planOf(name).company;
+    this.#companies.set(name, own);
+    return own;
   }
 
   #reachOf(source: SourceSeen): number | undefined {
@@ -266,11 +285,18 @@ export class Judge {
     return undefined;
   }
 
-  #texts(source: string, { version }: Publication): readonly string[] {
+  /** The ways a version may read. Who closed the account goes from every source at once, ahead of the row itself. */
+  #texts(source: string, { id, version }: Publication): readonly string[] {
     if (version === null) return [];
     const { account } = this.#planOf(source);
     const now = rowText(version, account.identity);
-    return this.parts.identityMoved.has(account.name) ? [now, rowText(version, !account.identity)] : [now];
+    if (this.parts.identityMoved.has(account.name)) return [now, rowText(version, !account.identity)];
+    return this.#isLeaving(id) ? [now, rowText(version, false)] : [now];
+  }
+
+  #isLeaving(id: string): boolean {
+    const { truth, platform } = this.parts;
+    return truth.story(id).some(({ seq, version }) => version?.deactivated === true && seq <= platform.head);
   }
 
   #planOf(name: string): SourcePlan {
@@ -360,5 +386,5 @@ const canary = /(?:name|message)-[a-z0-9]{10}|[a-z0-9]{10}@mail\.invalid/g;
 
 export function wordsOf({ version }: Publication): readonly string[] {
   const person = version?.person ?? null;
-  return person === null ? [] : [person.name, person.email, person.message];
+  return person === null ? [] : [person.name, person.email, person.message].filter((word) => word !== '');
 }

@@ -6,6 +6,8 @@ export class MachineClock implements Clock {
   readonly #waits = new Set<object>();
   readonly #bootedAt: number;
   #dead = false;
+  /** Until then the process is stopped: whatever is due meanwhile happens when it goes on. */
+  suspendedUntil = 0;
 
   constructor(
     readonly scheduler: Scheduler,
@@ -39,9 +41,12 @@ export class MachineClock implements Clock {
         resolve();
       };
       signal?.addEventListener('abort', end, { once: true });
-      const timer = Number.isFinite(millis)
-        ? this.scheduler.in(millis, `${this.name} wakes`, end)
-        : undefined;
+      const wake = () => {
+        const left = this.suspendedUntil - this.scheduler.now;
+        if (left > 0 && !this.#dead) timer = this.scheduler.in(left, `${this.name} goes on and wakes`, wake);
+        else end();
+      };
+      let timer = Number.isFinite(millis) ? this.scheduler.in(millis, `${this.name} wakes`, wake) : undefined;
     });
   }
 

@@ -4,16 +4,19 @@ import { join } from 'node:path';
 import { type Config, configFrom } from '../../src/config/config.js';
 import { settingsSchema } from '../../src/config/settings.js';
 import { type Daemon, startDaemon } from '../../src/daemon/daemon.js';
+import { openMirror } from '../../src/daemon/open-mirror.js';
 import { isFault } from '../../src/domain/fault.js';
 import type { LogFields, Logger } from '../../src/runtime/logger.js';
 import type { Chance } from './chance.js';
 import type { Counters } from './counters.js';
 import { Crash, type DatabaseWatch, type Frames, type Step } from './database-watch.js';
 import type { Account } from './fake-tokens.js';
+import type { FileWatch } from './file-watch.js';
 import { MachineClock } from './machine-clock.js';
 import type { Network } from './network.js';
 import { copyAsItLies, type Death } from './power.js';
 import type { Scheduler } from './scheduler.js';
+import { scrubBeside } from './scrub-beside.js';
 
 export interface SourcePlan {
   readonly name: string;
@@ -26,6 +29,7 @@ export interface MachineParts {
   readonly scheduler: Scheduler;
   readonly network: Network;
   readonly watch: DatabaseWatch;
+  readonly files: FileWatch;
   readonly servers: ReadonlyMap<number, Server>;
   readonly chance: Chance;
   readonly counters: Counters;
@@ -67,6 +71,8 @@ export interface Life {
   dead: boolean;
   floor: Frames | null;
   armed: Armed | null;
+  /** The disk holds no more than this many pages of the database. */
+  pagesMax: number | null;
   daemon: Daemon | null;
   port: number | null;
 }
@@ -94,7 +100,7 @@ export class Machine {
   signIn(account: Account): void {
     const { access, refresh, expiresAt } = account.current;
     const credentials = {
-      ...{ clientId: `pk_${account.name}`, clientSecret: 'sk_test_secret' },
+      ...{ clientId: account.clientId, clientSecret: account.clientSecret },
       ...{ accessToken: access, refreshToken: refresh, previousRefreshToken: null, scope: '' },
       expiresAt: new Date(expiresAt).toISOString(),
     };
@@ -114,33 +120,39 @@ export class Machine {
   }
 
   #boot(folder: string, receives: boolean): Life {
-    const { scheduler, watch, counters } = this.parts;
+    const { scheduler, watch, files, counters } = this.parts;
     this.#lives += 1;
     const no = this.#lives;
     const name = `daemon ${no}`;
     const life = {
       ...{ no, name, folder, file: join(folder, 'mirror.db'), startedAt: scheduler.now },
       clock: new MachineClock(scheduler, name, this.parts.wallOffset()),
-      ...{ dead: false, armed: null, daemon: null, port: null },
+      ...{ dead: false, armed: null, pagesMax: null, daemon: null, port: null },
       onStep: (step: Step) => this.#onStep(life, step),
       onCommit: () => {
         if (!life.dead) this.parts.onCommit(life);
       },
     } as unknown as Life & { onStep(step: Step): void; onCommit(): void };
     watch.own(folder, life);
+    files.own(folder, life);
     this.lives.push(life);
     counters.add('machine:start');
     const before = new Set(this.parts.servers.keys());
+    const scrub = scrubBeside(life, this.parts.chance.fork(`scrub ${no}`), counters);
     startDaemon({
       config: this.#config(folder, receives),
       clock: life.clock,
       random: this.parts.chance.fork(`life ${no}`).asRandom(),
+      openMirror: (database, parts) => openMirror(database, { ...parts, scrub }),
       logger: this.#logger(life, {}),
       wire: this.parts.network.wireOf({
         name,
         life: no,
         get dead() {
           return life.dead;
+        },
+        get suspendedUntil() {
+          return life.clock.suspendedUntil;
         },
       }),
     }).then(
@@ -191,8 +203,11 @@ export class Machine {
     if (dying === null) return;
     this.parts.counters.add(`death:${death}`);
     this.parts.scheduler.note(`death by ${death}`);
-    const fresh = join(this.parts.root, `disk-${this.#lives}-${this.parts.scheduler.events}`);
-    copyAsItLies(this.#folder, fresh, death, life?.floor ?? null, this.parts.chance.fork(fresh));
+    const name = `disk-${this.#lives}-${this.parts.scheduler.events}`;
+    const fresh = join(this.parts.root, name);
+    copyAsItLies(this.#folder, fresh, death, life?.floor ?? null, this.parts.chance.fork(name));
+    if (death === 'power' || death === 'torn')
+      this.parts.files.cutPower(this.#folder, fresh, this.parts.chance.fork(`files of ${name}`));
     for (const one of [life, rival]) if (one !== null) this.#end(one);
     this.#folder = fresh;
     this.parts.onDeath();
@@ -202,6 +217,7 @@ export class Machine {
     life.dead = true;
     life.clock.kill();
     this.parts.watch.disown(life.folder);
+    this.parts.files.disown(life.folder);
     if (this.life === life) this.life = null;
     if (this.rival === life) this.rival = null;
   }
@@ -242,6 +258,7 @@ export class Machine {
     for (const life of this.lives) {
       life.dead = true;
       this.parts.watch.disown(life.folder);
+      this.parts.files.disown(life.folder);
       for (const one of life.connections) if (one.open) one.close();
     }
   }
@@ -261,8 +278,8 @@ export class Machine {
             ? {
                 credentials: {
                   file: `${account.name}.json`,
-                  clientId: `pk_${account.name}`,
-                  clientSecret: { env: 'CLIENT_SECRET' },
+                  clientId: account.clientId,
+                  clientSecret: { env: `CLIENT_SECRET_${account.name}` },
                 },
               }
             : { token: { env: `TOKEN_${account.name}` } }),
@@ -287,8 +304,9 @@ export class Machine {
       {},
       {
         get: (_target, name) => {
-          if (name === 'CLIENT_SECRET') return 'sk_test_secret';
           const key = String(name);
+          for (const { account } of sources)
+            if (key === `CLIENT_SECRET_${account.name}`) return account.clientSecret;
           if (key.startsWith('HOOK_')) return secrets()[Number(key.slice(5))] ?? secrets()[0];
           return sources.find(({ account }) => `TOKEN_${account.name}` === key)?.account.current.access;
         },

@@ -11,6 +11,7 @@ export type Far = (asked: Asked) => Told | Promise<Told>;
 export interface Asker {
   readonly name: string;
   readonly dead: boolean;
+  readonly suspendedUntil: number;
   readonly life: number;
 }
 
@@ -77,12 +78,12 @@ export class Network {
       const aborted = () => fail('ABORT_ERR');
       init.signal.addEventListener('abort', aborted, { once: true });
       const answer = (told: Told) => {
-        const late = this.#latency();
-        this.scheduler.in(late, `${asker.name} hears ${told.status}`, () =>
-          settle(() => {
-            resolve(this.#response(told, init.signal, exchange));
-          }),
-        );
+        const hear = () => {
+          const left = asker.suspendedUntil - this.scheduler.now;
+          if (left > 0 && !asker.dead) this.scheduler.in(left, `${asker.name} goes on and hears`, hear);
+          else settle(() => resolve(this.#response(told, init.signal, exchange)));
+        };
+        this.scheduler.in(this.#latency(), `${asker.name} hears ${told.status}`, hear);
       };
       if (weather.strikes('refuse')) {
         this.scheduler.in(1, `${asker.name} is refused`, () => fail('ECONNREFUSED'));

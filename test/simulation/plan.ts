@@ -30,7 +30,8 @@ export type Act =
   | { readonly kind: 'revoke' }
   | { readonly kind: 'narrow' }
   | { readonly kind: 'rotate_hook' }
-  | { readonly kind: 'rival'; readonly forMillis: number }
+  | { readonly kind: 'rival'; readonly forMillis: number; readonly clockAhead: number }
+  | { readonly kind: 'suspend'; readonly forMillis: number }
   | { readonly kind: 'resync' }
   | { readonly kind: 'other_company' }
   | { readonly kind: 'letter'; readonly what: LetterKind; readonly times: number }
@@ -90,6 +91,7 @@ const actKinds = [
   'narrow',
   'rotate_hook',
   'rival',
+  'suspend',
   'resync',
   'other_company',
   'letter',
@@ -102,7 +104,6 @@ const rare: readonly FaultClass[] = [
   'replica_back',
   'revoke',
   'other_company',
-  'rival',
   'oversized',
   'narrow',
 ];
@@ -115,7 +116,7 @@ export function planFor(seed: number): Plan {
   const intervalSeconds = chance.pick([60, 120, 300, 900, 3600]);
   // Half of the worlds are kind until the first listing is there, the others hostile from the first request on.
   const calmUntil = epoch + (chance.yes(0.5) ? 1_000 : 2 * intervalSeconds * 1000 + 60_000);
-  const chaosUntil = calmUntil + chance.between(8, 40) * intervalSeconds * 1000;
+  const chaosUntil = calmUntil + chance.skewed(4, 24) * intervalSeconds * 1000;
   const density = chance.pick([0.05, 0.15, 0.3, 0.5]);
   const drawn = chance.fork('classes');
   const classes = [...weatherFaults, ...actKinds].filter((name) =>
@@ -202,7 +203,13 @@ function actsFrom(
     acts.push({ at: moment(), act: { kind: 'publish', what, times: chance.skewed(1, 12) } });
   }
   for (let count = chance.between(2, 8); count > 0; count -= 1)
-    acts.push({ at: moment(), act: { kind: 'analyst', holdMillis: chance.skewed(0, 10 * interval) } });
+    acts.push({
+      at: moment(),
+      act: {
+        kind: 'analyst',
+        holdMillis: chance.skewed(0, chance.pick([2_000, 60_000, interval, 8 * interval])),
+      },
+    });
   for (const kind of actKinds) {
     if (!classes.includes(kind)) continue;
     for (let count = chance.skewed(1, 5); count > 0; count -= 1)
@@ -218,7 +225,7 @@ function actFrom(chance: Chance, kind: (typeof actKinds)[number], interval: numb
     case 'crash':
       return { kind, death, downMillis };
     case 'crash_at': {
-      const step = chance.pick(['begin', 'statement', 'commit', 'torn', 'committed'] as const);
+      const step = chance.pick(['begin', 'statement', 'commit', 'torn', 'committed', 'file'] as const);
       return { kind, step, death, downMillis, countdown: chance.skewed(1, step === 'statement' ? 120 : 25) };
     }
     case 'stop':
@@ -230,8 +237,13 @@ function actFrom(chance: Chance, kind: (typeof actKinds)[number], interval: numb
       };
     case 'disk_full':
       return { kind, forMillis: chance.skewed(1_000, 4 * interval), slack: chance.skewed(0, 6) };
+    case 'suspend':
+      return { kind, forMillis: chance.skewed(1_000, 300_000) };
+    case 'rival': {
+      const clockAhead = chance.pick([0, 0, 45_000, 600_000]);
+      return { kind, forMillis: chance.skewed(500, 4 * interval), clockAhead };
+    }
     case 'locked':
-    case 'rival':
       return { kind, forMillis: chance.skewed(500, 4 * interval) };
     case 'access_lost':
       return { kind, share: chance.pick([0.05, 0.3, 1]) };

@@ -1,17 +1,8 @@
-/** A bug that could have been written, as text to replace. The simulator has to see every one of them. */
-export interface PlantedBug {
-  readonly name: string;
-  readonly file: string;
-  readonly search: string;
-  readonly replace: string;
-}
-
-const bug = (name: string, file: string, search: string, replace: string): PlantedBug => ({
-  ...{ name, file, search, replace },
-});
+import { bug, type PlantedBug } from '../support/planting.js';
 
 const sqlite = 'src/store/dialect/sqlite';
 
+/** The simulator has to see every one of them. */
 export const plantedBugs: readonly PlantedBug[] = [
   bug(
     'a page is no transaction',
@@ -20,16 +11,16 @@ export const plantedBugs: readonly PlantedBug[] = [
     'try {\n    const result = work();',
   ),
   bug(
-    'an erased identity is merged, not replaced',
+    'identities are merged: a message taken back is kept',
     `${sqlite}/commit.ts`,
     'if (identityDiffers) {',
-    'if (identityDiffers && identity !== null) {',
+    'if (identityDiffers && identity?.message !== null) {',
   ),
   bug(
     'strict order by time',
     'src/store/plan-page.ts',
-    'const difference = compare(held, record);\n  const republished',
-    'if (record.investment.observed_at <= held.investment.observed_at) return null;\n  const difference = compare(held, record);\n  const republished',
+    "if (held === undefined) return { kind: 'insert', record };",
+    "if (held === undefined) return { kind: 'insert', record };\n  if (record.investment.observed_at <= held.investment.observed_at) return null;",
   ),
   bug(
     'tombstones are ignored',
@@ -64,12 +55,12 @@ export const plantedBugs: readonly PlantedBug[] = [
   bug(
     '2xx before the inbox has it',
     'src/inbox/receiver.ts',
-    "parts.inbox.accept({ ...event, receivedAt, body: body.toString('utf8'), lane: laneOf(sources) }),",
-    "(parts.clock.wait(200).then(() => parts.inbox.accept({ ...event, receivedAt, body: body.toString('utf8'), lane: laneOf(sources) })).catch(() => {}), Promise.resolve<'stored' | 'duplicate'>('stored')),",
+    "parts.inbox.accept({\n        ...event,\n        receivedAt,\n        body: thinBody(body.toString('utf8')),\n        lane: laneOf(sources),\n      }),",
+    "(parts.clock.wait(200).then(() => parts.inbox.accept({ ...event, receivedAt, body: thinBody(body.toString('utf8')), lane: laneOf(sources) })).catch(() => {}), Promise.resolve<'stored' | 'duplicate'>('stored')),",
   ),
   bug(
     'the accepting connection does not wait for the disk',
-    `${sqlite}/open.ts`,
+    `${sqlite}/connect.ts`,
     "raw.pragma('synchronous = FULL');",
     "raw.pragma('synchronous = NORMAL');",
   ),
@@ -106,7 +97,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   bug(
     'requests have no deadline',
     'src/client/fetch/with-timeout.ts',
-    'if (answered.signal.aborted) return;',
+    'if (answered.aborted) return;',
     'if (!request.signal.aborted) return;',
   ),
   bug(
@@ -139,16 +130,21 @@ export const plantedBugs: readonly PlantedBug[] = [
     '  statements.deleteSeen.run(source.no);\n',
     '',
   ),
-  bug('erased people stay in free pages', `${sqlite}/erasures.ts`, "raw.exec('VACUUM');", ''),
+  bug(
+    'erased people stay in free pages',
+    `${sqlite}/scrub.ts`,
+    "raw.exec('VACUUM');\n    rewritten = last;",
+    'rewritten = last;',
+  ),
   bug(
     'the fence is not checked',
-    `${sqlite}/leases.ts`,
+    'src/store/lease-rules.ts',
     'if (held?.fence === lease.fence) return;',
     'if (held?.fence !== undefined) return;',
   ),
   bug(
     'a lease outlives a clock that was set back',
-    `${sqlite}/leases.ts`,
+    'src/store/lease-rules.ts',
     ' && expires_at <= instantFromMillis(now + 2 * leaseMs)',
     '',
   ),
@@ -204,8 +200,8 @@ export const plantedBugs: readonly PlantedBug[] = [
   bug(
     'accepted events nudge nobody',
     'src/inbox/drain.ts',
-    'if (!lanes.has(lane)) lanes.set(lane, Promise.resolve());\n      nudge(lane);',
-    'if (!lanes.has(lane)) lanes.set(lane, Promise.resolve());',
+    'know(lane);\n      nudge(lane);\n      if (!sources',
+    'know(lane);\n      if (!sources',
   ),
   bug('the change feed has gaps', `${sqlite}/commit.ts`, 'this.#lastSeq += 1;', 'this.#lastSeq += 2;'),
   bug(
@@ -216,9 +212,9 @@ export const plantedBugs: readonly PlantedBug[] = [
   ),
   bug(
     'the brake is off',
-    `${sqlite}/listing.ts`,
-    'if (tooMany && !policy.accepted) {',
-    'if (tooMany && !policy.accepted && held < 0) {',
+    'src/store/brake.ts',
+    'return tooMany && !accepted ?',
+    'return tooMany && !accepted && held < 0 ?',
   ),
   bug(
     'replaced versions are not kept',
@@ -228,7 +224,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   ),
   bug(
     'commits follow a clock that goes back',
-    `${sqlite}/mirror.ts`,
+    'src/store/source-row.ts',
     'return last !== null && last > instant ? last : instant;',
     'return last === null ? instant : instant;',
   ),
@@ -259,13 +255,38 @@ export const plantedBugs: readonly PlantedBug[] = [
   bug(
     'a cursor is kept although its page failed to commit',
     'src/sync/run-tick.ts',
-    'this.#count(await mirror.applyPage(this.lease, this.#pageAtHand(), effect.reached));',
-    'this.#count(await mirror.applyPage(this.lease, { ...this.#pageAtHand(), items: this.#pageAtHand().items.slice(0, 20) }, effect.reached));',
+    'await mirror.applyPage(this.lease, this.#pageAtHand(), effect.reached, ending)',
+    'await mirror.applyPage(this.lease, { ...this.#pageAtHand(), items: this.#pageAtHand().items.slice(0, 20) }, effect.reached, ending)',
   ),
   bug(
-    'identity of a token without the grant is kept',
-    'src/store/plan-page.ts',
-    'const identityDiffers = person.length > 0 || (held.identity === null) !== (record.identity === null);',
-    'const identityDiffers = record.identity !== null && (person.length > 0 || held.identity === null);',
+    'identity that stopped coming is kept',
+    'src/domain/difference.ts',
+    'const identityDiffers = person.length > 0 || (held.identity === null) !== (other.identity === null);',
+    'const identityDiffers = other.identity !== null && (person.length > 0 || held.identity === null);',
+  ),
+  bug(
+    'a lost grant leaves what came under it',
+    `${sqlite}/commit.ts`,
+    "if (had) this.#erasing.source('grant_lost');",
+    '',
+  ),
+  bug(
+    'credentials are renamed before they are on the disk',
+    'src/client/tokens/replace-file.ts',
+    '  await disk.sync(fresh);\n',
+    '',
+  ),
+  bug(
+    'the old pair comes back after a power cut',
+    'src/client/tokens/replace-file.ts',
+    '  await disk.syncFolder(dirname(path));\n',
+    '',
+  ),
+  bug('credentials are written over the old ones', 'src/client/tokens/replace-file.ts', '.new`;', '`;'),
+  bug(
+    'a scrub is counted as done while somebody reads the log',
+    `${sqlite}/scrub.ts`,
+    'return result?.busy === 0;',
+    'return result !== undefined;',
   ),
 ];

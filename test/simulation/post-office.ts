@@ -95,7 +95,8 @@ export class PostOffice {
   #deliver(letter: Letter, attempt: number): void {
     const { life } = this.machine();
     const server = life?.port == null ? undefined : this.servers.get(life.port);
-    if (life === null || server === undefined) {
+    const hears = life !== null && life.clock.suspendedUntil <= this.scheduler.now;
+    if (life === null || server === undefined || !hears) {
       this.#again(letter, attempt);
       return;
     }

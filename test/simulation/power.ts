@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Chance } from './chance.js';
 import type { Frames } from './database-watch.js';
@@ -36,10 +36,9 @@ export function copyAsItLies(
     else writeFileSync(target, cutLog(readFileSync(source), death, floor, chance), { mode: 0o600 });
   }
   // A lock file names its process by number; this one's is gone, and numbers that high are nobody's.
-  const lock = readdirSync(to).find((name) => name.endsWith('.lock'));
-  if (lock !== undefined && existsSync(join(to, lock))) {
-    const holder = JSON.parse(readFileSync(join(to, lock), 'utf8')) as object;
-    writeFileSync(join(to, lock), JSON.stringify({ ...holder, pid: 4_190_000 }), { mode: 0o600 });
+  for (const name of readdirSync(to).filter((one) => one.endsWith('.lock'))) {
+    const holder = JSON.parse(readFileSync(join(to, name), 'utf8')) as object;
+    writeFileSync(join(to, name), JSON.stringify({ ...holder, pid: 4_190_000 }), { mode: 0o600 });
   }
 }
 

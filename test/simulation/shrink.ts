@@ -50,6 +50,11 @@ export function invariantOf({ violation }: Verdict): string | null {
   return violation === null ? null : (violation.split(':')[0] ?? violation);
 }
 
+/** What somebody needs to see it again. */
+export function reportOf(mode: string, { seed, violation }: Verdict, small: Plan): string {
+  return `seed ${seed}  mode ${mode}  ${violation}  shrunk to: ${storyOf(small)}`;
+}
+
 /** One line that says it all: what is left of the plan, in order. */
 export function storyOf(plan: Plan): string {
   const acts = plan.acts.map(({ act }) => ('what' in act ? `${act.kind} ${act.what}` : act.kind));

@@ -1,15 +1,17 @@
-import { Server } from 'node:http';
+import { Agent, type Server as HttpServer, Server } from 'node:http';
 import { Duplex } from 'node:stream';
 
 /** One end of a connection in memory. */
 class Socket extends Duplex {
   readonly remoteAddress = '127.0.0.1';
   peer: Socket | undefined;
+  /** Whoever is at this end says nothing any more. */
+  silent: () => boolean = () => false;
 
   override _read(): void {}
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
-    if (this.peer !== undefined && !this.peer.destroyed) this.peer.push(chunk);
+    if (this.peer !== undefined && !this.peer.destroyed && !this.silent()) this.peer.push(chunk);
     done();
   }
 
@@ -34,6 +36,26 @@ class Socket extends Duplex {
   setKeepAlive(): this {
     return this;
   }
+
+  ref(): this {
+    return this;
+  }
+
+  unref(): this {
+    return this;
+  }
+}
+
+/** The near end of a connection to a server that listens in memory. */
+function connect(server: HttpServer, silent: () => boolean = () => false): Socket {
+  const near = new Socket();
+  const far = new Socket();
+  far.peer = near;
+  far.silent = silent;
+  near.peer = far;
+  far.on('error', () => {});
+  server.emit('connection', far);
+  return near;
 }
 
 export interface HeardAnswer {
@@ -45,12 +67,10 @@ export interface HeardAnswer {
 /** A connection to a server that listens in memory: raw bytes in, one answer out. */
 export class Connection {
   readonly answered: Promise<HeardAnswer | null>;
-  readonly #near = new Socket();
+  readonly #near: Socket;
 
   constructor(server: Server) {
-    const far = new Socket();
-    far.peer = this.#near;
-    this.#near.peer = far;
+    this.#near = connect(server);
     const chunks: Buffer[] = [];
     this.answered = new Promise((resolve) => {
       const look = (ended: boolean) => {
@@ -67,8 +87,6 @@ export class Connection {
       this.#near.on('close', () => resolve(null));
       this.#near.on('error', () => resolve(null));
     });
-    far.on('error', () => {});
-    server.emit('connection', far);
   }
 
   send(bytes: Buffer | string): void {
@@ -143,5 +161,28 @@ export function captureServers(): { readonly ports: ReadonlyMap<number, Server>;
     undo: () => {
       Server.prototype.listen = listen;
     },
+  };
+}
+
+export interface Reached {
+  readonly server: Server;
+  /** The process at the other end is gone: whatever it still says is heard by nobody. */
+  readonly silent: () => boolean;
+  /** The connection breaks soon: whether the other end has heard anything by then is left open. */
+  readonly cut: boolean;
+}
+
+/** Requests that this process sends with Node's own client go to servers in memory; null refuses the connection. */
+export function routeRequests(reach: (port: number) => Reached | null): () => void {
+  const { createConnection } = Agent.prototype;
+  Agent.prototype.createConnection = ((options: { readonly port?: number | string }) => {
+    const reached = reach(Number(options.port));
+    const near = reached === null ? new Socket() : connect(reached.server, reached.silent);
+    // Not before the client listens.
+    if (reached === null || reached.cut) setImmediate(() => near.destroy(new Error('the connection broke')));
+    return near;
+  }) as typeof createConnection;
+  return () => {
+    Agent.prototype.createConnection = createConnection;
   };
 }

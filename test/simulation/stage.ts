@@ -5,9 +5,10 @@ import { healthOf } from '../../src/store/reads/status.js';
 import { Chance } from './chance.js';
 import { Counters } from './counters.js';
 import type { DatabaseWatch } from './database-watch.js';
-import { FakePlatform } from './fake-platform.js';
+import { type Asked, FakePlatform, type Told } from './fake-platform.js';
 import { Account } from './fake-tokens.js';
-import { Judge, Reader } from './judge.js';
+import type { FileWatch } from './file-watch.js';
+import { Judge, type Look, Reader } from './judge.js';
 import { type Life, Machine, type SourcePlan } from './machine.js';
 import { Network } from './network.js';
 import type { Plan } from './plan.js';
@@ -18,6 +19,7 @@ import { Weather } from './weather.js';
 
 export interface Surroundings {
   readonly watch: DatabaseWatch;
+  readonly files: FileWatch;
   readonly servers: ReadonlyMap<number, Server>;
   /** A folder in memory for scratch, and one with a migrated, empty mirror in it. */
   readonly scratch: string;
@@ -29,6 +31,9 @@ export interface Surroundings {
 export class Violation extends Error {}
 
 const minute = 60_000;
+
+/** What SQLite is told when there is room on the disk again. */
+export const unlimitedPages = 1_000_000_000;
 
 /** The people and things of one world, and the ways to look at them. */
 export class Stage {
@@ -78,7 +83,7 @@ export class Stage {
       this.scheduler,
       this.weather,
       chance.fork('network'),
-      (asked) => this.platform.handle(asked),
+      (asked) => this.far(asked),
       plan.latencyMax,
     );
     this.companies = ['co_0', 'co_1'];
@@ -116,6 +121,7 @@ export class Stage {
       },
       brake: { share: 0.2, rows: plan.brakeRows },
       accepted: this.accepted,
+      look: (look) => this.judgeLook(look),
       mayGoBack: this.weather.forecasts('replica_back'),
       identityMoved: this.identityMoved,
     });
@@ -124,6 +130,7 @@ export class Stage {
         scheduler: this.scheduler,
         network: this.network,
         watch: around.watch,
+        files: around.files,
         servers: around.servers,
         violate,
       },
@@ -137,6 +144,15 @@ export class Stage {
       onDeath: () => this.judge.machineDied(),
       onLog: (life, level, text) => this.afterLog(life, level, text),
     });
+  }
+
+  /** Where requests end. */
+  protected far(asked: Asked): Told | Promise<Told> {
+    return this.platform.handle(asked);
+  }
+
+  protected judgeLook(look: Look): void {
+    this.judge.look(look);
   }
 
   protected violate(invariant: string, what: string): void {
@@ -176,7 +192,7 @@ export class Stage {
     const reader = new Reader(life.file);
     reader.raw.exec('BEGIN');
     const before = reader.look();
-    this.judge.look(before);
+    this.judgeLook(before);
     this.judgeHonesty(life, before);
     for (const view of [
       'investments',

@@ -4,6 +4,7 @@ import type { Chance } from './chance.js';
 export interface Person {
   readonly name: string;
   readonly email: string;
+  /** Empty once the investor took it back. */
   readonly message: string;
 }
 
@@ -40,12 +41,15 @@ export class Truth {
   readonly publications: Publication[] = [];
   readonly #byCompany = new Map<string, Publication[]>();
   readonly #byRecord = new Map<string, Publication[]>();
+  readonly #takenBack: Chance;
   #marks = 0;
 
   constructor(
     readonly chance: Chance,
     readonly now: () => number,
-  ) {}
+  ) {
+    this.#takenBack = chance.fork('taken back');
+  }
 
   get head(): number {
     return this.publications.length;
@@ -108,7 +112,8 @@ export class Truth {
       version.person !== null && this.chance.yes(0.3)
         ? { ...version.person, name: `name-${tag}`, email: `${tag}@mail.invalid` }
         : version.person;
-    return this.publish(before.company, before.id, { ...version, ...this.#fresh(), person });
+    const silenced = person !== null && this.#takenBack.yes(0.1) ? { ...person, message: '' } : person;
+    return this.publish(before.company, before.id, { ...version, ...this.#fresh(), person: silenced });
   }
 
   /** The same content once more, as after a recomputation. */

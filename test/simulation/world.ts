@@ -6,7 +6,7 @@ import { healthOf } from '../../src/store/reads/status.js';
 import { Chaos } from './chaos.js';
 import type { Counters } from './counters.js';
 import type { Reader } from './judge.js';
-import { Violation } from './stage.js';
+import { unlimitedPages, Violation } from './stage.js';
 
 export interface Verdict {
   readonly seed: number;
@@ -36,6 +36,7 @@ export class World extends Chaos {
     } finally {
       process.off('unhandledRejection', stray);
       this.sendAnalystsHome();
+      this.letLocksGo();
       this.judge.close();
       this.machine.close();
       rmSync(this.root, { recursive: true, force: true });
@@ -76,10 +77,14 @@ export class World extends Chaos {
     }
     for (const { account } of this.sources) account.spent = 0;
     this.wallOffset = 0;
+    this.letLocksGo();
     if (machine.life !== null) {
       machine.life.armed = null;
       machine.life.clock.wallOffset = 0;
-      for (const one of machine.life.connections) if (one.open) one.pragma('max_page_count = 1000000000');
+      machine.life.clock.suspendedUntil = 0;
+      machine.life.pagesMax = null;
+      for (const one of machine.life.connections)
+        if (one.open) one.pragma(`max_page_count = ${unlimitedPages}`);
     }
     if (machine.rival !== null) machine.stop(machine.rival);
     // What nobody could read is published once more; what was withdrawn in silence only a new listing shows.
@@ -111,6 +116,7 @@ export class World extends Chaos {
     const healedAt = scheduler.now;
     let difference: string | undefined = 'nothing was read yet';
     let asked = 0;
+    const generations = new Map<string, number>();
     while (scheduler.now < bound) {
       const look = this.look();
       difference = this.judge.difference(look);
@@ -127,9 +133,15 @@ export class World extends Chaos {
         } else if (seen?.state === 'held' && asked < 40) {
           this.ask(source, { acceptDeletions: true });
           asked += 1;
-        } else if (moved.has(source.name) && seen?.state === 'following') {
-          this.ask(source, { resync: true });
-          moved.delete(source.name);
+        } else if (moved.has(source.name) && seen?.state === 'following' && asked < 40) {
+          // Whoever asked and got an error asks again, until a new listing has been made.
+          const before = generations.get(source.name);
+          if (before !== undefined && seen.generation > before) moved.delete(source.name);
+          else {
+            this.ask(source, { resync: true });
+            generations.set(source.name, seen.generation);
+            asked += 1;
+          }
         }
       }
       await this.until(scheduler.now + Math.max(minute, plan.intervalSeconds * 250), () => false);
@@ -145,7 +157,8 @@ export class World extends Chaos {
       unauthorized: has('revoke') || has('unauthorized_once'),
       forbidden: has('forbidden'),
       refused: has('refused'),
-      filters_changed: has('other_company'),
+      // A position refused with 400 is taken for another account's.
+      filters_changed: has('other_company') || has('refused'),
     };
     this.counters.add(`halted:${code}`);
     if (just[code ?? ''] !== true)
@@ -184,6 +197,12 @@ export class World extends Chaos {
     const { machine, scheduler } = this;
     const { life } = machine;
     if (life === null) throw new Error('the daemon is gone before the end');
+    // A late letter may have come this very moment: it is worked with the next page.
+    const pending = this.judge
+      .readerOf(life.file)
+      .raw.prepare<[], number>(`SELECT count(*) FROM webhook_inbox WHERE state = 'pending'`)
+      .pluck();
+    await this.until(scheduler.now + 5 * minute, () => pending.get() === 0);
     const look = this.look();
     this.judge.look(look);
     const difference = this.judge.difference(look);

@@ -1,14 +1,15 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { Budgets } from '../../src/store/budgets.js';
-import { sqliteConnection } from '../../src/store/connection.js';
-import { freshMirror } from './support/mirror.js';
+import { databases } from './support/databases.js';
 
-test('what was spent survives, key by key, and the newest state wins', async () => {
-  const budgets = new Budgets(sqliteConnection(freshMirror()));
-  expect(await budgets.load('k1')).toBeNull();
-  await budgets.save('k1', { windowStart: 1_000, spent: 3, blockedUntil: null });
-  await budgets.save('k2', { windowStart: 2_000, spent: 9, blockedUntil: 5_001 });
-  await budgets.save('k1', { windowStart: 1_000, spent: 4, blockedUntil: 7_003 });
-  expect(await budgets.load('k1')).toEqual({ windowStart: 1_000, spent: 4, blockedUntil: 7_003 });
-  expect(await budgets.load('k2')).toEqual({ windowStart: 2_000, spent: 9, blockedUntil: 5_001 });
+describe.each(databases)('budgets in $database', ({ open }) => {
+  test('what was spent survives, key by key, and the newest state wins', async () => {
+    const budgets = new Budgets((await open()).connection);
+    expect(await budgets.load('k1')).toBeNull();
+    await budgets.save('k1', { windowStart: 1_000, spent: 3, blockedUntil: null });
+    await budgets.save('k2', { windowStart: 2_000, spent: 9, blockedUntil: 5_001 });
+    await budgets.save('k1', { windowStart: 1_000, spent: 4, blockedUntil: 7_003 });
+    expect(await budgets.load('k1')).toEqual({ windowStart: 1_000, spent: 4, blockedUntil: 7_003 });
+    expect(await budgets.load('k2')).toEqual({ windowStart: 2_000, spent: 9, blockedUntil: 5_001 });
+  });
 });

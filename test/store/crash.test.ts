@@ -1,9 +1,9 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { Cursor } from '../../src/domain/position.js';
-import type { SqliteMirror } from '../../src/store/dialect/sqlite/mirror.js';
-import type { Lease } from '../../src/sync/ports.js';
-import { failingDatabase } from './failing-database.js';
-import { cautious, migratedDatabase, mirrorFixture } from './mirror-fixture.js';
+import { type Lease, type Mirror, nothingApplied, type TickReport } from '../../src/sync/ports.js';
+import { test } from './both-databases.js';
+import { failingStore } from './failing-database.js';
+import { cautious, freshStore, mirrorFixture } from './mirror-fixture.js';
 import { deltaPage, listingPage, record, rejected, tombstone } from './samples.js';
 
 const tables = [
@@ -30,33 +30,39 @@ const items = [
   rejected('inv_3'),
   rejected(null),
 ];
-const begin = (kind: 'first' | 'relist') => (mirror: SqliteMirror, lease: Lease) =>
+const begin = (kind: 'first' | 'relist') => (mirror: Mirror, lease: Lease) =>
   mirror.beginListing(lease, { kind, fingerprint: 'f2', restarts: 1, notBefore: null });
-const addPage = (mirror: SqliteMirror, lease: Lease) =>
-  mirror.addListingPage(lease, listingPage(items, 'end'));
-const publish = (mirror: SqliteMirror, lease: Lease) =>
-  mirror.publishListing(lease, 'end' as Cursor, cautious);
-const apply = (mirror: SqliteMirror, lease: Lease) =>
+const addPage = (mirror: Mirror, lease: Lease) => mirror.addListingPage(lease, listingPage(items, 'end'));
+const publish = (mirror: Mirror, lease: Lease) => mirror.publishListing(lease, 'end' as Cursor, cautious);
+const apply = (mirror: Mirror, lease: Lease) =>
   mirror.applyPage(lease, deltaPage(items), { kind: 'following', cursor: 'c' as Cursor });
-const tick = (mirror: SqliteMirror, lease: Lease) =>
+const report: TickReport = {
+  trigger: 'timer',
+  mode: 'delta',
+  startedAt: '2026-05-01T00:00:00.000Z' as never,
+  tookMs: 1,
+  pages: 1,
+  applied: nothingApplied,
+  outcome: 'done',
+  code: null,
+  message: null,
+  retryAt: null,
+};
+const applyLast = (mirror: Mirror, lease: Lease) =>
+  mirror.applyPage(
+    lease,
+    deltaPage(items),
+    { kind: 'following', cursor: 'c' as Cursor },
+    (applied): TickReport => ({ ...report, applied }),
+  );
+const tick = (mirror: Mirror, lease: Lease) =>
   mirror.recordTick(
     lease,
-    {
-      trigger: 'timer',
-      mode: 'none',
-      startedAt: '2026-05-01T00:00:00.000Z' as never,
-      tookMs: 1,
-      pages: 0,
-      applied: { added: 0, changed: 0, removed: 0, unchanged: 0, quarantined: 0 },
-      outcome: 'failed',
-      code: 'forbidden',
-      message: 'no',
-      retryAt: null,
-    },
+    { ...report, mode: 'none', pages: 0, outcome: 'failed', code: 'forbidden', message: 'no' },
     { code: 'forbidden', message: 'no' },
   );
 
-type Write = (mirror: SqliteMirror, lease: Lease) => Promise<unknown>;
+type Write = (mirror: Mirror, lease: Lease) => Promise<unknown>;
 const writes: Record<
   string,
   { readonly listed: boolean; readonly before: readonly Write[]; readonly write: Write }
@@ -65,6 +71,7 @@ const writes: Record<
   'a page of a first listing': { listed: false, before: [begin('first')], write: addPage },
   'publishing a first listing': { listed: false, before: [begin('first'), addPage], write: publish },
   'a delta page': { listed: true, before: [], write: apply },
+  'the last delta page of a tick': { listed: true, before: [], write: applyLast },
   'beginning a re-listing': { listed: true, before: [begin('relist'), addPage], write: begin('relist') },
   'a page of a re-listing': { listed: true, before: [begin('relist')], write: addPage },
   'publishing a re-listing': { listed: true, before: [begin('relist'), addPage], write: publish },
@@ -73,17 +80,17 @@ const writes: Record<
 
 describe('stopped at any statement, a write has happened or has not:', () => {
   test.each(Object.entries(writes))('%s', async (_name, { listed, before, write }) => {
-    const { database, failAt } = failingDatabase(migratedDatabase());
+    const { store, failAt } = failingStore(await freshStore());
     const notices = {
       draft: (changes: readonly { seq: number; id: string }[]) =>
         changes.map(({ seq, id }) => ({ id, seq, target: 'hook', body: id })),
       fold: () => null,
     };
-    const { mirror, lease, list, rows } = await mirrorFixture({ database, notices });
+    const { mirror, lease, list, rows } = await mirrorFixture({ store, notices });
     if (listed) await list([[record('inv_1'), record('inv_2'), record('inv_3'), record('inv_5')]]);
     for (const step of before) await step(mirror, lease);
-    const dump = () => tables.map((table) => rows(`SELECT * FROM ${table} ORDER BY 1, 2`));
-    const old = dump();
+    const dump = () => Promise.all(tables.map((table) => rows(`SELECT * FROM ${table} ORDER BY 1, 2`)));
+    const old = await dump();
     let failures = 0;
     for (let statement = 1; ; statement += 1) {
       failAt(statement);
@@ -94,10 +101,10 @@ describe('stopped at any statement, a write has happened or has not:', () => {
       failAt(Number.POSITIVE_INFINITY);
       if (!failed) break;
       failures += 1;
-      expect(dump()).toEqual(old);
-      expect(database.raw.inTransaction).toBe(false);
+      expect(await dump()).toEqual(old);
+      if (store.kind === 'sqlite') expect(store.sqlite.raw.inTransaction).toBe(false);
     }
     expect(failures).toBeGreaterThan(5);
-    expect(dump()).not.toEqual(old);
+    expect(await dump()).not.toEqual(old);
   });
 });

@@ -4,8 +4,6 @@ import type { InvestmentId, UserId } from '../../src/domain/ids.js';
 import { seededRandom } from '../../src/runtime/random.js';
 import { SqliteErasures } from '../../src/store/dialect/sqlite/erasures.js';
 import { openSqlite, type SqliteDatabase } from '../../src/store/dialect/sqlite/open.js';
-import { readStatus } from '../../src/store/reads/status.js';
-import { withViews } from '../../src/store/reads/views.js';
 import {
   freshMirror,
   recordDefaults,
@@ -14,6 +12,7 @@ import {
   seedInvestment,
   seedRow,
   seedSource,
+  statusOf,
 } from './support/mirror.js';
 
 const inv = (id: string) => id as InvestmentId;
@@ -194,14 +193,14 @@ describe('scrubbing', () => {
     const began = performance.now();
     expect(erasures.scrub()).toMatchObject({ kind: 'blocked', erasures: 1 });
     expect(performance.now() - began).toBeLessThan(1_000);
-    expect((await readStatus(withViews(mirror.kysely), clock)).erasures).toEqual({
+    expect((await statusOf(mirror.file, clock)).erasures).toEqual({
       ...{ pending: 1, since: '2026-10-20T12:00:00.000Z', residue: false },
     });
     reader.raw.exec('COMMIT');
     reader.close();
     expect(erasures.scrub()).toEqual({ kind: 'scrubbed', erasures: 1 });
     expect(filesHolding(mirror, 'CANARY-5-')).toEqual([]);
-    expect((await readStatus(withViews(mirror.kysely), clock)).erasures.pending).toBe(0);
+    expect((await statusOf(mirror.file, clock)).erasures.pending).toBe(0);
   });
 
   test('another writer blocks it without being waited for, and the busy timeout is as before', () => {

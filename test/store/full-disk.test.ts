@@ -9,9 +9,9 @@ test('a disk that fills up is `database_full`, leaves the page unapplied, and th
   const items = Array.from({ length: 100 }, (_, n) => record(`inv_${n}`, { blockers: 'x'.repeat(2_000) }));
   database.raw.pragma(`max_page_count = ${pages + 5}`);
   await expect(delta(items, 'c2')).rejects.toMatchObject({ code: 'database_full' });
-  expect(rows('SELECT state, rows_held, (SELECT count(*) FROM changes) AS changes FROM sources')).toEqual([
-    { state: 'sweeping', rows_held: 1, changes: 1 },
-  ]);
+  expect(
+    await rows('SELECT state, rows_held, (SELECT count(*) FROM changes) AS changes FROM sources'),
+  ).toEqual([{ state: 'sweeping', rows_held: 1, changes: 1 }]);
   database.raw.pragma(`max_page_count = ${pages + 10_000}`);
   await expect(delta(items, 'c2')).resolves.toMatchObject({ added: 99, changed: 1 });
   expect(database.raw.pragma('integrity_check', { simple: true })).toBe('ok');

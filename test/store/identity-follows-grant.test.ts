@@ -1,25 +1,26 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { InvestmentId, UserId } from '../../src/domain/ids.js';
-import { SqliteErasures } from '../../src/store/dialect/sqlite/erasures.js';
+import type { FeedItem } from '../../src/domain/investment.js';
+import { test } from './both-databases.js';
 import { cautious, type Fixture, mirrorFixture } from './mirror-fixture.js';
 import { identity, listingPage, record, rejected, tombstone } from './samples.js';
 
-const names = ({ rows }: Fixture) =>
+const names = async ({ rows }: Fixture) =>
   (
-    rows('SELECT r.id, i.name FROM identity_rows i JOIN investment_rows r USING (row_no) ORDER BY 1') as {
-      id: string;
-      name: string;
-    }[]
+    (await rows(
+      'SELECT r.id, i.name FROM identity_rows i JOIN investment_rows r USING (row_no) ORDER BY 1',
+    )) as { id: string; name: string }[]
   ).map(({ id, name }) => `${id}:${name}`);
-const receipts = ({ rows }: Fixture) => rows('SELECT source_no, id, cause, scrubbed_at FROM erasures');
+const receipts = ({ rows }: Fixture) =>
+  rows('SELECT source_no, id, cause, scrubbed_at FROM erasures ORDER BY erasure');
 const receipt = (id: string | null, cause: string) => ({ source_no: 1, id, cause, scrubbed_at: null });
-const forgetting = (fixture: Fixture) => new SqliteErasures(fixture.database, fixture.clock);
+const forgetting = ({ erasures }: Fixture) => erasures;
 
 describe('the forgotten stay forgotten', () => {
   test('when a delta brings them, which then changes nothing', async () => {
     const fixture = await mirrorFixture();
     await fixture.list([[record('inv_1', { investor_id: 'usr_1' }), record('inv_2')]]);
-    forgetting(fixture).forget('usr_1' as UserId);
+    await forgetting(fixture).forget('usr_1' as UserId);
     expect(await fixture.delta([record('inv_1', { investor_id: 'usr_1' }, identity('again'))])).toMatchObject(
       {
         changed: 0,
@@ -30,17 +31,17 @@ describe('the forgotten stay forgotten', () => {
       record('inv_1', { investor_id: 'usr_1', status: 'executed' }, identity('again')),
       record('inv_3', { investor_id: 'usr_1' }, identity('anew')),
     ]);
-    expect(names(fixture)).toEqual(['inv_2:inv_2']);
-    expect(fixture.rows('SELECT identity_included FROM sources')).toEqual([{ identity_included: 1 }]);
+    expect(await names(fixture)).toEqual(['inv_2:inv_2']);
+    expect(await fixture.rows('SELECT identity_included FROM sources')).toEqual([{ identity_included: 1 }]);
   });
 
   test('when a first listing brings them on a later page', async () => {
     const fixture = await mirrorFixture();
     const { mirror, lease } = fixture;
     await fixture.collect([[record('inv_1', { investor_id: 'usr_1' })]]);
-    forgetting(fixture).forget('usr_1' as UserId);
+    await forgetting(fixture).forget('usr_1' as UserId);
     await mirror.addListingPage(lease, listingPage([record('inv_2', { investor_id: 'usr_1' })], 'p2'));
-    expect(names(fixture)).toEqual([]);
+    expect(await names(fixture)).toEqual([]);
   });
 
   test('when a re-listing half-way brings them, before and after they were forgotten', async () => {
@@ -48,12 +49,12 @@ describe('the forgotten stay forgotten', () => {
     const { mirror, lease } = fixture;
     await fixture.list([[record('inv_1'), record('inv_2')]]);
     await fixture.collect([[record('inv_1', { status: 'executed' }, identity('staged'))]], 'relist');
-    forgetting(fixture).forget('inv_1' as InvestmentId);
-    forgetting(fixture).forget('inv_2' as InvestmentId);
+    await forgetting(fixture).forget('inv_1' as InvestmentId);
+    await forgetting(fixture).forget('inv_2' as InvestmentId);
     await mirror.addListingPage(lease, listingPage([record('inv_2', {}, identity('late'))], 'p2'));
     await mirror.publishListing(lease, 'p2' as never, cautious);
-    expect(names(fixture)).toEqual([]);
-    expect(fixture.rows('SELECT id, status FROM investments ORDER BY id')).toEqual([
+    expect(await names(fixture)).toEqual([]);
+    expect(await fixture.rows('SELECT id, status FROM investments ORDER BY id')).toEqual([
       { id: 'inv_1', status: 'executed' },
       { id: 'inv_2', status: 'approved' },
     ]);
@@ -62,13 +63,13 @@ describe('the forgotten stay forgotten', () => {
   test('when nobody can read the record that brings them', async () => {
     const fixture = await mirrorFixture();
     await fixture.list([[record('inv_1', { investor_id: 'usr_1' }), record('inv_2')]]);
-    forgetting(fixture).forget('usr_1' as UserId);
+    await forgetting(fixture).forget('usr_1' as UserId);
     await fixture.delta([
       rejected('inv_1', 'CANARY'),
       rejected(null, '{"i":"usr_1","n":"CANARY"}'),
       rejected('inv_2', 'kept'),
     ]);
-    expect(fixture.rows('SELECT body FROM quarantine_rows ORDER BY quarantine_no')).toEqual([
+    expect(await fixture.rows('SELECT body FROM quarantine_rows ORDER BY quarantine_no')).toEqual([
       { body: '' },
       { body: '' },
       { body: 'kept' },
@@ -78,10 +79,10 @@ describe('the forgotten stay forgotten', () => {
   test('until they are lifted', async () => {
     const fixture = await mirrorFixture();
     await fixture.list([[record('inv_1')]]);
-    forgetting(fixture).forget('inv_1' as InvestmentId);
-    forgetting(fixture).lift('inv_1' as InvestmentId);
+    await forgetting(fixture).forget('inv_1' as InvestmentId);
+    await forgetting(fixture).lift('inv_1' as InvestmentId);
     await fixture.delta([record('inv_1')]);
-    expect(names(fixture)).toEqual(['inv_1:inv_1']);
+    expect(await names(fixture)).toEqual(['inv_1:inv_1']);
   });
 });
 
@@ -91,10 +92,10 @@ describe('a lost grant', () => {
     await fixture.list([[record('inv_1'), record('inv_2')]]);
     await fixture.delta([rejected('inv_9', 'CANARY')]);
     const applied = await fixture.delta([record('inv_2', {}, null)]);
-    expect(names(fixture)).toEqual([]);
-    expect(fixture.rows('SELECT body FROM quarantine_rows')).toEqual([{ body: null }]);
-    expect(receipts(fixture)).toEqual([receipt(null, 'grant_lost')]);
-    expect(fixture.rows('SELECT * FROM identity_residue')).toEqual([]);
+    expect(await names(fixture)).toEqual([]);
+    expect(await fixture.rows('SELECT body FROM quarantine_rows')).toEqual([{ body: null }]);
+    expect(await receipts(fixture)).toEqual([receipt(null, 'grant_lost')]);
+    expect(await fixture.rows('SELECT * FROM identity_residue')).toEqual([]);
     // That a name may not be read any more is no change of the investment.
     expect(applied).toMatchObject({ changed: 0, unchanged: 1 });
   });
@@ -103,7 +104,7 @@ describe('a lost grant', () => {
     const fixture = await mirrorFixture();
     await fixture.list([[record('inv_1'), record('inv_2'), record('inv_3')]]);
     await fixture.delta([record('inv_1'), record('inv_2', {}, null)]);
-    expect(names(fixture)).toEqual(['inv_1:inv_1']);
+    expect(await names(fixture)).toEqual(['inv_1:inv_1']);
   });
 
   test('in the middle of a re-listing takes what is shown and what is staged', async () => {
@@ -111,23 +112,23 @@ describe('a lost grant', () => {
     await fixture.list([[record('inv_1'), record('inv_2')]]);
     await fixture.collect([[record('inv_1', {}, identity('staged'))]], 'relist');
     await fixture.mirror.addListingPage(fixture.lease, listingPage([record('inv_2', {}, null)], 'p2'));
-    expect(names(fixture)).toEqual([]);
-    expect(fixture.rows('SELECT identity FROM staged_rows WHERE identity IS NOT NULL')).toEqual([]);
+    expect(await names(fixture)).toEqual([]);
+    expect(await fixture.rows('SELECT identity FROM staged_rows WHERE identity IS NOT NULL')).toEqual([]);
   });
 
   test('leaves other sources alone', async () => {
     const fixture = await mirrorFixture();
     await fixture.list([[record('inv_1')]]);
     const other = await mirrorFixture({
-      database: fixture.database,
+      store: fixture.store,
       source: { name: 'other' as never, fingerprint: 'f1' },
     });
     await other.list([[record('inv_2')]]);
     await other.delta([record('inv_2', {}, null)]);
-    expect(names(fixture)).toEqual(['inv_1:inv_1']);
+    expect(await names(fixture)).toEqual(['inv_1:inv_1']);
   });
 
-  test.each([
+  test.each<[string, FeedItem[]]>([
     ['a page of tombstones only', [tombstone('inv_2')]],
     ['a deactivated person without identity', [record('inv_2', { investor_deactivated: true }, null)]],
     ['a record nobody could read', [rejected('inv_2')]],
@@ -136,23 +137,35 @@ describe('a lost grant', () => {
     const fixture = await mirrorFixture();
     await fixture.list([[record('inv_1'), record('inv_2')]]);
     await fixture.delta(items);
-    expect(names(fixture)).toContain('inv_1:inv_1');
-    expect(receipts(fixture)).not.toContainEqual(receipt(null, 'grant_lost'));
+    expect(await names(fixture)).toContain('inv_1:inv_1');
+    expect(await receipts(fixture)).not.toContainEqual(receipt(null, 'grant_lost'));
   });
 
   test('is not concluded from the forgotten, whose identity we take away ourselves', async () => {
     const fixture = await mirrorFixture();
     await fixture.list([[record('inv_1'), record('inv_2')]]);
-    forgetting(fixture).forget('inv_2' as InvestmentId);
+    await forgetting(fixture).forget('inv_2' as InvestmentId);
     await fixture.delta([record('inv_2', { status: 'executed' })]);
-    expect(names(fixture)).toEqual(['inv_1:inv_1']);
+    expect(await names(fixture)).toEqual(['inv_1:inv_1']);
+  });
+
+  test('that the platform tells when asked erases all the source holds, once', async () => {
+    const fixture = await mirrorFixture();
+    await fixture.list([[record('inv_1'), record('inv_2')]]);
+    expect(await fixture.mirror.loseIdentity(fixture.lease)).toBe(true);
+    expect(await fixture.mirror.loseIdentity(fixture.lease)).toBe(false);
+    expect(await names(fixture)).toEqual([]);
+    expect(await receipts(fixture)).toEqual([receipt(null, 'grant_lost')]);
+    expect(await fixture.rows('SELECT identity_included FROM sources')).toEqual([{ identity_included: 0 }]);
+    const stale = { ...fixture.lease, fence: fixture.lease.fence - 1 };
+    await expect(fixture.mirror.loseIdentity(stale)).rejects.toMatchObject({ code: 'lease_lost' });
   });
 
   test('a token that never had it loses nothing', async () => {
     const fixture = await mirrorFixture();
     await fixture.list([[record('inv_1', {}, null)]]);
     await fixture.delta([record('inv_1', { status: 'executed' }, null)]);
-    expect(receipts(fixture)).toEqual([]);
+    expect(await receipts(fixture)).toEqual([]);
   });
 });
 
@@ -160,14 +173,14 @@ describe('identity that is not to be kept', () => {
   test('says nothing about the grant, and what was kept before goes with a receipt', async () => {
     const before = await mirrorFixture();
     await before.list([[record('inv_1'), record('inv_2')]]);
-    expect(forgetting(before).dropAll()).toBe(1);
-    expect(names(before)).toEqual([]);
-    expect(receipts(before)).toEqual([receipt(null, 'dropped')]);
-    const { delta } = await mirrorFixture({ database: before.database, identity: 'drop' });
+    expect(await forgetting(before).dropAll()).toBe(1);
+    expect(await names(before)).toEqual([]);
+    expect(await receipts(before)).toEqual([receipt(null, 'dropped')]);
+    const { delta } = await mirrorFixture({ store: before.store, identity: 'drop' });
     await delta([record('inv_1', { status: 'executed' }, null)]);
-    expect(receipts(before)).toHaveLength(1);
-    expect(before.rows('SELECT identity_included FROM sources')).toEqual([{ identity_included: null }]);
-    expect(forgetting(before).dropAll()).toBe(0);
+    expect(await receipts(before)).toHaveLength(1);
+    expect(await before.rows('SELECT identity_included FROM sources')).toEqual([{ identity_included: null }]);
+    expect(await forgetting(before).dropAll()).toBe(0);
   });
 });
 
@@ -180,25 +193,25 @@ describe('whoever is gone leaves every table at once', () => {
       rejected(null, '{"id":"inv_1","n":"CANARY"}'),
       rejected(null, 'inv_12'),
     ]);
-    fixture.database.raw.exec(
+    await fixture.rows(
       "INSERT INTO webhook_inbox (event_id, installation, event, received_at, body) VALUES ('e', 'i', 'x', 'now', '\"inv_1\"')",
     );
     await fixture.delta([tombstone('inv_1')]);
-    expect(names(fixture)).toEqual(['inv_2:inv_2']);
-    expect(fixture.rows('SELECT body FROM quarantine_rows ORDER BY body DESC')).toEqual([
+    expect(await names(fixture)).toEqual(['inv_2:inv_2']);
+    expect(await fixture.rows('SELECT body FROM quarantine_rows ORDER BY body IS NULL, body')).toEqual([
       { body: 'inv_12' },
       { body: null },
       { body: null },
     ]);
-    expect(fixture.rows('SELECT body FROM webhook_inbox')).toEqual([{ body: null }]);
-    expect(receipts(fixture)).toEqual([receipt('inv_1', 'tombstone')]);
+    expect(await fixture.rows('SELECT body FROM webhook_inbox')).toEqual([{ body: null }]);
+    expect(await receipts(fixture)).toEqual([receipt('inv_1', 'tombstone')]);
   });
 
   test('a tombstone of somebody without identity leaves no receipt', async () => {
     const fixture = await mirrorFixture();
     await fixture.list([[record('inv_1', {}, null)]]);
     await fixture.delta([tombstone('inv_1')]);
-    expect(receipts(fixture)).toEqual([]);
+    expect(await receipts(fixture)).toEqual([]);
   });
 
   test('a deactivated person, in every source and every record', async () => {
@@ -206,7 +219,7 @@ describe('whoever is gone leaves every table at once', () => {
     const theirs = { investor_id: 'usr_1' };
     await fixture.list([[record('inv_1', theirs), record('inv_2', theirs), record('inv_3')]]);
     const other = await mirrorFixture({
-      database: fixture.database,
+      store: fixture.store,
       source: { name: 'other' as never, fingerprint: 'f1' },
     });
     await other.list([[record('inv_1', theirs)]]);
@@ -214,13 +227,13 @@ describe('whoever is gone leaves every table at once', () => {
     await fixture.delta([
       record('inv_1', { ...theirs, investor_deactivated: true }, identity('[deleted user]')),
     ]);
-    expect(names(fixture)).toEqual(['inv_1:[deleted user]', 'inv_3:inv_3']);
-    expect(fixture.rows('SELECT identity FROM staged_rows')).toEqual([{ identity: null }]);
-    expect(receipts(fixture)).toEqual([receipt('usr_1', 'deactivated')]);
+    expect(await names(fixture)).toEqual(['inv_1:[deleted user]', 'inv_3:inv_3']);
+    expect(await fixture.rows('SELECT identity FROM staged_rows')).toEqual([{ identity: null }]);
+    expect(await receipts(fixture)).toEqual([receipt('usr_1', 'deactivated')]);
     await fixture.delta([
       record('inv_1', { ...theirs, investor_deactivated: true }, identity('[deleted user]')),
     ]);
-    expect(receipts(fixture)).toHaveLength(1);
+    expect(await receipts(fixture)).toHaveLength(1);
   });
 
   test('on the page of a re-listing, though its rows stay until the listing is complete', async () => {
@@ -230,16 +243,16 @@ describe('whoever is gone leaves every table at once', () => {
       [[record('inv_1', { investor_id: 'usr_1', investor_deactivated: true }, null), tombstone('inv_2')]],
       'relist',
     );
-    expect(names(fixture)).toEqual(['inv_3:inv_3']);
-    expect(fixture.rows('SELECT id FROM investments ORDER BY id')).toHaveLength(3);
-    expect(receipts(fixture)).toEqual([receipt('usr_1', 'deactivated'), receipt('inv_2', 'tombstone')]);
+    expect(await names(fixture)).toEqual(['inv_3:inv_3']);
+    expect(await fixture.rows('SELECT id FROM investments ORDER BY id')).toHaveLength(3);
+    expect(await receipts(fixture)).toEqual([receipt('usr_1', 'deactivated'), receipt('inv_2', 'tombstone')]);
   });
 
   test('absence from a complete listing is told as such', async () => {
     const fixture = await mirrorFixture();
     await fixture.list([[record('inv_1'), record('inv_2')]]);
     await fixture.list([[record('inv_1')]], 'relist');
-    expect(receipts(fixture)).toEqual([receipt('inv_2', 'absent')]);
+    expect(await receipts(fixture)).toEqual([receipt('inv_2', 'absent')]);
   });
 });
 
@@ -249,10 +262,10 @@ test('a page that is read again asks for no scrub, a staged person who is replac
   const page = [record('inv_1', {}, identity('staged')), rejected('inv_2', 'body')];
   await fixture.collect([page], 'relist');
   await fixture.mirror.addListingPage(fixture.lease, listingPage(page, 'p2'));
-  expect(fixture.rows('SELECT * FROM identity_residue')).toEqual([]);
+  expect(await fixture.rows('SELECT * FROM identity_residue')).toEqual([]);
   await fixture.mirror.addListingPage(
     fixture.lease,
     listingPage([record('inv_1', {}, identity('later'))], 'p3'),
   );
-  expect(fixture.rows('SELECT * FROM identity_residue')).toHaveLength(1);
+  expect(await fixture.rows('SELECT * FROM identity_residue')).toHaveLength(1);
 });

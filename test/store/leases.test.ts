@@ -1,5 +1,8 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
+import { isFault } from '../../src/domain/fault.js';
+import { millisOf } from '../../src/domain/instant.js';
 import type { TickReport } from '../../src/sync/ports.js';
+import { test } from './both-databases.js';
 import { mirrorFixture } from './mirror-fixture.js';
 import { acme, deltaPage, listingPage, record } from './samples.js';
 
@@ -25,6 +28,19 @@ describe('a lease', () => {
     });
   });
 
+  test('is asked for again soon, since it is mostly given back long before its end, and at its end at the latest', async () => {
+    const { mirror, clock } = await mirrorFixture();
+    const waits = async () => {
+      const error: unknown = await mirror.open(acme, 'second').catch((reason: unknown) => reason);
+      if (!isFault(error) || error.about.retryAt === undefined) throw error;
+      return millisOf(error.about.retryAt) - clock.millis;
+    };
+    expect(await waits()).toBe(20_000);
+    clock.millis += 50_000;
+    const last = await waits();
+    expect([last > 0, last < 20_000]).toEqual([true, true]);
+  });
+
   test('goes over when it has run out, and its late holder cannot write, renew or give it back', async () => {
     const { mirror, lease, clock, rows } = await mirrorFixture();
     clock.millis += 120_000;
@@ -37,12 +53,22 @@ describe('a lease', () => {
       () => mirror.addListingPage(lease, listingPage([], 'x')),
       () => mirror.publishListing(lease, 'x' as never, { share: 0, rows: 0, accepted: true }),
       () => mirror.applyPage(lease, deltaPage([]), { kind: 'following', cursor: 'x' as never }),
+      () => mirror.applyPage(lease, deltaPage([]), { kind: 'following', cursor: 'x' as never }, () => report),
       () => mirror.recordTick(lease, report, null),
     ];
     for (const write of late) await expect(write()).rejects.toMatchObject({ code: 'lease_lost' });
     await mirror.release(lease);
     await expect(mirror.open(acme, 'third')).rejects.toMatchObject({ code: 'lease_lost' });
-    expect(rows('SELECT state FROM sources')).toEqual([{ state: 'empty' }]);
+    expect(await rows('SELECT state FROM sources')).toEqual([{ state: 'empty' }]);
+  });
+
+  test('of a holder known to be gone goes over at once, and the fence still keeps it out', async () => {
+    const dead = new Set<string>();
+    const { mirror, lease } = await mirrorFixture({ isGone: (holder) => dead.has(holder) });
+    await expect(mirror.open(acme, 'second')).rejects.toMatchObject({ code: 'lease_lost' });
+    dead.add('tester');
+    await expect(mirror.open(acme, 'second')).resolves.toMatchObject({ lease: { fence: lease.fence + 1 } });
+    await expect(mirror.recordTick(lease, report, null)).rejects.toMatchObject({ code: 'lease_lost' });
   });
 
   test('that is renewed stays, and one that is released is free at once', async () => {
@@ -75,7 +101,7 @@ describe('a source', () => {
     const changed = { ...acme, fingerprint: 'f2' };
     const opened = await mirror.open(changed, 'tester');
     expect(opened.filtersChanged).toBe(true);
-    expect(rows('SELECT fingerprint FROM sources')).toEqual([{ fingerprint: 'f1' }]);
+    expect(await rows('SELECT fingerprint FROM sources')).toEqual([{ fingerprint: 'f1' }]);
     await mirror.beginListing(opened.lease, {
       kind: 'relist',
       fingerprint: 'f2',
@@ -101,7 +127,7 @@ describe('a source', () => {
       at: expect.any(String),
       before: { kind: 'following', cursor: 'c5' },
     });
-    expect(rows('SELECT state, last_error_code, last_error FROM sources')).toEqual([
+    expect(await rows('SELECT state, last_error_code, last_error FROM sources')).toEqual([
       { state: 'halted', last_error_code: 'reauthorize', last_error: 'sign in again' },
     ]);
     await mirror.recordTick(opened.lease, report, null);
@@ -113,9 +139,24 @@ describe('a source', () => {
     await list([[record('inv_1')]]);
     await mirror.recordTick(lease, report, { code: 'forbidden', message: 'no' });
     await delta([], 'c6');
-    expect(rows('SELECT state, halted_from, halted_code, halted_at FROM sources')).toEqual([
+    expect(await rows('SELECT state, halted_from, halted_code, halted_at FROM sources')).toEqual([
       { state: 'following', halted_from: null, halted_code: null, halted_at: null },
     ]);
+  });
+
+  test('ends a tick in the commit of its last page: what it did is written down, and the lease is free', async () => {
+    const { mirror, lease, list, rows } = await mirrorFixture();
+    await list([[record('inv_1')]]);
+    const ending = (applied: TickReport['applied']): TickReport => ({ ...report, applied });
+    const reached = { kind: 'following', cursor: 'c7' } as never;
+    await mirror.applyPage(lease, deltaPage([record('inv_2')]), reached, ending);
+    expect(
+      await rows('SELECT cursor, last_outcome, last_success_at = last_committed_at AS now FROM sources'),
+    ).toEqual([{ cursor: 'c7', last_outcome: 'done', now: 1 }]);
+    expect(await rows('SELECT outcome, pages, added FROM ticks')).toEqual([
+      { outcome: 'done', pages: 1, added: 1 },
+    ]);
+    await expect(mirror.open(acme, 'second')).resolves.toMatchObject({ lease: { fence: lease.fence + 1 } });
   });
 
   test('writes each tick down, and a success clears the last error', async () => {
@@ -128,13 +169,15 @@ describe('a source', () => {
     );
     const told =
       'SELECT last_outcome, last_error_code, retry_at, last_success_at IS NULL AS never FROM sources';
-    expect(rows(told)).toEqual([
+    expect(await rows(told)).toEqual([
       { last_outcome: 'waiting', last_error_code: 'rate_limited', retry_at: retryAt, never: 1 },
     ]);
     await mirror.recordTick(lease, report, null);
-    expect(rows(told)).toEqual([{ last_outcome: 'done', last_error_code: null, retry_at: null, never: 0 }]);
+    expect(await rows(told)).toEqual([
+      { last_outcome: 'done', last_error_code: null, retry_at: null, never: 0 },
+    ]);
     expect(
-      rows(
+      await rows(
         'SELECT source, trigger, mode, took_ms, pages, added, changed, removed, quarantined FROM ticks WHERE tick = 2',
       ),
     ).toEqual([

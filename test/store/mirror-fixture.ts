@@ -1,12 +1,24 @@
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import type { Instant } from '../../src/domain/instant.js';
 import type { FeedItem } from '../../src/domain/investment.js';
 import type { Cursor } from '../../src/domain/position.js';
 import type { Clock } from '../../src/runtime/clock.js';
+import { PostgresErasures } from '../../src/store/dialect/postgres/erasures.js';
+import { PostgresMirror } from '../../src/store/dialect/postgres/mirror.js';
+import type { PostgresDatabase } from '../../src/store/dialect/postgres/open.js';
+import { purgeHistory as purgePostgres } from '../../src/store/dialect/postgres/purge.js';
+import { SqliteErasures } from '../../src/store/dialect/sqlite/erasures.js';
 import { migrateSqlite } from '../../src/store/dialect/sqlite/migrate.js';
-import { type MirrorOptions, SqliteMirror } from '../../src/store/dialect/sqlite/mirror.js';
+import { SqliteMirror } from '../../src/store/dialect/sqlite/mirror.js';
 import { openSqlite, type SqliteDatabase } from '../../src/store/dialect/sqlite/open.js';
-import type { Applied, Brake, BrakePolicy, Lease, SourceIdentity } from '../../src/sync/ports.js';
+import { purgeHistory as purgeSqlite } from '../../src/store/dialect/sqlite/purge.js';
+import type { Erasures } from '../../src/store/erasures.js';
+import type { MirrorOptions } from '../../src/store/mirror-options.js';
+import type { Applied, Brake, BrakePolicy, Lease, Mirror, SourceIdentity } from '../../src/sync/ports.js';
+import { dialect } from './both-databases.js';
+import { postgresStore } from './postgres-store.js';
 import { acme, deltaPage, listingPage } from './samples.js';
 import { tempFolder } from './temp-folder.js';
 
@@ -26,13 +38,22 @@ export class SteppingClock implements Clock {
 
 export const cautious: BrakePolicy = { share: 0.2, rows: 50, accepted: false };
 
+/** The database of a mirror, and what a test does to it besides writing pages. */
+export type Store =
+  | { readonly kind: 'sqlite'; readonly sqlite: SqliteDatabase }
+  | { readonly kind: 'postgres'; readonly postgres: PostgresDatabase };
+
 export interface Fixture {
+  readonly store: Store;
+  /** For tests of what only SQLite has. */
   readonly database: SqliteDatabase;
-  readonly mirror: SqliteMirror;
+  readonly mirror: Mirror;
+  readonly erasures: Erasures;
   readonly clock: SteppingClock;
   readonly lease: Lease;
-  /** Every row of a query, in its order. */
-  rows(sql: string, ...values: unknown[]): unknown[];
+  /** Every row of a query, in its order. Values stand for its question marks. */
+  rows(sql: string, ...values: readonly unknown[]): Promise<unknown[]>;
+  purgeHistory(before: Instant): Promise<number>;
   list(
     pages: readonly (readonly FeedItem[])[],
     kind?: 'first' | 'relist',
@@ -55,14 +76,24 @@ export function migratedDatabase(
   return database;
 }
 
+/** A migrated store of the kind the running test is about, unless it says otherwise. */
+export async function freshStore(kind = dialect()): Promise<Store> {
+  return kind === 'sqlite' ? { kind, sqlite: migratedDatabase() } : { kind, postgres: await postgresStore() };
+}
+
 export async function mirrorFixture(
-  options: Partial<MirrorOptions> & { database?: SqliteDatabase; source?: SourceIdentity } = {},
+  options: Partial<MirrorOptions> & {
+    store?: Store;
+    database?: SqliteDatabase;
+    source?: SourceIdentity;
+  } = {},
 ): Promise<Fixture> {
+  const { store: given, database, source = acme, ...more } = options;
   const clock = (options.clock as SteppingClock | undefined) ?? new SteppingClock();
-  const database = options.database ?? migratedDatabase();
-  const mirror = new SqliteMirror(database, { leaseMs: 60_000, ...options, clock });
-  const { lease } = await mirror.open(options.source ?? acme, 'tester');
-  const rows: Fixture['rows'] = (sql, ...values) => database.raw.prepare(sql).all(...values);
+  const store =
+    given ?? (database === undefined ? await freshStore() : { kind: 'sqlite' as const, sqlite: database });
+  const mirror = mirrorOn(store, { leaseMs: 60_000, ...more, clock });
+  const { lease } = await mirror.open(source, 'tester');
   const collect: Fixture['collect'] = async (pages, kind = 'first') => {
     await mirror.beginListing(lease, { kind, fingerprint: acme.fingerprint, restarts: 0, notBefore: null });
     let next = '';
@@ -73,15 +104,79 @@ export async function mirrorFixture(
     return next as Cursor;
   };
   return {
-    database,
+    store,
+    // A test that asks for it on the other database fails at once.
+    database: store.kind === 'sqlite' ? store.sqlite : (undefined as never),
     mirror,
+    erasures:
+      store.kind === 'sqlite'
+        ? new SqliteErasures(store.sqlite, clock)
+        : new PatientErasures(store.postgres, clock),
     clock,
     lease,
-    rows,
+    rows: (sql, ...values) => rowsOf(store, sql, ...values),
+    purgeHistory: async (before) =>
+      store.kind === 'sqlite' ? purgeSqlite(store.sqlite, before) : purgePostgres(store.postgres, before),
     collect,
     list: async (pages, kind, policy = cautious) =>
       mirror.publishListing(lease, await collect(pages, kind), policy),
     delta: (items, next = 'c') =>
       mirror.applyPage(lease, deltaPage(items, next), { kind: 'following', cursor: next as Cursor }),
   };
+}
+
+export function mirrorOn(store: Store, options: MirrorOptions): Mirror {
+  return store.kind === 'sqlite'
+    ? new SqliteMirror(store.sqlite, options)
+    : new PostgresMirror(store.postgres, options);
+}
+
+/** Somebody who only reads, on a connection of his own. */
+export async function aReader(store: Store): Promise<(sql: string) => Promise<unknown[]>> {
+  if (store.kind === 'sqlite') {
+    const reader = openSqlite(store.sqlite.file, { readonly: true });
+    onTestFinished(() => reader.close());
+    return async (sql) => reader.raw.prepare(sql).all();
+  }
+  const client = await store.postgres.pool.connect();
+  onTestFinished(() => client.release());
+  return async (sql) => (await client.query(sql)).rows;
+}
+
+export async function rowsOf(store: Store, sql: string, ...values: readonly unknown[]): Promise<unknown[]> {
+  if (store.kind === 'sqlite') {
+    const statement = store.sqlite.raw.prepare(sql);
+    if (statement.reader) return statement.all(...values);
+    statement.run(...values);
+    return [];
+  }
+  let mark = 0;
+  const numbered = sql.replaceAll('?', () => `$${++mark}`);
+  return (await store.postgres.pool.query(numbered, [...values])).rows;
+}
+
+/** Every byte the database keeps of its tables: of SQLite its files, of PostgreSQL those of tables and indexes. */
+export async function bytesOf(store: Store): Promise<string> {
+  if (store.kind === 'sqlite')
+    return ['', '-wal', '-shm']
+      .map((suffix) => store.sqlite.file + suffix)
+      .map((file) => (existsSync(file) ? readFileSync(file).toString('latin1') : ''))
+      .join('');
+  const { pool } = store.postgres;
+  await pool.query('CHECKPOINT');
+  const { rows } = await pool.query<{ bytes: Buffer | null }>(
+    `SELECT pg_read_binary_file(pg_relation_filepath(oid), 0, 1 << 29, true) AS bytes FROM pg_class
+     WHERE relkind IN ('r', 'i', 't') AND relfilenode <> 0`,
+  );
+  return rows.map(({ bytes }) => bytes?.toString('latin1') ?? '').join('');
+}
+
+/** The transactions of other tests on the same server keep a scrub from its work for as long as they last. */
+class PatientErasures extends PostgresErasures {
+  override async scrub(): ReturnType<PostgresErasures['scrub']> {
+    for (;;) {
+      const scrubbed = await super.scrub();
+      if (scrubbed.kind !== 'blocked') return scrubbed;
+    }
+  }
 }

@@ -38,7 +38,8 @@ export class MirrorModel {
       const version = versionOf(item);
       if (held === undefined) changes.push({ id, kind: 'added' });
       else if (differs(held, version)) changes.push({ id, kind: 'changed' });
-      this.rows.set(id, version);
+      if (held === undefined || differs(held, version) || !isRepeat(held, version))
+        this.rows.set(id, version);
     }
     return changes;
   }
@@ -93,6 +94,11 @@ function idOf(item: FeedItem): string {
 function versionOf({ investment, identity }: Extract<FeedItem, { kind: 'record' }>): Version {
   const { status, observed_at, reason } = investment;
   return { status, observed_at, reason, name: identity?.name ?? null };
+}
+
+/** What a listing told already, told again with a reason: nothing was published in between. */
+function isRepeat(held: Version, version: Version): boolean {
+  return held.observed_at === version.observed_at && held.reason === null;
 }
 
 function differs(held: Version, version: Version): boolean {

@@ -1,7 +1,8 @@
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import type { Cents } from '../../src/domain/money.js';
 import { decideNotices, foldNotices } from '../../src/outbox/decide-notices.js';
 import type { NoticeHooks } from '../../src/store/committed-change.js';
+import { test } from './both-databases.js';
 import { cautious, mirrorFixture, SteppingClock } from './mirror-fixture.js';
 import { identity, record, tombstone } from './samples.js';
 
@@ -14,8 +15,8 @@ const notices: NoticeHooks = {
 async function told() {
   const clock = new SteppingClock();
   const fixture = await mirrorFixture({ notices, clock });
-  const texts = () =>
-    (fixture.rows('SELECT body FROM notices ORDER BY notice') as { body: string }[]).map(
+  const texts = async () =>
+    ((await fixture.rows('SELECT body FROM notices ORDER BY notice')) as { body: string }[]).map(
       ({ body }) => JSON.parse(body).text as string,
     );
   return { ...fixture, clock, texts };
@@ -29,7 +30,7 @@ test('a first listing tells nothing, a re-listing its true differences only: 5 o
       from.slice(page * 100, page * 100 + 100).map((id) => record(id, { reason: 'recomputed', ...more[id] })),
     );
   await list(pages(ids));
-  expect(rows('SELECT * FROM notices')).toEqual([]);
+  expect(await rows('SELECT * FROM notices')).toEqual([]);
   const later = [...ids.filter((id) => id !== 'inv_7'), 'inv_new'];
   const changed = {
     inv_1: { status: 'executed' },
@@ -40,14 +41,14 @@ test('a first listing tells nothing, a re-listing its true differences only: 5 o
     inv_5: { blockers: '[{"key":"needs_id"}]' },
   };
   await list(pages(later, changed), 'relist', { ...cautious, accepted: true });
-  expect(texts().sort()).toEqual([
+  expect((await texts()).sort()).toEqual([
     'acme: investment inv_1: status approved → executed',
     'acme: investment inv_2: group Seed → CONFIRMED',
     'acme: investment inv_3: commitment 100.00 USD → 0.01 USD',
     'acme: investment inv_7 is gone, was 100.00 USD, approved, Seed',
     'acme: new investment inv_new, 100.00 USD, approved, Seed',
   ]);
-  expect(rows('SELECT count(*) AS n FROM changes WHERE seq > 1')).toEqual([{ n: 7 }]);
+  expect(await rows('SELECT count(*) AS n FROM changes WHERE seq > 1')).toEqual([{ n: 7 }]);
 });
 
 test('a record is told of once a minute: what comes sooner waits, and what comes while one waits is folded in', async () => {
@@ -62,12 +63,12 @@ test('a record is told of once a minute: what comes sooner waits, and what comes
   await delta([record('inv_1', { status: 'executed' }), record('inv_2', { status: 'active' })]);
   at(20);
   await delta([record('inv_1', { status: 'canceled' })]);
-  expect(texts()).toEqual([
+  expect(await texts()).toEqual([
     'acme: investment inv_1: status approved → active',
     'acme: investment inv_1: status active → canceled',
     'acme: investment inv_2: status approved → active',
   ]);
-  expect(rows('SELECT seq, next_at FROM notices ORDER BY notice')).toEqual([
+  expect(await rows('SELECT seq, next_at FROM notices ORDER BY notice')).toEqual([
     { seq: 2, next_at: '2026-06-01T00:00:00.000Z' },
     { seq: 5, next_at: '2026-06-01T00:01:00.000Z' },
     { seq: 4, next_at: '2026-06-01T00:00:10.000Z' },
@@ -75,10 +76,10 @@ test('a record is told of once a minute: what comes sooner waits, and what comes
   // Back to what the first one told: the waiting one has nothing left to say.
   at(30);
   await delta([record('inv_1', { status: 'active' })]);
-  expect(texts()).toHaveLength(2);
+  expect(await texts()).toHaveLength(2);
   at(121);
   await delta([tombstone('inv_1')]);
-  expect(texts()[2]).toBe('acme: investment inv_1 is gone, was 100.00 USD, active, Seed');
+  expect((await texts())[2]).toBe('acme: investment inv_1 is gone, was 100.00 USD, active, Seed');
 });
 
 test('no name ever stands in a notice', async () => {
@@ -89,6 +90,6 @@ test('no name ever stands in a notice', async () => {
     record('inv_2', {}, identity('CANARY')),
   ]);
   await delta([tombstone('inv_1')]);
-  expect(rows('SELECT count(*) AS n FROM notices')).not.toEqual([{ n: 0 }]);
-  expect(JSON.stringify(rows('SELECT * FROM notices'))).not.toContain('CANARY');
+  expect(await rows('SELECT count(*) AS n FROM notices')).not.toEqual([{ n: 0 }]);
+  expect(JSON.stringify(await rows('SELECT * FROM notices'))).not.toContain('CANARY');
 });

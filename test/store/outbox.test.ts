@@ -1,63 +1,65 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Instant } from '../../src/domain/instant.js';
-import { sqliteConnection } from '../../src/store/connection.js';
 import { Outbox } from '../../src/store/outbox.js';
-import { freshMirror, seedRow, seedSource } from './support/mirror.js';
+import { databases, sourceRow } from './support/databases.js';
 
 const at = (minute: number) => `2026-10-20T12:${String(minute).padStart(2, '0')}:00.000Z` as Instant;
 
-function fresh(notices: number) {
-  const mirror = freshMirror();
-  seedSource(mirror, 1);
-  for (let seq = 1; seq <= notices; seq++)
-    seedRow(mirror, 'notice_rows', {
-      ...{ source_no: 1, seq, target: 'slack', body: `{"seq":${seq}}`, queued_at: at(0), next_at: at(0) },
-    });
-  const row = (notice: number) => mirror.raw.prepare('SELECT * FROM notices WHERE notice = ?').get(notice);
-  return { outbox: new Outbox(sqliteConnection(mirror)), row };
-}
+describe.each(databases)('notices in $database', ({ open }) => {
+  async function fresh(notices: number) {
+    const mirror = await open();
+    await mirror.insert('sources', sourceRow(1));
+    for (let seq = 1; seq <= notices; seq++)
+      await mirror.insert('notice_rows', {
+        ...{ source_no: 1, seq, target: 'slack', body: `{"seq":${seq}}`, queued_at: at(0), next_at: at(0) },
+      });
+    const row = async (notice: number) =>
+      (await mirror.rows(`SELECT * FROM notices WHERE notice = ${notice}`))[0];
+    return { outbox: new Outbox(mirror.connection), row };
+  }
 
-test('due notices come in the order of their changes, as many as asked for', async () => {
-  const { outbox } = fresh(3);
-  expect(await outbox.dueFor('slack', at(1), 2)).toEqual([
-    { notice: 1, source: 'source1', target: 'slack', body: '{"seq":1}', queuedAt: at(0), attempts: 0 },
-    { notice: 2, source: 'source1', target: 'slack', body: '{"seq":2}', queuedAt: at(0), attempts: 0 },
-  ]);
-});
+  test('due notices come in the order of their changes, as many as asked for', async () => {
+    const { outbox } = await fresh(3);
+    expect(await outbox.dueFor('slack', at(1), 2)).toEqual([
+      { notice: 1, source: 'source1', target: 'slack', body: '{"seq":1}', queuedAt: at(0), attempts: 0 },
+      { notice: 2, source: 'source1', target: 'slack', body: '{"seq":2}', queuedAt: at(0), attempts: 0 },
+    ]);
+  });
 
-test('a delivered notice is done, one put off waits for its time', async () => {
-  const { outbox, row } = fresh(2);
-  await outbox.delivered(1, at(1));
-  await outbox.retryLater(2, at(5), 'answered 503');
-  expect(row(1)).toMatchObject({ state: 'delivered', delivered_at: at(1), attempts: 1 });
-  expect(row(2)).toMatchObject({ state: 'pending', attempts: 1, last_error: 'answered 503' });
-  expect(await outbox.dueFor('slack', at(4), 10)).toEqual([]);
-  expect(await outbox.waiting()).toEqual([{ target: 'slack', dueAt: at(5) }]);
-  expect(await outbox.dueFor('slack', at(5), 10)).toMatchObject([{ notice: 2 }]);
-});
+  test('a delivered notice is done, one put off waits for its time', async () => {
+    const { outbox, row } = await fresh(2);
+    await outbox.delivered(1, at(1));
+    await outbox.retryLater(2, at(5), 'answered 503');
+    expect(await row(1)).toMatchObject({ state: 'delivered', delivered_at: at(1), attempts: 1 });
+    expect(await row(2)).toMatchObject({ state: 'pending', attempts: 1, last_error: 'answered 503' });
+    expect(await outbox.dueFor('slack', at(4), 10)).toEqual([]);
+    expect(await outbox.waiting()).toEqual([{ target: 'slack', dueAt: at(5) }]);
+    expect(await outbox.dueFor('slack', at(5), 10)).toMatchObject([{ notice: 2 }]);
+  });
 
-test('a notice given up stays visible, and cannot be delivered any more', async () => {
-  const { outbox, row } = fresh(1);
-  await outbox.giveUp(1, 'answered 410');
-  await outbox.delivered(1, at(2));
-  expect(row(1)).toMatchObject({ state: 'given_up', last_error: 'answered 410', delivered_at: null });
-  expect(await outbox.waiting()).toEqual([]);
-});
+  test('a notice given up stays visible, and cannot be delivered any more', async () => {
+    const { outbox, row } = await fresh(1);
+    await outbox.giveUp(1, 'answered 410');
+    await outbox.delivered(1, at(2));
+    expect(await row(1)).toMatchObject({ state: 'given_up', last_error: 'answered 410', delivered_at: null });
+    expect(await outbox.waiting()).toEqual([]);
+  });
 
-test('purging forgets old deliveries only', async () => {
-  const { outbox } = fresh(3);
-  await outbox.delivered(1, at(1));
-  await outbox.delivered(2, at(9));
-  await outbox.giveUp(3, 'answered 410');
-  expect(await outbox.purge(at(5))).toBe(1);
-});
+  test('purging forgets old deliveries only', async () => {
+    const { outbox } = await fresh(3);
+    await outbox.delivered(1, at(1));
+    await outbox.delivered(2, at(9));
+    await outbox.giveUp(3, 'answered 410');
+    expect(await outbox.purge(at(5))).toBe(1);
+  });
 
-test('one that was tried holds up those behind it until its time, and nobody else', async () => {
-  const { outbox } = fresh(3);
-  await outbox.retryLater(2, at(5), 'answered 503');
-  expect(await outbox.dueFor('slack', at(1), 10)).toMatchObject([{ notice: 1 }]);
-  await outbox.delivered(1, at(1));
-  expect(await outbox.dueFor('slack', at(1), 10)).toEqual([]);
-  expect(await outbox.waiting()).toEqual([{ target: 'slack', dueAt: at(5) }]);
-  expect(await outbox.dueFor('slack', at(5), 10)).toMatchObject([{ notice: 2 }, { notice: 3 }]);
+  test('one that was tried holds up those behind it until its time, and nobody else', async () => {
+    const { outbox } = await fresh(3);
+    await outbox.retryLater(2, at(5), 'answered 503');
+    expect(await outbox.dueFor('slack', at(1), 10)).toMatchObject([{ notice: 1 }]);
+    await outbox.delivered(1, at(1));
+    expect(await outbox.dueFor('slack', at(1), 10)).toEqual([]);
+    expect(await outbox.waiting()).toEqual([{ target: 'slack', dueAt: at(5) }]);
+    expect(await outbox.dueFor('slack', at(5), 10)).toMatchObject([{ notice: 2 }, { notice: 3 }]);
+  });
 });

@@ -1,6 +1,6 @@
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { openSqlite } from '../../src/store/dialect/sqlite/open.js';
-import { cautious, mirrorFixture } from './mirror-fixture.js';
+import { describe, expect } from 'vitest';
+import { test } from './both-databases.js';
+import { aReader, cautious, mirrorFixture } from './mirror-fixture.js';
 import { acme, identity, listingPage, record, rejected, tombstone } from './samples.js';
 
 const range = (count: number, from = 0) => Array.from({ length: count }, (_, index) => `inv_${from + index}`);
@@ -23,44 +23,62 @@ describe('a re-listing', () => {
       );
     const { applied } = await list(pagesOf([...now, record('inv_new')]), 'relist');
     expect(applied).toEqual({ added: 1, changed: 3, removed: 1, unchanged: 9_996, quarantined: 0 });
-    expect(rows('SELECT id, kind, fields FROM changes WHERE seq > 1 ORDER BY id')).toEqual([
+    expect(await rows('SELECT id, kind, fields FROM changes WHERE seq > 1 ORDER BY id')).toEqual([
       { id: 'inv_0', kind: 'changed', fields: '["status"]' },
       { id: 'inv_4999', kind: 'changed', fields: '["status"]' },
       { id: 'inv_5000', kind: 'removed', fields: '[]' },
       { id: 'inv_9999', kind: 'changed', fields: '["status"]' },
       { id: 'inv_new', kind: 'added', fields: '[]' },
     ]);
-    expect(rows('SELECT id, ended_by FROM investment_history ORDER BY id')).toEqual([
+    expect(await rows('SELECT id, ended_by FROM investment_history ORDER BY id')).toEqual([
       { id: 'inv_0', ended_by: 'update' },
       { id: 'inv_4999', ended_by: 'update' },
       { id: 'inv_5000', ended_by: 'relist' },
       { id: 'inv_9999', ended_by: 'update' },
     ]);
-    expect(rows('SELECT rows_held, rows_incoming, state FROM sources')).toEqual([
+    expect(await rows('SELECT rows_held, rows_incoming, state FROM sources')).toEqual([
       { rows_held: 10_000, rows_incoming: 0, state: 'sweeping' },
     ]);
-    expect(rows('SELECT id FROM staged_rows UNION ALL SELECT seen FROM staged_pages')).toEqual([]);
+    expect(
+      await rows('SELECT source_no FROM staged_rows UNION ALL SELECT source_no FROM staged_pages'),
+    ).toEqual([]);
+  });
+
+  test('announces who was taken back and named once more behind everybody named before', async () => {
+    const { list, rows } = await mirrorFixture();
+    await list([['a', 'b', 'c'].map((id) => record(id))]);
+    const canceled = (id: string) => record(id, { status: 'canceled' });
+    await list(
+      [[canceled('a')], [canceled('b'), tombstone('a'), canceled('c'), canceled('a'), canceled('b')]],
+      'relist',
+      { share: 1, rows: 0, accepted: true },
+    );
+    expect(await rows('SELECT id FROM changes WHERE seq > 1 ORDER BY seq')).toEqual([
+      { id: 'b' },
+      { id: 'c' },
+      { id: 'a' },
+    ]);
   });
 
   test('changes nothing that readers see before it is complete, and never fewer rows', async () => {
-    const { list, database, mirror, lease, rows } = await mirrorFixture();
+    const { list, store, mirror, lease, rows } = await mirrorFixture();
     await list(pagesOf(range(500).map((id) => record(id))));
-    const reader = openSqlite(database.file, { readonly: true });
-    onTestFinished(() => reader.close());
-    const look = reader.raw.prepare('SELECT count(*) AS rows, max(status) AS status FROM investments');
+    const reader = await aReader(store);
+    const look = async () =>
+      (await reader('SELECT count(*) AS rows, max(status) AS status FROM investments'))[0];
     await mirror.beginListing(lease, { kind: 'relist', fingerprint: 'f2', restarts: 0, notBefore: null });
-    expect(look.get()).toEqual({ rows: 500, status: 'approved' });
+    expect(await look()).toEqual({ rows: 500, status: 'approved' });
     for (const [index, items] of pagesOf(
       range(500, 1).map((id) => record(id, { status: 'new' })),
     ).entries()) {
       await mirror.addListingPage(lease, listingPage(items, `p${index}`, index < 4));
-      expect(look.get()).toEqual({ rows: 500, status: 'approved' });
+      expect(await look()).toEqual({ rows: 500, status: 'approved' });
     }
-    expect(rows('SELECT fingerprint, state, pages_incoming FROM sources')).toEqual([
+    expect(await rows('SELECT fingerprint, state, pages_incoming FROM sources')).toEqual([
       { fingerprint: 'f2', state: 'relisting', pages_incoming: 5 },
     ]);
     await mirror.publishListing(lease, 'p4' as never, cautious);
-    expect(look.get()).toEqual({ rows: 500, status: 'new' });
+    expect(await look()).toEqual({ rows: 500, status: 'new' });
   });
 
   test('leaves alone rows that a delta touched long ago: the stale are those it did not name', async () => {
@@ -69,10 +87,10 @@ describe('a re-listing', () => {
     const ids = range(60);
     await list([ids.map((id) => record(id))]);
     await delta([record('inv_7', { status: 'fresh' })]);
-    expect(rows('SELECT count(*) AS n FROM investments')).toEqual([{ n: 60 }]);
+    expect(await rows('SELECT count(*) AS n FROM investments')).toEqual([{ n: 60 }]);
     await list([ids.map((id) => record(id, id === 'inv_7' ? { status: 'fresh' } : {}))], 'relist');
-    expect(rows('SELECT count(*) AS n FROM investments')).toEqual([{ n: 60 }]);
-    expect(rows("SELECT * FROM changes WHERE kind = 'removed'")).toEqual([]);
+    expect(await rows('SELECT count(*) AS n FROM investments')).toEqual([{ n: 60 }]);
+    expect(await rows("SELECT * FROM changes WHERE kind = 'removed'")).toEqual([]);
   });
 
   test('deletes the absent and keeps the fresh, never the other way round', async () => {
@@ -82,7 +100,7 @@ describe('a re-listing', () => {
     await list([range(100).map((id) => record(id))]);
     for (const from of [60, 120, 0]) {
       await list([range(100, from).map((id) => record(id))], 'relist', accepted);
-      expect(rows('SELECT id FROM investments ORDER BY CAST(substr(id, 5) AS INTEGER)')).toEqual(
+      expect(await rows('SELECT id FROM investments ORDER BY CAST(substr(id, 5) AS INTEGER)')).toEqual(
         range(100, from).map((id) => ({ id })),
       );
     }
@@ -94,8 +112,8 @@ describe('a re-listing', () => {
     const { applied, brake } = await list([range(200).map((id) => record(id, { status: 'x' }))], 'relist');
     expect(brake).toEqual({ wouldRemove: 100, held: 300 });
     expect(applied).toMatchObject({ added: 0, changed: 0, removed: 0 });
-    expect(rows('SELECT state, rows_held FROM sources')).toEqual([{ state: 'held', rows_held: 300 }]);
-    expect(rows('SELECT DISTINCT status FROM investments')).toEqual([{ status: 'approved' }]);
+    expect(await rows('SELECT state, rows_held FROM sources')).toEqual([{ state: 'held', rows_held: 300 }]);
+    expect(await rows('SELECT DISTINCT status FROM investments')).toEqual([{ status: 'approved' }]);
     const { lease, standing } = await mirror.open(acme, 'tester');
     expect(standing).toMatchObject({
       kind: 'held',
@@ -107,7 +125,9 @@ describe('a re-listing', () => {
       applied: { added: 0, changed: 200, removed: 100, unchanged: 0, quarantined: 0 },
       brake: null,
     });
-    expect(rows('SELECT state, rows_held FROM sources')).toEqual([{ state: 'sweeping', rows_held: 200 }]);
+    expect(await rows('SELECT state, rows_held FROM sources')).toEqual([
+      { state: 'sweeping', rows_held: 200 },
+    ]);
   });
 
   test.each([
@@ -130,16 +150,16 @@ describe('a re-listing', () => {
       [[record('inv_1', { status: 'x', observed_at: '2026-04-04T00:00:00.000Z' as never })]],
       'relist',
     );
-    expect(rows('SELECT kind FROM changes WHERE seq > 2')).toEqual([]);
-    expect(rows('SELECT count(*) AS n FROM history_rows')).toEqual([{ n: 1 }]);
+    expect(await rows('SELECT kind FROM changes WHERE seq > 2')).toEqual([]);
+    expect(await rows('SELECT count(*) AS n FROM history_rows')).toEqual([{ n: 1 }]);
   });
 
   test('a person who says less of themselves is a difference', async () => {
     const { list, rows } = await mirrorFixture();
     await list([[record('inv_1', {}, identity('Ann'))]]);
     await list([[record('inv_1', {}, identity('Ann', { email: null, country: null }))]], 'relist');
-    expect(rows('SELECT name, email FROM identities')).toEqual([{ name: 'Ann', email: null }]);
-    expect(rows('SELECT kind, fields FROM changes WHERE seq > 1')).toEqual([
+    expect(await rows('SELECT name, email FROM identities')).toEqual([{ name: 'Ann', email: null }]);
+    expect(await rows('SELECT kind, fields FROM changes WHERE seq > 1')).toEqual([
       { kind: 'changed', fields: '["identity.email","identity.country"]' },
     ]);
   });
@@ -155,7 +175,7 @@ describe('a re-listing', () => {
       'relist',
     );
     expect(applied).toMatchObject({ added: 0, changed: 1, removed: 1 });
-    expect(rows('SELECT id, status FROM investments ORDER BY id')).toEqual([
+    expect(await rows('SELECT id, status FROM investments ORDER BY id')).toEqual([
       { id: 'inv_1', status: 'approved' },
       { id: 'inv_2', status: 'right' },
     ]);
@@ -165,22 +185,22 @@ describe('a re-listing', () => {
     const { list, rows } = await mirrorFixture();
     await list([[record('inv_1'), record('inv_2')]]);
     await list([[rejected('inv_1'), record('inv_2')]], 'relist');
-    expect(rows('SELECT id FROM investments ORDER BY id')).toEqual([{ id: 'inv_1' }, { id: 'inv_2' }]);
-    expect(rows('SELECT quarantined FROM sources')).toEqual([{ quarantined: 1 }]);
+    expect(await rows('SELECT id FROM investments ORDER BY id')).toEqual([{ id: 'inv_1' }, { id: 'inv_2' }]);
+    expect(await rows('SELECT quarantined FROM sources')).toEqual([{ quarantined: 1 }]);
     await list([[record('inv_2')]], 'relist');
-    expect(rows('SELECT quarantined FROM sources')).toEqual([{ quarantined: 0 }]);
+    expect(await rows('SELECT quarantined FROM sources')).toEqual([{ quarantined: 0 }]);
   });
 
   test('one source’s swap leaves the rows of another alone', async () => {
     const one = await mirrorFixture();
     await one.list([[record('inv_1'), record('inv_2')]]);
     const other = await mirrorFixture({
-      database: one.database,
+      store: one.store,
       source: { name: 'other' as never, fingerprint: 'g' },
     });
     await other.list([[record('inv_1'), record('inv_3')]]);
     await one.list([[record('inv_2')]], 'relist');
-    expect(one.rows('SELECT source, id FROM investments ORDER BY source, id')).toEqual([
+    expect(await one.rows('SELECT source, id FROM investments ORDER BY source, id')).toEqual([
       { source: 'acme', id: 'inv_2' },
       { source: 'other', id: 'inv_1' },
       { source: 'other', id: 'inv_3' },

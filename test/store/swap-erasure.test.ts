@@ -1,18 +1,15 @@
-import { readFileSync } from 'node:fs';
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import type { InvestmentId } from '../../src/domain/ids.js';
 import type { Instant } from '../../src/domain/instant.js';
-import { SqliteErasures } from '../../src/store/dialect/sqlite/erasures.js';
-import { purgeHistory } from '../../src/store/dialect/sqlite/purge.js';
-import { type Fixture, mirrorFixture } from './mirror-fixture.js';
+import { test } from './both-databases.js';
+import { bytesOf, type Fixture, mirrorFixture } from './mirror-fixture.js';
 import { identity, listingPage, record, tombstone } from './samples.js';
 
 const accepted = { share: 1, rows: 0, accepted: true };
 const receipts = ({ rows }: Fixture) => rows('SELECT id, cause FROM erasures ORDER BY erasure');
-const residue = ({ rows }: Fixture) => rows('SELECT * FROM identity_residue').length;
-const erasing = ({ database, clock }: Fixture) => new SqliteErasures(database, clock);
-const bytes = ({ database: { file } }: Fixture) =>
-  ['', '-wal', '-shm'].map((suffix) => readFileSync(file + suffix).toString('latin1')).join('');
+const residue = async ({ rows }: Fixture) => (await rows('SELECT * FROM identity_residue')).length;
+const erasing = ({ erasures }: Fixture) => erasures;
+const bytes = ({ store }: Fixture) => bytesOf(store);
 const canary = (name: string) => identity(`CANARY-${name}`, { bio: `CANARY-${name}-${'x'.repeat(900)}` });
 
 test('whoever a re-listing names no more leaves a receipt if there was a person to erase, and only then', async () => {
@@ -20,16 +17,16 @@ test('whoever a re-listing names no more leaves a receipt if there was a person 
   const nobody = record('inv_nobody', { investor_deactivated: true }, null);
   const stays = record('inv_stays');
   await fixture.list([[stays, record('inv_gone'), record('inv_forgotten'), record('inv_withdrawn'), nobody]]);
-  erasing(fixture).forget('inv_forgotten' as InvestmentId);
+  await erasing(fixture).forget('inv_forgotten' as InvestmentId);
   const final = await fixture.collect([[stays, tombstone('inv_withdrawn')]], 'relist');
   const { applied } = await fixture.mirror.publishListing(fixture.lease, final, accepted);
   expect(applied).toMatchObject({ removed: 4, changed: 0, added: 0 });
-  expect(receipts(fixture)).toEqual([
+  expect(await receipts(fixture)).toEqual([
     { id: 'inv_forgotten', cause: 'forget' },
     { id: 'inv_withdrawn', cause: 'tombstone' },
     { id: 'inv_gone', cause: 'absent' },
   ]);
-  expect(residue(fixture)).toBe(0);
+  expect(await residue(fixture)).toBe(0);
 });
 
 test('a person replaced by a swap asks for a scrub, and after it stands in no byte of any file', async () => {
@@ -39,19 +36,19 @@ test('a person replaced by a swap asks for a scrub, and after it stands in no by
     crowd,
     [record('inv_new_name', {}, canary('before')), record('inv_gone', {}, canary('gone'))],
   ]);
-  expect(residue(fixture)).toBe(0);
+  expect(await residue(fixture)).toBe(0);
   await fixture.list(
     [crowd, [record('inv_new_name', {}, canary('after')), record('inv_gone', {}, canary('gone'))]],
     'relist',
   );
-  expect(receipts(fixture)).toEqual([]);
-  expect(residue(fixture)).toBe(1);
+  expect(await receipts(fixture)).toEqual([]);
+  expect(await residue(fixture)).toBe(1);
   await fixture.list([crowd, [record('inv_new_name', {}, canary('after'))]], 'relist', accepted);
   // What waited before is not covered by the receipt of who went now.
-  expect(receipts(fixture)).toEqual([{ id: 'inv_gone', cause: 'absent' }]);
-  expect(residue(fixture)).toBe(1);
-  expect(erasing(fixture).scrub()).toEqual({ kind: 'scrubbed', erasures: 2 });
-  const left = bytes(fixture);
+  expect(await receipts(fixture)).toEqual([{ id: 'inv_gone', cause: 'absent' }]);
+  expect(await residue(fixture)).toBe(1);
+  expect(await erasing(fixture).scrub()).toEqual({ kind: 'scrubbed', erasures: 2 });
+  const left = await bytes(fixture);
   expect(left).toContain('CANARY-after');
   expect(left).toContain('CANARY-kept7');
   expect(left).not.toMatch(/CANARY-(before|gone)/);
@@ -68,29 +65,29 @@ test('a version staged by one page and told otherwise by a later one asks for a 
     const { mirror, lease } = fixture;
     await mirror.beginListing(lease, { kind: 'relist', fingerprint: 'f1', restarts: 0, notBefore: null });
     await mirror.addListingPage(lease, listingPage([record('inv_1', {}, canary('first'))], 'p1', true));
-    expect(erasing(fixture).pending()).toMatchObject({ receipts: 0, residue: false });
+    expect(await erasing(fixture).pending()).toMatchObject({ receipts: 0, residue: false });
     await mirror.addListingPage(lease, listingPage([later, record('inv_2')], 'p2'));
-    const { receipts: asked, residue: marked } = erasing(fixture).pending();
+    const { receipts: asked, residue: marked } = await erasing(fixture).pending();
     expect(asked > 0 || marked).toBe(true);
-    expect(erasing(fixture).scrub().kind).toBe('scrubbed');
-    expect(bytes(fixture)).not.toContain('CANARY-first');
+    expect((await erasing(fixture).scrub()).kind).toBe('scrubbed');
+    expect(await bytes(fixture)).not.toContain('CANARY-first');
     await mirror.publishListing(lease, 'p2' as never, accepted);
     const who = later.kind === 'record' ? [{ id: 'inv_1', name: later.identity?.name }] : [];
-    expect(fixture.rows("SELECT id, name FROM identities WHERE id = 'inv_1'")).toEqual(who);
+    expect(await fixture.rows("SELECT id, name FROM identities WHERE id = 'inv_1'")).toEqual(who);
   }
 });
 
 test('a swap into a mirror that keeps no identity writes none and calls its absence no difference', async () => {
   const fixture = await mirrorFixture({ identity: 'drop' });
   await fixture.list([[record('inv_1'), record('inv_2')]]);
-  expect(erasing(fixture).dropAll()).toBe(1);
+  expect(await erasing(fixture).dropAll()).toBe(1);
   await fixture.list([[record('inv_1', {}, null), record('inv_2', { shares: '9' }, null)]], 'relist');
-  expect(fixture.rows('SELECT id, fields FROM changes WHERE seq > 1')).toEqual([
+  expect(await fixture.rows('SELECT id, fields FROM changes WHERE seq > 1')).toEqual([
     { id: 'inv_2', fields: '["shares"]' },
   ]);
-  expect(fixture.rows('SELECT * FROM identities')).toEqual([]);
-  expect(fixture.rows('SELECT identity_included FROM sources')).toEqual([{ identity_included: null }]);
-  expect(receipts(fixture)).toEqual([{ id: null, cause: 'dropped' }]);
+  expect(await fixture.rows('SELECT * FROM identities')).toEqual([]);
+  expect(await fixture.rows('SELECT identity_included FROM sources')).toEqual([{ identity_included: null }]);
+  expect(await receipts(fixture)).toEqual([{ id: null, cause: 'dropped' }]);
 });
 
 test('how far back the past reaches outlives a swap, which adds to it what it ended', async () => {
@@ -98,13 +95,13 @@ test('how far back the past reaches outlives a swap, which adds to it what it en
   const version = (shares: string) => [[record('inv_1', { shares }), record('inv_2')]];
   await fixture.list(version('1'));
   await fixture.list(version('2'), 'relist');
-  const [{ valid_from: then }] = fixture.rows("SELECT valid_from FROM investments WHERE id = 'inv_1'") as [
-    { valid_from: Instant },
-  ];
-  expect(purgeHistory(fixture.database, '2027-01-01T00:00:00.000Z' as Instant)).toBe(1);
+  const [{ valid_from: then }] = (await fixture.rows(
+    "SELECT valid_from FROM investments WHERE id = 'inv_1'",
+  )) as [{ valid_from: Instant }];
+  expect(await fixture.purgeHistory('2027-01-01T00:00:00.000Z' as Instant)).toBe(1);
   await fixture.list(version('3'), 'relist');
-  expect(fixture.rows('SELECT history_from FROM sync_status')).toEqual([{ history_from: then }]);
-  expect(fixture.rows('SELECT id, shares, valid_from, ended_by FROM investment_history')).toEqual([
+  expect(await fixture.rows('SELECT history_from FROM sync_status')).toEqual([{ history_from: then }]);
+  expect(await fixture.rows('SELECT id, shares, valid_from, ended_by FROM investment_history')).toEqual([
     { id: 'inv_1', shares: '2', valid_from: then, ended_by: 'update' },
   ]);
 });

@@ -1,16 +1,13 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import type { InvestmentId, UserId } from '../../src/domain/ids.js';
 import type { Instant } from '../../src/domain/instant.js';
 import type { FeedItem } from '../../src/domain/investment.js';
-import { SqliteErasures } from '../../src/store/dialect/sqlite/erasures.js';
-import { purgeHistory } from '../../src/store/dialect/sqlite/purge.js';
-import { type Fixture, mirrorFixture } from './mirror-fixture.js';
+import { test } from './both-databases.js';
+import { bytesOf, type Fixture, mirrorFixture } from './mirror-fixture.js';
 import { identity, record, rejectedErasing, tombstone } from './samples.js';
 
 const accepted = { share: 1, rows: 0, accepted: true };
-const erasing = ({ database, clock }: Fixture) => new SqliteErasures(database, clock);
+const erasing = ({ erasures }: Fixture) => erasures;
 /** A record with an unknown field, which speaks of its person. */
 const known = (id: string, version: number, who = identity(id)): FeedItem =>
   record(
@@ -24,12 +21,8 @@ const known = (id: string, version: number, who = identity(id)): FeedItem =>
   );
 
 /** What stands of unknown fields in the files of the database, as `id-version`. */
-function standing({ database: { file } }: Fixture): string[] {
-  const folder = dirname(file);
-  const text = readdirSync(folder).map((name) => readFileSync(join(folder, name)).toString('latin1'));
-  const found = text.flatMap((one) =>
-    [...one.matchAll(/CANARY-(inv_\w+-\d)-/g)].map(([, mark]) => mark ?? ''),
-  );
+async function standing({ store }: Fixture): Promise<string[]> {
+  const found = [...(await bytesOf(store)).matchAll(/CANARY-(inv_\w+-\d)-/g)].map(([, mark]) => mark ?? '');
   return [...new Set(found)].sort();
 }
 
@@ -39,7 +32,7 @@ async function twoVersions(): Promise<Fixture> {
   const fixture = await mirrorFixture();
   await fixture.list([[known('inv_a', 1), known('inv_b', 1)]]);
   await fixture.delta([known('inv_a', 2), known('inv_b', 2)]);
-  expect(standing(fixture)).toEqual(versions('inv_a', 'inv_b'));
+  expect(await standing(fixture)).toEqual(versions('inv_a', 'inv_b'));
   return fixture;
 }
 
@@ -60,42 +53,51 @@ test.each<[string, (fixture: Fixture) => unknown, string]>([
   await erase(fixture);
   const left = `SELECT id FROM investments WHERE extra IS NOT NULL
                 UNION ALL SELECT id FROM investment_history WHERE extra IS NOT NULL`;
-  expect(fixture.rows(left)).toEqual([{ id: 'inv_b' }, { id: 'inv_b' }]);
-  expect(fixture.rows('SELECT cause FROM erasures')).toEqual([{ cause }]);
-  expect(erasing(fixture).scrub()).toEqual({ kind: 'scrubbed', erasures: 1 });
-  expect(standing(fixture)).toEqual(versions('inv_b'));
+  expect(await fixture.rows(left)).toEqual([{ id: 'inv_b' }, { id: 'inv_b' }]);
+  expect(await fixture.rows('SELECT cause FROM erasures')).toEqual([{ cause }]);
+  expect(await erasing(fixture).scrub()).toEqual({ kind: 'scrubbed', erasures: 1 });
+  expect(await standing(fixture)).toEqual(versions('inv_b'));
 });
 
 test('a lost grant takes the unknown fields of its source that came under it', async () => {
   const fixture = await twoVersions();
   await fixture.delta([record('inv_b', { investor_id: 'usr_inv_b' }, null)]);
-  expect(fixture.rows('SELECT cause FROM erasures')).toEqual([{ cause: 'grant_lost' }]);
-  expect(erasing(fixture).scrub().kind).toBe('scrubbed');
-  expect(standing(fixture)).toEqual([]);
+  expect(await fixture.rows('SELECT cause FROM erasures')).toEqual([{ cause: 'grant_lost' }]);
+  expect((await erasing(fixture).scrub()).kind).toBe('scrubbed');
+  expect(await standing(fixture)).toEqual([]);
+});
+
+test('a configuration that drops identity takes the unknown fields an earlier one kept, once', async () => {
+  const fixture = await twoVersions();
+  expect(await erasing(fixture).dropAll()).toBe(1);
+  expect(await erasing(fixture).dropAll()).toBe(0);
+  expect(await fixture.rows('SELECT cause FROM erasures')).toEqual([{ cause: 'dropped' }]);
+  expect((await erasing(fixture).scrub()).kind).toBe('scrubbed');
+  expect(await standing(fixture)).toEqual([]);
 });
 
 test('unknown fields alone are erased with a receipt, where no identity is held', async () => {
   const fixture = await mirrorFixture();
   await fixture.list([[record('inv_a', { extra: '{"nickname":"CANARY-inv_a-1-"}' }, null)]]);
   await fixture.delta([tombstone('inv_a')]);
-  expect(fixture.rows('SELECT id, cause FROM erasures')).toEqual([{ id: 'inv_a', cause: 'tombstone' }]);
+  expect(await fixture.rows('SELECT id, cause FROM erasures')).toEqual([{ id: 'inv_a', cause: 'tombstone' }]);
 });
 
 test('unknown fields of the forgotten do not come back, from a delta or a listing', async () => {
   const fixture = await twoVersions();
-  erasing(fixture).forget('usr_inv_a' as UserId);
+  await erasing(fixture).forget('usr_inv_a' as UserId);
   await fixture.delta([known('inv_a', 3)]);
   await fixture.list([[known('inv_a', 4), known('inv_b', 2)]], 'relist');
-  expect(erasing(fixture).scrub().kind).toBe('scrubbed');
-  expect(standing(fixture)).toEqual(versions('inv_b'));
+  expect((await erasing(fixture).scrub()).kind).toBe('scrubbed');
+  expect(await standing(fixture)).toEqual(versions('inv_b'));
 });
 
 test('a version that only moves to history asks for no scrub, one that leaves it does', async () => {
   const fixture = await mirrorFixture();
   await fixture.list([[known('inv_a', 1)]]);
   await fixture.delta([known('inv_a', 2)]);
-  expect(erasing(fixture).pending()).toMatchObject({ receipts: 0, residue: false });
-  expect(purgeHistory(fixture.database, '2027-01-01T00:00:00.000Z' as Instant)).toBe(1);
-  expect(erasing(fixture).scrub().kind).toBe('scrubbed');
-  expect(standing(fixture)).toEqual(['inv_a-2']);
+  expect(await erasing(fixture).pending()).toMatchObject({ receipts: 0, residue: false });
+  expect(await fixture.purgeHistory('2027-01-01T00:00:00.000Z' as Instant)).toBe(1);
+  expect((await erasing(fixture).scrub()).kind).toBe('scrubbed');
+  expect(await standing(fixture)).toEqual(['inv_a-2']);
 });

@@ -1,12 +1,13 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
+import { test } from './both-databases.js';
 import { type Fixture, mirrorFixture } from './mirror-fixture.js';
 import { identity, listingPage, record, rejected, rejectedErasing } from './samples.js';
 
-const names = ({ rows }: Fixture) =>
-  (rows('SELECT id, name FROM identities ORDER BY source, id') as { id: string; name: string }[]).map(
+const names = async ({ rows }: Fixture) =>
+  ((await rows('SELECT id, name FROM identities ORDER BY source, id')) as { id: string; name: string }[]).map(
     ({ id, name }) => `${id}:${name}`,
   );
-const receipts = ({ rows }: Fixture) => rows('SELECT id, cause FROM erasures');
+const receipts = ({ rows }: Fixture) => rows('SELECT id, cause FROM erasures ORDER BY erasure');
 const theirs = { investor_id: 'usr_1' };
 
 describe('an entry nobody can read that says its person is gone', () => {
@@ -16,27 +17,27 @@ describe('an entry nobody can read that says its person is gone', () => {
       [record('inv_1', { ...theirs, extra: '{"a":1}' }), record('inv_2', theirs), record('inv_3')],
     ]);
     const other = await mirrorFixture({
-      database: fixture.database,
+      store: fixture.store,
       source: { name: 'other' as never, fingerprint: 'f1' },
     });
     await other.list([[record('inv_1', theirs)]]);
     for (let times = 0; times < 2; times += 1) {
       const entry = rejectedErasing('inv_1', 'deactivated', '{"investor":{"name":"CANARY"}}');
-      expect(await fixture.delta([entry])).toMatchObject({ changed: 0, quarantined: 1 });
-      expect(names(fixture)).toEqual(['inv_3:inv_3']);
-      expect(receipts(fixture)).toEqual([{ id: 'usr_1', cause: 'deactivated' }]);
+      expect(await fixture.delta([entry])).toMatchObject({ changed: 0, quarantined: times === 0 ? 1 : 0 });
+      expect(await names(fixture)).toEqual(['inv_3:inv_3']);
+      expect(await receipts(fixture)).toEqual([{ id: 'usr_1', cause: 'deactivated' }]);
     }
-    expect(fixture.rows('SELECT id, extra FROM investments ORDER BY id')).toHaveLength(4);
-    expect(fixture.rows('SELECT extra FROM investments WHERE extra IS NOT NULL')).toEqual([]);
-    expect(fixture.rows('SELECT body FROM quarantine_rows')).toEqual([{ body: '' }]);
+    expect(await fixture.rows('SELECT id, extra FROM investments ORDER BY id')).toHaveLength(4);
+    expect(await fixture.rows('SELECT extra FROM investments WHERE extra IS NOT NULL')).toEqual([]);
+    expect(await fixture.rows('SELECT body FROM quarantine_rows')).toEqual([{ body: '' }]);
   });
 
   test('erases the person of a record whose investor is not known, and of an unreadable tombstone', async () => {
     const fixture = await mirrorFixture();
     await fixture.list([[record('inv_1', { investor_id: null }), record('inv_2'), record('inv_3')]]);
     await fixture.delta([rejectedErasing('inv_1'), rejectedErasing('inv_2', 'tombstone')]);
-    expect(names(fixture)).toEqual(['inv_3:inv_3']);
-    expect(receipts(fixture)).toEqual([
+    expect(await names(fixture)).toEqual(['inv_3:inv_3']);
+    expect(await receipts(fixture)).toEqual([
       { id: 'inv_1', cause: 'deactivated' },
       { id: 'inv_2', cause: 'tombstone' },
     ]);
@@ -51,26 +52,26 @@ describe('an entry nobody can read that says its person is gone', () => {
       rejectedErasing('inv_2'),
       record('inv_2', {}, identity('later')),
     ]);
-    expect(names(fixture)).toEqual(['inv_2:later', 'inv_3:inv_3']);
+    expect(await names(fixture)).toEqual(['inv_2:later', 'inv_3:inv_3']);
   });
 
   test('erases during a first listing and from what a re-listing staged', async () => {
     const fixture = await mirrorFixture();
     await fixture.list([[record('inv_1'), record('inv_2')], [rejectedErasing('inv_1')]]);
-    expect(names(fixture)).toEqual(['inv_2:inv_2']);
+    expect(await names(fixture)).toEqual(['inv_2:inv_2']);
     await fixture.collect([[record('inv_2', { extra: '{"a":1}' }, identity('staged'))]], 'relist');
     await fixture.mirror.addListingPage(fixture.lease, listingPage([rejectedErasing('inv_2')], 'p2'));
-    expect(fixture.rows('SELECT identity, extra FROM staged_rows')).toEqual([
+    expect(await fixture.rows('SELECT identity, extra FROM staged_rows')).toEqual([
       { identity: null, extra: null },
     ]);
-    expect(names(fixture)).toEqual([]);
+    expect(await names(fixture)).toEqual([]);
   });
 
   test('one that says nothing of the kind leaves the held person alone', async () => {
     const fixture = await mirrorFixture();
     await fixture.list([[record('inv_1')]]);
     await fixture.delta([rejected('inv_1')]);
-    expect(names(fixture)).toEqual(['inv_1:inv_1']);
-    expect(receipts(fixture)).toEqual([]);
+    expect(await names(fixture)).toEqual(['inv_1:inv_1']);
+    expect(await receipts(fixture)).toEqual([]);
   });
 });

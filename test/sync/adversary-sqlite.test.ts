@@ -50,4 +50,4 @@ test(`PAGE-02 INV-09 CLIENT-08 the real store equals the truth at rest in ${seed
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-}, 120_000);
+}, 300_000);

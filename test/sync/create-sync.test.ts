@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Fault } from '../../src/domain/fault.js';
 import type { SourceName } from '../../src/domain/ids.js';
 import { instantFromMillis } from '../../src/domain/instant.js';
@@ -38,7 +38,7 @@ function build(sources: readonly SyncSource[], concurrency = 4): Sync {
   sync = createSync({
     ...parts,
     sources,
-    options: { ...parts.options, intervalMillis: minute, concurrency },
+    options: { ...parts.options, intervalMillis: minute, idleIntervalMillis: 3 * minute, concurrency },
   });
   open.push(sync);
   ticks = [];
@@ -106,6 +106,23 @@ test('every source ticks at the start and then about once per interval', async (
   expect(acmeTicks.at(-1)?.result.report.trigger).toBe('timer');
 });
 
+test('the timer looks less often while webhooks announce everything', async () => {
+  build([sourceOf(truth)]).start();
+  await sync.idle();
+  truth.publish(1, 2);
+  sync.nudge(acme);
+  await sync.idle();
+  ticks.length = 0;
+  await clock.advance(60 * minute);
+  expect(ticks.length).toBeGreaterThanOrEqual(16);
+  expect(ticks.length).toBeLessThanOrEqual(25);
+  truth.publish(1, 3);
+  await clock.advance(4 * minute);
+  ticks.length = 0;
+  await clock.advance(60 * minute);
+  expect(ticks.length).toBeGreaterThanOrEqual(48);
+});
+
 test('a burst of a thousand nudges costs at most two ticks', async () => {
   const gate = new Gate(truth);
   build([gate.source(acme)]).start();
@@ -119,6 +136,177 @@ test('a burst of a thousand nudges costs at most two ticks', async () => {
   await sync.idle();
   expect(ticks.map(({ result }) => result.report.trigger)).toEqual(['webhook', 'webhook']);
   expect(gate.urgency.at(-1)).toBe('webhook');
+});
+
+describe('nudges that never stop', () => {
+  const webhookTicks = () => ticks.filter(({ result }) => result.report.trigger === 'webhook').length;
+  const nudgeEvery = async (millis: number, times: number) => {
+    for (let turn = 0; turn < times; turn += 1) {
+      sync.nudge(acme);
+      await clock.advance(millis);
+    }
+  };
+  beforeEach(async () => {
+    build([sourceOf(truth)]);
+    await sync.tick(acme);
+    ticks.length = 0;
+  });
+
+  test('move their ticks apart, to five seconds and hardly further', async () => {
+    await nudgeEvery(50, 20);
+    // At once, at once after it, then after 250 and 500 milliseconds.
+    expect(webhookTicks()).toBe(4);
+    await nudgeEvery(50, 20 * 60);
+    ticks.length = 0;
+    await nudgeEvery(50, 20 * 60);
+    expect(webhookTicks()).toBeGreaterThanOrEqual(12);
+    expect(webhookTicks()).toBeLessThanOrEqual(13);
+  });
+
+  test('cannot eat the quota of an hour, at whatever pace they come', async () => {
+    for (const [millis, times] of [
+      [1_000, 3_600],
+      [2_500, 1_440],
+      [4_900, 735],
+    ] as const) {
+      ticks.length = 0;
+      await nudgeEvery(millis, times);
+      expect(webhookTicks()).toBeGreaterThanOrEqual(600);
+      expect(webhookTicks()).toBeLessThanOrEqual(740);
+    }
+  });
+
+  test('leave one that follows five quiet seconds alone, and never forget the last one', async () => {
+    await nudgeEvery(50, 20 * 60);
+    ticks.length = 0;
+    await clock.advance(5_000);
+    expect(webhookTicks()).toBe(1);
+    for (let turn = 1; turn <= 20; turn += 1) {
+      await clock.advance(5_000);
+      sync.nudge(acme);
+      await settled();
+      expect(webhookTicks()).toBe(1 + turn);
+    }
+  });
+
+  test('do not keep a human waiting', async () => {
+    await nudgeEvery(50, 20 * 60);
+    sync.nudge(acme);
+    expect((await sync.tick(acme)).report.trigger).toBe('manual');
+  });
+});
+
+describe('whether identity may still be read', () => {
+  let granted: boolean | null | Error;
+  let asked: number;
+  const source = (feed: Feed = truth): SyncSource => ({
+    ...sourceOf(feed),
+    mayReadIdentity: async () => {
+      asked += 1;
+      if (granted instanceof Error) throw granted;
+      return granted;
+    },
+  });
+  beforeEach(() => {
+    granted = true;
+    asked = 0;
+  });
+
+  test('is asked at the start and once an hour, and a no erases at once, without any record arriving', async () => {
+    build([source()]).start();
+    await sync.idle();
+    expect(asked).toBe(1);
+    await clock.advance(50 * minute);
+    expect(asked).toBe(1);
+    await clock.advance(140 * minute);
+    expect(asked).toBe(4);
+    expect(mirror.of(acme).identity).toBe(true);
+    granted = false;
+    await clock.advance(62 * minute);
+    expect(mirror.of(acme).identity).toBe(false);
+    expect(ticks.every(({ result }) => result.report.outcome === 'done')).toBe(true);
+  });
+
+  test('that nobody can tell, or that cannot be asked, erases nothing; the latter is asked again less and less', async () => {
+    granted = null;
+    build([source()]).start();
+    await sync.idle();
+    granted = new Fault('platform_error', 'made up');
+    sync.recheck(acme);
+    asked = 0;
+    await clock.advance(5 * minute);
+    expect(asked).toBeGreaterThanOrEqual(5);
+    await clock.advance(55 * minute);
+    expect(asked).toBeLessThanOrEqual(10);
+    expect(mirror.of(acme).identity).toBe(true);
+    expect(ticks.at(-1)?.result.report.outcome).toBe('done');
+    granted = false;
+    await clock.advance(66 * minute);
+    expect(mirror.of(acme).identity).toBe(false);
+  });
+
+  test('is not asked in ticks of its own while ticks fail', async () => {
+    granted = new Fault('platform_error', 'made up');
+    let down = false;
+    const feed: Feed = {
+      page: (position) =>
+        down
+          ? Promise.reject(
+              new Fault('rate_limited', 'made up', { retryAt: instantFromMillis(clock.now() + 30 * minute) }),
+            )
+          : truth.page(position),
+    };
+    build([source(feed)]).start();
+    await sync.idle();
+    expect(asked).toBe(1);
+    down = true;
+    await clock.advance(25 * minute);
+    expect(ticks.map(({ result }) => result.report.outcome)).toEqual(['done', 'waiting']);
+    expect(asked).toBe(1);
+  });
+
+  test('is asked at once after the token or the grant changed', async () => {
+    build([source()]).start();
+    await sync.idle();
+    granted = false;
+    sync.recheck(acme);
+    await settled();
+    expect(asked).toBe(2);
+    expect(mirror.of(acme).identity).toBe(false);
+  });
+
+  test('announcements of changed grants that never stop are spaced like any other', async () => {
+    build([source()]).start();
+    await sync.idle();
+    ticks.length = 0;
+    for (let turn = 0; turn < 20 * 60; turn += 1) {
+      sync.recheck(acme);
+      await clock.advance(50);
+    }
+    expect(ticks.length).toBeGreaterThanOrEqual(12);
+    expect(ticks.length).toBeLessThanOrEqual(22);
+  });
+
+  test('a halted source whose token was replaced goes on at once', async () => {
+    let revoked = true;
+    const feed: Feed = {
+      page: (position) =>
+        revoked ? Promise.reject(new Fault('unauthorized', 'made up')) : truth.page(position),
+    };
+    build([source(feed)]).start();
+    await clock.advance(10 * minute);
+    expect(mirror.of(acme).halted).toMatchObject({ code: 'unauthorized' });
+    sync.recheck(acme);
+    await settled();
+    expect(ticks.length, 'still the old one: looked once, stopped again').toBe(2);
+    revoked = false;
+    sync.recheck(acme);
+    await settled();
+    expect(mirror.of(acme).halted).toBeNull();
+    const before = ticks.length;
+    await clock.advance(3 * minute);
+    expect(ticks.length).toBeGreaterThan(before);
+  });
 });
 
 test('one source never runs two ticks at once, and no more sources run than allowed', async () => {
@@ -137,6 +325,20 @@ test('one source never runs two ticks at once, and no more sources run than allo
   await sync.idle();
   expect(gate.runningMax).toBeLessThanOrEqual(4);
   expect(new Set(ticks.map(({ source }) => source)).size).toBe(5);
+});
+
+test('a tick that waits for its place goes first once a webhook asks for it', async () => {
+  const gate = new Gate(truth);
+  const names = ['a', 'b', 'c'] as SourceName[];
+  build(
+    names.map((name) => gate.source(name)),
+    1,
+  ).start();
+  await settled();
+  sync.nudge('c' as SourceName);
+  await gate.release();
+  await sync.idle();
+  expect(ticks.slice(0, 3).map(({ source }) => source)).toEqual(['a', 'c', 'b']);
 });
 
 test('a halted source stays for a human while the others go on', async () => {
@@ -182,6 +384,28 @@ test('CLIENT-14 nothing is asked before the moment the platform named, not even 
   expect(outcomes()).toEqual(['acme waiting']);
   await clock.advance(2 * minute);
   expect(counts.asked).toBeGreaterThan(1);
+});
+
+test('a nudge that a tick without the reserve took along is worked from the reserve right after', async () => {
+  let spent = false;
+  const until = instantFromMillis(clock.now() + 50 * minute);
+  const limited = failing(() => new Fault('rate_limited', 'wait', { retryAt: until }), { asked: 0 });
+  const source: SyncSource = {
+    identity: { name: acme, fingerprint: 'f1' },
+    feed: (urgency) => (spent && urgency === 'routine' ? limited : truth),
+  };
+  build([source]).start();
+  await sync.idle();
+  spent = true;
+  truth.publish(1, 2);
+  sync.nudge(acme);
+  await sync.tick(acme);
+  await clock.advance(1000);
+  expect(ticks.map(({ result: { report } }) => `${report.trigger} ${report.outcome}`)).toEqual([
+    'start done',
+    'manual waiting',
+    'webhook done',
+  ]);
 });
 
 test('CLIENT-15 a failing platform is asked ever more seldom', async () => {

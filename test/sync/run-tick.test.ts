@@ -353,10 +353,29 @@ describe('faults', () => {
 
   test('a tick whose end could not be written down does not read as healthy', async () => {
     const port = instead({ recordTick: () => Promise.reject(fault('database_full')) });
-    const { report, publishedThrough } = await tick({}, truth, { port });
+    // What it may read is asked behind its last page, so that its end is a commit of its own.
+    const { report, publishedThrough } = await tick({ checkGrant: true }, truth, { port });
     expect(report).toMatchObject({ outcome: 'failed', code: 'database_full' });
     expect(report.retryAt).not.toBeNull();
     expect(publishedThrough).toBeNull();
+  });
+
+  test('the commit of its last page ends a tick; without it nothing says that the tick went well', async () => {
+    await tick();
+    const ends: string[] = [];
+    const counting = instead({
+      recordTick: async () => void ends.push('recorded'),
+      release: async () => void ends.push('released'),
+    });
+    const { report } = await tick({}, truth, { port: counting });
+    expect(ends).toEqual([]);
+    expect(mirror.of(acme).ticks.at(-1)).toEqual(report);
+    expect(mirror.of(acme).holder).toBeNull();
+    const failing = instead({ applyPage: () => Promise.reject(fault('database_full')) });
+    const { report: failed } = await tick({}, truth, { port: failing });
+    expect(failed).toMatchObject({ outcome: 'failed', code: 'database_full' });
+    expect(mirror.of(acme).ticks.at(-1)).toEqual(failed);
+    expect(mirror.of(acme).holder).toBeNull();
   });
 
   test('a halt that could not be written down is none: the source is tried again until somebody can see it', async () => {

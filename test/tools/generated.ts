@@ -1,22 +1,32 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { commands } from '../../src/cli/commands/index.js';
-import { configSchemaText, describeConfig } from '../../src/config/describe.js';
+import { manPage } from '../../src/cli/completion/man-page.js';
+import { configSchemaText, describeConfig, type OptionRow } from '../../src/config/describe.js';
 import { packageRoot } from '../../src/runtime/package-root.js';
+import { renderDatasette } from '../../src/store/dictionary/datasette.js';
 import { renderDictionary } from '../../src/store/dictionary/render.js';
+import { documentedQueries } from '../../src/store/documented-queries.js';
 import { apiDescription } from './api-description.js';
 
-/** Files made from the code, whole. A test holds each to what it would be made of now. */
+/** Pages people write, with sections the code writes. */
+const pages = ['README.md', 'docs/configuration.md', 'docs/library.md', 'docs/recipes.md'];
+
+/** Files made from the code. A test holds each to what it would be made of now. */
 export function generatedFiles(): ReadonlyMap<string, string> {
-  return new Map([
+  return new Map<string, string>([
     ['schema/config.schema.json', configSchemaText()],
     ['schema/dictionary.md', renderDictionary()],
+    ['schema/datasette.json', renderDatasette()],
+    ['schema/rosterd.1', manPage()],
     ['schema/openapi.json', `${JSON.stringify(apiDescription(), null, 2)}\n`],
-    ['README.md', withSections(readFileSync(join(packageRoot, 'README.md'), 'utf8'))],
+    ...pages.map((path) => [path, withSections(path)] as const),
   ]);
 }
 
 const sections: Readonly<Record<string, () => string>> = {
+  example: () =>
+    `\`\`\`ts\n${readFileSync(join(packageRoot, 'test/library/example.ts'), 'utf8').trim()}\n\`\`\`\n`,
   commands: () =>
     table(
       ['Command', 'Does'],
@@ -25,24 +35,37 @@ const sections: Readonly<Record<string, () => string>> = {
         summary,
       ]),
     ),
+  queries: () =>
+    documentedQueries
+      .map(
+        ({ name, question, sql, postgres, identity }) =>
+          `### ${name}\n\n${question}${identity ? ' Names people.' : ''}\n\n${fenced(sql)}` +
+          (postgres === undefined ? '' : `On PostgreSQL:\n\n${fenced(postgres)}`),
+      )
+      .join(''),
   options: () =>
     table(
       ['Option', 'Default', 'Meaning'],
       describeConfig().map((row) => [
         `\`${row.path}\``,
-        row.required ? '(required)' : row.default === null ? '' : `\`${row.default}\``,
+        row.required ? requiredText(row) : row.default === null ? '' : `\`${row.default}\``,
         row.description,
       ]),
     ),
 };
 
+const fenced = (sql: string): string => `\`\`\`sql\n${sql}\n\`\`\`\n\n`;
+
+const requiredText = ({ within }: OptionRow): string =>
+  within === null ? '(required)' : `(required in \`${within}\`)`;
+
 /** What stands between `<!-- generated: NAME -->` and `<!-- end -->` is replaced; a name nobody knows is an error. */
-function withSections(text: string): string {
-  return text.replaceAll(
+function withSections(path: string): string {
+  return readFileSync(join(packageRoot, path), 'utf8').replaceAll(
     /(<!-- generated: ([a-z-]+) -->\n).*?(<!-- end -->)/gs,
     (_all, open, name: string, close) => {
       const section = sections[name];
-      if (section === undefined) throw new Error(`README asks for a section called ${name}`);
+      if (section === undefined) throw new Error(`${path} asks for a section called ${name}`);
       return `${open}${section()}${close}`;
     },
   );

@@ -7,7 +7,7 @@ beforeAll(async () => {
 });
 afterAll(() => torture.close());
 
-/** Every step once before and once after, every trick of the wire in turn; `refresh.ts` plays all of them at random. */
+/** Every step once before and once after, every trick of the wire in turn; `npm run torture -- --only refresh` plays all of them at random. */
 const rounds: readonly Round[] = steps.flatMap((step, index) =>
   (['before', 'after'] as const).map((when, side) => ({
     ...{ step, when },

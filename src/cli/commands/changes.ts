@@ -2,7 +2,7 @@ import type { Change } from '../../daemon/changes.js';
 import { isFault } from '../../domain/fault.js';
 import { printable } from '../../domain/printable.js';
 import type { Command } from '../command.js';
-import { databaseFileOf, databaseOptions } from '../database-options.js';
+import { databaseOptions, placeOf } from '../database-options.js';
 import { exitCodes } from '../exit-codes.js';
 import { writePieces } from '../output/write-pieces.js';
 
@@ -24,13 +24,13 @@ export const changes: Command = {
     const { options, io, signal } = context;
     const after = options.whole('since', { min: 0, max: 999_999_999_999_999 }) ?? 0;
     const source = options.text('source');
-    const file = await databaseFileOf(context);
+    const place = await placeOf(context);
     const { readChanges } = await import('../../daemon/changes.js');
     const follow = options.flag('follow');
     const ask = { after, follow, ...(source === undefined ? {} : { source }) };
     const form = !options.flag('json') ? lines : follow ? jsonLines : jsonArray;
     try {
-      await readChanges(file, ask, io.clock, signal, (found) => writePieces(io.stdout, form(found), signal));
+      await readChanges(place, ask, io.clock, signal, (found) => writePieces(io.stdout, form(found), signal));
     } catch (error) {
       // Whoever follows has seen all there was; whoever asked for a list has not.
       if (!(follow && isFault(error, 'stopped'))) throw error;

@@ -73,8 +73,9 @@ function personAt({ io, out, options }: CommandContext): Person {
   // commander turns --no-browser into browser: false, and into true without it.
   const pastes = options.isOff('browser');
   return {
-    show: (link) => {
-      out.note(`Sign in here:\n\n  ${link}\n`);
+    show: (link, withinMillis) => {
+      const ends = pastes ? 'the address it ends at' : 'the browser to come back here';
+      out.note(`Sign in here:\n\n  ${link}\n\nWaiting ${withinMillis / 60_000} minutes for ${ends}.`);
       if (pastes || io.stderr.isTTY !== true) return;
       void import('../../daemon/open-browser.js').then(({ openBrowser }) => openBrowser(link));
     },

@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
 import type { Demo } from '../../daemon/demo.js';
+import { grouped } from '../../domain/counted.js';
 import type { Command, CommandContext } from '../command.js';
 import { defaultDatabase } from '../database-options.js';
 import { exitCodes } from '../exit-codes.js';
-import { grouped } from '../output/progress.js';
 import { untilAborted } from '../until-aborted.js';
 
 /** Each can be pasted as it stands; a test runs them. */
@@ -75,7 +75,7 @@ function introduce(running: Demo, file: string, cwd: string, out: CommandContext
   const where = file === resolve(cwd, defaultDatabase) ? '' : ` --database ${shellQuoted(file)}`;
   out.line(`platform   ${ready.baseUrl}   (control: ${ready.control})`);
   out.line(`webhooks   ${running.receiverUrl}`);
-  out.line(`console    ${running.daemon.consoleUrl ?? ''}/status.json   (and /metrics, /healthz)`);
+  out.line(`dashboard  ${running.daemon.consoleUrl ?? ''}/   (and /status.json, /metrics, /healthz)`);
   out.line(
     `mirror     ${file}   ${grouped(running.rows)} investments of ${ready.companies.length} companies`,
   );

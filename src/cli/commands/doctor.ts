@@ -10,7 +10,11 @@ export const doctor: Command = {
     ['rosterd doctor', 'the machine, the database, the platform and every source'],
     ['rosterd doctor --json', 'the same for a program; exit 1 when anything fails'],
   ],
-  options: [...configOptions, jsonOption],
+  options: [
+    ...configOptions,
+    { flags: '--brief', summary: 'only what needs attention, and how many checks passed' },
+    jsonOption,
+  ],
   async run(context) {
     const { io, out, options, signal } = context;
     const [{ diagnose }, { systemRandom }, { silentLogger }] = await Promise.all([
@@ -26,13 +30,17 @@ export const doctor: Command = {
     };
     const diagnosis = await diagnose(() => configOf(context), parts, signal);
     if (options.flag('json')) out.json(diagnosis);
-    else for (const check of diagnosis.checks) show(check, context);
+    else
+      for (const check of diagnosis.checks)
+        if (!options.flag('brief') || isWanting(check)) show(check, context);
     if (!options.flag('json')) out.line(summaryOf(diagnosis.checks));
     return diagnosis.healthy ? exitCodes.done : exitCodes.failed;
   },
 };
 
 const verdicts: readonly Verdict[] = ['pass', 'warn', 'fail', 'skip'];
+
+const isWanting = ({ verdict }: Check): boolean => verdict === 'fail' || verdict === 'warn';
 
 function show({ name, verdict, message, mend }: Check, { out }: Parameters<Command['run']>[0]): void {
   out.line(`${verdict.padEnd(4)}  ${name}: ${message}`);

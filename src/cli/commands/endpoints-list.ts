@@ -16,7 +16,13 @@ export const endpointsList: Command = {
     const { listEndpoints } = await import('../../daemon/management.js');
     const list = await managing(context, (api) => listEndpoints(api, signal));
     if (options.flag('json')) out.json(list);
-    else {
+    else if (list.endpoints.length === 0) {
+      const source = options.text('source');
+      const bound = source === undefined ? '' : ` --source ${source}`;
+      out.note(
+        `There is no endpoint yet.\nTry: \`rosterd endpoints create https://your.host/webhooks${bound}\``,
+      );
+    } else {
       out.table(
         ['ID', 'URL', 'MODE', 'EVENTS', 'STATE', 'LAST DELIVERY'].map((title) => ({ title })),
         list.endpoints.map((endpoint) => [

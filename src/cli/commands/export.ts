@@ -1,13 +1,13 @@
 import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { ExportFormat, PreparedExport } from '../../daemon/export.js';
+import { counted } from '../../domain/counted.js';
 import { Fault } from '../../domain/fault.js';
 import { parseId } from '../../domain/ids.js';
 import { asOf, asOfOption } from '../as-of.js';
 import type { Command, CommandContext } from '../command.js';
-import { databaseFileOf, databaseOptions } from '../database-options.js';
+import { databaseOptions, placeOf } from '../database-options.js';
 import { exitCodes } from '../exit-codes.js';
-import { grouped, Progress } from '../output/progress.js';
 import { writePieces } from '../output/write-pieces.js';
 
 export const exportCommand: Command = {
@@ -18,18 +18,19 @@ export const exportCommand: Command = {
     ['rosterd export --identity --format jsonl | gzip > roster.jsonl.gz', 'with names, one object a line'],
     ['rosterd export --format founder-csv --identity', 'manage_investments_<slug>.csv, as founders know it'],
     ['rosterd export --as-of 2026-03-31 --out q1.csv', 'as it stood at the end of that day'],
+    ['rosterd export --format parquet --out investments.parquet', 'with types, for DuckDB, pandas and R'],
   ],
   options: [
     ...databaseOptions,
     {
       flags: '--format <format>',
-      summary: 'csv (default), jsonl (one object a line) or founder-csv',
-      choices: ['csv', 'jsonl', 'founder-csv'],
+      summary: 'csv (default), jsonl (one object a line), parquet or founder-csv',
+      choices: ['csv', 'jsonl', 'parquet', 'founder-csv'],
     },
     {
       flags: '--out <file>',
       summary:
-        '- is stdout (default, but for founder-csv); appears only when it is whole, readable by its owner alone',
+        '- is stdout (default, but for founder-csv and parquet); appears only when it is whole, readable by its owner alone',
     },
     { flags: '--source <name>', summary: 'only this source' },
     { flags: '--company <id>', summary: 'only this company' },
@@ -41,13 +42,13 @@ export const exportCommand: Command = {
   ],
   async run(context) {
     const { options, io, out, signal } = context;
-    const file = await databaseFileOf(context);
+    const place = await placeOf(context);
     const format = (options.text('format') ?? 'csv') as ExportFormat;
     const identity = options.flag('identity');
     const source = options.text('source');
     const company = companyOf(context);
     const daemon = await import('../../daemon/export.js');
-    const progress = new Progress('export', io.stderr, io.clock);
+    const progress = out.progress('export', io.clock);
     let rows = 0;
     let rowsTotal: number | undefined;
     const ask = {
@@ -61,19 +62,22 @@ export const exportCommand: Command = {
     };
     if (!identity && format === 'founder-csv')
       out.note('names, emails and addresses are left empty; --identity fills them in');
-    const write = async ({ pieces, ...about }: PreparedExport) => {
+    const write = async ({ pieces, save, ...about }: PreparedExport) => {
       rowsTotal = about.rowsTotal ?? undefined;
       for (const name of about.unreadable)
         out.warn(`${name}: its first listing is not complete, no rows yet`);
       if (identity)
         for (const name of about.nameless) out.warn(`${name}: the mirror holds no names of this source`);
       const target = targetOf(context, about.sources, format, daemon.founderCsvName);
-      if (target === null) return await writePieces(io.stdout, daemon.gathered(pieces), signal);
+      if (target === null) {
+        if (pieces === null) throw noStream();
+        return await writePieces(io.stdout, daemon.gathered(pieces), signal);
+      }
       const { systemRandom } = await import('../../runtime/random.js');
-      const bytes = await daemon.writeExport(target, pieces, systemRandom, signal);
-      out.note(`${grouped(rows)} rows, ${grouped(bytes)} bytes: ${target}`);
+      const bytes = await save(target, systemRandom, signal);
+      out.note(`${counted(rows, 'row')}, ${counted(bytes, 'byte')}: ${target}`);
     };
-    await daemon.exportMirror(file, ask, write);
+    await daemon.exportMirror(place, ask, write);
     if (io.stderr.isTTY === true && rows >= 1_000) progress.finish();
     return exitCodes.done;
   },
@@ -84,6 +88,13 @@ function companyOf({ options }: CommandContext): string | undefined {
   if (text === undefined || parseId('company', text) !== undefined) return text;
   throw new Fault('usage', `--company is ${JSON.stringify(text)}`, {
     hint: 'the id of a company, which begins with co_',
+  });
+}
+
+/** Parquet is written from both ends, and what reads it seeks. */
+function noStream(): Fault {
+  return new Fault('usage', 'a Parquet file cannot be written to stdout', {
+    hint: '--out FILE, such as --out investments.parquet',
   });
 }
 

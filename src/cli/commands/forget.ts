@@ -1,4 +1,5 @@
 import type { ForgetReceipt } from '../../daemon/forget.js';
+import { counted } from '../../domain/counted.js';
 import { type Command, configOptions, jsonOption } from '../command.js';
 import { configOf } from '../config-options.js';
 import { exitCodes } from '../exit-codes.js';
@@ -23,9 +24,11 @@ export const forget: Command = {
     const id = personOrInvestment(args[0] ?? '');
     const { config } = await configOf(context);
     if (options.flag('lift')) {
-      const lifted = await liftForgotten(config, id, io.clock);
+      const lifted = await liftForgotten(config, id, io.clock, signal);
       if (options.flag('json')) out.json({ id, lifted });
       else out.line(lifted ? `${id} may be stored again` : `${id} was not forgotten`);
+      if (lifted)
+        out.note('names come back when a record changes, or with all others by: rosterd sync --resync');
       return exitCodes.done;
     }
     const receipt = await forget(config, id, io.clock, signal);
@@ -37,11 +40,13 @@ export const forget: Command = {
 
 function show(receipt: ForgetReceipt, { out }: Parameters<Command['run']>[0]): void {
   const { id, identities, already, invisible_at, bytes, pending, pending_since } = receipt;
-  out.line(`${id}: identity of ${identities} investments erased${already ? ', was forgotten before' : ''}`);
+  out.line(
+    `${id}: identity of ${counted(identities, 'investment')} erased${already ? ', was forgotten before' : ''}`,
+  );
   out.line(`invisible since ${invisible_at}; kept from coming back until --lift`);
   if (bytes === 'scrubbed') out.line('no byte of it is left in the files of the database');
   else {
-    out.line(`bytes: pending, ${pending} erasures since ${pending_since ?? invisible_at}`);
+    out.line(`bytes: pending, ${counted(pending, 'erasure')} since ${pending_since ?? invisible_at}`);
     out.warn(
       bytes === 'blocked'
         ? 'somebody is reading or writing the file; rosterd run finishes it, or this command run again'

@@ -3,7 +3,7 @@ import { Fault } from '../../domain/fault.js';
 import { parseId } from '../../domain/ids.js';
 import { asOf, asOfOption } from '../as-of.js';
 import { type Command, type CommandContext, jsonOption } from '../command.js';
-import { databaseFileOf, databaseOptions } from '../database-options.js';
+import { databaseOptions, placeOf } from '../database-options.js';
 import { exitCodes } from '../exit-codes.js';
 
 export const history: Command = {
@@ -29,9 +29,9 @@ export const history: Command = {
       });
     const moment = asOf(options);
     const source = options.text('source');
-    const file = await databaseFileOf(context);
+    const place = await placeOf(context);
     const { readHistory } = await import('../../daemon/history.js');
-    const versions = await readHistory(file, {
+    const versions = await readHistory(place, {
       id,
       ...moment,
       ...(source === undefined ? {} : { source }),
@@ -43,6 +43,11 @@ export const history: Command = {
       moment.asOf === undefined
         ? `${id} is not in this mirror, and no version of it is kept`
         : `${id} was not here at ${moment.asOf}`,
+    );
+    out.note(
+      moment.asOf === undefined
+        ? 'Try: rosterd status, which says whether its source is complete'
+        : `Try: rosterd history ${id}, which lists every version that is kept`,
     );
     return exitCodes.failed;
   },

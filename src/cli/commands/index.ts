@@ -1,5 +1,6 @@
 import type { Command } from '../command.js';
 import { changes } from './changes.js';
+import { completion } from './completion.js';
 import { configSchema } from './config-schema.js';
 import { configShow } from './config-show.js';
 import { configValidate } from './config-validate.js';
@@ -17,21 +18,27 @@ import { endpointsUpdate } from './endpoints-update.js';
 import { exportCommand } from './export.js';
 import { forget } from './forget.js';
 import { history } from './history.js';
+import { init } from './init.js';
+import { migrate } from './migrate.js';
 import { query } from './query.js';
 import { run } from './run.js';
 import { sandbox } from './sandbox.js';
+import { schema } from './schema.js';
 import { status } from './status.js';
 import { sync } from './sync.js';
 import { trigger } from './trigger.js';
 import { verify } from './verify.js';
 import { version } from './version.js';
+import { wait } from './wait.js';
 
 /** In the order help lists them. To add a command, write its file and name it here. */
 export const commands: readonly Command[] = [
   demo,
+  init,
   run,
   sync,
   status,
+  wait,
   doctor,
   verify,
   query,
@@ -39,6 +46,8 @@ export const commands: readonly Command[] = [
   changes,
   history,
   forget,
+  schema,
+  migrate,
   connect,
   endpointsList,
   endpointsShow,
@@ -53,6 +62,7 @@ export const commands: readonly Command[] = [
   configValidate,
   configShow,
   configSchema,
+  completion,
   version,
 ];
 

@@ -1,7 +1,7 @@
 import type { QueryHandle, SqlValue } from '../../daemon/query.js';
 import { Fault } from '../../domain/fault.js';
 import { type Command, type CommandContext, jsonOption } from '../command.js';
-import { databaseFileOf, databaseOptions } from '../database-options.js';
+import { databaseOptions, placeOf } from '../database-options.js';
 import { exitCodes } from '../exit-codes.js';
 import { writePieces } from '../output/write-pieces.js';
 
@@ -13,7 +13,10 @@ export const query: Command = {
   name: 'query',
   summary: 'Run one reading SQL statement on the mirror',
   examples: [
-    ['rosterd query "SELECT status, count(*) FROM investments GROUP BY 1"', 'a table'],
+    [
+      'rosterd query "SELECT status, count(*) FROM investments GROUP BY 1"',
+      'a table; rows too wide for the terminal become blocks',
+    ],
     ['rosterd query "SELECT * FROM round_totals" --json', 'one JSON array of objects'],
     ['rosterd query --csv - < report.sql > report.csv', 'all rows of a longer statement, as CSV'],
   ],
@@ -35,10 +38,10 @@ export const query: Command = {
     const limit = options.whole('limit', { min: 1, max: 10_000_000 });
     const rowsMax = limit ?? (asCsv ? null : rowsShownMax);
     const timeoutMs = (options.whole('timeout', { min: 1, max: 3_600 }) ?? 30) * 1_000;
-    const file = await databaseFileOf(context);
+    const place = await placeOf(context);
     const sql = await sqlOf(context);
     const { queryCsv, runQuery } = await import('../../daemon/query.js');
-    const result = await runQuery(file, sql, { rowsMax, timeoutMs }, io.clock, signal);
+    const result = await runQuery(place, sql, { rowsMax, timeoutMs }, io.clock, signal);
     try {
       if (asCsv) await writePieces(io.stdout, queryCsv(result), signal);
       else await show(result, context);
@@ -67,8 +70,11 @@ async function sqlOf({ args, io }: CommandContext): Promise<string> {
 async function show(result: QueryHandle, { options, out }: CommandContext): Promise<void> {
   const rows: (readonly SqlValue[])[] = [];
   for await (const row of result.rows) rows.push(row);
-  if (options.flag('json')) return out.json(rows.map((row) => objectOf(result.columns, row)));
-  out.table(
+  if (options.flag('json')) {
+    const keys = distinct(result.columns);
+    return out.json(rows.map((row) => objectOf(keys, row)));
+  }
+  out.rows(
     result.columns.map((title, index) => ({
       title,
       ...(rows.every((row) => isNumber(row[index])) ? { align: 'right' as const } : {}),
@@ -83,6 +89,21 @@ const isNumber = (value: SqlValue | undefined): boolean =>
 function shown(value: SqlValue): string {
   if (value === null) return '';
   return value instanceof Uint8Array ? `x'${Buffer.from(value).toString('hex')}'` : String(value);
+}
+
+/** A join may answer two columns of one name; an object would keep the last of them and say nothing. */
+function distinct(columns: readonly string[]): readonly string[] {
+  const taken = new Set(columns);
+  const used = new Set<string>();
+  return columns.map((column) => {
+    let key = column;
+    for (let times = 2; used.has(key); times += 1) {
+      const numbered = `${column}_${times}`;
+      if (!taken.has(numbered)) key = numbered;
+    }
+    used.add(key);
+    return key;
+  });
 }
 
 /** Integers JSON cannot hold exactly stay text. */

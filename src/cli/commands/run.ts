@@ -14,13 +14,17 @@ export const run: Command = {
   options: configOptions,
   async run(context) {
     const loaded = await configOf(context);
-    const { startDaemon } = await import('../../daemon/daemon.js');
-    const daemon = await startDaemon(await enginePartsOf(context, loaded));
+    const { placeText, startDaemon } = await import('../../daemon/daemon.js');
+    const { tellServiceManager } = await import('../../daemon/service-manager.js');
+    const parts = await enginePartsOf(context, loaded);
+    const daemon = await startDaemon(parts);
     if (daemon.receiverUrl !== null) context.out.note(`receiving webhooks at ${daemon.receiverUrl}`);
-    if (daemon.consoleUrl !== null)
-      context.out.note(`status and metrics at ${daemon.consoleUrl}/status.json`);
-    context.out.note(`mirroring into ${loaded.config.database.file}; Ctrl-C to stop`);
+    if (daemon.consoleUrl !== null) context.out.note(`dashboard at ${daemon.consoleUrl}/`);
+    context.out.note(`mirroring into ${placeText(loaded.config.database)}; Ctrl-C to stop`);
+    const { env } = context.io;
+    await tellServiceManager('ready', env, parts.logger);
     await untilAborted(context.signal);
+    await tellServiceManager('stopping', env, parts.logger);
     await daemon.close();
     return exitCodes.done;
   },

@@ -36,7 +36,7 @@ export const sandbox: Command = {
   },
 };
 
-export function sandboxOptions(options: Options, parse: typeof parseListen): SandboxOptions {
+function sandboxOptions(options: Options, parse: typeof parseListen): SandboxOptions {
   const listenText = options.text('listen');
   const listen = parse(listenText ?? '127.0.0.1:0');
   if (listen === undefined) {

@@ -1,16 +1,18 @@
-import type { SourceResult } from '../../daemon/sync-once.js';
+import type { SyncedOnce } from '../../daemon/sync-once.js';
+import { counted } from '../../domain/counted.js';
 import { millisOf } from '../../domain/instant.js';
 import { type Command, configOptions, jsonOption } from '../command.js';
 import { configOf } from '../config-options.js';
 import { chosenSources, enginePartsOf } from '../engine-of.js';
 import { type ExitCode, exitCodeOfFault, exitCodes, worstOf } from '../exit-codes.js';
-import { Progress } from '../output/progress.js';
+import { nextStep } from '../next-step.js';
+import { quarantineQuery } from '../quarantine-query.js';
 
 export const sync: Command = {
   name: 'sync',
   summary: 'Bring each source up to date once, then end',
   examples: [
-    ['rosterd sync', 'every source'],
+    ['rosterd sync', 'every source; exit 1 also when a record could not be read'],
     ['rosterd sync --source acme --resync', 'list acme again, beside the rows it holds'],
     ['rosterd sync --accept-deletions', 'let a re-listing delete what it stopped at'],
   ],
@@ -26,7 +28,7 @@ export const sync: Command = {
     const loaded = await configOf(context);
     const sources = chosenSources(loaded, options.list('source'));
     const { syncOnce } = await import('../../daemon/sync-once.js');
-    const progress = new Progress('sync', io.stderr, io.clock);
+    const progress = out.progress('sync', io.clock);
     let pages = 0;
     let rows = 0;
     const onPage = (_source: string, more: number) => {
@@ -38,29 +40,40 @@ export const sync: Command = {
     const ask = { resync: options.flag('resync'), acceptDeletions: options.flag('acceptDeletions') };
     const results = await syncOnce(parts, ask, signal);
     if (io.stderr.isTTY === true && pages > 0) progress.finish();
-    if (options.flag('json')) out.json(results.map(({ source, report }) => ({ source, ...report })));
+    if (options.flag('json'))
+      out.json(results.map(({ source, report, quarantineOpen }) => ({ source, ...report, quarantineOpen })));
     else out.table(columns, results.map(rowOf));
     for (const result of results) explain(result, context);
     return worstOf(results.map(exitCodeOf));
   },
 };
 
-const columns = ['SOURCE', 'OUTCOME', 'MODE', 'PAGES', 'ADDED', 'CHANGED', 'REMOVED', 'TOOK'].map(
-  (title) => ({ title }),
-);
+const columns = [
+  ...['SOURCE', 'OUTCOME', 'MODE', 'PAGES', 'ADDED', 'CHANGED', 'REMOVED', 'SET ASIDE', 'TOOK'],
+].map((title) => ({ title }));
 
-function rowOf({ source, report }: SourceResult): string[] {
+function rowOf({ source, report }: SyncedOnce): string[] {
   const { outcome, mode, pages, applied, tookMs } = report;
-  const counts = [pages, applied.added, applied.changed, applied.removed];
+  const counts = [pages, applied.added, applied.changed, applied.removed, applied.quarantined];
   return [source, outcome, mode, ...counts.map(String), `${tookMs} ms`];
 }
 
 function explain(
-  { source, report, standing }: SourceResult,
+  { source, report, standing, quarantineOpen }: SyncedOnce,
   { out, io }: Parameters<Command['run']>[0],
 ): void {
+  const { quarantined: setAside } = report.applied;
+  if (setAside > 0)
+    out.error(
+      `${source}: ${counted(setAside, 'record')} could not be read and ${setAside === 1 ? 'was' : 'were'} set aside`,
+    );
+  else if (quarantineOpen > 0)
+    out.warn(`${source}: ${counted(quarantineOpen, 'record')} in quarantine since an earlier sync`);
+  if (quarantineOpen > 0) out.note(`Try: ${quarantineQuery(source)}`);
   if (report.outcome === 'done') return;
   out.error(`${source}: ${report.message ?? report.outcome}`);
+  if (report.outcome === 'failed' && report.retryAt === null)
+    out.note(`Try: ${nextStep[report.code ?? 'internal']}`);
   if (report.outcome === 'held')
     out.note('Try: rosterd sync --accept-deletions, if that is what happened on the platform');
   if (report.retryAt !== null && standing?.kind !== 'halted') {
@@ -69,8 +82,9 @@ function explain(
   }
 }
 
-function exitCodeOf({ report }: SourceResult): ExitCode {
-  if (report.outcome === 'done') return exitCodes.done;
+function exitCodeOf({ report }: SyncedOnce): ExitCode {
+  // The rest is in step, but a run that could not take every record must not read as a whole one.
+  if (report.outcome === 'done') return report.applied.quarantined > 0 ? exitCodes.failed : exitCodes.done;
   if (report.outcome === 'waiting' || report.outcome === 'stopped') return exitCodes.stopped;
   return report.code === null ? exitCodes.failed : exitCodeOfFault[report.code];
 }

@@ -1,10 +1,11 @@
 import type { AmountDifference, Drift, VerifiedSource, VerifyReceipt } from '../../daemon/verify.js';
+import { counted, grouped } from '../../domain/counted.js';
 import type { FaultCode } from '../../domain/fault.js';
 import { type Command, configOptions, jsonOption } from '../command.js';
 import { configOf } from '../config-options.js';
 import { chosenSources, enginePartsOf } from '../engine-of.js';
 import { type ExitCode, exitCodeOfFault, exitCodes, worstOf } from '../exit-codes.js';
-import { grouped } from '../output/progress.js';
+import { nextStep } from '../next-step.js';
 
 /** With a tick, a few rounds and a sample, three sources stay far below it; a token has a thousand an hour. */
 const callsDefault = 100;
@@ -21,11 +22,11 @@ export const verify: Command = {
   options: [
     ...configOptions,
     { flags: '--source <name>', summary: 'only this source', repeats: true },
-    { flags: '--sample <n>', summary: `records to compare one by one (default ${sampleDefault})` },
+    { flags: '--sample <n>', summary: `records to compare one by one (default: ${sampleDefault})` },
     { flags: '--seed <n>', summary: 'take the sample an earlier receipt names' },
     { flags: '--full', summary: 'compare every record' },
     { flags: '--repair', summary: 'where it differs, list the source again and verify again' },
-    { flags: '--calls <n>', summary: `requests to spend, repairs aside (default ${callsDefault})` },
+    { flags: '--calls <n>', summary: `requests to spend, repairs aside (default: ${callsDefault})` },
     jsonOption,
   ],
   async run(context) {
@@ -57,8 +58,8 @@ const columns = [
   'ROWS',
   'ROUNDS',
   'COUNTED',
-  'COMMITTED',
-  'RAISED',
+  'COMMITTED CENTS',
+  'RAISED CENTS',
   'SAMPLE',
   'LISTED',
   'UP TO',
@@ -118,12 +119,12 @@ function remarks({ stats, sample, full, unsettled, repair }: VerifiedSource): st
   if (sample !== null && sample.unpublished > 0)
     lines.push(`${sample.unpublished} of the sample changed and are not published yet`);
   if (full !== null && full.unreadable > 0)
-    lines.push(`${full.unreadable} records could not be read, they stand in quarantine`);
+    lines.push(`${counted(full.unreadable, 'record')} could not be read: in quarantine`);
   if (unsettled.length > 0) lines.push(`kept changing and could not be compared: ${unsettled.join(', ')}`);
   if (repair !== null) {
     const { outcome, added, changed, removed, drift } = repair;
     lines.push(
-      `repair of ${drift.length} differences ${outcome}: ${added} added, ${changed} changed, ${removed} removed`,
+      `repair of ${counted(drift.length, 'difference')} ${outcome}: ${added} added, ${changed} changed, ${removed} removed`,
     );
   }
   return lines;
@@ -133,7 +134,7 @@ function explain({ source, outcome, ended, drift, full, repair }: VerifiedSource
   if (ended !== null) {
     out.error(`${source}: ${ended.message}`);
     if (ended.retry_at !== null) out.note(`Try: again after ${ended.retry_at}`);
-    else if (ended.hint !== null) out.note(`Try: ${ended.hint}`);
+    else out.note(`Try: ${ended.hint ?? nextStep[ended.code]}`);
   }
   if (outcome !== 'drift') return;
   if (full === null && drift.some(({ kind }) => kind === 'tally'))

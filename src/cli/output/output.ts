@@ -1,7 +1,10 @@
 import { printable } from '../../domain/printable.js';
+import type { Clock } from '../../runtime/clock.js';
 import type { Io } from '../io.js';
 import { type Paint, paintFor, wantsColor } from './color.js';
-import { type Column, tableLines } from './table.js';
+import { Progress } from './progress.js';
+import { blockLines, type Column, fitsReadably, tableLines } from './table.js';
+import { Talk } from './talk.js';
 
 /** Results go to stdout, talk to stderr. */
 export class Output {
@@ -9,10 +12,10 @@ export class Output {
   readonly paint: Paint;
   /** For stderr. */
   readonly talkPaint: Paint;
-  readonly #io: Io;
+  readonly #io: Pick<Io, 'stdout'> & { readonly stderr: Talk };
 
   constructor(io: Io) {
-    this.#io = io;
+    this.#io = { stdout: io.stdout, stderr: io.stderr instanceof Talk ? io.stderr : new Talk(io.stderr) };
     this.paint = paintFor(wantsColor(io.stdout, io.env));
     this.talkPaint = paintFor(wantsColor(io.stderr, io.env));
   }
@@ -31,12 +34,24 @@ export class Output {
     this.#io.stdout.write(`${JSON.stringify(value, null, this.#io.stdout.isTTY === true ? 2 : undefined)}\n`);
   }
 
+  /** A table, or where one would be too narrow to be read, a block of lines for each row. */
+  rows(columns: readonly Column[], rows: readonly (readonly string[])[]): void {
+    const { isTTY, columns: width = 80 } = this.#io.stdout;
+    if (isTTY !== true || fitsReadably(columns, rows, width)) this.table(columns, rows);
+    else for (const line of blockLines(columns, rows, width)) this.styled(line);
+  }
+
   /** Fits the terminal; behind a pipe lines are as long as they need, so that grep finds whole ones. */
   table(columns: readonly Column[], rows: readonly (readonly string[])[]): void {
     const width = this.#io.stdout.isTTY === true ? (this.#io.stdout.columns ?? 80) : Number.POSITIVE_INFINITY;
     const [head = '', ...body] = tableLines(columns, rows, width);
     this.styled(this.paint.bold(head));
     for (const line of body) this.styled(line);
+  }
+
+  /** Of long work, on stderr. */
+  progress(label: string, clock: Clock): Progress {
+    return new Progress(label, this.#io.stderr, clock);
   }
 
   note(text: string): void {

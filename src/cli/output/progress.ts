@@ -1,6 +1,8 @@
+import { counted, grouped } from '../../domain/counted.js';
 import { instantFromMillis } from '../../domain/instant.js';
 import type { Clock } from '../../runtime/clock.js';
-import type { OutputStream } from '../io.js';
+import type { Talk } from './talk.js';
+import { duration } from './words.js';
 
 export interface ProgressState {
   readonly pages: number;
@@ -27,7 +29,7 @@ export class Progress {
 
   constructor(
     private readonly label: string,
-    private readonly stream: OutputStream,
+    private readonly stream: Talk,
     private readonly clock: Clock,
   ) {
     this.#startedAt = clock.monotonic();
@@ -43,7 +45,7 @@ export class Progress {
       this.#waitingSince = undefined;
     }
     this.#last = state;
-    if (turned || now - this.#shownAt >= (this.stream.isTTY === true ? redrawMillis : plainLineMillis)) {
+    if (turned || now - this.#shownAt >= (this.stream.isTTY ? redrawMillis : plainLineMillis)) {
       this.#shownAt = now;
       this.#show(now);
     }
@@ -52,15 +54,15 @@ export class Progress {
   /** Leaves the last state on a line of its own. */
   finish(): void {
     this.#show(this.clock.monotonic());
-    if (this.stream.isTTY === true) this.stream.write('\n');
+    this.stream.settle();
   }
 
   #show(now: number): void {
     const waited = this.#waitedMillis + (this.#waitingSince === undefined ? 0 : now - this.#waitingSince);
     const worked = now - this.#startedAt - waited;
     const text = progressText(this.label, this.#last, worked, this.clock.now());
-    if (this.stream.isTTY !== true) this.stream.write(`${text}\n`);
-    else this.stream.write(`\r\u001b[K${[...text].slice(0, (this.stream.columns ?? 80) - 1).join('')}`);
+    if (this.stream.isTTY) this.stream.draw(text);
+    else this.stream.write(`${text}\n`);
   }
 }
 
@@ -79,7 +81,7 @@ export function progressText(
     const filled = Math.floor(share * barWidth);
     parts.push(`[${'#'.repeat(filled)}${'.'.repeat(barWidth - filled)}] ${Math.floor(share * 100)} %`);
   }
-  parts.push(`${grouped(rows)} rows${pages > 0 ? `, ${grouped(pages)} pages` : ''}`);
+  parts.push(counted(rows, 'row') + (pages > 0 ? `, ${counted(pages, 'page')}` : ''));
   if (waitingUntilMillis !== undefined && waitingUntilMillis > nowMillis) {
     const until = instantFromMillis(waitingUntilMillis).slice(11, 19);
     parts.push(`paused by the platform until ${until} UTC (${duration(waitingUntilMillis - nowMillis)})`);
@@ -90,17 +92,4 @@ export function progressText(
     }
   }
   return parts.join('  ');
-}
-
-export function grouped(count: number): string {
-  return count.toLocaleString('en-US');
-}
-
-/** The two largest units, rounded up, so that nothing is ready earlier than told. */
-export function duration(millis: number): string {
-  const seconds = Math.max(0, Math.ceil(millis / 1000));
-  if (seconds < 60) return `${seconds} s`;
-  const minutes = Math.ceil(seconds / 60);
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
-  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }

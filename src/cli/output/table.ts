@@ -37,6 +37,40 @@ export function tableLines(
   });
 }
 
+/** Below this an id, a time or a word is broken into pieces nobody reads. */
+const readableWidth = 16;
+
+/** Whether a table of that width would leave every column as wide as its content, or wide enough to read. */
+export function fitsReadably(
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+  width: number,
+): boolean {
+  const widths = columns.map(({ title }, at) =>
+    Math.max(lengthOf(title), ...rows.map((row) => lengthOf(printable(row[at] ?? '')))),
+  );
+  const least = widths.map((natural) => Math.min(natural, readableWidth));
+  return sum(least) + gap.length * (columns.length - 1) <= width;
+}
+
+/** The same data as one block for each row: a line of `title  value` for each column. */
+export function blockLines(
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+  width: number,
+): readonly string[] {
+  const titles = columns.map(({ title }) => printable(title));
+  const margin = Math.max(...titles.map(lengthOf)) + gap.length;
+  return rows.flatMap((row, index) => [
+    `-- row ${index + 1} --`,
+    ...titles.flatMap((title, at) =>
+      wrapped(printable(row[at] ?? ''), Math.max(columnWidthMin, width - margin)).map((part, line) =>
+        (padded(line === 0 ? title : '', margin, 'left') + part).trimEnd(),
+      ),
+    ),
+  ]);
+}
+
 /** Takes one character at a time from the widest column, until all fit or none can give. */
 function fitted(natural: readonly number[], room: number): readonly number[] {
   const widths = [...natural];

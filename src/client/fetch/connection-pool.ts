@@ -1,6 +1,7 @@
 import { rootCertificates } from 'node:tls';
-import { Agent, fetch } from 'undici';
+import { Agent, request } from 'undici';
 import type { WireFetch } from './fetch.js';
+import { wireAnswer } from './wire-answer.js';
 import { defaultCaps } from './with-caps.js';
 
 export interface PoolOptions {
@@ -21,7 +22,8 @@ export interface ConnectionPool {
 }
 
 /**
- * undici's own fetch on undici's own pool: nothing global is changed, and the two are always of one version.
+ * undici's `request` on undici's own pool: nothing global is changed, and the two are always of one version. Its
+ * `fetch` takes twice the processor's time for the same answer (0.97 ms instead of 0.46), mostly for web streams.
  * `maxResponseSize` counts bytes on the wire, before inflating; `withCaps` counts what comes out.
  */
 export function openConnectionPool(options: PoolOptions = {}): ConnectionPool {
@@ -36,7 +38,14 @@ export function openConnectionPool(options: PoolOptions = {}): ConnectionPool {
     },
   });
   return {
-    fetch: (url, init) => fetch(url, { ...init, dispatcher: agent }),
+    fetch: async (url, { method, headers, body, signal }) =>
+      wireAnswer(
+        await request(url, {
+          ...{ method, body, signal },
+          headers: { 'user-agent': 'rosterd', ...headers },
+          dispatcher: agent,
+        }),
+      ),
     close: () => agent.destroy(),
   };
 }

@@ -32,7 +32,7 @@ export interface HeadersRead {
 export type WireFetch = (url: URL, init: WireInit) => Promise<WireResponse>;
 
 export interface WireInit {
-  readonly method: string;
+  readonly method: Call['method'];
   readonly headers: Record<string, string>;
   readonly body: string | null;
   readonly signal: AbortSignal;

@@ -2,6 +2,7 @@ import { open } from 'node:fs/promises';
 import { Fault } from '../../domain/fault.js';
 import { type Instant, parseInstant } from '../../domain/instant.js';
 import { type Disk, replaceFile } from './replace-file.js';
+import { unwritable } from './unwritable.js';
 
 /** A signed-in person's tokens and the client they were issued to. The only place where they stand. */
 export interface Credentials {
@@ -29,21 +30,21 @@ export async function writeCredentials(path: string, credentials: Credentials, d
   try {
     await replaceFile(path, `${JSON.stringify(credentials, null, 2)}\n`, disk);
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? 'unknown';
-    const isFull = code === 'ENOSPC' || code === 'EDQUOT';
-    throw new Fault(
-      isFull ? 'database_full' : 'usage',
-      `the credentials file ${path} cannot be written (${code})`,
-      { hint: isFull ? 'make room on its disk' : 'check who owns its folder', cause: error },
-    );
+    throw unwritable(`the credentials file ${path}`, error);
   }
 }
 
 /** Mode and content are of the same open file, so that it cannot be exchanged between the look and the read. */
 async function readPrivate(path: string): Promise<string> {
   const file = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
+    // Without the file nobody signed in yet; a file that is there and closed to us is a matter of its rights.
+    if (error.code === 'ENOENT')
+      throw new Fault('reauthorize', `nobody is signed in: there is no credentials file ${path}`, {
+        hint: 'run `rosterd connect` to sign in',
+        cause: error,
+      });
     throw new Fault('usage', `the credentials file ${path} cannot be opened (${error.code ?? 'unknown'})`, {
-      hint: 'run `rosterd connect` to sign in',
+      hint: 'let the user of rosterd read it',
       cause: error,
     });
   });
@@ -63,7 +64,7 @@ async function readPrivate(path: string): Promise<string> {
 
 function parse(path: string, text: string): Credentials {
   const broken = (field: string) =>
-    new Fault('usage', `the credentials file ${path} is not usable: ${field}`, {
+    new Fault('reauthorize', `the credentials file ${path} is not usable: ${field}`, {
       hint: 'run `rosterd connect` to sign in again',
     });
   let value: unknown;

@@ -1,15 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { Fault } from '../../domain/fault.js';
 import type { Clock } from '../../runtime/clock.js';
+import { isRunning } from '../../runtime/process-name.js';
+import { unwritable } from './unwritable.js';
 
 /*
  * One holder at a time across processes. The lock is a file that is linked into place with its content already in
  * it, so nobody ever sees an empty one; it says who holds it. A holder that died leaves it behind: on this host
  * its process is gone, or its number belongs to a process that started at another time; from another host only
- * age can tell. Whoever finds it stale moves it aside, which one of several finders succeeds in, and all compete
- * anew. Because a stalled holder may be taken for dead, it asks `isMine` before it writes.
+ * age can tell. A lock may be deleted only by who holds the right to, which is a lock of the same kind named after
+ * its holder: between a finder's look and its deletion nobody else can put a living lock in the dead one's place.
+ * Because a stalled holder may be taken for dead, it asks `isMine` before it writes.
  */
 
 interface Holder {
@@ -40,7 +43,9 @@ export async function withFileLock<Result>(
   try {
     return await work(isMine);
   } finally {
-    if (await isMine()) await rm(parts.path, { force: true });
+    // A disk too full for one more name still lets go of this one.
+    const { path, clock } = parts;
+    if (await isMine()) await remove(path, nonce, path, clock).catch(() => rm(path, { force: true }));
   }
 }
 
@@ -58,11 +63,13 @@ async function acquire({ path, clock, signal }: LockParts): Promise<string> {
         processStart: performance.timeOrigin,
         at: clock.now(),
       };
-      await writeFile(own, JSON.stringify(me), { mode: 0o600 });
+      await writeFile(own, JSON.stringify(me), { mode: 0o600 }).catch((error: unknown) => {
+        throw unwritable(`the lock ${path}`, error);
+      });
       if (await linked(own, path)) return nonce;
       const holder = await readHolder(path);
-      if (holder !== undefined && isStale(holder, clock.now())) await moveAside(path, own, holder);
-      else await clock.wait(pollMillis, signal);
+      const stale = holder !== undefined && isStale(holder, clock.now());
+      if (!stale || !(await remove(path, holder.nonce, own, clock))) await clock.wait(pollMillis, signal);
     }
   } finally {
     await rm(own, { force: true });
@@ -78,38 +85,31 @@ async function linked(own: string, path: string): Promise<boolean> {
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-    throw new Fault('usage', `the folder of ${path} cannot be written`, { cause: error });
+    throw unwritable(`the lock ${path}`, error);
   }
 }
 
-/** Moving succeeds for one finder only. If a live lock was caught between our look and our move, it is put back. */
-async function moveAside(path: string, own: string, stale: Holder): Promise<void> {
-  const aside = `${own}.stale`;
-  try {
-    await rename(path, aside);
-  } catch {
-    return;
+/** `me` is a file that says who removes. False when somebody else is about to; who died at it is followed likewise. */
+async function remove(path: string, nonce: string, me: string, clock: Clock): Promise<boolean> {
+  const right = `${path}.after.${nonce}`;
+  if (!(await linked(me, right))) {
+    const other = await readHolder(right);
+    if (other !== undefined && isStale(other, clock.now())) await remove(right, other.nonce, me, clock);
+    return false;
   }
-  const caught = await readHolder(aside);
-  if (caught !== undefined && caught.nonce !== stale.nonce) await linked(aside, path);
-  await rm(aside, { force: true });
+  try {
+    if ((await readHolder(path))?.nonce === nonce) await rm(path, { force: true });
+  } finally {
+    await rm(right, { force: true });
+  }
+  return true;
 }
 
 function isStale(holder: Holder, now: number): boolean {
   if (Math.abs(now - holder.at) > staleMillis) return true;
   if (holder.host !== hostname()) return false;
   if (holder.pid === process.pid) return holder.processStart !== performance.timeOrigin;
-  return !isAlive(holder.pid);
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // Not being allowed to signal it means that it is there.
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
+  return !isRunning(holder.pid);
 }
 
 /** Undefined when there is none. What cannot be read as a holder is nobody's and counts as stale. */
@@ -121,8 +121,9 @@ async function readHolder(path: string): Promise<Holder | undefined> {
     return undefined;
   }
   try {
-    return JSON.parse(text) as Holder;
-  } catch {
-    return { nonce: '', pid: 0, host: '', processStart: 0, at: 0 };
-  }
+    const holder = JSON.parse(text) as Holder;
+    // It becomes part of a file's name.
+    if (/^[\w-]{1,64}$/.test(holder.nonce)) return holder;
+  } catch {}
+  return { nonce: '', pid: 0, host: '', processStart: 0, at: 0 };
 }

@@ -50,9 +50,13 @@ class RefreshingToken implements TokenProvider {
     this.#parts = parts;
   }
 
+  reload(): void {
+    this.#known = undefined;
+  }
+
   async current(signal: AbortSignal): Promise<string> {
-    this.#known ??= await readCredentials(this.#parts.path);
-    const known = this.#known;
+    const known = this.#known ?? (await readCredentials(this.#parts.path));
+    this.#known = known;
     if (known.refreshToken === null || this.#lifeLeft(known) > leewayMillis) return known.accessToken;
     try {
       return await this.renew(known.accessToken, signal);

@@ -21,6 +21,9 @@ export function staticToken(read: () => string | Promise<string>): TokenProvider
     return reading;
   };
   return {
+    reload: () => {
+      known = undefined;
+    },
     current: async () => known ?? readOnce(),
     renew: async (refused) => (known !== undefined && known !== refused ? known : readOnce()),
   };

@@ -10,4 +10,6 @@ export interface TokenProvider {
    * share one refresh. May answer the same token when there is no other.
    */
   renew(refused: string, signal: AbortSignal): Promise<string>;
+  /** What is stored may be another one now: it is read again before the next use. */
+  reload?(): void;
 }

@@ -1,8 +1,11 @@
 import { access, constants, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { counted } from '../../domain/counted.js';
 import { isFault } from '../../domain/fault.js';
 import { type Instant, instantFromMillis } from '../../domain/instant.js';
 import type { Clock } from '../../runtime/clock.js';
+import { isProcessGone } from '../../runtime/process-name.js';
+import { withSqliteFaults } from '../../store/dialect/sqlite/faults.js';
 import { inspectFile } from '../../store/dialect/sqlite/file.js';
 import { appliedMigrations } from '../../store/dialect/sqlite/migrate.js';
 import { openSqlite, type SqliteDatabase } from '../../store/dialect/sqlite/open.js';
@@ -100,7 +103,7 @@ function schemaCheck(database: SqliteDatabase): Check {
     const pending = pendingMigrations(shipped, appliedMigrations(database));
     return pending.length === 0
       ? pass(name, `schema ${shipped.length}, the newest this version knows`)
-      : warn(name, `${pending.length} migrations are to be run; the next start runs them`, 'rosterd sync');
+      : warn(name, `${counted(pending.length, 'migration')} to be run by the next start`, 'rosterd sync');
   } catch (error) {
     return failedBy(name, error, 'npm ci');
   }
@@ -112,7 +115,13 @@ async function integrityCheck(file: string, clock: Clock, signal: AbortSignal): 
   const begun = clock.monotonic();
   try {
     const sql = 'PRAGMA quick_check(3)';
-    const query = await runQuery(file, sql, { timeoutMs: integrityMillis, rowsMax: 3 }, clock, signal);
+    const query = await runQuery(
+      { kind: 'sqlite', file },
+      sql,
+      { timeoutMs: integrityMillis, rowsMax: 3 },
+      clock,
+      signal,
+    );
     const found: string[] = [];
     for await (const [line] of query.rows) found.push(String(line));
     return found[0] === 'ok'
@@ -142,16 +151,14 @@ async function logCheck(file: string): Promise<Check> {
 }
 
 /** Leases live as long as a tick, so a daemon at rest is not seen here. */
-function holdersCheck({ raw }: SqliteDatabase, clock: Clock): Check {
+function holdersCheck({ raw, file }: SqliteDatabase, clock: Clock): Check {
   const name = 'database.holders';
-  const now: Instant = instantFromMillis(clock.now());
-  const present = raw.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'leases'").get() !== undefined;
-  const holders = present
-    ? raw
-        .prepare<[string], string>('SELECT DISTINCT holder FROM leases WHERE expires_at > ?')
-        .pluck()
-        .all(now)
-    : [];
+  let holders: readonly string[];
+  try {
+    holders = withSqliteFaults(file, () => leaseHolders(raw, instantFromMillis(clock.now())));
+  } catch (error) {
+    return failedBy(name, error, `move ${file} aside, keep it, then: rosterd sync`);
+  }
   if (holders.length <= 1)
     return pass(name, holders[0] === undefined ? 'nobody writes now' : `${holders[0]} writes now`);
   return warn(
@@ -159,6 +166,15 @@ function holdersCheck({ raw }: SqliteDatabase, clock: Clock): Check {
     `${holders.length} programs write sources of it: ${holders.join(', ')}`,
     "ps -fC node | grep 'rosterd'",
   );
+}
+
+function leaseHolders(raw: SqliteDatabase['raw'], now: Instant): readonly string[] {
+  if (raw.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'leases'").get() === undefined) return [];
+  return raw
+    .prepare<[string], string>('SELECT DISTINCT holder FROM leases WHERE expires_at > ?')
+    .pluck()
+    .all(now)
+    .filter((holder) => !isProcessGone(holder));
 }
 
 async function sizeOf(file: string): Promise<number | null> {

@@ -1,3 +1,4 @@
+import type { Config } from '../../config/config.js';
 import type { LoadedConfig } from '../../config/load.js';
 import { isFault } from '../../domain/fault.js';
 import { type Instant, instantFromMillis } from '../../domain/instant.js';
@@ -5,8 +6,8 @@ import type { Clock } from '../../runtime/clock.js';
 import type { Logger } from '../../runtime/logger.js';
 import type { Random } from '../../runtime/random.js';
 import { Budgets } from '../../store/budgets.js';
-import { sqliteConnection } from '../../store/connection.js';
-import { openSqlite } from '../../store/dialect/sqlite/open.js';
+import { connectionTo } from '../../store/connection.js';
+import { openReader } from '../../store/reads/open-reader.js';
 import { openSession } from '../platform-session.js';
 import { statusOf } from '../status.js';
 import { type Check, failedBy, pass } from './check.js';
@@ -15,6 +16,7 @@ import { databaseChecks } from './database-checks.js';
 import { nodeCheck } from './machine-checks.js';
 import { mirrorChecks } from './mirror-checks.js';
 import { platformChecks } from './platform-checks.js';
+import { postgresChecks } from './postgres-checks.js';
 import { endpointChecks, portCheck } from './receiver-checks.js';
 import { sourceChecks } from './source-checks.js';
 
@@ -58,21 +60,21 @@ async function configured(
   const { clock } = parts;
   const checks: Check[] = [pass('config', `${file ?? 'the environment'} is valid`)];
   checks.push(await secretsCheck(config), await credentialsCheck(config));
-  const database = await databaseChecks(config.database.file, clock, signal);
+  const database = await checksOf(config.database, clock, signal);
   checks.push(...database.checks);
   const session = openSession({ config, ...parts });
-  const held = database.usable ? openSqlite(config.database.file, { readonly: true }) : null;
+  const held = database.usable ? await openReader(config.database) : null;
   try {
     const network = await platformChecks(config, session, signal);
     const reachable = network.every(({ verdict }) => verdict !== 'fail');
     checks.push(...network);
-    const budgets = held === null ? null : new Budgets(sqliteConnection(held));
+    const budgets = held === null ? null : new Budgets(connectionTo(held.db, held.faultOf));
     const tools = {
       ...{ config, session, signal },
       budgetOf: budgets === null ? null : (key: string) => budgets.load(key),
     };
     for (const source of config.sources) checks.push(...(await sourceChecks(source, reachable, tools)));
-    const status = held === null ? null : await statusOf(config.database.file, clock).catch(unreadable);
+    const status = held === null ? null : await statusOf(config.database, clock, config).catch(unreadable);
     checks.push(
       ...mirrorChecks(
         status,
@@ -84,10 +86,13 @@ async function configured(
     checks.push(...(await endpointChecks(config, session, reachable, clock.now(), signal)));
     return checks;
   } finally {
-    held?.close();
+    await held?.close();
     await session.close();
   }
 }
+
+const checksOf = (database: Config['database'], clock: Clock, signal: AbortSignal) =>
+  database.kind === 'sqlite' ? databaseChecks(database.file, clock, signal) : postgresChecks(database, clock);
 
 /** What is wrong with the file was told by the checks of the database. */
 function unreadable(error: unknown): null {

@@ -1,3 +1,4 @@
+import { counted } from '../../domain/counted.js';
 import { millisOf, parseInstant } from '../../domain/instant.js';
 import type { SourceStatus, StatusDocument } from '../../store/reads/status.js';
 import { type Check, fail, pass, skip, warn } from './check.js';
@@ -34,7 +35,7 @@ export function mirrorChecks(status: StatusDocument | null, sources: readonly st
 }
 
 function sourceChecks(name: string, source: SourceStatus | undefined): readonly Check[] {
-  if (source === undefined) {
+  if (source === undefined || (source.state === 'empty' && source.last_tick_at === null)) {
     return [
       warn(`health.${name}`, 'it was never synced', `rosterd sync --source ${name}`),
       ...perSource.slice(1).map((one) => skip(`${one}.${name}`, 'it was never synced')),
@@ -49,7 +50,7 @@ function healthCheck(name: string, source: SourceStatus): Check {
   if (source.state === 'held')
     return fail(
       check,
-      `a re-listing would delete ${source.deletions_waiting ?? 'many'} rows and waits`,
+      `a re-listing would delete ${counted(source.deletions_waiting ?? 0, 'row')} and waits`,
       `rosterd sync --source ${name} --accept-deletions`,
     );
   if (source.state === 'halted') {
@@ -63,7 +64,8 @@ function healthCheck(name: string, source: SourceStatus): Check {
   }
   if (source.health === 'failing')
     return fail(check, `the last attempt failed${why}`, `rosterd sync --source ${name}`);
-  return source.health === 'ok'
+  // Quarantine alone has a check of its own.
+  return source.health === 'ok' || source.health === 'attention'
     ? pass(check, source.meaning)
     : warn(check, source.meaning, `rosterd sync --source ${name}`);
 }
@@ -74,8 +76,8 @@ function cursorCheck(name: string, { cursor_days_left: days }: SourceStatus): Ch
   const mend = `rosterd sync --source ${name}`;
   if (days < 0) return warn(check, 'the position is past its time; everything is listed again', mend);
   return days < cursorDaysWarn
-    ? warn(check, `the position is forgotten in ${days} days`, mend)
-    : pass(check, `the position is good for ${days} days`);
+    ? warn(check, `the position is forgotten in ${counted(days, 'day')}`, mend)
+    : pass(check, `the position is good for ${counted(days, 'day')}`);
 }
 
 function quarantineCheck(name: string, { quarantine_open: open }: SourceStatus): Check {
@@ -83,7 +85,7 @@ function quarantineCheck(name: string, { quarantine_open: open }: SourceStatus):
   if (open === 0) return pass(check, 'every record could be read');
   return warn(
     check,
-    `${open} records could not be read`,
+    `${counted(open, 'record')} could not be read`,
     `rosterd query "SELECT id, problem, seen_at FROM quarantine WHERE source = '${name}' AND resolved_at IS NULL"`,
   );
 }
@@ -91,29 +93,29 @@ function quarantineCheck(name: string, { quarantine_open: open }: SourceStatus):
 function inboxCheck({ pending, given_up, oldest_at }: StatusDocument['inbox'], now: number): Check {
   const oldest = ageOf(oldest_at, now);
   if (pending > 0 && oldest > inboxMillisMax)
-    return warn('inbox', `${pending} webhooks wait, since ${oldest_at}`, 'rosterd run');
+    return warn('inbox', `${counted(pending, 'webhook')} waiting since ${oldest_at}`, 'rosterd run');
   return given_up > 0
     ? warn(
         'inbox',
-        `${given_up} webhooks were given up`,
+        `${counted(given_up, 'webhook')} given up`,
         'rosterd query "SELECT * FROM webhook_inbox WHERE state = \'given_up\'"',
       )
-    : pass('inbox', `${pending} webhooks wait`);
+    : pass('inbox', `${counted(pending, 'webhook')} waiting`);
 }
 
 function noticesCheck({ pending, given_up }: StatusDocument['notices']): Check {
   return given_up > 0
     ? warn(
         'notices',
-        `${given_up} notices were given up`,
+        `${counted(given_up, 'notice')} given up`,
         'rosterd query "SELECT * FROM notices WHERE state = \'given_up\'"',
       )
-    : pass('notices', `${pending} notices wait`);
+    : pass('notices', `${counted(pending, 'notice')} waiting`);
 }
 
 function erasuresCheck({ pending, since }: StatusDocument['erasures'], now: number): Check {
   const age = ageOf(since, now);
-  const told = `${pending} erased identities still stand in the bytes of the file, since ${since}`;
+  const told = `${counted(pending, 'erasure')} not yet scrubbed from the bytes of the file, since ${since}`;
   if (age > scrubMillisMax) return fail('erasures', told, 'rosterd run');
   return age > scrubMillisWarn ? warn('erasures', told, 'rosterd run') : pass('erasures', 'none is overdue');
 }

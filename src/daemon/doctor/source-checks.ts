@@ -2,6 +2,7 @@ import { tokenRule } from '../../client/budget.js';
 import { digestOf } from '../../client/budgets.js';
 import { getInstallation } from '../../client/installations.js';
 import { investmentFeed } from '../../client/investments.js';
+import { refusesVersion } from '../../client/judge-response.js';
 import { readCredentials } from '../../client/tokens/credentials-file.js';
 import { staticToken } from '../../client/tokens/static-token.js';
 import type { Access, Config, SourceConfig } from '../../config/config.js';
@@ -100,7 +101,7 @@ function refusals(name: string, access: Access, fault: Fault, config: Config): r
       unknown('identity'),
       accepted,
     ];
-  if (fault.code === 'refused' && /version/i.test(`${fault.about.type ?? ''} ${told}`))
+  if (fault.code === 'refused' && refusesVersion(fault.about.status, fault.about.type))
     return [
       unknown('token'),
       unknown('scopes'),

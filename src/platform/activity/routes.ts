@@ -3,7 +3,7 @@ import { listActivity } from '../../contract/activity.js';
 import { parseInstant } from '../../domain/instant.js';
 import type { JsonObject } from '../../domain/json.js';
 import { type Exchange, ok, type Reply } from '../http/exchange.js';
-import { pageMeta, pageOf, pageSizeOf } from '../http/paging.js';
+import { pageOf, pageSizeOf } from '../http/paging.js';
 import { badParameter } from '../http/problem.js';
 import { type Route, route } from '../http/route.js';
 import { bearer } from '../http/steps/bearer.js';
@@ -56,7 +56,7 @@ function answerActivity(exchange: Exchange): Reply {
     size: pageSizeOf(query.per_page),
     list: `activity:${userNo}`,
   });
-  return ok({ data: page.items.map(eventResource), meta: pageMeta(page) });
+  return ok({ data: page.items.map(eventResource), meta: page.meta });
 }
 
 function keeperOf(query: Query): (event: Row) => boolean {

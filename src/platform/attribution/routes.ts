@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import * as operations from '../../contract/attribution.js';
 import { callerOf, created, type Exchange, ok, type Reply } from '../http/exchange.js';
-import { keysetOf, listPage } from '../http/keyset.js';
+import { newestFirst } from '../http/newest-first.js';
 import { invalidFields, notFound, Problem } from '../http/problem.js';
 import { type Route, route } from '../http/route.js';
 import { bearer } from '../http/steps/bearer.js';
@@ -91,13 +91,14 @@ function investments(exchange: Exchange): Reply {
   if (full) refuseWithout(exchange, ['read:attribution:full']);
   const { end: _, ...filter } = filterOf(exchange, query);
   const subject = `attribution:${filter.offeringNo}`;
-  const keyset = keysetOf(exchange, subject, query);
   const { state } = exchange.services;
-  const rows = referredTo(state, filter)
-    .filter((row) => row.investment_no !== null && row.no < keyset.before)
-    .slice(0, keyset.limit);
-  const page = listPage(exchange, subject, keyset, rows, (row) =>
-    presentReferred(state, row, filter.offeringNo, full),
+  const referred = referredTo(state, filter).filter((row) => row.investment_no !== null);
+  const page = newestFirst(
+    exchange,
+    subject,
+    query,
+    (before, limit) => referred.filter(({ no }) => no < before).slice(0, limit),
+    (row) => presentReferred(state, row, filter.offeringNo, full),
   );
   const can = callerOf(exchange).scopes.has('read:attribution:full');
   return ok({ ...page, meta: { ...page.meta, detail_level: query.detail_level, can_view_full: can } });

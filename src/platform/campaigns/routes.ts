@@ -5,7 +5,7 @@ import { timeOrNull } from '../catalog/money.js';
 import { type Round, roundsOfCompany } from '../catalog/rounds.js';
 import type { Caller } from '../http/caller.js';
 import { callerOf, type Exchange, ok, type Reply, type Step } from '../http/exchange.js';
-import { pageMeta, pageOf, pageSizeOf } from '../http/paging.js';
+import { pageOf, pageSizeOf } from '../http/paging.js';
 import { Problem } from '../http/problem.js';
 import { type Route, route } from '../http/route.js';
 import { bearer } from '../http/steps/bearer.js';
@@ -40,7 +40,7 @@ function answerCampaigns(exchange: Exchange): Reply {
     size: pageSizeOf(query.per_page),
     list: 'campaigns',
   });
-  return ok({ data: page.items.map(campaignResource), meta: pageMeta(page) });
+  return ok({ data: page.items.map(campaignResource), meta: page.meta });
 }
 
 /** Since 2026-10-15 being on the team is not enough: a company's rounds are for those who may edit it. */

@@ -1,6 +1,6 @@
 import type { exploreSorts } from '../../contract/vocabulary.js';
 import { callerOf, type Exchange, ok, type Reply } from '../http/exchange.js';
-import { type Place, pageMeta, pageOf, pageSizeOf } from '../http/paging.js';
+import { type Place, pageOf, pageSizeOf } from '../http/paging.js';
 import { type ExploreQuery, type Filter, filtersOf, refuseCombinations } from './filters.js';
 import { offeringResource } from './present.js';
 import { type Round, roundsOfRealm } from './rounds.js';
@@ -48,7 +48,7 @@ export function answerExplore(exchange: Exchange): Reply {
   return ok({
     data: page.items.map((round) => offeringResource(services, round, siblings(round), viewer)),
     meta: {
-      ...pageMeta(page),
+      ...page.meta,
       total_count: matching.length,
       status,
       sort: status === 'closed' ? null : sort,

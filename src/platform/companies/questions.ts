@@ -5,7 +5,7 @@ import type { questionSorts } from '../../contract/vocabulary.js';
 import type { CompanyRow } from '../catalog/rounds.js';
 import { siteUrl } from '../catalog/site.js';
 import { type Exchange, ok, type Reply } from '../http/exchange.js';
-import { type Place, pageMeta, pageOf, pageSizeOf } from '../http/paging.js';
+import { type Place, pageOf, pageSizeOf } from '../http/paging.js';
 import { badParameter } from '../http/problem.js';
 import type { Services } from '../services.js';
 import { answeredByTeam, type Comment, type Question, questionsOf } from './comments.js';
@@ -61,7 +61,7 @@ export function answerQuestions(exchange: Exchange): Reply {
       past_raises: pastRaises,
       questions_since: pastRaises || since === null ? null : new Date(since).toISOString(),
       total: found.length,
-      ...pageMeta(page),
+      ...page.meta,
     },
   });
 }

@@ -5,7 +5,7 @@ import type { CompanyRow } from '../catalog/rounds.js';
 import { siteUrl } from '../catalog/site.js';
 import type { Viewer } from '../catalog/viewer.js';
 import { type Exchange, ok, type Reply } from '../http/exchange.js';
-import { pageMeta, pageOf, pageSizeOf } from '../http/paging.js';
+import { pageOf, pageSizeOf } from '../http/paging.js';
 import { notFound } from '../http/problem.js';
 import type { Services } from '../services.js';
 import { all } from '../state/statements.js';
@@ -42,7 +42,7 @@ export function answerUpdates(exchange: Exchange): Reply {
   );
   return ok({
     data: page.items.map((post) => postResource(services, company, post)),
-    meta: { company: company.company_id, ...pageMeta(page) },
+    meta: { company: company.company_id, ...page.meta },
   });
 }
 

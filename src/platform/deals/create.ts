@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { createDealBody } from '../../contract/deals.js';
+import type { ExemptionFamily, SecurityType } from '../../contract/vocabulary.js';
 import { notFound } from '../http/problem.js';
 import type { Services } from '../services.js';
 import type { State } from '../state/database.js';
@@ -8,6 +9,17 @@ import { one, run } from '../state/statements.js';
 import type { Access } from '../syndicates/access.js';
 import { recordActivity } from '../syndicates/activity.js';
 import { type Deal, findDeal } from './model.js';
+
+/** The catalog's words for the labels a deal is created with. */
+const exemptions = { 'Reg CF': 'reg_cf', 'Reg D': 'reg_d', ECSP: 'ecsp' } as const satisfies Record<
+  Terms['exemption'],
+  ExemptionFamily
+>;
+const securities = {
+  SAFE: 'safe',
+  Equity: 'equity',
+  'Convertible Note': 'convertible_note',
+} as const satisfies Record<Terms['security'], SecurityType>;
 
 type Terms = z.output<typeof createDealBody>['deal'];
 
@@ -35,17 +47,23 @@ export function createDeal(services: Services, access: Access, terms: Terms, now
     );
     run(
       state,
-      `INSERT INTO deal_terms (offering_no, name, description, funding_target_cents, min_investment_cents,
-         max_investment_cents, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO offering_terms (offering_no, exemption, exemption_subtype, security_type, funding_target_cents,
+         min_investment_cents) VALUES (?, ?, ?, ?, ?, ?)`,
       [
         no,
-        terms.name ?? null,
-        terms.description ?? null,
+        exemptions[terms.exemption],
+        // Nobody said that it may be advertised.
+        terms.exemption === 'Reg D' ? '506b' : null,
+        securities[terms.security],
         terms.funding_target_cents ?? null,
         terms.min_investment_cents ?? null,
-        terms.max_investment_cents ?? null,
-        now,
       ],
+    );
+    run(
+      state,
+      `INSERT INTO deal_terms (offering_no, name, description, max_investment_cents, updated_at)
+       VALUES (?, ?, ?, ?, ?)`,
+      [no, terms.name ?? null, terms.description ?? null, terms.max_investment_cents ?? null, now],
     );
     recordActivity(services, { syndicateNo: syndicate.no, action: 'deal.created' }, userNo, now);
     return findDeal(state, access, id);

@@ -37,10 +37,12 @@ interface DealMoney {
 
 export type Deal = DealRow & DealMoney;
 
+/** What the round asks for is the offering's, as the catalog tells it; the syndicate adds its words and its cap. */
 const select = `SELECT o.no, o.id, t.name, o.status, o.company_no, c.id AS company, c.name AS company_name,
-  c.slug AS company_slug, o.investment_type, o.offering_type, t.description, t.funding_target_cents,
-  t.min_investment_cents, t.max_investment_cents, o.created_at, t.updated_at, o.started_at, o.closed_at
-  FROM offerings o JOIN companies c ON c.no = o.company_no LEFT JOIN deal_terms t ON t.offering_no = o.no`;
+  c.slug AS company_slug, o.investment_type, o.offering_type, t.description, r.funding_target_cents,
+  r.min_investment_cents, t.max_investment_cents, o.created_at, t.updated_at, o.started_at, o.closed_at
+  FROM offerings o JOIN companies c ON c.no = o.company_no LEFT JOIN deal_terms t ON t.offering_no = o.no
+  LEFT JOIN offering_terms r ON r.offering_no = o.no`;
 
 /** One pass over the investments of one deal. */
 const moneySql = `SELECT coalesce(sum(raised_cents), 0) AS raised_cents,

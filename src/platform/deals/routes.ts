@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import * as operations from '../../contract/deals.js';
 import { callerOf, created, type Exchange, type Handler, ok, type Reply } from '../http/exchange.js';
+import { pageSizeOf, readPage } from '../http/paging.js';
 import { Problem } from '../http/problem.js';
 import { type Route, route } from '../http/route.js';
 import { bearer } from '../http/steps/bearer.js';
@@ -9,7 +10,6 @@ import { requireScope } from '../http/steps/require-scope.js';
 import { publishDue } from '../investments/publisher.js';
 import { one } from '../state/statements.js';
 import { type Access, accessTo, operatorAccess } from '../syndicates/access.js';
-import { readPageOf } from '../syndicates/page-place.js';
 import { createDeal } from './create.js';
 import { type InvestorSight, investorsOf, offsetPageOf } from './investors.js';
 import { type Deal, findDeal, liveDeals } from './model.js';
@@ -57,14 +57,13 @@ function list(exchange: Exchange): Reply {
   const { syndicate, reader } = accessTo(exchange);
   const query = exchange.input.query as z.output<typeof operations.listDeals.query>;
   publishDue(services, now);
-  const page = readPageOf(
+  const page = readPage<Deal, readonly [number]>(
     services.state,
-    `deals:${reader}:${syndicate.no}`,
-    query,
-    (after, limit) => liveDeals(services.state, syndicate.no, after?.no ?? null, limit),
-    (deal) => ({ key: 0, no: deal.no }),
+    { list: `deals:${reader}:${syndicate.no}`, cursor: query.cursor, size: pageSizeOf(query.per_page) },
+    (after, limit) => liveDeals(services.state, syndicate.no, after?.[0] ?? null, limit),
+    (deal) => [deal.no],
   );
-  return ok({ data: page.rows.map(dealResourceOf), meta: page.meta });
+  return ok({ data: page.items.map(dealResourceOf), meta: page.meta });
 }
 
 function create(exchange: Exchange): Reply {

@@ -1,3 +1,4 @@
+import { idempotencyKeyHeader } from '../../contract/headers.js';
 import { all } from '../state/statements.js';
 import type { Exchange } from './exchange.js';
 
@@ -12,7 +13,7 @@ export function corsHeaders(exchange: Exchange, methods: readonly string[]): Rec
   return {
     'access-control-allow-origin': method === 'GET' || method === 'HEAD' ? '*' : origin,
     'access-control-allow-methods': methods.join(', '),
-    'access-control-allow-headers': `Authorization, Content-Type, Idempotency-Key, ${exchange.services.options.headers.version}`,
+    'access-control-allow-headers': `Authorization, Content-Type, ${idempotencyKeyHeader}, ${exchange.services.options.headers.version}`,
     'access-control-expose-headers': `${exchange.services.options.headers.requestId}, X-RateLimit-Reset`,
     vary: 'Origin',
   };

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { idempotencyKeyHeader } from '../../contract/headers.js';
 import { canonicalJson, type Json } from '../../domain/json.js';
 import { one, run } from '../state/statements.js';
 import type { Caller } from './caller.js';
@@ -18,8 +19,8 @@ const keptMillis = 24 * 60 * 60 * 1000;
  * one answered. Handler and key commit together, and requests do not interleave, so of several at once one has an
  * effect. A refusal had none and is not kept: the request may be sent again once its cause is gone.
  */
-export function idempotent(handler: (exchange: Exchange) => Reply): (exchange: Exchange) => Reply {
-  return (exchange) => {
+export function idempotent(handler: (exchange: Exchange) => Reply): KeyedHandler {
+  const keyed = (exchange: Exchange): Reply => {
     const key = keyOf(exchange);
     if (key === null) return handler(exchange);
     const { state } = exchange.services;
@@ -45,6 +46,13 @@ export function idempotent(handler: (exchange: Exchange) => Reply): (exchange: E
       return reply;
     })();
   };
+  return Object.assign(keyed, { takesKey: true as const });
+}
+
+/** Says of itself that it honours the key, so that a route and its declaration cannot disagree about that. */
+export interface KeyedHandler {
+  (exchange: Exchange): Reply;
+  readonly takesKey: true;
 }
 
 /** Who keys and drafts belong to: the account behind a token, so that a refreshed token still finds them. */
@@ -63,10 +71,10 @@ export function accountOf(caller: Caller): string {
 }
 
 function keyOf(exchange: Exchange): string | null {
-  const value = exchange.headers['idempotency-key'];
+  const value = exchange.headers[idempotencyKeyHeader.toLowerCase()];
   if (value === undefined) return null;
   if (typeof value === 'string' && /^[\x20-\x7e]{1,255}$/.test(value)) return value;
-  throw new Problem(400, 'bad_request', 'Idempotency-Key takes 1 to 255 printable ASCII characters.');
+  throw new Problem(400, 'bad_request', `${idempotencyKeyHeader} takes 1 to 255 printable ASCII characters.`);
 }
 
 /** The request as it was meant: another order of the same keys is the same request. */
@@ -77,6 +85,11 @@ function fingerprintOf(exchange: Exchange): string {
 }
 
 const otherRequest = (): Problem =>
-  new Problem(422, 'idempotency_conflict', 'This Idempotency-Key was used with a different request.', {
-    remediation: 'Send a new key with a new request; repeat a key only with the very same request.',
-  });
+  new Problem(
+    422,
+    'idempotency_conflict',
+    `This ${idempotencyKeyHeader} was used with a different request.`,
+    {
+      remediation: 'Send a new key with a new request; repeat a key only with the very same request.',
+    },
+  );

@@ -1,9 +1,14 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 
 const bodyBytesMax = 1024 * 1024;
 
 /** The whole body, or null when it is larger than 1 MB; the rest is then read and thrown away so that the answer arrives. */
-export async function readBody(request: IncomingMessage): Promise<Buffer | null> {
+export async function readBody(request: IncomingMessage, response: ServerResponse): Promise<Buffer | null> {
+  // Who asks before sending is told before sending.
+  if (request.headers.expect !== undefined) {
+    if (Number(request.headers['content-length']) > bodyBytesMax) return null;
+    response.writeContinue();
+  }
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {

@@ -1,3 +1,4 @@
+import { idempotencyKeyHeader } from '../../contract/headers.js';
 import type { Operation } from '../../contract/operation.js';
 import type { Exchange, Handler, Step } from './exchange.js';
 
@@ -10,6 +11,8 @@ export interface Route {
 /** One line of a feature's table: the operation as declared, its steps in order, what answers. */
 export function route(operation: Operation, ...rest: readonly [...Step[], Handler]): Route {
   const handler = rest.at(-1) as Handler;
+  if ((operation.idempotencyKey === true) !== 'takesKey' in handler)
+    throw new Error(`${operation.id} is declared otherwise than it treats an ${idempotencyKeyHeader}`);
   return { operation, steps: rest.slice(0, -1) as readonly Step[], handler };
 }
 

@@ -26,12 +26,11 @@ export function createPlatformServer(
   router: Router,
   interceptors: readonly Interceptor[],
 ): Server {
-  const server = createServer(
-    { requestTimeout: 30_000, headersTimeout: 10_000, maxHeaderSize: 32 * 1024 },
-    (request, response) => {
-      void serve(services, router, interceptors, request, response).catch(() => response.destroy());
-    },
-  );
+  const answer = (request: IncomingMessage, response: ServerResponse): void => {
+    void serve(services, router, interceptors, request, response).catch(() => response.destroy());
+  };
+  const options = { requestTimeout: 30_000, headersTimeout: 10_000, maxHeaderSize: 32 * 1024 };
+  const server = createServer(options, answer).on('checkContinue', answer);
   return server.on('clientError', (_error, socket) => {
     if (socket.writable) socket.end(unreadable(services));
     else socket.destroy();
@@ -60,7 +59,7 @@ async function serve(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const body = await readBody(request);
+  const body = await readBody(request, response);
   const requestId = newId(services.random, 'req_');
   const url = targetOf(request.url ?? '');
   const path = url === null ? null : decoded(withoutLegacyPrefix(url.pathname));
@@ -92,6 +91,8 @@ async function serve(
     ...commonHeaders(services.options.headers, requestId, exchange.version),
     ...corsHeaders(exchange, match?.methods ?? []),
     ...answer.headers,
+    // What was not read would be taken for the next request.
+    ...(request.complete ? {} : { connection: 'close' }),
     // A 204 has no body and may not say how long it is.
     ...(answer.status === 204 ? {} : { 'content-length': String(Buffer.byteLength(answer.body)) }),
   };

@@ -22,6 +22,10 @@ const commentParams = z.strictObject({
 
 type Params = z.output<typeof commentParams>;
 
+/** As it is stored: what was left out is no key at all. */
+const withoutGaps = ({ disclosure_key, ...params }: Params): JsonObject =>
+  disclosure_key === undefined ? params : { ...params, disclosure_key };
+
 interface Draft {
   readonly companyNo: number;
   readonly companyId: string;
@@ -75,7 +79,7 @@ export const commentAction: IntentAction = {
   resourceType: 'Company',
   decidedBy: 'proposer',
   dailyLimit: 'commentProposals',
-  params: commentParams as unknown as z.ZodType<JsonObject>,
+  params: commentParams.transform(withoutGaps),
   propose(exchange, resourceId, params) {
     const caller = callerOf(exchange);
     if (caller.kind !== 'user') {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { EventName } from '../../contract/events.js';
 import type { JsonObject } from '../../domain/json.js';
+import { moveRound } from '../catalog/round-lifecycle.js';
 import { type Deal, findDeal } from '../deals/model.js';
 import type { ProposeIntent } from '../deals/ports.js';
 import { readinessOf } from '../deals/readiness.js';
@@ -8,7 +8,7 @@ import { Problem } from '../http/problem.js';
 import { loadInvestment } from '../investments/model.js';
 import { changeInvestment } from '../investments/write.js';
 import type { Services } from '../services.js';
-import { all, run } from '../state/statements.js';
+import { all } from '../state/statements.js';
 import { ranks } from '../syndicates/access.js';
 import { recordActivity } from '../syndicates/activity.js';
 import { type Syndicate, syndicateByNo } from '../syndicates/model.js';
@@ -68,7 +68,7 @@ const closing = syndicateAction({
   act(services, syndicate, params, approverNo, now) {
     const deal = liveDeal(services, syndicate, params);
     if (deal.status === 'closing') throw refused('The deal is being closed already.');
-    setStatus(services, syndicate, deal, 'closing', now);
+    moveRound(services, deal.no, 'closing', now);
     recordActivity(services, { syndicateNo: syndicate.no, action: 'deal.closed' }, approverNo, now);
     return { deal: deal.id, status: 'closing' };
   },
@@ -87,7 +87,7 @@ const finalizing = syndicateAction({
     const deal = liveDeal(services, syndicate, params);
     if (deal.status !== 'closing') throw refused('The deal must be closed before it is finalized.');
     const executed = executeConfirmed(services, deal, now);
-    setStatus(services, syndicate, deal, 'closed', now);
+    moveRound(services, deal.no, 'closed', now);
     recordActivity(services, { syndicateNo: syndicate.no, action: 'deal.finalized' }, approverNo, now);
     return { deal: deal.id, status: 'closed', executed };
   },
@@ -105,35 +105,6 @@ function executeConfirmed(services: Services, deal: Deal, now: number): number {
     changeInvestment(services, loadInvestment(services.state, no), columns, 'changed', now);
   }
   return confirmed.length;
-}
-
-function setStatus(
-  services: Services,
-  syndicate: Syndicate,
-  deal: Deal,
-  status: 'closing' | 'closed',
-  now: number,
-): void {
-  run(services.state, 'UPDATE offerings SET status = ?, closed_at = ? WHERE no = ?', [
-    status,
-    status === 'closed' ? now : null,
-    deal.no,
-  ]);
-  const data = {
-    offering: deal.id,
-    status,
-    company: { name: deal.company_name, url: deal.company_slug },
-  };
-  const name: EventName = status === 'closed' ? 'offering.closed' : 'offering.closing';
-  services.events.emit({
-    name,
-    realm: syndicate.realm,
-    at: now,
-    companyNo: deal.company_no,
-    syndicateNo: syndicate.no,
-    installationNo: null,
-    dataFor: () => data,
-  });
 }
 
 export const dealActions: readonly IntentAction[] = [closing, finalizing];

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { createIntent, previewIntent } from '../../contract/intents.js';
-import { canonicalJson, type Json, type JsonObject } from '../../domain/json.js';
+import { canonicalJson, type JsonObject } from '../../domain/json.js';
 import { callerOf, type Exchange, type Step } from '../http/exchange.js';
 import { accountOf } from '../http/idempotent.js';
 import { invalidFields, Problem } from '../http/problem.js';
@@ -155,7 +155,7 @@ export function propose(
   const caller = callerOf(exchange);
   const holder = accountOf(caller);
   const { action, resourceId, params } = proposal;
-  const fingerprint = canonicalJson({ action: action.name, resource: resourceId, params } as unknown as Json);
+  const fingerprint = canonicalJson({ action: action.name, resource: resourceId, params });
   return services.state.transaction(() => {
     const held = intentByKey(services.state, holder, key);
     if (held !== undefined && held.fingerprint !== fingerprint) throw keyConflict();

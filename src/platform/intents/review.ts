@@ -1,6 +1,6 @@
 import type { Exchange, Handler, Reply } from '../http/exchange.js';
 import { seeOther } from '../pages/layout.js';
-import { isForged, outdatedForm, peopleToChoose, personByEmail, refusalPage } from '../pages/parts.js';
+import { isForged, noticePage, outdatedForm, peopleToChoose, personByEmail } from '../pages/parts.js';
 import { endVisit, signIn, type Visit, visitOf } from '../pages/visit.js';
 import { one } from '../state/statements.js';
 import type { IntentAction } from './action.js';
@@ -54,7 +54,7 @@ function decide(exchange: Exchange, review: Review, form: Form): Reply {
     return seeOther(exchange.path);
   }
   if (form.action !== 'reject') {
-    return refusalPage(400, 'Unknown answer', 'This form has no such answer.');
+    return noticePage(400, 'Unknown answer', 'This form has no such answer.');
   }
   const reason = (form.reason ?? '').trim();
   if (reason === '' || reason.length > reasonLettersMax) {
@@ -84,7 +84,7 @@ function reviewed(
     const intent = intentByToken(state, exchange.params.token ?? '');
     const action = actions.find(({ name }) => name === intent?.action);
     if (intent === undefined || action === undefined) {
-      return refusalPage(404, 'This link leads nowhere', 'Check that you copied it whole.');
+      return noticePage(404, 'This link leads nowhere', 'Check that you copied it whole.');
     }
     return then(exchange, {
       intent,

@@ -4,7 +4,7 @@ import type { Closable } from '../../runtime/lifecycle.js';
 import type { Feature } from '../features.js';
 import { callerOf, created, type Exchange, ok, type Reply, type Step } from '../http/exchange.js';
 import { accountOf } from '../http/idempotent.js';
-import { keysetOf, listPage } from '../http/keyset.js';
+import { newestFirst } from '../http/newest-first.js';
 import { invalidFields, notFound } from '../http/problem.js';
 import { route } from '../http/route.js';
 import { bearer } from '../http/steps/bearer.js';
@@ -97,7 +97,6 @@ function list(exchange: Exchange): Reply {
   const query = exchange.input.query as z.output<typeof operations.listIntents.query>;
   const holder = accountOf(callerOf(exchange));
   const subject = `intents:${holder}`;
-  const keyset = keysetOf(exchange, subject, query);
   const status = operations.intentStatuses.find((known) => known === query.status) ?? null;
   if (query.status !== undefined && status === null) {
     const message = `status: must be one of ${operations.intentStatuses.join(', ')}.`;
@@ -108,8 +107,8 @@ function list(exchange: Exchange): Reply {
     status,
     resourceType: query.resource_type ?? null,
     resourceId: query.resource_id ?? null,
-    ...keyset,
   };
-  const rows = listIntents(exchange.services.state, filter);
-  return ok(listPage(exchange, subject, keyset, rows, (row) => presentIntent(exchange, row)));
+  const read = (before: number, limit: number) =>
+    listIntents(exchange.services.state, { ...filter, before, limit });
+  return ok(newestFirst(exchange, subject, query, read, (row) => presentIntent(exchange, row)));
 }

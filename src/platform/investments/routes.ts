@@ -13,7 +13,7 @@ import { type Route, route } from '../http/route.js';
 import { bearer } from '../http/steps/bearer.js';
 import { requireScope } from '../http/steps/require-scope.js';
 import { noFilters, refuseForeign, resolveFilters } from './filters.js';
-import { readPage } from './pages.js';
+import { type InvestmentPage, readPage } from './pages.js';
 import { readOne } from './read-one.js';
 import { requireEdit } from './require-edit.js';
 import { offeringStats } from './stats.js';
@@ -45,10 +45,7 @@ function answerList(exchange: Exchange): Reply {
   return ok({
     data: page.data,
     meta: {
-      mode: page.mode,
-      has_more: page.hasMore,
-      next_cursor: page.nextCursor,
-      page_count: page.data.length,
+      ...feedMeta(page),
       published_through: new Date(page.publishedThrough).toISOString(),
     },
   });
@@ -82,14 +79,18 @@ function answerChanges(exchange: Exchange): Reply {
   return ok({
     data: page.data,
     meta: {
-      mode: page.mode,
-      has_more: page.hasMore,
-      next_cursor: page.nextCursor,
-      page_count: page.data.length,
+      ...feedMeta(page),
       company_id: company.id,
     },
   });
 }
+
+const feedMeta = (page: InvestmentPage) => ({
+  mode: page.mode,
+  has_more: page.hasMore,
+  next_cursor: page.nextCursor,
+  page_count: page.data.length,
+});
 
 function timeOf(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;

@@ -2,7 +2,7 @@ import type { Exchange, Handler, Reply } from '../http/exchange.js';
 import { html } from '../pages/html.js';
 import { answerLanding, type Landing, showLanding } from '../pages/landing.js';
 import { seeOther } from '../pages/layout.js';
-import { refusalPage } from '../pages/parts.js';
+import { noticePage } from '../pages/parts.js';
 import type { Completed } from '../sessions/complete.js';
 import { written } from '../sessions/money.js';
 import { isOpen, type Offering, offeringByNo } from '../sessions/offering-access.js';
@@ -32,11 +32,11 @@ function landed(exchange: Exchange, then: (link: InviteLink, offering: Offering)
   const { state } = exchange.services;
   const link = inviteByToken(state, exchange.params.token ?? '');
   if (link === undefined) {
-    return refusalPage(404, 'This link leads nowhere', 'Check that you copied it whole.');
+    return noticePage(404, 'This link leads nowhere', 'Check that you copied it whole.');
   }
   const offering = offeringByNo(state, link.offering_no);
   if (!isActive(link) || !isOpen(offering)) {
-    return refusalPage(
+    return noticePage(
       410,
       'This link no longer works',
       'It was used up or withdrawn, or the round has closed.',
@@ -49,7 +49,7 @@ function landing(exchange: Exchange, link: InviteLink, offering: Offering): Land
   const { state } = exchange.services;
   const refuse = (refusal: 'declined' | 'spam') => () => {
     refuseInvite(state, link, refusal, exchange.now);
-    return refusalPage(200, 'Understood', 'You will not hear of this again.');
+    return noticePage(200, 'Understood', 'You will not hear of this again.');
   };
   const greeting = link.first_name === null ? '' : `${link.first_name}, you`;
   return {
@@ -87,7 +87,7 @@ function start(
   user: { readonly no: number; readonly email: string },
 ): Reply {
   if (!isFor(link, user)) {
-    return refusalPage(
+    return noticePage(
       403,
       'This link was made for somebody else',
       'Sign in with the account it was sent to.',
@@ -95,7 +95,7 @@ function start(
   }
   const full = link.max_uses !== null && link.uses_count + link.underway >= link.max_uses;
   if (full && !underway(exchange, link, user.no)) {
-    return refusalPage(409, 'All places are taken', 'Others are at it right now. Try again tomorrow.');
+    return noticePage(409, 'All places are taken', 'Others are at it right now. Try again tomorrow.');
   }
   const session = startFromLink(
     exchange.services,

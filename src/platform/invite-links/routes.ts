@@ -3,7 +3,7 @@ import * as operations from '../../contract/invite-links.js';
 import { baseUrl } from '../http/base-url.js';
 import { callerOf, created, type Exchange, ok, type Reply } from '../http/exchange.js';
 import { idempotent } from '../http/idempotent.js';
-import { keysetOf, listPage } from '../http/keyset.js';
+import { newestFirst } from '../http/newest-first.js';
 import { invalidFields, notFound, Problem } from '../http/problem.js';
 import { type Route, route } from '../http/route.js';
 import { bearer } from '../http/steps/bearer.js';
@@ -109,9 +109,9 @@ function list(exchange: Exchange): Reply {
   const offering = offeringOf(exchange);
   const query = exchange.input.query as z.output<typeof operations.listInviteLinks.query>;
   const subject = `invites:${app.no}:${offering.no}`;
-  const keyset = keysetOf(exchange, subject, query);
-  const rows = listInvites(exchange.services.state, app.no, offering.no, keyset.before, keyset.limit);
-  return ok(listPage(exchange, subject, keyset, rows, (row) => present(exchange, row)));
+  const read = (before: number, limit: number) =>
+    listInvites(exchange.services.state, app.no, offering.no, before, limit);
+  return ok(newestFirst(exchange, subject, query, read, (row) => present(exchange, row)));
 }
 
 function own(exchange: Exchange): InviteLink {

@@ -2,14 +2,14 @@ import type { z } from 'zod';
 import * as operations from '../../contract/join-sessions.js';
 import { baseUrl } from '../http/base-url.js';
 import { callerOf, created, type Exchange, ok, type Reply } from '../http/exchange.js';
+import { pageSizeOf, readPage } from '../http/paging.js';
 import { type Route, route } from '../http/route.js';
 import { bearer } from '../http/steps/bearer.js';
 import { requireScope } from '../http/steps/require-scope.js';
 import { spendIp } from '../http/steps/spend.js';
 import { operatorAccess } from '../syndicates/access.js';
-import { readPageOf } from '../syndicates/page-place.js';
 import { createJoinSession, installationFor } from './create.js';
-import { listedSessions } from './model.js';
+import { type JoinSession, listedSessions } from './model.js';
 import { joinSessionResourceOf } from './present.js';
 import { expireDue } from './transitions.js';
 import { answerJoinPage, openJoinPage } from './visit-link.js';
@@ -41,13 +41,13 @@ function list(exchange: Exchange): Reply {
   const query = exchange.input.query as z.output<typeof operations.listJoinSessions.query>;
   expireDue(services, now);
   const filters = { status: query.status ?? null, email: query.email ?? null };
-  const page = readPageOf(
+  const list = `join_sessions:${access.reader}:${installation}:${JSON.stringify(filters)}`;
+  const page = readPage<JoinSession, readonly [number]>(
     state,
-    `join_sessions:${access.reader}:${installation}:${JSON.stringify(filters)}`,
-    query,
-    (after, limit) => listedSessions(state, installation, filters, after?.no ?? null, limit),
-    (session) => ({ key: 0, no: session.no }),
+    { list, cursor: query.cursor, size: pageSizeOf(query.per_page) },
+    (after, limit) => listedSessions(state, installation, filters, after?.[0] ?? null, limit),
+    (session) => [session.no],
   );
   const base = baseUrl(exchange);
-  return ok({ data: page.rows.map((session) => joinSessionResourceOf(session, base)), meta: page.meta });
+  return ok({ data: page.items.map((session) => joinSessionResourceOf(session, base)), meta: page.meta });
 }

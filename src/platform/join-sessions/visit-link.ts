@@ -3,12 +3,13 @@ import type { Exchange, Reply } from '../http/exchange.js';
 import { acceptInvitation, goOut, join } from '../members/come-and-go.js';
 import { withParameters } from '../oauth/redirect-uris.js';
 import { seeOther } from '../pages/layout.js';
+import { isForged, noticePage, outdatedForm } from '../pages/parts.js';
 import { endVisit, signIn, type Visit, visitOf } from '../pages/visit.js';
 import { newId } from '../state/secrets.js';
 import { one, run } from '../state/statements.js';
 import { addressOf, awaitsAnswer, isDead, type Link, linkOf, memberOfLink, nameOf } from './link.js';
 import { isOpen, type JoinSession } from './model.js';
-import { askPage, noticePage, signInPage, standingPage, wrongPersonPage } from './pages.js';
+import { askPage, signInPage, standingPage, wrongPersonPage } from './pages.js';
 import { joinUrl } from './present.js';
 import { expireDue, moveSession } from './transitions.js';
 
@@ -25,14 +26,7 @@ export function answerJoinPage(exchange: Exchange): Reply {
   if ('status' in link) return link;
   const visit = visitOf(exchange);
   const form = exchange.input.body as Readonly<Record<string, string>>;
-  // A visit that just began has no page that could know its token.
-  if (visit.cookie !== undefined || form.csrf !== visit.csrf) {
-    return noticePage(
-      403,
-      'This form is out of date',
-      'Open the link again. Cookies must be allowed for this page.',
-    );
-  }
+  if (isForged(visit, form)) return outdatedForm();
   if (form.action === 'sign_in') return answerSignIn(exchange, link, visit, (form.email ?? '').trim());
   if (form.action === 'sign_out') return seeOther(exchange.path, endVisit(exchange));
   const person = visit.user;

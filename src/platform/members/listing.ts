@@ -1,9 +1,9 @@
 import { memberSorts } from '../../contract/members.js';
+import { type Asked, type Page, pageSizeOf, readPage } from '../http/paging.js';
 import type { State } from '../state/database.js';
 import { fold } from '../state/fold.js';
 import { all } from '../state/statements.js';
 import type { Permission } from '../syndicates/model.js';
-import { type Page, type PageAsked, readPageOf } from '../syndicates/page-place.js';
 import { listedStandings, type Member, type MemberRole, memberSelect } from './model.js';
 
 export type MemberSort = 'default' | (typeof memberSorts)[number];
@@ -71,17 +71,16 @@ export function listMembers(
   viewer: Viewer,
   filters: MemberFilters,
   sort: MemberSort,
-  asked: PageAsked,
+  asked: Asked,
 ): Page<Member> {
   const bind = parametersOf(viewer, filters);
   const listing = `members:${viewer.reader}:${viewer.moderator}:${viewer.syndicateNo}:${sort}:${JSON.stringify(filters)}`;
-  return readPageOf<Member>(
+  return readPage<Member, readonly [key: string | number, no: number]>(
     state,
-    listing,
-    asked,
+    { list: listing, cursor: asked.cursor, size: pageSizeOf(asked.per_page) },
     (after, limit) =>
-      all<Member>(state, pageSql[sort], { ...bind, after: after?.key ?? null, no: after?.no ?? 0, limit }),
-    (row) => ({ key: keyOf[sort](row), no: row.no }),
+      all<Member>(state, pageSql[sort], { ...bind, after: after?.[0] ?? null, no: after?.[1] ?? 0, limit }),
+    (row) => [keyOf[sort](row), row.no],
   );
 }
 

@@ -73,7 +73,7 @@ function list(exchange: Exchange): Reply {
     sortOf(query.sort, moderator),
     query,
   );
-  return ok({ data: page.rows.map((row) => memberResourceOf(row, moderator)), meta: page.meta });
+  return ok({ data: page.items.map((row) => memberResourceOf(row, moderator)), meta: page.meta });
 }
 
 function accreditedOf(text: string | undefined): boolean | null {

@@ -3,7 +3,7 @@ import { identityScope } from '../applications/scopes.js';
 import type { Exchange, Handler, Reply } from '../http/exchange.js';
 import { mayCarryIdentity } from '../installations/grantable.js';
 import { seeOther } from '../pages/layout.js';
-import { isForged, outdatedForm, peopleToChoose, personByEmail, refusalPage } from '../pages/parts.js';
+import { isForged, noticePage, outdatedForm, peopleToChoose, personByEmail } from '../pages/parts.js';
 import { endVisit, signIn, type Visit, visitOf } from '../pages/visit.js';
 import type { Realm } from '../state/secrets.js';
 import { type AuthorizationRequest, checkAuthorization } from './authorization-request.js';
@@ -23,7 +23,7 @@ export const answerAuthorize = (realm: Realm): Handler =>
     if (isForged(visit, form)) return outdatedForm();
     const action = Object.hasOwn(actions, form.action ?? '') ? actions[form.action ?? ''] : undefined;
     return action === undefined
-      ? refusalPage(400, 'Unknown answer', 'This form has no such answer.')
+      ? noticePage(400, 'Unknown answer', 'This form has no such answer.')
       : action(exchange, request, visit, form);
   });
 
@@ -34,7 +34,7 @@ function checked(realm: Realm, then: Asked): Handler {
     const result = checkAuthorization(exchange.services.state, exchange.query, realm);
     switch (result.kind) {
       case 'page':
-        return refusalPage(400, result.title, result.why);
+        return noticePage(400, result.title, result.why);
       case 'other_realm':
         return otherRealm(realm, exchange);
       case 'redirect':
@@ -50,7 +50,7 @@ function otherRealm(realm: Realm, exchange: Exchange): Reply {
   if (realm === 'live' && exchange.method !== 'POST') {
     return seeOther(`${paths.sandboxAuthorize}?${exchange.query}`);
   }
-  return refusalPage(
+  return noticePage(
     400,
     'Wrong address for this key',
     `Keys of this kind are used at ${realm === 'live' ? paths.sandboxAuthorize : paths.authorize}.`,

@@ -1,4 +1,4 @@
-import { timingSafeEqual } from 'node:crypto';
+import { isSameSecret } from '../../runtime/same-secret.js';
 import { type Application, applicationByNo } from '../applications/model.js';
 import type { Exchange } from '../http/exchange.js';
 import type { State } from '../state/database.js';
@@ -54,7 +54,7 @@ export function authenticateClient(
   const client = findClient(state, clientId);
   if (found === undefined || client === undefined) return undefined;
   if (secret === undefined) return client.app.confidential ? undefined : client;
-  const same = timingSafeEqual(Buffer.from(digestOf(secret), 'hex'), Buffer.from(found.secret_digest, 'hex'));
+  const same = isSameSecret(digestOf(secret), found.secret_digest);
   return same ? client : undefined;
 }
 

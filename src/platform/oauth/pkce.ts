@@ -1,4 +1,5 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { createHash } from 'node:crypto';
+import { isSameSecret } from '../../runtime/same-secret.js';
 
 /** 43 letters of base64url are 256 bits: a challenge that is anything else was not made with S256. */
 export const isChallenge = (value: string): boolean => /^[A-Za-z0-9_-]{43}$/.test(value);
@@ -8,5 +9,5 @@ export const isVerifier = (value: string): boolean => /^[A-Za-z0-9._~-]{43,128}$
 export function answersChallenge(verifier: string, challenge: string): boolean {
   if (!isVerifier(verifier)) return false;
   const made = createHash('sha256').update(verifier, 'ascii').digest('base64url');
-  return timingSafeEqual(Buffer.from(made), Buffer.from(challenge));
+  return isSameSecret(made, challenge);
 }

@@ -6,7 +6,7 @@ import { signatureToleranceSeconds } from '../../contract/signature.js';
 import { latestVersion } from '../../contract/versions.js';
 import { errorComponents } from './error-responses.js';
 import { eventItems } from './event-items.js';
-import { headerComponents, versionParameter } from './headers.js';
+import { headerComponents, idempotencyParameter, versionParameter } from './headers.js';
 import { errorResponse, operationItem } from './operation-item.js';
 import { securitySchemesOf } from './security.js';
 import { tagsOf } from './tags.js';
@@ -43,6 +43,7 @@ export function describeApi(operations: readonly Operation[], headers: HeaderNam
         headers: headerComponents,
         parameters: {
           Version: versionParameter(headers),
+          IdempotencyKey: idempotencyParameter,
           Signature: {
             name: headers.signature,
             in: 'header',

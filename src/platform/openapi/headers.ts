@@ -1,5 +1,5 @@
 import type { oas31 } from 'zod-openapi';
-import type { HeaderNames } from '../../contract/headers.js';
+import { type HeaderNames, idempotencyKeyHeader } from '../../contract/headers.js';
 import { latestVersion, versionAliases, versions } from '../../contract/versions.js';
 
 const text = (description: string): oas31.HeaderObject => ({ description, schema: { type: 'string' } });
@@ -12,6 +12,9 @@ export const headerComponents: Readonly<Record<string, oas31.HeaderObject>> = {
   RateLimitLimit: whole('Requests per window.'),
   RateLimitRemaining: whole('Always 0: the headers of a limit come only when it is used up.'),
   RateLimitReset: whole('When the window ends, in Unix seconds.'),
+  Challenge: text('`Bearer`, with `error="invalid_token"` when a credential was given that is not accepted.'),
+  Location: { ...text('Where the browser goes next, with GET.'), required: true },
+  Disposition: text('The name of the file.'),
 };
 
 const reference = (name: string): oas31.HeaderObject => ({ $ref: `#/components/headers/${name}` });
@@ -28,6 +31,20 @@ export const limitHeaders: Readonly<Record<string, oas31.HeaderObject>> = {
   'X-RateLimit-Limit': reference('RateLimitLimit'),
   'X-RateLimit-Remaining': reference('RateLimitRemaining'),
   'X-RateLimit-Reset': reference('RateLimitReset'),
+};
+
+export const challengeHeaders = { 'WWW-Authenticate': reference('Challenge') };
+export const redirectHeaders = { Location: reference('Location') };
+export const fileHeaders = { 'Content-Disposition': reference('Disposition') };
+
+export const idempotencyParameter: oas31.ParameterObject = {
+  name: idempotencyKeyHeader,
+  in: 'header',
+  required: false,
+  description:
+    'Up to 255 printable ASCII characters of your choice. Within 24 hours the same key with the same request answers ' +
+    'what the first one answered; with another request it is a 422 `idempotency_conflict`. A refused request keeps no key.',
+  schema: { type: 'string', minLength: 1, maxLength: 255 },
 };
 
 export const versionParameter = (names: HeaderNames): oas31.ParameterObject => ({

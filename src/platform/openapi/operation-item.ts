@@ -10,7 +10,13 @@ import type { HeaderNames } from '../../contract/headers.js';
 import { rateLimits } from '../../contract/limits.js';
 import { type DeclaredResponse, errorStatusesOf, type Operation } from '../../contract/operation.js';
 import { type ErrorComponent, errorComponent } from './error-responses.js';
-import { commonResponseHeaders, limitHeaders } from './headers.js';
+import {
+  challengeHeaders,
+  commonResponseHeaders,
+  fileHeaders,
+  limitHeaders,
+  redirectHeaders,
+} from './headers.js';
 import { securityOf } from './security.js';
 
 export const portalTag = 'Developer portal';
@@ -28,7 +34,9 @@ export function operationItem(operation: Operation, headers: HeaderNames): ZodOp
     ...(operation.beta === true ? { 'x-beta': true } : {}),
     ...(operation.scopes === null ? {} : { 'x-scopes': [...operation.scopes] }),
     security: securityOf(operation),
-    parameters: [{ $ref: '#/components/parameters/Version' }],
+    parameters: ['Version', ...(operation.idempotencyKey === true ? ['IdempotencyKey'] : [])].map((name) => ({
+      $ref: `#/components/parameters/${name}`,
+    })),
     requestParams: {
       ...(path === null ? {} : { path }),
       ...(operation.query === undefined ? {} : { query: operation.query }),
@@ -107,7 +115,11 @@ function declaredResponse(
   };
   return {
     description,
-    headers: commonResponseHeaders(headers),
+    headers: {
+      ...commonResponseHeaders(headers),
+      ...(status === 303 ? redirectHeaders : {}),
+      ...(type === 'text/csv' ? fileHeaders : {}),
+    },
     ...(Object.keys(content).length === 0 ? {} : { content }),
   };
 }
@@ -119,7 +131,11 @@ export function errorResponse(
 ): ZodOpenApiResponseObject {
   return {
     description,
-    headers: { ...commonResponseHeaders(headers), ...(status === 429 ? limitHeaders : {}) },
+    headers: {
+      ...commonResponseHeaders(headers),
+      ...(status === 401 ? challengeHeaders : {}),
+      ...(status === 429 ? limitHeaders : {}),
+    },
     content: {
       'application/json': { schema },
       ...(page ? { 'text/html': { schema: { type: 'string' as const } } } : {}),

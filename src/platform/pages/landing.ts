@@ -7,12 +7,12 @@ import {
   csrfField,
   isForged,
   makePerson,
+  noticePage,
   outdatedForm,
   type Person,
   peopleToChoose,
   personByEmail,
   realmBadge,
-  refusalPage,
   signedIn,
   signInForms,
 } from './parts.js';
@@ -76,7 +76,7 @@ export function answerLanding(exchange: Exchange, landing: Landing): Reply {
   if (visit.user === null) return seeOther(here(exchange));
   const answer = landing.answers.find(({ value }) => value === form.action);
   return answer === undefined
-    ? refusalPage(400, 'Unknown answer', 'This form has no such answer.')
+    ? noticePage(400, 'Unknown answer', 'This form has no such answer.')
     : answer.go(visit.user);
 }
 

@@ -1,3 +1,4 @@
+import { isSameSecret } from '../../runtime/same-secret.js';
 import type { Exchange, Reply } from '../http/exchange.js';
 import { newId, type Realm } from '../state/secrets.js';
 import { all, one, run } from '../state/statements.js';
@@ -48,18 +49,18 @@ export const csrfField = (visit: Visit): Html =>
 
 /** A visit that just began has no page that could know its token. */
 export const isForged = (visit: Visit, form: Readonly<Record<string, string>>): boolean =>
-  visit.cookie !== undefined || form.csrf !== visit.csrf;
+  visit.cookie !== undefined || !isSameSecret(form.csrf ?? '', visit.csrf);
 
 export const cookieOf = (visit: Visit): { cookie?: string } =>
   visit.cookie === undefined ? {} : { cookie: visit.cookie };
 
-/** A refusal that goes nowhere: no link, no redirect. */
-export function refusalPage(status: number, title: string, why: string): Reply {
+/** A page with nothing to answer, that goes nowhere: no form, no link, no redirect. */
+export function noticePage(status: number, title: string, why: string): Reply {
   return pageReply({ status, title, body: html`<h1>${title}</h1><p class="lead">${why}</p>` });
 }
 
 export const outdatedForm = (): Reply =>
-  refusalPage(403, 'This form is out of date', 'Open the link again. Cookies must be allowed for this page.');
+  noticePage(403, 'This form is out of date', 'Open the link again. Cookies must be allowed for this page.');
 
 /** Who is signed in, with the way out. */
 export const signedIn = (visit: Visit, person: Person): Html =>

@@ -66,7 +66,7 @@ select, textarea { font: inherit; width: 100%; padding: .5rem .75rem; border-rad
 .steps { display: flex; flex-wrap: wrap; gap: .25rem 1rem; margin: 0 0 1.25rem; padding: 0; list-style: none;
   counter-reset: step; font-size: .8125rem; color: var(--soft); }
 .steps li::before { counter-increment: step; content: counter(step) ". "; }
-input + .bad, textarea + .bad { margin-top: .5rem; }
+input + .bad, textarea + .bad, input + .soft { margin-top: .5rem; }
 .steps [aria-current] { color: var(--accent); font-weight: 700; }
 .amount { font-size: 1.75rem; font-weight: 700; letter-spacing: -.02em; margin: 0 0 1rem; }
 blockquote { margin: 0 0 1rem; padding: .75rem 1rem; border-inline-start: 3px solid var(--line); white-space: pre-wrap; }
@@ -86,9 +86,23 @@ td code.long { display: block; min-width: 14rem; overflow-wrap: anywhere; }
 .card { padding: 1rem 1.25rem; margin-top: 1rem; border: 1px solid var(--line); border-radius: 12px; }
 .card h3 { margin: 0 0 .5rem; font-size: 1rem; }
 .card details { margin-top: .75rem; }
+.card summary { cursor: pointer; padding: .5rem 0; }
+.card summary .soft { font-size: .8125rem; }
+.card code, li code { font-size: .8125rem; }
+.tags { display: flex; flex-wrap: wrap; gap: .375rem; }
+.tags code { display: block; padding: .125rem .5rem; border-radius: 6px; background: var(--ground); }
 .pill { display: inline-block; padding: 0 .5rem; border: 1px solid var(--line); border-radius: 999px;
   font-size: .75rem; color: var(--soft); }
 .pill.good { color: var(--accent); border-color: currentColor; }
 .pill.wrong { color: var(--bad); border-color: currentColor; }
 @media (min-width: 64rem) { body { padding: 2.5rem; } }
+@media (max-width: 30rem) {
+  dl { grid-template-columns: 1fr; gap: 0; } dd { margin-bottom: .5rem; } dd:last-child { margin-bottom: 0; }
+  .stacked, .stacked tbody, .stacked tr, .stacked td { display: block; }
+  .stacked thead { display: none; }
+  .stacked tr { border-top: 1px solid var(--line); padding: .5rem 0; }
+  .stacked td { border: 0; padding: .125rem 0; overflow-wrap: anywhere; }
+  .stacked td::before { content: attr(data-head); display: block; color: var(--soft); font-size: .75rem; }
+  .stacked td code.long { min-width: 0; }
+}
 `;

@@ -21,6 +21,8 @@ export function portalSignIn(visit: Visit, people: readonly Person[], unknownEma
   });
 }
 
+const footer = html`<a href="${paths.docs}">The API, described for people</a>`;
+
 interface Overview extends Membership {
   readonly applications: readonly {
     readonly id: string;
@@ -34,6 +36,8 @@ interface Overview extends Membership {
 const pill = (text: string, kind: 'good' | 'wrong' | '' = ''): Html =>
   html`<span class="pill ${kind}">${text}</span>`;
 
+const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
 const standing = (status: string): Html => pill(status, status === 'active' ? 'good' : 'wrong');
 
 export function overviewPage(visit: Visit, person: Person, organizations: readonly Overview[]): Reply {
@@ -43,12 +47,13 @@ export function overviewPage(visit: Visit, person: Person, organizations: readon
 ${organization.terms_accepted_at === null && ['owner', 'admin'].includes(organization.role) ? terms(visit, organization) : null}
 ${organization.applications.map(
   (app) => html`<div class="card"><h3><a href="/portal/applications/${app.id}">${app.name}</a></h3>
-<p>${standing(app.status)} ${pill(`review: ${app.review}`)} ${pill(`${app.scopes} scopes`)}</p><code>${app.id}</code></div>`,
+<p>${standing(app.status)} ${pill(`review: ${app.review}`)} ${pill(counted(app.scopes, 'scope'))}</p><code>${app.id}</code></div>`,
 )}</section>`,
   );
   return pageReply({
     title: 'Developer portal',
     wide: true,
+    footer,
     body: html`<h1>Developer portal</h1>${signedIn(visit, person)}
 ${list.length === 0 ? html`<p>You belong to no organization that has applications.</p>` : list}
 <section><h2>Documents</h2><p><a href="${paths.discovery}">OAuth metadata, live keys</a><br><a href="${paths.discovery}/sandbox">OAuth metadata, test keys</a></p></section>`,
@@ -84,6 +89,7 @@ export function applicationPage(
     status,
     title: `${app.name} · Developer portal`,
     wide: true,
+    footer,
     body: html`<p><a href="/portal">Developer portal</a></p><h1>${app.name}</h1>
 <p>${standing(app.status)} ${pill(`review: ${view.review}`)} ${pill(app.confidential ? 'confidential' : 'public')} ${pill(`version ${app.pinned_version}`)}</p>
 ${problem === null ? null : html`<p class="bad" role="alert">${problem}</p>`}${signedIn(visit, person)}
@@ -92,7 +98,7 @@ ${problem === null ? null : html`<p class="bad" role="alert">${problem}</p>`}${s
       view.keys.map((key) => [html`${key.realm}`, html`<code>${key.client_id}</code>`, html`hidden`]),
     )}</section>
 <section><h2>Redirect addresses</h2><ul>${app.redirectUris.map((uri) => html`<li><code>${uri}</code></li>`)}</ul></section>
-<section><h2>Scopes</h2><p>${app.scopes.map((scope) => html`<code>${scope}</code> `)}</p></section>
+<section><h2>Scopes</h2><ul class="tags">${app.scopes.map((scope) => html`<li><code>${scope}</code></li>`)}</ul></section>
 <section><h2>Installs</h2>${table(
       ['Where', 'Tier', 'Realm', 'Since', 'Install'],
       view.installations.map((row) => [
@@ -108,10 +114,13 @@ ${problem === null ? null : html`<p class="bad" role="alert">${problem}</p>`}${s
   });
 }
 
+/** On a narrow screen a row is a list of its cells, each below its head; the roles keep it a table to a reader. */
 function table(heads: readonly string[], rows: readonly (readonly Html[])[]): Html {
   if (rows.length === 0) return html`<p class="soft">None yet.</p>`;
-  return html`<div class="scroll" role="region" aria-label="${heads.join(', ')}" tabindex="0"><table><thead><tr>${heads.map((head) => html`<th scope="col">${head}</th>`)}</tr></thead>
-<tbody>${rows.map((cells) => html`<tr>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>`)}</tbody></table></div>`;
+  const cell = (content: Html, column: number) =>
+    html`<td role="cell" data-head="${heads[column] ?? ''}">${content}</td>`;
+  return html`<div class="scroll" role="region" aria-label="${heads.join(', ')}" tabindex="0"><table class="stacked" role="table"><thead role="rowgroup"><tr role="row">${heads.map((head) => html`<th scope="col" role="columnheader">${head}</th>`)}</tr></thead>
+<tbody role="rowgroup">${rows.map((cells) => html`<tr role="row">${cells.map(cell)}</tr>`)}</tbody></table></div>`;
 }
 
 /** The address of a bound endpoint is its installation's secret: a hint stands for it, as in the API. */
@@ -119,7 +128,8 @@ function endpointCard(visit: Visit, held: ApplicationView['endpoints'][number], 
   const { endpoint, events, deliveries } = held;
   const address = endpoint.installation_no === null ? endpoint.url : urlHint(endpoint.url);
   return html`<div class="card"><h3>${address}</h3>
-<p>${pill(endpoint.enabled === 1 ? 'enabled' : 'disabled', endpoint.enabled === 1 ? 'good' : 'wrong')} ${pill(endpoint.mode)} ${endpoint.installation === null ? pill('app-wide') : pill(`bound to ${endpoint.installation}`)} ${pill(`last: ${endpoint.last_delivery_status ?? 'nothing sent'}`)}</p>
+<p>${pill(endpoint.enabled === 1 ? 'enabled' : 'disabled', endpoint.enabled === 1 ? 'good' : 'wrong')} ${pill(endpoint.mode)} ${pill(endpoint.installation === null ? 'app-wide' : 'bound')} ${pill(`last: ${endpoint.last_delivery_status ?? 'nothing sent'}`)}</p>
+${endpoint.installation === null ? null : html`<p class="soft">To <code>${endpoint.installation}</code> alone.</p>`}
 <p class="soft">${events.join(', ')}</p>
 ${deliveries.length === 0 ? html`<p class="soft">No deliveries yet.</p>` : deliveries.map((delivery) => deliveryCard(visit, delivery, mayResend && endpoint.installation_no === null))}</div>`;
 }
@@ -131,7 +141,7 @@ function deliveryCard(visit: Visit, delivery: DeliveryView, mayResend: boolean):
     mayResend && delivery.state !== 'canceled'
       ? html`<form method="post">${csrfField(visit)}<input type="hidden" name="delivery" value="${delivery.id}"><div class="actions"><button name="action" value="resend">Send again</button></div></form>`
       : null;
-  return html`<details><summary>${delivery.event} ${pill(delivery.state, outcome[delivery.state])} ${pill(`${delivery.attempts.length} attempts`)} <span class="soft">${delivery.created_at}</span></summary>
+  return html`<details><summary>${delivery.event} ${pill(delivery.state, outcome[delivery.state])} ${pill(counted(delivery.attempts.length, 'attempt'))} <span class="soft">${delivery.created_at}</span></summary>
 <p class="soft">Event <code>${delivery.event_id}</code> for <code>${delivery.installation}</code>${delivery.next_attempt_at === null ? null : html`, next attempt ${delivery.next_attempt_at}`}</p>
 ${table(['At', 'Answer', 'Took', 'Body'], delivery.attempts.map(attemptRow))}${again}</details>`;
 }

@@ -7,7 +7,7 @@ import { type Route, route } from '../http/route.js';
 import { spendIp } from '../http/steps/spend.js';
 import { listedInstallations } from '../installations/model.js';
 import { seeOther } from '../pages/layout.js';
-import { isForged, outdatedForm, peopleToChoose, personByEmail, refusalPage } from '../pages/parts.js';
+import { isForged, noticePage, outdatedForm, peopleToChoose, personByEmail } from '../pages/parts.js';
 import { endVisit, signIn, type Visit, visitOf } from '../pages/visit.js';
 import { acceptTerms } from '../referrals/model.js';
 import { endpointsOf, subscribedEvents } from '../webhooks/endpoints.js';
@@ -71,7 +71,7 @@ function answer(exchange: Exchange): Reply {
     case 'accept_terms':
       return accept(exchange, visit, form.organization ?? '');
     default:
-      return refusalPage(400, 'Unknown answer', 'This form has no such answer.');
+      return noticePage(400, 'Unknown answer', 'This form has no such answer.');
   }
 }
 
@@ -80,7 +80,7 @@ function accept(exchange: Exchange, visit: Visit, organizationId: string): Reply
   if (visit.user === null) return seeOther('/portal');
   const organization = membershipsOf(state, visit.user.no).find(({ id }) => id === organizationId);
   if (organization === undefined || !administersOrganization(state, organization.no, visit.user.no)) {
-    return refusalPage(403, 'Not yours to accept', 'An owner or admin of the organization accepts terms.');
+    return noticePage(403, 'Not yours to accept', 'An owner or admin of the organization accepts terms.');
   }
   acceptTerms(state, organization.no, true, exchange.now);
   return seeOther('/portal');
@@ -95,11 +95,11 @@ function answerApplication(webhooks: Resender): Handler {
     if (form.action === 'sign_out') return seeOther('/portal', endVisit(exchange));
     if (visit.user === null) return seeOther('/portal');
     const app = found(exchange, visit.user);
-    if (form.action !== 'resend') return refusalPage(400, 'Unknown answer', 'This form has no such answer.');
+    if (form.action !== 'resend') return noticePage(400, 'Unknown answer', 'This form has no such answer.');
     const delivery = ownerOfDelivery(state, form.delivery ?? '');
     if (app === undefined || delivery?.application_no !== app.no) return unknown();
     if (!managesOrganization(state, app.organization_no, visit.user.no)) {
-      return refusalPage(
+      return noticePage(
         403,
         'Your role may only look',
         'An owner, admin or developer sends deliveries again.',
@@ -125,7 +125,7 @@ function found(exchange: Exchange, user: User) {
     .find(({ id }) => id === exchange.params.id);
 }
 
-const unknown = (): Reply => refusalPage(404, 'Not found', 'No organization of yours has this.');
+const unknown = (): Reply => noticePage(404, 'Not found', 'No organization of yours has this.');
 
 function detail(exchange: Exchange, visit: Visit, user: User, problem: string | null, status = 200): Reply {
   const { services } = exchange;

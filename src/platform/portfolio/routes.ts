@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import * as operations from '../../contract/portfolio.js';
 import { findCompany } from '../catalog/rounds.js';
 import { callerOf, type Exchange, ok, type Reply } from '../http/exchange.js';
-import { pageMeta, pageOf, pageSizeOf } from '../http/paging.js';
+import { pageOf, pageSizeOf } from '../http/paging.js';
 import { notFound } from '../http/problem.js';
 import { type Route, route } from '../http/route.js';
 import { bearer } from '../http/steps/bearer.js';
@@ -77,6 +77,6 @@ function answerPositions(exchange: Exchange, lots: readonly Lot[], telling: Tell
   );
   return ok({
     data: page.items.map((position) => positionResource(services, position, telling)),
-    meta: pageMeta(page),
+    meta: page.meta,
   });
 }

@@ -2,7 +2,7 @@ import type { Exchange, Handler, Reply } from '../http/exchange.js';
 import { html } from '../pages/html.js';
 import { answerLanding, type Landing, showLanding } from '../pages/landing.js';
 import { seeOther } from '../pages/layout.js';
-import { refusalPage } from '../pages/parts.js';
+import { noticePage } from '../pages/parts.js';
 import { findOfferingById, isOpen, type Offering } from '../sessions/offering-access.js';
 import { startFromLink, utmOf } from '../sessions/sources.js';
 import { countClick, type ReferralCode, referralById } from './model.js';
@@ -26,16 +26,12 @@ function landed(exchange: Exchange, then: (offering: Offering, code: ReferralCod
     code !== undefined &&
     code.realm === offering.realm &&
     (code.offering_no === null || code.offering_no === offering.no);
-  if (!fits) return refusalPage(404, 'This link leads nowhere', 'Check that you copied it whole.');
+  if (!fits) return noticePage(404, 'This link leads nowhere', 'Check that you copied it whole.');
   if (code.disabled_at !== null) {
-    return refusalPage(410, 'This link no longer works', 'It was withdrawn by whoever spread it.');
+    return noticePage(410, 'This link no longer works', 'It was withdrawn by whoever spread it.');
   }
   if (!isOpen(offering)) {
-    return refusalPage(
-      409,
-      'This round has closed',
-      `${offering.company_name} takes no further commitments.`,
-    );
+    return noticePage(409, 'This round has closed', `${offering.company_name} takes no further commitments.`);
   }
   return then(offering, code);
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import * as operations from '../../contract/referrals.js';
 import { callerOf, created, type Exchange, ok, type Reply, type Step } from '../http/exchange.js';
 import { idempotent } from '../http/idempotent.js';
-import { keysetOf, listPage } from '../http/keyset.js';
+import { newestFirst } from '../http/newest-first.js';
 import { notFound, Problem } from '../http/problem.js';
 import { type Route, route } from '../http/route.js';
 import { bearer } from '../http/steps/bearer.js';
@@ -76,9 +76,9 @@ function list(exchange: Exchange): Reply {
   const { app, realm } = callerOf(exchange);
   const query = exchange.input.query as z.output<typeof operations.listReferralCodes.query>;
   const subject = `referrals:${realm}:${app.no}`;
-  const keyset = keysetOf(exchange, subject, query);
-  const rows = listReferrals(exchange.services.state, app.no, realm, keyset.before, keyset.limit);
-  return ok(listPage(exchange, subject, keyset, rows, (row) => presentReferral(exchange, row)));
+  const read = (before: number, limit: number) =>
+    listReferrals(exchange.services.state, app.no, realm, before, limit);
+  return ok(newestFirst(exchange, subject, query, read, (row) => presentReferral(exchange, row)));
 }
 
 function own(exchange: Exchange): ReferralCode {

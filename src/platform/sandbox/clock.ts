@@ -1,4 +1,5 @@
 import type { Clock } from '../../runtime/clock.js';
+import { Interrupter } from '../../runtime/interruption.js';
 
 export interface MovableClock extends Clock {
   /** How far this clock stands from the one below it. */
@@ -37,10 +38,12 @@ export function movableClock(base: Clock, offsetMillis = 0): MovableClock {
     async wait(millis, signal) {
       const end = clock.monotonic() + millis;
       for (let left = millis; left > 0 && signal?.aborted !== true; left = end - clock.monotonic()) {
-        const moved = new AbortController();
-        const stop = clock.onMove(() => moved.abort());
-        const ends = signal === undefined ? moved.signal : AbortSignal.any([signal, moved.signal]);
-        await base.wait(left, ends);
+        const moved = new Interrupter();
+        const end = () => moved.abort();
+        const stop = clock.onMove(end);
+        signal?.addEventListener('abort', end, { once: true });
+        await base.wait(left, moved);
+        signal?.removeEventListener('abort', end);
         stop();
       }
     },

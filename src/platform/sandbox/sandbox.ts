@@ -2,7 +2,7 @@ import { headerNames } from '../../contract/headers.js';
 import { type Clock, systemClock } from '../../runtime/clock.js';
 import { type Closable, Lifecycle } from '../../runtime/lifecycle.js';
 import type { Logger } from '../../runtime/logger.js';
-import { seededRandom } from '../../runtime/random.js';
+import { type Random, seededRandom } from '../../runtime/random.js';
 import { featuresOf } from '../features.js';
 import { createServices, listen } from '../platform.js';
 import type { PlatformOptions, Services } from '../services.js';
@@ -26,6 +26,8 @@ export interface SandboxOptions {
   /** The clock below the movable one. */
   readonly clock?: Clock;
   readonly logger?: Logger;
+  /** Ids and what churn picks; the system's unless given. The seeded world itself follows from `seed`. */
+  readonly random?: Random;
   readonly platform?: Partial<PlatformOptions>;
 }
 
@@ -48,6 +50,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       dataFile: options.dataFile ?? ':memory:',
       clock,
       hazards: faults,
+      ...(options.random === undefined ? {} : { random: options.random }),
       ...(options.logger === undefined ? {} : { logger: options.logger }),
       options: {
         headers: headerNames(options.headerPrefix, options.requestIdHeader),

@@ -3,10 +3,10 @@ import { seeOther } from '../pages/layout.js';
 import {
   isForged,
   makePerson,
+  noticePage,
   outdatedForm,
   type Person,
   personByEmail,
-  refusalPage,
 } from '../pages/parts.js';
 import { endVisit, signIn, type Visit, visitOf } from '../pages/visit.js';
 import { all, one } from '../state/statements.js';
@@ -142,7 +142,7 @@ function asRecipient(checkout: Checkout, then: (user: User) => Reply | undefined
       ? session.email?.toLowerCase() === visit.user.email.toLowerCase()
       : session.recipient_no === visit.user.no;
   if (!own) return notForYou(checkout, visit.user);
-  return then(visit.user) ?? refusalPage(400, 'Unknown answer', 'This form has no such answer.');
+  return then(visit.user) ?? noticePage(400, 'Unknown answer', 'This form has no such answer.');
 }
 
 function nameYourself(exchange: Exchange, checkout: Checkout, email: string): Reply {
@@ -203,4 +203,4 @@ function recipientListed(exchange: Exchange, session: Session): readonly Person[
 }
 
 const unknownLink = (): Reply =>
-  refusalPage(404, 'This link leads nowhere', 'Check that you copied it whole, or ask for a new one.');
+  noticePage(404, 'This link leads nowhere', 'Check that you copied it whole, or ask for a new one.');

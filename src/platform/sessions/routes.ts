@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import * as operations from '../../contract/sessions.js';
 import { callerOf, created, type Exchange, ok, type Reply } from '../http/exchange.js';
 import { idempotent } from '../http/idempotent.js';
-import { keysetOf, listPage } from '../http/keyset.js';
+import { newestFirst } from '../http/newest-first.js';
 import { invalidFields, notFound, Problem } from '../http/problem.js';
 import { type Route, route } from '../http/route.js';
 import { bearer } from '../http/steps/bearer.js';
@@ -72,15 +72,15 @@ function list(exchange: Exchange, offerings: readonly number[]): Reply {
   const caller = callerOf(exchange);
   const query = exchange.input.query as ListQuery;
   const subject = `sessions:${caller.realm}:${caller.app.no}`;
-  const keyset = keysetOf(exchange, subject, query);
-  const rows = listSessions(exchange.services.state, {
+  const filter = {
     applicationNo: caller.app.no,
     realm: caller.realm,
     offerings,
     status: statusOf(query.status),
-    ...keyset,
-  });
-  return ok(listPage(exchange, subject, keyset, rows, (row) => presentSession(exchange, row)));
+  };
+  const read = (before: number, limit: number) =>
+    listSessions(exchange.services.state, { ...filter, before, limit });
+  return ok(newestFirst(exchange, subject, query, read, (row) => presentSession(exchange, row)));
 }
 
 function statusOf(text: string | undefined): Session['status'] | null {

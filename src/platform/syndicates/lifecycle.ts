@@ -1,3 +1,4 @@
+import { moveRound } from '../catalog/round-lifecycle.js';
 import { revokeInstallation } from '../installations/revoke.js';
 import type { Services } from '../services.js';
 import { all, one, run } from '../state/statements.js';
@@ -36,6 +37,11 @@ export function deleteDraft(services: Services, syndicateNo: number, actor: Acto
   const { state } = services;
   state.transaction(() => {
     recordActivity(services, { syndicateNo, action: 'syndicate.draft_deleted' }, actor, now);
+    // While somebody is still installed to be told.
+    const prepared = `SELECT no FROM offerings WHERE syndicate_no = ? AND status = 'upcoming' ORDER BY no`;
+    for (const { no } of all<{ no: number }>(state, prepared, [syndicateNo])) {
+      moveRound(services, no, 'canceled', now);
+    }
     const installed =
       'SELECT no FROM installations WHERE syndicate_no = ? AND revoked_at IS NULL ORDER BY no';
     for (const { no } of all<{ no: number }>(state, installed, [syndicateNo])) {
@@ -51,9 +57,6 @@ export function deleteDraft(services: Services, syndicateNo: number, actor: Acto
       syndicateNo,
     ]);
     run(state, 'UPDATE syndicate_members SET invite_token = NULL WHERE syndicate_no = ?', [syndicateNo]);
-    run(state, `UPDATE offerings SET status = 'canceled' WHERE syndicate_no = ? AND status = 'upcoming'`, [
-      syndicateNo,
-    ]);
     run(state, 'DELETE FROM syndicate_managers WHERE syndicate_no = ?', [syndicateNo]);
     run(state, 'UPDATE syndicates SET deleted_at = ? WHERE no = ?', [now, syndicateNo]);
   })();

@@ -1,13 +1,13 @@
 import type { z } from 'zod';
 import * as operations from '../../contract/syndicates.js';
 import { callerOf, type Exchange, ok, type Reply } from '../http/exchange.js';
+import { pageSizeOf, readPage } from '../http/paging.js';
 import { type Route, route } from '../http/route.js';
 import { bearer } from '../http/steps/bearer.js';
 import { requireScope } from '../http/steps/require-scope.js';
 import { accessTo, boundSyndicate, operatorAccess } from './access.js';
 import { recordActivity } from './activity.js';
-import { managedSyndicates, syndicateByNo, writeText } from './model.js';
-import { readPageOf } from './page-place.js';
+import { managedSyndicates, type Syndicate, syndicateByNo, writeText } from './model.js';
 import { syndicateResourceOf } from './present.js';
 import { statisticsOf } from './statistics.js';
 
@@ -35,14 +35,14 @@ function list(exchange: Exchange): Reply {
     user: caller.kind === 'user' ? caller.userNo : null,
     bound: boundSyndicate(caller) ?? null,
   };
-  const page = readPageOf(
+  const list = `syndicates:${by.realm}:${by.user}:${by.bound}`;
+  const page = readPage<Syndicate, readonly [number]>(
     state,
-    `syndicates:${by.realm}:${by.user}:${by.bound}`,
-    query,
-    (after, limit) => managedSyndicates(state, by, after?.no ?? 0, limit),
-    (row) => ({ key: 0, no: row.no }),
+    { list, cursor: query.cursor, size: pageSizeOf(query.per_page) },
+    (after, limit) => managedSyndicates(state, by, after?.[0] ?? 0, limit),
+    ({ no }) => [no],
   );
-  return ok({ data: page.rows.map(syndicateResourceOf), meta: page.meta });
+  return ok({ data: page.items.map(syndicateResourceOf), meta: page.meta });
 }
 
 function update(exchange: Exchange): Reply {

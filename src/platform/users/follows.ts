@@ -6,7 +6,7 @@ import { personView, viewerOf } from '../catalog/viewer.js';
 import { pageVisible } from '../catalog/visibility.js';
 import { cardAttributes } from '../companies/card.js';
 import { callerOf, type Exchange, ok, type Reply } from '../http/exchange.js';
-import { pageMeta, pageOf, pageSizeOf } from '../http/paging.js';
+import { pageOf, pageSizeOf } from '../http/paging.js';
 import { notFound } from '../http/problem.js';
 import { userOf } from '../http/steps/require-user.js';
 import { all, run } from '../state/statements.js';
@@ -40,7 +40,7 @@ export function answerFollows(exchange: Exchange): Reply {
         followed_at: new Date(company.followed_at).toISOString(),
       },
     })),
-    meta: pageMeta(page),
+    meta: page.meta,
   });
 }
 

@@ -7,6 +7,10 @@ const count = column('investments', 'integer', 'How many investments');
 const committed = column('committed_cents', 'cents', 'Their sum; amounts not sent count as 0');
 const raised = column('raised_cents', 'cents', 'Their sum; amounts not sent count as 0');
 const companyOf = column('company_id', 'text', 'Company', 'the platform did not say');
+const rowsIncoming =
+  'Records that the pages of the listing under way brought; one named by two pages counts twice until it is complete';
+const inQuarantine =
+  'Records in quarantine now: they could not be read, and no readable version came since. Not 0 is not healthy';
 const currencyOf = column('currency', 'text', 'Currency of the sums', 'not sent');
 
 /** What outsiders may rely on. Columns stand in the order of the table or view. */
@@ -137,7 +141,7 @@ export const publicRelations: readonly RelationEntry[] = [
         'nothing was read yet',
       ),
       column('rows', 'integer', 'Investments shown'),
-      column('rows_incoming', 'integer', 'Rows of the listing under way'),
+      column('rows_incoming', 'integer', rowsIncoming),
       column('pages_incoming', 'integer', 'Pages of the listing under way'),
       column('listing_started_at', 'time', 'Start of the listing under way', 'there is none'),
       column(
@@ -152,7 +156,7 @@ export const publicRelations: readonly RelationEntry[] = [
         '1 if the platform sends identities to this source',
         'not known yet',
       ),
-      column('quarantined', 'integer', 'Records set aside because they could not be read'),
+      column('quarantined', 'integer', inQuarantine),
       column('cursor_saved_at', 'time', 'When the position in the feed was last stored', 'there is none'),
       column(
         'cursor_expires_at',
@@ -181,12 +185,12 @@ export const publicRelations: readonly RelationEntry[] = [
       column('trigger', 'text', '`start`, `timer`, `webhook` or `manual`'),
       column('mode', 'text', '`listing`, `relisting`, `sweep`, `delta` or `none`'),
       column('started_at', 'time', 'When it began'),
-      column('took_ms', 'integer', 'How long it took, in milliseconds'),
+      column('took_ms', 'integer', 'How long it took up to the commit that wrote this row, in milliseconds'),
       column('pages', 'integer', 'Pages read'),
       column('added', 'integer', 'Investments added'),
       column('changed', 'integer', 'Investments changed'),
       column('removed', 'integer', 'Investments removed'),
-      column('quarantined', 'integer', 'Records set aside'),
+      column('quarantined', 'integer', 'Records newly set aside; one that already was is not counted again'),
       column('outcome', 'text', '`done`, `waiting`, `held`, `failed` or `stopped`'),
       column('code', 'text', 'Code of the error', 'there was none'),
       column('message', 'text', 'Its message, without personal data', 'there was none'),
@@ -259,9 +263,9 @@ export const publicRelations: readonly RelationEntry[] = [
       column('listed_at', 'time', 'When the first listing became visible', 'not yet'),
       column('listed_seq', 'integer', '`changes.seq` of that moment', 'not yet'),
       column('rows_held', 'integer', 'Investments shown'),
-      column('rows_incoming', 'integer', 'Rows of the listing under way'),
+      column('rows_incoming', 'integer', rowsIncoming),
       column('pages_incoming', 'integer', 'Pages of the listing under way'),
-      column('quarantined', 'integer', 'Records set aside because they could not be read'),
+      column('quarantined', 'integer', inQuarantine),
       column('identity_included', 'flag', '1 if the platform sends identities', 'not known yet'),
       column('last_tick_at', 'time', 'Last attempt', 'none yet'),
       column('last_success_at', 'time', 'Last attempt that ended well', 'none yet'),

@@ -21,17 +21,20 @@ export async function changesSince(db: Kysely<ReadDatabase>, wanted: ChangesWant
   return rows.map((row) => ({ ...row, fields: JSON.parse(row.fields) as string[] }));
 }
 
-async function newestChange(db: Kysely<ReadDatabase>): Promise<number> {
-  const { seq } = await db
-    .selectFrom('change_rows')
-    .select(({ fn }) => fn.max<number | null>('seq').as('seq'))
-    .executeTakeFirstOrThrow();
-  return seq ?? 0;
+/** Number of the last change; 0 before the first. */
+export async function newestChange(db: Kysely<ReadDatabase>): Promise<number> {
+  const newest = await db
+    .selectFrom('changes')
+    .select('seq')
+    .orderBy('seq', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return newest?.seq ?? 0;
 }
 
 /**
  * Changes as they are committed, until `signal` fires. Looks again after `pollMs` when there was nothing new:
- * another process may be the one that writes, and SQLite tells nobody. Order of `seq` is order of commit, so
+ * another process may be the one that writes, and tells nobody. Order of `seq` is order of commit, so
  * nothing can appear behind what was already seen.
  */
 export async function* followChanges(

@@ -16,12 +16,13 @@ export interface ExportWanted {
   readonly order: 'id' | 'newest';
 }
 
+type ExportKind = 'text' | 'number' | 'flag' | 'time' | 'decimal' | 'json';
 type ExportCell = null | string | number;
 
 export interface ExportRows {
   readonly columns: readonly {
     readonly name: string;
-    readonly kind: 'text' | 'number' | 'decimal' | 'json';
+    readonly kind: ExportKind;
   }[];
   rows(): AsyncIterable<readonly ExportCell[]>;
 }
@@ -38,10 +39,14 @@ export function exportRows(db: Kysely<ReadDatabase>, wanted: ExportWanted): Expo
     columns: names.map((name) => ({ name, kind: kindOf(name) })),
     async *rows() {
       if (wanted.asOf !== undefined) await requireReach(db, wanted.asOf, wanted.source);
-      for await (const row of exportQuery(db, wanted).stream()) yield names.map((name) => row[name] ?? null);
+      for await (const row of exportQuery(db, wanted).stream(rowsPerFetch))
+        yield names.map((name) => row[name] ?? null);
     },
   };
 }
+
+/** What is in memory of a server's answer; a file is read row by row anyway. */
+const rowsPerFetch = 1_000;
 
 type ExportRow = Record<string, ExportCell>;
 
@@ -50,7 +55,10 @@ export function exportQuery(db: Kysely<ReadDatabase>, wanted: ExportWanted) {
   if (wanted.source !== undefined) query = query.where('i.source', '=', wanted.source);
   if (wanted.company !== undefined) query = query.where('i.company_id', '=', wanted.company);
   return wanted.order === 'newest'
-    ? query.orderBy('i.applied_at', 'desc').orderBy('i.id')
+    ? query
+        .orderBy('i.applied_at', (order) => order.desc().nullsLast())
+        .orderBy('i.id')
+        .orderBy('i.source')
     : query.orderBy('i.id').orderBy('i.source');
 }
 
@@ -66,20 +74,21 @@ function relation(db: Kysely<ReadDatabase>, { asOf, identity }: ExportWanted) {
   )`.as<'i'>(sql.ref('i'));
 }
 
-const kinds: Readonly<Record<ColumnType, 'text' | 'number' | 'decimal' | 'json'>> = {
+const kinds: Readonly<Record<ColumnType, ExportKind>> = {
   text: 'text',
-  time: 'text',
+  time: 'time',
   day: 'text',
   json: 'json',
   decimal: 'decimal',
   integer: 'number',
   cents: 'number',
-  flag: 'number',
+  flag: 'flag',
 };
 
 const roster: readonly ColumnEntry[] = publicRelations.find(({ name }) => name === 'roster')?.columns ?? [];
 
-function kindOf(name: string): 'text' | 'number' | 'decimal' | 'json' {
+/** What a cell of this column of the roster holds. */
+export function kindOf(name: string): ExportKind {
   const entry = roster.find((column) => column.name === name);
   if (entry === undefined) throw new Error(`${name} is not a column of the roster`);
   return kinds[entry.type];

@@ -152,11 +152,11 @@ function versionOf(row: Readonly<Record<string, unknown>>): HeldVersion {
 /** Number of the source's newest change; none is 0. */
 export async function newestChange(db: Kysely<ReadDatabase>, source: string): Promise<number> {
   const row = await db
-    .selectFrom('change_rows as c')
-    .innerJoin('sources as s', 's.no', 'c.source_no')
-    .select('c.seq')
-    .where('s.name', '=', source)
-    .orderBy('c.seq', 'desc')
+    .selectFrom('change_rows')
+    .select('seq')
+    // Asked for beforehand, so that its own changes are read from their end, and nobody else's.
+    .where('source_no', '=', (sub) => sub.selectFrom('sources').select('no').where('name', '=', source))
+    .orderBy('seq', 'desc')
     .limit(1)
     .executeTakeFirst();
   return row?.seq ?? 0;

@@ -1,14 +1,17 @@
-import { type ChildProcess, fork } from 'node:child_process';
-import { extname } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { Fault } from '../../domain/fault.js';
 import type { Clock } from '../../runtime/clock.js';
-import type { QueryDemand, QueryReply, QueryRequest, SqlValue } from './query-messages.js';
+import { queryPostgres } from '../dialect/postgres/query.js';
+import { querySqlite } from '../dialect/sqlite/query.js';
+import { type MirrorPlace, secretUrlOf } from '../place.js';
+
+/** A value as the database holds it; integers beyond 2^53 stay whole. */
+export type SqlValue = null | number | bigint | string | Uint8Array;
 
 export interface QueryLimits {
   readonly timeoutMs: number;
   /** Null for all rows. */
   readonly rowsMax: number | null;
+  /** False refuses, as `usage`, what would read people; unless given they may be read. */
+  readonly identity?: boolean;
 }
 
 export interface QueryHandle {
@@ -22,123 +25,19 @@ export interface QueryHandle {
 }
 
 /**
- * Runs one reading statement of somebody's own in a process of its own.
- *
- * SQLite works on one statement without giving control back, and better-sqlite3 has no way to interrupt it:
- * neither a timer in this thread nor terminating a worker thread would be heard before the statement yields,
- * which for an aggregate over a careless join is never. A process can be killed, and SQLite's readers hold
- * only locks that vanish with it. It costs some tens of milliseconds per query.
+ * Runs one reading statement of somebody's own, which can be ended at any moment.
  *
  * Throws `usage` for SQL that does not parse, writes or takes longer than the limit, `stopped` when `signal`
  * fires, `database_unusable` and `database_busy` as any opening does.
  */
 export async function runQuery(
-  file: string,
+  place: MirrorPlace,
   sql: string,
   limits: QueryLimits,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<QueryHandle> {
-  const child = startChild();
-  const replies = repliesOf(child);
-  const ended = new AbortController();
-  let cause: Fault | undefined;
-  const stop = (reason: Fault) => {
-    cause ??= reason;
-    child.kill('SIGKILL');
-  };
-  const onAbort = () => stop(new Fault('stopped', 'the query was stopped before its end'));
-  signal.addEventListener('abort', onAbort, { once: true });
-  if (signal.aborted) onAbort();
-  void clock.wait(limits.timeoutMs, ended.signal).then(() => {
-    if (!ended.signal.aborted) stop(tooSlow(limits.timeoutMs));
-  });
-  const close = () => {
-    ended.abort();
-    signal.removeEventListener('abort', onAbort);
-    child.kill('SIGKILL');
-  };
-
-  const next = async () => {
-    const { value: reply } = await replies.next();
-    if (reply !== undefined && reply.kind !== 'failed') return reply;
-    close();
-    if (cause !== undefined) throw cause;
-    if (reply === undefined)
-      throw new Fault('internal', 'the process that ran the query ended without an answer');
-    throw faultOf(reply);
-  };
-
-  let truncated = false;
-  async function* rows(): AsyncGenerator<readonly SqlValue[]> {
-    try {
-      let reply = await next();
-      for (; reply.kind === 'rows'; reply = await next()) {
-        yield* reply.rows;
-        tell(child, { kind: 'more' });
-      }
-      truncated = reply.kind === 'end' && reply.truncated;
-    } finally {
-      close();
-    }
-  }
-
-  const request: QueryRequest = { file, sql, rowsMax: limits.rowsMax };
-  tell(child, { kind: 'start', request });
-  const first = await next();
-  if (first.kind !== 'columns') throw new Error(`a query began with ${first.kind}`);
-  return { columns: first.columns, rows: rows(), truncated: () => truncated, close };
-}
-
-function startChild(): ChildProcess {
-  const own = fileURLToPath(import.meta.url);
-  const extension = extname(own);
-  // From the sources (tests, tsx) the child is TypeScript too and needs the loader its parent may have built in.
-  const execArgv = extension === '.ts' ? ['--import', 'tsx'] : [];
-  return fork(fileURLToPath(new URL(`./query-child${extension}`, import.meta.url)), {
-    execArgv,
-    serialization: 'advanced',
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-  });
-}
-
-/** Ends when the child does. */
-async function* repliesOf(child: ChildProcess): AsyncGenerator<QueryReply, undefined> {
-  const queue: QueryReply[] = [];
-  let gone = false;
-  let wake: () => void = () => {};
-  child.on('message', (reply) => {
-    queue.push(reply as QueryReply);
-    wake();
-  });
-  const leave = () => {
-    gone = true;
-    wake();
-  };
-  child.once('exit', leave);
-  child.once('error', leave);
-  for (;;) {
-    const reply = queue.shift();
-    if (reply !== undefined) yield reply;
-    else if (gone) return undefined;
-    else
-      await new Promise<void>((resolve) => {
-        wake = resolve;
-      });
-  }
-}
-
-function tell(child: ChildProcess, demand: QueryDemand): void {
-  // A child that was killed meanwhile cannot be told; its end is what the reader then sees.
-  if (child.connected) child.send(demand, () => {});
-}
-
-function tooSlow(timeoutMs: number): Fault {
-  return new Fault('usage', `the query took longer than ${timeoutMs} ms and was interrupted`, {
-    hint: 'Narrow it, name a source, or allow more time.',
-  });
-}
-
-function faultOf(reply: Extract<QueryReply, { kind: 'failed' }>): Fault {
-  return new Fault(reply.code, reply.message, reply.hint === null ? {} : { hint: reply.hint });
+  return place.kind === 'sqlite'
+    ? await querySqlite(place.file, sql, limits, clock, signal)
+    : await queryPostgres(await secretUrlOf(place), sql, limits, clock, signal);
 }

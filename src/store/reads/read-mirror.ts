@@ -1,19 +1,19 @@
 import type { Kysely } from 'kysely';
-import { sqliteFault } from '../dialect/sqlite/faults.js';
-import { openSqlite } from '../dialect/sqlite/open.js';
-import { type ReadDatabase, withViews } from './views.js';
+import type { MirrorPlace } from '../place.js';
+import { openReader } from './open-reader.js';
+import type { ReadDatabase } from './views.js';
 
 /** Runs `work` on a connection that cannot write, and closes it. For commands that only look. */
 export async function readMirror<Result>(
-  file: string,
+  place: MirrorPlace,
   work: (db: Kysely<ReadDatabase>) => Promise<Result>,
 ): Promise<Result> {
-  const opened = openSqlite(file, { readonly: true });
+  const reader = await openReader(place);
   try {
-    return await work(withViews(opened.kysely));
+    return await work(reader.db);
   } catch (error) {
-    throw sqliteFault(error, file);
+    throw reader.faultOf(error);
   } finally {
-    opened.close();
+    await reader.close();
   }
 }

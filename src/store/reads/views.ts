@@ -1,10 +1,13 @@
 import type { Kysely } from 'kysely';
+import type { DailyRaisedView, RoundTotalsView } from '../mirror-database.js';
 import type { Bit, Database, IdentityColumns, InvestmentsView, SourceState } from '../schema.js';
 
 /** Views that are only read, and the small tables of erasure. */
 export type ReadViews = {
   roster: RosterView;
   sync_status: SyncStatusView;
+  round_totals: RoundTotalsView;
+  daily_raised: DailyRaisedView;
   identity_residue: { only: number };
   forgotten: { id: string; forgotten_at: string };
 };

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -30,7 +30,7 @@ async function query(cwd: string, ...args: readonly string[]) {
 test('demo mirrors an invented platform, prints where everything is, and its queries run', async () => {
   const cwd = folderFor();
   const { io, stop } = running(['demo', '--records', '60', '--pause', '20'], cwd);
-  await expect.poll(() => io.out(), { timeout: 15_000 }).toContain('npx rosterd query');
+  await expect.poll(() => io.out(), { timeout: 40_000 }).toContain('npx rosterd query');
   expect(io.out()).toMatch(/platform {3}http:\/\/127\.0\.0\.1:\d+/);
   expect(io.out()).toContain(join(cwd, 'data/mirror.db'));
   await expect.poll(() => io.err(), { timeout: 15_000 }).toMatch(/\(webhook, \d+ ms\)/);
@@ -39,12 +39,20 @@ test('demo mirrors an invented platform, prints where everything is, and its que
     const { code, out } = await query(cwd, sql);
     expect([code, out.trim().split('\n').length > 1]).toEqual([0, true]);
   }
+  // A second one beside it is refused by name, and neither is harmed; once stopped, the lock is gone.
+  const beside = await running(['demo', '--records', '60'], cwd).ended;
+  expect(beside).toMatchObject({ code: 2, out: '' });
+  expect(beside.err).toContain(
+    `is running on ${join(cwd, 'data/mirror.db')} already: process ${process.pid} of`,
+  );
+  expect((await query(cwd, demoQueries[0])).code).toBe(0);
   expect(await stop()).toMatchObject({ code: 0 });
+  expect(existsSync(join(cwd, 'data/mirror.db.demo.lock'))).toBe(false);
   // Again over the same file: another platform, the same people, and no complaint.
   const again = running(['demo', '--records', '60'], cwd);
-  await expect.poll(() => again.io.out(), { timeout: 15_000 }).toContain('npx rosterd query');
+  await expect.poll(() => again.io.out(), { timeout: 40_000 }).toContain('npx rosterd query');
   expect(await again.stop()).toMatchObject({ code: 0 });
-}, 60_000);
+}, 120_000);
 
 test('demo leaves alone a mirror that is not its own', async () => {
   const cwd = folderFor();
@@ -92,7 +100,7 @@ test('sandbox, sync, status and query work together as the README says', async (
   expect(gone.code).toBe(1);
   expect(gone.err).toContain('could not be reached');
   expect((await rosterd(['status', '--check'], io())).code).toBe(1);
-}, 60_000);
+}, 120_000);
 
 test('the same seed prints the same world, two runs apart', async () => {
   const printed: string[] = [];

@@ -4,6 +4,8 @@ import { Readable } from 'node:stream';
 import Sqlite from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { instantFromMillis } from '../../../src/domain/instant.js';
+import { askDuckDb } from '../../exports/ask-duckdb.js';
+import { parquetFooter } from '../../exports/parquet-footer.js';
 import { type MirrorWorld, mirrorWorld } from '../mirror-world.js';
 import { rosterd } from '../world.js';
 
@@ -23,7 +25,7 @@ const mirror = <Row>(sql: string): Row[] => {
   }
 };
 const jsonOf = (text: string) => JSON.parse(text) as Record<string, unknown>[];
-const leftovers = () => readdirSync(world.folder).filter((name) => name.endsWith('.tmp'));
+const leftovers = () => readdirSync(world.folder).filter((name) => /\.tmp/.test(name));
 
 beforeAll(async () => {
   world = await mirrorWorld(40);
@@ -73,6 +75,30 @@ describe('export', () => {
       ...{ committed_cents: 777_700, name: formula, source: 'acme' },
       blockers: expect.any(Array),
     });
+  });
+
+  test('as Parquet has the rows and sums of the mirror, with names and as of a moment too', async () => {
+    const { code, out, err } = await world.run(['export', '--format', 'parquet', '--out', 'a.parquet']);
+    expect({ code, out }).toEqual({ code: 0, out: '' });
+    expect(err).toMatch(new RegExp(`^${held} rows, [\\d,]+ bytes: .*a\\.parquet\n$`));
+    const columns = (name: string) => parquetFooter(join(world.folder, name)).columns;
+    const [least] = mirror<{ min: number; max: number; nulls: number }>(
+      'SELECT min(committed_cents) AS min, max(committed_cents) AS max, sum(committed_cents IS NULL) AS nulls FROM investments',
+    );
+    expect(columns('a.parquet').find(({ name }) => name === 'committed_cents')).toEqual({
+      ...{ name: 'committed_cents', type: 'INT64 INTEGER(64)' },
+      ...{ min: BigInt(least?.min ?? 0), max: BigInt(least?.max ?? 0), nulls: BigInt(least?.nulls ?? 0) },
+    });
+    expect(columns('a.parquet').map(({ name }) => name)).not.toContain('email');
+    const sums = 'count(*), sum(committed_cents), sum(raised_cents), sum(change_seq)';
+    const [inMirror] = mirror<Record<string, number>>(`SELECT ${sums} FROM investments`);
+    expect(askDuckDb(join(world.folder, 'a.parquet'), `SELECT ${sums} FROM read_parquet(FILE)`)).toEqual([
+      Object.values(inMirror ?? {}).map(String),
+    ]);
+    await world.run(['export', '--format', 'parquet', '--identity', '--out', 'b.parquet', '--as-of', before]);
+    expect(columns('b.parquet').map(({ name }) => name)).toContain('email');
+    expect(columns('b.parquet').find(({ name }) => name === 'committed_cents')?.max).not.toBe(777_700n);
+    expect(leftovers()).toEqual([]);
   });
 
   test('a file appears whole, for its owner alone, and replaces the one before', async () => {
@@ -133,6 +159,8 @@ describe('export', () => {
     [['--out', 'no/such/folder.csv'], 'a folder that exists'],
     [['--format', 'founder-csv', '--slug', '../x'], '--slug WORD'],
     [['--format', 'xml'], 'Allowed choices'],
+    [['--format', 'parquet'], '--out investments.parquet'],
+    [['--format', 'parquet', '--out', '-'], '--out investments.parquet'],
   ])('%j is a mistake of usage and writes nothing', async (args, hint) => {
     const { code, out, err } = await world.run(['export', ...args]);
     expect({ code, out }).toEqual({ code: 2, out: '' });
@@ -257,9 +285,26 @@ describe('query', () => {
     expect(empty).toMatchObject({ code: 2, out: '' });
   });
 
+  test('as JSON keeps each of several columns of one name', async () => {
+    const twice = 'SELECT 1 AS a, 2 AS a, 3 AS a_2, 4 AS a';
+    expect((await world.run(['query', '--json', twice])).out).toBe('[{"a":1,"a_3":2,"a_2":3,"a_4":4}]\n');
+  });
+
   test('has one form at a time', async () => {
     expect(await world.run(['query', '--csv', '--json', 'SELECT 1'])).toMatchObject({ code: 2, out: '' });
   });
+});
+
+test('an address of another kind of server is refused, and its password is not repeated', async () => {
+  const { code, out, err } = await world.run([
+    'query',
+    '--database',
+    'mysql://app:slash/canary@db/mirror',
+    'SELECT 1',
+  ]);
+  expect({ code, out }).toEqual({ code: 2, out: '' });
+  expect(err).toContain('postgres://USER@HOST');
+  expect(err).not.toContain('canary');
 });
 
 test('a mirror that is not there yet is told apart from an empty one', async () => {

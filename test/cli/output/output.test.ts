@@ -1,8 +1,11 @@
 import { expect, test } from 'vitest';
 import { wantsColor } from '../../../src/cli/output/color.js';
 import { Output } from '../../../src/cli/output/output.js';
-import { duration, Progress, progressText } from '../../../src/cli/output/progress.js';
+import { Progress, progressText } from '../../../src/cli/output/progress.js';
 import { tableLines } from '../../../src/cli/output/table.js';
+import { Talk } from '../../../src/cli/output/talk.js';
+import { ago, duration } from '../../../src/cli/output/words.js';
+import { counted } from '../../../src/domain/counted.js';
 import { collector, fakeIo } from '../world.js';
 
 test('a table fits the width it is given, and no letter is lost', () => {
@@ -19,6 +22,32 @@ test('a table fits the width it is given, and no letter is lost', () => {
   expect(lines.join(' ').replaceAll(/\s+/g, '')).toContain('x'.repeat(40));
   expect(lines.join('').match(/x/g)).toHaveLength(70);
   for (const word of long.split(' ')) expect(lines.join(' ')).toContain(word);
+});
+
+test('rows too wide to be read as a table become blocks on a terminal, and stay a table behind a pipe', () => {
+  const columns = Array.from({ length: 30 }, (_, at) => ({ title: `column_${at}` }));
+  const rows = [columns.map((_, at) => (at === 2 ? 'y'.repeat(100) : `value ${at}`)), columns.map(() => '')];
+  const terminal = fakeIo({ tty: true, columns: 40, env: { NO_COLOR: '1' } });
+  new Output(terminal).rows(columns, rows);
+  const lines = terminal.out().split('\n');
+  expect(lines.slice(0, 8)).toEqual([
+    '-- row 1 --',
+    'column_0   value 0',
+    'column_1   value 1',
+    `column_2   ${'y'.repeat(29)}`,
+    ...[29, 29, 13].map((length) => `           ${'y'.repeat(length)}`),
+    'column_3   value 3',
+  ]);
+  expect(lines.slice(34, 36)).toEqual(['-- row 2 --', 'column_0']);
+  const pipe = fakeIo();
+  new Output(pipe).rows(columns, rows);
+  expect(pipe.out().split('\n')).toHaveLength(4);
+});
+
+test('a few columns stay a table on a terminal, however long their texts', () => {
+  const io = fakeIo({ tty: true, columns: 80, env: { NO_COLOR: '1' } });
+  new Output(io).rows([{ title: 'ID' }, { title: 'TEXT' }], [['inv_1', 'word '.repeat(40)]]);
+  expect(io.out().split('\n')[0]).toBe('ID     TEXT');
 });
 
 test('numbers line up at their last digit and lines have no trailing space', () => {
@@ -80,7 +109,7 @@ function clockAt(times: { monotonic: number }) {
 test('progress on a terminal is one line, redrawn ten times a second at most', () => {
   const { stream, text } = collector(true, 80);
   const times = { monotonic: 0 };
-  const progress = new Progress('acme', stream, clockAt(times));
+  const progress = new Progress('acme', new Talk(stream), clockAt(times));
   for (; times.monotonic < 1000; times.monotonic += 10) progress.update({ pages: 1, rows: times.monotonic });
   progress.finish();
   expect(text().split('\r').length - 1).toBe(11);
@@ -88,10 +117,39 @@ test('progress on a terminal is one line, redrawn ten times a second at most', (
   expect(text().split('\n')).toHaveLength(2);
 });
 
+test('what is said while progress is drawn stands above it, whole, and progress is drawn again below', () => {
+  const { stream, text } = collector(true, 80);
+  const times = { monotonic: 0 };
+  const talk = new Talk(stream);
+  const progress = new Progress('sync', talk, clockAt(times));
+  progress.update({ pages: 1, rows: 100 });
+  talk.write('a line of the log\n');
+  talk.write('the start of another');
+  times.monotonic += 500;
+  progress.update({ pages: 2, rows: 200 });
+  talk.write(' and its end\n');
+  progress.finish();
+  talk.write('the last word\n');
+  expect(screen(text())).toEqual([
+    'a line of the log',
+    'the start of another and its end',
+    'sync  200 rows, 2 pages  400 rows/s',
+    'the last word',
+    '',
+  ]);
+});
+
+/** What a terminal shows of it: a carriage return goes back, and the line is cleared from there. */
+function screen(text: string): string[] {
+  return text
+    .split('\n')
+    .map((line) => line.slice(line.lastIndexOf('\r\u001b[K') + 1).replace('\u001b[K', ''));
+}
+
 test('progress elsewhere is a plain line each half minute', () => {
   const { stream, text } = collector(false, 80);
   const times = { monotonic: 0 };
-  const progress = new Progress('acme', stream, clockAt(times));
+  const progress = new Progress('acme', new Talk(stream), clockAt(times));
   for (; times.monotonic < 60_000; times.monotonic += 1000) progress.update({ pages: 1, rows: 5 });
   expect(text()).not.toContain('\r');
   expect(text().trim().split('\n')).toHaveLength(2);
@@ -100,7 +158,7 @@ test('progress elsewhere is a plain line each half minute', () => {
 test('a wait is told with its end, and does not count as slowness', () => {
   const { stream, text } = collector(true, 120);
   const times = { monotonic: 0 };
-  const progress = new Progress('acme', stream, clockAt(times));
+  const progress = new Progress('acme', new Talk(stream), clockAt(times));
   progress.update({ pages: 0, rows: 0 });
   times.monotonic = 10_000;
   progress.update({ pages: 10, rows: 1000, waitingUntilMillis: Date.UTC(2026, 0, 1, 0, 50) });
@@ -116,8 +174,29 @@ test.each([
   [61_000, '1 min 1 s'],
   [3_600_000, '1 h 0 min'],
   [5_460_000, '1 h 31 min'],
+  [3_599_500, '1 h 0 min'],
+  [86_399_000, '1 d 0 h'],
+  [86_400_000 * 90 + 1, '90 d 1 h'],
 ])('%i ms read as %s', (millis, text) => {
   expect(duration(millis)).toBe(text);
+});
+
+test('a time ahead of this clock is told as such, never taken for now', () => {
+  const now = Date.UTC(2026, 0, 1);
+  expect(
+    [null, now - 90_000, now + 1_000, now + 90_000].map((at) =>
+      ago(at === null ? null : new Date(at).toJSON(), now),
+    ),
+  ).toEqual(['never', '1 min 30 s ago', '0 s ago', '1 min 30 s ahead of this clock']);
+});
+
+test('one of a thing is not several', () => {
+  expect([0, 1, 2, 1_200].map((count) => counted(count, 'page'))).toEqual([
+    '0 pages',
+    '1 page',
+    '2 pages',
+    '1,200 pages',
+  ]);
 });
 
 test('progress without a known end shows no bar and no time left', () => {

@@ -192,6 +192,28 @@ test.each([301, 302, 303, 307, 308])(
   },
 );
 
+test('the connection of an answer nobody reads is let go of, though its body never ends', async () => {
+  let closed = () => {};
+  const over = new Promise<void>((resolve) => {
+    closed = resolve;
+  });
+  const server = await listen((_, response) => {
+    response.on('close', closed);
+    response.writeHead(302, { location: '/elsewhere' });
+    response.write('a first piece');
+  });
+  expect(await faultOf(open()(callTo(server.url)))).toMatchObject({ code: 'contract_broken' });
+  await over;
+});
+
+test('a body that says it is gzip and is not was never answered', async () => {
+  const server = await listen((_, response) => {
+    response.writeHead(200, { 'content-encoding': 'gzip' });
+    response.end('no gzip at all');
+  });
+  expect(await faultOf(open()(callTo(server.url)))).toMatchObject({ code: 'unreachable' });
+});
+
 test('bytes that are no UTF-8 become U+FFFD', async () => {
   const server = await listen((_, response) => response.end(Buffer.from([0x22, 0xff, 0x22])));
   expect((await open()(callTo(server.url))).body).toBe('"\uFFFD"');

@@ -5,7 +5,8 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { withFileLock } from '../../../src/client/tokens/file-lock.js';
-import { systemClock } from '../../../src/runtime/clock.js';
+import { unwritable } from '../../../src/client/tokens/unwritable.js';
+import { type Clock, systemClock } from '../../../src/runtime/clock.js';
 import { FakeClock } from '../fake-clock.js';
 
 const signal = new AbortController().signal;
@@ -18,10 +19,19 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-function left(by: { pid?: number; host?: string; processStart?: number; at?: number }): Promise<void> {
+function left(by: {
+  nonce?: string;
+  pid?: number;
+  host?: string;
+  processStart?: number;
+  at?: number;
+}): Promise<void> {
   const holder = { nonce: 'other', pid: 1, host: hostname(), processStart: 0, at: Date.now(), ...by };
   return writeFile(path, JSON.stringify(holder));
 }
+
+/** Looks again at once: more races in less time. */
+const impatient: Clock = { ...systemClock, wait: async () => void (await new Promise(setImmediate)) };
 
 const take = (clock = systemClock) => withFileLock({ path, clock, signal }, async (isMine) => isMine());
 
@@ -54,21 +64,36 @@ test('what an earlier process with our own number left behind is taken over at o
   expect(await take()).toBe(true);
 });
 
-test('several finders of a dead lock still hold it one after the other', async () => {
-  await left({ pid: process.pid, processStart: 1 });
+test('several finders of a dead lock still hold it one after the other, round after round', async () => {
   let holders = 0;
   let most = 0;
-  await Promise.all(
-    Array.from({ length: 6 }, () =>
-      withFileLock({ path, clock: systemClock, signal }, async (isMine) => {
-        holders += 1;
-        most = Math.max(most, holders);
-        expect(await isMine()).toBe(true);
-        holders -= 1;
-      }),
-    ),
-  );
+  const taken: boolean[] = [];
+  for (let round = 0; round < 40; round += 1) {
+    await left({ pid: process.pid, processStart: 1 });
+    await Promise.all(
+      Array.from({ length: 6 }, () =>
+        withFileLock({ path, clock: impatient, signal }, async (isMine) => {
+          holders += 1;
+          most = Math.max(most, holders);
+          taken.push(await isMine());
+          holders -= 1;
+        }),
+      ),
+    );
+  }
   expect(most).toBe(1);
+  expect(taken).toEqual(Array(240).fill(true));
+  expect(await readdir(folder)).toEqual([]);
+});
+
+test('who died while removing a dead lock is removed first', async () => {
+  await left({ nonce: 'first', pid: process.pid, processStart: 1 });
+  const first = path;
+  path = `${first}.after.first`;
+  await left({ nonce: 'second', pid: process.pid, processStart: 1 });
+  path = first;
+  expect(await take()).toBe(true);
+  expect(await readdir(folder)).toEqual([]);
 });
 
 test('rubbish in its place is nobody’s', async () => {
@@ -109,4 +134,17 @@ test('waiting ends when told to stop', async () => {
   const waiting = withFileLock({ path, clock: systemClock, signal: stopping.signal }, async () => {});
   stopping.abort();
   await expect(waiting).rejects.toMatchObject({ code: 'stopped' });
+});
+
+test('a lock that cannot be written is a matter for its owner, a full disk one of time; neither is a defect', async () => {
+  const path = join(folder, 'not there', 'lock');
+  const taken = withFileLock(
+    { path, clock: systemClock, signal: new AbortController().signal },
+    async () => 'done',
+  );
+  await expect(taken).rejects.toMatchObject({
+    code: 'usage',
+    message: `the lock ${path} cannot be written (ENOENT)`,
+  });
+  expect(unwritable('it', Object.assign(new Error(), { code: 'ENOSPC' })).code).toBe('database_full');
 });

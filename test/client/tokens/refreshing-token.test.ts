@@ -355,13 +355,13 @@ describe('the credentials file', () => {
   ])('with %s in it is refused without quoting it', async (_, text) => {
     await writeFile(path, text);
     const refusal = readCredentials(path);
-    await expect(refusal).rejects.toMatchObject({ code: 'usage' });
+    await expect(refusal).rejects.toMatchObject({ code: 'reauthorize' });
     await expect(refusal).rejects.not.toThrow(/rt_0|sk_test_1/);
   });
 
   test('that is missing asks for a sign-in', async () => {
     await expect(readCredentials(join(folder, 'none.json'))).rejects.toMatchObject({
-      code: 'usage',
+      code: 'reauthorize',
       about: { hint: expect.stringContaining('rosterd connect') },
     });
   });

@@ -3,12 +3,15 @@ import { campaignOperations } from '../../../src/contract/campaigns.js';
 import { companyOperations } from '../../../src/contract/companies.js';
 import { listConnectedApps, revokeConnectedApp } from '../../../src/contract/connected-apps.js';
 import { catalogOperations } from '../../../src/contract/offerings.js';
+import type { Operation } from '../../../src/contract/operation.js';
+import { paths } from '../../../src/contract/paths.js';
 import {
   getPortfolio,
   getSyndicatePortfolio,
   listPositions,
   listSyndicatePositions,
 } from '../../../src/contract/portfolio.js';
+import { selfServeScopes } from '../../../src/contract/scopes.js';
 import {
   followCompany,
   getMe,
@@ -16,12 +19,18 @@ import {
   listMyFollows,
   unfollowCompany,
 } from '../../../src/contract/users.js';
-import type { Cells, MatrixRow } from './run.js';
+import { expandScopes } from '../../../src/platform/http/scopes.js';
+import { one } from '../../../src/platform/state/statements.js';
+import { applicationToken, companyOf, publishableKey, roundOf } from '../catalog.js';
+import { makeClient, type TestClient, userToken } from '../credentials.js';
+import type { TestWorld } from '../world.js';
+import { type Cells, type CredentialKind, credentialKinds } from './credential-kinds.js';
+import { defineTable } from './table.js';
 
-const unauthorized = [401, 'unauthorized'] as const;
-const lacking = [403, 'insufficient_scope'] as const;
-const forbidden = [403, 'forbidden'] as const;
-const missing = [404, 'not_found'] as const;
+const unauthorized = '401 unauthorized';
+const lacking = '403 insufficient_scope';
+const forbidden = '403 forbidden';
+const missing = '404 not_found';
 const gone = { none: unauthorized, garbage: unauthorized } as const;
 
 /** Anyone with a credential: nothing of it depends on who asks. */
@@ -77,8 +86,13 @@ const managed: Cells = {
 
 const first = { 'Service-Version': '2026-10-01' };
 
-/** Operations of the catalog, of people and of portfolios, against every kind of credential. */
-export const catalogMatrix: readonly MatrixRow[] = [
+interface CatalogRow {
+  readonly operation: Operation;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly cells: Cells;
+}
+
+const rows: readonly CatalogRow[] = [
   ...[...catalogOperations, ...companyOperations].map((operation) => ({ operation, cells: open })),
   { operation: getMe, cells: { ...personal, unscoped: 200 } },
   { operation: listMyCompanies, cells: personal },
@@ -99,3 +113,80 @@ export const catalogMatrix: readonly MatrixRow[] = [
   { operation: listActivity, cells: removed },
   { operation: listActivity, headers: first, cells: personal },
 ];
+
+interface Stage {
+  readonly world: TestWorld;
+  readonly client: TestClient;
+  /** An application the owner has consented to, which they may end. */
+  readonly connected: TestClient;
+}
+
+const owner = 'founder1@people.example';
+const stranger = 'backer1@people.example';
+
+function credential({ world, client }: Stage, kind: CredentialKind, operation: Operation): string | null {
+  const asked = operation.scopes?.length === 0 ? ['read:profile'] : (operation.scopes ?? []);
+  // The person's own scopes without any that would admit, also by implication.
+  const others = selfServeScopes.filter((scope) => !asked.some((one) => expandScopes([scope]).has(one)));
+  switch (kind) {
+    case 'none':
+      return null;
+    case 'garbage':
+      return `at_test_${'x'.repeat(40)}`;
+    case 'publishable':
+      return publishableKey(world);
+    case 'application':
+      return applicationToken(world, client);
+    case 'owner':
+      return userToken(world, client, owner, asked);
+    case 'stranger':
+      return userToken(world, client, stranger, asked);
+    case 'unscoped':
+      return userToken(world, client, owner, operation.scopes?.length === 0 ? selfServeScopes : others);
+    case 'company':
+      return world.ready.companies[0]?.token ?? null;
+    case 'otherCompany':
+      return world.ready.companies[1]?.token ?? null;
+    case 'syndicate':
+      return world.ready.syndicates[0]?.token ?? null;
+    case 'otherSyndicate':
+      return world.ready.syndicates[1]?.token ?? null;
+  }
+}
+
+function pathOf({ world, connected }: Stage, operation: Operation): string {
+  const company = companyOf(world, 'harbour-lanterns');
+  const post = one<{ id: string }>(
+    world.services.state,
+    `SELECT id FROM company_updates WHERE company_no = ? AND visibility = 'public'`,
+    [company.no],
+  );
+  const values: Readonly<Record<string, string>> = {
+    id: company.id,
+    company_id: company.id,
+    update_id: post?.id ?? '',
+    external_id: roundOf(world, 'harbour-lanterns').id,
+    syndicate_id: world.ready.syndicates[0]?.id ?? '',
+    app_id: String(connected.applicationNo),
+  };
+  const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? '');
+  return operation.path === paths.companySearch ? `${path}?q=harbour` : path;
+}
+
+/** Operations of the catalog, of people and of portfolios. */
+export const catalogTable = defineTable<CredentialKind, Stage>({
+  name: 'OAUTH-25 OAUTH-26 ERR-09 ERR-11 SEC-01 the catalog, people and portfolios',
+  callers: credentialKinds,
+  stage: (world) => {
+    const connected = makeClient(world, { name: 'To be disconnected' });
+    userToken(world, connected, owner, ['read:profile']);
+    return { world, client: makeClient(world, { scopes: [...selfServeScopes] }), connected };
+  },
+  credential,
+  rows: rows.map(({ operation, headers, cells }) => ({
+    operation: operation.id,
+    ...(headers === undefined ? {} : { about: 'in the first version' }),
+    expected: cells,
+    request: (stage) => ({ path: pathOf(stage, operation), ...(headers === undefined ? {} : { headers }) }),
+  })),
+});

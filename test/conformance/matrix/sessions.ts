@@ -1,15 +1,28 @@
 import * as attribution from '../../../src/contract/attribution.js';
 import { createIntent, getIntent, listIntents, previewIntent } from '../../../src/contract/intents.js';
 import * as invites from '../../../src/contract/invite-links.js';
+import type { Operation } from '../../../src/contract/operation.js';
 import * as referrals from '../../../src/contract/referrals.js';
+import { selfServeScopes } from '../../../src/contract/scopes.js';
 import * as sessions from '../../../src/contract/sessions.js';
-import type { Cells, MatrixRow } from './run.js';
+import { expandScopes } from '../../../src/platform/http/scopes.js';
+import { insertInstallation, mintFor } from '../../../src/platform/installations/install.js';
+import { one } from '../../../src/platform/state/statements.js';
+import { makeClient, type TestClient, userToken } from '../credentials.js';
+import { company, type TestWorld } from '../world.js';
+import { credentialKinds, type Cells as Kinds } from './credential-kinds.js';
+import { type Cell, defineTable } from './table.js';
 
-const unauthorized = [401, 'unauthorized'] as const;
-const lacking = [403, 'insufficient_scope'] as const;
-const forbidden = [403, 'forbidden'] as const;
-const missing = [404, 'not_found'] as const;
-const invalid = [422, 'validation_error'] as const;
+/** And another application on the very same company, with every scope: what one makes is not the other's. */
+const callers = [...credentialKinds, 'otherApplication'] as const;
+type Caller = (typeof callers)[number];
+type Cells = Kinds & { readonly otherApplication: Cell };
+
+const unauthorized = '401 unauthorized';
+const lacking = '403 insufficient_scope';
+const forbidden = '403 forbidden';
+const missing = '404 not_found';
+const invalid = '422 validation_error';
 const unscoped = {
   none: unauthorized,
   garbage: unauthorized,
@@ -28,6 +41,7 @@ const onOffering = (answer: Cells['owner']): Cells => ({
   // The syndicate that brings its members to the round runs it as well.
   syndicate: answer,
   otherSyndicate: forbidden,
+  otherApplication: answer,
 });
 
 /** Nothing of an account can be a stranger's. */
@@ -39,9 +53,10 @@ const ofAccount = (answer: Cells['owner']): Cells => ({
   otherCompany: answer,
   syndicate: answer,
   otherSyndicate: answer,
+  otherApplication: answer,
 });
 
-const credentials = [403, 'app_credentials_required'] as const;
+const credentials = '403 app_credentials_required';
 const ofApplication = (answer: Cells['owner']): Cells => ({
   ...unscoped,
   application: answer,
@@ -52,6 +67,7 @@ const ofApplication = (answer: Cells['owner']): Cells => ({
   otherCompany: credentials,
   syndicate: credentials,
   otherSyndicate: credentials,
+  otherApplication: credentials,
 });
 
 /** The sandbox's installations hold no scope of a program. */
@@ -60,23 +76,54 @@ const installed = {
   otherCompany: lacking,
   syndicate: lacking,
   otherSyndicate: lacking,
+  otherApplication: lacking,
 } as const;
 const ofProgram: Cells = { ...onOffering(200), ...installed };
 const ofPartner = (answer: Cells['owner']): Cells => ({ ...ofAccount(answer), ...installed });
 
 /**
- * Sessions, intents, invite links, referral codes and attribution, against every kind of credential. Bodies are empty: what has passed every gate is told what is missing.
+ * Made by the application on that offering: whoever acts there through it. Its own tokens that are bound elsewhere
+ * are told so; to anybody else, another application on the same company among them, there is no such thing.
  */
-export const sessionMatrix: readonly MatrixRow[] = [
+const ofMaker = (answer: Cells['owner']): Cells => ({
+  ...ofAccount(missing),
+  owner: answer,
+  company: answer,
+  otherCompany: forbidden,
+  syndicate: answer,
+  otherSyndicate: forbidden,
+});
+/** Of one account alone. */
+const ofProposer = (answer: Cells['owner']): Cells => ({ ...ofAccount(missing), syndicate: answer });
+
+/** What stands at the last parameter of a path. Nothing does where it is not told. */
+type Thing = 'session' | 'intent' | 'invite' | 'foreignInvite' | 'code' | 'foreignCode' | 'partnerInvite';
+
+interface SessionRow {
+  readonly operation: Operation;
+  readonly thing?: Thing;
+  readonly body?: unknown;
+  readonly cells: Cells;
+}
+
+/** Another application's link on the same offering: it alone sees it. */
+const ofOtherMaker: Cells = { ...onOffering(missing), otherApplication: 200 };
+const newAllocation = { invite_link: { allocation_cents: 90_000 } };
+
+/** Bodies are empty unless told: what has passed every gate is told what is missing. */
+const rows: readonly SessionRow[] = [
   { operation: sessions.listOfferingSessions, cells: onOffering(200) },
   { operation: sessions.createSession, cells: onOffering(invalid) },
   { operation: sessions.listSessions, cells: ofAccount(200) },
   { operation: sessions.getSession, cells: ofAccount(missing) },
   { operation: sessions.cancelSession, cells: ofAccount(missing) },
+  { operation: sessions.getSession, thing: 'session', cells: ofMaker(200) },
+  { operation: sessions.cancelSession, thing: 'session', cells: ofMaker(200) },
   { operation: createIntent, cells: ofAccount(invalid) },
   { operation: previewIntent, cells: ofAccount(invalid) },
   { operation: listIntents, cells: ofAccount(200) },
   { operation: getIntent, cells: ofAccount(missing) },
+  { operation: getIntent, thing: 'intent', cells: ofProposer(200) },
   { operation: invites.listInviteLinks, cells: onOffering(200) },
   { operation: invites.createInviteLink, cells: onOffering(invalid) },
   { operation: invites.bulkInviteLinks, cells: onOffering(invalid) },
@@ -84,10 +131,44 @@ export const sessionMatrix: readonly MatrixRow[] = [
   { operation: invites.updateInviteLink, cells: onOffering(invalid) },
   { operation: invites.cancelInviteLink, cells: onOffering(missing) },
   { operation: invites.resendInviteLink, cells: onOffering(missing) },
+  {
+    operation: invites.getInviteLink,
+    thing: 'invite',
+    cells: { ...onOffering(200), otherApplication: missing },
+  },
+  {
+    operation: invites.updateInviteLink,
+    thing: 'invite',
+    cells: { ...onOffering(invalid), otherApplication: invalid },
+  },
+  {
+    operation: invites.cancelInviteLink,
+    thing: 'invite',
+    cells: { ...onOffering(200), otherApplication: missing },
+  },
+  {
+    operation: invites.resendInviteLink,
+    thing: 'invite',
+    cells: { ...onOffering(200), otherApplication: missing },
+  },
+  {
+    operation: invites.updateInviteLink,
+    thing: 'invite',
+    body: newAllocation,
+    cells: { ...onOffering(200), otherApplication: missing },
+  },
+  { operation: invites.getInviteLink, thing: 'foreignInvite', cells: ofOtherMaker },
+  { operation: invites.updateInviteLink, thing: 'foreignInvite', body: newAllocation, cells: ofOtherMaker },
+  { operation: invites.cancelInviteLink, thing: 'foreignInvite', cells: ofOtherMaker },
+  { operation: invites.resendInviteLink, thing: 'foreignInvite', cells: ofOtherMaker },
   { operation: referrals.createReferralCode, cells: ofApplication(201) },
   { operation: referrals.listReferralCodes, cells: ofApplication(200) },
   { operation: referrals.getReferralCode, cells: ofApplication(missing) },
   { operation: referrals.disableReferralCode, cells: ofApplication(missing) },
+  { operation: referrals.getReferralCode, thing: 'code', cells: ofApplication(200) },
+  { operation: referrals.disableReferralCode, thing: 'code', cells: ofApplication(200) },
+  { operation: referrals.getReferralCode, thing: 'foreignCode', cells: ofApplication(missing) },
+  { operation: referrals.disableReferralCode, thing: 'foreignCode', cells: ofApplication(missing) },
   { operation: attribution.attributionStats, cells: ofProgram },
   { operation: attribution.attributionInvestments, cells: ofProgram },
   { operation: attribution.attributionMe, cells: ofPartner(200) },
@@ -96,4 +177,161 @@ export const sessionMatrix: readonly MatrixRow[] = [
   { operation: attribution.listAttributionInvites, cells: ofPartner(200) },
   { operation: attribution.createAttributionInvite, cells: ofPartner(invalid) },
   { operation: attribution.revokeAttributionInvite, cells: ofPartner(missing) },
+  {
+    operation: attribution.revokeAttributionInvite,
+    thing: 'partnerInvite',
+    cells: { ...ofPartner(missing), owner: 204 },
+  },
 ];
+
+interface Stage {
+  readonly world: TestWorld;
+  /** The sandbox's application is installed everywhere; people act through it as well. */
+  readonly app: TestClient;
+  readonly application: string;
+  readonly otherApplication: string;
+  readonly things: Readonly<Record<Thing, string>>;
+}
+
+const program = ['read:attribution:full', 'write:attribution'];
+
+function credential({ world, app, ...held }: Stage, kind: Caller, operation: Operation): string | null {
+  const asked = operation.scopes ?? [];
+  const attribution = asked.some((scope) => scope.includes('attribution'));
+  const others = selfServeScopes.filter((scope) => !asked.some((one) => expandScopes([scope]).has(one)));
+  switch (kind) {
+    case 'none':
+      return null;
+    case 'garbage':
+      return 'at_test_nothing';
+    case 'publishable':
+      return app.clientId;
+    case 'application':
+      return held.application;
+    case 'owner':
+      return userToken(world, app, 'founder1@people.example', attribution ? program : asked);
+    case 'stranger':
+      return userToken(world, app, 'ida@people.example', attribution ? program : asked);
+    case 'unscoped':
+      return userToken(world, app, 'founder1@people.example', others);
+    case 'company':
+      return company(world).token;
+    case 'otherCompany':
+      return company(world, 1).token;
+    case 'syndicate':
+      return world.ready.syndicates[0]?.token ?? null;
+    case 'otherSyndicate':
+      return world.ready.syndicates[1]?.token ?? null;
+    case 'otherApplication':
+      return held.otherApplication;
+  }
+}
+
+async function stageOf(world: TestWorld): Promise<Stage> {
+  const { services, ready } = world;
+  const other = makeClient(world, { scopes: [...selfServeScopes] });
+  const [first] = ready.apps;
+  const app = {
+    ...other,
+    applicationNo: 1,
+    clientId: first?.clientId ?? '',
+    secret: first?.clientSecret ?? '',
+  };
+  const ofClient = async ({ clientId, secret }: TestClient): Promise<string> => {
+    const scope = 'write:referral_codes';
+    const grant = { grant_type: 'client_credentials', client_id: clientId, client_secret: secret, scope };
+    return (await world.post('/oauth/token', { body: new URLSearchParams(grant) })).body.access_token;
+  };
+  const place = one<{ no: number }>(services.state, 'SELECT no FROM companies WHERE id = ?', [
+    company(world).id,
+  ]);
+  const now = services.clock.now();
+  const seat = insertInstallation(
+    services,
+    {
+      applicationNo: other.applicationNo,
+      realm: 'test',
+      target: { type: 'company', no: place?.no ?? 0 },
+      tier: 'founder',
+      scopes: selfServeScopes,
+      userNo: 1,
+    },
+    now,
+  );
+  const otherApplication = mintFor(services, seat, selfServeScopes, now).token;
+  const application = await ofClient(app);
+  const foreign = await ofClient(other);
+  const made = async (path: string, token: string, body: unknown): Promise<string> => {
+    const answer = await world.post(path, { token, body });
+    if (answer.status !== 201) throw new Error(`${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+    return answer.body.data.id ?? answer.body.data.token;
+  };
+  const syndicate = ready.syndicates[0];
+  const members = await world.get(`/syndicates/${syndicate?.id}/members?role=member`, {
+    token: syndicate?.token ?? '',
+  });
+  const round = `/offerings/${company(world).offerings[1]}`;
+  const partner = userToken(world, app, 'founder1@people.example', program);
+  return {
+    world,
+    app,
+    application,
+    otherApplication,
+    things: {
+      session: await made(`${round}/investment_sessions`, company(world).token, {
+        investment_session: { email: 'ida@people.example' },
+      }),
+      intent: await made('/intents', syndicate?.token ?? '', {
+        action: 'syndicates.remove_member',
+        resource_id: syndicate?.id,
+        params: { member_id: members.body.data.at(-1)?.id },
+        idempotency_key: 'matrix',
+      }),
+      invite: await made(`${round}/invite_links`, company(world).token, {
+        invite_link: { email: 'ivan@people.example' },
+      }),
+      foreignInvite: await made(`${round}/invite_links`, otherApplication, {
+        invite_link: { email: 'iris@people.example' },
+      }),
+      code: await made('/referral_codes', application, {}),
+      foreignCode: await made('/referral_codes', foreign, {}),
+      partnerInvite: await made('/attribution/invites', partner, {
+        direction: 'founder_to_partner',
+        company_id: company(world).id,
+        partner_email: 'partner@mail.example',
+        access_level: 1,
+      }),
+    },
+  };
+}
+
+const thingWords: Readonly<Record<Thing, string>> = {
+  session: 'of a session that is there',
+  intent: 'of an intent that is there',
+  invite: 'of a link that is there',
+  foreignInvite: 'of a link of another application',
+  code: 'of a code of its own',
+  foreignCode: 'of a code of another application',
+  partnerInvite: 'of an invite that is there',
+};
+
+/** Sessions, intents, invite links, referral codes and attribution. */
+export const sessionsTable = defineTable<Caller, Stage>({
+  name: 'SEC-14 sessions, intents, links, codes and attribution',
+  callers,
+  stage: stageOf,
+  credential,
+  rows: rows.map(({ operation, thing, body, cells }) => ({
+    operation: operation.id,
+    ...(thing === undefined
+      ? {}
+      : { about: `${thingWords[thing]}${body === undefined ? '' : ', with a body'}` }),
+    expected: cells,
+    request: ({ world, things }) => ({
+      path: operation.path
+        .replace(/^\/(offerings|campaigns)\/\{id\}/, `/$1/${company(world).offerings[1]}`)
+        .replace(/\{[^}]+\}/g, thing === undefined ? 'nothing' : things[thing]),
+      ...(body === undefined ? {} : { body }),
+    }),
+  })),
+});

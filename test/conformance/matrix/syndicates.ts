@@ -1,8 +1,16 @@
-import { openDeal, type TestSyndicate } from '../syndicate-life.js';
-import type { TestWorld } from '../world.js';
+import {
+  applicationToken,
+  foundSyndicate,
+  makePerson,
+  openDeal,
+  syndicateKey,
+  type TestSyndicate,
+} from '../syndicate-life.js';
+import { company, type TestWorld } from '../world.js';
+import { defineTable, type MatrixRow as Row } from './table.js';
 
 /** Everybody who might hold a credential, seen from one syndicate. */
-export const callers = [
+const callers = [
   'none',
   'publishable',
   'application',
@@ -20,15 +28,14 @@ export const callers = [
   'installation',
   'key',
 ] as const;
-export type MatrixCaller = (typeof callers)[number];
+type MatrixCaller = (typeof callers)[number];
 
-export interface MatrixRow {
-  /** The id of the declared operation. */
-  readonly operation: string;
-  readonly expected: Readonly<Record<MatrixCaller, number>>;
-  /** A request that would succeed for whoever may: its target is made anew for every caller. */
-  request(world: TestWorld, syndicate: TestSyndicate): { readonly path: string; readonly body?: unknown };
+interface Stage {
+  readonly world: TestWorld;
+  readonly syndicate: TestSyndicate;
+  readonly tokens: Readonly<Record<MatrixCaller, string | null>>;
 }
+type MatrixRow = Row<MatrixCaller, Stage>;
 
 /** Nobody of these ever gets anywhere with a syndicate. */
 const outside = {
@@ -63,20 +70,20 @@ const creatorWrites = (ok: number) =>
 
 const at =
   (path: string, body?: unknown): MatrixRow['request'] =>
-  (_world, syndicate) => ({ path: `${syndicate.path}${path}`, ...(body === undefined ? {} : { body }) });
+  ({ syndicate }) => ({ path: `${syndicate.path}${path}`, ...(body === undefined ? {} : { body }) });
 
 type As = Parameters<TestSyndicate['add']>[1];
 
 const onMember =
   (as: As, path = '', body?: unknown): MatrixRow['request'] =>
-  (_world, syndicate) => ({
+  ({ syndicate }) => ({
     path: `${syndicate.path}/members/${syndicate.add('Target', as).id}${path}`,
     ...(body === undefined ? {} : { body }),
   });
 
 const onDeal =
   (path = ''): MatrixRow['request'] =>
-  (world, syndicate) => ({ path: `${syndicate.path}/deals/${openDeal(world, syndicate).id}${path}` });
+  ({ world, syndicate }) => ({ path: `${syndicate.path}/deals/${openDeal(world, syndicate).id}${path}` });
 
 let addresses = 0;
 const fresh = () => {
@@ -84,7 +91,8 @@ const fresh = () => {
   return `matrix${addresses}@people.example`;
 };
 
-export const syndicateMatrix: readonly MatrixRow[] = [
+/** The target of a request is made anew for every caller. */
+const rows: readonly MatrixRow[] = [
   {
     // Not about one syndicate: whoever manages none, or is bound to something else, is shown an empty list.
     operation: 'listSyndicates',
@@ -110,7 +118,7 @@ export const syndicateMatrix: readonly MatrixRow[] = [
   {
     operation: 'inviteSyndicateMember',
     expected: teamWrites(201),
-    request: (_world, syndicate) => ({ path: `${syndicate.path}/members/invite`, body: { email: fresh() } }),
+    request: ({ syndicate }) => ({ path: `${syndicate.path}/members/invite`, body: { email: fresh() } }),
   },
   {
     operation: 'updateSyndicateMember',
@@ -143,7 +151,7 @@ export const syndicateMatrix: readonly MatrixRow[] = [
   {
     operation: 'reorderSyndicateMembers',
     expected: teamWrites(200),
-    request: (_world, syndicate) => ({
+    request: ({ syndicate }) => ({
       path: `${syndicate.path}/members/reorder`,
       body: { member_ids: [syndicate.add('First').id] },
     }),
@@ -152,7 +160,7 @@ export const syndicateMatrix: readonly MatrixRow[] = [
   {
     operation: 'createJoinSession',
     expected: teamWrites(201),
-    request: (_world, syndicate) => ({
+    request: ({ syndicate }) => ({
       path: `${syndicate.path}/join_sessions`,
       body: { join_session: { email: fresh() } },
     }),
@@ -178,3 +186,41 @@ export const syndicateMatrix: readonly MatrixRow[] = [
     request: onDeal(`/${action}`),
   })),
 ];
+
+function stageOf(world: TestWorld): Stage {
+  const syndicate = foundSyndicate(world);
+  const { creator } = syndicate;
+  const elsewhere = foundSyndicate(world);
+  // The same person in the other realm: people are shared by both, syndicates are not.
+  const live = foundSyndicate(world, 'live');
+  return {
+    world,
+    syndicate,
+    tokens: {
+      none: null,
+      publishable: syndicate.client.clientId,
+      application: applicationToken(world, syndicate, ['read:public']),
+      unscoped: syndicate.token(creator, ['read:companies', 'read:investments', 'read:profile']),
+      readOnly: syndicate.token(creator, ['read:syndicates']),
+      otherRealm: live.token(creator),
+      stranger: syndicate.token({ person: makePerson(world, 'Stranger') }),
+      elsewhere: elsewhere.installationToken,
+      companyInstall: company(world).token,
+      applicant: syndicate.token(syndicate.add('Apu', 'applicant')),
+      member: syndicate.token(syndicate.add('Mia')),
+      operator: syndicate.token(syndicate.add('Op', 'operator')),
+      fullAccess: syndicate.token(syndicate.add('Max', 'full_access')),
+      creator: syndicate.creatorToken,
+      installation: syndicate.installationToken,
+      key: syndicateKey(world, syndicate),
+    },
+  };
+}
+
+export const syndicatesTable = defineTable<MatrixCaller, Stage>({
+  name: 'SEC-14 SYN-01 syndicates, their members, deals and join sessions',
+  callers,
+  stage: stageOf,
+  credential: ({ tokens }, caller) => tokens[caller],
+  rows,
+});

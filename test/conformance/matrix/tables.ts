@@ -1,6 +1,9 @@
 import { applicationsTable } from './applications.js';
+import { catalogTable } from './catalog.js';
 import { installationsTable } from './installations.js';
 import { investmentsTable } from './investments.js';
+import { sessionsTable } from './sessions.js';
+import { syndicatesTable } from './syndicates.js';
 import type { AnyTable } from './table.js';
 import { webhookTables } from './webhooks.js';
 
@@ -10,4 +13,7 @@ export const tables: readonly AnyTable[] = [
   installationsTable,
   applicationsTable,
   ...webhookTables,
+  catalogTable,
+  sessionsTable,
+  syndicatesTable,
 ];

@@ -2,6 +2,7 @@ import { connect } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { makeClient } from '../../conformance/credentials.js';
 import { company, startWorld, type TestWorld } from '../../conformance/world.js';
+import { askBeforeSending } from '../../support/ask-before-sending.js';
 
 let world: TestWorld;
 beforeEach(async () => {
@@ -55,6 +56,17 @@ test('a body over 1 MB is refused in the envelope, one of 1 MB is read', async (
     set: { bio: 'x'.repeat(900_000) },
   });
   expect(whole.status).toBe(200);
+});
+
+test('who asks before sending 1 MB or more is refused at once, everybody else is told to go on', async () => {
+  const ask = (body: string) =>
+    askBeforeSending(
+      `${world.url}/oauth/token`,
+      { 'content-type': 'application/x-www-form-urlencoded' },
+      body,
+    );
+  expect(await ask('x'.repeat(1024 * 1024 + 1))).toEqual({ continued: false, status: 400 });
+  expect(await ask('grant_type=none')).toEqual({ continued: true, status: 400 });
 });
 
 test('HEAD answers as GET does, without the body', async () => {

@@ -57,3 +57,31 @@ test('a deployment with headers of its own describes those', () => {
     expect(own).toContain(name);
   expect(own).not.toContain('Service-');
 });
+
+test('an Idempotency-Key is told where it is taken, a limit’s headers where a limit answers, and nowhere else', () => {
+  const text = (value: unknown): string => JSON.stringify(value);
+  const all = operations.map(({ id, method, path }) => ({
+    id,
+    item: document.paths?.[path]?.[method.toLowerCase() as 'get'],
+  }));
+  const keyed = all.filter(({ item }) =>
+    text(item?.parameters).includes('#/components/parameters/IdempotencyKey'),
+  );
+  expect(keyed.map(({ id }) => id).sort()).toEqual([
+    'createInvestmentSession',
+    'createInviteLink',
+    'createInviteLinks',
+    'createReferralCode',
+  ]);
+  for (const { id, item } of all) {
+    expect([id, text(item?.parameters)]).toEqual([
+      id,
+      expect.stringContaining('#/components/parameters/Version'),
+    ]);
+    expect(Object.keys(item?.responses ?? {})).toContain('429');
+  }
+  const limited = Object.entries(document.components?.responses ?? {}).filter(([, response]) =>
+    text(response).includes('X-RateLimit-Reset'),
+  );
+  expect(limited.map(([name]) => name)).toEqual(['RateLimited']);
+});

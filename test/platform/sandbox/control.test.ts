@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { PlatformEvent } from '../../../src/platform/events.js';
 import { startActivity } from '../../../src/platform/sandbox/activity.js';
 import { startSandbox } from '../../../src/platform/sandbox/sandbox.js';
@@ -169,13 +169,62 @@ test('wrong input is refused with a 400 that names it', async () => {
   }
 });
 
-test('a closed account cannot be given a name again', async () => {
-  const id = await invest({ investor: { id: user(world, 4).id } });
-  await world.control('POST', `/users/${user(world, 4).id}/deactivate`);
-  const { status } = await world.control('PATCH', `/investments/${id}`, { investor: { name: 'Back Again' } });
-  expect(status).toBe(400);
-  const names = world.services.state.prepare('SELECT name FROM users').pluck().all();
-  expect(names).not.toContain('Back Again');
+test('an email address that another account has is refused, however it is spelled', async () => {
+  const [one, other] = [await invest({ investor: { email: 'only@people.example' } }), await invest()];
+  const emailOf = async (id: string) =>
+    (await world.get(`/investments/${id}`, { token: token() })).body.data.investor.email;
+  const before = await emailOf(other);
+  for (const email of ['only@people.example', 'Only@People.Example', 'deleted1@users.invalid']) {
+    const set = { investor: { email } };
+    for (const answer of [
+      await world.control('POST', '/investments', { company: company(world).id, set }),
+      await world.control('PATCH', `/investments/${other}`, set),
+    ]) {
+      expect([answer.status, answer.body.error.type]).toEqual([422, 'unprocessable_entity']);
+      expect(answer.body.error.message).toContain('investor.email');
+    }
+  }
+  expect(await emailOf(other)).toBe(before);
+  const own = { investor: { email: 'ONLY@people.example' } };
+  expect((await world.control('PATCH', `/investments/${one}`, own)).status).toBe(200);
+});
+
+describe('a closed account', () => {
+  const closed = async () => {
+    const { id } = user(world, 4);
+    const investment = await invest({ investor: { id } });
+    await world.control('POST', `/users/${id}/deactivate`);
+    return { id, investment };
+  };
+  const everyByte = () => world.services.state.serialize().toString('latin1');
+
+  test.each([
+    { investor: { name: 'Back Again' } },
+    { investor: { nickname: 'Back Again' } },
+    { message: 'Back Again' },
+    { external_username: 'Back Again' },
+  ])('is not given back what it said of a person: %j', async (set) => {
+    const { id, investment } = await closed();
+    expect((await world.control('PATCH', `/investments/${investment}`, set)).status).toBe(400);
+    const invested = await world.control('POST', '/investments', {
+      company: company(world).id,
+      set: { ...set, investor: { ...set.investor, id } },
+    });
+    expect(invested.status).toBe(400);
+    expect(invested.body.error.message).toContain('closed');
+    expect(everyByte()).not.toContain('Back Again');
+  });
+
+  test('keeps investments that change and are looked at again', async () => {
+    const { investment } = await closed();
+    const patch = { amounts: { committed_cents: 777_700 }, message: null };
+    expect((await world.control('PATCH', `/investments/${investment}`, patch)).status).toBe(200);
+    const { body } = await world.get(`/investments/${investment}`, { token: token() });
+    expect(body.data).toMatchObject({
+      amounts: { committed_cents: 777_700 },
+      investor: { deactivated: true },
+    });
+  });
 });
 
 test('a revoked installation’s tokens answer 401', async () => {

@@ -77,7 +77,7 @@ describe('rows to export', () => {
     const kind = (name: string) => columns.find((column) => column.name === name)?.kind;
     expect(
       ['id', 'committed_cents', 'shares', 'blockers', 'email_hidden', 'identity_extra'].map(kind),
-    ).toEqual(['text', 'number', 'decimal', 'json', 'number', 'json']);
+    ).toEqual(['text', 'number', 'decimal', 'json', 'flag', 'json']);
   });
 
   test('are one snapshot, whatever is written while they are read', async () => {

@@ -2,15 +2,15 @@ import { describe, expect, test } from 'vitest';
 import { isFault } from '../../../src/domain/fault.js';
 import { systemClock } from '../../../src/runtime/clock.js';
 import { openSqlite } from '../../../src/store/dialect/sqlite/open.js';
+import { prepareReading } from '../../../src/store/dialect/sqlite/reading-statement.js';
 import { type QueryLimits, runQuery } from '../../../src/store/reads/query.js';
-import { prepareReading } from '../../../src/store/reads/reading-statement.js';
 import { freshMirror, seedInvestment, seedSource } from '../support/mirror.js';
 
 const limits: QueryLimits = { timeoutMs: 15_000, rowsMax: null };
 const idle = new AbortController().signal;
 
 async function read(file: string, sql: string, options: Partial<QueryLimits> = {}, signal = idle) {
-  const query = await runQuery(file, sql, { ...limits, ...options }, systemClock, signal);
+  const query = await runQuery({ kind: 'sqlite', file }, sql, { ...limits, ...options }, systemClock, signal);
   const rows: unknown[] = [];
   for await (const row of query.rows) rows.push(row);
   return { columns: query.columns, rows, truncated: query.truncated() };
@@ -69,7 +69,7 @@ describe('a query of somebody else', () => {
     const { file } = freshMirror();
     const stop = new AbortController();
     const sql = 'WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n) SELECT i FROM n';
-    const query = await runQuery(file, sql, limits, systemClock, stop.signal);
+    const query = await runQuery({ kind: 'sqlite', file }, sql, limits, systemClock, stop.signal);
     let seen = 0;
     const reading = (async () => {
       for await (const _ of query.rows) if (++seen === 600) stop.abort();
@@ -81,7 +81,7 @@ describe('a query of somebody else', () => {
   test('leaving the rows early ends the process', async () => {
     const { file } = freshMirror();
     const sql = 'WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n) SELECT i FROM n';
-    const query = await runQuery(file, sql, limits, systemClock, idle);
+    const query = await runQuery({ kind: 'sqlite', file }, sql, limits, systemClock, idle);
     for await (const row of query.rows) {
       expect(row).toEqual([1]);
       break;
@@ -115,6 +115,7 @@ describe('a statement is taken only if it is one and reads', () => {
 
   test.each([
     'DELETE FROM sources',
+    'DELETE FROM investments',
     "INSERT INTO forgotten VALUES ('a', 'b')",
     'INSERT INTO forgotten SELECT name, name FROM sources RETURNING id',
     'DROP VIEW investments',

@@ -4,7 +4,7 @@ import { investmentsAsOf } from '../../../src/store/reads/as-of.js';
 import { changesSince, followChanges } from '../../../src/store/reads/changes.js';
 import { investmentColumns, personColumns } from '../../../src/store/reads/columns.js';
 import { historyOf } from '../../../src/store/reads/history.js';
-import { healthOf, readStatus } from '../../../src/store/reads/status.js';
+import { healthOf } from '../../../src/store/reads/status.js';
 import { withViews } from '../../../src/store/reads/views.js';
 import {
   freshMirror,
@@ -13,6 +13,7 @@ import {
   seedInvestment,
   seedRow,
   seedSource,
+  statusOf,
 } from '../support/mirror.js';
 
 test('the columns read are those of the views, in their order', () => {
@@ -158,10 +159,10 @@ describe('the status document', () => {
     const notice = { source_no: 1, seq: 1, target: 'slack', body: '{}', next_at: '2026-10-20T11:00:00.000Z' };
     seedRow(database, 'notice_rows', { ...notice, queued_at: '2026-10-20T11:00:00.000Z', state: 'given_up' });
     seedRow(database, 'erasures', { id: 'inv_1', cause: 'forget', invisible_at: '2026-10-20T11:00:00.000Z' });
-    const status = await readStatus(withViews(database.kysely), clock);
+    const status = await statusOf(database.file, clock);
     expect(status).toMatchObject({
       at: '2026-10-20T12:00:00.000Z',
-      health: 'ok',
+      health: 'attention',
       inbox: { pending: 1, given_up: 0, oldest_at: '2026-10-20T11:30:00.000Z' },
       notices: { pending: 0, given_up: 1, oldest_at: null },
       erasures: { pending: 1, since: '2026-10-20T11:00:00.000Z', residue: false },
@@ -169,7 +170,7 @@ describe('the status document', () => {
     });
     expect(status.sources).toMatchObject([
       {
-        ...{ source: 'source1', health: 'ok', rows: 12, quarantine_open: 1 },
+        ...{ source: 'source1', health: 'attention', rows: 12, quarantine_open: 1 },
         ...{ cursor_age_seconds: 60, cursor_days_left: 89 },
       },
     ]);
@@ -184,7 +185,7 @@ describe('the status document', () => {
     const clock = new StandingClock();
     const database = freshMirror(clock);
     seedSource(database, 1, { last_outcome: 'done', last_tick_at: lookedAt });
-    const { sources } = await readStatus(withViews(database.kysely), clock);
+    const { sources } = await statusOf(database.file, clock);
     expect(sources).toMatchObject([{ health, stale }]);
   });
 
@@ -196,7 +197,7 @@ describe('the status document', () => {
     const clock = new StandingClock();
     const database = freshMirror(clock);
     seedSource(database, 1, { cursor_saved_at: saved });
-    const [source] = (await readStatus(withViews(database.kysely), clock)).sources;
+    const [source] = (await statusOf(database.file, clock)).sources;
     expect(source?.cursor_old).toBe(old);
     if (left === null) expect(source?.cursor_days_left).toBeNull();
     else expect(source?.cursor_days_left).toBeGreaterThanOrEqual(left);
@@ -205,10 +206,26 @@ describe('the status document', () => {
   test('the whole is as healthy as its worst source, and nothing at all is not healthy', async () => {
     const clock = new StandingClock();
     const database = freshMirror(clock);
-    expect((await readStatus(withViews(database.kysely), clock)).health).toBe('working');
+    expect((await statusOf(database.file, clock)).health).toBe('working');
     seedSource(database, 1, { last_outcome: 'done' });
     seedSource(database, 2, { last_outcome: 'failed' });
-    expect((await readStatus(withViews(database.kysely), clock)).health).toBe('failing');
+    expect((await statusOf(database.file, clock)).health).toBe('failing');
+  });
+
+  test('a source that is configured and never ran is told as not started, and the whole is not healthy', async () => {
+    const clock = new StandingClock();
+    const database = freshMirror(clock);
+    seedSource(database, 1, { last_outcome: 'done', last_tick_at: '2026-10-20T11:59:00.000Z' });
+    const seen = await statusOf(database.file, clock, { configured: ['source1', 'later'] });
+    expect(seen).toMatchObject({
+      health: 'working',
+      sources: [
+        { source: 'source1', health: 'ok' },
+        { source: 'later', state: 'empty', meaning: 'not started' },
+      ],
+    });
+    const [held, missing] = seen.sources;
+    expect(Object.keys(missing ?? {}).sort()).toEqual(Object.keys(held ?? {}).sort());
   });
 
   test('a source that failed or waits for a person never reads as ok', () => {

@@ -3,6 +3,8 @@ import { onTestFinished } from 'vitest';
 import type { Clock } from '../../../src/runtime/clock.js';
 import { migrateSqlite } from '../../../src/store/dialect/sqlite/migrate.js';
 import { openSqlite, type SqliteDatabase } from '../../../src/store/dialect/sqlite/open.js';
+import { inSnapshot } from '../../../src/store/reads/snapshot.js';
+import { readStatus, type StatusDocument, type StatusWanted } from '../../../src/store/reads/status.js';
 import { tempFolder } from '../temp-folder.js';
 
 /** A clock that stands until it is moved. */
@@ -28,6 +30,11 @@ export function freshMirror(clock: Clock = new StandingClock()): SqliteDatabase 
   onTestFinished(() => database.close());
   migrateSqlite(database, { clock, version: '0.0.0-test' });
   return database;
+}
+
+/** As `rosterd status` reads it, on a connection of its own. */
+export function statusOf(file: string, clock: Clock, wanted?: StatusWanted): Promise<StatusDocument> {
+  return inSnapshot({ kind: 'sqlite', file }, (ask) => readStatus(ask, clock, wanted));
 }
 
 type Row = Readonly<Record<string, string | number | null>>;

@@ -8,13 +8,15 @@ import { acme, never, partsOf } from './parts.js';
 import { type Freedom, Truth } from './truth.js';
 import { VirtualClock } from './virtual-clock.js';
 
+type Awaitable<Value> = Value | Promise<Value>;
+
 /** A mirror under attack: the port, and what a reader sees of it. */
 export interface Victim {
   readonly mirror: Mirror;
   /** The visible rows: id to cents. */
-  rows(): Map<string, number | null>;
+  rows(): Awaitable<Map<string, number | null>>;
   /** The stored cursor of a source that follows, otherwise null. */
-  cursor(): string | null;
+  cursor(): Awaitable<string | null>;
   /** What a new process finds after a crash. */
   reopen(): Promise<Victim>;
   close(): Promise<void>;
@@ -93,8 +95,8 @@ export async function attack(seed: number, build: (clock: VirtualClock) => Promi
         crashAt,
         after: chance(0.5),
         busy: () => !calm && chance(busy / 2),
-        check: () => {
-          problem ??= judge(truth, victim);
+        check: async () => {
+          problem ??= await judge(truth, victim);
         },
       });
       const resync = !calm && chance(0.05);
@@ -115,7 +117,7 @@ export async function attack(seed: number, build: (clock: VirtualClock) => Promi
     }
     if (!calm) churn();
   }
-  const [is, should] = [listed(victim.rows()), listed(truth.current())];
+  const [is, should] = [listed(await victim.rows()), listed(truth.current())];
   await victim.close();
   if (is !== should)
     throw new Error(`seed ${seed}: the mirror is not the truth\n  is     ${is}\n  should ${should}`);
@@ -129,12 +131,12 @@ const listed = (rows: ReadonlyMap<string, number | null>): string =>
     .join(' ');
 
 /** The stored cursor is never ahead of the rows: what was published up to it, and not since, stands as published. */
-function judge(truth: Truth, victim: Victim): string | undefined {
-  const cursor = victim.cursor();
+async function judge(truth: Truth, victim: Victim): Promise<string | undefined> {
+  const cursor = await victim.cursor();
   if (cursor === null) return undefined;
   const reached = Number(cursor.split(':')[1]);
   const since = new Set(truth.ledger.slice(reached).map((one) => one.id as string));
-  const rows = victim.rows();
+  const rows = await victim.rows();
   const then = truth.current(reached);
   for (const id of new Set([...rows.keys(), ...(then.keys() as Iterable<string>)])) {
     if (since.has(id)) continue;
@@ -150,7 +152,7 @@ interface Attack {
   /** … behind it, or before. */
   readonly after: boolean;
   readonly busy: () => boolean;
-  readonly check: () => void;
+  readonly check: () => Promise<void>;
 }
 
 function underAttack(mirror: Mirror, { crashAt, after, busy, check }: Attack) {
@@ -165,7 +167,7 @@ function underAttack(mirror: Mirror, { crashAt, after, busy, check }: Attack) {
       if (dead) throw new Crash('died before the commit');
       if (busy()) throw new Fault('database_busy', 'made up');
       const result = await method.apply(mirror, all as never);
-      check();
+      await check();
       if (dies) dead = true;
       if (dead) throw new Crash('died behind the commit');
       return result;
@@ -178,6 +180,7 @@ function underAttack(mirror: Mirror, { crashAt, after, busy, check }: Attack) {
     addListingPage: wrap(mirror.addListingPage),
     publishListing: wrap(mirror.publishListing),
     applyPage: wrap(mirror.applyPage),
+    loseIdentity: wrap(mirror.loseIdentity),
     recordTick: wrap(mirror.recordTick),
   };
   return { mirror: wrapped, crashed: () => dead };

@@ -7,6 +7,7 @@ import {
   type Active,
   type Applied,
   type BrakePolicy,
+  type Ending,
   type FeedPage,
   type Halted,
   type Lease,
@@ -29,6 +30,7 @@ interface Held {
   generation: number;
   fence: number;
   holder: string | null;
+  identity: boolean;
   readonly ticks: TickReport[];
 }
 
@@ -56,6 +58,7 @@ export class MemoryMirror implements Mirror {
       generation: 0,
       fence: 0,
       holder: null,
+      identity: true,
       ticks: [],
     };
     this.sources.set(name, held);
@@ -69,6 +72,13 @@ export class MemoryMirror implements Mirror {
       filtersChanged: held.fingerprint !== fingerprint,
       cursorSavedAt: null,
     };
+  }
+
+  async loseIdentity(lease: Lease): Promise<boolean> {
+    const held = this.#under(lease);
+    const had = held.identity;
+    held.identity = false;
+    return had;
   }
 
   async renew(lease: Lease): Promise<void> {
@@ -135,7 +145,7 @@ export class MemoryMirror implements Mirror {
     return { applied: { ...nothingApplied, added, removed: wouldRemove }, brake: null };
   }
 
-  async applyPage(lease: Lease, page: FeedPage, reached: Reached): Promise<Applied> {
+  async applyPage(lease: Lease, page: FeedPage, reached: Reached, ending?: Ending): Promise<Applied> {
     const held = this.#under(lease);
     const { active } = held;
     if (active.kind !== 'sweeping' && active.kind !== 'following') throw new Error('no delta is due');
@@ -145,6 +155,11 @@ export class MemoryMirror implements Mirror {
       reached.kind === 'following' || active.kind === 'following'
         ? { kind: 'following', cursor, listed: active.listed }
         : { ...active, since: { kind: 'cursor', cursor } };
+    if (ending !== undefined) {
+      held.ticks.push(ending(applied));
+      held.halted = null;
+      held.holder = null;
+    }
     this.onCommit(held);
     return applied;
   }

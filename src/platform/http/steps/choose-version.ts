@@ -1,4 +1,10 @@
-import { latestVersion, type Version, versionAliases, versions } from '../../../contract/versions.js';
+import {
+  latestVersion,
+  type Version,
+  versionAliases,
+  versionRefusal,
+  versions,
+} from '../../../contract/versions.js';
 import type { Exchange } from '../exchange.js';
 import { Problem } from '../problem.js';
 
@@ -9,8 +15,8 @@ export function versionFromHeader(value: string | undefined): Version | null {
   if (version !== undefined) return version;
   const valid = [...versions, ...Object.keys(versionAliases)].sort();
   throw new Problem(
-    400,
-    'invalid_request',
+    versionRefusal.status,
+    versionRefusal.type,
     `Unknown version ${JSON.stringify(value.slice(0, 40))}. Valid versions: ${valid.join(', ')}.`,
     {
       details: { valid_versions: valid },

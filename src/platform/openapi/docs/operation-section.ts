@@ -1,4 +1,5 @@
 import type { oas31 } from 'zod-openapi';
+import { idempotencyKeyHeader } from '../../../contract/headers.js';
 import { type Html, html } from '../../pages/html.js';
 import type { ApiDocument } from '../document.js';
 import { exampleOf } from './example.js';
@@ -48,7 +49,8 @@ function scopes(item: oas31.OperationObject): Html {
 function parameters(document: ApiDocument, item: oas31.OperationObject): Html | null {
   const all = (item.parameters ?? [])
     .map((parameter) => parameterOf(document, parameter))
-    .filter((parameter) => parameter.in === 'path' || parameter.in === 'query');
+    // The version is the same everywhere, and told once.
+    .filter(({ name, in: place }) => place !== 'header' || name === idempotencyKeyHeader);
   if (all.length === 0) return null;
   const rows = all.map((parameter) => {
     const optional = parameter.required === true ? null : html`<span class="soft">, optional</span>`;

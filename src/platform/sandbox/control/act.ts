@@ -1,3 +1,4 @@
+import { moveRound, type RoundStep } from '../../catalog/round-lifecycle.js';
 import { notFound, Problem } from '../../http/problem.js';
 import { revokeInstallation } from '../../installations/revoke.js';
 import type { Source } from '../../investments/derive.js';
@@ -5,7 +6,6 @@ import { findInvestment, loadInvestment } from '../../investments/model.js';
 import { publishSoon } from '../../investments/publisher.js';
 import {
   changeInvestment,
-  changeProfile,
   createInvestment,
   deactivateUser,
   withdrawInvestment,
@@ -15,6 +15,7 @@ import { newId } from '../../state/secrets.js';
 import { all, one, run } from '../../state/statements.js';
 import { inventInvestment } from '../seed/investments.js';
 import { inventPerson } from '../seed/people.js';
+import { rewriteProfile } from './profile.js';
 import { planChange, type RecordPatch } from './record-patch.js';
 
 /** What people on the platform would do, done for them. Each is one transaction: changed, published, announced. */
@@ -34,6 +35,8 @@ export function companyOf(services: Services, id: string): ActingCompany {
 export function invest(services: Services, company: ActingCompany, set: RecordPatch, now: number): string {
   const investor =
     set.investor?.id === undefined ? newPerson(services, now) : personOf(services, set.investor.id);
+  // Whatever a new record says of a person would stand again beside an account that was erased.
+  if (investor.deactivated_at !== null) throw closedAccount('it makes no investments');
   const offerings = offeringsOf(services, company);
   const open = offerings.filter((offering) => !offering.reservations);
   const fresh = freshly(
@@ -41,7 +44,7 @@ export function invest(services: Services, company: ActingCompany, set: RecordPa
     now,
   );
   const { columns, profile, reason } = planChange(services.state, { ...fresh, no: 0 }, set);
-  if (profile !== null) changeProfile(services, investor.investor_no, profile, now);
+  if (profile !== null) rewriteProfile(services, investor.investor_no, profile, now);
   const offering = offerings.find((one) => one.no === columns.offering_no);
   const source = createInvestment(
     services,
@@ -51,6 +54,15 @@ export function invest(services: Services, company: ActingCompany, set: RecordPa
   if (columns.converted_to != null || columns.hidden === 1)
     changeInvestment(services, source, columns, reason, now);
   return source.id;
+}
+
+const closedAccount = (so: string): Problem =>
+  new Problem(400, 'invalid_params', `investor: this account is closed; ${so}.`);
+
+/** Null takes away and is always welcome; everything else inside the person is theirs, fields nobody knows included. */
+function saysWho({ message, external_username, investor = {} }: RecordPatch): boolean {
+  const { id, via_entity, ...person } = investor;
+  return [message, external_username, ...Object.values(person)].some((value) => value != null);
 }
 
 /** A commitment of this moment, not one from the middle of its life. */
@@ -69,15 +81,9 @@ export function amend(services: Services, id: string, patch: RecordPatch, now: n
   if (patch.investor?.id !== undefined) {
     throw new Problem(400, 'invalid_params', 'investor.id: an investment does not change hands.');
   }
+  if (source.deactivated_at !== null && saysWho(patch)) throw closedAccount('it has no profile to change');
   const { columns, profile, reason } = planChange(services.state, source, patch);
-  if (profile !== null && source.deactivated_at !== null) {
-    throw new Problem(
-      400,
-      'invalid_params',
-      'investor: this account is closed; it has no profile to change.',
-    );
-  }
-  if (profile !== null) changeProfile(services, source.investor_no, profile, now);
+  if (profile !== null) rewriteProfile(services, source.investor_no, profile, now);
   changeInvestment(services, loadInvestment(services.state, source.no), columns, reason, now);
 }
 
@@ -183,4 +189,11 @@ function newPerson(services: Services, now: number) {
     bio: person.bio,
     deactivated_at: null as number | null,
   };
+}
+
+/** As the company that raises would: opens a round, closes it, calls it off. */
+export function moveOffering(services: Services, id: string, step: RoundStep, now: number): void {
+  const row = one<{ no: number }>(services.state, 'SELECT no FROM offerings WHERE id = ?', [id]);
+  if (row === undefined) throw notFound('The offering');
+  moveRound(services, row.no, step, now);
 }

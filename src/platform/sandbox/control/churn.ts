@@ -64,6 +64,7 @@ function patchFor(
     case 'cancel':
       return { status: source.status === 'canceled' ? 'active' : 'canceled' };
     default:
+      if (source.deactivated_at !== null) return {};
       return { message: `Note ${between(services.random, 1, 1_000_000)} from an investor.` };
   }
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { roundSteps } from '../../catalog/round-lifecycle.js';
 import { type Exchange, ok, type Reply } from '../../http/exchange.js';
 import { badParameter } from '../../http/problem.js';
 import type { Route } from '../../http/route.js';
@@ -7,7 +8,7 @@ import type { ReadyDocument } from '../document.js';
 import type { Faults } from '../faults.js';
 import { controlPath, type RequestLedger } from '../requests.js';
 import type { World } from '../world.js';
-import { amend, companyOf, deactivate, invest, revoke, withdraw } from './act.js';
+import { amend, companyOf, deactivate, invest, moveOffering, revoke, withdraw } from './act.js';
 import { churn } from './churn.js';
 import { controlRoute } from './control-route.js';
 import { recordPatch } from './record-patch.js';
@@ -26,6 +27,7 @@ const createBody = z.strictObject({
   count: count.default(1),
   set: recordPatch.default({}),
 });
+const roundBody = z.strictObject({ status: z.enum(roundSteps) });
 const churnBody = z.strictObject({ changes: count, company: z.string().optional() });
 /** A century either way is further than any test has reason to go. */
 const seconds = z.number().min(-3_200_000_000).max(3_200_000_000);
@@ -83,6 +85,13 @@ export function controlRoutes(controlled: Controlled): readonly Route[] {
       acting(exchange, () => {
         const id = exchange.params.id ?? '';
         withdraw(exchange.services, id, exchange.now);
+        return [id];
+      }),
+    ),
+    controlRoute('PATCH', at('/offerings/{id}'), roundBody, (exchange, { status }) =>
+      acting(exchange, () => {
+        const id = exchange.params.id ?? '';
+        moveOffering(exchange.services, id, status, exchange.now);
         return [id];
       }),
     ),

@@ -67,7 +67,7 @@ function describe({ state, now }: Sown, syndicate: SyndicateRow, index: number):
 }
 
 /** The round without shares of the company in the same place; a company runs it, the syndicate brings its members. */
-function seedDeal({ state, random, now }: Sown, syndicate: SyndicateRow, index: number): number | undefined {
+function seedDeal({ state, now }: Sown, syndicate: SyndicateRow, index: number): number | undefined {
   const offering = one<{ no: number }>(
     state,
     `SELECT no FROM offerings WHERE company_no = (SELECT no FROM companies ORDER BY no LIMIT 1 OFFSET ?)
@@ -78,17 +78,9 @@ function seedDeal({ state, random, now }: Sown, syndicate: SyndicateRow, index: 
   run(state, 'UPDATE offerings SET syndicate_no = ? WHERE no = ?', [syndicate.no, offering.no]);
   run(
     state,
-    `INSERT INTO deal_terms (offering_no, name, description, funding_target_cents, min_investment_cents,
-       max_investment_cents, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-    [
-      offering.no,
-      `Sandbox Deal ${index + 1}`,
-      'One entry on the cap table.',
-      between(random, 5, 50) * 1_000_000,
-      100_000,
-      10_000_000,
-      now,
-    ],
+    `INSERT INTO deal_terms (offering_no, name, description, max_investment_cents, updated_at)
+     VALUES (?, ?, ?, ?, ?)`,
+    [offering.no, `Sandbox Deal ${index + 1}`, 'One entry on the cap table.', 10_000_000, now],
   );
   return offering.no;
 }

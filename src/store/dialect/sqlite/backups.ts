@@ -14,9 +14,13 @@ export function backupsOf(file: string): readonly Backup[] {
   const folder = dirname(file);
   if (!existsSync(folder)) return [];
   return readdirSync(folder)
-    .filter((name) => name.startsWith(`${basename(file)}.schema-`) && /\.bak(?:\.tmp)?$/.test(name))
+    .filter((name) => name.startsWith(`${basename(file)}.schema-`) && /\.bak(?:\.(?:\d+\.)?tmp)?$/.test(name))
     .map((name) => join(folder, name))
-    .map((path) => ({ file: path, madeAt: statSync(path).mtimeMs }))
+    .flatMap((path) => {
+      // Whoever else erases removes them too, maybe this very moment.
+      const made = statSync(path, { throwIfNoEntry: false });
+      return made === undefined ? [] : [{ file: path, madeAt: made.mtimeMs }];
+    })
     .sort((a, b) => a.madeAt - b.madeAt);
 }
 

@@ -1,23 +1,25 @@
-import type { SourceName } from '../../../domain/ids.js';
-import { type Instant, instantFromMillis, millisOf } from '../../../domain/instant.js';
+import type { Instant } from '../../../domain/instant.js';
 import type { FeedItem, Identity } from '../../../domain/investment.js';
 import type { Applied } from '../../../sync/ports.js';
 import {
+  type CommitHooks,
   type CommittedChange,
+  changeOf,
   changesPerCall,
   type NoticeDraft,
-  type NoticeHooks,
 } from '../../committed-change.js';
 import { unreadableErasures, withoutErased, withoutForgotten } from '../../forgotten.js';
-import { identityIncluded, oddities } from '../../page-oddities.js';
+import { judgeGrant } from '../../identity-grant.js';
+import { spaced, spacedSince } from '../../notice-spacing.js';
+import { oddities } from '../../page-oddities.js';
 import { lastOfEach, type RecordItem, type Step } from '../../plan-page.js';
 import { identityValues, recordValues } from '../../record-columns.js';
 import type { ActiveState } from '../../schema.js';
+import { moveTo, type SourceRow, sourceColumns } from '../../source-row.js';
 import { Erasing } from './erasing.js';
 import { type HeldRow, heldRow } from './held-row.js';
-import { areIndexesBuilt } from './indexes.js';
 import { resolveReadable, setAside } from './quarantine.js';
-import { type SourceRow, type Statements, sourceColumns } from './statements.js';
+import type { Statements } from './statements.js';
 
 /**
  * One transaction's worth of writing to one source. It reads the clock once, hands out the feed's numbers in
@@ -63,13 +65,8 @@ export class Commit {
     }
   }
 
-  /** Whoever moves a source also ends its halt. */
   moveTo(state: ActiveState): void {
-    this.source.state = state;
-    this.source.halted_from = null;
-    this.source.halted_code = null;
-    this.source.halted_message = null;
-    this.source.halted_at = null;
+    moveTo(this.source, state);
   }
 
   /** One row in the feed for a whole first listing. */
@@ -89,8 +86,8 @@ export class Commit {
    * what it gave. People and records that are gone leave every table now, even if their rows wait for a listing.
    */
   receive(items: readonly FeedItem[]): readonly FeedItem[] {
-    this.#judgeGrant(items);
-    const indexed = areIndexesBuilt(this.statements.raw);
+    if (judgeGrant(this.source, items, this.hooks.identity)) this.#erasing.source('grant_lost');
+    const indexed = this.statements.indexed.get() !== undefined;
     for (const item of lastOfEach(items)) {
       if (item.kind === 'tombstone') this.#erasing.record(item.id, 'tombstone');
       // Before the very first listing is complete a person's other records cannot be found without reading all;
@@ -109,22 +106,32 @@ export class Commit {
     return withoutForgotten(withoutErased(items, gone), forgotten, investorOf);
   }
 
-  /** Quarantine and unknown fields of a page. Answers how many entries could not be read. */
+  /** False when there was none to lose. */
+  loseGrant(): boolean {
+    const had = this.source.identity_included === 1;
+    if (had) this.#erasing.source('grant_lost');
+    this.source.identity_included = 0;
+    return had;
+  }
+
+  /** Quarantine and unknown fields of a page. Answers how many entries are newly set aside; one that was already is not new. */
   note(items: readonly FeedItem[]): number {
     const found = oddities(items);
     for (const [field, times] of found.unknownFields)
       this.statements.countDrift.run(this.source.no, field, times, this.at, this.at);
-    this.source.quarantined += setAside(this.statements, this.source.no, found.setAside, this.at);
+    const opened = setAside(this.statements, this.source.no, found.setAside, this.at);
+    this.source.quarantined += opened;
     if (this.source.quarantined > 0)
       this.source.quarantined -= resolveReadable(this.statements, this.source.no, found.readable, this.at);
-    return found.rejected.length;
+    return opened;
   }
 
-  /** Nothing is written after this. */
-  finish(): void {
+  /** Nothing is written after this. Answers whether anybody was erased. */
+  finish(): boolean {
     this.#queueNotices();
-    this.#erasing.finish();
+    const receipts = this.#erasing.finish();
     this.statements.saveSource.run(...sourceColumns.map((column) => this.source[column]), this.source.no);
+    return receipts > 0;
   }
 
   /** Takes so many numbers of the feed at once; answers the last one before them. */
@@ -159,18 +166,6 @@ export class Commit {
 
   applied(unchanged: number, quarantined: number): Applied {
     return { added: this.#added, changed: this.#changed, removed: this.#removed, unchanged, quarantined };
-  }
-
-  #judgeGrant(items: readonly FeedItem[]): void {
-    if (this.hooks.identity === 'drop') {
-      // What never gets here says nothing about the grant.
-      this.source.identity_included = null;
-      return;
-    }
-    const included = identityIncluded(items);
-    if (included === null) return;
-    if (!included && this.source.identity_included === 1) this.#erasing.source('grant_lost');
-    this.source.identity_included = included ? 1 : 0;
   }
 
   #deactivate({ investment }: RecordItem): void {
@@ -224,31 +219,23 @@ export class Commit {
     reason: string | null,
   ): number {
     const seq = this.#nextSeq();
-    const before = held?.investment ?? null;
-    const after = record?.investment ?? null;
-    const id = (after ?? before)?.id ?? null;
-    if (id === null) throw new Error('a change without a record before or after it');
-    this.statements.insertChange.run(seq, this.source.no, id, kind, JSON.stringify(fields), reason, this.at);
-    this.tell({
-      kind,
-      seq,
-      source: this.source.name as SourceName,
-      id,
+    const change = changeOf(kind, held, record, {
       fields,
       reason,
+      seq,
       at: this.at,
-      statusBefore: before?.status ?? null,
-      statusAfter: after?.status ?? null,
-      groupBefore: before?.group_label ?? null,
-      groupAfter: after?.group_label ?? null,
-      committedCentsBefore: before?.committed_cents ?? null,
-      committedCentsAfter: after?.committed_cents ?? null,
-      companyId: (after ?? before)?.company_id ?? null,
-      offeringId: (after ?? before)?.offering_id ?? null,
-      currency: (after ?? before)?.currency ?? null,
-      convertedFrom: after?.converted_from ?? null,
-      origin: 'feed',
+      source: this.source.name,
     });
+    this.statements.insertChange.run(
+      seq,
+      this.source.no,
+      change.id,
+      kind,
+      JSON.stringify(fields),
+      reason,
+      this.at,
+    );
+    this.tell(change);
     return seq;
   }
 
@@ -263,30 +250,12 @@ export class Commit {
     for (const draft of this.hooks.notices?.draft(changes) ?? []) this.#queue(draft);
   }
 
-  /**
-   * A receiver hears of a record at most once a minute. What comes sooner waits for the minute to end, and what
-   * comes while one waits is folded into it, so that nothing is lost. One that may be on its way is never touched.
-   */
   #queue({ id, seq, target, body }: NoticeDraft): void {
-    const minuteAgo = instantFromMillis(millisOf(this.at) - noticeGapMillis);
-    const last = this.statements.lastNotice.get(id, this.source.no, target, minuteAgo);
-    if (last === undefined) {
-      this.statements.insertNotice.run(this.source.no, seq, target, body, this.at, this.at);
-    } else if (last.state === 'pending' && last.attempts === 0 && last.next_at > this.at) {
-      const folded = this.hooks.notices?.fold(last.body, body) ?? null;
-      if (folded === null) this.statements.deleteNotice.run(last.notice);
-      else this.statements.foldNotice.run(seq, folded, last.notice);
-    } else {
-      const nextAt = instantFromMillis(millisOf(last.next_at as Instant) + noticeGapMillis);
-      this.statements.insertNotice.run(this.source.no, seq, target, body, this.at, nextAt);
-    }
+    const last = this.statements.lastNotice.get(id, this.source.no, target, spacedSince(this.at));
+    const step = spaced(last, this.at, body, this.hooks.notices);
+    if (step.kind === 'insert')
+      this.statements.insertNotice.run(this.source.no, seq, target, body, this.at, step.nextAt);
+    else if (step.kind === 'delete') this.statements.deleteNotice.run(step.notice);
+    else this.statements.foldNotice.run(seq, step.body, step.notice);
   }
 }
-
-/** What the mirror's owner decides about every commit. */
-export interface CommitHooks {
-  readonly notices?: NoticeHooks | undefined;
-  readonly identity: 'keep' | 'drop';
-}
-
-const noticeGapMillis = 60_000;

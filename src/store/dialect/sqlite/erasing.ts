@@ -54,19 +54,18 @@ export class Erasing {
 
   /** All of the source, whoever it was. */
   source(cause: 'grant_lost' | 'dropped'): void {
-    // Without a name kept, unknown fields still come and stay; a lost grant takes all that came under it.
-    const statements = cause === 'dropped' ? wholeSource : [...wholeSource, ...unknownOfSource];
-    if (this.#run(statements, { source: this.sourceNo }) > 0) this.#receipts.set(null, cause);
+    if (this.#run(wholeSource, { source: this.sourceNo }) > 0) this.#receipts.set(null, cause);
   }
 
   /** Nothing is erased after this. Answers how many receipts it wrote. */
   finish(): number {
     if (this.#records.size + this.#people.size > 0) this.#blankBodies();
+    if (this.#receipts.size === 0) return 0;
     const write = this.raw.prepare(
       'INSERT INTO erasures (source_no, id, cause, invisible_at) VALUES (?, ?, ?, ?)',
     );
     for (const [id, cause] of this.#receipts) write.run(this.sourceNo, id, cause, this.at);
-    if (this.#receipts.size > 0 && !this.#waiting) this.raw.exec('DELETE FROM identity_residue');
+    if (!this.#waiting) this.raw.exec('DELETE FROM identity_residue');
     return this.#receipts.size;
   }
 
@@ -109,11 +108,10 @@ const wholeSource = [
   'UPDATE staged_rows SET identity = NULL WHERE identity IS NOT NULL AND source_no = :source',
   // Deliveries are not among them: of those nothing is kept that speaks of people.
   "UPDATE quarantine_rows SET body = NULL WHERE body <> '' AND source_no = :source",
+  ...['investment_rows', 'history_rows', 'staged_rows'].map(
+    (table) => `UPDATE ${table} SET extra = NULL WHERE extra IS NOT NULL AND source_no = :source`,
+  ),
 ];
-
-const unknownOfSource = ['investment_rows', 'history_rows', 'staged_rows'].map(
-  (table) => `UPDATE ${table} SET extra = NULL WHERE extra IS NOT NULL AND source_no = :source`,
-);
 
 const ofRecord = [
   `DELETE FROM identity_rows WHERE row_no IN

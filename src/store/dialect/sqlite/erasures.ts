@@ -1,11 +1,18 @@
 import { Fault } from '../../../domain/fault.js';
-import type { InvestmentId, UserId } from '../../../domain/ids.js';
 import { type Instant, instantFromMillis } from '../../../domain/instant.js';
 import type { Clock } from '../../../runtime/clock.js';
-import type { Erasures, Forgotten, PendingErasures, Scrubbed } from '../../erasures.js';
+import type {
+  Erasures,
+  Forgotten,
+  ForgottenSince,
+  PendingErasures,
+  PersonOrInvestment,
+  Scrubbed,
+} from '../../erasures.js';
 import { Erasing } from './erasing.js';
 import { withSqliteFaults } from './faults.js';
 import type { SqliteDatabase } from './open.js';
+import type { Prepared } from './prepared.js';
 import { scrub } from './scrub.js';
 import { inTransaction } from './transaction.js';
 
@@ -13,42 +20,49 @@ import { inTransaction } from './transaction.js';
 export class SqliteErasures implements Erasures {
   /** What the last scrub got done before a reader stopped it: see `scrub`. */
   #rewritten = 0;
+  #waiting: Prepared<[], WaitingRow> | undefined;
 
   constructor(
     private readonly database: SqliteDatabase,
     private readonly clock: Clock,
   ) {}
 
-  forget(id: InvestmentId | UserId): Forgotten {
+  forget(id: PersonOrInvestment, writeDown: (since: ForgottenSince) => void = () => {}): Forgotten {
+    return this.#inTransaction(() => {
+      const at = instantFromMillis(this.clock.now());
+      if (!this.#isKnown(id) && !this.#isForgotten(id))
+        throw new Fault('usage', `${id} is neither an investment nor an investor of this mirror`, {
+          hint: 'Look it up: rosterd query "SELECT id, investor_id FROM investments". Ids are case-sensitive.',
+        });
+      const fresh = this.#remember({ id, at });
+      const identities = this.#erase(id, at);
+      writeDown({ id, at });
+      return { identities, already: !fresh, invisibleAt: at };
+    });
+  }
+
+  forgotten(): readonly ForgottenSince[] {
     const { raw, file } = this.database;
     return withSqliteFaults(file, () =>
-      inTransaction(raw, () => {
-        const at = instantFromMillis(this.clock.now());
-        if (raw.prepare(anybodyKnows).get({ id }) === undefined)
-          throw new Fault('usage', `${id} is neither an investment nor an investor of this mirror`, {
-            hint: 'Look it up: rosterd query "SELECT id, investor_id FROM investments". Ids are case-sensitive.',
-          });
-        const waiting = raw.prepare('SELECT 1 FROM identity_residue').get() !== undefined;
-        const fresh = raw
-          .prepare('INSERT INTO forgotten (id, forgotten_at) VALUES (?, ?) ON CONFLICT (id) DO NOTHING')
-          .run(id, at);
-        const identities = raw.prepare(deleteIdentities).run({ id }).changes;
-        for (const sql of blankUnknown) raw.prepare(sql).run({ id });
-        raw.prepare(blankStaged).run({ id });
-        // Bodies are as they were sent; whichever names the id, or a record of the investor, goes.
-        for (const own of [id, ...raw.prepare<[{ id: string }], string>(recordsOf).pluck().all({ id })]) {
-          raw.prepare(blankQuarantine).run({ id: own });
-          raw.prepare(blankInbox).run({ id: own });
-        }
-        raw.prepare("INSERT INTO erasures (id, cause, invisible_at) VALUES (?, 'forget', ?)").run(id, at);
-        // What the triggers left is covered by the receipt above, unless something else waited before.
-        if (!waiting) raw.exec('DELETE FROM identity_residue');
-        return { identities, already: fresh.changes === 0, invisibleAt: at };
-      }),
+      raw.prepare<[], ForgottenSince>('SELECT id, forgotten_at AS at FROM forgotten').all(),
     );
   }
 
-  lift(id: InvestmentId | UserId): boolean {
+  recall(people: readonly ForgottenSince[]): number {
+    return this.#inTransaction(() => {
+      const at = instantFromMillis(this.clock.now());
+      let found = 0;
+      for (const person of people) {
+        this.#remember(person);
+        if (!this.#isKnown(person.id)) continue;
+        this.#erase(person.id, at);
+        found += 1;
+      }
+      return found;
+    });
+  }
+
+  lift(id: PersonOrInvestment): boolean {
     const { raw, file } = this.database;
     return withSqliteFaults(
       file,
@@ -86,27 +100,61 @@ export class SqliteErasures implements Erasures {
   pending(): PendingErasures {
     const { raw, file } = this.database;
     return withSqliteFaults(file, () => {
-      const row = raw
-        .prepare<[], { receipts: number; since: Instant | null; residue: number; listing: number }>(
-          `SELECT (SELECT count(*) FROM erasures WHERE scrubbed_at IS NULL) AS receipts,
-                  (SELECT min(invisible_at) FROM erasures WHERE scrubbed_at IS NULL) AS since,
-                  (SELECT count(*) FROM identity_residue) AS residue,
-                  (SELECT count(*) FROM sources WHERE state IN ('listing', 'relisting')) AS listing`,
-        )
-        .get();
+      // Asked every half minute for as long as the daemon runs.
+      this.#waiting ??= raw.prepare(waiting);
+      const row = this.#waiting.get();
       if (row === undefined) throw new Error('a query without FROM answered nothing');
       return { ...row, residue: row.residue > 0, listing: row.listing > 0 };
     });
   }
+
+  #inTransaction<Result>(work: () => Result): Result {
+    const { raw, file } = this.database;
+    return withSqliteFaults(file, () => inTransaction(raw, work));
+  }
+
+  #isKnown(id: PersonOrInvestment): boolean {
+    return this.database.raw.prepare(anybodyKnows).get({ id }) !== undefined;
+  }
+
+  #isForgotten(id: PersonOrInvestment): boolean {
+    return this.database.raw.prepare('SELECT 1 FROM forgotten WHERE id = ?').get(id) !== undefined;
+  }
+
+  /** False when it was so before. */
+  #remember({ id, at }: ForgottenSince): boolean {
+    const { raw } = this.database;
+    return (
+      raw
+        .prepare('INSERT INTO forgotten (id, forgotten_at) VALUES (?, ?) ON CONFLICT (id) DO NOTHING')
+        .run(id, at).changes > 0
+    );
+  }
+
+  /** Everything that speaks of them, with a receipt; answers how many identities that was. */
+  #erase(id: PersonOrInvestment, at: Instant): number {
+    const { raw } = this.database;
+    const waiting = raw.prepare('SELECT 1 FROM identity_residue').get() !== undefined;
+    const identities = raw.prepare(deleteIdentities).run({ id }).changes;
+    for (const sql of blankUnknown) raw.prepare(sql).run({ id });
+    raw.prepare(blankStaged).run({ id });
+    // Bodies are as they were sent; whichever names the id, or a record of the investor, goes.
+    for (const own of [id, ...raw.prepare<[{ id: string }], string>(recordsOf).pluck().all({ id })]) {
+      raw.prepare(blankQuarantine).run({ id: own });
+      raw.prepare(blankInbox).run({ id: own });
+    }
+    raw.prepare("INSERT INTO erasures (id, cause, invisible_at) VALUES (?, 'forget', ?)").run(id, at);
+    // What the triggers left is covered by the receipt above, unless something else waited before.
+    if (!waiting) raw.exec('DELETE FROM identity_residue');
+    return identities;
+  }
 }
 
-/** Whoever was forgotten may be forgotten again, even when nothing of them is held any more. */
 const anybodyKnows = `
   SELECT 1 FROM investment_rows WHERE id = :id OR investor_id = :id
   UNION ALL SELECT 1 FROM history_rows WHERE id = :id OR investor_id = :id
   UNION ALL SELECT 1 FROM staged_rows WHERE id = :id OR investor_id = :id
   UNION ALL SELECT 1 FROM quarantine_rows WHERE id = :id OR instr(body, :id) > 0
-  UNION ALL SELECT 1 FROM forgotten WHERE id = :id
   LIMIT 1`;
 
 const deleteIdentities = `
@@ -130,3 +178,16 @@ const blankQuarantine = `
   UPDATE quarantine_rows SET body = NULL WHERE body IS NOT NULL AND (id = :id OR instr(body, :id) > 0)`;
 const blankInbox = `
   UPDATE webhook_inbox SET body = NULL WHERE body IS NOT NULL AND (investment = :id OR instr(body, :id) > 0)`;
+
+interface WaitingRow {
+  readonly receipts: number;
+  readonly since: Instant | null;
+  readonly residue: number;
+  readonly listing: number;
+}
+
+const waiting = `
+  SELECT (SELECT count(*) FROM erasures WHERE scrubbed_at IS NULL) AS receipts,
+         (SELECT min(invisible_at) FROM erasures WHERE scrubbed_at IS NULL) AS since,
+         (SELECT count(*) FROM identity_residue) AS residue,
+         (SELECT count(*) FROM sources WHERE state IN ('listing', 'relisting')) AS listing`;

@@ -8,12 +8,13 @@ import {
   type ListingStart,
   nothingApplied,
 } from '../../../sync/ports.js';
-import { planListed, type RecordItem } from '../../plan-page.js';
+import { brakeOn } from '../../brake.js';
+import { lastOfEach, planListed, type RecordItem } from '../../plan-page.js';
 import { recordValues } from '../../record-columns.js';
+import type { ListingRow } from '../../source-row.js';
+import { listingProgress } from '../../standing.js';
 import type { Commit } from './commit.js';
 import { buildIdIndex } from './indexes.js';
-import { listingProgress } from './standing.js';
-import type { ListingRow } from './statements.js';
 import { swapIn } from './swap.js';
 
 export function beginListing(commit: Commit, start: ListingStart): ListingProgress {
@@ -69,18 +70,19 @@ export function addListingPage(
 function addFirst(commit: Commit, page: FeedPage): number {
   const { statements, source } = commit;
   let added = 0;
-  for (const item of page.items) {
+  for (const item of lastOfEach(page.items)) {
     if (item.kind === 'tombstone') added -= statements.deleteListed.run(source.no, item.id).changes;
-    if (item.kind !== 'record') continue;
-    const values = recordValues(item.investment);
-    const { changes, lastInsertRowid } = statements.insertListed.run(
-      source.no,
-      item.investment.id,
-      ...values,
-    );
-    added += changes;
-    if (changes === 1) commit.putIdentity(lastInsertRowid, item.identity);
-    else replaceListed(commit, item, values);
+    else {
+      const values = recordValues(item.investment);
+      const { changes, lastInsertRowid } = statements.insertListed.run(
+        source.no,
+        item.investment.id,
+        ...values,
+      );
+      added += changes;
+      if (changes === 1) commit.putIdentity(lastInsertRowid, item.identity);
+      else replaceListed(commit, item, values);
+    }
   }
   return added;
 }
@@ -184,11 +186,11 @@ function publishRelisted(
   const { statements, source } = commit;
   const held = source.rows_held;
   const absent = statements.countUnseen.get(source.no, source.no) ?? 0;
-  const tooMany = absent > policy.share * held && absent >= policy.rows;
-  if (tooMany && !policy.accepted) {
+  const brake = brakeOn(policy, { wouldRemove: absent, held });
+  if (brake !== null) {
     statements.holdListing.run(final, absent, source.no);
     commit.moveTo('held');
-    return { applied: nothingApplied, brake: { wouldRemove: absent, held } };
+    return { applied: nothingApplied, brake };
   }
   swapIn(commit);
   const { changed, removed } = commit.applied(0, 0);

@@ -1,9 +1,11 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { instantFromMillis } from '../../../domain/instant.js';
-import type { Clock } from '../../../runtime/clock.js';
 import {
   type AppliedMigration,
+  fourDigits,
+  labelOf,
+  type MigrateOptions,
   type Migration,
   pendingMigrations,
   shippedMigrations,
@@ -11,15 +13,6 @@ import {
 import { withSqliteFaults } from './faults.js';
 import type { SqliteDatabase } from './open.js';
 import { inTransaction } from './transaction.js';
-
-export interface MigrateOptions {
-  readonly clock: Clock;
-  /** Version of rosterd, written beside each migration so that a later refusal can name it. */
-  readonly version: string;
-  readonly migrations?: readonly Migration[];
-  /** Only tell what would run. */
-  readonly dryRun?: boolean;
-}
 
 export interface Migrated {
   /** Names such as `0001_mirror`, in order. */
@@ -42,22 +35,24 @@ export function migrateSqlite(database: SqliteDatabase, options: MigrateOptions)
     const known = options.migrations ?? shippedMigrations('sqlite');
     const applied = appliedMigrations(database);
     const pending = pendingMigrations(known, applied);
-    const names = pending.map(label);
+    const names = pending.map(labelOf);
     if (pending.length === 0 || options.dryRun === true) return { ran: names, backup: null };
     const backup = applied.length === 0 ? null : backUp(database, applied.length);
     const ran = pending.filter((migration) => runOne(database, migration, known, options));
-    return { ran: ran.map(label), backup };
+    return { ran: ran.map(labelOf), backup };
   });
 }
 
-export function appliedMigrations({ raw }: SqliteDatabase): readonly AppliedMigration[] {
-  const present = raw
-    .prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'migrations'")
-    .get();
-  if (present === undefined) return [];
-  return raw
-    .prepare<[], AppliedMigration>('SELECT number, name, checksum, version FROM migrations ORDER BY number')
-    .all();
+export function appliedMigrations({ file, raw }: SqliteDatabase): readonly AppliedMigration[] {
+  return withSqliteFaults(file, () => {
+    const present = raw
+      .prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'migrations'")
+      .get();
+    if (present === undefined) return [];
+    return raw
+      .prepare<[], AppliedMigration>('SELECT number, name, checksum, version FROM migrations ORDER BY number')
+      .all();
+  });
 }
 
 /** Answers false when another process ran it between our look and our lock. */
@@ -86,26 +81,27 @@ function runOne(
   });
 }
 
-/** Written under another name first: a backup that exists is whole. */
-function backUp({ raw, file }: SqliteDatabase, schema: number): string {
-  const backup = join(dirname(file), `${basename(file)}.schema-${label4(schema)}.bak`);
-  const unfinished = `${backup}.tmp`;
+/**
+ * Written under a name of its own first: a backup that exists is whole, and no other process that migrates at the same
+ * time writes into it. Null when such a one was faster: then the copy may hold what is newer than its name says.
+ */
+function backUp(database: SqliteDatabase, schema: number): string | null {
+  const { raw, file } = database;
+  const backup = join(dirname(file), `${basename(file)}.schema-${fourDigits(schema)}.bak`);
+  const unfinished = `${backup}.${process.pid}.tmp`;
   rmSync(unfinished, { force: true });
-  const descriptor = openSync(unfinished, 'wx', 0o600);
   try {
-    raw.prepare('VACUUM INTO ?').run(unfinished);
-    fsyncSync(descriptor);
+    const descriptor = openSync(unfinished, 'wx', 0o600);
+    try {
+      raw.prepare('VACUUM INTO ?').run(unfinished);
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+    if (appliedMigrations(database).length !== schema) return null;
+    renameSync(unfinished, backup);
+    return backup;
   } finally {
-    closeSync(descriptor);
+    rmSync(unfinished, { force: true });
   }
-  renameSync(unfinished, backup);
-  return backup;
-}
-
-function label(migration: Migration): string {
-  return `${label4(migration.number)}_${migration.name}`;
-}
-
-function label4(number: number): string {
-  return String(number).padStart(4, '0');
 }

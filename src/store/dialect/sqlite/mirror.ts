@@ -1,11 +1,10 @@
-import type { FaultCode } from '../../../domain/fault.js';
 import { type Instant, instantFromMillis } from '../../../domain/instant.js';
 import type { Cursor } from '../../../domain/position.js';
-import type { Clock } from '../../../runtime/clock.js';
 import type {
   Applied,
   Brake,
   BrakePolicy,
+  Ending,
   FeedPage,
   Lease,
   ListingProgress,
@@ -16,26 +15,33 @@ import type {
   SourceIdentity,
   TickReport,
 } from '../../../sync/ports.js';
-import type { NoticeHooks } from '../../committed-change.js';
+import { checkFence, nextFence } from '../../lease-rules.js';
+import type { MirrorOptions } from '../../mirror-options.js';
+import { notBefore, type SourceRow } from '../../source-row.js';
+import { standing } from '../../standing.js';
+import { type Halted, tellOutcome, tickValues } from '../../tick-outcome.js';
 import { Commit } from './commit.js';
 import { applyPage } from './delta.js';
 import { sqliteFault, withSqliteFaults } from './faults.js';
 import { buildIndexes } from './indexes.js';
-import { checkFence, takeLease } from './leases.js';
 import { addListingPage, beginListing, publishListing } from './listing.js';
 import type { SqliteDatabase } from './open.js';
-import { standing } from './standing.js';
-import { prepareStatements, type SourceRow, type Statements } from './statements.js';
-import { recordTick } from './ticks.js';
-import { inTransaction } from './transaction.js';
+import { prepareStatements, type Statements } from './statements.js';
+import { inTransaction, withoutWaiting } from './transaction.js';
 
-export interface MirrorOptions {
-  readonly clock: Clock;
-  /** How long a holder that stopped renewing keeps others out. */
-  readonly leaseMs: number;
-  readonly notices?: NoticeHooks;
-  /** `drop`: the feed brings no identity, on purpose. */
-  readonly identity?: 'keep' | 'drop';
+/**
+ * `bookkeeping` does not wait for the disk. A power cut may take such commits, newest first, and never one before
+ * them: who held a lease (nobody outlives the cut), how a tick went, what will be fetched again.
+ */
+type Durability = 'durable' | 'bookkeeping';
+
+type Work<Result> = (commit: Commit, now: number) => Result;
+
+/** Undoes a commit of bookkeeping that turned out to erase somebody: SQLite cannot change its mind about the disk half-way. */
+class MustLast extends Error {
+  constructor(readonly at: number) {
+    super('this commit has to wait for the disk');
+  }
 }
 
 /** The write side on SQLite. The database is migrated before, and its connection serves nobody else's transactions. */
@@ -51,13 +57,23 @@ export class SqliteMirror implements Mirror {
   }
 
   async open({ name, fingerprint }: SourceIdentity, holder: string): Promise<Opened> {
-    return this.#transaction((now) => {
+    return this.#transaction('bookkeeping', (now) => {
       this.#statements.addSource.run(name, fingerprint);
       const source = this.#source(name);
-      const fence = takeLease(this.#statements, source, holder, now, this.#options.leaseMs);
+      const held = this.#statements.lease.get(source.no);
+      const fence = nextFence(held, { source: name, holder, now }, this.#options);
+      this.#statements.takeLease.run(
+        source.no,
+        holder,
+        fence,
+        instantFromMillis(now + this.#options.leaseMs),
+      );
       return {
         lease: { source: name, fence },
-        standing: standing(this.#statements, source),
+        standing: standing(source, {
+          listing: this.#statements.listing.get(source.no),
+          sweep: this.#statements.sweep.get(source.no),
+        }),
         filtersChanged: source.fingerprint !== fingerprint,
         cursorSavedAt: source.cursor_saved_at as Instant | null,
       };
@@ -65,38 +81,32 @@ export class SqliteMirror implements Mirror {
   }
 
   async renew(lease: Lease): Promise<void> {
-    this.#transaction((now) => {
+    this.#transaction('bookkeeping', (now) => {
       const source = this.#source(lease.source);
-      checkFence(this.#statements, source, lease);
+      checkFence(this.#statements.lease.get(source.no), lease);
       this.#statements.moveLease.run(instantFromMillis(now + this.#options.leaseMs), source.no, lease.fence);
     });
   }
 
   /** Under an old fence there is nothing to give back. */
   async release(lease: Lease): Promise<void> {
-    this.#transaction((now) => {
+    this.#transaction('bookkeeping', (now) => {
       const source = this.#source(lease.source);
       this.#statements.moveLease.run(instantFromMillis(now), source.no, lease.fence);
     });
   }
 
   async beginListing(lease: Lease, start: ListingStart): Promise<ListingProgress> {
-    return this.#commit(lease, (commit) => beginListing(commit, start));
+    return this.#commit('durable', lease, (commit) => beginListing(commit, start));
   }
 
   async addListingPage(
     lease: Lease,
     page: FeedPage,
   ): Promise<{ readonly progress: ListingProgress; readonly applied: Applied }> {
-    const { raw } = this.#database;
     // A page that a power cut takes is fetched again, since its position goes with it: not worth a wait for the
     // disk each time. The commit that publishes waits, and takes every page before it along.
-    raw.pragma('synchronous = NORMAL');
-    try {
-      return this.#commit(lease, (commit) => addListingPage(commit, page));
-    } finally {
-      raw.pragma('synchronous = FULL');
-    }
+    return this.#commit('bookkeeping', lease, (commit) => addListingPage(commit, page));
   }
 
   async publishListing(
@@ -105,36 +115,58 @@ export class SqliteMirror implements Mirror {
     brake: BrakePolicy,
   ): Promise<{ readonly applied: Applied; readonly brake: Brake | null }> {
     await this.#buildIndexes();
-    return this.#commit(lease, (commit) => publishListing(commit, final, brake));
+    return this.#commit('durable', lease, (commit) => publishListing(commit, final, brake));
   }
 
-  async applyPage(lease: Lease, page: FeedPage, reached: Reached): Promise<Applied> {
-    return this.#commit(lease, (commit) => applyPage(commit, page, reached));
-  }
-
-  async recordTick(
-    lease: Lease,
-    report: TickReport,
-    halted: { code: FaultCode; message: string } | null,
-  ): Promise<void> {
-    this.#commit(lease, (commit) => recordTick(commit, report, halted));
-  }
-
-  #commit<Result>(lease: Lease, work: (commit: Commit) => Result): Result {
-    return this.#transaction((now) => {
-      const source = this.#source(lease.source);
-      checkFence(this.#statements, source, lease);
-      const { notices, identity = 'keep' } = this.#options;
-      const commit = new Commit(this.#statements, source, notBefore(source, now), { notices, identity });
-      const result = work(commit);
-      commit.finish();
-      return result;
+  async applyPage(lease: Lease, page: FeedPage, reached: Reached, ending?: Ending): Promise<Applied> {
+    // A position that moved over nothing is found again from the one before it.
+    const durability = page.items.length === 0 ? 'bookkeeping' : 'durable';
+    return this.#commit(durability, lease, (commit, now) => {
+      const applied = applyPage(commit, page, reached);
+      if (ending !== undefined) {
+        tellTick(commit, ending(applied), null);
+        this.#statements.moveLease.run(instantFromMillis(now), commit.source.no, lease.fence);
+      }
+      return applied;
     });
   }
 
-  #transaction<Result>(work: (now: number) => Result): Result {
+  async loseIdentity(lease: Lease): Promise<boolean> {
+    return this.#commit('durable', lease, (commit) => commit.loseGrant());
+  }
+
+  async recordTick(lease: Lease, report: TickReport, halted: Halted | null): Promise<void> {
+    const durability = halted === null ? 'bookkeeping' : 'durable';
+    this.#commit(durability, lease, (commit) => tellTick(commit, report, halted));
+  }
+
+  /** An erasure is durable whatever it came with: nobody who was gone may be there again after a power cut. */
+  #commit<Result>(durability: Durability, lease: Lease, work: Work<Result>): Result {
+    try {
+      return this.#commitAs(durability, lease, work);
+    } catch (error) {
+      if (error instanceof MustLast) return this.#commitAs('durable', lease, work, error.at);
+      throw error;
+    }
+  }
+
+  #commitAs<Result>(durability: Durability, lease: Lease, work: Work<Result>, at?: number): Result {
+    const write = (now: number) => {
+      const source = this.#source(lease.source);
+      checkFence(this.#statements.lease.get(source.no), lease);
+      const { notices, identity = 'keep' } = this.#options;
+      const commit = new Commit(this.#statements, source, notBefore(source, now), { notices, identity });
+      const result = work(commit, now);
+      if (commit.finish() && durability === 'bookkeeping') throw new MustLast(now);
+      return result;
+    };
+    return this.#transaction(durability, write, at);
+  }
+
+  #transaction<Result>(durability: Durability, work: (now: number) => Result, at?: number): Result {
     const { file, raw } = this.#database;
-    return withSqliteFaults(file, () => inTransaction(raw, () => work(this.#options.clock.now())));
+    const write = () => inTransaction(raw, () => work(at ?? this.#options.clock.now()));
+    return withSqliteFaults(file, durability === 'durable' ? write : () => withoutWaiting(raw, write));
   }
 
   #source(name: string): SourceRow {
@@ -152,9 +184,7 @@ export class SqliteMirror implements Mirror {
   }
 }
 
-/** The wall clock may go back; a source's commits do not, or as-of would answer two versions at once. */
-function notBefore(source: SourceRow, now: number): Instant {
-  const instant = instantFromMillis(now);
-  const last = source.last_committed_at as Instant | null;
-  return last !== null && last > instant ? last : instant;
+function tellTick({ statements, source, at }: Commit, report: TickReport, halted: Halted | null): void {
+  statements.insertTick.run(...tickValues(source, report));
+  tellOutcome(source, at, report, halted);
 }

@@ -1,9 +1,7 @@
 import type { Instant } from '../../../domain/instant.js';
 import type { Rejected } from '../../page-oddities.js';
+import { cappedBody } from '../../quarantine-body.js';
 import type { Statements } from './statements.js';
-
-/** Enough to see what is wrong with any record; a hostile one must not fill the disk. */
-export const quarantineBytesMax = 64 * 1_024;
 
 /**
  * At most one open row for an id, and for an entry without one at most one for the same body, so that a page
@@ -17,7 +15,7 @@ export function setAside(
 ): number {
   let opened = 0;
   for (const { id, problem, body: whole } of rejected) {
-    const body = capped(whole);
+    const body = cappedBody(whole);
     if (id === null) {
       const same = statements.sameQuarantine.get(sourceNo, problem, body);
       if (same !== undefined) {
@@ -47,12 +45,4 @@ export function resolveReadable(
   let resolved = 0;
   for (const id of ids) resolved += statements.resolveQuarantine.run(at, sourceNo, id).changes;
   return resolved;
-}
-
-function capped(body: string): string {
-  if (Buffer.byteLength(body) <= quarantineBytesMax) return body;
-  // Decoding drops nothing but turns a character cut in two into U+FFFD, which may be longer: hence the margin.
-  return Buffer.from(body)
-    .subarray(0, quarantineBytesMax - 3)
-    .toString();
 }

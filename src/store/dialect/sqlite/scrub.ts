@@ -3,8 +3,8 @@ import { dirname } from 'node:path';
 import { instantFromMillis } from '../../../domain/instant.js';
 import type { Clock } from '../../../runtime/clock.js';
 import type { Scrubbed } from '../../erasures.js';
+import type { SqliteConnection } from './connect.js';
 import { withSqliteFaults } from './faults.js';
-import type { SqliteDatabase } from './open.js';
 import { inTransaction } from './transaction.js';
 
 /** VACUUM writes the database twice, into a temporary file and into the log; a tenth more for what else is written. */
@@ -18,7 +18,7 @@ const roomFactor = 2.1;
  * Waits for nobody. `rewritten` is what an earlier call answered: erasures up to it are out of the main file
  * already, and only the log beside it still has to go.
  */
-export function scrub(database: SqliteDatabase, clock: Clock, rewritten = 0): Scrubbed {
+export function scrub(database: SqliteConnection, clock: Clock, rewritten = 0): Scrubbed {
   const { raw, file } = database;
   return withSqliteFaults(file, () =>
     withoutWaiting(raw, () => {
@@ -33,13 +33,13 @@ export function scrub(database: SqliteDatabase, clock: Clock, rewritten = 0): Sc
 }
 
 /** Receipts whose bytes still stand in the file, and one more for removals without a receipt. */
-export function pendingErasures({ raw }: SqliteDatabase): number {
+export function pendingErasures({ raw }: SqliteConnection): number {
   const count = `SELECT (SELECT count(*) FROM erasures WHERE scrubbed_at IS NULL)
                       + (SELECT count(*) FROM identity_residue)`;
   return raw.prepare<[], number>(count).pluck().get() ?? 0;
 }
 
-function scrubNow(database: SqliteDatabase, clock: Clock, rewrittenBefore: number): Scrubbed {
+function scrubNow(database: SqliteConnection, clock: Clock, rewrittenBefore: number): Scrubbed {
   const { raw, file } = database;
   const last = takePending(database, clock);
   if (last === null) return { kind: 'clean' };
@@ -60,7 +60,7 @@ function scrubNow(database: SqliteDatabase, clock: Clock, rewrittenBefore: numbe
 }
 
 /** Turns the mark left by the triggers into a receipt, so that a removal after this moment leaves a new one. */
-function takePending({ raw }: SqliteDatabase, clock: Clock): number | null {
+function takePending({ raw }: SqliteConnection, clock: Clock): number | null {
   return inTransaction(raw, () => {
     if (raw.prepare('DELETE FROM identity_residue').run().changes > 0)
       raw
@@ -78,7 +78,7 @@ function missingRoom(file: string): number {
   return Math.max(0, Math.ceil(statSync(file).size * roomFactor - bavail * bsize));
 }
 
-function withoutWaiting<Result>(raw: SqliteDatabase['raw'], work: () => Result): Result {
+function withoutWaiting<Result>(raw: SqliteConnection['raw'], work: () => Result): Result {
   const timeout = raw.pragma('busy_timeout', { simple: true });
   raw.pragma('busy_timeout = 0');
   try {
@@ -89,7 +89,7 @@ function withoutWaiting<Result>(raw: SqliteDatabase['raw'], work: () => Result):
 }
 
 /** Moves the log into the file and cuts it to nothing; false when a reader still needs it. */
-function emptyLog(raw: SqliteDatabase['raw']): boolean {
+function emptyLog(raw: SqliteConnection['raw']): boolean {
   const [result] = raw.pragma('wal_checkpoint(TRUNCATE)') as readonly { busy: number }[];
   return result?.busy === 0;
 }

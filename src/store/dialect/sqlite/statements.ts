@@ -1,60 +1,19 @@
-import type { Selectable } from 'kysely';
 import { identityColumns, recordColumns } from '../../record-columns.js';
-import type {
-  HistoryRowsTable,
-  IdentityColumns,
-  ListingsTable,
-  RecordColumns,
-  SourcesTable,
-  SweepsTable,
-} from '../../schema.js';
+import type { HistoryRowsTable, IdentityColumns, RecordColumns } from '../../schema.js';
+import {
+  type LeaseRow,
+  type ListingRow,
+  type SourceRow,
+  type SweepRow,
+  sourceColumns,
+} from '../../source-row.js';
+import { tickColumns } from '../../tick-outcome.js';
 import type { Prepare, RawDatabase } from './prepared.js';
-
-export type SourceRow = Selectable<SourcesTable>;
-export type ListingRow = Selectable<ListingsTable>;
-export type SweepRow = SweepsTable;
-
-export interface LeaseRow {
-  readonly holder: string;
-  readonly fence: number;
-  readonly expires_at: string;
-}
 
 export interface HeldColumns extends RecordColumns {
   readonly row_no: number;
   readonly id: string;
 }
-
-/** Everything of a source that a write may move; its number and name never do. */
-export const sourceColumns = [
-  'fingerprint',
-  'state',
-  'cursor',
-  'cursor_saved_at',
-  'published_through',
-  'generation',
-  'listed_at',
-  'listed_seq',
-  'rows_held',
-  'rows_incoming',
-  'pages_incoming',
-  'quarantined',
-  'identity_included',
-  'last_tick_at',
-  'last_success_at',
-  'last_outcome',
-  'last_error_code',
-  'last_error',
-  'last_error_at',
-  'retry_at',
-  'last_committed_at',
-  'last_listing_at',
-  'listing_restarts',
-  'halted_from',
-  'halted_code',
-  'halted_message',
-  'halted_at',
-] as const satisfies readonly (keyof SourceRow)[];
 
 const record = recordColumns.join(', ');
 const recordMarks = recordColumns.map(() => '?').join(', ');
@@ -119,6 +78,10 @@ export function prepareStatements(raw: RawDatabase) {
       `INSERT INTO identity_rows (row_no, ${identity}) VALUES (?, ${identityMarks})`,
     ),
     residue: prepare<[], number>('SELECT 1 FROM identity_residue').pluck(),
+    // Whether records can be found by anything but their row. Once built, indexes stay.
+    indexed: prepare<[], number>(
+      "SELECT 1 FROM sqlite_schema WHERE name = 'investment_rows_investor'",
+    ).pluck(),
     forgotten: prepare<[], string>('SELECT id FROM forgotten').pluck(),
     investorOf: prepare<[string], string | null>(
       'SELECT investor_id FROM investment_rows WHERE id = ? AND investor_id IS NOT NULL LIMIT 1',
@@ -227,9 +190,7 @@ export function prepareStatements(raw: RawDatabase) {
     ).pluck(),
 
     insertTick: prepare<unknown[]>(
-      `INSERT INTO tick_rows (source_no, trigger, mode, started_at, took_ms, pages, added, changed, removed,
-                              quarantined, outcome, code, message)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO tick_rows (${tickColumns.join(', ')}) VALUES (${tickColumns.map(() => '?').join(', ')})`,
     ),
   };
 }

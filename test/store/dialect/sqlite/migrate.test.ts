@@ -1,9 +1,9 @@
-import { statSync } from 'node:fs';
-import { join } from 'node:path';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../../src/runtime/clock.js';
-import { migrateSqlite } from '../../../../src/store/dialect/sqlite/migrate.js';
+import { appliedMigrations, migrateSqlite } from '../../../../src/store/dialect/sqlite/migrate.js';
 import { openSqlite, type SqliteDatabase } from '../../../../src/store/dialect/sqlite/open.js';
 import type { Migration } from '../../../../src/store/migrate.js';
 import { tempFolder } from '../../temp-folder.js';
@@ -81,9 +81,51 @@ test('a database with content is copied first, readable by its owner alone', () 
   expect(copy.pragma('user_version', { simple: true })).toBe(1);
 });
 
+test('a copy taken while another process migrated is not kept under the name of the older schema', () => {
+  const database = open();
+  migrateSqlite(database, { ...base, migrations: [one] });
+  const theirs = `${database.file}.schema-0001.bak.1.tmp`;
+  writeFileSync(theirs, 'half a copy');
+  const other = new Sqlite(database.file);
+  onTestFinished(() => void other.close());
+  const migrateElsewhere = () =>
+    other.exec(`${two.sql}; PRAGMA user_version = 2;
+      INSERT INTO migrations VALUES (2, '${two.name}', '${two.checksum}', '2026-10-20T12:00:00.000Z', '0.1.0')`);
+  const raw = new Proxy(database.raw, {
+    get: (target, key) => {
+      if (key === 'prepare')
+        return (sql: string) => {
+          if (sql.startsWith('VACUUM INTO')) migrateElsewhere();
+          return target.prepare(sql);
+        };
+      const value: unknown = Reflect.get(target, key, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+  const both = { ...base, migrations: [one, two] };
+  expect(migrateSqlite({ ...database, raw }, both)).toEqual({ ran: [], backup: null });
+  expect(tables(database)).toEqual(['a', 'b', 'migrations']);
+  const copies = readdirSync(dirname(database.file)).filter((name) => name.includes('.bak'));
+  expect(copies).toEqual([basename(theirs)]);
+});
+
 test('a process that opened before another one migrated runs nothing again', () => {
   const database = open();
   const late = open(database.file);
   migrateSqlite(database, { ...base, migrations: [one, two] });
   expect(migrateSqlite(late, { ...base, migrations: [one, two] }).ran).toEqual([]);
+});
+
+test('a damaged table of migrations is told as a damaged file, to whoever asks which ran', () => {
+  const database = open();
+  migrateSqlite(database, { ...base, migrations: [one, two] });
+  const page = Number(
+    database.raw.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'migrations'").pluck().get(),
+  );
+  database.close();
+  const bytes = readFileSync(database.file);
+  writeFileSync(database.file, bytes.fill(0, (page - 1) * 4096, page * 4096));
+  expect(() => appliedMigrations(open(database.file))).toThrow(
+    expect.objectContaining({ code: 'database_unusable' }),
+  );
 });

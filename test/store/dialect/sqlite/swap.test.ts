@@ -63,34 +63,36 @@ test('what a swap calls a difference is what the comparison of two records calls
         const final = await collect([versions.map(([, after], n) => one(`inv_${n}`, after))], 'relist');
         // A page may show that somebody's identity and unknown fields have to go, so both sides are taken as they wait for the swap.
         const no = statements.source.get(name)?.no ?? 0;
-        const waiting = versions.map(([, after], n) => {
-          const held = heldRow(statements, statements.held.get(no, `inv_${n}`));
-          const [staged] = rows(
-            'SELECT identity, extra FROM staged_rows WHERE source_no = ? AND id = ?',
-            ...[no, `inv_${n}`],
-          ) as { identity: string | null; extra: string | null }[];
-          if (held === undefined) throw new Error('nothing was removed');
-          if (staged === undefined) return { who: held.identity, extra: held.investment.extra, step: null };
-          const who = staged.identity === null ? null : (JSON.parse(staged.identity) as Identity);
-          const item = one(`inv_${n}`, after);
-          const { extra } = staged;
-          const told =
-            item.kind === 'record'
-              ? { ...item, identity: who, investment: { ...item.investment, extra } }
-              : item;
-          return { who, extra, step: told.kind === 'record' ? planListed(held, told) : null };
-        });
-        const [{ last }] = rows('SELECT max(seq) AS last FROM changes') as [{ last: number }];
+        const waiting = await Promise.all(
+          versions.map(async ([, after], n) => {
+            const held = heldRow(statements, statements.held.get(no, `inv_${n}`));
+            const [staged] = (await rows(
+              'SELECT identity, extra FROM staged_rows WHERE source_no = ? AND id = ?',
+              ...[no, `inv_${n}`],
+            )) as { identity: string | null; extra: string | null }[];
+            if (held === undefined) throw new Error('nothing was removed');
+            if (staged === undefined) return { who: held.identity, extra: held.investment.extra, step: null };
+            const who = staged.identity === null ? null : (JSON.parse(staged.identity) as Identity);
+            const item = one(`inv_${n}`, after);
+            const { extra } = staged;
+            const told =
+              item.kind === 'record'
+                ? { ...item, identity: who, investment: { ...item.investment, extra } }
+                : item;
+            return { who, extra, step: told.kind === 'record' ? planListed(held, told) : null };
+          }),
+        );
+        const [{ last }] = (await rows('SELECT max(seq) AS last FROM changes')) as [{ last: number }];
         await mirror.publishListing(lease, final, accepted);
-        expect(rows('SELECT id, fields FROM changes WHERE seq > ? ORDER BY seq', last)).toEqual(
+        expect(await rows('SELECT id, fields FROM changes WHERE seq > ? ORDER BY seq', last)).toEqual(
           waiting.flatMap(({ step }, n) =>
             step?.kind === 'replace' ? [{ id: `inv_${n}`, fields: JSON.stringify(step.fields) }] : [],
           ),
         );
-        const stored = rows(
+        const stored = (await rows(
           'SELECT * FROM roster WHERE source = ? ORDER BY CAST(substr(id, 5) AS INTEGER)',
           name,
-        ) as Record<string, unknown>[];
+        )) as Record<string, unknown>[];
         for (const [n, [, [more]]] of versions.entries()) {
           const who = waiting[n]?.who ?? null;
           for (const field of contentFields)
@@ -149,11 +151,11 @@ test('notices of a re-listing see each change once, with what stood there before
     ...{ kind: 'added', id: 'inv_new', seq: 1_203, statusBefore: null, statusAfter: 'new' },
   });
   expect(
-    rows(
+    await rows(
       'SELECT n.body, c.kind FROM notices n JOIN changes c USING (seq) WHERE n.body <> c.kind OR n.queued_at <> c.at',
     ),
   ).toEqual([]);
-  expect(rows('SELECT count(*) AS n FROM notices')).toEqual([{ n: 1_202 }]);
+  expect(await rows('SELECT count(*) AS n FROM notices')).toEqual([{ n: 1_202 }]);
 });
 
 test('a column that differs in one row only is written in that row and keeps its value in the others', async () => {
@@ -163,11 +165,11 @@ test('a column that differs in one row only is written in that row and keeps its
     [[record('inv_1', { shares: '9' }), record('inv_2', { shares: '2', group_label: 'B' })]],
     'relist',
   );
-  expect(rows('SELECT id, shares, group_label FROM investments ORDER BY id')).toEqual([
+  expect(await rows('SELECT id, shares, group_label FROM investments ORDER BY id')).toEqual([
     { id: 'inv_1', shares: '9', group_label: 'Seed' },
     { id: 'inv_2', shares: '2', group_label: 'B' },
   ]);
-  expect(rows('SELECT id, shares, group_label, ended_by FROM investment_history ORDER BY id')).toEqual([
+  expect(await rows('SELECT id, shares, group_label, ended_by FROM investment_history ORDER BY id')).toEqual([
     { id: 'inv_1', shares: '1', group_label: 'Seed', ended_by: 'update' },
     { id: 'inv_2', shares: '2', group_label: 'A', ended_by: 'update' },
   ]);
@@ -179,6 +181,6 @@ test('a person forgotten between staging and publishing is neither written nor t
   const final = await collect([[record('inv_1', {}, identity('New')), record('inv_2')]], 'relist');
   database.raw.exec('DELETE FROM identity_rows; UPDATE staged_rows SET identity = NULL');
   await mirror.publishListing(lease, final, accepted);
-  expect(rows('SELECT * FROM changes WHERE seq > 1')).toEqual([]);
-  expect(rows('SELECT * FROM identities')).toEqual([]);
+  expect(await rows('SELECT * FROM changes WHERE seq > 1')).toEqual([]);
+  expect(await rows('SELECT * FROM identities')).toEqual([]);
 });

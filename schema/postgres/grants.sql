@@ -1,0 +1,14 @@
+-- Who may read what. Run again after every migration; psql runs it too, with -v schema=public -v identity=rosterd_identity.
+--
+-- rosterd_analyst reads the mirror without identity: no names, and no bodies as they were sent.
+-- rosterd_identity reads the same and the people besides. Neither can write, and neither can log in: grant them to
+-- those who may.
+
+GRANT USAGE ON SCHEMA :"schema" TO rosterd_analyst, rosterd_identity;
+GRANT SELECT ON investments, investment_history, changes, incoming, round_totals, daily_raised, investor_totals,
+  sync_status, sources, ticks, drift, notices, erasures, migrations, fleet_members, fleet_sources
+  TO rosterd_analyst, rosterd_identity;
+GRANT SELECT (quarantine_no, source, id, problem, seen_at, resolved_at) ON quarantine TO rosterd_analyst;
+GRANT SELECT (inbox_no, event_id, installation, event, source, investment, observed_at, test, received_at, state,
+  attempts, next_at, worked_at) ON webhook_inbox TO rosterd_analyst;
+GRANT SELECT ON identities, roster, quarantine, webhook_inbox, forgotten TO rosterd_identity;

@@ -1,0 +1,86 @@
+import { existsSync } from 'node:fs';
+import { counted, grouped } from '../../domain/counted.js';
+import { Fault } from '../../domain/fault.js';
+import { type Command, type CommandContext, configOptions, jsonOption } from '../command.js';
+import { configOf } from '../config-options.js';
+import { placeTold } from '../database-options.js';
+import { exitCodes } from '../exit-codes.js';
+
+/** In a log file a mirror that is carried in a second needs no word of its progress. */
+const rowsWorthALine = 100_000;
+
+export const migrate: Command = {
+  name: 'migrate',
+  summary: 'Carry a mirror from a SQLite file to PostgreSQL, without listing anything again',
+  examples: [
+    [
+      'rosterd migrate --from sqlite:mirror.db --to postgres://db/mirror --dry-run',
+      'looks at both and writes nothing',
+    ],
+    [
+      'rosterd migrate --from sqlite:data/mirror.db --to postgres://db/mirror',
+      'carries every row and compares; PGPASSWORD has the password',
+    ],
+  ],
+  options: [
+    ...configOptions,
+    { flags: '--from <address>', summary: 'the mirror to carry: sqlite:FILE; no rosterd may be working it' },
+    { flags: '--to <address>', summary: 'an empty database: postgres://USER@HOST:PORT/DATABASE' },
+    { flags: '--dry-run', summary: 'tell what would be carried, and write nothing' },
+    jsonOption,
+  ],
+  async run(context) {
+    const { io, options, out, signal } = context;
+    const dryRun = options.flag('dryRun');
+    const from = await placeOf(context, 'from', 'sqlite:data/mirror.db');
+    const to = await placeOf(context, 'to', 'postgres://USER@HOST:PORT/DATABASE');
+    const { migrate } = await import('../../daemon/migrate.js');
+    const progress = out.progress('migrate', io.clock);
+    let moved = 0;
+    const done = await migrate({
+      ...{ from, to, dryRun, signal, clock: io.clock, ledgerFile: await ledgerOf(context) },
+      onRows: (rows, rowsTotal) => {
+        moved = rows;
+        if (io.stderr.isTTY === true || rows >= rowsWorthALine)
+          progress.update({ pages: 0, rows, rowsTotal });
+      },
+    });
+    if (io.stderr.isTTY === true && moved > 0) progress.finish();
+    if (options.flag('json')) {
+      out.json(done);
+      return exitCodes.done;
+    }
+    out.table(
+      [{ title: 'table' }, { title: 'rows', align: 'right' }],
+      done.tables.filter(({ rows }) => rows > 0).map(({ table, rows }) => [table, grouped(rows)]),
+    );
+    if (dryRun) {
+      out.line(`${counted(done.rows, 'row')} to carry from ${done.from} to ${done.to}; nothing was written`);
+      return exitCodes.done;
+    }
+    out.line(
+      `${counted(done.rows, 'row')} carried from ${done.from} to ${done.to}, read back and found equal`,
+    );
+    out.note(
+      `Set "database" to ${JSON.stringify(done.database)} before rosterd runs again: it goes on from the same cursor.\n` +
+        `${done.from} still holds everything, names too: delete it when you no longer need it.`,
+    );
+    return exitCodes.done;
+  },
+};
+
+function placeOf({ options, io }: CommandContext, flag: 'from' | 'to', example: string) {
+  const told = options.text(flag);
+  if (told === undefined)
+    throw new Fault('usage', `--${flag} is missing`, { hint: `rosterd migrate --${flag} ${example}` });
+  return placeTold(told, io.cwd, `--${flag}`);
+}
+
+/** Of the configuration, if there is one: a mirror can be carried without. */
+async function ledgerOf(context: CommandContext): Promise<string | null> {
+  const { io, options } = context;
+  const { configFileOf } = await import('../../config/load.js');
+  const asked = options.text('config') !== undefined || options.list('set').length > 0;
+  if (!asked && !existsSync(configFileOf({ file: undefined, cwd: io.cwd, env: io.env }))) return null;
+  return (await configOf(context)).config.forget.ledger;
+}

@@ -1,0 +1,85 @@
+import type { Freshness } from '../../daemon/freshness.js';
+import { Fault } from '../../domain/fault.js';
+import { type Command, type CommandContext, jsonOption } from '../command.js';
+import { type ChosenMirror, databaseOptions, mirrorOf } from '../database-options.js';
+import { durationOf } from '../duration.js';
+import { exitCodes } from '../exit-codes.js';
+import { ago, duration } from '../output/words.js';
+
+const minuteMillis = 60_000;
+
+export const wait: Command = {
+  name: 'wait',
+  summary: 'Wait until the mirror is fresh: for cron jobs and notebooks',
+  examples: [
+    [
+      'rosterd wait --fresh 5m && python3 report.py',
+      'runs the report on what was true five minutes ago, or later',
+    ],
+    [
+      'rosterd wait --fresh 1h --source acme --timeout 0',
+      'looks once: exit 0 fresh, 5 not yet, 3 a human is needed',
+    ],
+  ],
+  options: [
+    ...databaseOptions,
+    { flags: '--fresh <age>', summary: 'complete up to so long ago, such as 90s, 5m or 12h (default: 5m)' },
+    { flags: '--source <name>', summary: 'only this source; may be repeated', repeats: true },
+    { flags: '--timeout <time>', summary: 'give up after so long with exit 5 (default: 10m)' },
+    jsonOption,
+  ],
+  async run(context) {
+    const { io, options, out, signal } = context;
+    const ageMillis = durationOf(options, 'fresh', 5 * minuteMillis);
+    const timeoutMillis = durationOf(options, 'timeout', 10 * minuteMillis);
+    const chosen = await mirrorOf(context);
+    const { waitForFreshness } = await import('../../daemon/freshness.js');
+    const sources = wantedSources(chosen, options.list('source'));
+    const ask = { ageMillis, timeoutMillis, sources, mayBeMissing: chosen.config !== null };
+    const seen = await waitForFreshness(chosen.place, ask, io.clock, signal);
+    if (options.flag('json')) out.json(seen);
+    else show(seen, context);
+    if (seen.verdict === 'fresh') return exitCodes.done;
+    return complain(seen, ask.timeoutMillis, context);
+  },
+};
+
+/** Those named, or all that are configured; null asks the mirror, where there is no configuration. */
+function wantedSources({ config }: ChosenMirror, names: readonly string[]): readonly string[] | null {
+  if (config === null) return names.length === 0 ? null : names;
+  const known = config.sources.map(({ name }) => String(name));
+  const stranger = names.find((name) => !known.includes(name));
+  if (stranger === undefined) return names.length === 0 ? known : names;
+  throw new Fault('usage', `no source is called ${JSON.stringify(stranger)}`, {
+    hint: `one of: ${known.join(', ')}`,
+  });
+}
+
+const columns = ['SOURCE', 'COMPLETE UP TO', 'STATE'].map((title) => ({ title }));
+
+function show({ sources }: Freshness, { out, io }: CommandContext): void {
+  out.table(
+    columns,
+    sources.map(({ source, complete_up_to: upTo, meaning }) => [
+      source,
+      upTo === null ? 'nothing yet' : `${upTo} (${ago(upTo, io.clock.now())})`,
+      meaning,
+    ]),
+  );
+}
+
+function complain(seen: Freshness, waitedMillis: number, { out }: CommandContext) {
+  const stale = seen.sources.filter(({ fresh }) => !fresh);
+  if (seen.verdict === 'human') {
+    for (const { source, meaning, last_error: error } of stale.filter(({ human }) => human))
+      out.error(`${source} waits for a person: ${error ?? meaning}`);
+    out.note('Try: rosterd doctor, which names the command that mends it');
+    return exitCodes.reauthorize;
+  }
+  const names = stale.map(({ source }) => source).join(', ');
+  out.error(
+    `${names === '' ? 'the mirror' : names} not complete up to ${seen.wanted_up_to}, after ${duration(waitedMillis)}`,
+  );
+  out.note('Try: rosterd status, which tells whether anybody is following');
+  return exitCodes.stopped;
+}

@@ -1,0 +1,43 @@
+import { parseId, parseSourceName } from '../domain/ids.js';
+import { databaseAddress, variableName, webAddress } from './values.js';
+
+/**
+ * What single answers must be, told as the end of "expected …". The same rules as those of the file, so that what
+ * was accepted here is not refused there.
+ */
+type Check = (answer: string) => string | undefined;
+
+const matching =
+  (schema: { safeParse(value: string): { success: boolean } }, wanted: string): Check =>
+  (answer) =>
+    schema.safeParse(answer).success ? undefined : wanted;
+
+export const isWebAddress = matching(
+  webAddress,
+  'an https:// URL without user name, query or fragment (http:// for this machine only)',
+);
+
+export const isDatabase: Check = (answer) => {
+  const parsed = databaseAddress.safeParse(answer);
+  return parsed.success ? undefined : parsed.error.issues[0]?.message;
+};
+
+export const isSourceName: Check = (answer) =>
+  parseSourceName(answer) === undefined
+    ? 'a name such as acme: lower-case letters, digits, ".", "_" and "-", at most 63'
+    : undefined;
+
+export const isCompany: Check = (answer) =>
+  parseId('company', answer) === undefined ? 'an id such as co_…' : undefined;
+
+/** The secret itself where its name belongs is an easy slip. */
+export const isVariable = matching(
+  variableName,
+  'the NAME of an environment variable, such as ACME_TOKEN, and never the secret itself',
+);
+
+export const isPath: Check = (answer) =>
+  answer === '' || answer.includes('\0') ? 'the path of a file' : undefined;
+
+export const isClientId: Check = (answer) =>
+  answer.startsWith('pk_') ? undefined : 'the publishable key of an application, which begins with pk_';

@@ -1,0 +1,52 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import type { RequestHandler } from 'express';
+
+interface Asset {
+  readonly type: string;
+  readonly body: Buffer;
+  readonly tag: string;
+}
+
+const own = (name: string): string => fileURLToPath(new URL(`./assets/${name}`, import.meta.url));
+const uplot = (name: string): string => createRequire(import.meta.url).resolve(`uplot/dist/${name}`);
+
+/** Everything a page may load, and nothing else: no path is made of what was asked for. */
+const files: Readonly<Record<string, readonly [string, () => string]>> = {
+  'console.css': ['text/css', () => own('console.css')],
+  'icon.svg': ['image/svg+xml', () => own('icon.svg')],
+  'ages.js': ['text/javascript', () => own('ages.js')],
+  'live.js': ['text/javascript', () => own('live.js')],
+  'charts.js': ['text/javascript', () => own('charts.js')],
+  'query.js': ['text/javascript', () => own('query.js')],
+  'uplot.js': ['text/javascript', () => uplot('uPlot.esm.js')],
+  'uplot.css': ['text/css', () => uplot('uPlot.min.css')],
+};
+
+const held = new Map<string, Asset>();
+
+/** Read once. A browser keeps them and asks whether they are still the same: an upgrade is seen at once. */
+export const serveAsset: RequestHandler<{ name: string }> = (request, response, next) => {
+  const asset = assetOf(request.params.name);
+  if (asset === null) return next();
+  response.set({ 'cache-control': 'no-cache', etag: asset.tag });
+  if (request.headers['if-none-match'] === asset.tag) {
+    response.status(304).end();
+    return;
+  }
+  response.type(asset.type).send(asset.body);
+};
+
+function assetOf(name: string): Asset | null {
+  const known = held.get(name);
+  if (known !== undefined) return known;
+  const file = Object.hasOwn(files, name) ? files[name] : undefined;
+  if (file === undefined) return null;
+  const body = readFileSync(file[1]());
+  const tag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
+  const asset = { type: file[0], body, tag };
+  held.set(name, asset);
+  return asset;
+}

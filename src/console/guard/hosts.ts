@@ -1,0 +1,26 @@
+import { isIP } from 'node:net';
+
+/**
+ * Which addresses a browser may have asked for. A page elsewhere can point a name of its own at this machine and
+ * ask through somebody's browser; the Host it sends gives it away. A bare address cannot be pointed anywhere.
+ */
+export function hostCheck(
+  openToOthers: boolean,
+  names: readonly string[],
+): (host: string | undefined) => boolean {
+  const known = new Set(names.map((name) => name.toLowerCase()));
+  return (header) => {
+    const host = bareHost(header ?? '').toLowerCase();
+    if (isLoopbackHost(host) || known.has(host)) return true;
+    return openToOthers && isIP(host) !== 0;
+  };
+}
+
+function bareHost(header: string): string {
+  const match = /^(?:\[([0-9A-Fa-f:.]+)\]|([^:[\]]+))(?::\d{1,5})?$/.exec(header);
+  return match?.[1] ?? match?.[2] ?? '';
+}
+
+export function isLoopbackHost(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host);
+}

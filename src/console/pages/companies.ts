@@ -1,0 +1,39 @@
+import { type Html, html } from '../../runtime/html.js';
+import { count, money } from '../parts/format.js';
+import { bar, table } from '../parts/table.js';
+import type { CompanyTotals } from '../ports/dashboard.js';
+
+/** In an address, for investments of which the platform names no company. */
+export const noCompany = 'none';
+
+export const companyPath = (source: string, company: string | null): string =>
+  `/companies/${encodeURIComponent(source)}/${encodeURIComponent(company ?? noCompany)}`;
+
+export function companiesBody(companies: readonly CompanyTotals[]): Html {
+  // Cents of two currencies are no more comparable than they can be added.
+  const largest = new Map<string | null, number>();
+  for (const { currency, raised_cents } of companies)
+    largest.set(currency, Math.max(raised_cents, largest.get(currency) ?? 0));
+  return html`<div class="heading"><h1>Companies</h1></div>
+${table(
+  'Companies',
+  [
+    ...[{ title: 'Source' }, { title: 'Company' }, { title: 'Investments', number: true }],
+    ...[
+      { title: 'Committed', number: true },
+      { title: 'Raised', number: true },
+      { title: 'Share of the largest in its currency' },
+    ],
+  ],
+  companies.map((one) => [
+    html`<a href="${companyPath(one.source, one.company_id)}?currency=${encodeURIComponent(one.currency ?? '')}">${one.source}</a>`,
+    ...[
+      html`<code>${one.company_id ?? 'none'}</code>`,
+      count(one.investments),
+      money(one.committed_cents, one.currency),
+    ],
+    ...[money(one.raised_cents, one.currency), bar(one.raised_cents, largest.get(one.currency) ?? 0)],
+  ]),
+  'No listing is complete yet: until one is, nothing of it is shown.',
+)}`;
+}

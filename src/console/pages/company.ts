@@ -1,0 +1,173 @@
+import { type Html, html } from '../../runtime/html.js';
+import { chart } from '../parts/chart.js';
+import { count, currencyCode, moment, money } from '../parts/format.js';
+import { bar, table } from '../parts/table.js';
+import type { CompanySeen, LargeChange } from '../ports/dashboard.js';
+import { companyPath } from './companies.js';
+import { recordLink } from './record-link.js';
+
+type Currency = string | null;
+
+/** The charts of one company in one currency: cents of two currencies never meet in one sum. */
+export function companyBody(source: string, company: string | null, seen: CompanySeen, wanted: string): Html {
+  const currencies = currenciesOf(seen);
+  const currency = currencies.find((one) => (one ?? '') === wanted) ?? currencies[0] ?? null;
+  const own = <Row extends { readonly currency: Currency }>(rows: readonly Row[]) =>
+    rows.filter((row) => row.currency === currency);
+  const byStatus = own(seen.byStatus);
+  const total = (pick: (row: (typeof byStatus)[number]) => number) =>
+    byStatus.reduce((sum, row) => sum + pick(row), 0);
+  return html`<div class="heading"><div><p class="crumb"><a href="/companies">Companies</a></p><h1>${source}</h1><p class="under soft"><code>${company ?? 'no company'}</code></p></div>
+${currencies.length > 1 ? chooseCurrency(source, company, currencies, currency) : null}
+<a class="button" href="/roster?source=${encodeURIComponent(source)}${company === null ? '' : `&company=${encodeURIComponent(company)}`}">See the roster</a></div>
+<dl class="figures">
+${figure(
+  'Raised',
+  money(
+    total(({ raised_cents }) => raised_cents),
+    currency,
+  ),
+)}
+${figure(
+  'Committed',
+  money(
+    total(({ committed_cents }) => committed_cents),
+    currency,
+  ),
+)}
+${figure('Investments', count(total(({ investments }) => investments)))}
+</dl>
+${raisedOverTime(own(seen.byDay), currency)}
+<div class="pair">
+${totals(
+  'status',
+  'By status',
+  byStatus.map((row) => ({ ...row, name: row.status })),
+  currency,
+)}
+${totals(
+  'round',
+  'By round',
+  own(seen.byRound).map((row) => ({ ...row, name: row.offering_id ?? 'no round' })),
+  currency,
+)}
+</div>
+${comingAndGoing(seen, currency)}
+${largest(source, own(seen.largest))}`;
+}
+
+function currenciesOf({ byStatus }: CompanySeen): Currency[] {
+  const raised = new Map<Currency, number>();
+  for (const row of byStatus) raised.set(row.currency, (raised.get(row.currency) ?? 0) + row.raised_cents);
+  return [...raised].sort(([, one], [, other]) => other - one).map(([currency]) => currency);
+}
+
+const chooseCurrency = (
+  source: string,
+  company: string | null,
+  all: readonly Currency[],
+  now: Currency,
+): Html =>
+  html`<nav aria-label="Currency"><ul class="chips">${all.map(
+    (one) =>
+      html`<li><a href="${companyPath(source, company)}?currency=${encodeURIComponent(one ?? '')}"${one === now ? html` aria-current="true"` : null}>${currencyCode(one) || 'none'}</a></li>`,
+  )}</ul></nav>`;
+
+const figure = (name: string, value: string): Html =>
+  html`<div class="figure"><dt>${name}</dt><dd><strong>${value}</strong></dd></div>`;
+
+function raisedOverTime(days: CompanySeen['byDay'], currency: Currency): Html {
+  let sofar = 0;
+  const rows = days.map((one) => {
+    sofar += one.raised_cents;
+    return [
+      { shown: one.day, value: one.day },
+      { shown: money(one.raised_cents, currency) },
+      { shown: money(sofar, currency), value: sofar / 100 },
+    ];
+  });
+  return chart({
+    ...{ id: 'raised', title: 'Raised over time', kind: 'line', unit: currencyCode(currency) },
+    note: 'By the day the investor applied, of the investments held now.',
+    columns: [
+      { title: 'Day' },
+      { title: 'Raised', number: true },
+      { title: 'Raised so far', number: true, series: 'Raised so far' },
+    ],
+    rows,
+    summary:
+      days.length === 0
+        ? 'Nothing to draw.'
+        : `From ${days[0]?.day} to ${days.at(-1)?.day}, up to ${money(sofar, currency)}.`,
+    empty: 'No investment with a day is held yet.',
+  });
+}
+
+interface NamedTotals {
+  readonly name: string;
+  readonly investments: number;
+  readonly raised_cents: number;
+}
+
+function totals(id: string, title: string, rows: readonly NamedTotals[], currency: Currency): Html {
+  const sorted = rows.toSorted((one, other) => other.raised_cents - one.raised_cents);
+  const most = Math.max(0, ...sorted.map(({ raised_cents }) => raised_cents));
+  return html`<section aria-labelledby="${id}-title"><h2 id="${id}-title">${title}</h2>
+${table(
+  title,
+  [
+    { title: id === 'status' ? 'Status' : 'Round' },
+    ...[{ title: 'Investments', number: true }, { title: 'Raised', number: true }, { title: 'Share' }],
+  ],
+  sorted.map((row) => [
+    id === 'status' ? row.name : html`<code>${row.name}</code>`,
+    ...[count(row.investments), money(row.raised_cents, currency), bar(row.raised_cents, most)],
+  ]),
+  'Nothing is held.',
+)}</section>`;
+}
+
+function comingAndGoing({ byDay, leftByDay, goneByDay }: CompanySeen, currency: Currency): Html {
+  const days = new Map<string, { made: number; left: number }>();
+  const at = (which: string) => {
+    const found = days.get(which) ?? { made: 0, left: 0 };
+    days.set(which, found);
+    return found;
+  };
+  for (const one of byDay) if (one.currency === currency) at(one.day).made += one.investments;
+  for (const one of goneByDay) if (one.currency === currency) at(one.day).made += one.investments;
+  for (const one of leftByDay) if (one.currency === currency) at(one.day).left += one.investments;
+  const rows = [...days].sort(([one], [other]) => (one < other ? -1 : 1));
+  return chart({
+    ...{ id: 'flow', title: 'New and withdrawn per day', kind: 'bars', unit: '' },
+    note: 'New by the day the investor applied, those gone since among them; withdrawn by the day it was seen here.',
+    columns: [
+      { title: 'Day' },
+      { title: 'New', number: true, series: 'New' },
+      { title: 'Withdrawn', number: true, series: 'Withdrawn' },
+    ],
+    rows: rows.map(([which, { made, left }]) => [
+      { shown: which, value: which },
+      { shown: count(made), value: made },
+      { shown: count(left), value: -left },
+    ]),
+    summary: `${count(rows.reduce((sum, [, { made }]) => sum + made, 0))} new, ${count(rows.reduce((sum, [, { left }]) => sum + left, 0))} withdrawn.`,
+    empty: 'Nothing came or went yet.',
+  });
+}
+
+const largest = (source: string, rows: readonly LargeChange[]): Html =>
+  html`<section aria-labelledby="largest-title"><h2 id="largest-title">Largest changes</h2>
+<p class="soft">Of the newest 20,000 changes, those that moved the most money.</p>
+${table(
+  'Largest changes',
+  [
+    ...[{ title: 'Investment' }, { title: 'Seen' }, { title: 'Kind' }],
+    ...['Before', 'After', 'Moved'].map((title) => ({ title, number: true })),
+  ],
+  rows.map(({ id, at, kind, before_cents: before, after_cents: after, currency }) => [
+    ...[recordLink(source, id), moment(at), kind, money(before, currency), money(after, currency)],
+    `${after > before ? '+' : ''}${money(after - before, currency)}`,
+  ]),
+  'Nothing changed since the first listing.',
+)}</section>`;

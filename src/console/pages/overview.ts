@@ -1,0 +1,122 @@
+import { type Html, html } from '../../runtime/html.js';
+import { age, count, duration, moment } from '../parts/format.js';
+import { table } from '../parts/table.js';
+import type { ActivitySeen, OverviewSeen } from '../ports/dashboard.js';
+import { recordLink } from './record-link.js';
+import { sourceCard } from './source-card.js';
+
+/** Where everything stands: the part of the page that is told anew whenever something happened. */
+export function overviewBody(seen: OverviewSeen): Html {
+  return html`<div class="heading"><h1>Overview</h1><p class="soft" id="freshness" data-live-state>As of ${age(seen.at, Date.parse(seen.at))}</p></div>
+<div id="live">${overviewParts(seen)}</div>`;
+}
+
+export function overviewParts(seen: OverviewSeen): Html {
+  const now = Date.parse(seen.at);
+  return html`<section id="sources" aria-labelledby="sources-title"><h2 id="sources-title">Sources</h2>
+${seen.sources.length === 0 ? html`<p class="empty">Nothing is mirrored yet: the first tick has not begun.</p>` : html`<div class="cards">${seen.sources.map((source) => sourceCard(source, now))}</div>`}</section>
+${figures(seen, now)}
+${activity(seen.activity, now)}`;
+}
+
+function figures({ inbox, notices, erasures, change_seq }: OverviewSeen, now: number): Html {
+  const figure = (name: string, value: Html | string, note: Html | string, wrong = false) =>
+    html`<div class="figure"${wrong ? html` data-wrong` : null}><dt>${name}</dt><dd><strong>${value}</strong><span class="soft">${note}</span></dd></div>`;
+  const waits = (oldest: string | null) =>
+    oldest === null ? 'nothing waits' : html`oldest from ${age(oldest, now)}`;
+  const lost = (many: number) => html`<span class="wrong">${count(many)} given up</span>`;
+  return html`<section id="figures" aria-labelledby="figures-title"><h2 id="figures-title">Waiting</h2><dl class="figures">
+${figure('Webhooks', count(inbox.pending), inbox.given_up > 0 ? lost(inbox.given_up) : waits(inbox.oldest_at), inbox.given_up > 0)}
+${figure('Notices', count(notices.pending), notices.given_up > 0 ? lost(notices.given_up) : waits(notices.oldest_at), notices.given_up > 0)}
+${figure('Erasures', count(erasures.pending), erasures.since === null ? (erasures.residue ? 'removals to be scrubbed' : 'every byte is scrubbed') : html`invisible since ${age(erasures.since, now)}`)}
+${figure('Newest change', `#${count(change_seq)}`, 'in the order of commit')}
+</dl></section>`;
+}
+
+function activity({ ticks, deliveries, quarantine, notices, erasures }: ActivitySeen, now: number): Html {
+  return html`<section id="ticks" aria-labelledby="ticks-title"><h2 id="ticks-title">Recent ticks</h2>
+${table(
+  'Recent ticks',
+  [
+    ...[{ title: 'Source' }, { title: 'Began' }, { title: 'Because of' }, { title: 'Mode' }],
+    ...['Pages', 'Added', 'Changed', 'Removed', 'Took'].map((title) => ({ title, number: true })),
+    { title: 'Ended' },
+  ],
+  ticks.map((tick) => [
+    ...[tick.source, age(tick.started_at, now), tick.trigger, tick.mode, count(tick.pages)],
+    ...[count(tick.added), count(tick.changed), count(tick.removed), duration(tick.took_ms)],
+    outcome(tick.outcome, tick.code),
+  ]),
+  'No tick has ended yet.',
+)}</section>
+<section id="deliveries" aria-labelledby="deliveries-title"><h2 id="deliveries-title">Webhook deliveries</h2>
+${table(
+  'Webhook deliveries',
+  [
+    ...[{ title: 'Received' }, { title: 'Event' }, { title: 'Investment' }, { title: 'Source' }],
+    ...[{ title: 'State' }, { title: 'Attempts', number: true }, { title: 'Worked' }],
+  ],
+  deliveries.map((one) => [
+    ...[age(one.received_at, now), one.test === 1 ? `${one.event} (test)` : one.event],
+    one.investment === null || one.source === null
+      ? (one.investment ?? '–')
+      : recordLink(one.source, one.investment),
+    ...[one.source ?? '–', stateWord(one.state), count(one.attempts)],
+    one.worked_at === null ? '–' : age(one.worked_at, now),
+  ]),
+  'No webhook has arrived. Without webhooks the timer alone keeps the mirror right.',
+)}</section>
+<section id="quarantine" aria-labelledby="quarantine-title"><h2 id="quarantine-title">Quarantine</h2>
+${table(
+  'Quarantine',
+  [{ title: 'Seen' }, { title: 'Source' }, { title: 'Record' }, { title: 'What is wrong with it' }],
+  quarantine.map((one) => [moment(one.seen_at), one.source, one.id ?? '–', one.problem]),
+  'Every record could be read.',
+)}</section>
+<section id="notices" aria-labelledby="notices-title"><h2 id="notices-title">Notices</h2>
+${table(
+  'Notices',
+  [
+    ...[{ title: 'Queued' }, { title: 'To' }, { title: 'Source' }, { title: 'Change', number: true }],
+    ...[{ title: 'State' }, { title: 'Attempts', number: true }, { title: 'What went wrong' }],
+  ],
+  notices.map((one) => [
+    ...[age(one.queued_at, now), one.target, one.source, `#${count(one.seq)}`, stateWord(one.state)],
+    ...[count(one.attempts), one.last_error ?? '–'],
+  ]),
+  'Nobody was told anything yet.',
+)}</section>
+<section id="erasures" aria-labelledby="erasures-title"><h2 id="erasures-title">Erasures</h2>
+${table(
+  'Erasures',
+  [
+    { title: 'Invisible since' },
+    { title: 'Source' },
+    { title: 'Of' },
+    { title: 'Cause' },
+    { title: 'Scrubbed' },
+  ],
+  erasures.map((one) => [
+    ...[moment(one.invisible_at), one.source ?? 'all', one.id ?? '–', one.cause],
+    one.scrubbed_at === null
+      ? html`<span class="state" data-state="working">bytes still to be scrubbed</span>`
+      : moment(one.scrubbed_at),
+  ]),
+  'Nobody had to be erased.',
+)}</section>`;
+}
+
+function outcome(word: string, code: string | null): Html {
+  const state = word === 'done' ? 'ok' : word === 'failed' ? 'failing' : 'working';
+  return html`<span class="state" data-state="${state}">${code === null ? word : `${word}: ${code}`}</span>`;
+}
+
+const stateOf: Readonly<Record<string, string>> = {
+  pending: 'working',
+  worked: 'ok',
+  delivered: 'ok',
+  given_up: 'failing',
+};
+
+const stateWord = (word: string): Html =>
+  html`<span class="state" data-state="${stateOf[word] ?? 'none'}">${word.replaceAll('_', ' ')}</span>`;

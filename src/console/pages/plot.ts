@@ -1,0 +1,64 @@
+import { type Html, html } from '../../runtime/html.js';
+import { chart } from '../parts/chart.js';
+import { count } from '../parts/format.js';
+import { bar, table } from '../parts/table.js';
+import type { QueryCell, QuerySeen } from '../ports/dashboard.js';
+
+/** More curves than this are no picture. */
+const plotsMax = 3;
+const categoriesMax = 40;
+
+/**
+ * Draws what can be drawn: the first column a time or a category, and numbers beside it. A column of text in
+ * between is no hindrance when it says the same in every row, as a currency does; when it differs, the rows are
+ * several curves in one, and nothing is drawn.
+ */
+export function plotOf(result: QuerySeen): Html | null {
+  const { rows, columns } = result;
+  const first = rows.map((row) => row[0] ?? null);
+  if (rows.length < 2 || !first.every((cell) => typeof cell === 'string') || hasRepeats(first)) return null;
+  const others = columns.map((_, index) => index).slice(1);
+  const plotted = others.filter((index) => rows.every((row) => typeof row[index] === 'number'));
+  const steady = (index: number) => rows.every((row) => row[index] === rows[0]?.[index]);
+  if (plotted.length === 0 || !others.every((index) => plotted.includes(index) || steady(index))) return null;
+  const drawn = plotted.slice(0, plotsMax);
+  if (first.every(isTime)) return html`${drawn.map((index) => overTime(result, index))}`;
+  return rows.length > categoriesMax ? null : html`${drawn.map((index) => byCategory(result, index))}`;
+}
+
+const isTime = (cell: QueryCell): boolean =>
+  typeof cell === 'string' && /^\d{4}-\d{2}(?:-\d{2}(?:[T ]\d{2}:\d{2}.*)?)?$/.test(cell);
+
+const hasRepeats = (cells: readonly QueryCell[]): boolean => new Set(cells).size < cells.length;
+
+function overTime({ columns, rows }: QuerySeen, index: number): Html {
+  const name = columns[index] ?? '';
+  const cents = name.includes('_cents');
+  const points = rows
+    .map((row) => ({ at: String(row[0]), value: Number(row[index]) }))
+    .toSorted((one, other) => (one.at < other.at ? -1 : 1));
+  return chart({
+    ...{ id: `plot-${index}`, title: name, kind: 'line', unit: '' },
+    ...(cents ? { note: 'In whole units: hundredths are divided here, and only here.' } : {}),
+    columns: [{ title: columns[0] ?? '' }, { title: name, number: true, series: name }],
+    rows: points.map(({ at, value }) => [
+      { shown: at, value: at },
+      { shown: count(value), value: cents ? value / 100 : value },
+    ]),
+    summary: `${count(points.length)} points from ${points[0]?.at} to ${points.at(-1)?.at}.`,
+    empty: '',
+  });
+}
+
+function byCategory({ columns, rows }: QuerySeen, index: number): Html {
+  const name = columns[index] ?? '';
+  const largest = Math.max(...rows.map((row) => Math.abs(Number(row[index]))));
+  return html`<section aria-labelledby="plot-${index}-title"><h3 id="plot-${index}-title">${name}</h3>${table(
+    `${name} by ${columns[0] ?? ''}`,
+    [{ title: columns[0] ?? '' }, { title: name, number: true }, { title: 'Share of the largest' }],
+    rows.map((row) => [
+      ...[String(row[0]), count(Number(row[index])), bar(Math.abs(Number(row[index])), largest)],
+    ]),
+    '',
+  )}</section>`;
+}

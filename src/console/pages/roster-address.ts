@@ -1,0 +1,72 @@
+import { storableText } from '../../domain/text.js';
+import type { RosterFilter, RosterOrder, RosterPlace, RosterWanted } from '../ports/dashboard.js';
+import { rosterOrders } from '../ports/dashboard.js';
+
+/** The choices of a roster page as they stand in its address. A name never does: see `Session.person`. */
+export interface RosterAddress {
+  readonly filter: Omit<RosterFilter, 'person'>;
+  readonly order: RosterOrder;
+  readonly descending: boolean;
+  readonly after: RosterPlace | null;
+}
+
+const filterKeys = ['source', 'company', 'round', 'status', 'id'] as const;
+const textMax = 200;
+
+export function addressFrom(query: URLSearchParams): RosterAddress {
+  const filter: Record<string, string> = {};
+  for (const key of filterKeys) {
+    const value = query.get(key)?.trim().slice(0, textMax);
+    if (value !== undefined && value !== '') filter[key] = storableText(value);
+  }
+  const order = rosterOrders.find((one) => one === query.get('order')) ?? 'applied_at';
+  return {
+    ...{ filter, order, descending: query.get('dir') !== 'asc' },
+    after: placeFrom(query.get('after') ?? '', order),
+  };
+}
+
+export function rosterPath(address: RosterAddress, change: Partial<RosterAddress> = {}): string {
+  const { filter, order, descending, after } = { ...address, ...change };
+  const query = new URLSearchParams();
+  for (const key of filterKeys) if (filter[key] !== undefined) query.set(key, filter[key]);
+  if (order !== 'applied_at') query.set('order', order);
+  if (!descending) query.set('dir', 'asc');
+  if (after !== null) query.set('after', placeText(after));
+  return query.size === 0 ? '/roster' : `/roster?${query}`;
+}
+
+export function wantedFrom(
+  address: RosterAddress,
+  person: string,
+  identity: boolean,
+  rowsMax: number,
+): RosterWanted {
+  return {
+    ...address,
+    filter: identity && person !== '' ? { ...address.filter, person } : address.filter,
+    ...{ rowsMax, identity },
+  };
+}
+
+const placeText = ({ value, id, source }: RosterPlace): string =>
+  Buffer.from(JSON.stringify([value, id, source])).toString('base64url');
+
+/** A place somebody made up is no place: the first page is shown. */
+function placeFrom(text: string, order: RosterOrder): RosterPlace | null {
+  if (text === '' || text.length > 1_000) return null;
+  try {
+    const parts: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());
+    if (!Array.isArray(parts)) return null;
+    const [value, id, source] = parts as unknown[];
+    if (typeof id !== 'string' || typeof source !== 'string') return null;
+    const row = { id: storableText(id), source: storableText(source) };
+    if (value === null) return { value, ...row };
+    // A column of cents compared with a text is an error to PostgreSQL.
+    if (order.endsWith('_cents'))
+      return Number.isSafeInteger(value) ? { value: Number(value), ...row } : null;
+    return typeof value === 'string' ? { value: storableText(value), ...row } : null;
+  } catch {
+    return null;
+  }
+}

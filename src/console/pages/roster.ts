@@ -1,0 +1,153 @@
+import { type Html, html } from '../../runtime/html.js';
+import { count, counted, day, moneyOrNothing } from '../parts/format.js';
+import { identityBar, masked } from '../parts/identity-bar.js';
+import { csrfField } from '../parts/layout.js';
+import { type Column, table } from '../parts/table.js';
+import type { RosterOrder, RosterSeen } from '../ports/dashboard.js';
+import { recordLink } from './record-link.js';
+import { type RosterAddress, rosterPath } from './roster-address.js';
+
+export interface RosterShown {
+  readonly address: RosterAddress;
+  readonly seen: RosterSeen;
+  readonly csrf: string;
+  /** Until when names are shown; null while they are masked. */
+  readonly identityUntil: number | null;
+  /** A name was searched for; it counts only while names are shown. */
+  readonly person: string;
+  readonly rowsMax: number;
+}
+
+const narrowed = ({ address, person }: RosterShown): boolean =>
+  Object.keys(address.filter).length > 0 || person !== '' || address.after !== null;
+
+export function rosterBody(shown: RosterShown): Html {
+  const { address, seen, csrf, identityUntil } = shown;
+  return html`<div class="heading"><h1>Roster</h1>${identityBar(csrf, identityUntil, rosterPath(address))}</div>
+${find(shown)}${filters(shown)}
+<p class="soft" role="status">${howMany(shown)}</p>
+${table(
+  'Investments',
+  [
+    ...[sortable('Investment', null, address), { title: 'Investor' }],
+    ...[
+      sortable('Applied', 'applied_at', address),
+      sortable('Status', 'status', address),
+      { title: 'Round' },
+    ],
+    { ...sortable('Committed', 'committed_cents', address), number: true },
+    { ...sortable('Raised', 'raised_cents', address), number: true },
+    sortable('Observed', 'observed_at', address),
+  ],
+  seen.rows
+    .slice(0, shown.rowsMax)
+    .map((row) => [
+      recordLink(row.source, row.id),
+      investor(row.name, row.email, row.investor_id, identityUntil !== null),
+      ...[day(row.applied_at), row.status, html`<code>${row.offering_id ?? '–'}</code>`],
+      moneyOrNothing(row.committed_cents, row.currency),
+      moneyOrNothing(row.raised_cents, row.currency),
+      day(row.observed_at),
+    ]),
+  narrowed(shown)
+    ? 'No investment fits. Take a filter away to see more.'
+    : 'Nothing is held yet. Rows appear when the first listing is complete.',
+)}
+${paging(shown)}${download(shown)}`;
+}
+
+function sortable(title: string, order: RosterOrder | null, address: RosterAddress): Column {
+  if (order === null) return { title };
+  const current = address.order === order;
+  const descending = current ? !address.descending : true;
+  const link = html`<a href="${rosterPath(address, { order, descending, after: null })}">${title}<span class="direction" aria-hidden="true"></span></a>`;
+  return { title: link, sort: current ? (address.descending ? 'descending' : 'ascending') : 'none' };
+}
+
+function investor(name: string | null, email: string | null, id: string | null, shown: boolean): Html {
+  const person = shown
+    ? html`<span class="person">${name ?? 'no name'}${email === null ? null : html`<span class="soft">${email}</span>`}</span>`
+    : masked;
+  return html`${person}<code class="soft">${id ?? ''}</code>`;
+}
+
+/** What is typed here travels in the body of the form, since a name must not end up in an address. */
+function find({ address, csrf, identityUntil, person }: RosterShown): Html {
+  return html`<form class="find" method="post" action="/roster/find" role="search">${csrfField(csrf)}<input type="hidden" name="to" value="${rosterPath(address)}">
+<label for="find">Find</label><input id="find" name="text" type="search" maxlength="200" autocomplete="off" value="${identityUntil === null ? (address.filter.id ?? '') : person || (address.filter.id ?? '')}" placeholder="an id, or a name once names are shown" aria-describedby="find-note"><button>Find</button>
+<p id="find-note" class="soft">${findNote(person, identityUntil)}</p></form>`;
+}
+
+function findNote(person: string, identityUntil: number | null): Html | string {
+  if (person === '')
+    return 'Investments, investors (usr_…), rounds (ofr_…) and companies (co_…) by the beginning of their id.';
+  return identityUntil === null
+    ? html`<strong>Names can be searched once they are shown.</strong>`
+    : 'Narrowed to what you typed, which is kept out of the address. Empty the field to see all.';
+}
+
+function filters({ address, seen }: RosterShown): Html {
+  const { filter } = address;
+  const options = (pick: (row: RosterSeen['choices'][number]) => string | null) =>
+    [...new Set(seen.choices.map(pick))].filter((value) => value !== null).sort();
+  const choose = (name: 'source' | 'company' | 'round' | 'status', label: string, all: readonly string[]) => {
+    const chosen = filter[name];
+    const listed = chosen === undefined || all.includes(chosen) ? all : [...all, chosen];
+    return html`<label>${label}<select name="${name}"><option value="">all</option>${listed.map(
+      (value) => html`<option${value === chosen ? html` selected` : null}>${value}</option>`,
+    )}</select></label>`;
+  };
+  return html`<form class="filters" method="get" action="/roster" aria-label="Filters">
+${choose(
+  'source',
+  'Source',
+  options(({ source }) => source),
+)}
+${choose(
+  'company',
+  'Company',
+  options(({ company_id }) => company_id),
+)}
+${choose(
+  'round',
+  'Round',
+  options(({ offering_id }) => offering_id),
+)}
+${choose(
+  'status',
+  'Status',
+  options(({ status }) => status),
+)}
+${filter.id === undefined ? null : html`<input type="hidden" name="id" value="${filter.id}">`}
+<input type="hidden" name="order" value="${address.order}"><input type="hidden" name="dir" value="${address.descending ? 'desc' : 'asc'}">
+<span class="buttons"><button class="primary">Filter</button> <a class="button" href="/roster">Clear</a></span></form>`;
+}
+
+function howMany({ seen }: RosterShown): string {
+  return seen.count >= seen.countMax
+    ? `More than ${count(seen.countMax - 1)} investments`
+    : counted(seen.count, 'investment');
+}
+
+function paging({ address, seen, rowsMax }: RosterShown): Html | null {
+  const last = seen.rows[rowsMax - 1];
+  const more = seen.rows.length > rowsMax && last !== undefined;
+  if (!more && address.after === null) return null;
+  const next = more
+    ? html`<a class="button" rel="next" href="${rosterPath(address, { after: { value: last[address.order], id: last.id, source: last.source } })}">Next ${count(rowsMax)}</a>`
+    : html`<span class="soft">This is the end.</span>`;
+  const first =
+    address.after === null
+      ? null
+      : html`<a class="button" href="${rosterPath(address, { after: null })}">First page</a>`;
+  return html`<nav class="paging" aria-label="Pages of the roster">${first} ${next}</nav>`;
+}
+
+function download({ address, csrf, identityUntil }: RosterShown): Html {
+  const names =
+    identityUntil === null
+      ? html`<span class="soft">Without names, which are masked.</span>`
+      : html`<label class="check"><input type="checkbox" name="identity" value="yes"> with names and emails</label>`;
+  return html`<form class="download" method="post" action="/roster/file">${csrfField(csrf)}<input type="hidden" name="to" value="${rosterPath(address, { after: null })}">
+<span>Take these rows with you:</span> <button name="format" value="csv">CSV</button> <button name="format" value="jsonl">JSON Lines</button> ${names}</form>`;
+}

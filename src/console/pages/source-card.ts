@@ -1,0 +1,81 @@
+import { type Html, html } from '../../runtime/html.js';
+import { age, count, counted } from '../parts/format.js';
+import type { SourceSeen } from '../ports/dashboard.js';
+
+const words = {
+  ok: 'Up to date',
+  working: 'Catching up',
+  failing: 'Trying again',
+  attention: 'Needs a person',
+} as const;
+
+const feedDays = 90;
+
+/** One source: how it is doing in words, then the few figures somebody looks for. */
+export function sourceCard(source: SourceSeen, now: number): Html {
+  const title = `source-${source.source}`;
+  return html`<article class="card" aria-labelledby="${title}">
+<header><h3 id="${title}"><a href="/roster?source=${encodeURIComponent(source.source)}">${source.source}</a></h3>
+<span class="state" data-state="${source.health}">${words[source.health]}</span></header>
+<p>${sentence(source.meaning)}${source.stale ? html` <span class="wrong">Nobody has looked for a while.</span>` : null}</p>
+${waiting(source, now)}${progress(source, now)}${trouble(source, now)}
+<dl class="facts">
+${fact('Complete up to', age(source.complete_up_to, now))}
+${fact('Investments', count(source.rows))}
+${fact('Last look', age(source.last_tick_at, now))}
+${fact('Cursor', cursor(source, now))}
+${fact('Quota left', quota(source, now))}
+${source.quarantine_open > 0 ? fact('Quarantined', html`<a href="#quarantine" class="wrong">${count(source.quarantine_open)}</a>`) : null}
+${source.identity_included === 0 ? fact('Identity', 'not included: the token may not read it, or none is kept') : null}
+</dl></article>`;
+}
+
+const fact = (name: string, value: Html | string): Html => html`<div><dt>${name}</dt><dd>${value}</dd></div>`;
+
+const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+
+function waiting({ retry_at, last_error_code }: SourceSeen, now: number): Html | null {
+  if (retry_at === null || Date.parse(retry_at) <= now) return null;
+  const why = last_error_code === 'rate_limited' ? 'The hour’s requests are spent: goes on' : 'Tries again';
+  return html`<p class="note">${why} at ${retry_at.slice(11, 16)}, ${age(retry_at, now)}.</p>`;
+}
+
+/** A first listing does not know how many there will be; a re-listing expects about as many as are held. */
+function progress(source: SourceSeen, now: number): Html | null {
+  if (source.listing_started_at === null) return null;
+  const { rows_incoming: rows, pages_incoming: pages, rows: held } = source;
+  const sofar = html`${counted(rows, 'row')} in ${counted(pages, 'page')} since ${age(source.listing_started_at, now)}`;
+  const waits =
+    source.deletions_waiting === null
+      ? null
+      : html`<p class="note wrong">Publishing it would remove ${counted(source.deletions_waiting, 'row')}. To accept: <code>rosterd sync --source ${source.source} --accept-deletions</code></p>`;
+  if (held === 0) return html`<p class="progress">${sofar}</p>${waits}`;
+  return html`<p class="progress"><label>${sofar} <progress max="${Math.max(held, rows)}" value="${rows}"></progress></label></p>${waits}`;
+}
+
+function trouble(
+  { health, last_error, last_error_at, last_error_code }: SourceSeen,
+  now: number,
+): Html | null {
+  // Waiting for the next hour is no trouble, and said above.
+  if (last_error === null || health === 'ok' || last_error_code === 'rate_limited') return null;
+  const since = last_error_at === null ? null : html` <span class="soft">${age(last_error_at, now)}</span>`;
+  return html`<p class="note wrong">${last_error}${since}</p>`;
+}
+
+function cursor(
+  { cursor_age_seconds, cursor_days_left, cursor_old, cursor_saved_at }: SourceSeen,
+  now: number,
+): Html | string {
+  if (cursor_age_seconds === null || cursor_days_left === null) return 'none yet';
+  const left =
+    cursor_days_left < 0
+      ? 'may be forgotten by the platform'
+      : `${counted(Math.min(cursor_days_left, feedDays), 'day')} of ${feedDays} left`;
+  return html`${age(cursor_saved_at, now)}, <span${cursor_old ? html` class="wrong"` : null}>${left}</span>`;
+}
+
+function quota({ quota }: SourceSeen, now: number): Html | string {
+  if (quota === null) return 'not counted';
+  return html`${count(quota.left)} of ${count(quota.limit)}, all again ${age(quota.resets_at, now)}`;
+}

@@ -1,0 +1,60 @@
+import { type Html, html } from '../../runtime/html.js';
+import { counted, duration } from '../parts/format.js';
+import { identityBar } from '../parts/identity-bar.js';
+import { csrfField } from '../parts/layout.js';
+import { table } from '../parts/table.js';
+import type { DashboardSource, QueryCell, QuerySeen } from '../ports/dashboard.js';
+import { plotOf } from './plot.js';
+
+export interface SqlShown {
+  readonly sql: string;
+  readonly name: string;
+  readonly result: QuerySeen | null;
+  readonly problem: { readonly message: string; readonly hint: string | undefined } | null;
+  readonly queries: DashboardSource['queries'];
+  readonly limits: DashboardSource['queryLimits'];
+  readonly csrf: string;
+  readonly identityUntil: number | null;
+}
+
+export function sqlBody(shown: SqlShown): Html {
+  const { sql, queries, limits, csrf, name, identityUntil } = shown;
+  return html`<div class="heading"><h1>SQL</h1>${identityBar(csrf, identityUntil, name === '' ? '/sql' : `/sql?query=${encodeURIComponent(name)}`)}</div>
+<div class="beside">
+<nav class="ready" aria-label="Ready queries"><h2>Ready to run</h2><ul>${queries.map(
+    (one) =>
+      html`<li><a href="/sql?query=${encodeURIComponent(one.name)}"${one.name === name ? html` aria-current="true"` : null}>${one.question}${one.identity ? html` <span class="tag">names</span>` : null}</a></li>`,
+  )}</ul></nav>
+<div>
+<form class="sql" method="post" action="/sql">${csrfField(csrf)}
+<label for="sql">One statement that reads. At most ${limits.seconds} seconds and ${counted(limits.rows, 'row')}; a file takes up to ${counted(limits.fileRows, 'row')}.</label>
+<textarea id="sql" name="sql" rows="10" maxlength="20000" spellcheck="false" autocapitalize="off" autocomplete="off" required${shown.problem === null ? null : html` aria-invalid="true" aria-describedby="problem"`}>
+${sql}</textarea>
+<p class="buttons"><button class="primary" name="do" value="run">Run</button> <button name="do" value="file">Download as CSV</button> <span class="soft keys">Ctrl + Enter runs</span></p></form>
+${shown.problem === null ? null : html`<div class="note wrong" id="problem" role="alert"><p>${shown.problem.message}</p>${shown.problem.hint === undefined ? null : html`<p class="soft">${shown.problem.hint}</p>`}</div>`}
+${shown.result === null ? null : resultPart(shown.result)}
+</div></div>`;
+}
+
+function resultPart(result: QuerySeen): Html {
+  const numeric = result.columns.map((_, index) => isNumeric(result, index));
+  return html`<section id="result" aria-labelledby="result-title"><h2 id="result-title">Result</h2>
+<p class="soft" role="status">${counted(result.rows.length, 'row')} in ${duration(result.tookMs)}${result.truncated ? html`, <strong>and more that are not shown</strong>` : null}</p>
+${plotOf(result)}
+${table(
+  'Result',
+  result.columns.map((title, index) => ({ title, number: numeric[index] ?? false })),
+  result.rows.map((row) => row.map(cellText)),
+  'No rows.',
+)}</section>`;
+}
+
+const isNumeric = ({ rows }: QuerySeen, index: number): boolean =>
+  rows.length > 0 && rows.every((row) => row[index] === null || typeof row[index] === 'number');
+
+function cellText(cell: QueryCell): Html | string {
+  if (cell === null) return html`<span class="none">null</span>`;
+  // As SQLite writes a blob.
+  if (cell instanceof Uint8Array) return `x'${Buffer.from(cell).toString('hex')}'`;
+  return String(cell);
+}

@@ -1,0 +1,74 @@
+import { type Html, html } from '../../runtime/html.js';
+
+/** Numbers and times as people read them. Everything is UTC, and says so once per page. */
+
+const grouped = new Intl.NumberFormat('en-US');
+
+export const count = (value: number): string => grouped.format(value);
+
+const moneyFormats = new Map<string, Intl.NumberFormat>();
+
+/** `$1,234.56`; an amount without a known currency stays a bare number. */
+export function money(cents: number, currency: string | null): string {
+  return moneyFormat(currency).format(cents / 100);
+}
+
+/** The platform writes `usd`. Whatever is no code of a currency is none. */
+export const currencyCode = (currency: string | null): string =>
+  currency !== null && /^[A-Za-z]{3}$/.test(currency) ? currency.toUpperCase() : '';
+
+function moneyFormat(currency: string | null): Intl.NumberFormat {
+  const code = currencyCode(currency);
+  let format = moneyFormats.get(code);
+  if (format === undefined) {
+    format = new Intl.NumberFormat('en-US', {
+      ...(code === '' ? {} : { style: 'currency', currency: code, currencyDisplay: 'narrowSymbol' }),
+      minimumFractionDigits: 2,
+      maximumFractionDigits: 2,
+    });
+    moneyFormats.set(code, format);
+  }
+  return format;
+}
+
+export const moneyOrNothing = (cents: number | null, currency: string | null): string =>
+  cents === null ? '–' : money(cents, currency);
+
+/** `2026-10-20 12:00:03`; the script adds how long ago that is, and keeps it true. */
+export function moment(time: string | null): Html {
+  if (time === null) return html`<span class="none">never</span>`;
+  return html`<time datetime="${time}">${time.slice(0, 19).replace('T', ' ')}</time>`;
+}
+
+export function day(time: string | null): string {
+  return time === null ? '–' : time.slice(0, 10);
+}
+
+/** `4 s ago`, `in 12 min`: true when the page was made, and kept so by the script. */
+export function age(time: string | null, now: number): Html {
+  if (time === null) return html`<span class="none">never</span>`;
+  return html`<time datetime="${time}" title="${time.slice(0, 19).replace('T', ' ')} UTC" data-age>${ageWords(now - Date.parse(time))}</time>`;
+}
+
+const steps: readonly (readonly [number, string])[] = [
+  [86_400_000, 'd'],
+  [3_600_000, 'h'],
+  [60_000, 'min'],
+  [1_000, 's'],
+];
+
+export function ageWords(millis: number): string {
+  const size = Math.abs(millis);
+  const [unit, name] = steps.find(([step]) => size >= step * 2 || step === 1_000) ?? [1_000, 's'];
+  const amount = Math.floor(size / unit);
+  if (amount < 1) return 'now';
+  return millis < 0 ? `in ${count(amount)} ${name}` : `${count(amount)} ${name} ago`;
+}
+
+export function duration(millis: number): string {
+  return millis < 1_000 ? `${millis} ms` : `${(millis / 1_000).toFixed(1)} s`;
+}
+
+/** `1 row`, `2,000 rows`. */
+export const counted = (value: number, one: string, many = `${one}s`): string =>
+  `${count(value)} ${value === 1 ? one : many}`;

@@ -1,0 +1,63 @@
+import { type Html, html } from '../../runtime/html.js';
+
+export interface PageFrame {
+  /** Of whom this is a copy. */
+  readonly mirrorOf: string;
+  /** The token of this browser's forms; null on pages before the sign-in. */
+  readonly csrf: string | null;
+  /** Somebody signed in, so somebody may sign out. */
+  readonly signedIn: boolean;
+  readonly version: string;
+}
+
+export interface Page {
+  readonly title: string;
+  /** Which of the links above is this page, or what it belongs to. */
+  readonly place?: Place;
+  readonly body: Html;
+  readonly scripts?: readonly ('live' | 'charts' | 'query')[];
+}
+
+const places = { '/': 'Overview', '/companies': 'Companies', '/roster': 'Roster', '/sql': 'SQL' } as const;
+export type Place = keyof typeof places;
+
+export function pageText(frame: PageFrame, { title, place, body, scripts = [] }: Page): string {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title} · rosterd</title>
+<link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
+${scripts.includes('charts') ? html`<link rel="stylesheet" href="/assets/uplot.css">` : null}
+<link rel="stylesheet" href="/assets/console.css">
+${['ages', ...scripts].map((name) => html`<script type="module" src="/assets/${name}.js"></script>`)}
+</head>
+<body>
+<a class="skip" href="#main">Skip to the content</a>
+<header class="top">
+<div class="inner">
+<a class="mark" href="/"><svg width="20" height="20" viewBox="0 0 20 20" aria-hidden="true" focusable="false"><path d="M3 5h14M3 10h9M3 15h5" stroke="currentColor" stroke-width="2.5" stroke-linecap="round"/></svg>rosterd</a>
+${frame.csrf === null ? null : navigation(place)}
+${frame.signedIn ? signOut(frame.csrf ?? '') : null}
+</div>
+</header>
+<main id="main" tabindex="-1">${body}</main>
+<footer>A copy of ${frame.mirrorOf} · rosterd ${frame.version} · all times are UTC</footer>
+</body>
+</html>
+`.text;
+}
+
+function navigation(current: Place | undefined): Html {
+  return html`<nav aria-label="Pages"><ul>${Object.entries(places).map(
+    ([path, name]) =>
+      html`<li><a href="${path}"${path === current ? html` aria-current="page"` : null}>${name}</a></li>`,
+  )}</ul></nav>`;
+}
+
+const signOut = (csrf: string): Html =>
+  html`<form method="post" action="/sign-out">${csrfField(csrf)}<button class="quiet">Sign out</button></form>`;
+
+export const csrfField = (csrf: string): Html => html`<input type="hidden" name="csrf" value="${csrf}">`;

@@ -1,0 +1,60 @@
+import { type Html, html } from '../../runtime/html.js';
+
+export interface Column {
+  readonly title: string | Html;
+  /** Digits stand under digits. */
+  readonly number?: boolean;
+  readonly sort?: 'ascending' | 'descending' | 'none';
+  /** Marks the column as a series for the chart beside the table. */
+  readonly series?: string;
+}
+
+export interface Cell {
+  readonly shown: string | number | Html;
+  /** What a chart draws; exact, unlike what is shown. */
+  readonly value?: string | number;
+}
+
+export type Cells = readonly (string | number | Html | Cell)[];
+
+/**
+ * A table in a region of its own that scrolls, so that the page never does sideways. The region takes the keyboard,
+ * since without a focus inside nobody could scroll it.
+ */
+export function table(
+  label: string,
+  columns: readonly Column[],
+  rows: readonly Cells[],
+  empty: string,
+): Html {
+  if (rows.length === 0) return html`<p class="empty">${empty}</p>`;
+  return html`<div class="scroll" role="region" aria-label="${label}" tabindex="0"><table>
+<thead><tr>${columns.map(heading)}</tr></thead>
+<tbody>${rows.map((cells) => html`<tr>${cells.map((cell, index) => written(cell, columns[index], index === 0))}</tr>`)}</tbody>
+</table></div>`;
+}
+
+function heading({ title, number, sort, series }: Column): Html {
+  return html`<th scope="col"${number === true ? html` class="number"` : null}${sort === undefined ? null : html` aria-sort="${sort}"`}${series === undefined ? null : html` data-series="${series}"`}>${title}</th>`;
+}
+
+function written(cell: Cells[number], column: Column | undefined, first: boolean): Html {
+  const { shown, value } = isCell(cell) ? cell : { shown: cell, value: undefined };
+  const data = value === undefined ? null : html` data-value="${value}"`;
+  const kind = column?.number === true ? html` class="number"` : isProse(shown) ? html` class="prose"` : null;
+  return first ? html`<th scope="row"${kind}${data}>${shown}</th>` : html`<td${kind}${data}>${shown}</td>`;
+}
+
+/** Text this long is broken into lines; anything shorter stays on one, so that rows keep their height. */
+const isProse = (shown: Cell['shown']): boolean =>
+  typeof shown === 'string' && (shown.length > 60 || shown.includes('\n'));
+
+function isCell(cell: Cells[number]): cell is Cell {
+  return typeof cell === 'object' && 'shown' in cell;
+}
+
+/** A share of the largest as a bar: attributes of an image, since a style in the page is forbidden to us too. */
+export function bar(value: number, largest: number): Html {
+  const width = largest > 0 ? Math.max(0, Math.min(100, (100 * value) / largest)) : 0;
+  return html`<svg class="bar" width="100%" height="8" aria-hidden="true" focusable="false"><rect width="${width.toFixed(2)}%" height="8" rx="2"/></svg>`;
+}

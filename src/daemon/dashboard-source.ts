@@ -1,0 +1,155 @@
+import { setImmediate } from 'node:timers/promises';
+import type { Config } from '../config/config.js';
+import type {
+  CompanySeen,
+  DashboardSource,
+  QuerySeen,
+  QuotaSeen,
+  RecordSeen,
+} from '../console/ports/dashboard.js';
+import { Fault } from '../domain/fault.js';
+import { csv } from '../exports/csv.js';
+import { gathered } from '../exports/gather.js';
+import { jsonLines } from '../exports/json-lines.js';
+import type { Clock } from '../runtime/clock.js';
+import { documentedQueries } from '../store/documented-queries.js';
+import type { MirrorPlace } from '../store/place.js';
+import { readActivity } from '../store/reads/dashboard/activity.js';
+import {
+  companiesHeld,
+  goneByDay,
+  largestChanges,
+  totalsByDay,
+  totalsByRound,
+  totalsByStatus,
+} from '../store/reads/dashboard/company.js';
+import { readRecord } from '../store/reads/dashboard/record.js';
+import { rosterChoices, rosterCount, rosterPage, rosterRows } from '../store/reads/dashboard/roster.js';
+import { queryCsv, runQuery } from './query.js';
+import { type MirrorReader, readMirror } from './read-mirror.js';
+import type { FullStatus } from './status.js';
+
+export interface DashboardParts {
+  readonly config: Pick<Config, 'database' | 'platform' | 'sources'>;
+  readonly clock: Clock;
+  readonly status: () => Promise<FullStatus>;
+  readonly quotaOf: (source: string) => Promise<QuotaSeen | null>;
+  readonly onTick: (listener: () => void) => () => void;
+}
+
+const activityRows = 10;
+const largestRows = 15;
+/** Counting a whole roster for one line of text is not worth it beyond this. */
+const countMax = 10_001;
+const queryLimits = { seconds: 5, rows: 1_000, fileRows: 100_000 } as const;
+const fileSeconds = 30;
+
+/** The mirror as the dashboard asks about it. */
+export function dashboardSource({ config, clock, status, quotaOf, onTick }: DashboardParts): DashboardSource {
+  const place = config.database;
+  const read = <Result>(work: (db: MirrorReader) => Promise<Result>) => readMirror(place, work);
+  const firstSource = config.sources[0]?.name ?? '';
+  return {
+    mirrorOf: new URL(config.platform.baseUrl).host,
+    queryLimits,
+    // What a reader would replace by a source of theirs is replaced already.
+    queries: documentedQueries.map((query) => ({
+      ...query,
+      sql: query.sql.replaceAll(`'acme'`, `'${firstSource}'`),
+    })),
+    overview: async () => {
+      const { sources, ...seen } = await status();
+      const counted = sources.map(async (one) => ({ ...one, quota: await quotaOf(one.source) }));
+      const activity = await read((db) => readActivity(db, activityRows));
+      return { ...seen, sources: await Promise.all(counted), activity };
+    },
+    companies: () => read(companiesHeld),
+    company: (source, company) => read((db) => companyOf(db, source, company)),
+    roster: (wanted) =>
+      read(async (db) => ({
+        rows: await inTurn(() => rosterPage(db, wanted)),
+        count: await inTurn(() => rosterCount(db, wanted.filter, countMax)),
+        countMax,
+        choices: await inTurn(() => rosterChoices(db)),
+      })),
+    record: (source, id, identity) => read((db) => recordOf(db, source, id, identity)),
+    rosterFile: (wanted, format, take) =>
+      read((db) => {
+        const rows = rosterRows(db, wanted.filter, wanted.identity);
+        return take(gathered(format === 'csv' ? csv(rows, { raw: false }) : jsonLines(rows)));
+      }),
+    query: (sql, identity, signal) => queried(place, sql, identity, clock, signal),
+    queryFile: async (sql, identity, signal) => {
+      const limits = { timeoutMs: fileSeconds * 1_000, rowsMax: queryLimits.fileRows, identity };
+      const handle = await runQuery(place, sql, limits, clock, signal);
+      return wholeOnly(queryCsv(handle), () => handle.truncated());
+    },
+    onChange: onTick,
+  };
+}
+
+/**
+ * SQLite answers in this thread, where webhooks are accepted too: between two questions of one page whoever waits gets
+ * their turn.
+ */
+async function inTurn<Result>(ask: () => Promise<Result>): Promise<Result> {
+  await setImmediate();
+  return await ask();
+}
+
+async function companyOf(
+  db: MirrorReader,
+  source: string,
+  company: string | null,
+): Promise<CompanySeen | null> {
+  const seen = {
+    byStatus: await inTurn(() => totalsByStatus(db, source, company)),
+    byRound: await inTurn(() => totalsByRound(db, source, company)),
+    byDay: await inTurn(() => totalsByDay(db, source, company)),
+    leftByDay: await inTurn(() => goneByDay(db, source, company, 'valid_to')),
+    goneByDay: await inTurn(() => goneByDay(db, source, company, 'applied_at')),
+  };
+  if (seen.byStatus.length === 0 && seen.leftByDay.length === 0) return null;
+  return { ...seen, largest: await inTurn(() => largestChanges(db, source, company, largestRows)) };
+}
+
+async function recordOf(
+  db: MirrorReader,
+  source: string,
+  id: string,
+  identity: boolean,
+): Promise<RecordSeen | null> {
+  const record = await readRecord(db, source, id, identity);
+  if (record === null) return null;
+  const versions = record.versions.map(({ valid_from, valid_to, ended_by, ...cells }) => ({
+    ...{ valid_from, valid_to, ended_by },
+    cells,
+  }));
+  return { ...record, versions };
+}
+
+async function queried(
+  place: MirrorPlace,
+  sql: string,
+  identity: boolean,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<QuerySeen> {
+  const limits = { timeoutMs: queryLimits.seconds * 1_000, rowsMax: queryLimits.rows, identity };
+  const handle = await runQuery(place, sql, limits, clock, signal);
+  // What the limit counts too: from the compiled statement to its last row.
+  const began = clock.monotonic();
+  const rows: QuerySeen['rows'][number][] = [];
+  for await (const row of handle.rows) rows.push(row);
+  const tookMs = Math.round(clock.monotonic() - began);
+  return { columns: handle.columns, rows, truncated: handle.truncated(), tookMs };
+}
+
+/** Ends with an error instead of short: the reader of a file cannot see what is not in it. */
+async function* wholeOnly(pieces: AsyncIterable<string>, truncated: () => boolean): AsyncGenerator<string> {
+  yield* pieces;
+  if (truncated())
+    throw new Fault('usage', `the result has more than ${queryLimits.fileRows} rows`, {
+      hint: 'rosterd query has no such limit',
+    });
+}

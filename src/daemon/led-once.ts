@@ -1,0 +1,31 @@
+import type { Seat } from '../fleet/seat.js';
+import type { Outbox } from '../outbox/ports.js';
+import type { PendingErasures } from '../store/erasures.js';
+import type { HousekeepingParts } from './housekeeping.js';
+
+/*
+ * What is done once in a fleet: the member that leads does it, and for the others there is nothing to do. While the
+ * lead changes two may do it: a notice may then be sent twice, under one message id, and a scrub finds nothing left.
+ */
+
+type Chores = Pick<HousekeepingParts, 'pending' | 'scrub' | 'purge'>;
+
+const nothingPending: PendingErasures = { receipts: 0, since: null, residue: false, listing: false };
+
+export function choresWhereLed({ pending, scrub, purge }: Chores, seat: Seat): Chores {
+  return {
+    scrub,
+    pending: () => (seat.leads ? pending() : nothingPending),
+    purge: async (now) => (seat.leads ? await purge(now) : 0),
+  };
+}
+
+export function outboxWhereLed(outbox: Outbox, seat: Seat): Outbox {
+  return {
+    dueFor: (target, now, max) => outbox.dueFor(target, now, max),
+    waiting: async () => (seat.leads ? await outbox.waiting() : []),
+    delivered: (notice, at) => outbox.delivered(notice, at),
+    retryLater: (notice, nextAt, error) => outbox.retryLater(notice, nextAt, error),
+    giveUp: (notice, error) => outbox.giveUp(notice, error),
+  };
+}

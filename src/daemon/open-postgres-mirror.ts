@@ -1,0 +1,66 @@
+import { packageVersion } from '../runtime/package-version.js';
+import { SharedBudgets } from '../store/budgets.js';
+import { postgresConnection } from '../store/connection.js';
+import { PostgresErasures } from '../store/dialect/postgres/erasures.js';
+import { PostgresFleet } from '../store/dialect/postgres/fleet.js';
+import { migratePostgres } from '../store/dialect/postgres/migrate.js';
+import { PostgresMirror } from '../store/dialect/postgres/mirror.js';
+import { openPostgres } from '../store/dialect/postgres/open.js';
+import { purgeHistory, purgeTicks } from '../store/dialect/postgres/purge.js';
+import { Inbox } from '../store/inbox.js';
+import { Outbox } from '../store/outbox.js';
+import { type PostgresPlace, secretUrlOf } from '../store/place.js';
+import { inSteps } from './in-steps.js';
+import { leaseMillis, type OpenMirror, type OpenMirrorParts } from './open-mirror.js';
+
+/**
+ * A delivery is answered within a second or two, whatever the server does meanwhile; what is refused comes again.
+ * Connections of its own, so that it never waits for one that writes a page.
+ */
+const accepting = {
+  applicationName: 'rosterd-receiver',
+  max: 3,
+  connectTimeoutMs: 1_500,
+  statementTimeoutMs: 1_500,
+} as const;
+
+export async function openPostgresMirror(place: PostgresPlace, parts: OpenMirrorParts): Promise<OpenMirror> {
+  const { clock, logger, notices, identity } = parts;
+  const url = await secretUrlOf(place);
+  const main = await openPostgres(url);
+  try {
+    const { ran } = await migratePostgres(main, { clock, version: packageVersion() });
+    if (ran.length > 0) logger.info({ count: ran.length }, 'schema migrated');
+    const receiving = await openPostgres(url, accepting);
+    const erasures = new PostgresErasures(main, clock);
+    return {
+      mirror: new PostgresMirror(main, {
+        clock,
+        leaseMs: leaseMillis,
+        identity,
+        ...(notices === undefined ? {} : { notices }),
+      }),
+      budgets: new SharedBudgets(postgresConnection(main)),
+      inbox: new Inbox(postgresConnection(receiving), true),
+      outbox: new Outbox(postgresConnection(main)),
+      erasures,
+      upkeep: {
+        scrub: () => erasures.scrub(),
+        scrubAlone: () => erasures.scrub(),
+        // The server is backed up by its own means.
+        removeBackups: () => [],
+        purgeHistory: (before) => inSteps(() => purgeHistory(main, before)),
+        purgeTicks: (before) => inSteps(() => purgeTicks(main, before)),
+      },
+      fleet: (member, ears) =>
+        new PostgresFleet(member, { url, database: main, version: packageVersion() }, ears),
+      close: async () => {
+        await receiving.close();
+        await main.close();
+      },
+    };
+  } catch (error) {
+    await main.close();
+    throw error;
+  }
+}

@@ -1,0 +1,74 @@
+import { statSync } from 'node:fs';
+import { packageVersion } from '../runtime/package-version.js';
+import { isProcessGone } from '../runtime/process-name.js';
+import { Budgets } from '../store/budgets.js';
+import { sqliteConnection } from '../store/connection.js';
+import { removeBackups } from '../store/dialect/sqlite/backups.js';
+import { SqliteErasures } from '../store/dialect/sqlite/erasures.js';
+import { migrateSqlite } from '../store/dialect/sqlite/migrate.js';
+import { SqliteMirror } from '../store/dialect/sqlite/mirror.js';
+import { openSqlite } from '../store/dialect/sqlite/open.js';
+import { purgeHistory, purgeTicks } from '../store/dialect/sqlite/purge.js';
+import { Inbox } from '../store/inbox.js';
+import { Outbox } from '../store/outbox.js';
+import type { SqlitePlace } from '../store/place.js';
+import { scrubApart } from '../store/scrub.js';
+import { inSteps } from './in-steps.js';
+import { leaseMillis, type OpenMirror, type OpenMirrorParts } from './open-mirror.js';
+import { WriteGate } from './write-gate.js';
+
+/** Rewritten in a fraction of a second, less than it takes to start a process for it. */
+const bytesAtOnce = 32 * 1024 * 1024;
+
+/** The receiver answers within a second or two, so it cannot wait longer for another program's lock. */
+const inboxBusyMillis = 500;
+
+/** A delivery that waits longer for the file to be rewritten is refused, and comes again: see `WriteGate`. */
+const deliveryPatienceMillis = 5_000;
+
+export function openSqliteMirror({ file }: SqlitePlace, parts: OpenMirrorParts): OpenMirror {
+  const { clock, logger, notices, identity, scrub = scrubApart } = parts;
+  const main = openSqlite(file);
+  try {
+    const { ran, backup } = migrateSqlite(main, { clock, version: packageVersion() });
+    if (ran.length > 0)
+      logger.info({ count: ran.length, ...(backup === null ? {} : { file: backup }) }, 'schema migrated');
+    const mirror = new SqliteMirror(main, {
+      clock,
+      leaseMs: leaseMillis,
+      isGone: isProcessGone,
+      identity,
+      ...(notices === undefined ? {} : { notices }),
+    });
+    // A connection of its own: an accepted webhook must not wait for, or join, a page being written.
+    const accepting = openSqlite(file, { busyTimeoutMs: inboxBusyMillis });
+    // Everything that writes passes it.
+    const gate = new WriteGate(clock);
+    const erasures = new SqliteErasures(main, clock);
+    const scrubbed = (rewritten: number, signal: AbortSignal) =>
+      scrub({ file, now: clock.now(), rewritten }, signal);
+    return {
+      mirror: gate.guard(mirror),
+      budgets: gate.guard(new Budgets(sqliteConnection(main))),
+      inbox: gate.guard(new Inbox(sqliteConnection(accepting)), deliveryPatienceMillis),
+      outbox: gate.guard(new Outbox(sqliteConnection(main))),
+      erasures,
+      upkeep: {
+        scrub: (rewritten, signal) => gate.closedFor(() => scrubbed(rewritten, signal)),
+        scrubAlone: async (rewritten, signal) =>
+          statSync(file).size <= bytesAtOnce ? erasures.scrub() : await scrubbed(rewritten, signal),
+        removeBackups: (before) => removeBackups(file, before),
+        purgeHistory: (before) => inSteps(() => purgeHistory(main, before)),
+        purgeTicks: (before) => inSteps(() => purgeTicks(main, before)),
+      },
+      fleet: null,
+      close: async () => {
+        accepting.close();
+        main.close();
+      },
+    };
+  } catch (error) {
+    main.close();
+    throw error;
+  }
+}

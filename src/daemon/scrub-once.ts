@@ -1,0 +1,50 @@
+import type { Clock } from '../runtime/clock.js';
+import type { Logger } from '../runtime/logger.js';
+import type { Awaitable, PendingErasures, Scrubbed } from '../store/erasures.js';
+
+export interface ScrubOnceParts {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  pending(): Awaitable<PendingErasures>;
+  /** `rewritten`: what the scrub before got done. */
+  scrub(rewritten: number, signal: AbortSignal): Promise<Scrubbed>;
+}
+
+/** Somebody's query is usually over by then; whoever reads for longer is not waited for. */
+const attemptsMax = 5;
+const pauseMillis = 1_000;
+
+/**
+ * For a run from a timetable, after which nobody keeps house: what it erased leaves the file before it ends. What
+ * a reader or a full disk keeps from it is told, stays pending in `status`, and is taken up by the next run.
+ */
+export async function scrubOnce(parts: ScrubOnceParts, signal: AbortSignal): Promise<void> {
+  const { clock, logger } = parts;
+  let rewritten = 0;
+  for (let attempt = 1; isWaiting(await parts.pending()) && !signal.aborted; attempt += 1) {
+    const result = await parts.scrub(rewritten, signal);
+    if (result.kind === 'clean') return;
+    if (result.kind === 'scrubbed') {
+      logger.info({ count: result.erasures }, 'erased identities are out of the file');
+      return;
+    }
+    if (result.kind === 'blocked') rewritten = result.rewritten;
+    if (result.kind === 'no_room' || attempt === attemptsMax) {
+      const hint =
+        result.kind === 'no_room'
+          ? 'make room on its disk for two more copies of it, then run rosterd sync again'
+          : 'somebody reads it: run rosterd sync again when they are done';
+      logger.warn(
+        { count: result.erasures, state: result.kind, hint },
+        'erased identities still stand in the file',
+      );
+      return;
+    }
+    await clock.wait(pauseMillis, signal);
+  }
+}
+
+/** Values merely replaced ask for no hurry while a listing is under way, which replaces more of them. */
+function isWaiting({ since, residue, listing }: PendingErasures): boolean {
+  return since !== null || (residue && !listing);
+}

@@ -1,0 +1,51 @@
+import type { Config } from '../config/config.js';
+import type { Seat } from '../fleet/seat.js';
+import { createDrain, type Drain } from '../inbox/drain.js';
+import type { Clock } from '../runtime/clock.js';
+import type { Lifecycle } from '../runtime/lifecycle.js';
+import type { Logger } from '../runtime/logger.js';
+import type { Engine, EngineParts } from './engine.js';
+import { othersOf } from './start-work.js';
+
+/** Between the inbox and the ticks of the sources its deliveries belong to. Closed with `lifecycle`. */
+export function openDrain(
+  { sources }: Pick<Config, 'sources'>,
+  { mirror, sync }: Engine,
+  seat: Seat,
+  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
+  lifecycle: Lifecycle,
+): Drain {
+  const others = othersOf(seat);
+  const drain = createDrain({
+    inbox: mirror.inbox,
+    ticks: {
+      nudge: (source) => sync.nudge(source),
+      onTick: (listener) =>
+        sync.onTick((source, { report, publishedThrough }) =>
+          listener(source, {
+            done: report.outcome === 'done',
+            startedAt: report.startedAt,
+            publishedThrough,
+          }),
+        ),
+    },
+    sources: sources.map(({ name }) => name),
+    ...(others === undefined ? {} : { others }),
+    ...{ clock, logger: logger.child({ component: 'inbox' }) },
+  });
+  lifecycle.add('drain', () => drain.close());
+  return drain;
+}
+
+/** For a daemon that receives nothing: what other members of its fleet receive is its own as well. */
+export async function startDrainAlone(
+  engine: Engine,
+  parts: EngineParts,
+  seat: Seat,
+  lifecycle: Lifecycle,
+): Promise<Drain | null> {
+  if (othersOf(seat) === undefined) return null;
+  const drain = openDrain(parts.config, engine, seat, parts, lifecycle);
+  await drain.start();
+  return drain;
+}

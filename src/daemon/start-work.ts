@@ -1,0 +1,95 @@
+import { createFleet } from '../fleet/fleet.js';
+import type { Message } from '../fleet/ports.js';
+import { alone, FleetSeat, type Seat } from '../fleet/seat.js';
+import type { Drain } from '../inbox/drain.js';
+import type { Others } from '../inbox/ports.js';
+import type { Lifecycle } from '../runtime/lifecycle.js';
+import { isProcessGone } from '../runtime/process-name.js';
+import type { Engine, EngineParts } from './engine.js';
+
+/** The daemon's place among others, before it takes it; see `startWork`. */
+export function seatOf({ mirror }: Engine): Seat {
+  return mirror.fleet === null ? alone : new FleetSeat();
+}
+
+export interface WorkParts {
+  readonly engine: Engine;
+  readonly parts: EngineParts;
+  readonly seat: Seat;
+  /** Where a fleet shares an inbox, every member drains it, whether it receives or not. */
+  readonly drain: Drain | null;
+  /** What only one of a fleet does may be due here: it became this one's, or another member's commit asks for it. */
+  readonly onLead?: () => void;
+}
+
+/** The sources begin to be worked: all of them, or the share that falls to this daemon as long as it is in the fleet. */
+export async function startWork(work: WorkParts, lifecycle: Lifecycle): Promise<void> {
+  const { engine, seat, drain, onLead = () => {} } = work;
+  const { sync, mirror, holder } = engine;
+  if (!(seat instanceof FleetSeat) || mirror.fleet === null) {
+    sync.start();
+    return;
+  }
+  const { config, clock } = work.parts;
+  const sources = (work.parts.sources ?? config.sources).map(({ name }) => name);
+  const logger = work.parts.logger.child({ component: 'fleet' });
+  const fleet = createFleet({
+    open: mirror.fleet,
+    member: holder,
+    ...{ sources, clock, logger, isGone: isProcessGone, onLead },
+    follow: (source) => sync.follow(source),
+    leave: (source) => sync.leave(source),
+    isBusy: (source) => sync.isBusy(source),
+    onMessage: (message) => heard(message, work, onLead),
+    onLook: () => {
+      drain?.look().catch((error: unknown) => logger.debug({ error }, 'the inbox could not be looked at'));
+    },
+  });
+  seat.take(fleet);
+  lifecycle.add('fleet', async () => {
+    // Ticks end with the page they write; only then others may take what was held.
+    await sync.close();
+    await fleet.close();
+  });
+  const off = sync.onTick((_, { report: { applied } }) => {
+    const changed = applied.added + applied.changed + applied.removed;
+    if (!seat.leads && changed > 0) seat.tell({ kind: 'committed' });
+  });
+  lifecycle.add('fleet messages', () => void off());
+  // Those that are not this daemon's share count for nothing here until they are.
+  await Promise.all(sources.map((source) => sync.leave(source)));
+  await fleet.start();
+}
+
+function heard(message: Message, { engine, seat, drain }: WorkParts, onLead: () => void): void {
+  switch (message.kind) {
+    case 'accepted':
+      for (const lane of message.lanes) drain?.heardAccepted(lane);
+      return;
+    case 'recheck':
+      for (const source of message.sources) if (seat.worksHere(source)) engine.sync.recheck(source);
+      return;
+    case 'ticked': {
+      const { source, startedAt, publishedThrough } = message;
+      drain?.heardTicked(source, { done: true, startedAt, publishedThrough });
+      return;
+    }
+    case 'committed':
+      if (seat.leads) onLead();
+      return;
+    case 'members':
+      return;
+  }
+}
+
+/** The fleet as the inbox asks of it; undefined where there is none. */
+export function othersOf(seat: Seat): Others | undefined {
+  if (!(seat instanceof FleetSeat)) return undefined;
+  return {
+    worksHere: (source) => seat.worksHere(source),
+    count: () => seat.others,
+    tellAccepted: (lane) => seat.tellAccepted(lane),
+    tellTicked: (source, { startedAt, publishedThrough }) =>
+      seat.tell({ kind: 'ticked', source, startedAt, publishedThrough }),
+  };
+}

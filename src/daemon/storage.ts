@@ -1,0 +1,21 @@
+import { stat, statfs } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { MirrorPlace } from '../store/place.js';
+
+/** How large the files of the mirror are, and how much room is beside them; null for one on a server. */
+export async function storageOf(place: MirrorPlace) {
+  if (place.kind !== 'sqlite') return null;
+  const { bavail, bsize } = await statfs(dirname(place.file));
+  return {
+    databaseBytes: await sizeOf(place.file),
+    logBytes: await sizeOf(`${place.file}-wal`),
+    freeBytes: bavail * bsize,
+  };
+}
+
+const sizeOf = (file: string): Promise<number> =>
+  stat(file).then(
+    ({ size }) => size,
+    // Not there yet, or emptied and taken away.
+    () => 0,
+  );

@@ -1,0 +1,66 @@
+import { stat } from 'node:fs/promises';
+import type { Access, SourceConfig } from '../config/config.js';
+import type { Clock } from '../runtime/clock.js';
+import type { Closable } from '../runtime/lifecycle.js';
+import type { Engine } from './engine.js';
+
+/** A person who signed in again is at the screen and waits for the source to go on. */
+const lookMillis = 2_000;
+
+interface WatchParts {
+  readonly sources: readonly SourceConfig[];
+  readonly engine: Pick<Engine, 'platform' | 'sync'>;
+  readonly clock: Clock;
+}
+
+/**
+ * Looks whether the files in which tokens are kept were replaced, by `rosterd connect` or by whoever looks after
+ * them. By looking, since notifications are lost where files are mounted; what a refresh of our own wrote is
+ * noticed as well and costs one tick. Tokens from the environment or a command have nothing to look at.
+ */
+export function watchTokens({ sources, engine, clock }: WatchParts): Closable {
+  const stopping = new AbortController();
+  const watched = sources.flatMap(({ name, access }) => {
+    const file = fileOf(access);
+    return file === null ? [] : [{ name, access, file }];
+  });
+  const seen = new Map<string, string | null>();
+
+  const look = async () => {
+    for (const { name, access, file } of watched) {
+      const mark = await markOf(file);
+      const before = seen.get(name);
+      seen.set(name, mark);
+      if (before === undefined || before === mark || mark === null || stopping.signal.aborted) continue;
+      engine.platform.tokensOf(access).reload?.();
+      engine.sync.recheck(name);
+    }
+  };
+  const run = async () => {
+    while (watched.length > 0 && !stopping.signal.aborted) {
+      await look();
+      await clock.wait(lookMillis, stopping.signal);
+    }
+  };
+  const running = run();
+  return {
+    close: async () => {
+      stopping.abort();
+      await running;
+    },
+  };
+}
+
+function fileOf(access: Access): string | null {
+  return access.kind === 'credentials' ? access.file : access.token.file;
+}
+
+/** Tells one version of a file from another; null when there is none to read. */
+async function markOf(file: string): Promise<string | null> {
+  try {
+    const { ino, mtimeMs, size } = await stat(file);
+    return `${ino}:${mtimeMs}:${size}`;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,82 @@
+import type { SourceName } from '../domain/ids.js';
+import type { Holdings } from './ports.js';
+
+export interface Share {
+  readonly take: readonly SourceName[];
+  readonly release: readonly SourceName[];
+}
+
+/**
+ * What one member should take and give back so that all are equally busy. Every member reckons for itself from the
+ * same table and comes to the same shares: sources that the same members can work are dealt out evenly among these,
+ * and where it does not come out even, one more goes to those who hold more already, so that as little as possible
+ * moves. Nothing is taken from a living member: whoever has too much gives back, whoever has too little takes what
+ * is free. `busy` sources are given back last.
+ */
+export function shareOf(
+  me: string,
+  { members, held }: Holdings,
+  busy: (source: SourceName) => boolean = () => false,
+): Share {
+  const take: SourceName[] = [];
+  const release: SourceName[] = [];
+  const known = new Set<SourceName>();
+  for (const { able, sources } of groupsOf(members)) {
+    for (const source of sources) known.add(source);
+    if (!able.includes(me)) continue;
+    const mine = sources.filter((source) => held.get(source) === me);
+    const quota = quotaOf(me, able, sources, held);
+    if (mine.length > quota) {
+      const resting = [...mine.filter((source) => !busy(source)), ...mine.filter(busy)];
+      release.push(...resting.slice(0, mine.length - quota));
+    }
+    const free = sources.filter((source) => !held.has(source));
+    take.push(...free.slice(0, Math.max(0, quota - mine.length)));
+  }
+  // Held by us, though nobody's configuration has it any more.
+  for (const [source, member] of held) if (member === me && !known.has(source)) release.push(source);
+  return { take, release };
+}
+
+interface Group {
+  readonly able: readonly string[];
+  readonly sources: readonly SourceName[];
+}
+
+/** Sources by who can work them; mostly all members have the same configuration, and there is one group. */
+function groupsOf(members: Holdings['members']): readonly Group[] {
+  const ableOf = new Map<SourceName, string[]>();
+  for (const { member, sources } of [...members].sort((a, b) => order(a.member, b.member)))
+    for (const source of sources) {
+      const able = ableOf.get(source) ?? [];
+      able.push(member);
+      ableOf.set(source, able);
+    }
+  const groups = new Map<string, { able: readonly string[]; sources: SourceName[] }>();
+  for (const [source, able] of ableOf) {
+    const key = able.join('\n');
+    const group = groups.get(key) ?? { able, sources: [] };
+    group.sources.push(source);
+    groups.set(key, group);
+  }
+  return [...groups.values()];
+}
+
+function quotaOf(
+  me: string,
+  able: readonly string[],
+  sources: readonly SourceName[],
+  held: Holdings['held'],
+): number {
+  const counts = new Map(able.map((member) => [member, 0]));
+  for (const source of sources) {
+    const member = held.get(source);
+    const count = member === undefined ? undefined : counts.get(member);
+    if (member !== undefined && count !== undefined) counts.set(member, count + 1);
+  }
+  const ranked = [...able].sort((a, b) => (counts.get(b) ?? 0) - (counts.get(a) ?? 0) || order(a, b));
+  const more = ranked.indexOf(me) < sources.length % able.length ? 1 : 0;
+  return Math.floor(sources.length / able.length) + more;
+}
+
+const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

@@ -1,0 +1,24 @@
+import type { Exchange } from './exchange.js';
+import { type Asked, pageSizeOf, type Refusal, readPage } from './paging.js';
+import { invalidFields } from './problem.js';
+
+/** What applications make (sessions, intents, links, codes): their lists refuse a query as they refuse a body. */
+export const refuseField: Refusal = (field, message) => invalidFields([{ field, code: 'invalid', message }]);
+
+/** Walks row numbers downward, so that a page costs the same wherever it stands. `read` gives rows below a number. */
+export function newestFirst<Row extends { readonly no: number }>(
+  exchange: Exchange,
+  list: string,
+  asked: Asked,
+  read: (before: number, limit: number) => readonly Row[],
+  present: (row: Row) => unknown,
+) {
+  const size = pageSizeOf(asked.per_page, undefined, undefined, refuseField);
+  const page = readPage<Row, readonly [number]>(
+    exchange.services.state,
+    { list, cursor: asked.cursor, size, refuse: refuseField },
+    (after, limit) => read(after?.[0] ?? Number.MAX_SAFE_INTEGER, limit),
+    ({ no }) => [no],
+  );
+  return { data: page.items.map(present), meta: { ...page.meta, request_id: exchange.requestId } };
+}

@@ -1,0 +1,91 @@
+import { createHash } from 'node:crypto';
+import { Fault } from '../../domain/fault.js';
+import type { PostgresDatabase } from '../dialect/postgres/open.js';
+import { type CarriedTable, carriedTables } from './carried-tables.js';
+import { type CarryTarget, fillTarget, type TableDigest } from './postgres-target.js';
+import type { CarrySource } from './sqlite-source.js';
+
+export interface CarriedRows extends TableDigest {
+  readonly table: string;
+}
+
+export interface CarryWatch {
+  readonly signal: AbortSignal;
+  /** While it works: rows written so far. */
+  onRows?(rows: number): void;
+}
+
+/**
+ * Carries every row over and reads all of it back before the commit: both sides have to give the same bytes, table by
+ * table, or nothing is kept. Throws `stopped` when told to stop, and then nothing is kept either.
+ */
+export function carryOver(
+  source: CarrySource,
+  target: { readonly database: PostgresDatabase; readonly url: string },
+  watch: CarryWatch,
+): Promise<readonly CarriedRows[]> {
+  return fillTarget(target.database, target.url, async (filling) => {
+    const sent: CarriedRows[] = [];
+    let done = 0;
+    for (const table of carriedTables) {
+      const carried = await carryTable(source, filling, table, { ...watch, done });
+      sent.push({ table: table.name, ...carried });
+      done += carried.rows;
+    }
+    await filling.finish(source.lastSeq, source.indexes);
+    for (const [index, table] of carriedTables.entries()) {
+      stopIfTold(watch.signal);
+      compare(
+        table.name,
+        source.counts.get(table.name),
+        sent[index],
+        await filling.digest(table, source.columns(table)),
+      );
+    }
+    return sent;
+  });
+}
+
+async function carryTable(
+  source: CarrySource,
+  target: CarryTarget,
+  table: CarriedTable,
+  { signal, onRows, done }: CarryWatch & { readonly done: number },
+): Promise<TableDigest> {
+  const hash = createHash('sha256');
+  let rows = 0;
+  function* watched(): Generator<string> {
+    for (const text of source.lines(table)) {
+      stopIfTold(signal);
+      hash.update(text);
+      yield text;
+      // Line breaks within a value are written as letters, so every one that is left ends a row.
+      rows += text.split('\n').length - 1;
+      onRows?.(done + rows);
+    }
+  }
+  await target.write(table, source.columns(table), watched());
+  return { rows, sha256: hash.digest('hex') };
+}
+
+function stopIfTold(signal: AbortSignal): void {
+  if (signal.aborted)
+    throw new Fault('stopped', 'stopped before the end: nothing was kept, the target is empty', {
+      hint: 'Run it again when there is time; it starts from the beginning.',
+    });
+}
+
+function compare(
+  name: string,
+  counted: number | undefined,
+  sent: TableDigest | undefined,
+  found: TableDigest,
+): void {
+  if (sent?.rows === counted && found.rows === counted && found.sha256 === sent?.sha256) return;
+  throw new Fault(
+    'database_unusable',
+    `${name} came out different: ${counted} rows to carry, ${sent?.rows} sent, ${found.rows} read back, ` +
+      (found.sha256 === sent?.sha256 ? 'of equal content' : 'of other content'),
+    { hint: 'Nothing was kept and the source is as it was. Check both with rosterd doctor.' },
+  );
+}

@@ -1,0 +1,143 @@
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import pg from 'pg';
+import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
+import { Fault } from '../../domain/fault.js';
+import { withPostgresFaults } from '../dialect/postgres/faults.js';
+import { isMigrated, openPostgres, type PostgresDatabase } from '../dialect/postgres/open.js';
+import { shippedIndexes } from '../migrate.js';
+import { type CarriedTable, carriedTables } from './carried-tables.js';
+
+type Queries = Pick<pg.ClientBase, 'query'>;
+type Schemas = Pick<PostgresDatabase, 'schema' | 'identitySchema'>;
+
+/** What one transaction does to the mirror that is filled. */
+export interface CarryTarget {
+  /** Lines of COPY; answers how many rows they were. */
+  write(table: CarriedTable, columns: readonly string[], lines: Iterable<string>): Promise<number>;
+  digest(table: CarriedTable, columns: readonly string[]): Promise<TableDigest>;
+  finish(lastSeq: number, indexes: readonly string[]): Promise<void>;
+}
+
+export interface TableDigest {
+  readonly rows: number;
+  readonly sha256: string;
+}
+
+/** Refuses what holds a mirror already, or something else where one would be. Writes nothing. */
+export async function lookAtTarget(url: string): Promise<void> {
+  const migrated = await isMigrated(url);
+  const database = await openPostgres(url, { max: 1 });
+  try {
+    await withPostgresFaults(database.url, () =>
+      migrated ? refuseFilled(database.pool, database) : refuseForeign(database),
+    );
+  } finally {
+    await database.close();
+  }
+}
+
+/** A host that freezes in the middle gives the tables free after this. */
+const idleMillis = 5 * 60_000;
+
+/**
+ * One transaction on a connection of its own, since COPY does not go together with statements that are sent ahead of
+ * their answers. Whatever ends it before its commit leaves the mirror empty. Other daemons wait for it at the door.
+ */
+export function fillTarget<Result>(
+  database: PostgresDatabase,
+  url: string,
+  work: (target: CarryTarget) => Promise<Result>,
+): Promise<Result> {
+  return withPostgresFaults(database.url, async () => {
+    const client = new pg.Client({ connectionString: url, application_name: 'rosterd-migrate' });
+    // A connection that is lost fails the statement on it; without a listener it ends the process.
+    client.on('error', () => {});
+    try {
+      await client.connect();
+      await client.query(
+        `BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 10000;
+         SET LOCAL idle_in_transaction_session_timeout = ${idleMillis}`,
+      );
+      const all = carriedTables.map((table) => qualified(table, database)).join(', ');
+      await client.query(`LOCK TABLE ${all} IN EXCLUSIVE MODE`);
+      await refuseFilled(client, database);
+      const result = await work(targetIn(client, database));
+      await client.query('COMMIT');
+      return result;
+    } finally {
+      // Without a commit the server rolls back when the connection ends.
+      await client.end().catch(() => {});
+    }
+  });
+}
+
+function targetIn(client: pg.Client, schemas: Schemas): CarryTarget {
+  return {
+    async write(table, columns, lines) {
+      const copy = client.query(copyFrom(`COPY ${qualified(table, schemas)} (${list(columns)}) FROM STDIN`));
+      await pipeline(Readable.from(lines, { objectMode: true, highWaterMark: 2 }), copy);
+      return copy.rowCount;
+    },
+    async digest(table, columns) {
+      const rows = `SELECT ${list(columns)} FROM ${qualified(table, schemas)} ORDER BY ${list(table.key)}`;
+      const copy = client.query(copyTo(`COPY (${rows}) TO STDOUT`));
+      const hash = createHash('sha256');
+      for await (const chunk of copy) hash.update(chunk as Buffer);
+      return { rows: copy.rowCount, sha256: hash.digest('hex') };
+    },
+    async finish(lastSeq, indexes) {
+      await client.query('UPDATE feed_counter SET last_seq = $1', [lastSeq]);
+      for (const table of carriedTables) {
+        const { counter } = table;
+        if (counter === undefined) continue;
+        const name = qualified(table, schemas);
+        await client.query(
+          `SELECT setval(pg_get_serial_sequence($1, $2), coalesce(max(${counter}), 1), max(${counter}) IS NOT NULL)
+           FROM ${name}`,
+          [name, counter],
+        );
+      }
+      for (const { name, sql } of shippedIndexes('postgres'))
+        if (indexes.includes(name)) await client.query(sql);
+      // Plans made before anybody counted would read all rows.
+      for (const table of carriedTables) await client.query(`ANALYZE ${qualified(table, schemas)}`);
+    },
+  };
+}
+
+async function refuseFilled(queries: Queries, database: PostgresDatabase): Promise<void> {
+  const counts = carriedTables.map(
+    (table) => `SELECT '${table.name}' AS name, count(*)::int AS rows FROM ${qualified(table, database)}`,
+  );
+  const { rows } = await queries.query<{ name: string; rows: number }>(counts.join(' UNION ALL '));
+  const held = rows.filter((table) => table.rows > 0);
+  if (held.length === 0) return;
+  const { rows: sources } = await queries.query<{ name: string }>('SELECT name FROM sources ORDER BY no');
+  const names = sources.length === 0 ? '' : ` of ${sources.map(({ name }) => name).join(', ')}`;
+  throw new Fault(
+    'database_unusable',
+    `${database.url} is not empty, it holds a mirror${names}: ${held.map((table) => `${table.name} ${table.rows}`).join(', ')}`,
+    { hint: 'Name an empty database: createdb NAME. Nothing was written to this one.' },
+  );
+}
+
+/** Tables of somebody else, where those of the mirror would be created. */
+async function refuseForeign({ pool, url, schema, identitySchema }: PostgresDatabase): Promise<void> {
+  const { rows } = await pool.query<{ name: string }>(
+    `SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables
+     WHERE (schemaname = $1 AND tablename = ANY ($2)) OR schemaname = $3 ORDER BY 1 LIMIT 1`,
+    [schema, carriedTables.map(({ name }) => name), identitySchema],
+  );
+  for (const { name } of rows)
+    throw new Fault('database_unusable', `${url} holds ${name}, which is not of a mirror`, {
+      hint: 'Name an empty database: createdb NAME. Nothing was written to this one.',
+    });
+}
+
+function qualified({ name, identity }: CarriedTable, { schema, identitySchema }: Schemas): string {
+  return `${pg.escapeIdentifier(identity === true ? identitySchema : schema)}.${name}`;
+}
+
+const list = (columns: readonly string[]): string => columns.map(pg.escapeIdentifier).join(', ');

@@ -1,0 +1,283 @@
+import type { Instant } from '../../../domain/instant.js';
+import type { FeedItem } from '../../../domain/investment.js';
+import type { Applied } from '../../../sync/ports.js';
+import { type CommitHooks, type CommittedChange, changeOf, changesPerCall } from '../../committed-change.js';
+import { unreadableErasures, withoutErased, withoutForgotten } from '../../forgotten.js';
+import { judgeGrant } from '../../identity-grant.js';
+import { oddities } from '../../page-oddities.js';
+import { lastOfEach, type RecordItem, type Step, type Tombstone } from '../../plan-page.js';
+import type { ActiveState } from '../../schema.js';
+import { moveTo, type SourceRow, sourceColumns } from '../../source-row.js';
+import { announce, reserveNumbers } from './changes.js';
+import { Erasing } from './erasing.js';
+import { type HeldRow, readHeld } from './held-row.js';
+import type { LockedSource } from './locked-source.js';
+import { queueNotices } from './notices.js';
+import { archiveRows, insertRows, removeRows, replacePeople, updateRows } from './page-rows.js';
+import { resolveReadable, setAside } from './quarantine.js';
+import { payloadOf, recordset } from './recordset.js';
+import { statement, type Transaction } from './transaction.js';
+
+/**
+ * One transaction's worth of writing to one source, whose row it has locked. It reads the clock once, plans with
+ * the code both databases share, and writes each table by one statement, however long the page.
+ */
+export class Commit {
+  /** What the source row will be; everything a write changes about the source is changed here. */
+  readonly source: SourceRow;
+  readonly indexed: boolean;
+  readonly #erasing: Erasing;
+  readonly #changes: CommittedChange[] = [];
+  #added = 0;
+  #changed = 0;
+  #removed = 0;
+
+  constructor(
+    readonly transaction: Transaction,
+    readonly locked: LockedSource,
+    readonly at: Instant,
+    readonly hooks: CommitHooks,
+  ) {
+    this.source = { ...locked.source, last_committed_at: at };
+    this.indexed = locked.indexed;
+    this.#erasing = new Erasing(transaction, this.source.no, at);
+  }
+
+  held(ids: readonly string[]): Promise<ReadonlyMap<string, HeldRow>> {
+    return readHeld(this.transaction, this.source.no, ids);
+  }
+
+  moveTo(state: ActiveState): void {
+    moveTo(this.source, state);
+  }
+
+  /** One row in the feed for a whole first listing. */
+  async snapshot(): Promise<number> {
+    const seq = (await this.reserve(1)) + 1;
+    const marker = { seq, id: null, kind: 'snapshot', fields: [], reason: null } as const;
+    announce(this.transaction, this.source.no, this.at, [marker]);
+    return seq;
+  }
+
+  reserve(numbers: number): Promise<number> {
+    return reserveNumbers(this.transaction, numbers);
+  }
+
+  /**
+   * What a page brought, less what may not be kept, before anything of it is compared or stored. It is judged
+   * whole first: that identity is missing where it used to stand means that the grant is gone, and with it goes
+   * what it gave. People and records that are gone leave every table now, even if their rows wait for a listing.
+   */
+  async receive(items: readonly FeedItem[]): Promise<readonly FeedItem[]> {
+    if (judgeGrant(this.source, items, this.hooks.identity)) await this.#erasing.source('grant_lost');
+    const gone = unreadableErasures(items);
+    const investorOf = await this.#investorsOf(items, gone);
+    for (const run of runsOfGone(items, this.indexed)) {
+      if (run.kind === 'tombstones')
+        await this.#erasing.records(run.items.map(({ id }) => [id, 'tombstone'] as const));
+      else
+        await this.#erasing.deactivated(
+          run.items.flatMap(({ investment }) => investment.investor_id ?? investorOf(investment.id) ?? []),
+        );
+    }
+    // That a record cannot be read is no reason to keep whom it says is gone.
+    for (const [id, cause] of gone) {
+      const investor = cause === 'deactivated' && this.indexed ? investorOf(id) : null;
+      if (investor !== null) await this.#erasing.deactivated([investor]);
+      await this.#erasing.records([[id, cause]]);
+    }
+    return withoutForgotten(withoutErased(items, gone), this.locked.forgotten, investorOf);
+  }
+
+  /** Performs the steps a page of the feed asks for; a listing is published as a whole, by `swapIn`. */
+  async perform(steps: readonly Step<HeldRow>[]): Promise<void> {
+    const announcing = steps.filter(isNews);
+    const numbers = announcing.length === 0 ? 0 : await this.reserve(announcing.length);
+    const seqOf = new Map(announcing.map((step, index) => [step, numbers + index + 1]));
+    const changes = announcing.map((step) => this.#changeOf(step, seqOf.get(step) ?? 0));
+    announce(this.transaction, this.source.no, this.at, changes);
+    const inserts = steps.filter((step) => step.kind === 'insert');
+    const replaces = steps.filter((step) => step.kind === 'replace');
+    const removes = steps.filter((step) => step.kind === 'remove');
+    archiveRows(
+      this.transaction,
+      this.at,
+      steps.flatMap((step) => {
+        if (step.kind === 'insert') return [];
+        return [{ rowNo: step.held.rowNo, by: step.kind === 'remove' ? 'tombstone' : 'update' }];
+      }),
+    );
+    updateRows(
+      this.transaction,
+      this.at,
+      replaces.map((step) => ({ rowNo: step.held.rowNo, record: step.record, seq: seqOf.get(step) ?? null })),
+    );
+    const other = replaces.filter(({ identityDiffers }) => identityDiffers);
+    replacePeople(
+      this.transaction,
+      other.map(({ held, record }) => ({ rowNo: held.rowNo, person: record.identity })),
+    );
+    removeRows(
+      this.transaction,
+      removes.map(({ held }) => held.rowNo),
+    );
+    const fresh = inserts.map((step) => ({ record: step.record, seq: seqOf.get(step) ?? null }));
+    const there = await insertRows(this.transaction, this.source.no, this.at, fresh);
+    if (there.length > 0) throw new Error('a record that was not held is there already');
+    this.count({ added: inserts.length, removed: removes.length, changed: replaces.filter(isNews).length });
+    for (const change of changes) await this.tell(change);
+  }
+
+  /** False when there was none to lose. */
+  async loseGrant(): Promise<boolean> {
+    const had = this.source.identity_included === 1;
+    if (had) await this.#erasing.source('grant_lost');
+    this.source.identity_included = 0;
+    return had;
+  }
+
+  /** Quarantine and unknown fields of a page. Answers how many entries are newly set aside; one that was already is not new. */
+  async note(items: readonly FeedItem[]): Promise<number> {
+    const found = oddities(items);
+    const { no } = this.source;
+    if (found.unknownFields.size > 0) {
+      const rows = [...found.unknownFields];
+      this.transaction.send(countDrift, no, this.at, payloadOf(rows));
+    }
+    const opened = await setAside(this.transaction, no, found.setAside, this.at);
+    this.source.quarantined += opened;
+    if (this.source.quarantined > 0)
+      this.source.quarantined -= await resolveReadable(this.transaction, no, found.readable, this.at);
+    return opened;
+  }
+
+  /** Nothing is written after this. Answers whether anybody was erased. */
+  async finish(): Promise<boolean> {
+    await this.#queueNotices();
+    const receipts = await this.#erasing.finish();
+    const { source } = this;
+    this.transaction.send(saveSource, ...sourceColumns.map((column) => source[column]), source.no);
+    return receipts > 0;
+  }
+
+  /** Somebody we knew, whom a complete listing does not name any more: the caller deletes the identity with the row. */
+  absent(id: string): void {
+    this.#erasing.absent(id);
+  }
+
+  /** Whether anybody wants to hear of changes one by one. */
+  get tellsNotices(): boolean {
+    return this.hooks.notices !== undefined;
+  }
+
+  async tell(change: CommittedChange): Promise<void> {
+    if (!this.tellsNotices) return;
+    this.#changes.push(change);
+    if (this.#changes.length >= changesPerCall) await this.#queueNotices();
+  }
+
+  /** What was written, for the source's counters and the answer. */
+  count({ added, changed, removed }: Pick<Applied, 'added' | 'changed' | 'removed'>): void {
+    this.#added += added;
+    this.#changed += changed;
+    this.#removed += removed;
+    this.source.rows_held += added - removed;
+  }
+
+  applied(unchanged: number, quarantined: number): Applied {
+    return { added: this.#added, changed: this.#changed, removed: this.#removed, unchanged, quarantined };
+  }
+
+  #changeOf(step: Step<HeldRow>, seq: number): CommittedChange {
+    const told = { seq, at: this.at, source: this.source.name };
+    switch (step.kind) {
+      case 'insert':
+        return changeOf('added', null, step.record, {
+          ...told,
+          ...{ fields: [], reason: step.record.investment.reason },
+        });
+      case 'replace':
+        return changeOf('changed', step.held, step.record, {
+          ...told,
+          ...{ fields: step.fields, reason: step.record.investment.reason },
+        });
+      case 'remove':
+        return changeOf('removed', step.held, null, { ...told, ...{ fields: [], reason: step.reason } });
+    }
+  }
+
+  /** Who stands behind ids of the page whose entries do not say it themselves, as far as somebody has to know. */
+  async #investorsOf(
+    items: readonly FeedItem[],
+    gone: ReadonlyMap<string, 'tombstone' | 'deactivated'>,
+  ): Promise<(id: string) => string | null> {
+    const wanted = new Set<string>(gone.keys());
+    for (const item of items) {
+      if (item.kind === 'record') {
+        const asks = item.investment.investor_deactivated || this.locked.forgotten.size > 0;
+        if (asks && item.investment.investor_id === null) wanted.add(item.investment.id);
+      } else if (item.kind === 'rejected' && item.id !== null && this.locked.forgotten.size > 0)
+        wanted.add(item.id);
+    }
+    if (wanted.size === 0 || !this.indexed) return () => null;
+    const rows = await this.transaction.rows<{ id: string; investor_id: string }>(investorsOf, [...wanted]);
+    const known = new Map(rows.map(({ id, investor_id }) => [id, investor_id]));
+    return (id) => known.get(id) ?? null;
+  }
+
+  async #queueNotices(): Promise<void> {
+    const { notices } = this.hooks;
+    const changes = this.#changes.splice(0);
+    if (changes.length === 0 || notices === undefined) return;
+    await queueNotices(this.transaction, this.source.no, this.at, notices.draft(changes), notices);
+  }
+}
+
+/** A newer observation of the same content goes to history; the feed stays silent. */
+function isNews(step: Step<HeldRow>): boolean {
+  return step.kind !== 'replace' || step.fields.length > 0 || step.identityDiffers;
+}
+
+type Gone =
+  | { readonly kind: 'tombstones'; readonly items: Tombstone[] }
+  | { readonly kind: 'deactivated'; readonly items: RecordItem[] };
+
+/**
+ * Entries that say that somebody is gone, neighbours of one kind together: their order decides what a receipt tells.
+ * Before the very first listing is complete a person's other records cannot be found without reading all; the pass
+ * that follows every listing brings each of them.
+ */
+function runsOfGone(items: readonly FeedItem[], indexed: boolean): readonly Gone[] {
+  const runs: Gone[] = [];
+  for (const item of lastOfEach(items)) {
+    const last = runs.at(-1);
+    if (item.kind === 'tombstone') {
+      if (last?.kind === 'tombstones') last.items.push(item);
+      else runs.push({ kind: 'tombstones', items: [item] });
+    } else if (item.investment.investor_deactivated && indexed) {
+      if (last?.kind === 'deactivated') last.items.push(item);
+      else runs.push({ kind: 'deactivated', items: [item] });
+    }
+  }
+  return runs;
+}
+
+const investorsOf = statement(
+  'investors_of',
+  `SELECT DISTINCT ON (id) id, investor_id FROM investment_rows
+   WHERE id = ANY($1::text[]) AND investor_id IS NOT NULL ORDER BY id, row_no`,
+);
+
+const countDrift = statement(
+  'count_drift',
+  `INSERT INTO drift_rows AS d (source_no, field, times, first_seen, last_seen)
+   SELECT $1, t.field, t.times, $2, $2 FROM ${recordset('$3', 'field text', 'times bigint')}
+   ON CONFLICT (source_no, field) DO UPDATE
+   SET times = d.times + excluded.times, last_seen = excluded.last_seen`,
+);
+
+const saveSource = statement(
+  'save_source',
+  `UPDATE sources SET ${sourceColumns.map((column, index) => `${column} = $${index + 1}`).join(', ')}
+   WHERE no = $${sourceColumns.length + 1}`,
+);

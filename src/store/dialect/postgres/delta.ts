@@ -1,0 +1,28 @@
+import type { Applied, FeedPage, Reached } from '../../../sync/ports.js';
+import { planPage } from '../../plan-page.js';
+import type { Commit } from './commit.js';
+
+/** Rows, history, feed, notices and the cursor behind the page, all in the commit of the caller. */
+export async function applyPage(commit: Commit, page: FeedPage, reached: Reached): Promise<Applied> {
+  const { transaction, source } = commit;
+  // A delta on rows nobody may see yet would turn a partial listing into the truth.
+  if (source.listed_at === null)
+    throw new Error(`source ${source.name} was never listed: a delta cannot apply`);
+  const items = await commit.receive(page.items);
+  const ids = items.flatMap((item) => (item.kind === 'record' ? item.investment.id : (item.id ?? [])));
+  const held = await commit.held([...new Set(ids)]);
+  const plan = planPage(items, (id) => held.get(id));
+  await commit.perform(plan.steps);
+  const quarantined = await commit.note(items);
+  if (page.publishedThrough !== null) source.published_through = page.publishedThrough;
+  source.cursor_saved_at = commit.at;
+  if (reached.kind === 'following') {
+    source.cursor = reached.cursor;
+    transaction.send('DELETE FROM sweeps WHERE source_no = $1', source.no);
+  } else {
+    if (commit.locked.sweep === null) throw new Error(`source ${source.name} is not sweeping`);
+    transaction.send('UPDATE sweeps SET reached = $1 WHERE source_no = $2', reached.cursor, source.no);
+  }
+  commit.moveTo(reached.kind);
+  return commit.applied(plan.unchanged, quarantined);
+}

@@ -1,0 +1,169 @@
+import type { Instant } from '../../../domain/instant.js';
+import type { Cause } from '../../erasures.js';
+import { payloadOf, recordset } from './recordset.js';
+import { statement, type Transaction } from './transaction.js';
+
+/**
+ * Erases people in the transaction of whoever calls, wherever identity stands: rows, staged rows, bodies set
+ * aside, bodies of deliveries. Fields we do not know may speak of them, so these go from rows and history too. One
+ * receipt for each erasure that found something, without identity in it.
+ *
+ * What is left are bytes in the tables' files, for the scrub. The triggers on these tables mark which ones; a mark
+ * of this transaction that a receipt tells of is not told twice.
+ */
+export class Erasing {
+  /** Records gone from this source, and people gone from the platform. */
+  readonly #records = new Map<string, Cause>();
+  readonly #people = new Set<string>();
+  readonly #receipts = new Map<string | null, Cause>();
+
+  constructor(
+    private readonly transaction: Transaction,
+    private readonly sourceNo: number,
+    private readonly at: Instant,
+  ) {}
+
+  /**
+   * Withdrawn on the platform, or of a person who is gone: its row may stay visible until a listing is complete,
+   * its person may not.
+   */
+  async records(gone: readonly (readonly [id: string, cause: 'tombstone' | 'deactivated'])[]): Promise<void> {
+    if (gone.length === 0) return;
+    const ids = gone.map(([id]) => id);
+    const found = await this.#erase(ofRecords, this.sourceNo, ids);
+    for (const [id, cause] of gone) {
+      this.#records.set(id, cause);
+      if (found.has(id)) this.#receipts.set(id, cause);
+    }
+  }
+
+  /** Not named by a complete listing any more; the caller deletes the identity with the row. */
+  absent(id: string): void {
+    this.#records.set(id, 'absent');
+    this.#receipts.set(id, 'absent');
+  }
+
+  /**
+   * In every source, before the record that says so is written. Rows that say so already hold what the platform
+   * put in place of the name, and stay.
+   */
+  async deactivated(investors: readonly string[]): Promise<void> {
+    const fresh = [...new Set(investors)].filter((investor) => !this.#people.has(investor));
+    if (fresh.length === 0) return;
+    for (const investor of fresh) this.#people.add(investor);
+    const found = await this.#erase(ofPeople, fresh);
+    for (const investor of fresh) if (found.has(investor)) this.#receipts.set(investor, 'deactivated');
+  }
+
+  /** All of the source, whoever it was. */
+  async source(cause: 'grant_lost' | 'dropped'): Promise<void> {
+    let found = 0;
+    for (const sql of wholeSource) found += await this.transaction.run(sql, this.sourceNo);
+    if (found > 0) this.#receipts.set(null, cause);
+  }
+
+  /** Nothing is erased after this. Answers how many receipts it wrote. */
+  async finish(): Promise<number> {
+    if (this.#records.size + this.#people.size > 0) await this.#blankBodies();
+    if (this.#receipts.size === 0) return 0;
+    const receipts = [...this.#receipts].map(([id, cause], n) => [n, id, cause]);
+    this.transaction.send(writeReceipts, this.sourceNo, this.at, payloadOf(receipts));
+    this.transaction.send(marksAreTold);
+    return receipts.length;
+  }
+
+  /** Answers of whom something was found. */
+  async #erase(statements: readonly string[], ...values: readonly unknown[]): Promise<ReadonlySet<string>> {
+    const found = new Set<string>();
+    for (const sql of statements)
+      for (const { whose } of await this.transaction.rows<{ whose: string }>(sql, ...values))
+        found.add(whose);
+    return found;
+  }
+
+  async #blankBodies(): Promise<void> {
+    const records = [...this.#records.keys()];
+    const people = [...this.#people];
+    const everybody = [...new Set([...records, ...people])];
+    await this.#blank(blankStaged, this.sourceNo, records, people);
+    await this.#blank(blankQuarantine, this.sourceNo, records);
+    // A record's own cases were found by its id above; a person may be named in anybody's.
+    await this.#blank(blankNamingCases, everybody, people.length);
+    await this.#blank(blankNamingDeliveries, everybody);
+  }
+
+  async #blank(sql: string, ...values: readonly unknown[]): Promise<void> {
+    const blanked = await this.transaction.rows<{ id: string | null }>(sql, ...values);
+    // What names a person erased as such is covered by that receipt; a body may name several, or none we know.
+    for (const { id } of blanked) {
+      const known = this.#receipts.has(id) || (this.#receipts.size > 0 && !this.#records.has(id ?? ''));
+      if (!known) this.#receipts.set(id, this.#records.get(id ?? '') ?? 'deactivated');
+    }
+  }
+}
+
+const writeReceipts = statement(
+  'write_receipts',
+  `INSERT INTO erasures (source_no, id, cause, invisible_at)
+   SELECT $1, t.id, t.cause, $2 FROM ${recordset('$3', 'n int', 'id text', 'cause text')} ORDER BY t.n`,
+);
+
+/** Marks of earlier transactions may wait for a receipt: they stay as they are. */
+export const marksAreTold = statement(
+  'marks_are_told',
+  'UPDATE residue_marks SET receipted = 1 WHERE xact = pg_current_xact_id()',
+);
+
+const wholeSource = [
+  'DELETE FROM identity_rows WHERE row_no IN (SELECT row_no FROM investment_rows WHERE source_no = $1)',
+  'UPDATE staged_rows SET identity = NULL WHERE identity IS NOT NULL AND source_no = $1',
+  // Deliveries are not among them: of those nothing is kept that speaks of people.
+  "UPDATE quarantine_rows SET body = NULL WHERE body <> '' AND source_no = $1",
+  ...['investment_rows', 'history_rows', 'staged_rows'].map(
+    (table) => `UPDATE ${table} SET extra = NULL WHERE extra IS NOT NULL AND source_no = $1`,
+  ),
+];
+
+const ofRecords = [
+  `DELETE FROM identity_rows i USING investment_rows r
+   WHERE i.row_no = r.row_no AND r.source_no = $1 AND r.id = ANY($2::text[]) RETURNING r.id AS whose`,
+  ...['investment_rows', 'history_rows'].map(
+    (table) => `UPDATE ${table} SET extra = NULL
+      WHERE extra IS NOT NULL AND source_no = $1 AND id = ANY($2::text[]) RETURNING id AS whose`,
+  ),
+];
+
+const ofPeople = [
+  `UPDATE history_rows h SET extra = NULL FROM investment_rows r
+   WHERE r.investor_id = ANY($1::text[]) AND h.id = r.id AND h.source_no = r.source_no
+     AND h.extra IS NOT NULL AND h.investor_deactivated = 0 RETURNING r.investor_id AS whose`,
+  `DELETE FROM identity_rows i USING investment_rows r
+   WHERE i.row_no = r.row_no AND r.investor_id = ANY($1::text[]) AND r.investor_deactivated = 0
+   RETURNING r.investor_id AS whose`,
+  `UPDATE investment_rows SET extra = NULL
+   WHERE extra IS NOT NULL AND investor_id = ANY($1::text[]) AND investor_deactivated = 0
+   RETURNING investor_id AS whose`,
+];
+
+const blankStaged = `
+  UPDATE staged_rows SET identity = NULL, extra = NULL
+  WHERE (identity IS NOT NULL OR extra IS NOT NULL)
+    AND ((source_no = $1 AND id = ANY($2::text[]))
+      OR (investor_id = ANY($3::text[]) AND investor_deactivated = 0))
+  RETURNING id`;
+
+const blankQuarantine = `
+  UPDATE quarantine_rows SET body = NULL
+  WHERE body <> '' AND source_no = $1 AND id = ANY($2::text[]) RETURNING id`;
+
+/** What `idsIn` of forgotten.ts finds in a text, said again here: whole ids only. */
+const naming = (ids: string) =>
+  `EXISTS (SELECT 1 FROM regexp_matches(body, '(?<![A-Za-z0-9_])(?:inv|invt|usr)_[A-Za-z0-9_-]+', 'g') AS m
+           WHERE m[1] = ANY(${ids}::text[]))`;
+
+const blankNamingCases = `
+  UPDATE quarantine_rows SET body = NULL
+  WHERE body IS NOT NULL AND (id IS NULL OR $2::int > 0) AND ${naming('$1')} RETURNING id`;
+
+const blankNamingDeliveries = `
+  UPDATE webhook_inbox SET body = NULL WHERE body IS NOT NULL AND ${naming('$1')} RETURNING investment AS id`;

@@ -1,0 +1,171 @@
+import { Fault } from '../../../domain/fault.js';
+import { type Instant, instantFromMillis } from '../../../domain/instant.js';
+import type { Clock } from '../../../runtime/clock.js';
+import type {
+  Erasures,
+  Forgotten,
+  ForgottenSince,
+  PendingErasures,
+  PersonOrInvestment,
+  Scrubbed,
+} from '../../erasures.js';
+import { Erasing, marksAreTold } from './erasing.js';
+import { lockAllSources } from './locked-source.js';
+import type { PostgresDatabase } from './open.js';
+import { scrub } from './scrub.js';
+import { inTransaction, type Transaction } from './transaction.js';
+
+/**
+ * Erasing people on PostgreSQL: from sight in one transaction, while no page of any source is written; from the
+ * bytes of the tables by `scrub`. Throws `database_busy`, `database_full`, `database_unusable`.
+ */
+export class PostgresErasures implements Erasures {
+  constructor(
+    private readonly database: PostgresDatabase,
+    private readonly clock: Clock,
+  ) {}
+
+  async forget(
+    id: PersonOrInvestment,
+    writeDown: (since: ForgottenSince) => void = () => {},
+  ): Promise<Forgotten> {
+    return this.#alone(async (transaction, at) => {
+      const already = (await transaction.rows('SELECT 1 FROM forgotten WHERE id = $1', id)).length > 0;
+      if (!already && !(await isKnown(transaction, id)))
+        throw new Fault('usage', `${id} is neither an investment nor an investor of this mirror`, {
+          hint: 'Look it up: rosterd query "SELECT id, investor_id FROM investments". Ids are case-sensitive.',
+        });
+      remember(transaction, { id, at });
+      const identities = await erase(transaction, id, at);
+      writeDown({ id, at });
+      return { identities, already, invisibleAt: at };
+    });
+  }
+
+  async forgotten(): Promise<readonly ForgottenSince[]> {
+    return inTransaction(this.database, (transaction) =>
+      transaction.rows<ForgottenSince>('SELECT id, forgotten_at AS at FROM forgotten'),
+    );
+  }
+
+  async recall(people: readonly ForgottenSince[]): Promise<number> {
+    return this.#alone(async (transaction, at) => {
+      let found = 0;
+      for (const person of people) {
+        remember(transaction, person);
+        if (!(await isKnown(transaction, person.id))) continue;
+        await erase(transaction, person.id, at);
+        found += 1;
+      }
+      return found;
+    });
+  }
+
+  async lift(id: PersonOrInvestment): Promise<boolean> {
+    return inTransaction(
+      this.database,
+      async (transaction) => (await transaction.run('DELETE FROM forgotten WHERE id = $1', id)) > 0,
+    );
+  }
+
+  /** `"identity": "drop"`: nobody's is kept, whatever an earlier configuration stored. */
+  async dropAll(): Promise<number> {
+    return this.#alone(async (transaction, at) => {
+      let erased = 0;
+      for (const { no } of await transaction.rows<{ no: number }>('SELECT no FROM sources ORDER BY no')) {
+        const erasing = new Erasing(transaction, no, at);
+        await erasing.source('dropped');
+        erased += await erasing.finish();
+      }
+      transaction.send('UPDATE sources SET identity_included = NULL WHERE identity_included IS NOT NULL');
+      return erased;
+    });
+  }
+
+  /** Rewrites the tables in which bytes of the erased may stand. */
+  scrub(): Promise<Scrubbed> {
+    return scrub(this.database, this.clock);
+  }
+
+  /** What still waits for a scrub. */
+  async pending(): Promise<PendingErasures> {
+    const row = await inTransaction(this.database, (transaction) =>
+      transaction.row<{ receipts: number; since: Instant | null; residue: number; listing: number }>(
+        `SELECT (SELECT count(*) FROM erasures WHERE scrubbed_at IS NULL) AS receipts,
+                (SELECT min(invisible_at) FROM erasures WHERE scrubbed_at IS NULL) AS since,
+                (SELECT count(*) FROM identity_residue) AS residue,
+                (SELECT count(*) FROM sources WHERE state IN ('listing', 'relisting')) AS listing`,
+      ),
+    );
+    if (row === undefined) throw new Error('a query without FROM answered nothing');
+    return { ...row, residue: row.residue > 0, listing: row.listing > 0 };
+  }
+
+  /** A page that is being written might store, unseen, whom this erases. */
+  #alone<Result>(work: (transaction: Transaction, at: Instant) => Promise<Result>): Promise<Result> {
+    return inTransaction(this.database, async (transaction) => {
+      await lockAllSources(transaction);
+      return work(transaction, instantFromMillis(this.clock.now()));
+    });
+  }
+}
+
+function remember(transaction: Transaction, { id, at }: ForgottenSince): void {
+  transaction.send(
+    'INSERT INTO forgotten (id, forgotten_at) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING',
+    ...[id, at],
+  );
+}
+
+async function isKnown(transaction: Transaction, id: PersonOrInvestment): Promise<boolean> {
+  return (await transaction.rows(anybodyKnows, id)).length > 0;
+}
+
+/** Answers how many identities there were. */
+async function erase(transaction: Transaction, id: PersonOrInvestment, at: Instant): Promise<number> {
+  const identities = await transaction.run(deleteIdentities, id);
+  for (const sql of blankUnknown) transaction.send(sql, id);
+  transaction.send(blankStaged, id);
+  // Bodies are as they were sent; whichever names the id, or a record of the investor, goes.
+  const records = await transaction.rows<{ id: string }>(recordsOf, id);
+  const own = [id, ...records.map((record) => record.id)];
+  transaction.send(blankQuarantine, own);
+  transaction.send(blankInbox, own);
+  transaction.send("INSERT INTO erasures (id, cause, invisible_at) VALUES ($1, 'forget', $2)", id, at);
+  transaction.send(marksAreTold);
+  return identities;
+}
+
+const anybodyKnows = `
+  SELECT 1 FROM investment_rows WHERE id = $1 OR investor_id = $1
+  UNION ALL SELECT 1 FROM history_rows WHERE id = $1 OR investor_id = $1
+  UNION ALL SELECT 1 FROM staged_rows WHERE id = $1 OR investor_id = $1
+  UNION ALL SELECT 1 FROM quarantine_rows WHERE id = $1 OR strpos(body, $1) > 0
+  LIMIT 1`;
+
+const deleteIdentities = `
+  DELETE FROM identity_rows WHERE row_no IN
+    (SELECT row_no FROM investment_rows WHERE id = $1 UNION SELECT row_no FROM investment_rows WHERE investor_id = $1)`;
+
+/** Fields we do not know may speak of the person: they go from what stands and from every version before it. */
+const blankUnknown = [
+  `UPDATE history_rows SET extra = NULL
+   WHERE extra IS NOT NULL
+     AND (id = $1 OR investor_id = $1 OR id IN (SELECT id FROM investment_rows WHERE investor_id = $1))`,
+  'UPDATE investment_rows SET extra = NULL WHERE extra IS NOT NULL AND (id = $1 OR investor_id = $1)',
+];
+
+const blankStaged = `
+  UPDATE staged_rows SET identity = NULL, extra = NULL
+  WHERE (identity IS NOT NULL OR extra IS NOT NULL) AND (id = $1 OR investor_id = $1)`;
+
+const recordsOf = `
+  SELECT id FROM investment_rows WHERE investor_id = $1
+  UNION SELECT id FROM history_rows WHERE investor_id = $1
+  UNION SELECT id FROM staged_rows WHERE investor_id = $1`;
+
+const naming = (column: string) =>
+  `(${column} = ANY($1::text[]) OR EXISTS (SELECT 1 FROM unnest($1::text[]) AS own WHERE strpos(body, own) > 0))`;
+
+const blankQuarantine = `UPDATE quarantine_rows SET body = NULL WHERE body IS NOT NULL AND ${naming('id')}`;
+const blankInbox = `UPDATE webhook_inbox SET body = NULL WHERE body IS NOT NULL AND ${naming('investment')}`;

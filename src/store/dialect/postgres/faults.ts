@@ -1,0 +1,113 @@
+import { Fault } from '../../../domain/fault.js';
+
+/**
+ * PostgreSQL's conditions and those of the way to it become faults here and nowhere else. What is not listed
+ * (constraints, misuse, a value of the wrong type) is a broken invariant of ours and stays the plain error it is.
+ * `url` is without its password. The driver's own message goes into the cause only: it may quote a row.
+ */
+export function postgresFault(error: unknown, url: string): unknown {
+  const code = codeOf(error);
+  if (code === null) return error;
+  const busy =
+    busyWhen[code] ?? (isConnectionLoss(code) ? 'cannot be reached or closed the connection' : null);
+  if (busy !== null)
+    return new Fault('database_busy', `${url} ${busy} (${code})`, {
+      hint: isConnectionLoss(code)
+        ? 'Start PostgreSQL or wait for it; nothing was lost and work goes on by itself.'
+        : 'Nothing was lost and work goes on by itself. If it stays, look for long transactions in pg_stat_activity.',
+      cause: error,
+    });
+  const why = fullWhen[code];
+  if (why !== undefined)
+    return new Fault('database_full', `${url} ${why} (${code})`, {
+      hint: 'Free space on the server; nothing was lost and work goes on by itself.',
+      cause: error,
+    });
+  const unusable = unusableWhen[code];
+  if (unusable !== undefined)
+    return new Fault('database_unusable', `${url} ${unusable.what} (${code})`, {
+      hint: unusable.hint,
+      cause: error,
+    });
+  return error;
+}
+
+export async function withPostgresFaults<Result>(url: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    throw postgresFault(error, url);
+  }
+}
+
+/** What passes by itself when tried again. */
+const busyWhen: Readonly<Record<string, string>> = {
+  '25006': 'accepts no writes: it is a standby or read-only',
+  '25P03': 'ended a transaction that stood idle too long',
+  '40001': 'let another transaction go first',
+  '40P01': 'let another transaction go first to end a deadlock',
+  '53200': 'is out of memory',
+  '53300': 'has no connection left for us',
+  '55P03': 'holds a lock that another transaction did not give back in time',
+  '57014': 'canceled a statement that took too long',
+  '57P01': 'is being shut down',
+  '57P02': 'restarts after a crash',
+  '57P03': 'is starting up or shutting down',
+  '57P05': 'ended a session that stood idle too long',
+};
+
+const fullWhen: Readonly<Record<string, string>> = { '53100': 'has no room left on its disk' };
+
+const unusableWhen: Readonly<Record<string, { readonly what: string; readonly hint: string }>> = {
+  '28000': {
+    what: 'refuses this user',
+    hint: 'Check the user in the URL and the server’s pg_hba.conf.',
+  },
+  '28P01': {
+    what: 'refuses the password',
+    hint: 'Check the password of the URL, or where it comes from.',
+  },
+  '3D000': { what: 'does not exist', hint: 'Create the database first: createdb NAME.' },
+  '3F000': { what: 'lacks a schema', hint: 'Check the search_path of the connection.' },
+  '42501': {
+    what: 'does not let this user do what it must',
+    hint: 'The user has to own the schema of the mirror and may need CREATE on the database.',
+  },
+  '42P01': {
+    what: 'lacks a table of the mirror',
+    hint: 'Run `rosterd sync` or `rosterd run` first: they create and fill it.',
+  },
+  '58030': { what: 'cannot read or write its files', hint: 'Check the server’s disk and its log.' },
+  XX001: { what: 'has a damaged table', hint: 'Check the server’s disk and its log; restore a backup.' },
+  XX002: { what: 'has a damaged index', hint: 'Run REINDEX DATABASE, and check the server’s disk.' },
+};
+
+const connectionLosses: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOENT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EPIPE',
+  'ETIMEDOUT',
+  'closed',
+]);
+
+/** Class 08 of PostgreSQL is about connections. */
+function isConnectionLoss(code: string): boolean {
+  return connectionLosses.has(code) || /^08...$/.test(code);
+}
+
+/** The driver says in words, not in a code, that a connection went away under a query. */
+const lostInWords =
+  /^(?:Connection terminated|timeout exceeded when trying to connect|Client (?:has encountered|was closed)|Query read timeout|Cannot use a pool after)/;
+
+function codeOf(error: unknown): string | null {
+  if (!(error instanceof Error) || error instanceof Fault) return null;
+  if ('code' in error && typeof error.code === 'string') return error.code;
+  // Several addresses of one name, each with an error of its own.
+  if (error instanceof AggregateError) return codeOf(error.errors[0]);
+  return lostInWords.test(error.message) ? 'closed' : null;
+}

@@ -1,0 +1,8 @@
+/**
+ * A member of the fleet that told for this long of no life is taken for dead: four beats, so that one that comes late
+ * moves nothing. Told and judged on the server's clock.
+ */
+export const memberMillis = 8_000;
+
+/** Whether the member of table `m` lives. */
+export const isAlive = (m: string) => `${m}.seen_at >= fleet_clock(${memberMillis})`;

@@ -1,0 +1,153 @@
+import type { SourceName } from '../../../domain/ids.js';
+import type { Instant } from '../../../domain/instant.js';
+import type { Beat, FleetEars, FleetStore, Holdings, Message } from '../../../fleet/ports.js';
+import { isAlive, memberMillis } from './fleet-life.js';
+import type { PostgresDatabase } from './open.js';
+import { OwnConnection } from './own-connection.js';
+
+/** A payload has to stay below 8,000 bytes; names are a few dozen. */
+const namesPerMessage = 100;
+
+export interface FleetPlace {
+  readonly url: string;
+  readonly database: Pick<PostgresDatabase, 'schema'>;
+  readonly version: string;
+}
+
+/** The tables of a fleet, as one of its members sees them. */
+export class PostgresFleet implements FleetStore {
+  readonly #connection: OwnConnection;
+  readonly #channel: string;
+
+  constructor(
+    private readonly member: string,
+    private readonly place: FleetPlace,
+    { onMessage, onGap }: FleetEars,
+  ) {
+    // Channels belong to the database, so two mirrors in one have two.
+    this.#channel = `rosterd_${place.database.schema}`.slice(0, 63);
+    this.#connection = new OwnConnection({
+      url: place.url,
+      channel: this.#channel,
+      onPayload: (payload) => {
+        const { from, ...message } = JSON.parse(payload) as Message & { from: string };
+        if (from !== member) onMessage(message);
+      },
+      onConnected: onGap,
+    });
+  }
+
+  async join(sources: readonly SourceName[]): Promise<void> {
+    await this.#connection.rows(join, this.member, this.place.version, sources);
+  }
+
+  async beat(): Promise<Beat | null> {
+    const [mine] = await this.#connection.rows<{ late: 0 | 1 }>(beat, this.member);
+    if (mine === undefined) return null;
+    const members = await this.#connection.rows<MemberRow>(everyMember);
+    return {
+      late: mine.late === 1,
+      members: members.map(({ member, joined_at, alive, holds }) => ({
+        ...{ member, holds },
+        joinedAt: joined_at as Instant,
+        alive: alive === 1,
+      })),
+    };
+  }
+
+  async holdings(): Promise<Holdings> {
+    const members = await this.#connection.rows<{ member: string; sources: SourceName[] }>(livingMembers);
+    const held = await this.#connection.rows<{ source: SourceName; member: string }>(heldSources);
+    return { members, held: new Map(held.map(({ source, member }) => [source, member])) };
+  }
+
+  async take(sources: readonly SourceName[]): Promise<readonly SourceName[]> {
+    const taken = await this.#connection.rows<{ source: SourceName }>(take, this.member, sources);
+    return taken.map(({ source }) => source);
+  }
+
+  async release(sources: readonly SourceName[]): Promise<void> {
+    await this.#connection.rows(release, this.member, sources);
+  }
+
+  async bury(members: readonly string[]): Promise<void> {
+    await this.#connection.rows(bury, members);
+  }
+
+  async leave(): Promise<void> {
+    await this.#connection.rows('DELETE FROM fleet_members WHERE member = $1', this.member);
+    await this.tell({ kind: 'members' });
+  }
+
+  async tell(message: Message): Promise<void> {
+    for (const part of inParts(message))
+      await this.#connection.rows(
+        'SELECT pg_notify($1, $2)',
+        ...[this.#channel, JSON.stringify({ ...part, from: this.member })],
+      );
+  }
+
+  close(): Promise<void> {
+    return this.#connection.close();
+  }
+}
+
+interface MemberRow {
+  readonly member: string;
+  readonly joined_at: string;
+  readonly alive: 0 | 1;
+  readonly holds: number;
+}
+
+function inParts(message: Message): readonly Message[] {
+  switch (message.kind) {
+    case 'accepted':
+      return chunks(message.lanes).map((lanes) => ({ kind: 'accepted', lanes }));
+    case 'recheck':
+      return chunks(message.sources).map((sources) => ({ kind: 'recheck', sources }));
+    default:
+      return [message];
+  }
+}
+
+function chunks<Value>(values: readonly Value[]): readonly (readonly Value[])[] {
+  const count = Math.ceil(values.length / namesPerMessage);
+  return Array.from({ length: count }, (_, n) =>
+    values.slice(n * namesPerMessage, (n + 1) * namesPerMessage),
+  );
+}
+
+/** Those that were dead for a day go, so that the table stays as small as the fleet. */
+const join = `
+  WITH forgotten AS (DELETE FROM fleet_members WHERE seen_at < fleet_clock(86400000) AND member <> $1)
+  INSERT INTO fleet_members (member, version, sources, joined_at, seen_at)
+  VALUES ($1, $2, $3, fleet_clock(), fleet_clock())
+  ON CONFLICT (member) DO UPDATE SET sources = excluded.sources, seen_at = excluded.seen_at`;
+
+const beat = `
+  UPDATE fleet_members m SET seen_at = fleet_clock()
+  FROM (SELECT member, ${isAlive('o')} AS alive FROM fleet_members o WHERE member = $1 FOR NO KEY UPDATE) before
+  WHERE m.member = before.member RETURNING NOT before.alive AS late`;
+
+const everyMember = `
+  SELECT member, joined_at, ${isAlive('m')} AS alive,
+         (SELECT count(*)::int FROM fleet_sources s WHERE s.member = m.member) AS holds
+  FROM fleet_members m`;
+
+const livingMembers = `SELECT member, sources FROM fleet_members m WHERE ${isAlive('m')} ORDER BY member`;
+
+const heldSources = `
+  SELECT s.source, s.member FROM fleet_sources s JOIN fleet_members m USING (member)
+  WHERE ${isAlive('m')} ORDER BY s.source`;
+
+/** In one order, so that two members which take at once do not wait for each other. */
+const take = `
+  INSERT INTO fleet_sources AS s (source, member, since)
+  SELECT name, $1, fleet_clock() FROM unnest($2::text[]) AS name ORDER BY name
+  ON CONFLICT (source) DO UPDATE SET member = excluded.member, since = excluded.since
+  WHERE NOT EXISTS (SELECT 1 FROM fleet_members m WHERE m.member = s.member AND ${isAlive('m')})
+  RETURNING source`;
+
+const release = 'DELETE FROM fleet_sources WHERE member = $1 AND source = ANY($2::text[])';
+
+const bury = `UPDATE fleet_members SET seen_at = fleet_clock(${memberMillis + 1}) WHERE member = ANY($1::text[])`;

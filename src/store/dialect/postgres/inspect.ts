@@ -1,0 +1,148 @@
+import type pg from 'pg';
+import { withPostgresFaults } from './faults.js';
+import type { PostgresDatabase } from './open.js';
+import { readerRoles } from './roles.js';
+
+/** What a look at the server tells; nothing of it is changed. */
+export interface ServerReport {
+  readonly version: string;
+  readonly user: string;
+  readonly schema: string;
+  readonly identitySchema: string;
+  /** Whether this user may create what a migration creates. */
+  readonly mayCreate: boolean;
+  /** Tables of the mirror that this user cannot write. */
+  readonly unwritable: readonly string[];
+  /** Of the roles for analysts, those that are not there. */
+  readonly rolesMissing: readonly string[];
+  /** How many more connections this user can open; null when nothing limits them. */
+  readonly connectionsLeft: number | null;
+  readonly pooler: Pooler;
+  readonly standby: boolean;
+  /** Settings under which a power cut may lose what was said to be stored. */
+  readonly undurable: readonly string[];
+  /** Who else has a copy of the server's log: erased bytes live there until it is recycled. */
+  readonly log: { readonly standbys: number; readonly slots: number; readonly archived: boolean };
+  /** Holders of leases that have not run out. */
+  readonly holders: readonly string[];
+}
+
+/** `none` or `session` keep a session's state; with `transaction` the next transaction may be somebody else's session. */
+export type Pooler = 'none' | 'session' | 'transaction';
+
+/** Wants two connections of the pool. */
+export async function inspectServer(database: PostgresDatabase, now: string): Promise<ServerReport> {
+  return withPostgresFaults(database.url, async () => {
+    const { rows } = await database.pool.query<Row>(look, [
+      database.schema,
+      database.identitySchema,
+      readerRoles,
+    ]);
+    const [row] = rows;
+    if (row === undefined) throw new Error('a query without FROM answered nothing');
+    return {
+      version: row.version,
+      user: row.username,
+      schema: database.schema,
+      identitySchema: database.identitySchema,
+      mayCreate: row.may_create === 1,
+      unwritable: row.unwritable ?? [],
+      rolesMissing: row.roles_missing ?? [],
+      connectionsLeft: row.connections_left,
+      pooler: await poolerOf(database.pool),
+      standby: row.standby === 1,
+      undurable: row.undurable ?? [],
+      log: { standbys: row.standbys, slots: row.slots, archived: row.archived === 1 },
+      holders: row.leases === 1 ? await holdersOf(database.pool, now) : [],
+    };
+  });
+}
+
+interface Row {
+  readonly version: string;
+  readonly username: string;
+  readonly may_create: 0 | 1;
+  readonly unwritable: readonly string[] | null;
+  readonly roles_missing: readonly string[] | null;
+  readonly connections_left: number | null;
+  readonly standby: 0 | 1;
+  readonly undurable: readonly string[] | null;
+  readonly standbys: number;
+  readonly slots: number;
+  readonly archived: 0 | 1;
+  readonly leases: 0 | 1;
+}
+
+/** Views and columns anybody may read; some show less to an ordinary user, never an error. */
+const look = `
+  SELECT current_setting('server_version') AS version, current_user::text AS username,
+    has_schema_privilege($1, 'CREATE')
+      AND (to_regnamespace(quote_ident($2)) IS NOT NULL OR has_database_privilege(current_database(), 'CREATE')) AS may_create,
+    (SELECT array_agg(c.relname::text ORDER BY c.relname)
+     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+     WHERE n.nspname IN ($1, $2) AND c.relkind IN ('r', 'p')
+       AND (n.nspname = $2 OR c.relname IN ('sources', 'investment_rows', 'history_rows', 'change_rows', 'leases'))
+       AND NOT has_table_privilege(c.oid, 'INSERT')) AS unwritable,
+    (SELECT array_agg(role) FROM unnest($3::text[]) AS role WHERE to_regrole(role) IS NULL) AS roles_missing,
+    (SELECT least(
+       current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+         - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),
+       (SELECT CASE WHEN datconnlimit >= 0 THEN datconnlimit
+          - (SELECT count(*) FROM pg_stat_activity a WHERE a.datid = d.oid) END
+        FROM pg_database d WHERE datname = current_database()),
+       (SELECT CASE WHEN rolconnlimit >= 0 THEN rolconnlimit
+          - (SELECT count(*) FROM pg_stat_activity a WHERE a.usesysid = r.oid) END
+        FROM pg_roles r WHERE rolname = current_user))::int) AS connections_left,
+    pg_is_in_recovery() AS standby,
+    (SELECT array_agg(name || ' = ' || setting ORDER BY name) FROM pg_settings
+     WHERE name IN ('fsync', 'synchronous_commit', 'full_page_writes') AND setting = 'off') AS undurable,
+    (SELECT count(*)::int FROM pg_stat_replication) AS standbys,
+    (SELECT count(*)::int FROM pg_replication_slots) AS slots,
+    current_setting('archive_mode') <> 'off' AS archived,
+    to_regclass('leases') IS NOT NULL AS leases`;
+
+/**
+ * Who is at the other end. A server tells its own process number when a session begins; a pooler invents one. One
+ * that gives a session's process to somebody else between two transactions gives it to the next who asks.
+ */
+async function poolerOf(pool: pg.Pool): Promise<Pooler> {
+  const [one, other] = [await pool.connect(), await pool.connect()];
+  try {
+    const before = await processOf(one);
+    await other.query('BEGIN READ ONLY');
+    const lent = await processOf(other);
+    const after = await processOf(one);
+    await other.query('ROLLBACK');
+    const told = (one as unknown as { readonly processID: number | null }).processID;
+    return poolerBehind({ told, before, after, lent });
+  } finally {
+    one.release();
+    other.release();
+  }
+}
+
+export interface Processes {
+  readonly told: number | null;
+  readonly before: number;
+  readonly after: number;
+  /** Of another connection, between the two. */
+  readonly lent: number;
+}
+
+export function poolerBehind({ told, before, after, lent }: Processes): Pooler {
+  if (lent === before || after !== before) return 'transaction';
+  return told === before ? 'none' : 'session';
+}
+
+async function processOf(client: pg.PoolClient): Promise<number> {
+  const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+  return rows[0]?.pid ?? -1;
+}
+
+async function holdersOf(pool: pg.Pool, now: string): Promise<readonly string[]> {
+  const { rows } = await pool.query<{ holder: string }>(
+    'SELECT DISTINCT holder FROM leases WHERE expires_at > $1 ORDER BY holder',
+    [now],
+  );
+  return rows.map(({ holder }) => holder);
+}

@@ -1,0 +1,97 @@
+import { Fault } from '../../../domain/fault.js';
+import { type Instant, instantFromMillis } from '../../../domain/instant.js';
+import type { Lease, Opened, SourceIdentity } from '../../../sync/ports.js';
+import { checkFence, type LeasePolicy, nextFence } from '../../lease-rules.js';
+import type { LeaseRow } from '../../source-row.js';
+import { standing } from '../../standing.js';
+import { isAlive, memberMillis } from './fleet-life.js';
+import { lockedSource } from './locked-source.js';
+import { statement, type Transaction } from './transaction.js';
+
+/** Registers the source if new, takes its lease, and tells where it stands. */
+export async function openSource(
+  transaction: Transaction,
+  { name, fingerprint }: SourceIdentity,
+  { holder, now }: { readonly holder: string; readonly now: number },
+  policy: LeasePolicy,
+): Promise<Opened> {
+  // Only if it is not there: a refused insert would use up a number each time.
+  transaction.send(addSource, name, fingerprint);
+  const { source, listing, sweep } = await lockedSource(transaction, name);
+  // Whoever renews does so without the lock of the source, so the lease is locked for itself.
+  const [held, worker] = await Promise.all([
+    transaction.row<LeaseRow & { readonly silent: 0 | 1 }>(lockLease, source.no),
+    transaction.row<{ readonly member: string }>(otherWorker, name, holder),
+  ]);
+  if (worker !== undefined) throw workedElsewhere(name, worker.member, now);
+  const isGone = (one: string) => held?.silent === 1 || policy.isGone?.(one) === true;
+  const fence = nextFence(held, { source: name, holder, now }, { ...policy, isGone });
+  const expires = instantFromMillis(now + policy.leaseMs);
+  transaction.send(takeLease, source.no, holder, fence, expires);
+  return {
+    lease: { source: name, fence },
+    standing: standing(source, { listing, sweep }),
+    filtersChanged: source.fingerprint !== fingerprint,
+    cursorSavedAt: source.cursor_saved_at as Instant | null,
+  };
+}
+
+/** A member of a fleet that was frozen, and overtaken, does not begin anything; it learns of it with its next beat. */
+function workedElsewhere(source: string, member: string, now: number): Fault {
+  return new Fault('lease_lost', `source ${source} is worked by ${member}, another member of the fleet`, {
+    hint: 'Nothing has to be done: members share their sources out among themselves.',
+    retryAt: instantFromMillis(now + memberMillis),
+  });
+}
+
+/**
+ * Without the lock of the source: a commit that takes longer than a lease lasts must not keep its own lease from
+ * being renewed.
+ */
+export async function renewLease(transaction: Transaction, lease: Lease, expires: Instant): Promise<void> {
+  if ((await transaction.run(move, expires, lease.source, lease.fence)) === 1) return;
+  checkFence(await transaction.row<LeaseRow>(readLease, lease.source), lease);
+}
+
+export function giveBackLease(transaction: Transaction, { source, fence }: Lease, now: Instant): void {
+  transaction.send(move, now, source, fence);
+}
+
+const addSource = statement(
+  'add_source',
+  `INSERT INTO sources (name, fingerprint) SELECT $1, $2
+   WHERE NOT EXISTS (SELECT 1 FROM sources WHERE name = $1) ON CONFLICT (name) DO NOTHING`,
+);
+
+/** A holder that is a member of a fleet and fell silent holds nothing any more, however long its lease would run. */
+const lockLease = statement(
+  'lock_lease',
+  `SELECT l.holder, l.fence, l.expires_at,
+          EXISTS (SELECT 1 FROM fleet_members m WHERE m.member = l.holder AND NOT (${isAlive('m')})) AS silent
+   FROM leases l WHERE source_no = $1 FOR UPDATE OF l`,
+);
+
+/** Whoever is no member, such as somebody's `rosterd sync`, may come between two ticks of the one who works it. */
+const otherWorker = statement(
+  'other_worker',
+  `SELECT s.member FROM fleet_sources s JOIN fleet_members m USING (member)
+   WHERE s.source = $1 AND s.member <> $2 AND ${isAlive('m')}
+     AND EXISTS (SELECT 1 FROM fleet_members o WHERE o.member = $2)`,
+);
+
+const takeLease = statement(
+  'take_lease',
+  `INSERT INTO leases (source_no, holder, fence, expires_at) VALUES ($1, $2, $3, $4)
+   ON CONFLICT (source_no) DO UPDATE
+   SET holder = excluded.holder, fence = excluded.fence, expires_at = excluded.expires_at`,
+);
+
+const readLease = statement(
+  'read_lease',
+  `SELECT l.holder, l.fence, l.expires_at FROM leases l JOIN sources s ON s.no = l.source_no WHERE s.name = $1`,
+);
+
+const move = statement(
+  'move_lease',
+  `UPDATE leases l SET expires_at = $1 FROM sources s WHERE s.no = l.source_no AND s.name = $2 AND l.fence = $3`,
+);

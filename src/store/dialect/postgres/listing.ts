@@ -1,0 +1,231 @@
+import type { Cursor } from '../../../domain/position.js';
+import {
+  type Applied,
+  type Brake,
+  type BrakePolicy,
+  type FeedPage,
+  type ListingProgress,
+  type ListingStart,
+  nothingApplied,
+} from '../../../sync/ports.js';
+import { brakeOn } from '../../brake.js';
+import { lastOfEach, planListed, type RecordItem } from '../../plan-page.js';
+import type { ListingRow } from '../../source-row.js';
+import { listingProgress } from '../../standing.js';
+import type { Commit } from './commit.js';
+import { buildIdIndex } from './indexes.js';
+import { insertRows, replaceListedRows } from './page-rows.js';
+import { resolveBefore } from './quarantine.js';
+import { countUnseen, discardStage, forgetSeen, rememberSeen, stageRows, unstage } from './stage.js';
+import { swapIn } from './swap.js';
+import { statement } from './transaction.js';
+
+export async function beginListing(commit: Commit, start: ListingStart): Promise<ListingProgress> {
+  const { transaction, source } = commit;
+  if ((start.kind === 'first') !== (source.listed_at === null))
+    throw new Error(`a ${start.kind} listing does not fit a source that is ${source.state}`);
+  discardListing(commit);
+  // Rows of a first listing that was given up were never seen by anybody.
+  if (start.kind === 'first') {
+    transaction.send(
+      'DELETE FROM identity_rows WHERE row_no IN (SELECT row_no FROM investment_rows WHERE source_no = $1)',
+      source.no,
+    );
+    transaction.send('DELETE FROM investment_rows WHERE source_no = $1', source.no);
+  }
+  source.generation += 1;
+  source.fingerprint = start.fingerprint;
+  commit.moveTo(start.kind === 'first' ? 'listing' : 'relisting');
+  const listing: ListingRow = {
+    ...{ source_no: source.no, kind: start.kind, generation: source.generation, started_at: commit.at },
+    ...{ restarts: start.restarts, not_before: start.notBefore, token: null, low_mark: null },
+    ...{ pages: 0, rows: 0, final: null, would_remove: null },
+  };
+  transaction.send(
+    `INSERT INTO listings (source_no, kind, generation, restarts, not_before, started_at)
+     VALUES ($1, $2, $3, $4, $5, $6)`,
+    ...[source.no, start.kind, source.generation, start.restarts, start.notBefore, commit.at],
+  );
+  return listingProgress(listing);
+}
+
+const advance = statement(
+  'advance_listing',
+  'UPDATE listings SET token = $1, final = $2, low_mark = $3, pages = $4, rows = $5 WHERE source_no = $6',
+);
+
+export async function addListingPage(
+  commit: Commit,
+  received: FeedPage,
+): Promise<{ progress: ListingProgress; applied: Applied }> {
+  const { transaction, source } = commit;
+  const listing = expectListing(commit);
+  const erases = received.items.some(
+    (item) => item.kind === 'tombstone' || (item.kind === 'rejected' && item.erases !== undefined),
+  );
+  if (erases && !commit.indexed) await buildIdIndex(transaction);
+  const page = { ...received, items: await commit.receive(received.items) };
+  const rows =
+    listing.rows +
+    (listing.kind === 'first'
+      ? await addFirst(commit, page)
+      : await addRelisted(commit, page, listing.pages));
+  const pages = listing.pages + 1;
+  const low_mark = listing.pages === 0 ? page.publishedThrough : listing.low_mark;
+  const [token, final] = page.hasMore ? [page.next, null] : [null, page.next];
+  transaction.send(advance, token, final, low_mark, pages, rows, source.no);
+  const quarantined = await commit.note(page.items);
+  source.rows_incoming = rows;
+  source.pages_incoming = pages;
+  commit.moveTo(listing.kind === 'first' ? 'listing' : 'relisting');
+  const progress = listingProgress({ ...listing, token, final, low_mark, pages, rows });
+  return { progress, applied: { ...nothingApplied, quarantined } };
+}
+
+/**
+ * Straight into the table, without a look at what stands there: the hot path. Answers how many rows it added.
+ * Until ids are indexed a record named on two pages stands there twice; `buildIndexes` keeps the later one.
+ */
+async function addFirst(commit: Commit, page: FeedPage): Promise<number> {
+  const { transaction, source } = commit;
+  const records: RecordItem[] = [];
+  const gone: string[] = [];
+  for (const item of lastOfEach(page.items)) {
+    if (item.kind === 'record') records.push(item);
+    else gone.push(item.id);
+  }
+  let added = records.length;
+  if (gone.length > 0) added -= await transaction.run(deleteListed, source.no, gone);
+  const rows = records.map((record) => ({ record, seq: null }));
+  const there = new Set(await insertRows(transaction, source.no, null, rows));
+  if (there.size > 0) {
+    const again = records.filter(({ investment }) => there.has(investment.id));
+    await replaceListedRows(transaction, source.no, again);
+  }
+  return added - there.size;
+}
+
+/** Their people were erased when the page was received. */
+const deleteListed = statement(
+  'delete_listed',
+  'DELETE FROM investment_rows WHERE source_no = $1 AND id = ANY($2::text[])',
+);
+
+/** Remembers which held rows the page named, and keeps whole what differs from them. */
+async function addRelisted(commit: Commit, page: FeedPage, pageNo: number): Promise<number> {
+  const { transaction, source } = commit;
+  const ids = page.items.flatMap((item) => (item.kind === 'record' ? item.investment.id : (item.id ?? [])));
+  const heldOf = await commit.held([...new Set(ids)]);
+  const seen = new Set<number>();
+  const takenBack: number[] = [];
+  /**
+   * What a later page, or a later entry of this one, says of an id counts. Who is taken back and named once more
+   * stands behind everybody named before: places in the stage become places in the change feed.
+   */
+  const stage = new Map<string, RecordItem>();
+  const back = new Set<string>();
+  const takeBack = (id: string) => {
+    stage.delete(id);
+    back.add(id);
+  };
+  let named = 0;
+  for (const item of page.items) {
+    const id = item.kind === 'record' ? item.investment.id : item.id;
+    const held = id === null ? undefined : heldOf.get(id);
+    if (item.kind === 'tombstone') {
+      if (held !== undefined) {
+        seen.delete(held.rowNo);
+        takenBack.push(held.rowNo);
+      }
+      takeBack(item.id);
+      continue;
+    }
+    // What we cannot read is there nevertheless: its held version stays.
+    if (held !== undefined) seen.add(held.rowNo);
+    if (item.kind === 'rejected') continue;
+    named += 1;
+    if (planListed(held, item) === null) takeBack(item.investment.id);
+    else stage.set(item.investment.id, item);
+  }
+  if (takenBack.length > 0) forgetSeen(transaction, source.no, takenBack);
+  if (commit.locked.anyStaged && back.size > 0) unstage(transaction, source.no, [...back]);
+  stageRows(transaction, source.no, [...stage.values()], (id) => heldOf.get(id)?.rowNo ?? null);
+  rememberSeen(transaction, source.no, pageNo, [...seen]);
+  return named;
+}
+
+export async function publishListing(
+  commit: Commit,
+  final: Cursor,
+  policy: BrakePolicy,
+): Promise<{ applied: Applied; brake: Brake | null }> {
+  const { transaction, source } = commit;
+  const listing = expectListing(commit);
+  if (listing.final !== final)
+    throw new Error('only a complete listing is published, with its own final cursor');
+  const result =
+    listing.kind === 'first' ? await publishFirst(commit) : await publishRelisted(commit, final, policy);
+  if (result.brake !== null) return result;
+  if (source.quarantined > 0)
+    source.quarantined -= await resolveBefore(transaction, source.no, listing.started_at, commit.at);
+  discardListing(commit);
+  transaction.send(
+    'INSERT INTO sweeps (source_no, since, cursor) VALUES ($1, $2, $3)',
+    ...[source.no, listing.low_mark, final],
+  );
+  source.cursor = final;
+  source.cursor_saved_at = commit.at;
+  source.published_through = listing.low_mark;
+  source.last_listing_at = commit.at;
+  source.listing_restarts = listing.restarts;
+  commit.moveTo('sweeping');
+  return result;
+}
+
+/** Not one row is written again: their time and number stand in the source. */
+async function publishFirst(commit: Commit): Promise<{ applied: Applied; brake: null }> {
+  const { transaction, source } = commit;
+  const held = await transaction.row<{ rows: number }>(
+    'SELECT count(*) AS rows FROM investment_rows WHERE source_no = $1',
+    source.no,
+  );
+  source.rows_held = held?.rows ?? 0;
+  source.listed_seq = await commit.snapshot();
+  source.listed_at = commit.at;
+  return { applied: { ...nothingApplied, added: source.rows_held }, brake: null };
+}
+
+async function publishRelisted(
+  commit: Commit,
+  final: Cursor,
+  policy: BrakePolicy,
+): Promise<{ applied: Applied; brake: Brake | null }> {
+  const { transaction, source } = commit;
+  const held = source.rows_held;
+  const absent = await countUnseen(transaction, source.no);
+  const brake = brakeOn(policy, { wouldRemove: absent, held });
+  if (brake !== null) {
+    transaction.send(
+      'UPDATE listings SET final = $1, would_remove = $2 WHERE source_no = $3',
+      ...[final, absent, source.no],
+    );
+    commit.moveTo('held');
+    return { applied: nothingApplied, brake };
+  }
+  await swapIn(commit);
+  const { changed, removed } = commit.applied(0, 0);
+  return { applied: commit.applied(held - changed - removed, 0), brake: null };
+}
+
+function discardListing({ transaction, source }: Commit): void {
+  discardStage(transaction, source.no);
+  transaction.send('DELETE FROM listings WHERE source_no = $1', source.no);
+  transaction.send('DELETE FROM sweeps WHERE source_no = $1', source.no);
+  source.rows_incoming = 0;
+  source.pages_incoming = 0;
+}
+
+function expectListing({ locked, source }: Commit): ListingRow {
+  if (locked.listing === null) throw new Error(`source ${source.name} has no listing under way`);
+  return locked.listing;
+}

@@ -1,0 +1,69 @@
+import type { LeaseRow, ListingRow, SourceRow, SweepRow } from '../../source-row.js';
+import { statement, type Transaction } from './transaction.js';
+
+/** A source whose row this transaction has locked, and what belongs to it, read after the lock was had. */
+export interface LockedSource {
+  readonly source: SourceRow;
+  readonly lease: LeaseRow | undefined;
+  readonly listing: ListingRow | null;
+  readonly sweep: SweepRow | null;
+  /** Whether records can be found by anything but their row. */
+  readonly indexed: boolean;
+  /** Ids whose people must not be stored. */
+  readonly forgotten: ReadonlySet<string>;
+  readonly anyStaged: boolean;
+}
+
+const lockSource = statement('lock_source', 'SELECT * FROM sources WHERE name = $1 FOR NO KEY UPDATE');
+
+const behind = statement(
+  'behind_source',
+  `SELECT l.holder, l.fence, l.expires_at,
+          to_regclass('investment_rows_investor') IS NOT NULL AS indexed,
+          ARRAY(SELECT id FROM forgotten) AS forgotten,
+          (SELECT row_to_json(x) FROM listings x WHERE x.source_no = s.no) AS listing,
+          (SELECT row_to_json(x) FROM sweeps x WHERE x.source_no = s.no) AS sweep,
+          EXISTS (SELECT 1 FROM staged_rows x WHERE x.source_no = s.no) AS staged
+   FROM sources s LEFT JOIN leases l ON l.source_no = s.no WHERE s.name = $1`,
+);
+
+interface Behind {
+  readonly holder: string | null;
+  readonly fence: number;
+  readonly expires_at: string;
+  readonly indexed: 0 | 1;
+  readonly forgotten: readonly string[];
+  readonly listing: string | null;
+  readonly sweep: string | null;
+  readonly staged: 0 | 1;
+}
+
+/**
+ * Locks first and reads afterwards, in two statements: one that waits for its lock goes on with what it saw
+ * before the wait of everything but the locked row, and would take a lease for current that was taken over.
+ */
+export async function lockedSource(transaction: Transaction, name: string): Promise<LockedSource> {
+  const [source, found] = await Promise.all([
+    transaction.row<SourceRow>(lockSource, name),
+    transaction.row<Behind>(behind, name),
+  ]);
+  if (source === undefined || found === undefined) throw new Error(`source ${name} was never opened`);
+  const { holder, fence, expires_at } = found;
+  return {
+    source,
+    lease: holder === null ? undefined : { holder, fence, expires_at },
+    listing: found.listing === null ? null : (JSON.parse(found.listing) as ListingRow),
+    sweep: found.sweep === null ? null : (JSON.parse(found.sweep) as SweepRow),
+    indexed: found.indexed === 1,
+    forgotten: new Set(found.forgotten),
+    anyStaged: found.staged === 1,
+  };
+}
+
+/**
+ * For what concerns people of every source: no page of any is being written meanwhile, so that nobody is stored
+ * unseen. Always in one order, and before any other lock, so that two of them do not wait for each other.
+ */
+export async function lockAllSources(transaction: Transaction): Promise<void> {
+  await transaction.run('SELECT no FROM sources ORDER BY no FOR NO KEY UPDATE');
+}

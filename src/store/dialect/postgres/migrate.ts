@@ -1,0 +1,77 @@
+import { instantFromMillis } from '../../../domain/instant.js';
+import {
+  type AppliedMigration,
+  labelOf,
+  type MigrateOptions,
+  type Migration,
+  pendingMigrations,
+  shippedMigrations,
+} from '../../migrate.js';
+import type { PostgresDatabase } from './open.js';
+import { grantReaders } from './roles.js';
+import { withSchemas } from './schema-sql.js';
+import { inTransaction, type Transaction } from './transaction.js';
+
+export interface Migrated {
+  /** Names such as `0001_mirror`, in order. */
+  readonly ran: readonly string[];
+  /** PostgreSQL is backed up by its own means. */
+  readonly backup: null;
+}
+
+const ledger = `CREATE TABLE IF NOT EXISTS migrations (
+  number     integer PRIMARY KEY,
+  name       text COLLATE "C" NOT NULL,
+  checksum   text COLLATE "C" NOT NULL,
+  applied_at text COLLATE "C" NOT NULL,
+  version    text COLLATE "C" NOT NULL
+)`;
+
+/** Several daemons may start at once: one migrates, the others wait for it. "rost" in ASCII, and the schema. */
+const lock = "SELECT pg_advisory_xact_lock(x'726f7374'::int, hashtext(current_schema()))";
+
+/** All that is pending runs in one transaction, so a kill leaves the schema before it or after it. */
+export async function migratePostgres(
+  database: PostgresDatabase,
+  options: MigrateOptions,
+): Promise<Migrated> {
+  const known = options.migrations ?? shippedMigrations('postgres');
+  const pending = pendingMigrations(known, await appliedMigrations(database));
+  if (pending.length === 0 || options.dryRun === true) return { ran: pending.map(labelOf), backup: null };
+  const ran = await inTransaction(database, async (transaction) => {
+    await transaction.run(lock);
+    await transaction.run(ledger);
+    // Another process may have been faster while we waited.
+    const left = pendingMigrations(known, await readLedger(transaction));
+    for (const migration of left) await runOne(transaction, database, migration, options);
+    if (left.length > 0 && options.migrations === undefined) await grantReaders(transaction, database);
+    return left;
+  });
+  return { ran: ran.map(labelOf), backup: null };
+}
+
+export function appliedMigrations(database: PostgresDatabase): Promise<readonly AppliedMigration[]> {
+  return inTransaction(database, async (transaction) => {
+    const [found] = await transaction.rows<{ present: 0 | 1 }>(
+      "SELECT to_regclass('migrations') IS NOT NULL AS present",
+    );
+    return found?.present === 1 ? readLedger(transaction) : [];
+  });
+}
+
+function readLedger(transaction: Transaction): Promise<AppliedMigration[]> {
+  return transaction.rows('SELECT number, name, checksum, version FROM migrations ORDER BY number');
+}
+
+async function runOne(
+  transaction: Transaction,
+  database: PostgresDatabase,
+  { number, name, checksum, sql }: Migration,
+  { clock, version }: MigrateOptions,
+): Promise<void> {
+  await transaction.run(withSchemas(sql, database));
+  await transaction.run(
+    'INSERT INTO migrations (number, name, checksum, applied_at, version) VALUES ($1, $2, $3, $4, $5)',
+    ...[number, name, checksum, instantFromMillis(clock.now()), version],
+  );
+}

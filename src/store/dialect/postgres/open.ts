@@ -1,0 +1,174 @@
+import { Kysely, PostgresDialect } from 'kysely';
+import pg from 'pg';
+import { Fault } from '../../../domain/fault.js';
+import { newestMigration } from '../../migrate.js';
+import { addressText } from '../../place.js';
+import type { Database } from '../../schema.js';
+import { withPostgresFaults } from './faults.js';
+import { valueTypes } from './values.js';
+
+export interface PostgresDatabase {
+  readonly pool: pg.Pool;
+  readonly kysely: Kysely<Database>;
+  /** Without its password: for messages. */
+  readonly url: string;
+  /** Where tables and views of the mirror are, and where the tables are in which names can stand. */
+  readonly schema: string;
+  readonly identitySchema: string;
+  close(): Promise<void>;
+}
+
+export interface PostgresOptions {
+  /** What pg_stat_activity calls these connections. */
+  readonly applicationName?: string;
+  readonly max?: number;
+  readonly connectTimeoutMs?: number;
+  /** How long a connection nobody uses is kept. */
+  readonly idleMs?: number;
+  /** For what people ask: a statement that takes longer is canceled. Writes have limits of their own. */
+  readonly statementTimeoutMs?: number;
+  /** Refuses a database that is not there yet or was written by a later version, and every write. */
+  readonly readonly?: boolean;
+}
+
+const connectionsDefault = 10;
+const connectTimeoutMsDefault = 5_000;
+/** Everything used here is in this version: numbers of transactions in 64 bits, and grants by column. */
+const serverVersionMin = 140_000;
+
+/**
+ * Connects and looks who answers. Throws `database_unusable` for what is no place for a mirror, `database_busy`
+ * while nobody answers. Nothing is created or changed; that is `migratePostgres`.
+ */
+export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<PostgresDatabase> {
+  const shown = addressText(url);
+  const pool = new pg.Pool({
+    connectionString: options.readonly === true ? readingOnly(url) : url,
+    application_name: options.applicationName ?? 'rosterd',
+    max: options.max ?? connectionsDefault,
+    connectionTimeoutMillis: options.connectTimeoutMs ?? connectTimeoutMsDefault,
+    types: valueTypes,
+    ...(options.idleMs === undefined ? {} : { idleTimeoutMillis: options.idleMs }),
+    // Statements whose answers are not needed go out together: a page costs a few round trips instead of twenty.
+    pipeline: true,
+    ...(options.statementTimeoutMs === undefined ? {} : { statement_timeout: options.statementTimeoutMs }),
+  });
+  // A connection that dies while nobody uses it is replaced by the next one; without a listener it ends the process.
+  pool.on('error', () => {});
+  // The pool listens only to those it lends to nobody. One that the server ends in the middle of a transaction, as it
+  // does to a process that stood still, fails the next statement; that is how whoever works on it hears of it.
+  pool.on('connect', (client) => client.on('error', () => {}));
+  try {
+    const schema = await withPostgresFaults(shown, () => inspect(pool, shown, options.readonly === true));
+    return {
+      pool,
+      kysely: new Kysely<Database>({ dialect: new PostgresDialect({ pool }) }),
+      url: shown,
+      schema,
+      identitySchema: identitySchemaOf(schema),
+      close: () => closeOnce(pool),
+    };
+  } catch (error) {
+    await closeOnce(pool);
+    throw error;
+  }
+}
+
+/** Whether a mirror is there, of whatever version. Throws as `openPostgres` does while nobody answers. */
+export async function isMigrated(url: string): Promise<boolean> {
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: connectTimeoutMsDefault,
+    application_name: 'rosterd',
+  });
+  client.on('error', () => {});
+  return withPostgresFaults(addressText(url), async () => {
+    try {
+      await client.connect();
+      const { rows } = await client.query("SELECT to_regclass('migrations') IS NOT NULL AS there");
+      return rows[0]?.there === true;
+    } finally {
+      await client.end().catch(() => {});
+    }
+  });
+}
+
+/** Beside the mirror of the first and usual schema `rosterd_identity`; any other has its own. */
+export function identitySchemaOf(schema: string): string {
+  return schema === 'public' ? 'rosterd_identity' : `${schema}_identity`;
+}
+
+/** As an option of the connection, beside those the URL has: it holds for every session of the pool from its start. */
+function readingOnly(text: string): string {
+  if (!URL.canParse(text)) return text;
+  const url = new URL(text);
+  const given = url.searchParams.get('options');
+  const wanted = '-c default_transaction_read_only=on';
+  url.searchParams.set('options', given === null ? wanted : `${given} ${wanted}`);
+  return url.href;
+}
+
+interface Server {
+  readonly version: number;
+  readonly encoding: string;
+  readonly schema: string | null;
+  readonly migrated: 0 | 1;
+}
+
+/** Answers the schema in which unqualified names are created and found. */
+async function inspect(pool: pg.Pool, url: string, readonly: boolean): Promise<string> {
+  const { rows } = await pool.query<Server>(
+    `SELECT current_setting('server_version_num')::int AS version, current_setting('server_encoding') AS encoding,
+            current_schema() AS schema, to_regclass('migrations') IS NOT NULL AS migrated`,
+  );
+  const [server] = rows;
+  if (server === undefined) throw new Error('a query without FROM answered nothing');
+  if (server.version < serverVersionMin)
+    throw unusable(
+      url,
+      `is PostgreSQL ${Math.floor(server.version / 10_000)}; the mirror needs ${serverVersionMin / 10_000} or later`,
+      'Name another server under "database" in the configuration.',
+    );
+  if (server.encoding !== 'UTF8')
+    throw unusable(
+      url,
+      `is encoded as ${server.encoding}; names of the world need UTF8`,
+      "Create the database with ENCODING 'UTF8' TEMPLATE template0.",
+    );
+  if (server.schema === null)
+    throw unusable(
+      url,
+      'has no schema to put the mirror in',
+      'Create the first schema of the search_path, or name another: ?options=-csearch_path%3DNAME',
+    );
+  if (server.migrated === 1) await refuseNewer(pool, url);
+  else if (readonly)
+    throw unusable(
+      url,
+      'holds no mirror yet',
+      'Run `rosterd sync` or `rosterd run` first: they create and fill it.',
+    );
+  return server.schema;
+}
+
+async function refuseNewer(pool: pg.Pool, url: string): Promise<void> {
+  const { rows } = await pool.query<{ number: number; version: string }>(
+    'SELECT number, version FROM migrations ORDER BY number DESC LIMIT 1',
+  );
+  const known = newestMigration('postgres');
+  for (const { number, version } of rows)
+    if (number > known)
+      throw unusable(
+        url,
+        `has schema ${number}, written by rosterd ${version}; this one knows up to ${known}`,
+        'Install that version or a later one, or restore a backup.',
+      );
+}
+
+function unusable(url: string, what: string, hint: string): Fault {
+  return new Fault('database_unusable', `${url} ${what}`, { hint });
+}
+
+async function closeOnce(pool: pg.Pool): Promise<void> {
+  if (!pool.ended && !pool.ending) await pool.end();
+}

@@ -1,0 +1,85 @@
+import pg from 'pg';
+import { addressText } from '../../place.js';
+import { withPostgresFaults } from './faults.js';
+import { valueTypes } from './values.js';
+
+export interface OwnConnectionParts {
+  readonly url: string;
+  readonly channel: string;
+  readonly onPayload: (payload: string) => void;
+  /** Connected, at first or again: what was announced before was not heard. */
+  readonly onConnected: () => void;
+}
+
+/** A server that does not answer for so long is as good as gone, and asked anew over another connection. */
+const answerMillis = 5_000;
+
+/**
+ * One connection beside the pool: for statements that must not wait until somebody's page is written, and for
+ * listening, which no connection of a pool can do. It connects when it is asked something, and again after it was
+ * lost.
+ */
+export class OwnConnection {
+  readonly #parts: OwnConnectionParts;
+  #client: Promise<pg.Client> | null = null;
+  #closed = false;
+
+  constructor(parts: OwnConnectionParts) {
+    this.#parts = parts;
+  }
+
+  async rows<Row>(text: string, ...values: readonly unknown[]): Promise<Row[]> {
+    return withPostgresFaults(addressText(this.#parts.url), async () => {
+      const client = await this.#connected();
+      return (await client.query(text, [...values])).rows as Row[];
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    const client = await this.#client?.catch(() => null);
+    await client?.end().catch(() => {});
+  }
+
+  #connected(): Promise<pg.Client> {
+    if (this.#closed) throw new Error('the connection was closed');
+    this.#client ??= this.#connect().catch((error: unknown) => {
+      this.#client = null;
+      throw error;
+    });
+    return this.#client;
+  }
+
+  async #connect(): Promise<pg.Client> {
+    const { url, channel, onPayload, onConnected } = this.#parts;
+    const client = new pg.Client({
+      connectionString: url,
+      application_name: 'rosterd-fleet',
+      connectionTimeoutMillis: answerMillis,
+      query_timeout: answerMillis,
+      keepAlive: true,
+      types: valueTypes,
+    });
+    const lost = () => {
+      this.#client = null;
+      // One that timed out may still be open on our side.
+      void client.end().catch(() => {});
+    };
+    client.on('error', lost);
+    client.once('end', () => {
+      this.#client = null;
+    });
+    client.on('notification', ({ payload }) => {
+      if (payload !== undefined) onPayload(payload);
+    });
+    try {
+      await client.connect();
+      await client.query(`LISTEN ${pg.escapeIdentifier(channel)}`);
+    } catch (error) {
+      lost();
+      throw error;
+    }
+    onConnected();
+    return client;
+  }
+}

@@ -1,0 +1,151 @@
+import type { Instant } from '../../../domain/instant.js';
+import type { Identity } from '../../../domain/investment.js';
+import type { RecordItem } from '../../plan-page.js';
+import { identityColumns, identityValues, recordColumns, recordValues } from '../../record-columns.js';
+import type { EndedBy } from '../../schema.js';
+import { cells, ofPerson, payloadOf, personTypes, recordset, recordTypes } from './recordset.js';
+import { statement, type Transaction } from './transaction.js';
+
+const record = recordColumns.join(', ');
+const identity = identityColumns.join(', ');
+const fromRecord = recordColumns.map((column) => `t.${column}`).join(', ');
+const fromPerson = identityColumns.map((column) => `t.${ofPerson(column)}`).join(', ');
+
+const fresh = ['id text', 'seq bigint', ...recordTypes, 'person boolean', ...personTypes];
+
+/**
+ * Rows and people are taken out of the page where they are written, not before: the page itself is kept as it
+ * came, since a copy of its forty columns costs a quarter of the statement.
+ */
+const insert = statement(
+  'insert_rows',
+  `WITH page AS MATERIALIZED (
+     SELECT v, v->>0 AS id FROM jsonb_array_elements($3::jsonb) WITH ORDINALITY AS e(v, n) ORDER BY n
+   ), added AS (
+     INSERT INTO investment_rows (source_no, id, valid_from, change_seq, ${record})
+     SELECT $1, t.id, $2, t.seq, ${fromRecord} FROM page CROSS JOIN LATERAL (SELECT ${cells('page.v', fresh)}) AS t
+     ON CONFLICT DO NOTHING RETURNING row_no, id
+   ), people AS (
+     INSERT INTO identity_rows (row_no, ${identity})
+     SELECT a.row_no, ${fromPerson}
+     FROM added a JOIN page ON page.id = a.id CROSS JOIN LATERAL (SELECT ${cells('page.v', fresh)}) AS t
+     WHERE t.person
+   )
+   SELECT p.id FROM page p WHERE NOT EXISTS (SELECT 1 FROM added a WHERE a.id = p.id)`,
+);
+
+export interface NewRow {
+  readonly record: RecordItem;
+  /** Null while a first listing is under way: its rows share the number of the source. */
+  readonly seq: number | null;
+}
+
+/** Rows and their people in one statement. Answers the ids that stood there already, and stay as they were. */
+export async function insertRows(
+  transaction: Transaction,
+  sourceNo: number,
+  validFrom: Instant | null,
+  rows: readonly NewRow[],
+): Promise<readonly string[]> {
+  if (rows.length === 0) return [];
+  const payload = rows.map(({ record: { investment, identity: person }, seq }) => {
+    const row = [investment.id, seq, ...recordValues(investment)];
+    return person === null ? row : [...row, true, ...identityValues(person)];
+  });
+  const there = await transaction.rows<{ id: string }>(insert, sourceNo, validFrom, payloadOf(payload));
+  return there.map(({ id }) => id);
+}
+
+const replaceListed = statement(
+  'replace_listed',
+  `UPDATE investment_rows r SET ${recordColumns.map((column) => `${column} = t.${column}`).join(', ')}
+   FROM ${recordset('$2', 'id text', ...recordTypes)}
+   WHERE r.source_no = $1 AND r.id = t.id RETURNING r.row_no, r.id`,
+);
+
+/** The listing named these ids before: the later entry replaces the earlier one whole. */
+export async function replaceListedRows(
+  transaction: Transaction,
+  sourceNo: number,
+  records: readonly RecordItem[],
+): Promise<void> {
+  const payload = payloadOf(records.map(({ investment }) => [investment.id, ...recordValues(investment)]));
+  const rows = await transaction.rows<{ row_no: number; id: string }>(replaceListed, sourceNo, payload);
+  if (rows.length !== records.length) throw new Error('a listed row is neither new nor there');
+  const rowOf = new Map(rows.map(({ row_no, id }) => [id, row_no]));
+  replacePeople(
+    transaction,
+    records.map(({ investment, identity: person }) => ({ rowNo: rowOf.get(investment.id) ?? 0, person })),
+  );
+}
+
+const archive = statement(
+  'archive_rows',
+  `INSERT INTO history_rows (source_no, id, ${record}, valid_from, change_seq, valid_to, ended_by)
+   SELECT r.source_no, r.id, ${recordColumns.map((column) => `r.${column}`).join(', ')},
+          coalesce(r.valid_from, s.listed_at), coalesce(r.change_seq, s.listed_seq), $1, w.ended_by
+   FROM unnest($2::bigint[], $3::text[]) WITH ORDINALITY AS w(row_no, ended_by, n)
+   JOIN investment_rows r ON r.row_no = w.row_no JOIN sources s ON s.no = r.source_no ORDER BY w.n`,
+);
+
+export function archiveRows(
+  transaction: Transaction,
+  at: Instant,
+  ended: readonly { readonly rowNo: number; readonly by: EndedBy }[],
+): void {
+  if (ended.length === 0) return;
+  transaction.send(archive, at, ...[ended.map(({ rowNo }) => rowNo), ended.map(({ by }) => by)]);
+}
+
+const update = statement(
+  'update_rows',
+  `UPDATE investment_rows r SET valid_from = $1, change_seq = coalesce(t.seq, r.change_seq),
+          ${recordColumns.map((column) => `${column} = t.${column}`).join(', ')}
+   FROM ${recordset('$2', 'row_no bigint', 'seq bigint', ...recordTypes)} WHERE r.row_no = t.row_no`,
+);
+
+export interface ReplacedRow extends NewRow {
+  readonly rowNo: number;
+}
+
+export function updateRows(transaction: Transaction, at: Instant, rows: readonly ReplacedRow[]): void {
+  if (rows.length === 0) return;
+  const payload = rows.map(({ rowNo, seq, record: { investment } }) => [
+    ...[rowNo, seq],
+    ...recordValues(investment),
+  ]);
+  transaction.send(update, at, payloadOf(payload));
+}
+
+const deletePeople = statement('delete_people', 'DELETE FROM identity_rows WHERE row_no = ANY($1::bigint[])');
+const insertPeople = statement(
+  'insert_people',
+  `INSERT INTO identity_rows (row_no, ${identity})
+   SELECT t.row_no, ${identityColumns.map((column) => `t.${ofPerson(column)}`).join(', ')}
+   FROM ${recordset('$1', 'row_no bigint', ...personTypes)}`,
+);
+
+/** Replaced, never merged: what the new record does not say is gone. */
+export function replacePeople(
+  transaction: Transaction,
+  people: readonly { readonly rowNo: number; readonly person: Identity | null }[],
+): void {
+  if (people.length === 0) return;
+  transaction.send(
+    deletePeople,
+    people.map(({ rowNo }) => rowNo),
+  );
+  const payload = people.flatMap(({ rowNo, person }) =>
+    person === null ? [] : [[rowNo, ...identityValues(person)]],
+  );
+  if (payload.length > 0) transaction.send(insertPeople, payloadOf(payload));
+}
+
+const deleteRows = statement('delete_rows', 'DELETE FROM investment_rows WHERE row_no = ANY($1::bigint[])');
+
+/** With their people. */
+export function removeRows(transaction: Transaction, rowNos: readonly number[]): void {
+  if (rowNos.length === 0) return;
+  transaction.send(deletePeople, rowNos);
+  transaction.send(deleteRows, rowNos);
+}

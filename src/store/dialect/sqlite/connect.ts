@@ -1,0 +1,130 @@
+import Sqlite from 'better-sqlite3';
+import { Fault } from '../../../domain/fault.js';
+import { newestMigration } from '../../migrate.js';
+import { withSqliteFaults } from './faults.js';
+import { applicationId, createPrivateFile, inspectFile, narrowMode } from './file.js';
+import { markOpen } from './open-files.js';
+
+/** A connection that asks in plain SQL. The query builder is left out: loading it takes longer than many commands. */
+export interface SqliteConnection {
+  readonly file: string;
+  readonly raw: Sqlite.Database;
+  close(): void;
+}
+
+export interface OpenOptions {
+  /** For commands that only look: writes nothing, works while the daemon runs and while it is stopped. */
+  readonly readonly?: boolean;
+  /** How long to wait for another program's write lock. The wait blocks this process, hence short. */
+  readonly busyTimeoutMs?: number;
+}
+
+const busyTimeoutMsDefault = 2_000;
+const cacheKibibytes = 64 * 1_024;
+/** 16 MB: four times the default, so that pages written again and again reach the file once. */
+const checkpointPages = 4_096;
+const walBytesKept = 64 * 1_024 * 1_024;
+
+/** Throws `database_unusable`, `database_busy` or `database_full`; a file that is not ours stays byte for byte as it is. */
+export function connectSqlite(file: string, options: OpenOptions = {}): SqliteConnection {
+  const timeout = options.busyTimeoutMs ?? busyTimeoutMsDefault;
+  return options.readonly === true ? openToRead(file, timeout) : openToWrite(file, timeout);
+}
+
+function openToWrite(file: string, timeout: number): SqliteConnection {
+  const found = inspectFile(file);
+  if (found !== 'ours') createPrivateFile(file);
+  return withSqliteFaults(file, () => {
+    narrowMode(file);
+    const raw = new Sqlite(file, { timeout, fileMustExist: true });
+    const closed = markOpen(file);
+    return closedOnFailure(raw, closed, () => {
+      if (found !== 'ours') raw.pragma(`application_id = ${applicationId}`);
+      raw.pragma('journal_mode = WAL');
+      // Reopening a WAL database silently falls back to NORMAL, which may lose the last commits to a power cut.
+      raw.pragma('synchronous = FULL');
+      raw.pragma('foreign_keys = ON');
+      raw.pragma('secure_delete = ON');
+      raw.pragma('trusted_schema = OFF');
+      // Sorting may spill names; memory leaves no file behind.
+      raw.pragma('temp_store = MEMORY');
+      raw.pragma(`cache_size = -${cacheKibibytes}`);
+      raw.pragma(`wal_autocheckpoint = ${checkpointPages}`);
+      raw.pragma(`journal_size_limit = ${walBytesKept}`);
+      refuseNewer(file, raw);
+      const close = () => {
+        closeWriter(file, raw);
+        closed();
+      };
+      return { file, raw, close };
+    });
+  });
+}
+
+function openToRead(file: string, timeout: number): SqliteConnection {
+  if (inspectFile(file) !== 'ours')
+    throw new Fault('database_unusable', `${file} is not there yet`, {
+      hint: 'Run `rosterd sync` or `rosterd run` first: they create and fill it.',
+    });
+  return withSqliteFaults(file, () => {
+    const raw = new Sqlite(file, { readonly: true, fileMustExist: true, timeout });
+    const closed = markOpen(file);
+    return closedOnFailure(raw, closed, () => {
+      raw.pragma('query_only = ON');
+      raw.pragma('trusted_schema = OFF');
+      raw.pragma('temp_store = MEMORY');
+      raw.pragma(`cache_size = -${cacheKibibytes}`);
+      refuseNewer(file, raw);
+      const close = () => {
+        raw.close();
+        closed();
+      };
+      return { file, raw, close };
+    });
+  });
+}
+
+function closedOnFailure<Result>(raw: Sqlite.Database, closed: () => void, work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    raw.close();
+    closed();
+    throw error;
+  }
+}
+
+function refuseNewer(file: string, raw: Sqlite.Database): void {
+  const held = Number(raw.pragma('user_version', { simple: true }));
+  const known = newestMigration('sqlite');
+  if (held <= known) return;
+  const writer = raw
+    .prepare<[], string>('SELECT version FROM migrations ORDER BY number DESC LIMIT 1')
+    .pluck()
+    .get();
+  throw new Fault(
+    'database_unusable',
+    `${file} has schema ${held}, written by rosterd ${writer ?? 'of a later version'}; this one knows up to ${known}`,
+    { hint: 'Install that version or a later one, or restore the backup beside the file.' },
+  );
+}
+
+/**
+ * The last connection to close deletes -wal and -shm, and without them nobody who may not write to the folder
+ * can open the file. A reader that closes last cannot delete them, so it leaves them behind, emptied.
+ */
+function closeWriter(file: string, raw: Sqlite.Database): void {
+  if (!raw.open) return;
+  let reader: Sqlite.Database | undefined;
+  try {
+    // Not waiting: a checkpoint that queues behind an analyst would hold up whoever wants to stop.
+    raw.pragma('busy_timeout = 0');
+    raw.pragma('wal_checkpoint(TRUNCATE)');
+    reader = new Sqlite(file, { readonly: true, fileMustExist: true });
+    reader.pragma('schema_version');
+  } catch {
+    // The file may have been moved away, or a writer is busy: then closing is all there is to do.
+  }
+  raw.close();
+  reader?.close();
+}

@@ -1,0 +1,26 @@
+import type { SqlValue } from '../../reads/query.js';
+
+/** What is asked of the process that runs a query. */
+export interface QueryRequest {
+  readonly file: string;
+  readonly sql: string;
+  readonly rowsMax: number | null;
+  /** False refuses a statement that would read the tables with people in them. */
+  readonly identity: boolean;
+}
+
+/** From the child: the columns once, then batches, each sent only after the one before was asked for. */
+export type QueryReply =
+  | { readonly kind: 'columns'; readonly columns: readonly string[] }
+  | { readonly kind: 'rows'; readonly rows: readonly (readonly SqlValue[])[] }
+  | { readonly kind: 'end'; readonly truncated: boolean }
+  | {
+      readonly kind: 'failed';
+      readonly code: 'usage' | 'database_busy' | 'database_unusable' | 'internal';
+      readonly message: string;
+      readonly hint: string | null;
+    };
+
+export type QueryDemand =
+  | { readonly kind: 'start'; readonly request: QueryRequest }
+  | { readonly kind: 'more' };

@@ -1,0 +1,133 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { extname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Fault } from '../../../domain/fault.js';
+import type { Clock } from '../../../runtime/clock.js';
+import { endedEarly, tooSlow } from '../../query-refusals.js';
+import type { QueryHandle, QueryLimits, SqlValue } from '../../reads/query.js';
+import type { QueryDemand, QueryReply, QueryRequest } from './query-messages.js';
+
+/**
+ * Runs one reading statement of somebody's own in a process of its own.
+ *
+ * SQLite works on one statement without giving control back, and better-sqlite3 has no way to interrupt it:
+ * neither a timer in this thread nor terminating a worker thread would be heard before the statement yields,
+ * which for an aggregate over a careless join is never. A process can be killed, and SQLite's readers hold
+ * only locks that vanish with it. It costs some tens of milliseconds per query.
+ */
+export async function querySqlite(
+  file: string,
+  sql: string,
+  limits: QueryLimits,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<QueryHandle> {
+  const child = startChild();
+  const replies = repliesOf(child);
+  const ended = new AbortController();
+  let cause: Fault | undefined;
+  const stop = (reason: Fault) => {
+    cause ??= reason;
+    child.kill('SIGKILL');
+  };
+  const onAbort = () => stop(endedEarly());
+  signal.addEventListener('abort', onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  let began = new AbortController();
+  // A busy machine takes its time to start a process; that is not the query being slow.
+  const allow = (millis: number) => {
+    began.abort();
+    began = new AbortController();
+    const over = AbortSignal.any([began.signal, ended.signal]);
+    void clock.wait(millis, over).then(() => {
+      if (!over.aborted) stop(tooSlow(limits.timeoutMs));
+    });
+  };
+  allow(limits.timeoutMs + startMillisMax);
+  const close = () => {
+    ended.abort();
+    signal.removeEventListener('abort', onAbort);
+    child.kill('SIGKILL');
+  };
+
+  const next = async () => {
+    const { value: reply } = await replies.next();
+    if (reply !== undefined && reply.kind !== 'failed') return reply;
+    close();
+    if (cause !== undefined) throw cause;
+    if (reply === undefined)
+      throw new Fault('internal', 'the process that ran the query ended without an answer');
+    throw faultOf(reply);
+  };
+
+  let truncated = false;
+  async function* rows(): AsyncGenerator<readonly SqlValue[]> {
+    try {
+      let reply = await next();
+      for (; reply.kind === 'rows'; reply = await next()) {
+        yield* reply.rows;
+        tell(child, { kind: 'more' });
+      }
+      truncated = reply.kind === 'end' && reply.truncated;
+    } finally {
+      close();
+    }
+  }
+
+  const request: QueryRequest = { file, sql, rowsMax: limits.rowsMax, identity: limits.identity ?? true };
+  tell(child, { kind: 'start', request });
+  const first = await next();
+  allow(limits.timeoutMs);
+  if (first.kind !== 'columns') throw new Error(`a query began with ${first.kind}`);
+  return { columns: first.columns, rows: rows(), truncated: () => truncated, close };
+}
+
+/** From nothing to a compiled statement. */
+const startMillisMax = 10_000;
+
+function startChild(): ChildProcess {
+  const own = fileURLToPath(import.meta.url);
+  const extension = extname(own);
+  // From the sources (tests, tsx) the child is TypeScript too and needs the loader its parent may have built in.
+  const execArgv = extension === '.ts' ? ['--import', 'tsx'] : [];
+  return fork(fileURLToPath(new URL(`./query-child${extension}`, import.meta.url)), {
+    execArgv,
+    serialization: 'advanced',
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+  });
+}
+
+/** Ends when the child does. */
+async function* repliesOf(child: ChildProcess): AsyncGenerator<QueryReply, undefined> {
+  const queue: QueryReply[] = [];
+  let gone = false;
+  let wake: () => void = () => {};
+  child.on('message', (reply) => {
+    queue.push(reply as QueryReply);
+    wake();
+  });
+  const leave = () => {
+    gone = true;
+    wake();
+  };
+  child.once('exit', leave);
+  child.once('error', leave);
+  for (;;) {
+    const reply = queue.shift();
+    if (reply !== undefined) yield reply;
+    else if (gone) return undefined;
+    else
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+  }
+}
+
+function tell(child: ChildProcess, demand: QueryDemand): void {
+  // A child that was killed meanwhile cannot be told; its end is what the reader then sees.
+  if (child.connected) child.send(demand, () => {});
+}
+
+function faultOf(reply: Extract<QueryReply, { kind: 'failed' }>): Fault {
+  return new Fault(reply.code, reply.message, reply.hint === null ? {} : { hint: reply.hint });
+}

@@ -1,0 +1,30 @@
+import Sqlite from 'better-sqlite3';
+import { notOneStatement, notValid, onlyReads } from '../../query-refusals.js';
+import type { SqlValue } from '../../reads/query.js';
+
+/**
+ * Takes one statement that only reads. The connection is read-only anyway; this is what makes the refusal a
+ * sentence, and what stops statements that write elsewhere than the database, such as VACUUM INTO and ATTACH.
+ */
+export function prepareReading(raw: Sqlite.Database, sql: string): Sqlite.Statement<unknown[], SqlValue[]> {
+  const statement = prepared(raw, sql);
+  if (!statement.readonly || !statement.reader) throw readsOnly();
+  return statement.safeIntegers(true).raw(true) as Sqlite.Statement<unknown[], SqlValue[]>;
+}
+
+const readsOnly = (cause?: unknown) =>
+  onlyReads('SELECT, WITH, VALUES, EXPLAIN or a PRAGMA that asks', cause);
+
+function prepared(raw: Sqlite.Database, sql: string): Sqlite.Statement {
+  try {
+    return raw.prepare(sql);
+  } catch (error) {
+    if (error instanceof RangeError) throw notOneStatement(error);
+    // Written to, a view fails before it is known what the statement does.
+    if (error instanceof Sqlite.SqliteError && /^cannot modify .* because it is a view$/.test(error.message))
+      throw readsOnly(error);
+    if (error instanceof Sqlite.SqliteError && error.code === 'SQLITE_ERROR')
+      throw notValid(error.message, error);
+    throw error;
+  }
+}

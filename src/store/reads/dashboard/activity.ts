@@ -1,0 +1,41 @@
+import type { Kysely } from 'kysely';
+import type { ReadDatabase } from '../views.js';
+
+/** What happened lately, in ids and sentences of ours: no body, no name. */
+export async function readActivity(db: Kysely<ReadDatabase>, rowsMax: number) {
+  return {
+    ticks: await db.selectFrom('ticks').selectAll().orderBy('tick', 'desc').limit(rowsMax).execute(),
+    deliveries: await db
+      .selectFrom('webhook_inbox')
+      .select([
+        ...(['inbox_no', 'event_id', 'event', 'installation', 'source', 'investment', 'test'] as const),
+        ...(['received_at', 'state', 'attempts', 'next_at', 'worked_at'] as const),
+      ])
+      .orderBy('inbox_no', 'desc')
+      .limit(rowsMax)
+      .execute(),
+    quarantine: await db
+      .selectFrom('quarantine')
+      .select(['quarantine_no', 'source', 'id', 'problem', 'seen_at'])
+      .where('resolved_at', 'is', null)
+      .orderBy('quarantine_no', 'desc')
+      .limit(rowsMax)
+      .execute(),
+    notices: await db
+      .selectFrom('notices')
+      .select([
+        ...(['notice', 'source', 'seq', 'target', 'queued_at', 'state', 'attempts'] as const),
+        ...(['next_at', 'delivered_at', 'last_error'] as const),
+      ])
+      .orderBy('notice', 'desc')
+      .limit(rowsMax)
+      .execute(),
+    erasures: await db
+      .selectFrom('erasures as e')
+      .leftJoin('sources as s', 's.no', 'e.source_no')
+      .select(['e.erasure', 's.name as source', 'e.id', 'e.cause', 'e.invisible_at', 'e.scrubbed_at'])
+      .orderBy('e.erasure', 'desc')
+      .limit(rowsMax)
+      .execute(),
+  };
+}

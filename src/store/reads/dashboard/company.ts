@@ -1,0 +1,163 @@
+import { type Kysely, sql } from 'kysely';
+import type { Amounts, CompanyTotals, DayCount } from '../../../console/ports/dashboard.js';
+import type { ReadDatabase } from '../views.js';
+
+/*
+ * What the charts of a company are drawn from. Whole cents, one row per currency: nothing here converts or rounds.
+ * Null stands for a company the platform did not name.
+ */
+
+/** So many of the newest changes are looked through for the largest: a bound on the work, whatever the time span. */
+const changesLookedThrough = 20_000;
+
+type Db = Kysely<ReadDatabase>;
+
+const amounts = [
+  sql<number>`sum(investments)`.as('investments'),
+  sql<number>`sum(committed_cents)`.as('committed_cents'),
+  sql<number>`sum(raised_cents)`.as('raised_cents'),
+] as const;
+
+/** PostgreSQL adds up to a type that arrives as text; cents within 2^53 are whole as numbers. */
+function asNumbers<Row extends Amounts>(row: Row): Row {
+  return {
+    ...row,
+    investments: Number(row.investments),
+    committed_cents: Number(row.committed_cents),
+    raised_cents: Number(row.raised_cents),
+  };
+}
+
+export async function companiesHeld(db: Db): Promise<CompanyTotals[]> {
+  const rows = await db
+    .selectFrom('round_totals')
+    .select(['source', 'company_id', 'currency', ...amounts])
+    .groupBy(['source', 'company_id', 'currency'])
+    .orderBy('source')
+    .orderBy('company_id')
+    .orderBy('currency')
+    .execute();
+  return rows.map(asNumbers);
+}
+
+export async function totalsByStatus(db: Db, source: string, company: string | null) {
+  const rows = await db
+    .selectFrom('round_totals')
+    .select(['status', 'currency', ...amounts])
+    .where('source', '=', source)
+    .where('company_id', company === null ? 'is' : '=', company)
+    .groupBy(['status', 'currency'])
+    .orderBy('status')
+    .execute();
+  return rows.map(asNumbers);
+}
+
+export async function totalsByRound(db: Db, source: string, company: string | null) {
+  const rows = await db
+    .selectFrom('round_totals')
+    .select(['offering_id', 'currency', ...amounts])
+    .select(sql<number>`sum(in_escrow_cents)`.as('in_escrow_cents'))
+    .where('source', '=', source)
+    .where('company_id', company === null ? 'is' : '=', company)
+    .groupBy(['offering_id', 'currency'])
+    .orderBy('offering_id')
+    .execute();
+  return rows.map((row) => ({ ...asNumbers(row), in_escrow_cents: Number(row.in_escrow_cents) }));
+}
+
+/**
+ * By the day the investor applied; the days of investments without one are left out. The company is compared so that
+ * SQLite does not see its column: it would take one company for most of the rows and read the whole table, seven times
+ * slower than the index of the days, in which they stand in order.
+ */
+export async function totalsByDay(db: Db, source: string, company: string | null) {
+  const rows = await db
+    .selectFrom('daily_raised')
+    .select(['day', 'currency', 'investments', 'committed_cents', 'raised_cents'])
+    .where('source', '=', source)
+    .where(sql`company_id || ''`, company === null ? 'is' : '=', company)
+    .where('day', 'is not', null)
+    .orderBy('day')
+    .execute();
+  return rows.map((row) => asNumbers({ ...row, day: row.day ?? '' }));
+}
+
+/**
+ * Investments that were here and are gone: on the day they left, or on the day they had been made. One that left
+ * and came back is not gone. What left before the first listing was never here.
+ */
+export async function goneByDay(
+  db: Db,
+  source: string,
+  company: string | null,
+  by: 'applied_at' | 'valid_to',
+): Promise<DayCount[]> {
+  const day = sql<string>`substr(${sql.ref(`h.${by}`)}, 1, 10)`;
+  const rows = await db
+    .selectFrom('investment_history as h')
+    .select(['h.currency', day.as('day'), sql<number>`count(distinct h.id)`.as('investments')])
+    .where('h.source', '=', source)
+    .where('h.company_id', company === null ? 'is' : '=', company)
+    .where('h.ended_by', 'in', ['tombstone', 'relist'])
+    .where(`h.${by}`, 'is not', null)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('investments as i')
+            .select('i.id')
+            .whereRef('i.source', '=', 'h.source')
+            .whereRef('i.id', '=', 'h.id'),
+        ),
+      ),
+    )
+    .groupBy(['h.currency', day])
+    .orderBy(day)
+    .execute();
+  return rows.map((row) => ({ ...row, investments: Number(row.investments) }));
+}
+
+/** Of the newest changes those that moved the most money, in either direction. */
+export async function largestChanges(db: Db, source: string, company: string | null, rowsMax: number) {
+  const { seq } = await db
+    .selectFrom('change_rows')
+    .select(({ fn }) => fn.max<number | null>('seq').as('seq'))
+    .executeTakeFirstOrThrow();
+  const after = sql<number>`coalesce(i.raised_cents, n.raised_cents, 0)`;
+  const before = sql<number>`coalesce(h.raised_cents, 0)`;
+  const moved = sql<number>`abs(${after} - ${before})`;
+  const rows = await db
+    .selectFrom('changes as c')
+    // The version a change made carries its number, whether it is the current one or was superseded since.
+    .leftJoin('investments as i', (join) =>
+      join.onRef('i.id', '=', 'c.id').onRef('i.source', '=', 'c.source').onRef('i.change_seq', '=', 'c.seq'),
+    )
+    .leftJoin('investment_history as n', (join) =>
+      join.onRef('n.id', '=', 'c.id').onRef('n.source', '=', 'c.source').onRef('n.change_seq', '=', 'c.seq'),
+    )
+    // The one it ended did so at its moment.
+    .leftJoin('investment_history as h', (join) =>
+      join
+        .onRef('h.id', '=', 'c.id')
+        .onRef('h.source', '=', 'c.source')
+        .onRef('h.valid_to', '=', 'c.at')
+        .onRef('h.change_seq', '<', 'c.seq'),
+    )
+    .select(['c.seq', 'c.at', 'c.kind', 'c.id', before.as('before_cents'), after.as('after_cents')])
+    .select(sql<string | null>`coalesce(i.currency, n.currency, h.currency)`.as('currency'))
+    .where('c.seq', '>', Number(seq ?? 0) - changesLookedThrough)
+    .where('c.source', '=', source)
+    .where('c.id', 'is not', null)
+    .where(sql`coalesce(i.company_id, n.company_id, h.company_id)`, company === null ? 'is' : '=', company)
+    .where(moved, '>', 0)
+    .orderBy(moved, 'desc')
+    .orderBy('c.seq', 'desc')
+    .limit(rowsMax)
+    .execute();
+  return rows.map((row) => ({
+    ...row,
+    id: row.id ?? '',
+    seq: Number(row.seq),
+    before_cents: Number(row.before_cents),
+    after_cents: Number(row.after_cents),
+  }));
+}

@@ -1,0 +1,120 @@
+import { type Kysely, type SqlBool, sql } from 'kysely';
+import type {
+  RosterFilter,
+  RosterOrder,
+  RosterPlace,
+  RosterRow,
+  RosterWanted,
+} from '../../../console/ports/dashboard.js';
+import { investmentColumns, personColumns } from '../columns.js';
+import { kindOf } from '../export-rows.js';
+import type { ReadDatabase } from '../views.js';
+
+type Db = Kysely<ReadDatabase>;
+
+const columns = [
+  ...(['source', 'id', 'company_id', 'offering_id', 'investor_id', 'status', 'applied_at'] as const),
+  ...(['observed_at', 'currency', 'committed_cents', 'raised_cents'] as const),
+] as const;
+
+/**
+ * One page behind `after`. Rows without a value of the order come last in either direction: the two databases
+ * disagree about where nothing belongs, so the ones with and the ones without are read apart.
+ */
+export async function rosterPage(db: Db, wanted: RosterWanted): Promise<RosterRow[]> {
+  const { after, rowsMax } = wanted;
+  const valued = after !== null && after.value === null ? [] : await part(db, wanted, true, rowsMax);
+  if (valued.length >= rowsMax) return valued;
+  return [...valued, ...(await part(db, wanted, false, rowsMax - valued.length))];
+}
+
+async function part(db: Db, wanted: RosterWanted, valued: boolean, rowsMax: number): Promise<RosterRow[]> {
+  const { order, descending, after, identity } = wanted;
+  let query = filtered(db, wanted.filter, identity).where(order, valued ? 'is not' : 'is', null);
+  if (after !== null && (after.value === null) === !valued)
+    query = query.where(behind(order, descending, after));
+  if (valued) query = query.orderBy(order, descending ? 'desc' : 'asc');
+  const rows = await query.orderBy('id').orderBy('source').limit(rowsMax).execute();
+  return rows.map((row) => ({ ...row, name: row.name ?? null, email: row.email ?? null }));
+}
+
+function behind(order: RosterOrder, descending: boolean, { value, id, source }: RosterPlace) {
+  const column = sql.ref(order);
+  const next = sql<SqlBool>`(id > ${id} OR (id = ${id} AND source > ${source}))`;
+  if (value === null) return next;
+  const beyond = descending ? sql<SqlBool>`${column} < ${value}` : sql<SqlBool>`${column} > ${value}`;
+  // Said twice, so that an index on the order can start there.
+  const notBefore = descending ? sql<SqlBool>`${column} <= ${value}` : sql<SqlBool>`${column} >= ${value}`;
+  return sql<SqlBool>`(${notBefore} AND (${beyond} OR ${next}))`;
+}
+
+function filtered(db: Db, filter: RosterFilter, identity: boolean) {
+  return narrowed(db, filter, identity)
+    .select(columns)
+    .$if(identity, (query) => query.select(['name', 'email']));
+}
+
+function narrowed(db: Db, filter: RosterFilter, identity: boolean) {
+  const relation = identity || filter.person !== undefined ? 'roster' : 'investments';
+  let query = db.selectFrom(relation as 'roster');
+  if (filter.source !== undefined) query = query.where('source', '=', filter.source);
+  if (filter.company !== undefined) query = query.where('company_id', '=', filter.company);
+  if (filter.round !== undefined) query = query.where('offering_id', '=', filter.round);
+  if (filter.status !== undefined) query = query.where('status', '=', filter.status);
+  if (filter.id !== undefined) query = query.where(startsWith(filter.id));
+  if (filter.person !== undefined) {
+    const pattern = `%${filter.person.toLowerCase().replaceAll(/[\\%_]/g, '\\$&')}%`;
+    const holds = (column: string) => sql<SqlBool>`lower(${sql.ref(column)}) LIKE ${pattern} ESCAPE '\\'`;
+    query = query.where(({ or }) => or([holds('name'), holds('legal_name'), holds('email')]));
+  }
+  return query;
+}
+
+const columnOfPrefix: readonly (readonly [string, string])[] = [
+  ['usr_', 'investor_id'],
+  ['ofr_', 'offering_id'],
+  ['co_', 'company_id'],
+];
+
+function startsWith(text: string) {
+  const column = columnOfPrefix.find(([prefix]) => text.startsWith(prefix))?.[1] ?? 'id';
+  return sql<SqlBool>`substr(${sql.ref(column)}, 1, ${text.length}) = ${text}`;
+}
+
+/** How many rows the filter leaves, counted up to `max`. */
+export async function rosterCount(db: Db, filter: RosterFilter, max: number): Promise<number> {
+  const { count } = await db
+    .selectFrom(filtered(db, filter, false).limit(max).as('r'))
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
+
+/** What can be chosen: each source with its statuses and rounds. */
+export async function rosterChoices(db: Db) {
+  return await db
+    .selectFrom('round_totals')
+    .select(['source', 'company_id', 'offering_id', 'status'])
+    .distinct()
+    .orderBy('source')
+    .orderBy('offering_id')
+    .orderBy('status')
+    .execute();
+}
+
+/** Every column of the rows the filter leaves, as a stream from one snapshot, for a file. */
+export function rosterRows(db: Db, filter: RosterFilter, identity: boolean) {
+  const names: readonly string[] = identity ? [...investmentColumns, ...personColumns] : investmentColumns;
+  return {
+    columns: names.map((name) => ({ name, kind: kindOf(name) })),
+    async *rows() {
+      const query = narrowed(db, filter, identity)
+        .select(investmentColumns)
+        .$if(identity, (all) => all.select(personColumns));
+      for await (const row of query.orderBy('id').orderBy('source').stream()) {
+        const cells = row as Readonly<Record<string, string | number | null>>;
+        yield names.map((name) => cells[name] ?? null);
+      }
+    },
+  };
+}

@@ -1,0 +1,41 @@
+import { memberMillis } from '../dialect/postgres/fleet-life.js';
+import type { Ask } from './snapshot.js';
+
+/** A daemon of those that share the database. */
+export interface FleetMember {
+  /** Its host and number there. */
+  readonly host: string;
+  readonly version: string;
+  readonly joined_at: string;
+  readonly seen_at: string;
+  /** 1 while it tells that it lives; what a silent one worked is taken over by the others. */
+  readonly alive: 0 | 1;
+  /** 1 for the one that sends notices and keeps house. */
+  readonly leads: 0 | 1;
+  /** The sources it works. */
+  readonly sources: readonly string[];
+}
+
+interface Row extends Omit<FleetMember, 'host' | 'leads'> {
+  readonly member: string;
+}
+
+/**
+ * Who shares a database on PostgreSQL, the longest there first. Null before the schema knows of it, and for an analyst
+ * to whom nobody has granted it yet.
+ */
+export async function readFleet(ask: Ask): Promise<readonly FleetMember[] | null> {
+  const [may] = await ask<{ readable: 0 | 1 }>`
+    SELECT coalesce(has_table_privilege(to_regclass('fleet_members'), 'SELECT'), false) AS readable`;
+  if (may?.readable !== 1) return null;
+  const rows = await ask<Row>`
+    SELECT m.member, m.version, m.joined_at, m.seen_at, m.seen_at >= fleet_clock(${memberMillis}) AS alive,
+           ARRAY(SELECT s.source FROM fleet_sources s WHERE s.member = m.member ORDER BY s.source) AS sources
+    FROM fleet_members m ORDER BY m.joined_at, m.member`;
+  const first = rows.find(({ alive }) => alive === 1);
+  return rows.map(({ member, ...row }) => ({
+    host: member.split(':').slice(0, 2).join(':'),
+    ...row,
+    leads: member === first?.member ? 1 : 0,
+  }));
+}

@@ -1,0 +1,38 @@
+import type { MirrorPlace } from '../place.js';
+import { secretUrlOf } from '../place.js';
+
+/** Asks in plain SQL that both databases understand; what is filled in travels as a parameter. */
+export type Ask = <Row>(
+  text: TemplateStringsArray,
+  ...values: readonly (string | number)[]
+) => Promise<readonly Row[]>;
+
+/** For whoever looks again and again: what is costly to open is kept open between the looks. */
+export interface Snapshots {
+  /** As `inSnapshot`. */
+  take<Result>(work: (ask: Ask) => Promise<Result>): Promise<Result>;
+  close(): Promise<void>;
+}
+
+export async function openSnapshots(place: MirrorPlace): Promise<Snapshots> {
+  // Opening a file costs less than a look into it.
+  if (place.kind === 'sqlite') return { take: (work) => inSnapshot(place, work), close: async () => {} };
+  const { KeptSnapshots } = await import('../dialect/postgres/snapshot.js');
+  return new KeptSnapshots(() => secretUrlOf(place));
+}
+
+/**
+ * Opens a connection that cannot write and lets `work` ask several things of one state of the mirror. Throws
+ * `database_unusable`, `database_busy`. For commands people wait for: nothing but the driver itself is loaded.
+ */
+export async function inSnapshot<Result>(
+  place: MirrorPlace,
+  work: (ask: Ask) => Promise<Result>,
+): Promise<Result> {
+  if (place.kind === 'sqlite') {
+    const { sqliteSnapshot } = await import('../dialect/sqlite/snapshot.js');
+    return await sqliteSnapshot(place.file, work);
+  }
+  const { postgresSnapshot } = await import('../dialect/postgres/snapshot.js');
+  return await postgresSnapshot(await secretUrlOf(place), work);
+}

@@ -1,0 +1,53 @@
+import type { FaultCode } from '../domain/fault.js';
+import type { Instant } from '../domain/instant.js';
+import type { TickReport } from '../sync/ports.js';
+import type { TickRowsTable } from './schema.js';
+import { moveTo, type SourceRow } from './source-row.js';
+
+export interface Halted {
+  readonly code: FaultCode;
+  readonly message: string;
+}
+
+/** Columns of a tick but its number, in the order in which statements name them. */
+export const tickColumns = [
+  ...['source_no', 'trigger', 'mode', 'started_at', 'took_ms', 'pages', 'added', 'changed', 'removed'],
+  ...['quarantined', 'outcome', 'code', 'message'],
+] as readonly (keyof TickRowsTable)[];
+
+export function tickValues(source: SourceRow, report: TickReport): readonly (string | number | null)[] {
+  const { applied } = report;
+  return [
+    ...[source.no, report.trigger, report.mode, report.startedAt, Math.round(report.tookMs), report.pages],
+    ...[applied.added, applied.changed, applied.removed, applied.quarantined],
+    ...[report.outcome, report.code, report.message],
+  ];
+}
+
+/** What the end of a tick says about its source. */
+export function tellOutcome(source: SourceRow, at: Instant, report: TickReport, halted: Halted | null): void {
+  source.last_tick_at = at;
+  source.last_outcome = report.outcome;
+  source.retry_at = report.retryAt;
+  if (report.outcome === 'done') {
+    source.last_success_at = at;
+    source.last_error_code = null;
+    source.last_error = null;
+    source.last_error_at = null;
+  } else if (report.code !== null) {
+    source.last_error_code = report.code;
+    source.last_error = report.message;
+    source.last_error_at = at;
+  }
+  if (halted !== null) halt(source, at, halted);
+  else if (source.halted_from !== null) moveTo(source, source.halted_from);
+}
+
+/** The position stays where it is, so that a re-authorized source goes on from its cursor. */
+function halt(source: SourceRow, at: Instant, { code, message }: Halted): void {
+  if (source.state !== 'halted') source.halted_from = source.state;
+  source.state = 'halted';
+  source.halted_code = code;
+  source.halted_message = message;
+  source.halted_at = at;
+}

@@ -1,0 +1,93 @@
+/*
+ * A feed of made-up records, as cheap as it can be, so that what is measured is the reader: pages of text put
+ * together from a template, and a log of the records that changed since.
+ */
+
+export const observedAt = '2026-10-20T09:30:04.000Z';
+const statuses = ['active', 'executed', 'reserved', 'active', 'active'];
+
+/** What the feed would ask of a platform that is paged in hundreds. */
+export const perPage = 100;
+
+/** The id looks random, as real ones do: a sequential one would flatter every index. */
+export function idOf(no: number): string {
+  const mixed = Math.imul(no + 1, 0x9e3779b1) >>> 0;
+  return `inv_${mixed.toString(36).padStart(7, '0')}${no.toString(36).padStart(5, '0')}bench0000`;
+}
+
+/** What a record commits once its change has that place in the log: another amount for every change. */
+export const committedAfter = (no: number, version: number): number => 100_000 + version + (no % 977) * 100;
+
+export class Feed {
+  readonly #log: { readonly no: number; readonly gone: boolean }[] = [];
+  #requests = 0;
+
+  constructor(
+    readonly records: number,
+    readonly now: () => number = Date.now,
+  ) {}
+
+  /** Answered since it began. */
+  get requests(): number {
+    return this.#requests;
+  }
+
+  /** Marks a record as changed or gone; answers the place of the change in the log, counted from 1. */
+  change(no: number, gone = false): number {
+    return this.#log.push({ no: no % this.records, gone });
+  }
+
+  /** The page a request asks for. */
+  page(search: URLSearchParams): string {
+    this.#requests += 1;
+    const cursor = search.get('cursor') ?? '';
+    if (cursor.startsWith('c')) return this.#delta(Number(cursor.slice(1)));
+    if (search.has('updated_since')) return this.#delta(0);
+    return this.#listing(cursor === '' ? 0 : Number(cursor.slice(1)));
+  }
+
+  #listing(from: number): string {
+    const end = Math.min(this.records, from + perPage);
+    const rows: string[] = [];
+    for (let no = from; no < end; no += 1)
+      rows.push(recordText(no, committedAfter(no, 0), ',"cursor":null,"reason":null'));
+    const more = end < this.records;
+    return this.#text(rows, 'bootstrap', more, more ? `p${end}` : `c${this.#log.length}`);
+  }
+
+  #delta(from: number): string {
+    const end = Math.min(this.#log.length, from + perPage);
+    const rows = this.#log.slice(from, end).map(({ no, gone }, at) => {
+      const place = from + at + 1;
+      const extra = `,"cursor":"c${place}","reason":"${gone ? 'withdrawn' : 'changed'}"`;
+      return gone ? tombstoneText(no, extra) : recordText(no, committedAfter(no, place), extra);
+    });
+    return this.#text(rows, 'delta', end < this.#log.length, `c${end}`);
+  }
+
+  #text(rows: readonly string[], mode: string, more: boolean, next: string): string {
+    const through = new Date(this.now()).toISOString();
+    return `{"data":[${rows.join(',')}],"meta":{"mode":"${mode}","has_more":${more},"page_count":${rows.length},"next_cursor":"${next}","published_through":"${through}"}}`;
+  }
+}
+
+const tombstoneText = (no: number, extra: string) =>
+  `{"id":"${idOf(no)}","visible":false,"status":null,"observed_at":"${observedAt}"${extra}}`;
+
+function recordText(no: number, cents: number, extra: string): string {
+  const day = String(1 + (no % 28)).padStart(2, '0');
+  return (
+    `{"id":"${idOf(no)}","visible":true,"status":"${statuses[no % 5]}","converted_to":null,"converted_from":null,` +
+    `"offering":"ofr_bench${no % 7}","company":"co_bench","investment_type":"SAFE","offering_type":"Reg CF",` +
+    `"group":"CONFIRMED","applied_at":"2026-0${1 + (no % 9)}-${day}T11:00:00.000Z","amounts":{"currency":"usd",` +
+    `"committed_cents":${cents},"investment_size_cents":${cents},"in_escrow_cents":${no % 4 === 0 ? cents : 0},"raised_cents":${cents}},` +
+    `"shares":null,"average_share_price":null,"needs_whitelisting":false,"external_username":null,` +
+    `"message":"Glad to back the team, number ${no}, and looking forward to the next update of yours.",` +
+    `"investor":{"id":"usr_bench${no % 50_000}","deactivated":false,"via_entity":false,"name":"Bench Person ${no}",` +
+    `"legal_name":"Bench Legal Person ${no}","email":"bench${no}@people.example","address":{"line":"${no} Harbour Row",` +
+    `"city":"Portland","state":"ME","postal_code":"0${4000 + (no % 999)}","country":"United States"},` +
+    `"bio":"Invests in things that last; number ${no} of many who do."},"blockers":${no % 10 === 0 ? '[{"key":"needs_id"}]' : '[]'},` +
+    `"contracts":[{"name":"Subscription Agreement","override_amount_cents":null,"early_bird":false}],` +
+    `"observed_at":"${observedAt}"${extra}}`
+  );
+}

@@ -1,0 +1,80 @@
+import { execFile, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { compiled } from './compiled.js';
+import { changeAt } from './feed-client.js';
+import type { Scale } from './measures.js';
+import { type ServedFeed, serveFeed } from './serve-feed.js';
+import { type Amount, type Result, runVariant, type Variant } from './variants.js';
+
+export interface RunningFeed {
+  readonly url: string;
+  /** Marks a record as changed or gone; answers the place of the change in the log. */
+  change(no: number, gone?: boolean): Promise<number>;
+}
+
+/** Making pages in a process of its own costs the reader's process nothing. */
+export async function withFeed<Value>(
+  { apart }: Scale,
+  records: number,
+  work: (feed: RunningFeed) => Promise<Value>,
+  latencyMs = 0,
+): Promise<Value> {
+  const feed = await (apart ? forkFeed : serveFeed)(records, latencyMs);
+  try {
+    return await work({ url: feed.url, change: changeAt(feed.url) });
+  } finally {
+    await feed.close();
+  }
+}
+
+async function forkFeed(records: number, latencyMs: number): Promise<ServedFeed> {
+  const server = fork(compiled('test/bench/feed-server.ts'), [String(records), String(latencyMs)], {
+    execArgv: [],
+  });
+  const [url] = (await once(server, 'message')) as [string];
+  return {
+    url,
+    close: async () => {
+      server.disconnect();
+      await once(server, 'exit');
+    },
+  };
+}
+
+/** In a process of its own, so that its memory and its warm-up are its own. */
+export async function alone(
+  { apart, ...scale }: Scale,
+  name: Variant,
+  feed: RunningFeed,
+  more: Partial<Amount> = {},
+): Promise<Result> {
+  const amount: Amount = { ...scale, ...more };
+  if (!apart) return runVariant(name, feed.url, amount);
+  const { turns, warmUp, rounds, database } = amount;
+  const env = database === undefined ? process.env : { ...process.env, BENCH_DATABASE: database };
+  const args = [
+    '--expose-gc',
+    compiled('test/bench/variant.ts'),
+    name,
+    feed.url,
+    ...[turns, warmUp, rounds].map(String),
+  ];
+  const stdout = await new Promise<string>((resolve, reject) => {
+    execFile(process.execPath, args, { env }, (error, out) =>
+      error === null ? resolve(out) : reject(error),
+    );
+  });
+  return JSON.parse(stdout) as Result;
+}
+
+/** Figures of each, round by round in turns, since the machine's mood wanders by a factor of two. */
+export async function inTurns<Name extends Variant>(
+  scale: Scale,
+  names: readonly Name[],
+  feed: RunningFeed,
+): Promise<(name: Name, key: string) => number[]> {
+  const results = new Map<Name, Result[]>(names.map((name) => [name, []]));
+  for (let round = 0; round < scale.rounds; round += 1)
+    for (const name of names) results.get(name)?.push(await alone(scale, name, feed));
+  return (name, key) => (results.get(name) ?? []).flatMap((result) => result[key] ?? []);
+}

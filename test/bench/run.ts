@@ -1,0 +1,75 @@
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { packageRoot } from '../../src/runtime/package-root.js';
+import { full, quick, type Scale } from './measures.js';
+import { asJson, circumstances, headline, type Measured, table } from './report.js';
+import { sections } from './sections/index.js';
+
+/*
+ * What the complete product costs beside the least that could be called the same, round by round in turns, since the
+ * machine's mood wanders by a factor of two: only ratios within one run count.
+ *
+ *   npm run bench                          100,000 records, three rounds, a few minutes
+ *   npm run bench -- --full                200,000 and 1,000,000 records
+ *   npm run bench -- --only delta,webhook --records 10000 --rounds 5
+ *   npm run bench -- --json                for programs
+ *   npm run bench -- --write               also appends table and JSON to test/bench/results.md
+ */
+const { values } = parseArgs({
+  options: {
+    full: { type: 'boolean', default: false },
+    only: { type: 'string', multiple: true },
+    records: { type: 'string' },
+    rounds: { type: 'string' },
+    json: { type: 'boolean', default: false },
+    write: { type: 'boolean', default: false },
+  },
+});
+
+const fail = (message: string): never => {
+  process.stderr.write(`${message}\n`);
+  process.exit(2);
+};
+
+function countOf(flag: string, text: string): number {
+  const count = Number(text.replaceAll(/[_,]/g, ''));
+  return Number.isSafeInteger(count) && count > 0
+    ? count
+    : fail(`--${flag} takes a whole number above 0, not "${text}"`);
+}
+
+const base = values.full ? full : quick;
+const scale: Scale = {
+  ...base,
+  ...(values.records === undefined ? {} : { records: [countOf('records', values.records)] }),
+  ...(values.rounds === undefined ? {} : { rounds: countOf('rounds', values.rounds) }),
+};
+const only = values.only?.flatMap((names) => names.split(','));
+for (const name of only ?? [])
+  if (!sections.some((section) => section.name === name))
+    fail(`no section is called "${name}"; there are ${sections.map((section) => section.name).join(', ')}`);
+
+const measured: Measured[] = [];
+for (const section of sections) {
+  if (only !== undefined && !only.includes(section.name)) continue;
+  for (const records of section.each ? scale.records : [null]) {
+    const began = performance.now();
+    const measures = await section.measure(scale, records ?? 0);
+    measured.push({ section, records, measures });
+    const seconds = Math.round((performance.now() - began) / 1000);
+    process.stderr.write(
+      `${section.name}${records === null ? '' : ` at ${records.toLocaleString('en-US')}`}: ${seconds} s\n`,
+    );
+  }
+}
+
+const at = circumstances(scale.rounds);
+const text = `## ${headline(at)}\n\n${table(measured)}\n`;
+const json = JSON.stringify(asJson(at, measured));
+process.stdout.write(values.json ? `${json}\n` : text);
+if (values.write)
+  appendFileSync(
+    join(packageRoot, 'test/bench/results.md'),
+    `\n${text}\n<details><summary>JSON</summary>\n\n\`\`\`json\n${json}\n\`\`\`\n\n</details>\n`,
+  );

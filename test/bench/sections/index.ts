@@ -1,0 +1,19 @@
+import type { Section } from '../measures.js';
+import { bootstrap } from './bootstrap.js';
+import { delta } from './delta.js';
+import { growth } from './growth.js';
+import { platform } from './platform.js';
+import { postgres } from './postgres.js';
+import { queries } from './queries.js';
+import { relisting } from './relisting.js';
+import { requests } from './requests.js';
+import { soak } from './soak.js';
+import { start } from './start.js';
+import { wan } from './wan.js';
+import { webhook } from './webhook.js';
+
+/** In the order in which they run and are told. */
+export const sections: readonly Section[] = [
+  ...[bootstrap, relisting, delta, webhook, wan, queries],
+  ...[start, growth, requests, platform, postgres, soak],
+];

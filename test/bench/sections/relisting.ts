@@ -1,0 +1,26 @@
+import { measure, ratio, type Section } from '../measures.js';
+import { inTurns, withFeed } from '../processes.js';
+
+export const relisting: Section = {
+  name: 'relisting',
+  each: true,
+  says: 'Everything listed again with nothing changed, beside the bootstrap of the naive floor.',
+  measure: (scale, records) =>
+    withFeed(scale, records, async (feed) => {
+      const of = await inTurns(scale, ['naive-bootstrap', 'product-relisting'], feed);
+      const seconds = of('product-relisting', 'seconds');
+      return [
+        ratio('speed ÷ naive floor', of('naive-bootstrap', 'seconds'), seconds, { least: 1.2 }),
+        measure(
+          'rosterd',
+          'rec/s',
+          seconds.map((one) => records / one),
+        ),
+        measure(
+          'file grown, a record',
+          'B',
+          of('product-relisting', 'grown').map((bytes) => bytes / records),
+        ),
+      ];
+    }),
+};

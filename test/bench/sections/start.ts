@@ -1,0 +1,98 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { commandLine } from '../compiled.js';
+import { measure, ratio, type Section, times } from '../measures.js';
+import { withFeed } from '../processes.js';
+import { openProduct, productFile, tickOf } from '../product.js';
+
+export const start: Section = {
+  name: 'start',
+  each: false,
+  says:
+    'How long people wait for the first word of a command, compiled as it is installed, over a mirror of as many records as ' +
+    'the smallest run holds; beside what an empty Node program takes, since that much is nobody’s to save.',
+  measure: async (scale) => {
+    const { records: sizes, rounds, starts, apart } = scale;
+    const records = Math.min(100_000, ...sizes);
+    const folder = mkdtempSync(join(tmpdir(), 'rosterd-bench-start-'));
+    const program = commandLine(apart);
+    try {
+      return await withFeed(scale, records, async (feed) => {
+        const engine = await openProduct(feed.url, folder);
+        await tickOf(engine);
+        await engine.close();
+        const config = join(folder, 'config.json');
+        writeFileSync(config, JSON.stringify(configuration(feed.url)), { mode: 0o600 });
+        const database = `sqlite:${join(folder, productFile)}`;
+        const cases = [
+          ['node, empty', ['-e', '0']],
+          ['rosterd --help', [...program, '--help']],
+          [
+            `rosterd status, ${records.toLocaleString('en-US')} records`,
+            [...program, 'status', '--config', config, '--database', database],
+          ],
+          ['rosterd run, first line of its log', [...program, 'run', '--config', config]],
+        ] as const;
+        const took = cases.map((): number[] => []);
+        for (const _ of times(rounds * starts))
+          for (const [at, [name, args]] of cases.entries())
+            took[at]?.push(
+              await (name.includes('first line') ? untilFirstLine(args, folder) : untilEnd(args, folder)),
+            );
+        const [empty = []] = took;
+        return cases.flatMap(([name], at) => {
+          const millis = took[at] ?? [];
+          return [
+            measure(name, 'ms', millis),
+            ...(at === 0 ? [] : [ratio(`${name}, ÷ empty`, millis, empty)]),
+          ];
+        });
+      });
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  },
+};
+
+const configuration = (baseUrl: string) => ({
+  platform: { baseUrl, requestsPerHour: null },
+  database: `sqlite:${productFile}`,
+  sources: [{ name: 'acme', token: { env: 'BENCH_TOKEN' }, company: 'co_bench' }],
+  console: null,
+});
+
+/** Whatever else stands in the environment of the one who runs this is no business of ours. */
+const env = {
+  PATH: process.env.PATH,
+  BENCH_TOKEN: 'at_test_benchbenchbenchbenchbenchbenchbenchbench',
+};
+
+async function untilEnd(args: readonly string[], cwd: string): Promise<number> {
+  const began = performance.now();
+  const child = spawn(process.execPath, args, { cwd, env, stdio: ['ignore', 'ignore', 'pipe'] });
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (part: string) => {
+    said += part;
+  });
+  const [code] = (await once(child, 'close')) as [number];
+  const took = performance.now() - began;
+  if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}: ${said}`);
+  return took;
+}
+
+async function untilFirstLine(args: readonly string[], cwd: string): Promise<number> {
+  const began = performance.now();
+  const child = spawn(process.execPath, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const ended = once(child, 'close');
+  const first = Promise.race([once(child.stdout, 'data'), once(child.stderr, 'data')]).then(String);
+  const said = await Promise.race([first, ended.then(() => '')]);
+  const took = performance.now() - began;
+  child.kill('SIGTERM');
+  await ended;
+  // A program that fails has a first word too.
+  if (!said.startsWith('{')) throw new Error(`${args.join(' ')} said ${JSON.stringify(said)}`);
+  return took;
+}

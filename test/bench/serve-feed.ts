@@ -1,0 +1,41 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Feed } from './feed.js';
+
+export interface ServedFeed {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** The feed over HTTP, each page late by so many milliseconds. */
+export async function serveFeed(records: number, latencyMs: number): Promise<ServedFeed> {
+  const feed = new Feed(records);
+  const server = createServer((request, response) => {
+    const { searchParams } = new URL(request.url ?? '/', 'http://feed');
+    if (request.method === 'POST') {
+      response.end(String(feed.change(Number(searchParams.get('no')), searchParams.has('gone'))));
+      return;
+    }
+    const body = feed.page(searchParams);
+    const send = () => {
+      response.writeHead(200, {
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(body),
+      });
+      response.end(body);
+    };
+    if (latencyMs > 0) setTimeout(send, latencyMs);
+    else send();
+  });
+  // A reader busy for longer than Node's five seconds would find its idle connection cut.
+  server.keepAliveTimeout = 0;
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}

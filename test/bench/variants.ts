@@ -1,0 +1,197 @@
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { Agent, fetch } from 'undici';
+import { changeAt } from './feed-client.js';
+import { type FloorOptions, feedPath, lasting, naive, openFloor, suitableIndexes, tuned } from './floors.js';
+import { quantile, times } from './measures.js';
+import { listInto } from './postgres-floor.js';
+import { openProduct, productFile, tickOf } from './product.js';
+
+/* What is measured in a process of its own, each a function of where its feed is and how much is asked. */
+
+/** Figures by name, a list for each since some have rounds of their own. */
+export type Result = Readonly<Record<string, readonly number[]>>;
+
+export interface Amount {
+  readonly turns: number;
+  readonly warmUp: number;
+  readonly rounds: number;
+  /** A database to fill, of PostgreSQL and empty; a file of SQLite unless given. */
+  readonly database?: string;
+}
+
+interface Stage extends Amount {
+  readonly baseUrl: string;
+  /** Its own, gone when it is done. */
+  readonly folder: string;
+  /** Marks a record as changed in the feed. */
+  change(no: number): Promise<number>;
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const began = performance.now();
+  await work();
+  return performance.now() - began;
+}
+
+async function fetchOnly({ baseUrl }: Stage): Promise<Result> {
+  const agent = new Agent({ connections: 1 });
+  const millis = await timed(async () => {
+    let cursor = '';
+    for (let more = true; more; ) {
+      const text = await (await fetch(`${baseUrl}${feedPath}${cursor}`, { dispatcher: agent })).text();
+      const tail = text.slice(-300);
+      more = tail.includes('"has_more":true');
+      cursor = `&cursor=${/"next_cursor":"([^"]+)"/.exec(tail)?.[1]}`;
+    }
+  });
+  await agent.destroy();
+  return { seconds: [millis / 1000] };
+}
+
+async function floorBootstrap(
+  { baseUrl, folder }: Stage,
+  options: FloorOptions,
+  indexes: string,
+): Promise<Result> {
+  const file = join(folder, 'floor.db');
+  const floor = openFloor(file, baseUrl, options);
+  const millis = await timed(async () => {
+    while (await floor.page());
+    floor.db.exec(indexes);
+  });
+  floor.db.pragma('wal_checkpoint(TRUNCATE)');
+  await floor.close();
+  return { seconds: [millis / 1000], bytes: [statSync(file).size] };
+}
+
+async function productBootstrap({ baseUrl, folder, database }: Stage): Promise<Result> {
+  const engine = await openProduct(baseUrl, folder, database === undefined ? {} : { database });
+  const millis = await timed(() => tickOf(engine));
+  await engine.close();
+  const bytes = database === undefined ? [statSync(join(folder, productFile)).size] : [];
+  return { seconds: [millis / 1000], bytes };
+}
+
+async function postgresFloor({ baseUrl, database = '' }: Stage): Promise<Result> {
+  return { seconds: [(await timed(() => listInto(database, baseUrl))) / 1000] };
+}
+
+async function productRelisting({ baseUrl, folder }: Stage): Promise<Result> {
+  const engine = await openProduct(baseUrl, folder);
+  await tickOf(engine);
+  const before = statSync(join(folder, productFile)).size;
+  const millis = await timed(() => tickOf(engine, true));
+  await engine.close();
+  return { seconds: [millis / 1000], grown: [statSync(join(folder, productFile)).size - before] };
+}
+
+/** Both follow the same feed, and each change is read by the one and then by the other, first the one, then the other. */
+async function delta({ baseUrl, folder, change, turns, warmUp, rounds }: Stage): Promise<Result> {
+  const floor = openFloor(join(folder, 'floor.db'), baseUrl, lasting);
+  while (await floor.page());
+  const engine = await openProduct(baseUrl, folder);
+  await tickOf(engine);
+  const result = { floorP50: [0], floorP99: [0], productP50: [0], productP99: [0] };
+  for (const round of times(rounds)) {
+    const took: { floor: number[]; product: number[] } = { floor: [], product: [] };
+    for (let turn = round === 0 ? -warmUp : 0; turn < turns; turn += 1) {
+      await change((round * turns + turn + warmUp) * 7);
+      const works = [
+        ['floor', () => floor.page()],
+        ['product', () => tickOf(engine)],
+      ] as const;
+      for (const [who, work] of turn % 2 === 0 ? works : works.toReversed()) {
+        const millis = await timed(work);
+        if (turn >= 0) took[who].push(millis);
+      }
+    }
+    result.floorP50[round] = quantile(took.floor, 0.5);
+    result.floorP99[round] = quantile(took.floor, 0.99);
+    result.productP50[round] = quantile(took.product, 0.5);
+    result.productP99[round] = quantile(took.product, 0.99);
+  }
+  await engine.close();
+  await floor.close();
+  return result;
+}
+
+/** What a mirror does with that many records in it: how fast they came, a delta, two queries that read little. */
+async function growth({ baseUrl, folder, change, turns, warmUp }: Stage): Promise<Result> {
+  const engine = await openProduct(baseUrl, folder);
+  const listed = await timed(() => tickOf(engine));
+  const deltas: number[] = [];
+  for (let turn = -warmUp; turn < turns; turn += 1) {
+    await change((turn + warmUp) * 7);
+    const millis = await timed(() => tickOf(engine));
+    if (turn >= 0) deltas.push(millis);
+  }
+  const reader = new Sqlite(join(folder, productFile), { readonly: true });
+  const page = reader.prepare(
+    "SELECT applied_at, id, name, status FROM roster WHERE source = 'acme' ORDER BY applied_at DESC NULLS LAST LIMIT 50",
+  );
+  const totals = reader.prepare('SELECT status, currency, sum(raised_cents) FROM round_totals GROUP BY 1, 2');
+  const queried = async (query: { all(): unknown }) =>
+    quantile(await Promise.all(times(5).map(() => timed(async () => query.all()))), 0.5);
+  const result = {
+    seconds: [listed / 1000],
+    delta: [quantile(deltas, 0.5)],
+    page: [await queried(page)],
+    totals: [await queried(totals)],
+  };
+  reader.close();
+  await engine.close();
+  return result;
+}
+
+/** Memory while following: what each delta of the second half leaves behind, by a line through what it was. */
+async function soak({ baseUrl, folder, change, turns }: Stage): Promise<Result> {
+  const engine = await openProduct(baseUrl, folder);
+  await tickOf(engine);
+  const points: { at: number; kilobytes: number }[] = [];
+  for (let turn = 0; turn < turns; turn += 1) {
+    await change(turn * 7);
+    await tickOf(engine);
+    if (turn >= turns / 2 && turn % Math.max(1, Math.floor(turns / 40)) === 0) {
+      globalThis.gc?.();
+      points.push({ at: turn, kilobytes: process.memoryUsage.rss() / 1024 });
+    }
+  }
+  await engine.close();
+  return { slope: [slopeOf(points)], last: [(points.at(-1)?.kilobytes ?? 0) / 1024] };
+}
+
+/** Least squares. */
+function slopeOf(points: readonly { at: number; kilobytes: number }[]): number {
+  const mean = (of: (point: (typeof points)[number]) => number) =>
+    points.reduce((sum, point) => sum + of(point), 0) / points.length;
+  const [x, y] = [mean(({ at }) => at), mean(({ kilobytes }) => kilobytes)];
+  const over = mean(({ at, kilobytes }) => (at - x) * (kilobytes - y));
+  const under = mean(({ at }) => (at - x) ** 2);
+  return under === 0 ? 0 : over / under;
+}
+
+const variants = {
+  'fetch-only': fetchOnly,
+  'naive-bootstrap': (stage: Stage) => floorBootstrap(stage, naive, ''),
+  'tuned-bootstrap': (stage: Stage) => floorBootstrap(stage, tuned, suitableIndexes),
+  'product-bootstrap': productBootstrap,
+  'product-relisting': productRelisting,
+  'postgres-floor': postgresFloor,
+  delta,
+  growth,
+  soak,
+};
+export type Variant = keyof typeof variants;
+
+export async function runVariant(name: Variant, baseUrl: string, amount: Amount): Promise<Result> {
+  const folder = mkdtempSync(join(tmpdir(), 'rosterd-bench-'));
+  try {
+    const result = await variants[name]({ ...amount, baseUrl, folder, change: changeAt(baseUrl) });
+    return { ...result, peakMegabytes: [process.resourceUsage().maxRSS / 1024] };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,213 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type ConsoleWorld, hostile, person, startConsoleWorld } from '../console/world.js';
+import { launchBrowser } from './browser.js';
+
+let browser: Browser;
+let world: ConsoleWorld;
+/** Kept when a folder is named, so that a person can look at them. */
+const kept = process.env.ROSTERD_TEST_SCREENSHOTS;
+const shots = kept ?? mkdtempSync(join(tmpdir(), 'dashboard-'));
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+const hostileAddress = encodeURIComponent(hostile);
+const pages = {
+  overview: '/',
+  companies: '/companies',
+  company: '/companies/acme/co_1',
+  roster: '/roster?source=acme',
+  record: '/records/acme/inv_ada',
+  sql: '/sql',
+  'hostile-company': `/companies/hostile/${hostileAddress}`,
+  'hostile-roster': '/roster?source=hostile',
+  'hostile-record': `/records/hostile/${hostileAddress}`,
+} as const;
+
+beforeAll(async () => {
+  world = await startConsoleWorld();
+  browser = await launchBrowser();
+});
+afterAll(async () => {
+  await browser?.close();
+  await world.close();
+  if (kept === undefined) rmSync(shots, { recursive: true, force: true });
+});
+
+interface Look {
+  readonly width?: number;
+  readonly dark?: boolean;
+  readonly script?: boolean;
+}
+
+/** A browser of one's own, and everything it complained about: violations of the content policy are among it. */
+async function visit({ width = 1280, dark = false, script = true }: Look = {}) {
+  const context = await browser.newContext({
+    viewport: { width, height: 900 },
+    colorScheme: dark ? 'dark' : 'light',
+    reducedMotion: 'reduce',
+    javaScriptEnabled: script,
+    locale: 'en-US',
+  });
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on('console', (message) => complaints.push(message.text()));
+  page.on('pageerror', (error) => complaints.push(error.message));
+  return { context, page, complaints };
+}
+
+const overflow = (page: Page) => page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+const pwned = (page: Page) => page.evaluate<unknown>('window.pwned');
+const focused = (page: Page) =>
+  page.evaluate<string>('(document.activeElement.textContent || document.activeElement.name || "").trim()');
+
+test.each([
+  [320, false],
+  [768, true],
+  [1280, false],
+])('every page fits %i px (dark: %s), draws, and runs nothing of the data', async (width, dark) => {
+  const { context, page, complaints } = await visit({ width, dark });
+  for (const [name, path] of Object.entries(pages)) {
+    const answer = await page.goto(world.url + path);
+    expect([name, answer?.status(), await overflow(page), await pwned(page)]).toEqual([
+      name,
+      200,
+      0,
+      undefined,
+    ]);
+    if (name.endsWith('company')) await page.locator('.plot canvas').first().waitFor();
+    await page.screenshot({
+      path: join(shots, `${name}-${width}${dark ? '-dark' : ''}.png`),
+      fullPage: true,
+    });
+  }
+  expect(complaints).toEqual([]);
+  await context.close();
+});
+
+test.each([
+  ['light', '{ resultTypes: ["violations"] }'],
+  // Only colours differ in the dark.
+  ['dark', '{ resultTypes: ["violations"], runOnly: ["color-contrast"] }'],
+])('an automated check finds nothing serious in the %s', async (scheme, options) => {
+  const { context, page } = await visit({ dark: scheme === 'dark' });
+  for (const [name, path] of Object.entries(pages).filter(([name]) => !name.startsWith('hostile'))) {
+    await page.goto(world.url + path);
+    // Through the debugger, as the policy of the page would refuse it: a script of ours, for this test alone.
+    await page.evaluate(axe);
+    const found = await page.evaluate<{
+      passes: number;
+      violations: { id: string; impact: string; html: string[] }[];
+    }>(
+      `axe.run(${options}).then(({ passes, violations }) => ({
+        passes: passes.length,
+        violations: violations.map(({ id, impact, nodes }) => ({ id, impact, html: nodes.map(({ html }) => html) })),
+      }))`,
+    );
+    expect(found.passes, name).toBeGreaterThan(0);
+    const serious = found.violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
+    expect([name, serious]).toEqual([name, []]);
+  }
+  await context.close();
+});
+
+test('the keyboard alone gets everywhere: skip, filter, open a record, show the person, run SQL', async () => {
+  const { context, page, complaints } = await visit();
+  await page.goto(`${world.url}/roster`);
+  await page.keyboard.press('Tab');
+  expect(await focused(page)).toBe('Skip to the content');
+  await page.keyboard.press('Enter');
+  expect(await page.evaluate('document.activeElement.id')).toBe('main');
+
+  await tabTo(page, 'find');
+  await page.keyboard.type('inv_ada');
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/id=inv_ada/);
+  await tabTo(page, 'inv_ada');
+  const outline = await page.evaluate('getComputedStyle(document.activeElement).outlineStyle');
+  expect(outline).toBe('solid');
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/records/);
+  expect(await page.textContent('main')).not.toContain(person);
+  await tabTo(page, 'Show for 15 minutes');
+  await page.keyboard.press('Enter');
+  await page.getByText(person).waitFor();
+  await tabTo(page, 'Mask again');
+  await page.keyboard.press('Enter');
+  await page.getByText('Nothing of the person was read.').waitFor();
+
+  await page.goto(`${world.url}/sql`);
+  await tabTo(page, 'sql');
+  await page.keyboard.press('Control+A');
+  await page.keyboard.type(
+    "SELECT status, count(*) AS investments FROM investments WHERE source = 'acme' GROUP BY status",
+  );
+  await page.keyboard.press('Control+Enter');
+  await page.locator('#result svg.bar').first().waitFor({ timeout: 15_000 });
+  // Tab leaves the box: nobody is caught in it.
+  await page.locator('#sql').focus();
+  await page.keyboard.press('Tab');
+  expect(await focused(page)).toBe('Run');
+  await page.screenshot({ path: join(shots, 'result-1280.png'), fullPage: true });
+  expect(complaints).toEqual([]);
+  await context.close();
+});
+
+/** Presses Tab until what has the focus has that id or text; a page that cannot be left ends the test. */
+async function tabTo(page: Page, wanted: string): Promise<void> {
+  for (let press = 0; press < 60; press += 1) {
+    await page.keyboard.press('Tab');
+    const here = await page.evaluate<string>(
+      'document.activeElement.id + "\\n" + document.activeElement.textContent.trim()',
+    );
+    if (here.split('\n').includes(wanted)) return;
+  }
+  throw new Error(`no way to ${wanted} with the keyboard`);
+}
+
+test('an open overview hears of what happens, and keeps the focus where it is', async () => {
+  const { context, page, complaints } = await visit();
+  await page.goto(world.url);
+  await page.getByText('Live', { exact: true }).waitFor();
+  await page.locator('#sources a').first().focus();
+  world.database.raw.prepare("UPDATE sources SET rows_held = 31337 WHERE name = 'acme'").run();
+  world.tick();
+  await page.getByText('31,337').waitFor();
+  expect(await page.evaluate('document.activeElement.textContent')).toBe('acme');
+  expect([await pwned(page), complaints]).toEqual([undefined, []]);
+  await context.close();
+});
+
+test('without script everything is there to read, the numbers of a chart too', async () => {
+  const { context, page }: { context: BrowserContext; page: Page } = await visit({ script: false });
+  await page.goto(`${world.url}/companies/acme/co_1`);
+  expect(await page.getByRole('cell', { name: '$4,390.00' }).first().isVisible()).toBe(true);
+  expect(await page.locator('.plot').first().isVisible()).toBe(false);
+  await page.goto(`${world.url}/`);
+  expect(await page.getByText('Needs a person').isVisible()).toBe(true);
+  await context.close();
+});
+
+test('what a page of ours may do, a page elsewhere may not', async () => {
+  const { context, page } = await visit();
+  await page.goto(`${world.url}/roster`);
+  // The policy stops scripts and styles in the page, and requests to anywhere else.
+  const refused = await page.evaluate<string[]>(`new Promise((resolve) => {
+    const seen = [];
+    document.addEventListener('securitypolicyviolation', ({ effectiveDirective }) => {
+      seen.push(effectiveDirective);
+      if (seen.length === 3) resolve(seen.sort());
+    });
+    const script = document.createElement('script');
+    script.textContent = 'window.pwned = 1';
+    document.body.append(script);
+    document.body.insertAdjacentHTML('beforeend', '<p style="color: red">x</p>');
+    fetch('http://127.0.0.1:1/').catch(() => {});
+  })`);
+  expect(refused).toEqual(['connect-src', 'script-src-elem', 'style-src-attr']);
+  expect(await pwned(page)).toBeUndefined();
+  await context.close();
+});

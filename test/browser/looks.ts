@@ -1,0 +1,86 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { expect, onTestFinished } from 'vitest';
+
+/** From the narrowest phone to a desk. */
+export const widths = [320, 1280] as const;
+
+export interface Look {
+  readonly width?: number;
+  readonly dark?: boolean;
+  /** Off unless a page has any: what works without works in every browser. */
+  readonly script?: boolean;
+}
+
+/** A visit that breaks no policy of content, has no broken markup and no failing script. */
+export async function visit(browser: Browser, look: Look, run: (page: Page) => Promise<void>): Promise<void> {
+  const context = await browser.newContext({
+    javaScriptEnabled: look.script === true,
+    viewport: { width: look.width ?? 1280, height: 800 },
+    colorScheme: look.dark === true ? 'dark' : 'light',
+  });
+  try {
+    const page = await context.newPage();
+    const complaints: string[] = [];
+    page.on('pageerror', (error) => complaints.push(error.message));
+    // A refused page is a failed load to the console, and one that is meant.
+    page.on('console', (message) => {
+      if (!message.text().startsWith('Failed to load resource')) complaints.push(message.text());
+    });
+    await run(page);
+    expect(complaints).toEqual([]);
+  } finally {
+    await context.close();
+  }
+}
+
+/**
+ * Takes a picture of the page at each width, where it must be tidy: nothing sticks out sideways, and every button
+ * can be hit by a thumb. The pictures go with the test unless ROSTERD_TEST_SCREENSHOTS names a folder to look into.
+ */
+export async function tidy(page: Page, name: string, at: readonly number[] = widths): Promise<void> {
+  const before = page.viewportSize();
+  for (const width of at) {
+    await page.setViewportSize({ width, height: 800 });
+    await page.screenshot({ path: join(folder(), `${name}-${width}.png`), fullPage: true });
+    const [main, ...buttons] = await Promise.all([
+      page.locator('main').boundingBox(),
+      ...(await page.locator('button:not(.link):visible').all()).map((button) => button.boundingBox()),
+    ]);
+    const edges = [main?.x ?? -1, (main?.x ?? 0) + (main?.width ?? width + 1)];
+    expect([name, width, edges[0], edges[1]]).toEqual([
+      name,
+      width,
+      expect.toSatisfy((left: number) => left >= 0),
+      expect.toSatisfy((right: number) => right <= width),
+    ]);
+    for (const button of buttons) expect(button?.height).toBeGreaterThanOrEqual(44);
+  }
+  if (before !== null) await page.setViewportSize(before);
+}
+
+let made: string | undefined;
+
+function folder(): string {
+  const named = process.env.ROSTERD_TEST_SCREENSHOTS;
+  if (named !== undefined && named !== '') {
+    mkdirSync(named, { recursive: true });
+    return named;
+  }
+  if (made === undefined) {
+    const fresh = mkdtempSync(join(tmpdir(), 'rosterd-looks-'));
+    made = fresh;
+    onTestFinished(() => {
+      rmSync(fresh, { recursive: true, force: true });
+      made = undefined;
+    });
+  }
+  return made;
+}
+
+export const press = (page: Page, name: string): Promise<void> => page.getByRole('button', { name }).click();
+
+export const heading = (page: Page): Promise<string | null> =>
+  page.getByRole('heading', { level: 1 }).textContent();

@@ -1,0 +1,39 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { sources } from '../torture/life.js';
+import { mayHold, playDay } from './scenario.js';
+import { sweep } from './sweep.js';
+
+function freshFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'rosterd-canaries-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+test('a day at debug level leaves no identity and no secret in any byte outside the places where they belong', async () => {
+  const folder = freshFolder();
+  const { canaries, said } = await playDay(folder, sources);
+  expect(sweep(folder, canaries, mayHold)).toEqual([]);
+  expect(said.length).toBeGreaterThan(50);
+  // It would have been seen: what belongs into the database stands there.
+  const anywhere = sweep(folder, canaries, () => false);
+  expect(anywhere).toContainEqual({ file: 'mirror.db', what: 'identity: email' });
+  expect(anywhere).toContainEqual({ file: 'credentials.json', what: 'credentials: refreshToken' });
+}, 240_000);
+
+test.each<[string, (value: string) => string]>([
+  ['as it is', (value) => `x${value}y`],
+  ['in JSON', (value) => JSON.stringify({ value })],
+  ['in an address', (value) => `/path?name=${encodeURIComponent(value)}`],
+  ['as hexadecimal', (value) => Buffer.from(value).toString('hex')],
+  ['as base64', (value) => Buffer.from(`${value}:more`).toString('base64')],
+])('a leak is found %s, and named without its value', (_form, spell) => {
+  const folder = freshFolder();
+  const canary = { what: 'identity: name', value: 'Élodie "Nameworth"' };
+  writeFileSync(join(folder, 'harmless.log'), 'nothing here');
+  writeFileSync(join(folder, 'leaking.log'), spell(canary.value));
+  expect(sweep(folder, [canary], () => false)).toEqual([{ file: 'leaking.log', what: 'identity: name' }]);
+  expect(sweep(folder, [canary], (file) => file === 'leaking.log')).toEqual([]);
+});

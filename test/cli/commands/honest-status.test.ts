@@ -1,0 +1,84 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type MirrorWorld, mirrorWorld } from '../mirror-world.js';
+
+let world: MirrorWorld;
+
+beforeAll(async () => {
+  world = await mirrorWorld(40);
+});
+afterAll(() => world.close());
+
+/** The page the platform would answer next, with one record spoiled, served for it once. */
+async function spoilNextPage(): Promise<void> {
+  const { cursor } = JSON.parse((await world.run(['query', 'SELECT cursor FROM sources', '--json'])).out)[0];
+  const url = new URL('/investments', world.sandbox.url);
+  for (const [name, value] of Object.entries({ company_id: world.company.id, per_page: '100', cursor }))
+    url.searchParams.set(name, value as string);
+  const answer = await fetch(url, { headers: { authorization: `Bearer ${world.company.token}` } });
+  const body = (await answer.json()) as { data: { amounts: { committed_cents: unknown } }[] };
+  for (const record of body.data) record.amounts.committed_cents = 2 ** 60;
+  await world.control('POST', '/faults', [
+    { method: 'GET', path: '/investments', times: 1, action: { status: 200, body } },
+  ]);
+}
+
+const check = async () => {
+  const { code, out } = await world.run(['status', '--check', '--json']);
+  return { code, health: JSON.parse(out).health as string };
+};
+
+test('a record that could not be read is told by sync, status and --check until a readable version came', async () => {
+  await world.sync();
+  expect(await check()).toEqual({ code: 0, health: 'ok' });
+  const { ids } = (await world.control('POST', '/investments', { company: world.company.id })) as {
+    ids: string[];
+  };
+  await spoilNextPage();
+
+  const spoiled = await world.run(['sync']);
+  expect(spoiled.code).toBe(1);
+  expect(spoiled.out).toMatch(/SET ASIDE.*\nacme +done .* 1 +\d+ ms\n/);
+  expect(spoiled.err).toContain('acme: 1 record could not be read and was set aside');
+  expect(spoiled.err).toContain('rosterd query "SELECT id, problem');
+  expect(await check()).toEqual({ code: 1, health: 'attention' });
+  const seen = await world.run(['status']);
+  expect(seen.out).toMatch(/following \(attention\)/);
+  expect(seen.out).toContain('acme: 1 record in quarantine');
+
+  // Nothing new came: this run did its work, and still says what is missing.
+  const quiet = await world.run(['sync']);
+  expect(quiet).toMatchObject({
+    code: 0,
+    err: expect.stringContaining('warning: acme: 1 record in quarantine'),
+  });
+  expect(JSON.parse((await world.run(['sync', '--json'])).out)).toMatchObject([
+    { source: 'acme', outcome: 'done', applied: { quarantined: 0 }, quarantineOpen: 1 },
+  ]);
+
+  await world.control('PATCH', `/investments/${ids[0]}`, { amounts: { committed_cents: 5 } });
+  await world.sync();
+  expect(await check()).toEqual({ code: 0, health: 'ok' });
+});
+
+test('a source that is configured and never ran is told as not started, and one that is not configured as such', async () => {
+  const file = join(world.folder, 'config.json');
+  const config = readFileSync(file, 'utf8');
+  writeFileSync(file, config.replace('"name":"acme"', '"name":"later"'));
+  const { code, out } = await world.run(['status', '--check']);
+  expect(code).toBe(1);
+  expect(out).toMatch(/\nlater +not started +0 +never +never +-\n/);
+  expect(out).toContain('later: not started: rosterd sync --source later');
+  expect(out).toContain('acme: not in the configuration');
+  const { sources } = JSON.parse((await world.run(['status', '--json'])).out);
+  expect(sources).toMatchObject([{ source: 'acme' }, { source: 'later', state: 'empty', health: 'working' }]);
+  writeFileSync(file, config);
+});
+
+test('a platform whose clock is ahead does not make its data look as fresh as now', async () => {
+  await world.control('POST', '/clock', { advanceSeconds: 3 * 86_400 });
+  await world.control('POST', '/investments', { company: world.company.id });
+  await world.sync();
+  expect((await world.run(['status'])).out).toMatch(/ [23] d \d+ h ahead of this clock /);
+});

@@ -1,0 +1,58 @@
+import { describe, expect, test } from 'vitest';
+import { commands } from '../../src/cli/commands/index.js';
+import { type Flag, placesOf } from '../../src/cli/completion/offers.js';
+import { silentProgram } from '../../src/cli/program.js';
+import { rosterd } from './world.js';
+
+const places = placesOf(silentProgram(commands));
+const placeOf = (name: string) => places.find(({ path }) => path === name);
+
+/** Two letters changed about, which is how people misspell. */
+function misspelt({ long }: Flag): string {
+  const at = long.length - 2;
+  return `${long.slice(0, at)}${long.slice(at + 1)}${long.charAt(at)}`;
+}
+
+describe.each(commands)('$name', ({ name, args = [], options = [] }) => {
+  const words = name.split(' ');
+  const place = placeOf(name);
+
+  test('says in its help what each argument and flag is, in a sentence without a full stop', async () => {
+    const { out } = await rosterd([...words, '--help']);
+    for (const { flags, summary } of options) {
+      expect(out).toContain(flags.replace(/^--no-/, '--no-'));
+      expect(summary).toMatch(/^[^A-Z].*[^.]$|^[A-Z]{2,}.*[^.]$/);
+    }
+    for (const arg of args) expect(out).toContain(arg.summary.split(' ')[0]);
+    expect(new Set(options.map(({ flags }) => flags.split(' ')[0])).size).toBe(options.length);
+  });
+
+  test('answers an unknown flag with what to type next', async () => {
+    const { code, out, err } = await rosterd([...words, '--qqqqqqqqqq']);
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toMatch(
+      new RegExp(`^error: unknown option '--qqqqqqqqqq'\nTry: rosterd (${name} )?--help\n$`),
+    );
+  });
+
+  test('guesses what a misspelt flag was meant to be', async () => {
+    for (const flag of place?.flags ?? []) {
+      const wrong = misspelt(flag);
+      if (place?.flags.some(({ long }) => long === wrong) === true) continue;
+      const { code, err } = await rosterd([...words, wrong]);
+      expect(code).toBe(2);
+      expect(err).toMatch(new RegExp(`Did you mean (one of )?.*${flag.long}`));
+    }
+  });
+});
+
+test('a misspelt command, also behind a group, is guessed', async () => {
+  for (const { name } of commands) {
+    const words = name.split(' ');
+    const last = words.at(-1) ?? '';
+    const wrong = [...words.slice(0, -1), `${last}x`];
+    const { code, err } = await rosterd(wrong);
+    expect([name, code]).toEqual([name, 2]);
+    expect(err).toMatch(new RegExp(`Did you mean (one of )?.*${last}`));
+  }
+});

@@ -1,0 +1,221 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { loadConfig } from '../../src/config/load.js';
+import { type Sandbox, startSandbox } from '../../src/platform/sandbox/sandbox.js';
+import { systemClock } from '../../src/runtime/clock.js';
+import { packageRoot } from '../../src/runtime/package-root.js';
+import { tempFolder } from '../store/temp-folder.js';
+import { fakeIo, rosterd } from './world.js';
+
+let sandbox: Sandbox;
+let token: string;
+let company: string;
+beforeAll(async () => {
+  sandbox = await startSandbox({ records: 20, companies: 1, limits: false });
+  const [first] = sandbox.ready.companies;
+  token = first?.token ?? '';
+  company = first?.id ?? '';
+});
+afterAll(() => sandbox.close());
+
+/** A terminal at which somebody types these lines, ahead of the questions. */
+function typing(lines: readonly string[]): PassThrough & { isTTY: true } {
+  const stdin = Object.assign(new PassThrough(), { isTTY: true as const });
+  stdin.end(lines.map((line) => `${line}\n`).join(''));
+  return stdin;
+}
+
+const ioIn = (folder: string, more: Parameters<typeof fakeIo>[0] = {}) =>
+  fakeIo({ cwd: folder, clock: systemClock, env: { ACME_TOKEN: token }, ...more });
+const written = (folder: string) =>
+  JSON.parse(readFileSync(join(folder, 'config.json'), 'utf8')) as Record<string, unknown>;
+const flags = () => ['--base-url', sandbox.url, '--source', 'acme', '--token-env', 'ACME_TOKEN'];
+
+describe('init from flags', () => {
+  test('writes a file that is valid, names no secret, and ends with the doctor', async () => {
+    const folder = tempFolder();
+    const args = ['init', ...flags(), '--company', company, '--webhook-secret-file', 'hook.secret'];
+    writeFileSync(join(folder, 'hook.secret'), 'whsec_c2VjcmV0c2VjcmV0c2VjcmV0', { mode: 0o600 });
+    const { code, out, err } = await rosterd(args, ioIn(folder));
+    expect(out).toMatch(/^\d+ pass, \d+ warn, 0 fail, \d+ skip$/m);
+    expect(out).not.toMatch(/^(?:pass|skip)/m);
+    expect(err).toContain(`wrote ${join(folder, 'config.json')}\n`);
+    expect({ code, fails: out.split('\n').filter((line) => line.startsWith('fail')) }).toEqual({
+      ...{ code: 0, fails: [] },
+    });
+    expect(err).toContain('Try: rosterd sync');
+    const config = written(folder);
+    expect(config).toMatchObject({
+      platform: { baseUrl: sandbox.url },
+      database: 'sqlite:./data/mirror.db',
+      sources: [{ name: 'acme', token: { env: 'ACME_TOKEN' }, company }],
+      receiver: { secrets: [{ file: 'hook.secret' }] },
+      identity: 'keep',
+    });
+    expect(readFileSync(join(folder, 'config.json'), 'utf8')).not.toContain(token);
+    expect(existsSync(resolve(folder, String(config.$schema)))).toBe(true);
+    expect((await rosterd(['sync'], ioIn(folder))).code).toBe(0);
+  });
+
+  test('keeps real records out of the file of a demonstration, unless that file is named', async () => {
+    const folder = tempFolder();
+    mkdirSync(join(folder, 'data'));
+    for (const name of ['mirror.db', 'mirror.db.demo']) writeFileSync(join(folder, 'data', name), '');
+    const args = ['init', ...flags(), '--no-doctor'];
+    const { code, err } = await rosterd(args, ioIn(folder));
+    expect([code, err]).toEqual([
+      0,
+      expect.stringContaining('invented people; yours go to data/mirror-2.db'),
+    ]);
+    expect(written(folder).database).toBe('sqlite:./data/mirror-2.db');
+    await rosterd([...args, '--force', '--database', 'sqlite:./data/mirror.db'], ioIn(folder));
+    expect(written(folder).database).toBe('sqlite:./data/mirror.db');
+    rmSync(join(folder, 'data/mirror.db'));
+    await rosterd([...args, '--force'], ioIn(folder));
+    expect(written(folder).database).toBe('sqlite:./data/mirror.db');
+  });
+
+  test('what the doctor fails is the exit code, and the file stands', async () => {
+    const folder = tempFolder();
+    const { code, out, err } = await rosterd(['init', ...flags()], ioIn(folder, { env: {} }));
+    expect(code).toBe(1);
+    expect(out).toContain('ACME_TOKEN is not set');
+    expect(err).toContain('Mend what failed, then try: rosterd doctor');
+    expect(written(folder).sources).toHaveLength(1);
+  });
+
+  test('never replaces a file unless told to', async () => {
+    const folder = tempFolder();
+    const file = join(folder, 'config.json');
+    writeFileSync(file, 'mine');
+    const refused = await rosterd(['init', ...flags()], ioIn(folder));
+    expect(refused).toMatchObject({ code: 2, out: '' });
+    expect(refused.err).toContain('is there already\nTry: --force');
+    expect(readFileSync(file, 'utf8')).toBe('mine');
+    const forced = await rosterd(['init', ...flags(), '--force', '--no-doctor'], ioIn(folder));
+    expect(forced).toMatchObject({ code: 0, out: '' });
+    expect(statSync(file).mode & 0o777).toBe(0o644);
+    expect(written(folder).sources).toHaveLength(1);
+  });
+
+  test('with an application and no token yet says how to sign in', async () => {
+    const folder = tempFolder();
+    const args = ['init', '--base-url', sandbox.url, '--client-id', 'pk_test_1', '--identity', 'drop'];
+    const { code, err } = await rosterd(args, ioIn(folder));
+    expect(code).toBe(0);
+    expect(err).toContain('Try: rosterd connect --all --write');
+    expect(written(folder)).toMatchObject({
+      platform: { application: { clientId: 'pk_test_1' } },
+      identity: 'drop',
+    });
+    const { config } = loadConfig({ cwd: folder, env: {}, draft: true });
+    expect(config.sources).toEqual([]);
+  });
+
+  test.each([
+    [[], 'what is missing is: --base-url, --source, one of --token-env, --token-file and --client-id'],
+    [['--base-url', 'https://a.example', '--source', 'a'], 'is: one of --token-env'],
+    [['--base-url', 'http://a.example'], 'https:// URL'],
+    [['--source', 'Not A Name'], 'a name such as acme'],
+    [['--token-env', 'at_live_abcdefgh'], '--token-env is "at_live_…"\nTry: the NAME'],
+    [['--token-env', 'A', '--token-file', 'b'], '--token-env and --token-file are two answers'],
+    [['--client-id', 'pk_test_1', '--source', 'a'], '--source says nothing beside --client-id'],
+    [['--database', 'mysql://x'], 'sqlite:PATH'],
+    [['--company', 'acme'], 'an id such as co_…'],
+  ])('%j is refused, with what is wrong and no file', async (args, message) => {
+    const folder = tempFolder();
+    const { code, out, err } = await rosterd(['init', ...args], ioIn(folder));
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toContain(message);
+    expect(existsSync(join(folder, 'config.json'))).toBe(false);
+  });
+
+  test('a folder that is not there is a mistake of usage', async () => {
+    const folder = tempFolder();
+    const { code, err } = await rosterd(['init', ...flags(), '--config', 'no/c.json'], ioIn(folder));
+    expect(code).toBe(2);
+    expect(err).toContain('cannot be written (ENOENT)');
+  });
+});
+
+describe('init at a terminal', () => {
+  test('asks what no flag said, again when an answer cannot be, and takes the usual for an empty one', async () => {
+    const folder = tempFolder();
+    const lines = ['api.example.com', sandbox.url, '1', '', token, 'ACME_TOKEN', '', '', 'drop', ''];
+    const { code, out, err } = await rosterd(['init'], ioIn(folder, { stdin: typing(lines), tty: true }));
+    expect(code, out + err).toBe(0);
+    expect(err).toContain('Address of the API:   expected an https:// URL');
+    expect(err).toContain('What to call the first source [main]: ');
+    expect(err).toContain('Name of the environment variable [MAIN_TOKEN]:   expected the NAME');
+    expect(err).not.toContain(token);
+    expect(written(folder)).toMatchObject({
+      sources: [{ name: 'main', token: { env: 'ACME_TOKEN' } }],
+      identity: 'drop',
+    });
+    expect(written(folder)).not.toHaveProperty('receiver');
+  });
+
+  test('a sign-in is one of the ways, and --no-input asks nothing', async () => {
+    const folder = tempFolder();
+    const stdin = typing([sandbox.url, '3', 'pk_test_9', '', '', '']);
+    expect((await rosterd(['init'], ioIn(folder, { stdin, tty: true }))).code).toBe(0);
+    expect(written(folder)).toMatchObject({ platform: { application: { clientId: 'pk_test_9' } } });
+    const other = tempFolder();
+    const asked = await rosterd(['init', '--no-input'], ioIn(other, { stdin: typing([]), tty: true }));
+    expect(asked.code).toBe(2);
+    expect(asked.err).toContain('what is missing is');
+  });
+
+  test('ends without a file when stdin ends, a signal comes or no answer is any good', async () => {
+    const folder = tempFolder();
+    const run = (lines: readonly string[]) =>
+      rosterd(['init'], ioIn(folder, { stdin: typing(lines), tty: true }));
+    expect(await run([sandbox.url])).toMatchObject({ code: 2, out: '' });
+    expect((await run(Array(9).fill('nonsense'))).err).toContain('no answer to "Address of the API"');
+    const io = ioIn(folder, { stdin: Object.assign(new PassThrough(), { isTTY: true }), tty: true });
+    const stopped = rosterd(['init'], io);
+    await expect.poll(() => io.err()).toContain('Address of the API: ');
+    io.signals.emit('SIGINT');
+    expect((await stopped).code).toBe(5);
+    expect(existsSync(join(folder, 'config.json'))).toBe(false);
+  });
+
+  if (existsSync('/usr/bin/script'))
+    test('a real terminal is asked', async () => {
+      const folder = tempFolder();
+      const main = join(packageRoot, 'src', 'cli', 'main.ts');
+      const tsx = join(packageRoot, 'node_modules', 'tsx', 'dist', 'loader.mjs');
+      const command = `"${process.execPath}" --import "${tsx}" "${main}" init --no-doctor`;
+      const child = spawn('/usr/bin/script', ['-qec', command, '/dev/null'], {
+        cwd: folder,
+        env: { PATH: process.env.PATH, SHELL: '/bin/sh', NO_COLOR: '1' },
+        stdio: ['pipe', 'pipe', 'inherit'],
+      });
+      let screen = '';
+      const answers = [
+        ['Address of the API: ', sandbox.url],
+        ['One of 1, 2, 3 [1]: ', '2'],
+        ['first source [main]: ', 'acme'],
+        ['Path of the file [credentials/acme.token]: ', ''],
+        ['co_… [none]: ', ''],
+        ['mirror is kept [sqlite:./data/mirror.db]: ', ''],
+        ['keep or drop [keep]: ', ''],
+        ['signing secret [none]: ', ''],
+      ] as const;
+      let next = 0;
+      child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+        screen += chunk;
+        const [question = '', answer = ''] = answers[next] ?? [];
+        if (question === '' || !screen.endsWith(question)) return;
+        next += 1;
+        child.stdin.write(`${answer}\r`);
+      });
+      const [code] = await once(child, 'close');
+      expect(code, screen).toBe(0);
+      expect(written(folder).sources).toEqual([{ name: 'acme', token: { file: 'credentials/acme.token' } }]);
+    });
+});

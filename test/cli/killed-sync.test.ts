@@ -1,0 +1,59 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { expect, onTestFinished, test } from 'vitest';
+import { packageRoot } from '../../src/runtime/package-root.js';
+import { mirrorWorld } from './mirror-world.js';
+
+test('P11 a living holder keeps others out; killed in the middle of a page, the next sync goes on at once', async () => {
+  const world = await mirrorWorld(250);
+  onTestFinished(() => world.close());
+  // The second page never comes, so the process stands in the middle of its first listing.
+  await world.control('POST', '/faults', [
+    { method: 'GET', path: '/investments', after: 1, times: 1, action: { delayMs: 600_000 } },
+  ]);
+  const main = join(packageRoot, 'src', 'cli', 'main.ts');
+  const config = join(world.folder, 'config.json');
+  const child = spawn(process.execPath, ['--import', 'tsx', main, 'sync', '--config', config], {
+    cwd: packageRoot,
+    env: { PATH: process.env.PATH, ACME: world.company.token },
+    stdio: 'ignore',
+  });
+  onTestFinished(() => {
+    child.kill('SIGKILL');
+  });
+  const pages = () => {
+    try {
+      const raw = new Sqlite(join(world.folder, 'mirror.db'), { readonly: true, fileMustExist: true });
+      try {
+        return raw.prepare('SELECT pages_incoming FROM sources').pluck().get();
+      } finally {
+        raw.close();
+      }
+    } catch {
+      return 'no mirror yet';
+    }
+  };
+  await expect.poll(pages, { timeout: 60_000 }).toBe(1);
+
+  const refused = await world.run(['sync']);
+  expect(refused.code).toBe(1);
+  expect(refused.err).toMatch(new RegExp(`source acme is held by [^ ]+:${child.pid}:`));
+
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  expect((await world.run(['sync'])).code).toBe(0);
+  // The page that was committed is not fetched again.
+  const { requests } = (await world.control('GET', '/requests')) as { requests: Asked[] };
+  // Whoever asks for one record only wants to know what the token may see.
+  const listed = requests.filter(
+    ({ path, query }) => path === '/investments' && query.per_page === '100' && !('updated_since' in query),
+  );
+  expect(listed.filter(({ query }) => !('cursor' in query))).toHaveLength(1);
+}, 90_000);
+
+interface Asked {
+  readonly path: string;
+  readonly query: Readonly<Record<string, unknown>>;
+}

@@ -1,0 +1,324 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readerRoles } from '../../src/store/dialect/postgres/roles.js';
+import { schemaSql } from '../../src/store/dialect/postgres/schema-sql.js';
+import { type PostgresWorld, password, postgresWorld } from './postgres-world.js';
+
+let world: PostgresWorld;
+/** Everything any command printed. */
+let printed = '';
+
+beforeAll(async () => {
+  world = await postgresWorld();
+  await ok('sync');
+}, 120_000);
+
+afterAll(() => world.close());
+
+async function run(...args: readonly string[]) {
+  const { code, out, err } = await world.run(args);
+  printed += out + err;
+  return { code, out, err };
+}
+
+async function ok(...args: readonly string[]): Promise<string> {
+  const { code, out, err } = await run(...args);
+  if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}: ${err}`);
+  return out;
+}
+
+const json = async (...args: readonly string[]) => JSON.parse(await ok(...args, '--json'));
+
+type Investment = { id: string; investor_id: string; valid_from: string; change_seq: number };
+
+/** Without what tells when and in which order this mirror learned of it. */
+const exported = async (...flags: readonly string[]) =>
+  (await ok('export', '--identity', '--format', 'jsonl', ...flags))
+    .trimEnd()
+    .split('\n')
+    .map((line) => {
+      const { valid_from, change_seq, ...rest } = JSON.parse(line);
+      expect([typeof valid_from, typeof change_seq]).toEqual(['string', 'number']);
+      return rest;
+    });
+
+describe('a mirror on PostgreSQL', { timeout: 60_000 }, () => {
+  test('holds the same as one in a file, field by field', async () => {
+    const here = await exported();
+    expect(here.length).toBeGreaterThan(30);
+    expect(here.filter(({ name }) => name !== null).length).toBeGreaterThan(20);
+    const beside = join(world.folder, 'beside.json');
+    const { databasePassword: _, ...config } = JSON.parse(
+      readFileSync(join(world.folder, 'config.json'), 'utf8'),
+    );
+    writeFileSync(beside, JSON.stringify({ ...config, database: 'sqlite:./beside.db' }));
+    await ok('sync', '--config', beside);
+    expect(await exported('--config', beside)).toEqual(here);
+  });
+
+  test('status tells where it stands', async () => {
+    const [{ n }] = await json('query', 'SELECT count(*) AS n FROM investments');
+    expect(await json('status')).toMatchObject({
+      health: 'ok',
+      sources: [{ source: 'acme', rows: n, readable: 1, state: 'following', last_outcome: 'done' }],
+      change_seq: 1,
+    });
+    expect(await ok('status')).toMatch(new RegExp(`^acme +following +${n} `, 'm'));
+  });
+
+  test('query answers whole numbers as numbers and refuses to write', async () => {
+    const sql = 'SELECT count(*) AS n, sum(committed_cents) AS cents FROM investments';
+    const [row] = await json('query', sql);
+    expect([typeof row.n, typeof row.cents]).toEqual(['number', 'number']);
+    expect(
+      await ok('query', '--csv', 'SELECT id, NULL AS nothing FROM investments ORDER BY id LIMIT 1'),
+    ).toMatch(/^id,nothing\r?\ninv_\w+,\r?\n$/);
+    for (const writes of [
+      'DELETE FROM sources',
+      'WITH gone AS (DELETE FROM sources RETURNING 1) SELECT * FROM gone',
+      'CREATE TABLE x (y int)',
+      'EXPLAIN ANALYZE DELETE FROM sources',
+      "SELECT nextval('tick_rows_tick_seq')",
+      'SELECT 1 INTO elsewhere',
+    ])
+      expect(await run('query', writes)).toMatchObject({
+        code: 2,
+        out: '',
+        err: expect.stringContaining('only statements that read'),
+      });
+    expect(await run('query', 'SELECT 1; DELETE FROM sources')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('one statement at a time'),
+    });
+    expect(await run('query', 'SELECT nowhere FROM investments')).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/column "nowhere" does not exist\nTry: .*dictionary/),
+    });
+    expect(await run('query', '--timeout', '1', 'SELECT pg_sleep(30)')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('took longer than 1000 ms'),
+    });
+    expect(await json('query', 'SHOW transaction_read_only')).toEqual([{ transaction_read_only: 'on' }]);
+  });
+
+  test('a result of many rows streams, and is cut where it should', async () => {
+    const many = 'SELECT i FROM generate_series(1, 2001) AS i';
+    expect((await ok('query', '--csv', many)).trimEnd().split('\n')).toHaveLength(2_002);
+    const cut = await run('query', '--limit', '600', many, '--json');
+    expect(JSON.parse(cut.out)).toHaveLength(600);
+    expect(cut.err).toContain('only the first 600 rows');
+  });
+
+  test('a change goes through the feed into changes and history', async () => {
+    const [{ id }] = (await json('query', 'SELECT id FROM investments ORDER BY id LIMIT 1')) as [Investment];
+    const { change_seq: before } = await json('status');
+    await world.control('PATCH', `/_sandbox/investments/${id}`.replace('/_sandbox', ''), {
+      amounts: { committed_cents: 123_400 },
+    });
+    await ok('sync');
+    const changes = await json('changes', '--since', String(before));
+    expect(changes).toMatchObject([{ seq: before + 1, source: 'acme', id, kind: 'changed' }]);
+    const versions = await json('history', id);
+    expect(versions.length).toBeGreaterThan(1);
+    expect(versions[0]).toMatchObject({ committed_cents: 123_400, valid_to: null });
+    expect(versions[1]).toMatchObject({ ended_by: 'update', valid_to: versions[0].valid_from });
+    const asOf = await json('history', id, '--as-of', versions[1].valid_from);
+    expect(asOf).toMatchObject([{ committed_cents: versions[1].committed_cents }]);
+    expect(await ok('export', '--as-of', versions[1].valid_from)).toContain(id);
+  });
+
+  test('changes --follow sees what is committed meanwhile', async () => {
+    const { change_seq: before } = await json('status');
+    const io = world.io();
+    const { rosterd } = await import('./world.js');
+    const following = rosterd(['changes', '--follow', '--json', '--since', String(before)], io);
+    await world.control('POST', '/churn', { changes: 5 });
+    await ok('sync');
+    const { change_seq: after } = await json('status');
+    const arrived = () => io.out().split('\n').filter(Boolean).length >= after - before;
+    const { setTimeout } = await import('node:timers/promises');
+    while (!arrived()) await setTimeout(20);
+    io.signals.emit('SIGINT');
+    expect(await following).toMatchObject({ code: 0 });
+    const seqs = io
+      .out()
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line).seq);
+    expect(seqs).toEqual(Array.from({ length: after - before }, (_, index) => before + 1 + index));
+  });
+
+  test('verify finds it equal, and names a difference somebody made', async () => {
+    expect(await json('verify', '--full')).toMatchObject({ equal: true });
+    const [{ id }] = (await json('query', 'SELECT id FROM investments ORDER BY id DESC LIMIT 1')) as [
+      Investment,
+    ];
+    await world.admin(`UPDATE investment_rows SET committed_cents = committed_cents + 1 WHERE id = '${id}'`);
+    const { code, out } = await run('verify', '--full');
+    expect([code, out.includes(id)]).toEqual([4, true]);
+    await world.admin(`UPDATE investment_rows SET committed_cents = committed_cents - 1 WHERE id = '${id}'`);
+  });
+
+  test('forget leaves nothing of a person in any table', async () => {
+    const [{ investor_id: person, email }] = await json(
+      'query',
+      'SELECT investor_id, email FROM roster WHERE email IS NOT NULL ORDER BY id LIMIT 1',
+    );
+    expect(await json('forget', person)).toMatchObject({ id: person, already: false });
+    // Another test's transaction on the same server may keep it from the bytes for a moment.
+    await expect
+      .poll(() => json('forget', person), { timeout: 20_000 })
+      .toMatchObject({ bytes: 'scrubbed', already: true });
+    const tables = await world.admin(
+      "SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables WHERE schemaname IN ('public', 'rosterd_identity')",
+    );
+    expect(tables.length).toBeGreaterThan(15);
+    for (const { name } of tables)
+      expect(await world.admin(`SELECT 1 FROM ${name} t WHERE strpos(t::text, '${email}') > 0`)).toEqual([]);
+    expect(await ok('forget', person, '--lift')).toContain('may be stored again');
+  });
+
+  test('doctor looks at the server as our user sees it', async () => {
+    const { code, out } = await run('doctor', '--json');
+    const checks = JSON.parse(out).checks as { name: string; verdict: string; message: string }[];
+    const found = Object.fromEntries(
+      checks.filter(({ name }) => name.startsWith('database.')).map(({ name, verdict }) => [name, verdict]),
+    );
+    expect(found).toMatchObject({
+      'database.server': 'pass',
+      'database.schema': 'pass',
+      'database.rights': 'pass',
+      'database.pooler': 'pass',
+      'database.connections': 'pass',
+      'database.log': 'pass',
+      'database.holders': 'pass',
+    });
+    expect(code).toBe(0);
+  });
+
+  test('an analyst reads by a role of his own, and names only by the role for names', async () => {
+    for (const role of readerRoles)
+      await world.admin(
+        `DO $$ BEGIN CREATE ROLE ${role} NOLOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$`,
+      );
+    await world.admin(schemaSql('grants.sql', { schema: 'public', identitySchema: 'rosterd_identity' }));
+    const analyst = `${new URL(world.url).username}_analyst`;
+    await world.admin(`CREATE ROLE ${analyst} LOGIN PASSWORD 'canary2' IN ROLE rosterd_analyst`);
+    const url = new URL(world.url);
+    url.username = analyst;
+    url.password = 'canary2';
+    const asAnalyst = ['--database', url.href];
+    expect(await json('query', 'SELECT count(*) > 30 AS many FROM investments', ...asAnalyst)).toEqual([
+      { many: 1 },
+    ]);
+    expect((await ok('export', ...asAnalyst)).split('\n').length).toBeGreaterThan(30);
+    expect(await json('changes', ...asAnalyst)).not.toEqual([]);
+    for (const sql of ['SELECT name FROM roster', 'SELECT * FROM rosterd_identity.identity_rows'])
+      expect(await run('query', sql, ...asAnalyst)).toMatchObject({
+        code: 2,
+        out: '',
+        err: expect.stringMatching(/permission denied .*\nTry: Names are for the role rosterd_identity/),
+      });
+    await world.admin(`GRANT rosterd_identity TO ${analyst}`);
+    expect(await json('query', 'SELECT count(name) > 20 AS known FROM roster', ...asAnalyst)).toEqual([
+      { known: 1 },
+    ]);
+    await world.admin(`DROP ROLE ${analyst}`);
+  });
+});
+
+describe('what goes wrong on the way to PostgreSQL is told with what to do', { timeout: 60_000 }, () => {
+  const address = (change: (url: URL) => void) => {
+    const url = new URL(world.url);
+    change(url);
+    return ['--set', `database=${url.href}`];
+  };
+
+  test.each([
+    [
+      'a wrong password',
+      'status',
+      () => [],
+      { DB_PASSWORD: 'canary-wrong' },
+      /refuses the password.*\nTry: .*password/,
+    ],
+    [
+      'nobody at the port',
+      'status',
+      () =>
+        address((url) => {
+          url.port = '1';
+        }),
+      {},
+      /cannot be reached.*ECONNREFUSED.*\nTry: Start PostgreSQL/,
+    ],
+    [
+      'no such database',
+      'sync',
+      () =>
+        address((url) => {
+          url.pathname = '/nowhere';
+        }),
+      {},
+      /nowhere does not exist.*\nTry: Create the database/,
+    ],
+    [
+      'a password that is not set',
+      'status',
+      () => [],
+      { DB_PASSWORD: '' },
+      /databasePassword: .*DB_PASSWORD is empty/,
+    ],
+  ] as const)('%s', async (_, command, flags, env, message) => {
+    const { code, out, err } = await world.run([command, ...flags()], { env });
+    printed += out + err;
+    expect([code === 1 || code === 2, out]).toEqual([true, '']);
+    expect(err).toMatch(message);
+    expect(err).not.toMatch(/ at .*\.[jt]s:\d/);
+    expect(err).not.toContain('canary-wrong');
+  });
+
+  test('a database without a mirror in it', async () => {
+    const flags = ['--set', `database=${world.url}?options=-csearch_path%3Dempty`];
+    await world.admin('CREATE SCHEMA IF NOT EXISTS empty');
+    await world.admin(`GRANT USAGE ON SCHEMA empty TO "${new URL(world.url).username}"`);
+    expect(await run('status', ...flags)).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/holds no mirror yet\nTry: Run `rosterd sync`/),
+    });
+    expect(await run('sync', ...flags)).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/does not let this user do what it must .*42501.*\nTry: /),
+    });
+  });
+
+  test('a schema that a later version wrote', async () => {
+    await world.admin(
+      "INSERT INTO migrations (number, name, checksum, applied_at, version) VALUES (9999, 'later', 'x', '2027-01-01T00:00:00.000Z', '9.9.9')",
+    );
+    for (const command of ['status', 'sync'])
+      expect(await run(command)).toMatchObject({
+        code: 1,
+        err: expect.stringMatching(
+          /has schema 9999, written by rosterd 9\.9\.9; .*\nTry: Install that version/,
+        ),
+      });
+    await world.admin('DELETE FROM migrations WHERE number = 9999');
+  });
+
+  test('the password is nowhere in anything that was printed, however it is given', async () => {
+    const inUrl = new URL(world.url);
+    inUrl.password = encodeURIComponent(password);
+    world.configure({ database: inUrl.href, databasePassword: undefined });
+    await ok('status');
+    for (const command of [['config', 'show'], ['config', 'validate'], ['doctor']]) await run(...command);
+    await run('status', '--database', inUrl.href);
+    await run('status', '--set', `database=${inUrl.href}#wrong`);
+    await run('status', '--set', `databasePassword=${password}`);
+    expect(printed.length).toBeGreaterThan(5_000);
+    for (const form of [password, encodeURIComponent(password), 'canary'])
+      expect(printed).not.toContain(form);
+    expect((await ok('config', 'show')).includes('postgres://')).toBe(true);
+  });
+});

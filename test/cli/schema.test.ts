@@ -1,0 +1,57 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { systemClock } from '../../src/runtime/clock.js';
+import { migrateSqlite } from '../../src/store/dialect/sqlite/migrate.js';
+import { openSqlite } from '../../src/store/dialect/sqlite/open.js';
+import { shippedMigrations } from '../../src/store/migrate.js';
+import { tempFolder } from '../store/temp-folder.js';
+import { fakeIo, rosterd } from './world.js';
+
+test('a schema of an earlier version is told without a change, and migrated after a copy when asked', async () => {
+  const folder = tempFolder();
+  const file = join(folder, 'mirror.db');
+  const shipped = shippedMigrations('sqlite');
+  const last = shipped.at(-1);
+  const name = `${String(shipped.length).padStart(4, '0')}_${last?.name}`;
+  const older = openSqlite(file);
+  migrateSqlite(older, { clock: systemClock, version: '0.0.1', migrations: shipped.slice(0, -1) });
+  older.close();
+  const run = (...args: string[]) =>
+    rosterd(['schema', '--database', file, ...args], fakeIo({ cwd: folder, clock: systemClock }));
+  const before = {
+    file,
+    schema: shipped.length - 1,
+    newest: shipped.length,
+    pending: [name],
+    ran: [],
+    backup: null,
+  };
+
+  expect(JSON.parse((await run('--json')).out)).toEqual(before);
+  const told = await run();
+  expect(told).toMatchObject({ code: 0, err: '1 migration pending. Try: rosterd schema --apply\n' });
+  expect(told.out).toBe(`schema ${shipped.length - 1} of ${shipped.length}: ${file}\npending  ${name}\n`);
+  expect(JSON.parse((await run('--json')).out)).toEqual(before);
+
+  const backup = `${file}.schema-${String(shipped.length - 1).padStart(4, '0')}.bak`;
+  expect((await run('--apply')).out).toBe(
+    `schema ${shipped.length} of ${shipped.length}: ${file}\nran      ${name}\ncopy of before: ${backup}\n`,
+  );
+  expect(existsSync(backup)).toBe(true);
+  expect(JSON.parse((await run('--apply', '--json')).out)).toMatchObject({
+    pending: [],
+    ran: [],
+    backup: null,
+  });
+});
+
+test('a mirror that is not there is not made by looking, nor by --apply', async () => {
+  const file = join(tempFolder(), 'none.db');
+  for (const more of [[], ['--apply']]) {
+    const { code, err } = await rosterd(['schema', '--database', file, ...more]);
+    expect(code).toBe(1);
+    expect(err).toContain('is not there yet');
+  }
+  expect(existsSync(file)).toBe(false);
+});

@@ -1,0 +1,131 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { SqliteDatabase } from '../../src/store/dialect/sqlite/open.js';
+import { freshMirror, StandingClock, seedSource } from '../store/support/mirror.js';
+import { tempFolder } from '../store/temp-folder.js';
+import { fakeIo, rosterd } from './world.js';
+
+/** Noon; each look that is not the last moves it on, and may change the mirror meanwhile. */
+class LookingClock extends StandingClock {
+  looks = 0;
+  onWait: (looks: number) => void = () => {};
+  override async wait(millis: number): Promise<void> {
+    this.looks += 1;
+    this.onWait(this.looks);
+    await super.wait(millis);
+  }
+}
+
+const minutesAgo = (minutes: number) => new Date(Date.UTC(2026, 9, 20, 12) - minutes * 60_000).toISOString();
+
+/** Two sources: acme as fresh as told, beta always. */
+function world(acme: Parameters<typeof seedSource>[2]): { mirror: SqliteDatabase; clock: LookingClock } {
+  const mirror = freshMirror();
+  seedSource(mirror, 1, { name: 'acme', ...acme });
+  seedSource(mirror, 2, { name: 'beta', published_through: minutesAgo(0) });
+  return { mirror, clock: new LookingClock() };
+}
+
+async function wait({ mirror, clock }: ReturnType<typeof world>, ...args: readonly string[]) {
+  return await rosterd(['wait', '--database', mirror.file, ...args], fakeIo({ clock }));
+}
+
+test('a mirror that is fresh ends it at once with 0, and tells how far each source is', async () => {
+  const here = world({ published_through: minutesAgo(4) });
+  const { code, out, err } = await wait(here);
+  expect({ code, err, looks: here.clock.looks }).toEqual({ code: 0, err: '', looks: 0 });
+  expect(out).toMatch(/^acme +2026-10-20T11:56:00.000Z \(4 min 0 s ago\) +following the feed$/m);
+  expect((await wait(here, '--fresh', '2m', '--timeout', '0')).code).toBe(5);
+  expect((await wait(here, '--fresh', '2m', '--timeout', '0', '--source', 'beta')).code).toBe(0);
+});
+
+test('waits for what is committed meanwhile', async () => {
+  const here = world({ published_through: minutesAgo(60) });
+  here.clock.onWait = (looks) => {
+    if (looks === 7)
+      here.mirror.raw.exec("UPDATE sources SET published_through = '2026-10-20T11:59:00.000Z'");
+  };
+  expect((await wait(here)).code).toBe(0);
+  expect(here.clock.looks).toBe(7);
+});
+
+test('gives up with 5 after the timeout, and says what to look at', async () => {
+  const here = world({ published_through: minutesAgo(60) });
+  const { code, out, err } = await wait(here, '--timeout', '30s', '--json');
+  expect(code).toBe(5);
+  expect(err).toBe(
+    'error: acme not complete up to 2026-10-20T11:55:30.000Z, after 30 s\n' +
+      'Try: rosterd status, which tells whether anybody is following\n',
+  );
+  expect(JSON.parse(out)).toMatchObject({
+    ...{ verdict: 'waiting', wanted_up_to: '2026-10-20T11:55:30.000Z' },
+    sources: [
+      { source: 'acme', fresh: false, human: false, complete_up_to: minutesAgo(60) },
+      { source: 'beta', fresh: true },
+    ],
+  });
+});
+
+test('ends at once with 3 when a person is needed, but not for a source nobody asked about', async () => {
+  const halted = { state: 'halted', halted_from: 'following', halted_code: 'unauthorized' };
+  const error = {
+    halted_message: 'the token is void',
+    halted_at: minutesAgo(9),
+    last_error: 'the token is void',
+  };
+  const here = world({ ...halted, ...error, published_through: minutesAgo(60) });
+  const { code, err } = await wait(here);
+  expect({ code, looks: here.clock.looks }).toEqual({ code: 3, looks: 0 });
+  expect(err).toContain('error: acme waits for a person: the token is void\nTry: rosterd doctor');
+  expect((await wait(here, '--source', 'beta')).code).toBe(0);
+  // What it has is still fresh enough for somebody who asks for less.
+  expect((await wait(here, '--fresh', '2h')).code).toBe(0);
+});
+
+test('a first listing under way is not fresh, however far it has read', async () => {
+  const here = world({
+    state: 'listing',
+    listed_at: null,
+    listed_seq: null,
+    published_through: minutesAgo(0),
+  });
+  const { code, out } = await wait(here, '--timeout', '0');
+  expect({ code, nothing: out.includes('nothing yet') }).toEqual({ code: 5, nothing: true });
+});
+
+test('a configured mirror may still have to be made; a file that was named must be there', async () => {
+  const folder = tempFolder();
+  const config = {
+    platform: { baseUrl: 'https://api.example.com' },
+    sources: [{ name: 'acme', token: { env: 'T' } }],
+    database: 'sqlite:./mirror.db',
+  };
+  writeFileSync(join(folder, 'config.json'), JSON.stringify(config));
+  const io = fakeIo({ cwd: folder, clock: new LookingClock() });
+  const { code, out } = await rosterd(['wait', '--timeout', '2s'], io);
+  expect({ code, never: out.includes('never synced') }).toEqual({ code: 5, never: true });
+  expect((await rosterd(['wait', '--database', 'none.db'], fakeIo({ cwd: folder }))).code).toBe(1);
+  const stranger = await rosterd(['wait', '--source', 'nobody'], fakeIo({ cwd: folder }));
+  expect(stranger).toMatchObject({ code: 2, err: expect.stringContaining('one of: acme') });
+});
+
+test.each([
+  [['--fresh', '5'], '--fresh is "5"\nTry: a whole number with its unit'],
+  [['--timeout', 'soon'], '--timeout is "soon"'],
+  [['--source', 'nobody'], 'one of: acme, beta'],
+])('%j is a mistake of usage', async (args, message) => {
+  const { code, out, err } = await wait(world({}), ...args);
+  expect({ code, out }).toEqual({ code: 2, out: '' });
+  expect(err).toContain(message);
+});
+
+test('a signal ends it with 5', async () => {
+  const here = world({ published_through: minutesAgo(60) });
+  const io = fakeIo({ clock: here.clock });
+  here.clock.onWait = () => io.signals.emit('SIGTERM');
+  const { code } = await rosterd(['wait', '--database', here.mirror.file], io);
+  expect({ code, looks: here.clock.looks }).toEqual({
+    ...{ code: 5, looks: 1 },
+  });
+});

@@ -1,0 +1,73 @@
+import { inspect } from 'node:util';
+import { expect, test } from 'vitest';
+import { shownAddress, sqliteFileOf } from '../../src/config/database.js';
+import { effectiveSettings } from '../../src/config/describe.js';
+import { load, minimal, problems } from './world.js';
+
+const canary = 'canary:p@ss/w%rd?';
+const withPassword = `postgres://app:${encodeURIComponent(canary)}@db.example.com:6432/mirror?sslmode=require`;
+
+const databaseOf = (set: Record<string, unknown>, env: Record<string, string> = {}) =>
+  load({ ...minimal, ...set }, { env }).config.database;
+
+test('a password is taken out of the address, and is read when it is wanted', async () => {
+  const database = databaseOf({ database: withPassword });
+  expect(database).toMatchObject({
+    kind: 'postgres',
+    url: 'postgres://app@db.example.com:6432/mirror?sslmode=require',
+  });
+  if (database.kind !== 'postgres') throw new Error('unreachable');
+  expect(await database.password?.reveal()).toBe(canary);
+  for (const shown of [inspect(database, { depth: 9 }), JSON.stringify(database)])
+    expect(shown).not.toMatch(/canary/);
+});
+
+test.each([
+  ['a reference', { databasePassword: { env: 'PW' } }, canary],
+  ['nothing, which leaves it to the surroundings', {}, undefined],
+])('a password from %s', async (_, set, expected) => {
+  const database = databaseOf({ database: 'postgresql://app@db/mirror', ...set }, { PW: canary });
+  if (database.kind !== 'postgres') throw new Error('unreachable');
+  expect(await database.password?.reveal()).toBe(expected);
+});
+
+test('the effective settings leave the password out, wherever the address came from', () => {
+  for (const loaded of [
+    load({ ...minimal, database: withPassword }),
+    load(minimal, { env: { ROSTERD_DATABASE: withPassword } }),
+    load({ ...minimal, database: 'postgres://app:slash/canary@db/mirror'.replace('/canary', '%2Fcanary') }),
+  ]) {
+    const rows = effectiveSettings(loaded);
+    expect(JSON.stringify(rows)).not.toMatch(/canary/);
+    expect(rows.find(({ path }) => path === 'database')?.value).toMatch(/^postgres:\/\/app:…@db/);
+  }
+  expect(shownAddress('sqlite:./a:b@c.db')).toBe('sqlite:./a:b@c.db');
+});
+
+test.each([
+  ['postgres://', /expected postgres:\/\/USER@HOST/],
+  ['postgres://db', /expected postgres:\/\/USER@HOST/],
+  ['postgres://app@db/mirror?password=canary', /no password there/],
+  ['postgres://app:canary@db:port/mirror', /expected postgres:\/\/USER@HOST/],
+  ['postgres://app:canary@db/mirror#canary', /expected postgres:\/\/USER@HOST/],
+  ['mysql://app:canary@db/mirror', /expected sqlite:PATH/],
+  ['mysql://app:slash/canary@db/mirror', /expected sqlite:PATH/],
+  ['postgres://app:slash/canary@db/mirror', /expected postgres:\/\/USER@HOST/],
+  ['postgres://app:12/canary@db/mirror', /expected postgres:\/\/USER@HOST/],
+])('%s is refused, and its password is not repeated', (database, message) => {
+  const [problem] = problems({ ...minimal, database });
+  expect(problem).toMatchObject({ path: 'database', message: expect.stringMatching(message) });
+  expect(problem?.message).not.toMatch(/canary/);
+});
+
+test('a password for a file, and two passwords, are each told', () => {
+  const databasePassword = { env: 'PW' };
+  expect(problems({ ...minimal, databasePassword })).toMatchObject([{ path: 'databasePassword' }]);
+  expect(problems({ ...minimal, database: withPassword, databasePassword })).toMatchObject([
+    { path: 'databasePassword', message: expect.stringContaining('has a password of its own') },
+  ]);
+});
+
+test('what works on files alone does not take an address for one', () => {
+  expect(() => sqliteFileOf(databaseOf({ database: withPassword }))).toThrow('is not a file');
+});

@@ -1,0 +1,69 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { InvalidConfig } from '../../src/config/problems.js';
+import { isFault } from '../../src/domain/fault.js';
+import { folder, load, minimal } from './world.js';
+
+const settings = [
+  'platform',
+  'sources',
+  'database',
+  'sync',
+  'receiver',
+  'console',
+  'notices',
+  'log',
+  'forget',
+];
+const keys = fc.constantFrom(
+  ...[...settings, 'baseUrl', 'name', 'token', 'env', 'file', 'command', 'listen', 'secrets', 'filters'],
+  ...['intervalSeconds', 'brake', 'share', 'auth', 'kind', 'url', 'level', '__proto__', 'constructor', ''],
+);
+const scalars = fc.constantFrom<unknown>(
+  ...['acme', 'https://api.example.com', 'sqlite:./mirror.db', '127.0.0.1:0', 'debug', '\u0000', '../../x'],
+  ...[0, -1, 1e308, 60, 2 ** 53, true, false, null, [], {}, [null]],
+);
+const values = fc.letrec((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 3 },
+    scalars,
+    fc.string({ unit: 'binary', maxLength: 12 }),
+    fc.array(tie('value'), { maxLength: 3 }),
+    fc.dictionary(keys, tie('value'), { maxKeys: 4 }),
+  ),
+})).value;
+const contents = fc.oneof(
+  fc.dictionary(fc.constantFrom(...settings), values, { maxKeys: 4 }).map((set) => ({ ...minimal, ...set })),
+  fc
+    .dictionary(keys, values, { maxKeys: 3 })
+    .map((set) => ({ ...minimal, platform: { ...minimal.platform, ...set } })),
+  fc
+    .dictionary(keys, values, { maxKeys: 3 })
+    .map((set) => ({ ...minimal, sources: [{ ...minimal.sources[0], ...set }] })),
+  values,
+  fc.string().map((text) => text),
+);
+
+test('whatever stands in the file is a configuration or a list of problems, each with its place', () => {
+  const cwd = folder();
+  let refused = 0;
+  fc.assert(
+    fc.property(
+      contents,
+      fc.dictionary(fc.constantFrom('ROSTERD_LOG_LEVEL', 'ROSTERD_SYNC'), fc.string()),
+      (content, env) => {
+        try {
+          expect(load(content, { cwd, env }).config.sources.length).toBeGreaterThan(0);
+        } catch (error) {
+          refused += 1;
+          if (error instanceof InvalidConfig) {
+            expect(error.problems.length).toBeGreaterThan(0);
+            for (const { message } of error.problems) expect(message).not.toBe('');
+          } else if (!isFault(error, 'usage')) throw error;
+        }
+      },
+    ),
+    { numRuns: 80 },
+  );
+  expect(refused).toBeGreaterThan(20);
+}, 120_000);

@@ -1,0 +1,65 @@
+import { allScopes } from '../../../src/contract/scopes.js';
+import { type LoneTokenWish, mintToken } from '../../../src/platform/oauth/mint.js';
+import { one } from '../../../src/platform/state/statements.js';
+import { type CastName, makeCast } from '../matrix/cast.js';
+import type { TestWorld } from '../world.js';
+
+/** One way to be known to the platform; undefined sends nothing. The token may depend on the scopes asked for. */
+export interface Credential {
+  readonly kind: string;
+  token(scopes: readonly string[] | null): string | undefined;
+}
+
+const broken: readonly CastName[] = [
+  'none',
+  'garbage',
+  'expired',
+  'revoked',
+  'publishable',
+  'publishableOther',
+];
+const strangers: readonly CastName[] = [
+  'developer',
+  'otherFounder',
+  'investor',
+  'installOther',
+  'syndicateKey',
+];
+
+/**
+ * Each kind of credential: those that reach the seeded world with every scope, those of a stranger to it with just
+ * the scope that is asked for, and those that are none. Attribution belongs to a program, whose scopes the sandbox
+ * gives nobody; here everybody has them.
+ */
+export function credentialsOf(world: TestWorld): readonly Credential[] {
+  const { services, ready } = world;
+  const cast = makeCast(world, 'test');
+  const number = (table: 'applications' | 'syndicates'): number =>
+    one<{ no: number }>(services.state, `SELECT no FROM ${table} ORDER BY no LIMIT 1`)?.no ?? 0;
+  const all = allScopes.filter((scope) => !/^(?:admin:|read:mcp)/.test(scope));
+  const lone = (wish: DistributiveOmit<LoneTokenWish, 'realm' | 'applicationNo' | 'scopes'>): string =>
+    mintToken(
+      services,
+      { ...wish, realm: 'test', applicationNo: number('applications'), scopes: all },
+      services.clock.now(),
+    ).token;
+  const fixed = (kind: string, token: string): Credential => ({ kind, token: () => token });
+  const fitting = (kind: CastName): Credential => ({
+    kind,
+    token: (scopes) => cast.token(kind, { scopes }) ?? undefined,
+  });
+  return [
+    ...ready.users.map(({ token, email }) => fixed(`user ${email.split('@')[0]}`, token)),
+    ...ready.users.slice(0, 2).map(({ liveToken }, index) => fixed(`live user ${index}`, liveToken)),
+    ...ready.companies.flatMap((company, index) => [
+      fixed(`company ${index}`, company.token),
+      fixed(`company ${index} without identity`, company.tokenWithoutIdentity),
+    ]),
+    ...ready.syndicates.map(({ token }, index) => fixed(`syndicate ${index}`, token)),
+    fixed('syndicate key', lone({ kind: 'syndicate_key', syndicateNo: number('syndicates') })),
+    fixed('application', lone({ kind: 'application' })),
+    ...[...broken, ...strangers].map(fitting),
+  ];
+}
+
+type DistributiveOmit<T, Keys extends PropertyKey> = T extends unknown ? Omit<T, Keys> : never;

@@ -1,0 +1,23 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startWorld, type TestWorld } from '../world.js';
+import { fuzz, roundSize } from './fuzz.js';
+
+let world: TestWorld;
+beforeAll(async () => {
+  world = await startWorld({ limits: false, records: 24 });
+});
+afterAll(() => world.close());
+
+/** Enough for every operation to be asked a dozen times; `npm run fuzz:platform` goes on from here. */
+const rounds = 100;
+
+test('whatever the description allows, and more: no fault, nothing undeclared, nothing of the insides', async () => {
+  const report = await fuzz(world, { seed: 1, rounds: Array.from({ length: rounds }, (_, round) => round) });
+  expect(report.requests).toBe(rounds * roundSize);
+  const counts = [...report.asked];
+  expect(counts.filter(([, { asked }]) => asked < 10).map(([id]) => id)).toEqual([]);
+  // Requests that are all refused prove little: most operations were granted some, which is what their bodies take.
+  const never = counts.filter(([, { granted }]) => granted === 0).map(([id]) => id);
+  expect(never.length).toBeLessThan(counts.length / 3);
+  expect(report.kinds.size).toBeGreaterThan(15);
+}, 300_000);

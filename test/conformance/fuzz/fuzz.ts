@@ -1,0 +1,158 @@
+import type { ApiDocument } from '../../../src/platform/openapi/document.js';
+import type { Answered, TestWorld } from '../world.js';
+import { type Chance, chanceOf } from './chance.js';
+import { type Credential, credentialsOf } from './credentials.js';
+import { furnish } from './furnish.js';
+import { Known } from './known.js';
+import { type Request, requestFor, type Told, toldIn } from './request.js';
+
+/** Requests of a round build on one another; between rounds the world is as it was, so that a round stands alone. */
+export const roundSize = 25;
+
+export interface FuzzWish {
+  readonly seed: number;
+  readonly rounds: readonly number[];
+  /** Told after every round. */
+  readonly onRound?: (round: number, report: FuzzReport) => void;
+}
+
+export interface FuzzReport {
+  readonly requests: number;
+  /** How often each operation was asked, and how often it said yes. */
+  readonly asked: ReadonlyMap<string, { asked: number; granted: number }>;
+  readonly kinds: ReadonlySet<string>;
+}
+
+/** What must never be seen: the text of an exception, a place in our files, the words of the database. */
+const leak = /\n\s+at |\.ts:\d|\.js:\d|node:internal|SQLITE|SqliteError|TypeError|RangeError|ZodError/;
+
+/**
+ * Asks the platform what its own description allows, and somewhat more, with every kind of credential. Throws at
+ * the first answer that is a fault of the platform, is not as declared (the world holds every answer against the
+ * document), or shows its insides; the error says how to see it again.
+ */
+export async function fuzz(world: TestWorld, { seed, rounds, onRound }: FuzzWish): Promise<FuzzReport> {
+  const document: ApiDocument = (await world.get('/openapi.json')).body;
+  const operations = toldIn(document);
+  const credentials = credentialsOf(world);
+  const { known, welcome } = await lookAround(world, operations, credentials);
+  const asked = new Map(operations.map(({ id }) => [id, { asked: 0, granted: 0 }]));
+  const kinds = new Set<string>();
+  const { state } = world.services;
+  let requests = 0;
+  for (const round of rounds) {
+    const chance = chanceOf(seed * 1_000_003 + round);
+    const learned = known.copy();
+    state.exec('SAVEPOINT round');
+    try {
+      for (let step = 0; step < roundSize; step += 1) {
+        // Half walk through all operations, so that none is left out; half are drawn, so that any may follow any.
+        const turn = (round * roundSize + step) >> 1;
+        const told = step % 2 === 0 ? at(operations, turn % operations.length) : chance.pick(operations);
+        const credential = credentialFor(told, chance, credentials, welcome);
+        const request = requestFor(document, told, chance, learned);
+        kinds.add(credential.kind);
+        const { status, body, headers } = await judged(
+          world,
+          told,
+          request,
+          credential,
+          `--seed ${seed} --round ${round}`,
+        );
+        requests += 1;
+        const count = asked.get(told.id) ?? { asked: 0, granted: 0 };
+        count.asked += 1;
+        if (status < 400) count.granted += 1;
+        if (status < 300) learned.learn(told.path, pathOnly(request.path), body);
+        learned.visited(headers.get('set-cookie'), body);
+      }
+    } finally {
+      state.exec('ROLLBACK TO round');
+      state.exec('RELEASE round');
+    }
+    onRound?.(round, { requests, asked, kinds });
+  }
+  return { requests, asked, kinds };
+}
+
+const pathOnly = (path: string): string => (path.split('?')[0] ?? '').replace(/^\/api\/v2/, '');
+
+async function judged(
+  world: TestWorld,
+  told: Told,
+  { path, headers, body }: Request,
+  credential: Credential,
+  again: string,
+): Promise<Answered> {
+  const token = credential.token(told.scopes);
+  const about = `${told.id} as ${credential.kind}: ${told.method} ${path.slice(0, 300)} ${JSON.stringify(headers)} ${body?.slice(0, 500) ?? ''}`;
+  const failed = (why: string, cause?: unknown): Error =>
+    new Error(`${why}\n  ${about}\n  again: npm run fuzz:platform -- ${again}`, { cause });
+  let answer: Answered;
+  try {
+    answer = await world.send(told.method, path, {
+      headers,
+      ...(token === undefined ? {} : { token }),
+      ...(body === undefined ? {} : { body }),
+    });
+  } catch (error) {
+    throw failed(error instanceof Error ? error.message : String(error), error);
+  }
+  if (answer.status >= 500) throw failed(`answered ${answer.status}`);
+  const text = typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body);
+  const leaked = leak.exec(text);
+  if (leaked !== null)
+    throw failed(`shows its insides: ${text.slice(Math.max(0, leaked.index - 80), leaked.index + 200)}`);
+  return answer;
+}
+
+/** Whoever was let in to something of the same kind most of the time, anybody for the rest. */
+function credentialFor(
+  told: Told,
+  chance: Chance,
+  credentials: readonly Credential[],
+  welcome: ReadonlyMap<string, readonly Credential[]>,
+): Credential {
+  const admitted = welcome.get(told.tag) ?? [];
+  return admitted.length > 0 && chance.happens(0.7) ? chance.pick(admitted) : chance.pick(credentials);
+}
+
+interface Sights {
+  readonly known: Known;
+  readonly welcome: ReadonlyMap<string, readonly Credential[]>;
+}
+
+/** Reads every listing with every credential, shallow ones first: what there is, and who may see it. */
+async function lookAround(
+  world: TestWorld,
+  operations: readonly Told[],
+  credentials: readonly Credential[],
+): Promise<Sights> {
+  const known = new Known(operations.map(({ path }) => path));
+  const welcome = new Map<string, Credential[]>();
+  const chance = chanceOf(0);
+  known.learn('/', '/', world.ready);
+  const depth = ({ path }: Told): number => path.split('{').length;
+  const reads = operations
+    .filter(({ method, scopes }) => method === 'GET' && scopes !== null)
+    .sort((a, b) => depth(a) - depth(b));
+  await furnish(world, known);
+  for (const told of reads) {
+    for (const credential of credentials) {
+      const token = credential.token(told.scopes);
+      const path = known.path(chance, told.path, () => null);
+      const { status, body } = await world.send('GET', path, token === undefined ? {} : { token });
+      if (status >= 300) continue;
+      known.learn(told.path, path, body);
+      const held = welcome.get(told.tag) ?? [];
+      if (!held.includes(credential)) welcome.set(told.tag, [...held, credential]);
+    }
+  }
+  return { known, welcome };
+}
+
+function at<Value>(values: readonly Value[], index: number): Value {
+  const value = values[index];
+  if (value === undefined) throw new Error(`nothing stands at ${index}`);
+  return value;
+}

@@ -1,0 +1,234 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ask, type ConsoleWorld, hostile, person, startConsoleWorld, Visitor } from './world.js';
+
+let world: ConsoleWorld;
+beforeAll(async () => {
+  world = await startConsoleWorld();
+});
+afterAll(() => world.close());
+
+const pages = [
+  '/',
+  '/companies',
+  '/companies/acme/co_1',
+  `/companies/hostile/${encodeURIComponent(hostile)}`,
+  '/roster',
+  '/records/acme/inv_ada',
+  `/records/hostile/${encodeURIComponent(hostile)}`,
+  '/sql',
+];
+
+const texts = (body: string): string => body.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
+const ids = (body: string): string[] =>
+  [...body.matchAll(/href="\/records\/acme\/(\w+)"/g)].map(([, id = '']) => id);
+
+test.each(pages)('%s is a page that loads nothing from elsewhere and holds nothing inline', async (path) => {
+  const { status, headers, body } = await ask(world.port, path);
+  expect(status).toBe(200);
+  expect(headers['content-security-policy']).toBe(
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+  );
+  expect(headers['cache-control']).toBe('no-store');
+  expect(body).not.toContain('<script>');
+  expect(body).not.toMatch(/(?:src|href|action)="(?:\w+:|\/\/)/);
+  // What stands between quotes is a value: only names of attributes are left.
+  expect(body.replaceAll(/"[^"]*"/g, '""')).not.toMatch(/<img|<[^>]+ (?:style|on\w+)=/);
+  expect(body).toContain('<html lang="en">');
+  expect(body.match(/<h1>/g)).toHaveLength(1);
+});
+
+test('the overview tells where every source stands, and what waits', async () => {
+  const text = texts((await ask(world.port, '/')).body);
+  expect(text).toMatch(/acme Up to date Following the feed\./);
+  expect(text).toMatch(/hostile Needs a person Stopped: a person has to help/);
+  expect(text).toMatch(/newcomer Catching up First listing under way/);
+  expect(text).toMatch(/hour’s requests are spent: goes on at \d\d:\d\d, in \d+ min \./);
+  expect(text).toMatch(/95,000 rows in 950 pages since 60 min ago/);
+  expect(text).toMatch(/Quota left 640 of 1,000, all again in (?:39|40) min/);
+  expect(text).toMatch(/70 d ago , 19 days of 90 left/);
+  expect(text).toMatch(/Webhooks 1 1 given up/);
+  expect(text).toMatch(/Erasures 1 invisible since/);
+  expect(text).toMatch(/inv_gone tombstone bytes still to be scrubbed/);
+  expect(text).toContain('failed: unauthorized');
+});
+
+test('a company is drawn in one currency, every number in a table', async () => {
+  const { body } = await ask(world.port, '/companies/acme/co_1');
+  const text = texts(body);
+  expect(body).toContain('data-chart="line" data-unit="USD"');
+  expect(body).toMatch(/<td class="number" data-value="-1">1<\/td>/);
+  expect(text).toMatch(/inv_ada .* changed \$1,000\.00 \$7,777\.00 \+\$6,777\.00/);
+  expect(text).toMatch(/inv_gone .* removed \$1,000\.00 \$0\.00 -\$1,000\.00/);
+  const total = world.database.raw
+    .prepare("SELECT sum(raised_cents) FROM investments WHERE source = 'acme' AND currency = 'usd'")
+    .pluck()
+    .get();
+  const shown = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2 }).format(Number(total) / 100);
+  expect(text).toContain(`Raised $${shown}`);
+  const euros = texts((await ask(world.port, '/companies/acme/co_1?currency=eur')).body);
+  expect(euros).toContain('Raised €500.00');
+  expect((await ask(world.port, '/companies/acme/co_none')).status).toBe(404);
+});
+
+test('bars of companies compare cents of one currency, and a currency is text in an address', async () => {
+  const { body } = await ask(world.port, '/companies');
+  const rows = [...body.matchAll(/<tr><th scope="row">.*?<\/tr>/gs)].map(([row]) => row);
+  const longest = new Map<string, number>();
+  for (const row of rows) {
+    const currency = /\?currency=([^"]*)"/.exec(row)?.[1]?.replaceAll('&#39;', "'") ?? 'no currency';
+    expect(currency).toMatch(/^[\w%.~!*'()-]*$/);
+    const width = Number(/<rect width="([\d.]+)%"/.exec(row)?.[1]);
+    longest.set(currency, Math.max(width, longest.get(currency) ?? 0));
+  }
+  expect([...longest.keys()]).toEqual(expect.arrayContaining(['usd', 'eur', encodeURIComponent(hostile)]));
+  expect([...longest.values()].filter((width) => width !== 100)).toEqual([]);
+});
+
+test('paging through the roster shows every row once, in either direction and without a value last', async () => {
+  for (const order of ['applied_at', 'committed_cents', 'status']) {
+    for (const dir of ['asc', 'desc']) {
+      const seen: string[] = [];
+      let path: string | undefined = `/roster?source=acme&order=${order}&dir=${dir}`;
+      for (let page = 0; page < 5 && path !== undefined; page += 1) {
+        const { body } = await ask(world.port, path);
+        seen.push(...ids(body));
+        path = /rel="next" href="([^"]+)"/.exec(body)?.[1]?.replaceAll('&amp;', '&');
+      }
+      expect(new Set(seen).size, `${order} ${dir}`).toBe(123);
+      expect(seen).toHaveLength(123);
+      if (order === 'applied_at') expect(seen.at(-1)).toBe('inv_undated');
+    }
+  }
+});
+
+test('the roster is narrowed by its filters, and an id leads to its rows', async () => {
+  const filtered = await ask(world.port, '/roster?source=acme&status=executed&round=ofr_2');
+  expect(texts(filtered.body)).toContain('10 investments');
+  expect(filtered.body).toContain('<option selected>executed</option>');
+  const visitor = new Visitor(world.port);
+  await visitor.get('/roster');
+  const found = await visitor.post('/roster/find', { text: 'usr_7', to: '/roster?source=acme' });
+  expect(ids(found.body)).toHaveLength(3);
+  // A place that somebody made up is no place.
+  expect((await ask(world.port, '/roster?after=nonsense')).status).toBe(200);
+});
+
+test('names are masked until somebody asks, in that browser alone, and neither address nor log ever holds one', async () => {
+  const visitor = new Visitor(world.port);
+  for (const path of ['/roster?id=inv_ada', '/records/acme/inv_ada'])
+    expect((await visitor.get(path)).body).not.toContain(person);
+  const searched = await visitor.post('/roster/find', { text: 'lovelace', to: '/roster' });
+  expect(texts(searched.body)).toContain('Names can be searched once they are shown.');
+
+  const shown = await visitor.send('/identity', { csrf: visitor.csrf, do: 'show', to: '/roster' });
+  expect([shown.status, shown.headers.location]).toEqual([303, '/roster']);
+  const narrowed = await visitor.get('/roster');
+  expect(ids(narrowed.body).sort()).toEqual(['inv_ada', 'inv_euro', 'inv_undated']);
+  expect(narrowed.body).toContain('ada@example.com');
+  expect((await visitor.get('/records/acme/inv_ada')).body).toContain('London');
+  expect((await ask(world.port, '/records/acme/inv_ada')).body).not.toContain('London');
+
+  const file = await visitor.send('/roster/file', {
+    ...{ csrf: visitor.csrf, format: 'csv', identity: 'yes', to: '/roster' },
+  });
+  expect(file.body.split('\r\n')).toHaveLength(5);
+  expect(file.body).toContain(person);
+
+  const masked = await visitor.post('/identity', { do: 'mask', to: '/records/acme/inv_ada' });
+  expect(masked.body).not.toContain('London');
+  expect(world.logged.filter(({ message }) => message === 'identity was shown at the console')).toEqual([
+    expect.objectContaining({ fields: { event: 'roster', rows: 3 } }),
+    expect.objectContaining({ fields: { event: 'record', investment: 'inv_ada' } }),
+    expect.objectContaining({ fields: { event: 'roster file' } }),
+  ]);
+  expect(JSON.stringify(world.logged)).not.toMatch(/lovelace|ada@example/i);
+});
+
+test('rows are taken as a file: formulas harmless, without names unless they are shown', async () => {
+  const visitor = new Visitor(world.port);
+  await visitor.get('/roster');
+  const fields = { csrf: visitor.csrf, identity: 'yes', to: '/roster?source=acme&status=executed' };
+  const csv = await visitor.send('/roster/file', { ...fields, format: 'csv' });
+  expect(csv.headers['content-disposition']).toBe('attachment; filename=roster.csv');
+  expect(csv.body).not.toContain('Investor Number');
+  expect(csv.body.trimEnd().split('\r\n')).toHaveLength(31);
+  const lines = await visitor.send('/roster/file', { ...fields, format: 'jsonl' });
+  const rows = lines.body
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+  expect(rows).toHaveLength(30);
+  expect(new Set(rows.map(({ status }) => status))).toEqual(new Set(['executed']));
+  expect(rows[0]).not.toHaveProperty('name');
+});
+
+test('a record shows what each version changed, and one that is gone says so', async () => {
+  const text = texts((await ask(world.port, '/records/acme/inv_ada')).body);
+  expect(text).toMatch(/status reserved active/);
+  expect(text).toMatch(/raised_cents \$1,000\.00 \$7,777\.00/);
+  expect(texts((await ask(world.port, '/records/acme/inv_gone')).body)).toMatch(
+    /No longer here: then withdrawn 4 min ago/,
+  );
+  expect((await ask(world.port, '/records/acme/inv_never')).status).toBe(404);
+});
+
+test('the SQL box reads, says what is wrong, and reads no people while they are masked', {
+  timeout: 120_000,
+}, async () => {
+  const visitor = new Visitor(world.port);
+  await visitor.get('/sql');
+  const ran = await visitor.post('/sql', { sql: 'SELECT count(*) AS n FROM investments', do: 'run' });
+  expect(texts(ran.body)).toMatch(/Result 1 row in .* n 124/);
+  const wrote = await visitor.post('/sql', { sql: 'DELETE FROM sources', do: 'run' });
+  expect([wrote.status, texts(wrote.body)]).toEqual([
+    422,
+    expect.stringContaining('only statements that read'),
+  ]);
+  const masked = await visitor.post('/sql', { sql: 'SELECT name FROM roster', do: 'run' });
+  expect([masked.status, texts(masked.body)]).toEqual([422, expect.stringContaining('which are masked')]);
+  expect(masked.body).not.toContain(person);
+  await visitor.post('/identity', { do: 'show', to: '/sql' });
+  const named = await visitor.post('/sql', {
+    sql: "SELECT name FROM roster WHERE id = 'inv_ada'",
+    do: 'run',
+  });
+  expect(named.body).toContain(person);
+  const file = await visitor.send('/sql', {
+    ...{ csrf: visitor.csrf, do: 'file', sql: "SELECT 1 AS one, '=2+2' AS formula" },
+  });
+  expect(file.body).toBe("one,formula\r\n1,'=2+2\r\n");
+});
+
+test('a query that finds no end is ended', { timeout: 120_000 }, async () => {
+  const visitor = new Visitor(world.port);
+  await visitor.get('/sql');
+  const sql = 'WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT max(x) FROM n';
+  const ended = await visitor.post('/sql', { sql, do: 'run' });
+  expect([ended.status, texts(ended.body)]).toEqual([422, expect.stringContaining('longer than 5000 ms')]);
+});
+
+test('a result over days is plotted, and says when it was cut', { timeout: 120_000 }, async () => {
+  const visitor = new Visitor(world.port);
+  await visitor.get('/sql');
+  const sql = `SELECT day, 'usd' AS currency, raised_cents FROM daily_raised WHERE source = 'acme' AND day IS NOT NULL AND currency = 'usd'`;
+  expect((await visitor.post('/sql', { sql, do: 'run' })).body).toContain('data-series="raised_cents"');
+  const many = 'WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 2000) SELECT x FROM n';
+  const cut = texts((await visitor.post('/sql', { sql: many, do: 'run' })).body);
+  expect(cut).toMatch(/1,000 rows in .*, and more that are not shown/);
+});
+
+test('an open page is told what happened, and only that', async () => {
+  const response = await fetch(`${world.url}/events`);
+  expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  const until = async (wanted: string) => {
+    let heard = '';
+    while (!heard.includes(wanted)) heard += (await reader?.read())?.value ?? '';
+    return heard;
+  };
+  expect(await until('\n\nevent: overview\n')).not.toContain('<script>');
+  world.database.raw.prepare("UPDATE sources SET rows_held = 4242 WHERE name = 'acme'").run();
+  world.tick();
+  expect(await until('4,242')).toContain('4,242');
+  await reader?.cancel();
+});

@@ -1,0 +1,185 @@
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { hostCheck } from '../../src/console/guard/hosts.js';
+import { pathOf } from '../../src/console/guard/own-forms.js';
+import { Sessions } from '../../src/console/guard/sessions.js';
+import { systemRandom } from '../../src/runtime/random.js';
+import { StandingClock } from '../store/support/mirror.js';
+import { ask, type ConsoleWorld, startConsoleWorld, Visitor, type WorldWish } from './world.js';
+
+const token = 'a-token-of-decent-length';
+
+async function worldFor(wish: WorldWish): Promise<ConsoleWorld> {
+  const world = await startConsoleWorld({ rows: 1, ...wish });
+  onTestFinished(() => world.close());
+  return world;
+}
+
+test.each([
+  ['127.0.0.1:8788', true, true],
+  ['localhost', true, true],
+  ['[::1]:8788', true, true],
+  ['roster.example', true, true],
+  ['ROSTER.example:443', true, true],
+  ['evil.example', false, false],
+  ['127.0.0.1.evil.example', false, false],
+  ['localhost.evil.example', false, false],
+  ['', false, false],
+  ['192.0.2.7:8788', false, true],
+  ['user@127.0.0.1', false, false],
+])('asked for as %s: on loopback %s, bound elsewhere %s', (host, onLoopback, elsewhere) => {
+  const names = ['roster.example'];
+  expect([hostCheck(false, names)(host), hostCheck(true, names)(host)]).toEqual([onLoopback, elsewhere]);
+});
+
+test('a form leads back to a path of ours, whatever was sent', () => {
+  expect(
+    ['/roster?a=b', '//evil.example', '/\\evil.example', 'https://evil.example', ''].map(pathOf),
+  ).toEqual(['/roster?a=b', ...['/', '/', '/', '/']]);
+});
+
+test('sessions end when nobody uses them, and visitors cannot push out who signed in', () => {
+  const clock = new StandingClock();
+  const sessions = new Sessions(clock, systemRandom);
+  const signedIn = sessions.begin(true);
+  const others = Array.from({ length: 600 }, () => sessions.begin(false));
+  expect(sessions.get(signedIn.id)).toBe(signedIn);
+  expect(others.filter(({ id }) => sessions.get(id) !== undefined)).toHaveLength(499);
+  clock.advance(12 * 3_600_000 + 1);
+  expect(sessions.get(signedIn.id)).toBeUndefined();
+});
+
+describe('forms', () => {
+  let world: ConsoleWorld;
+  beforeAll(async () => {
+    world = await startConsoleWorld({ rows: 1 });
+  });
+  afterAll(() => world.close());
+
+  test.each([
+    ['from another origin', { origin: 'http://evil.example' }],
+    ['from nowhere, as a sandboxed frame sends it', { origin: 'null' }],
+    ['from another port of this machine', { origin: 'http://127.0.0.1:1' }],
+    ['marked as cross-site by the browser', { 'sec-fetch-site': 'cross-site' }],
+    ['marked as same-site by the browser', { 'sec-fetch-site': 'same-site' }],
+  ])('%s are refused', async (_what, headers) => {
+    const visitor = new Visitor(world.port);
+    await visitor.get('/roster');
+    const answer = await visitor.send('/identity', { csrf: visitor.csrf, do: 'show', to: '/' }, headers);
+    expect(answer.status).toBe(403);
+  });
+
+  test('without the token of the session are refused, and a page still works after', async () => {
+    const visitor = new Visitor(world.port);
+    await visitor.get('/roster');
+    expect((await visitor.send('/identity', { csrf: 'x', do: 'show', to: '/' })).status).toBe(403);
+    expect((await visitor.post('/identity', { do: 'show', to: '/roster' })).status).toBe(200);
+  });
+
+  test('that are too long are refused', async () => {
+    const visitor = new Visitor(world.port);
+    await visitor.get('/sql');
+    const answer = await visitor.send('/sql', { csrf: visitor.csrf, sql: 'x'.repeat(70_000) });
+    expect(answer.status).toBe(413);
+  });
+});
+
+describe('behind a token', () => {
+  const auth = { kind: 'token', token: async () => token } as const;
+
+  test('nobody sees anything before signing in but whether it lives', async () => {
+    const { port } = await worldFor({ auth });
+    for (const path of ['/', '/roster', '/companies', '/sql', '/records/acme/inv_ada']) {
+      const answer = await ask(port, path);
+      expect([answer.status, answer.headers.location]).toEqual([
+        303,
+        `/sign-in?to=${encodeURIComponent(path)}`,
+      ]);
+    }
+    for (const path of ['/status.json', '/metrics', '/events']) {
+      const answer = await ask(port, path, { headers: { accept: '*/*' } });
+      expect([answer.status, answer.headers['www-authenticate']]).toEqual([401, 'Bearer realm="rosterd"']);
+    }
+    expect((await ask(port, '/livez')).body).toBe('ok\n');
+    expect((await ask(port, '/readyz')).body).toBe('{"ready":false}');
+    expect((await ask(port, '/healthz')).body).toBe('{"health":"attention"}');
+    expect((await ask(port, '/sign-in')).body).not.toContain('api.example.com');
+  });
+
+  test('somebody signs in, looks, and signs out', async () => {
+    const { port, logged } = await worldFor({ auth });
+    const visitor = new Visitor(port);
+    const wrong = await visitor.send('/sign-in', { token: 'wrong', to: '/roster' });
+    expect([wrong.status, wrong.headers['set-cookie']]).toEqual([401, undefined]);
+    const right = await visitor.send('/sign-in', { token, to: '/roster' });
+    expect([right.status, right.headers.location]).toEqual([303, '/roster']);
+    expect(right.headers['set-cookie']).toEqual([
+      expect.stringMatching(/^rosterd_\d+=\w{32}; Path=\/; HttpOnly; SameSite=Strict$/),
+    ]);
+    expect((await visitor.get('/roster')).body).toContain('Sign out');
+    await visitor.send('/sign-out', { csrf: visitor.csrf });
+    expect((await visitor.get('/roster')).status).toBe(303);
+    expect(JSON.stringify(logged)).not.toContain(token);
+  });
+
+  test('through a proxy with TLS the cookie is for TLS only', async () => {
+    const { port } = await worldFor({ auth, hosts: ['roster.example'] });
+    const answer = await new Visitor(port).send(
+      '/sign-in',
+      { token, to: '/' },
+      { host: 'roster.example', origin: 'https://roster.example' },
+    );
+    expect([answer.headers['set-cookie']].flat()[0]).toContain('; Secure');
+  });
+
+  test('a program sends the token with each request, forms included', async () => {
+    const { port } = await worldFor({ auth });
+    const headers = { authorization: `Bearer ${token}` };
+    expect((await ask(port, '/metrics', { headers })).body).toContain('rosterd_build_info');
+    const file = await ask(port, '/roster/file', {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded' },
+      body: 'format=jsonl&to=%2Froster%3Fid%3Dinv_ada',
+    });
+    expect(JSON.parse(file.body)).toMatchObject({ id: 'inv_ada', raised_cents: 777_700 });
+  });
+
+  test('guessing is slowed down, while who is in stays in', async () => {
+    const { port } = await worldFor({ auth });
+    const visitor = new Visitor(port);
+    await visitor.send('/sign-in', { token, to: '/' });
+    const guess = () => ask(port, '/metrics', { headers: { accept: '*/*', authorization: 'Bearer guess' } });
+    const statuses = [];
+    for (let turn = 0; turn < 12; turn += 1) statuses.push((await guess()).status);
+    expect(statuses).toEqual([...Array<number>(10).fill(401), 429, 429]);
+    expect((await visitor.get('/roster')).status).toBe(200);
+  });
+});
+
+test('behind a user and password the browser asks, and its forms still have to be ours', async () => {
+  const auth = { kind: 'basic', user: 'ops', password: async () => 'a pass:word of length' } as const;
+  const { port } = await worldFor({ auth });
+  const asked = await ask(port, '/');
+  expect([asked.status, asked.headers['www-authenticate']]).toEqual([
+    401,
+    'Basic realm="rosterd", charset="UTF-8"',
+  ]);
+  const authorization = `Basic ${Buffer.from('ops:a pass:word of length').toString('base64')}`;
+  expect((await ask(port, '/', { headers: { authorization } })).status).toBe(200);
+  const wrong = `Basic ${Buffer.from('root:a pass:word of length').toString('base64')}`;
+  expect((await ask(port, '/', { headers: { authorization: wrong } })).status).toBe(401);
+  const forged = await ask(port, '/identity', {
+    method: 'POST',
+    headers: { authorization, 'content-type': 'application/x-www-form-urlencoded' },
+    body: 'do=show&to=/',
+  });
+  expect(forged.status).toBe(403);
+});
+
+test('no more pages are kept up to date than there is room for, and closing ends them', async () => {
+  const world = await startConsoleWorld({ rows: 1 });
+  const open = await Promise.all(Array.from({ length: 24 }, () => fetch(`${world.url}/events`)));
+  expect(new Set(open.map(({ status }) => status))).toEqual(new Set([200]));
+  expect((await fetch(`${world.url}/events`)).status).toBe(204);
+  await world.close();
+  await expect(Promise.all(open.map((response) => response.text()))).resolves.toHaveLength(24);
+});

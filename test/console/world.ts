@@ -1,0 +1,328 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createConsole } from '../../src/console/console.js';
+import type { ConsoleAuth } from '../../src/console/guard/door.js';
+import { ProcessMetrics } from '../../src/console/process-metrics.js';
+import { dashboardSource } from '../../src/daemon/dashboard-source.js';
+import { statusOf } from '../../src/daemon/status.js';
+import { systemClock } from '../../src/runtime/clock.js';
+import type { LogFields, Logger } from '../../src/runtime/logger.js';
+import { systemRandom } from '../../src/runtime/random.js';
+import { migrateSqlite } from '../../src/store/dialect/sqlite/migrate.js';
+import { openSqlite, type SqliteDatabase } from '../../src/store/dialect/sqlite/open.js';
+import { seedHistory, seedIdentity, seedInvestment, seedRow, seedSource } from '../store/support/mirror.js';
+
+/** A text that would run, load, break out of an attribute or end an element, if anything let it. */
+export const hostile = `"><script>window.pwned=1</script><img src=x onerror="window.pwned=1">'{{7*7}}</textarea></title>`;
+
+export const person = 'Ada Lovelace-Byron';
+
+export interface ConsoleWorld {
+  readonly url: string;
+  readonly port: number;
+  readonly database: SqliteDatabase;
+  readonly logged: { readonly fields: LogFields; readonly message: string }[];
+  /** As if a tick had ended. */
+  tick(): void;
+  close(): Promise<void>;
+}
+
+export interface WorldWish {
+  readonly auth?: ConsoleAuth;
+  readonly host?: string;
+  readonly hosts?: readonly string[];
+  /** Investments beside the hand-made ones. */
+  readonly rows?: number;
+}
+
+/** A console over a mirror of its own on disk: two sources, one of them full of hostile texts. */
+export async function startConsoleWorld(wish: WorldWish = {}): Promise<ConsoleWorld> {
+  const folder = mkdtempSync(join(tmpdir(), 'rosterd-console-'));
+  const database = openSqlite(join(folder, 'mirror.db'));
+  migrateSqlite(database, { clock: systemClock, version: '0.0.0-test' });
+  database.raw.transaction(() => fill(database, wish.rows ?? 120))();
+  const place = { kind: 'sqlite', file: database.file } as const;
+  const logged: ConsoleWorld['logged'] = [];
+  const listeners = new Set<() => void>();
+  const status = () => statusOf(place, systemClock);
+  const shown = createConsole({
+    source: { status, counts: async () => counts },
+    processed: new ProcessMetrics(),
+    dashboard: dashboardSource({
+      config: {
+        database: place,
+        platform: { baseUrl: 'https://api.example.com' },
+        sources: [{ name: 'acme' }],
+      } as unknown as Parameters<typeof dashboardSource>[0]['config'],
+      quotaOf: async () => ({ limit: 1_000, left: 640, resets_at: at(40) }),
+      onTick: (listener) => {
+        listeners.add(listener);
+        return () => void listeners.delete(listener);
+      },
+      ...{ clock: systemClock, status },
+    }),
+    auth: wish.auth ?? null,
+    host: wish.host ?? '127.0.0.1',
+    hosts: wish.hosts ?? [],
+    ...{ clock: systemClock, random: systemRandom, logger: rememberedIn(logged), version: '1.2.3' },
+  });
+  const { port } = await shown.listen(0);
+  return {
+    url: `http://127.0.0.1:${port}`,
+    ...{ port, database, logged },
+    tick: () => {
+      for (const listener of listeners) listener();
+    },
+    close: async () => {
+      await shown.close();
+      database.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+const loadedAt = Date.now();
+const at = (minutes: number): string => new Date(loadedAt + minutes * 60_000).toISOString();
+
+const statuses = ['active', 'executed', 'reserved', 'needs_whitelisting'];
+
+function fill(database: SqliteDatabase, rows: number): void {
+  seedSource(database, 1, {
+    ...{ name: 'acme', cursor_saved_at: at(-1), published_through: at(-1), rows_held: rows + 3 },
+    ...{ last_tick_at: at(-1), last_success_at: at(-1), last_outcome: 'done', identity_included: 1 },
+  });
+  seedSource(database, 2, {
+    ...{ name: 'hostile', state: 'halted', halted_from: 'following' },
+    ...{ halted_code: 'unauthorized', halted_message: hostile, halted_at: at(-3) },
+    ...{
+      last_outcome: 'failed',
+      last_error_code: 'unauthorized',
+      last_error: hostile,
+      last_error_at: at(-3),
+    },
+    ...{ cursor_saved_at: at(-70 * 1_440 - 60), published_through: at(-70 * 1_440), last_tick_at: at(-3) },
+  });
+  seedSource(database, 3, {
+    ...{
+      name: 'newcomer',
+      state: 'listing',
+      listed_at: null,
+      listed_seq: null,
+      cursor: null,
+      retry_at: at(34),
+    },
+    ...{ cursor_saved_at: null, published_through: null, last_outcome: 'waiting', last_tick_at: at(-1) },
+    ...{ last_error_code: 'rate_limited', last_error: 'the budget is spent', rows_incoming: 95_000 },
+    ...{ pages_incoming: 950 },
+  });
+  seedRow(database, 'listings', { source_no: 3, kind: 'first', generation: 1, started_at: at(-60) });
+  for (let index = 0; index < rows; index += 1) investment(database, index);
+  one(database, 'inv_ada', {
+    committed_cents: 777_700,
+    raised_cents: 777_700,
+    valid_from: at(-5),
+    change_seq: 2,
+  });
+  seedHistory(database, 1, 'inv_ada', {
+    ...{ valid_from: '2026-10-01T00:00:00.000Z', change_seq: 1, valid_to: at(-5), ended_by: 'update' },
+    ...{ committed_cents: 100_000, raised_cents: 100_000, status: 'reserved' },
+  });
+  seedHistory(database, 1, 'inv_gone', {
+    ...{ valid_from: '2026-10-01T00:00:00.000Z', change_seq: 1, valid_to: at(-4), ended_by: 'tombstone' },
+  });
+  one(database, 'inv_undated', { applied_at: null, committed_cents: null });
+  one(database, 'inv_euro', { currency: 'eur', raised_cents: 50_000 });
+  change(database, 'snapshot', null, '2026-10-01T00:00:00.000Z');
+  change(database, 'changed', 'inv_ada', at(-5));
+  change(database, 'removed', 'inv_gone', at(-4));
+  hostileRows(database);
+  activity(database);
+}
+
+function change(database: SqliteDatabase, kind: string, id: string | null, when: string): void {
+  seedRow(database, 'change_rows', {
+    ...{ source_no: 1, kind, id, at: when, fields: kind === 'changed' ? '["raised_cents","status"]' : '[]' },
+  });
+}
+
+function one(database: SqliteDatabase, id: string, set: Parameters<typeof seedInvestment>[3]): void {
+  const row = seedInvestment(database, 1, id, set);
+  seedIdentity(database, row, { name: person, email: 'ada@example.com', city: 'London' });
+}
+
+function investment(database: SqliteDatabase, index: number): void {
+  const cents = 10_000 + ((index * 7_919) % 500) * 1_000;
+  const day = new Date(Date.UTC(2026, 7, 1) + index * 17 * 3_600_000).toISOString();
+  const row = seedInvestment(database, 1, `inv_${String(index).padStart(4, '0')}`, {
+    ...{ applied_at: day, observed_at: day, status: statuses[index % 4] ?? 'active' },
+    ...{ offering_id: `ofr_${1 + (index % 3)}`, investor_id: `usr_${index % 40}` },
+    ...{ committed_cents: cents, raised_cents: index % 4 < 2 ? cents : 0 },
+  });
+  seedIdentity(database, row, { name: `Investor Number ${index}`, email: `n${index}@example.com` });
+}
+
+/** Every column that takes text holds the hostile one, the currency and the ids too. */
+function hostileRows(database: SqliteDatabase): void {
+  const texts = {
+    ...{ company_id: hostile, offering_id: hostile, investor_id: hostile, status: hostile, reason: hostile },
+    ...{ group_label: hostile, investment_type: hostile, offering_type: hostile, currency: hostile },
+    ...{
+      shares: hostile,
+      average_share_price: hostile,
+      converted_to: hostile,
+      extra: JSON.stringify(hostile),
+    },
+    ...{ blockers: JSON.stringify([hostile]), contracts: JSON.stringify([hostile]) },
+  };
+  const row = seedInvestment(database, 2, hostile, { ...texts, valid_from: at(-9), change_seq: 9 });
+  seedIdentity(database, row, {
+    name: hostile,
+    legal_name: hostile,
+    email: hostile,
+    bio: hostile,
+    message: hostile,
+  });
+  seedHistory(database, 2, hostile, {
+    ...{ ...texts, status: 'active', valid_from: '2026-10-01T00:00:00.000Z', change_seq: 1 },
+    ...{ valid_to: at(-9), ended_by: 'update' },
+  });
+}
+
+function activity(database: SqliteDatabase): void {
+  for (const [index, trigger] of (['start', 'timer', 'webhook'] as const).entries())
+    seedRow(database, 'tick_rows', {
+      ...{ source_no: 1, trigger, mode: 'delta', started_at: at(index - 9), took_ms: 80 + index, pages: 1 },
+      ...{ added: index, changed: 1, removed: 0, quarantined: 0, outcome: 'done', code: null, message: null },
+    });
+  seedRow(database, 'tick_rows', {
+    ...{
+      source_no: 2,
+      trigger: 'timer',
+      mode: 'none',
+      started_at: at(-3),
+      took_ms: 1_240,
+      pages: 0,
+      added: 0,
+    },
+    ...{ changed: 0, removed: 0, quarantined: 0, outcome: 'failed', code: 'unauthorized', message: hostile },
+  });
+  for (const [index, state] of (['worked', 'pending', 'given_up'] as const).entries())
+    seedRow(database, 'webhook_inbox', {
+      ...{ event_id: `evt_${index}`, installation: 'inst_1', event: 'investment.changed', source: 'acme' },
+      ...{ investment: 'inv_ada', received_at: at(-index), state, attempts: index, test: 0, next_at: at(1) },
+    });
+  seedRow(database, 'webhook_inbox', {
+    ...{ event_id: hostile, installation: hostile, event: hostile, source: hostile, investment: hostile },
+    ...{ received_at: at(-8), state: 'ignored', attempts: 1 },
+  });
+  seedRow(database, 'quarantine_rows', {
+    ...{ source_no: 2, id: hostile, problem: hostile, body: hostile, seen_at: at(-7) },
+  });
+  seedRow(database, 'notice_rows', {
+    ...{
+      source_no: 1,
+      seq: 2,
+      target: 'team',
+      body: hostile,
+      queued_at: at(-2),
+      next_at: at(3),
+      attempts: 2,
+    },
+    last_error: hostile,
+  });
+  seedRow(database, 'erasures', { source_no: 1, id: 'inv_gone', cause: 'tombstone', invisible_at: at(-4) });
+}
+
+function rememberedIn(logged: ConsoleWorld['logged']): Logger {
+  const keep = (fields: LogFields, message: string) => void logged.push({ fields, message });
+  const logger: Logger = { debug: keep, info: keep, warn: keep, error: keep, child: () => logger };
+  return logger;
+}
+
+export const counts = {
+  ...{
+    deliveries: { accepted: 5 },
+    clockSkewSeconds: 1.5,
+    fleet: null,
+    quotas: { acme: { limit: 1_000, left: 640 } },
+  },
+  storage: { databaseBytes: 4_096, logBytes: 512, freeBytes: 1_000_000 },
+};
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: string;
+}
+
+/** One request with exactly these headers: `fetch` does not let a test choose its Host or Origin. */
+export function ask(
+  port: number,
+  path: string,
+  wish: { readonly method?: string; readonly headers?: Record<string, string>; readonly body?: string } = {},
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const outgoing = request(
+      {
+        ...{ port, path, host: '127.0.0.1', method: wish.method ?? 'GET', agent: false },
+        headers: { accept: 'text/html', ...wish.headers },
+      },
+      (incoming) => {
+        let body = '';
+        incoming.setEncoding('utf8');
+        incoming.on('data', (piece: string) => {
+          body += piece;
+        });
+        incoming.on('end', () =>
+          resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, body }),
+        );
+        incoming.on('error', reject);
+      },
+    );
+    outgoing.on('error', reject);
+    outgoing.end(wish.body);
+  });
+}
+
+/** A browser as far as HTTP goes: keeps its cookie, sends the token of the page and says where a form comes from. */
+export class Visitor {
+  #cookie = '';
+  #csrf = '';
+
+  constructor(private readonly port: number) {}
+
+  async get(path: string): Promise<Answer> {
+    return this.#heard(await ask(this.port, path, { headers: { cookie: this.#cookie } }));
+  }
+
+  /** Follows one redirect, as a browser does after a form. */
+  async post(path: string, fields: Readonly<Record<string, string>>): Promise<Answer> {
+    const answer = await this.send(path, { csrf: this.#csrf, ...fields });
+    return answer.status === 303 ? await this.get(String(answer.headers.location)) : answer;
+  }
+
+  async send(path: string, fields: Readonly<Record<string, string>>, headers: Record<string, string> = {}) {
+    const answer = await ask(this.port, path, {
+      method: 'POST',
+      headers: {
+        ...{ cookie: this.#cookie, origin: `http://127.0.0.1:${this.port}`, host: `127.0.0.1:${this.port}` },
+        ...{ 'content-type': 'application/x-www-form-urlencoded', ...headers },
+      },
+      body: new URLSearchParams(fields).toString(),
+    });
+    return this.#heard(answer);
+  }
+
+  get csrf(): string {
+    return this.#csrf;
+  }
+
+  #heard(answer: Answer): Answer {
+    const [cookie] = [answer.headers['set-cookie'] ?? []].flat();
+    if (cookie !== undefined) this.#cookie = cookie.split(';')[0] ?? '';
+    this.#csrf = /name="csrf" value="(\w+)"/.exec(answer.body)?.[1] ?? this.#csrf;
+    return answer;
+  }
+}

@@ -1,0 +1,137 @@
+import { createHmac } from 'node:crypto';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { type Daemon, startDaemon } from '../../src/daemon/daemon.js';
+import { statusOf } from '../../src/daemon/status.js';
+import type { Sandbox } from '../../src/platform/sandbox/sandbox.js';
+import { systemClock } from '../../src/runtime/clock.js';
+import { type FreshDatabase, freshDatabase } from '../postgres/fresh-database.js';
+import { withClient } from '../postgres/run-databases.js';
+import { configFor, control, freshFolder, partsFor, sandboxFor } from './world.js';
+
+const secret = 'whsec_dGVzdC1zZWNyZXQtb2YtdGhlLWZsZWV0';
+const patient = { timeout: 60_000, interval: 50 };
+
+let sandbox: Sandbox;
+let database: FreshDatabase;
+let daemons: Daemon[];
+
+beforeEach(async () => {
+  [sandbox, database] = await Promise.all([
+    sandboxFor({ companies: 6, records: 60, limits: false }),
+    freshDatabase(),
+  ]);
+  daemons = [];
+});
+
+afterEach(async () => {
+  await Promise.all(daemons.map((daemon) => daemon.close()));
+  await database.drop();
+});
+
+/** Its timer is an hour, so that only a start and a webhook make a source tick. */
+async function start(): Promise<Daemon> {
+  const config = configFor(sandbox, {
+    folder: freshFolder(),
+    database: database.url,
+    receiver: { port: 0, secret },
+  });
+  // A server that is asked by everybody at once may take longer than a daemon waits for it.
+  const daemon = await vi.waitFor(() => startDaemon(partsFor(config)), patient);
+  daemons.push(daemon);
+  return daemon;
+}
+
+const rows = <Row extends object = Record<string, unknown>>(sql: string) =>
+  withClient(database.url, async (client) => (await client.query<Row>(sql)).rows);
+
+/** How many sources each living member holds. */
+const shares = async () =>
+  (
+    await rows<{ count: string }>(
+      `SELECT count(s.source) FROM fleet_members m LEFT JOIN fleet_sources s USING (member)
+       WHERE m.seen_at >= fleet_clock(8000) GROUP BY m.member`,
+    )
+  ).map(({ count }) => Number(count));
+
+async function workerOf(source: string): Promise<Daemon> {
+  const [found] = await rows<{ member: string }>(
+    `SELECT member FROM fleet_sources WHERE source = '${source}'`,
+  );
+  const worker = daemons.find(({ engine }) => engine.holder === found?.member);
+  if (worker === undefined) throw new Error(`nobody here works ${source}`);
+  return worker;
+}
+
+async function deliver(to: Daemon, id: string, index: number): Promise<number> {
+  const company = sandbox.ready.companies[index];
+  const body = JSON.stringify({
+    ...{ id, event: 'investment.changed', created_at: new Date().toISOString(), mode: 'test' },
+    installation: { id: company?.installation, target: null, test: false },
+    data: { id: 'inv_x', visible: true, company: company?.id, observed_at: new Date().toISOString() },
+  });
+  const t = Math.floor(Date.now() / 1000);
+  const v1 = createHmac('sha256', secret).update(`${t}.${body}`).digest('hex');
+  const headers = { 'content-type': 'application/json', 'Service-Signature': `t=${t},v1=${v1}` };
+  return (await fetch(to.receiverUrl ?? '', { method: 'POST', headers, body })).status;
+}
+
+const following = async () => (await rows("SELECT 1 FROM sources WHERE state = 'following'")).length;
+
+test('daemons share the sources out, each is worked by one, and a webhook reaches whoever works its source', {
+  timeout: 240_000,
+}, async () => {
+  for (let count = 0; count < 3; count += 1) await start();
+  await expect.poll(shares, patient).toEqual([2, 2, 2]);
+  await expect.poll(following, patient).toBe(6);
+
+  const config = configFor(sandbox, { folder: freshFolder(), database: database.url });
+  const { fleet } = await statusOf(config.database, systemClock, config);
+  expect(fleet?.map(({ alive, leads, sources }) => [alive, leads, sources.length])).toEqual([
+    [1, 1, 2],
+    [1, 0, 2],
+    [1, 0, 2],
+  ]);
+  const scraped = await Promise.all(
+    daemons.map(async ({ consoleUrl }) => (await fetch(`${consoleUrl}/metrics`)).text()),
+  );
+  for (const text of scraped) expect(text).toMatch(/^rosterd_fleet_sources 2$/m);
+  expect(scraped.filter((text) => /^rosterd_fleet_leads 1$/m.test(text))).toHaveLength(1);
+
+  const worker = await workerOf('c3');
+  const ticksOf = daemons.map((daemon) => {
+    const ticked: string[] = [];
+    daemon.engine.sync.onTick((source, { report }) => void ticked.push(`${source} ${report.trigger}`));
+    return { daemon, ticked };
+  });
+  const company = sandbox.ready.companies[3];
+  await control(sandbox, 'POST', '/investments', { company: company?.id, count: 4 });
+  const other = daemons.find((daemon) => daemon !== worker);
+  expect(other && (await deliver(other, 'evt_1', 3))).toBe(202);
+  await expect
+    .poll(() => rows("SELECT 1 FROM changes WHERE source = 'c3' AND kind = 'added'"), patient)
+    .toHaveLength(4);
+  await expect
+    .poll(() => rows("SELECT 1 FROM webhook_inbox WHERE event_id = 'evt_1' AND state = 'worked'"), patient)
+    .toHaveLength(1);
+  for (const { daemon, ticked } of ticksOf)
+    expect(ticked.filter((tick) => tick.startsWith('c3')).length > 0).toBe(daemon === worker);
+});
+
+test('one that leaves gives its share to the others at once, which catch up with what they missed', {
+  timeout: 240_000,
+}, async () => {
+  const first = await start();
+  await start();
+  await expect.poll(shares, patient).toEqual([3, 3]);
+  await expect.poll(following, patient).toBe(6);
+  const [held] = await rows<{ source: string }>(
+    `SELECT source FROM fleet_sources WHERE member = '${first.engine.holder}' ORDER BY source`,
+  );
+  const company = sandbox.ready.companies[Number(held?.source.slice(1))];
+  await control(sandbox, 'POST', '/investments', { company: company?.id, count: 2 });
+  await first.close();
+  await expect.poll(shares, patient).toEqual([6]);
+  await expect
+    .poll(() => rows(`SELECT 1 FROM changes WHERE source = '${held?.source}' AND kind = 'added'`), patient)
+    .toHaveLength(2);
+});

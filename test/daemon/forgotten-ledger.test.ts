@@ -1,0 +1,178 @@
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { expect, test } from 'vitest';
+import type { Config } from '../../src/config/config.js';
+import { sqliteFileOf } from '../../src/config/database.js';
+import { forget, liftForgotten, personOrInvestment } from '../../src/daemon/forget.js';
+import { ForgottenLedger } from '../../src/daemon/forgotten-ledger.js';
+import { openMirror } from '../../src/daemon/open-mirror.js';
+import { syncOnce } from '../../src/daemon/sync-once.js';
+import { type Clock, systemClock } from '../../src/runtime/clock.js';
+import { silentLogger } from '../../src/runtime/logger.js';
+import { packageRoot } from '../../src/runtime/package-root.js';
+import { configFor, freshFolder, partsFor, sandboxFor } from './world.js';
+
+const ledgerModule = join(packageRoot, 'src/daemon/forgotten-ledger.ts');
+const never = new AbortController().signal;
+const nothing = { resync: false, acceptDeletions: false };
+
+async function world() {
+  const config = configFor(await sandboxFor({ records: 60, companies: 1 }), { folder: freshFolder() });
+  const sync = (ask = nothing) => syncOnce(partsFor(config), ask, never);
+  await sync();
+  const ids = (sql: string) => {
+    // Open no longer than the query, as the file under it is exchanged.
+    const reader = new Sqlite(sqliteFileOf(config.database), { readonly: true });
+    const found = reader.prepare<[], string>(sql).pluck().all();
+    reader.close();
+    return found;
+  };
+  const copy = `${sqliteFileOf(config.database)}.copy`;
+  return {
+    ...{ config, sync, ids },
+    investor: personOrInvestment(
+      ids('SELECT investor_id FROM roster WHERE investor_id IS NOT NULL AND name IS NOT NULL LIMIT 1')[0] ??
+        '',
+    ),
+    named: (investor: string) =>
+      ids(`SELECT id FROM roster WHERE investor_id = '${investor}' AND name IS NOT NULL`),
+    backUp: () => copyFileSync(sqliteFileOf(config.database), copy),
+    restore: () => {
+      for (const suffix of ['-wal', '-shm']) rmSync(sqliteFileOf(config.database) + suffix, { force: true });
+      copyFileSync(copy, sqliteFileOf(config.database));
+    },
+  };
+}
+
+/** Opens as the daemon does, and does nothing more: no tick. */
+async function openOnce(config: Config): Promise<void> {
+  const ledger = new ForgottenLedger(config.forget.ledger);
+  const parts = { clock: systemClock, logger: silentLogger, identity: 'keep', ledger } as const;
+  await (await openMirror(config.database, parts)).close();
+}
+
+test('an old copy of the database brings back nobody who was forgotten since, before any tick and after a listing', async () => {
+  const { config, sync, ids, investor, named, backUp, restore } = await world();
+  backUp();
+  expect(named(investor)).not.toEqual([]);
+  await forget(config, investor, systemClock, never);
+  restore();
+  expect(named(investor)).not.toEqual([]);
+  const migrationCopy = `${sqliteFileOf(config.database)}.schema-0001.bak`;
+  copyFileSync(sqliteFileOf(config.database), migrationCopy);
+
+  await openOnce(config);
+  expect(named(investor)).toEqual([]);
+  expect(ids("SELECT id FROM erasures WHERE cause = 'forget'")).toEqual([investor]);
+  expect(() => statSync(migrationCopy)).toThrow(/ENOENT/);
+  await sync({ resync: true, acceptDeletions: false });
+  expect(named(investor)).toEqual([]);
+  expect(ids('SELECT id FROM identities')).not.toEqual([]);
+
+  const told = readFileSync(config.forget.ledger, 'utf8');
+  expect(told).toMatch(new RegExp(`^\\{"id":"${investor}","event":"forgotten","at":"20[^"]+Z"\\}\\n$`));
+  expect(statSync(config.forget.ledger).mode & 0o777).toBe(0o600);
+});
+
+test('a new mirror beside an old ledger never stores them; a copy from before a lift does not forget again', async () => {
+  const { config, sync, investor, named, backUp, restore } = await world();
+  await forget(config, investor, systemClock, never);
+  for (const suffix of ['', '-wal', '-shm']) rmSync(sqliteFileOf(config.database) + suffix, { force: true });
+  await sync();
+  expect(named(investor)).toEqual([]);
+  backUp();
+  expect(await liftForgotten(config, investor, systemClock, never)).toBe(true);
+  restore();
+  await sync({ resync: true, acceptDeletions: false });
+  expect(named(investor)).not.toEqual([]);
+});
+
+test('whom a database forgot before there was a ledger is written into it', async () => {
+  const { config, investor } = await world();
+  await forget(config, investor, systemClock, never);
+  const before = readFileSync(config.forget.ledger, 'utf8');
+  rmSync(config.forget.ledger);
+  await openOnce(config);
+  expect(readFileSync(config.forget.ledger, 'utf8')).toBe(before);
+  await openOnce(config);
+  expect(readFileSync(config.forget.ledger, 'utf8')).toBe(before);
+});
+
+test('a ledger that cannot be written keeps the erasure from being said to be done', async () => {
+  const { config, investor, named, ids } = await world();
+  const folder = join(freshFolder(), 'a file');
+  writeFileSync(folder, '');
+  const blocked = { ...config, forget: { ledger: join(folder, 'forgotten.jsonl') } };
+  await expect(forget(blocked, investor, systemClock, never)).rejects.toThrow(/forgotten\.jsonl cannot be/);
+  expect(named(investor)).not.toEqual([]);
+  expect(ids('SELECT id FROM forgotten')).toEqual([]);
+});
+
+test('who asks while another process writes is forgotten in turn', async () => {
+  const { config, investor, named } = await world();
+  const other = new Sqlite(sqliteFileOf(config.database));
+  other.exec('BEGIN IMMEDIATE');
+  let turns = 0;
+  const clock: Clock = {
+    ...systemClock,
+    wait: async () => {
+      turns += 1;
+      if (other.inTransaction) other.exec('COMMIT');
+      other.close();
+    },
+  };
+  expect(await forget(config, investor, clock, never)).toMatchObject({
+    already: false,
+    pending: 0,
+    bytes: 'scrubbed',
+  });
+  expect(turns).toBe(1);
+  expect(named(investor)).toEqual([]);
+});
+
+test('a disk that takes only half of a line keeps it from being said to be written', () => {
+  const file = join(freshFolder(), 'forgotten.jsonl');
+  const blocks = 1024;
+  const line = `${JSON.stringify({ id: 'usr_1', event: 'forgotten', at: '2026-10-20T12:00:00.000Z' })}\n`;
+  const lines = Math.floor((blocks * 512) / line.length);
+  writeFileSync(file, line.repeat(lines));
+  // A limit on the size of a file does what a full disk does: the first write is cut short and reports no error.
+  const add = `import(${JSON.stringify(ledgerModule)}).then(({ ForgottenLedger }) => {
+    new ForgottenLedger(${JSON.stringify(file)}).add([{ id: 'usr_2', event: 'forgotten', at: '2026-10-20T12:00:00.000Z' }]);
+  }).then(() => console.log('written'), (error) => console.log(error.message));`;
+  const limited = [
+    '-c',
+    `ulimit -f ${blocks}; exec "$@"`,
+    'sh',
+    process.execPath,
+    '--import',
+    'tsx',
+    '-e',
+    add,
+  ];
+  const { stdout } = spawnSync('sh', limited, { encoding: 'utf8', cwd: packageRoot });
+  expect(stdout).toBe(`${file} cannot be written (EFBIG)\n`);
+  expect([...new ForgottenLedger(file).read().keys()]).toEqual(['usr_1']);
+});
+
+test('a line cut off by a power cut says nothing and harms nothing; a damaged one is refused by its number', () => {
+  const file = join(freshFolder(), 'forgotten.jsonl');
+  const ledger = new ForgottenLedger(file);
+  expect([...ledger.read()]).toEqual([]);
+  const at = '2026-10-20T12:00:00.000Z';
+  const line = (id: string) => `${JSON.stringify({ id, event: 'forgotten', at })}\n`;
+  writeFileSync(file, `${line('usr_1')}{"id":"usr_2","ev`);
+  ledger.add([{ id: personOrInvestment('inv_3'), event: 'forgotten', at: at as never }]);
+  expect([...ledger.read().keys()]).toEqual(['usr_1', 'inv_3']);
+  for (const damaged of [
+    '{"id":"Ada"}',
+    '{"id":"usr_1"} }',
+    'x}',
+    '{"id":"usr_1","event":"born","at":"2026-10-20T12:00:00.000Z"}',
+  ]) {
+    writeFileSync(file, `${line('usr_1')}${damaged}\n`);
+    expect(() => ledger.read()).toThrow(/forgotten\.jsonl cannot be read: line 2 is damaged/);
+  }
+});

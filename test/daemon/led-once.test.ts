@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import { choresWhereLed, outboxWhereLed } from '../../src/daemon/led-once.js';
+import { alone } from '../../src/fleet/seat.js';
+
+const pending = { receipts: 3, since: null, residue: true, listing: false };
+
+function work(leads: boolean) {
+  const done: string[] = [];
+  const seat = { ...alone, leads };
+  const chores = choresWhereLed(
+    {
+      pending: () => pending,
+      scrub: async () => ({ kind: 'clean' }),
+      purge: async () => done.push('purged'),
+    },
+    seat,
+  );
+  const outbox = outboxWhereLed(
+    {
+      waiting: async () => [{ target: 'slack', dueAt: '2026-05-01T00:00:00.000Z' as never }],
+      dueFor: async () => [],
+      delivered: async (notice) => void done.push(`delivered ${notice}`),
+      retryLater: async () => {},
+      giveUp: async () => {},
+    },
+    seat,
+  );
+  return { chores, outbox, done };
+}
+
+test('the member that leads keeps house and sends notices', async () => {
+  const { chores, outbox, done } = work(true);
+  expect(await chores.pending()).toEqual(pending);
+  await chores.purge(0);
+  expect(await outbox.waiting()).toHaveLength(1);
+  expect(done).toEqual(['purged']);
+});
+
+test('the others find nothing to do; a notice they sent before they lost the lead is still settled', async () => {
+  const { chores, outbox, done } = work(false);
+  expect(await chores.pending()).toMatchObject({ receipts: 0, residue: false });
+  expect(await chores.purge(0)).toBe(0);
+  expect(await outbox.waiting()).toEqual([]);
+  await outbox.delivered(7, '2026-05-01T00:00:00.000Z' as never);
+  expect(done).toEqual(['delivered 7']);
+});

@@ -1,0 +1,61 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { Secret } from '../../src/config/secrets.js';
+import { startDaemon } from '../../src/daemon/daemon.js';
+import { grantsOf } from '../../src/daemon/resolve-sources.js';
+import { configFor, freshFolder, partsFor, readerOf, sandboxFor } from './world.js';
+
+const seconds = { timeout: 20_000, interval: 50 };
+
+test('a running daemon notices a replaced token: goes on with a new one, forgets what a narrower one may not read', async () => {
+  const sandbox = await sandboxFor({ records: 40, companies: 1, limits: false });
+  const folder = freshFolder();
+  const [company] = sandbox.ready.companies;
+  if (company === undefined) throw new Error('a sandbox without a company');
+  const file = join(folder, 'acme.token');
+  const keep = (token: string) => writeFileSync(file, `${token}\n`, { mode: 0o600 });
+  keep('at_test_revoked');
+  const config = configFor(sandbox, { folder });
+  const token = new Secret('sources[0].token', { file }, { env: {}, folder });
+  const daemon = await startDaemon(
+    partsFor({
+      ...config,
+      sources: config.sources.map((one) => ({ ...one, access: { kind: 'token', token } })),
+    }),
+  );
+  try {
+    await daemon.engine.sync.idle();
+    const reader = readerOf(config);
+    const state = () => reader.prepare('SELECT state FROM sources').pluck().get();
+    const names = () => reader.prepare('SELECT count(*) FROM identities').pluck().get();
+    expect(state()).toBe('halted');
+
+    keep(company.token);
+    await expect.poll(state, seconds).toBe('following');
+    expect(names()).toBeGreaterThan(0);
+    await daemon.engine.sync.idle();
+
+    // Nothing changes on the platform: no record arrives that would show it.
+    keep(company.tokenWithoutIdentity);
+    await expect.poll(names, seconds).toBe(0);
+    expect(reader.prepare('SELECT cause FROM erasures').pluck().all()).toEqual(['grant_lost']);
+    expect(reader.prepare('SELECT identity_included FROM sync_status').pluck().get()).toBe(0);
+    expect(reader.prepare('SELECT count(*) FROM investments').pluck().get()).toBeGreaterThan(0);
+  } finally {
+    await daemon.close();
+  }
+}, 60_000);
+
+test('an event about an installation concerns the grant of its sources, and of no others', async () => {
+  const sandbox = await sandboxFor({ records: 5, companies: 2 });
+  const { sources } = configFor(sandbox, { folder: freshFolder() });
+  const installation = sources[1]?.installation ?? '';
+  const about = (event: string, of: string, test = false) =>
+    grantsOf(sources, { event, installation: of, test });
+  expect(about('installation.revoked', installation)).toEqual(['c1']);
+  expect(about('installation.revoked', 'inst_other')).toEqual([]);
+  expect(about('installation.revoked', '')).toEqual([]);
+  expect(about('installation.revoked', installation, true)).toEqual([]);
+  expect(about('investment.changed', installation)).toEqual([]);
+});

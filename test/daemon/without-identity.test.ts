@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest';
+import { nameless } from '../../src/daemon/without-identity.js';
+import { oddities } from '../../src/store/page-oddities.js';
+import { identity, record, rejected, tombstone } from '../store/samples.js';
+
+test('nothing unknown is kept where names are not, and all of it is counted by its name', () => {
+  const person = record(
+    'inv_1',
+    { extra: '{"nickname":"CANARY"}' },
+    { ...identity('CANARY'), extra: '{"phone":"CANARY"}' },
+  );
+  const items = [person, record('inv_2'), rejected('inv_3', 'CANARY'), tombstone('inv_4')].map(nameless);
+  expect(JSON.stringify(items)).not.toContain('CANARY');
+  expect([...oddities(items).unknownFields]).toEqual([
+    ['nickname', 1],
+    ['investor.phone', 1],
+  ]);
+  expect([...oddities(items).unknownFields]).toEqual([...oddities([person]).unknownFields]);
+});

@@ -1,0 +1,112 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { packageRoot } from '../../src/runtime/package-root.js';
+import { blocksOf } from './page-blocks.js';
+import { pages } from './pages.js';
+import { sameOutput } from './same-output.js';
+import { tryPage } from './try-page.js';
+
+const page = (path: string) => readFileSync(join(packageRoot, path), 'utf8');
+
+describe.each(pages)('%s', (path) => {
+  test('every command in it runs (```sh ci) or says why it does not (```sh no: reason)', () => {
+    const undecided = blocksOf(page(path)).filter(({ kind }) => kind === 'undecided');
+    expect(undecided.map(({ commands }) => commands)).toEqual([]);
+  });
+
+  test('what it links to is there, and so is every test it names', () => {
+    const text = page(path);
+    const links = [...text.matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)]*))?\)/g)];
+    const missing = links.filter(([, to = '', anchor]) => {
+      const file = to === '' ? path : join(dirname(path), to);
+      if (!existsSync(join(packageRoot, file))) return true;
+      return anchor !== undefined && !anchorsOf(page(file)).includes(anchor);
+    });
+    expect(missing.map(([link]) => link)).toEqual([]);
+    const tests = [...text.matchAll(/\btest\/[\w/.-]+\.ts\b/g)].map(([name]) => name);
+    expect(tests.filter((name) => !existsSync(join(packageRoot, name)))).toEqual([]);
+  });
+});
+
+/** As GitHub makes them of headings. */
+const anchorsOf = (text: string): string[] =>
+  [...text.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+
+test('most commands run, and the front door and every page for people with a task has some', () => {
+  const runs = (path: string) => blocksOf(page(path)).filter(({ kind }) => kind === 'run').length;
+  for (const path of ['README.md', ...['operating', 'connecting', 'querying', 'sandbox'].map(inDocs)])
+    expect(runs(path), path).toBeGreaterThan(1);
+  const all = pages.flatMap((path) => blocksOf(page(path)));
+  expect(all.filter(({ kind }) => kind === 'not run').length).toBeLessThan(all.length / 2);
+});
+
+const inDocs = (name: string) => `docs/${name}.md`;
+
+test('installing and building, which a page is tried without, are what npm does with these words', () => {
+  const { scripts } = JSON.parse(page('package.json')) as { scripts: Record<string, string> };
+  expect(scripts.start).toBe('npm run build && node dist/cli/start.js');
+});
+
+test('blocks are told apart by what stands behind their fence', () => {
+  const text = [
+    ...['```sh ci', 'echo 1', '```', '', '```text', '1', '```'],
+    ...['<!-- ci', 'quiet', '-->', '```sh ci until "ready now"', 'serve', '```'],
+    ...['```sh no: needs a printer', 'lp', '```', '```text', 'not its output', '```'],
+    ...['```sh', 'rm', '```', '```sh no:', 'x', '```', '```sql', 'SELECT', '```'],
+  ].join('\n');
+  expect(blocksOf(`${text}\n`)).toEqual([
+    { kind: 'run', commands: 'echo 1\n', shown: { text: '1\n', anyNumbers: false } },
+    { kind: 'run', commands: 'quiet\n', shown: null },
+    { kind: 'background', commands: 'serve\n', until: 'ready now' },
+    { kind: 'not run', commands: 'lp\n', reason: 'needs a printer' },
+    { kind: 'undecided', commands: 'rm\n' },
+    { kind: 'undecided', commands: 'x\n' },
+  ]);
+});
+
+describe('an output is as shown', () => {
+  const same = (text: string, printed: string, anyNumbers = false) =>
+    sameOutput({ text, anyNumbers }, printed);
+
+  test('but for times, durations, ids and secrets', () => {
+    const shown = 'acme  done, 3 s ago   inv_9xKq2mVb7sTt  2026-10-20T12:00:00.000Z  712 ms\n';
+    expect(same(shown, 'acme  done, 14 s ago  inv_aaaaaaaaaaaaaaaa  2027-01-01T00:00:00.123Z  9 ms\n')).toBe(
+      true,
+    );
+    expect(same(shown, shown.replace('done', 'failed'))).toBe(false);
+    expect(same('rows 446\n', 'rows 447\n')).toBe(false);
+    expect(same('rows 446\n', 'rows 447\n', true)).toBe(true);
+  });
+
+  test('where … stands for anything, in a line or of lines', () => {
+    expect(same('a … c\n', 'a b c\n')).toBe(true);
+    expect(same('a …\n', 'a b\nc\n')).toBe(false);
+    expect(same('a\n…\n', 'a\n')).toBe(true);
+    expect(same('a\n…\nd\n', 'a\nb\nc\nd\n')).toBe(true);
+    expect(same('a\n…\nd\n', 'a\nb\nc\n')).toBe(false);
+  });
+});
+
+describe('a page that is tried', () => {
+  const tried = (text: string) => tryPage(text, { folder: packageRoot, seconds: 60, preamble: '' });
+
+  test('is typed into one shell, and its outputs are compared', async () => {
+    const text =
+      '```sh ci\nx=1\n```\n```sh ci\necho $x\n```\n```text\n1\n```\n```sh no: a good reason\n```\n';
+    expect(await tried(text)).toEqual({ run: 2, compared: 1, notRun: 1, wrong: null });
+    expect((await tried(text.replace('echo $x', 'echo 2'))).wrong).toMatch(
+      /echo 2[\s\S]*shown:\n1[\s\S]*printed:\n2/,
+    );
+  });
+
+  test('stops at the command that fails, and says which and what it said', async () => {
+    const { wrong } = await tried('```sh ci\nls /no/such/place\n```\n```sh ci\necho later\n```\n');
+    expect(wrong).toMatch(/ended with 2:\nls \/no\/such\/place\n[\s\S]*No such file/);
+  });
+});

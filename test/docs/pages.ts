@@ -1,0 +1,14 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { packageRoot } from '../../src/runtime/package-root.js';
+
+/** Every page people read, the front door first. */
+export const pages: readonly string[] = [
+  'README.md',
+  ...readdirSync(join(packageRoot, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .sort()
+    .map((name) => `docs/${name}`),
+  'SECURITY.md',
+  'ARCHITECTURE.md',
+];

@@ -1,0 +1,140 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/runtime/clock.js';
+import { packageRoot } from '../../src/runtime/package-root.js';
+import { migrateSqlite } from '../../src/store/dialect/sqlite/migrate.js';
+import { openSqlite, type SqliteDatabase } from '../../src/store/dialect/sqlite/open.js';
+import { fakeIo, rosterd } from '../cli/world.js';
+import { askDuckDb } from '../exports/ask-duckdb.js';
+import { StandingClock, seedInvestment, seedSource } from '../store/support/mirror.js';
+
+const page = readFileSync(join(packageRoot, 'docs', 'recipes.md'), 'utf8');
+
+/** The code of the page, by the word behind its fence. */
+function blocks(language: string): readonly string[] {
+  return [...page.matchAll(/^```(.+)\n([\s\S]*?)^```$/gm)]
+    .filter(([, word = '']) => word.replace(/ no: .*/, '') === language)
+    .map(([, , code = '']) => code);
+}
+
+const [sqliteLine = '', exportLine = ''] = blocks('sh');
+const [script = ''] = blocks('python');
+const [parquetQuery = ''] = blocks('sql duckdb');
+
+let folder: string;
+let file: string;
+let writer: SqliteDatabase | null = null;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'rosterd-recipes-'));
+  file = join(folder, 'data', 'mirror.db');
+  mkdirSync(dirname(file));
+});
+afterAll(() => {
+  writer?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function run(program: string, args: readonly string[]): { code: number | null; out: string; err: string } {
+  const { status, stdout, stderr } = spawnSync(program, args, { cwd: folder, encoding: 'utf8' });
+  return { code: status, out: stdout, err: stderr };
+}
+const python = (code: string) => run('python3', ['-c', code]);
+const rows = (line: string) => line.split('\n').filter((text) => text !== '');
+
+test('the page has the recipes this file runs', () => {
+  expect(sqliteLine).toContain('file:data/mirror.db?mode=ro');
+  expect(exportLine).toContain('--format parquet');
+  expect(script).toContain('mode=ro');
+  expect(parquetQuery).toContain('read_parquet');
+});
+
+/** A second row is committed after the checkpoint, so that it stands in the log alone while a writer is there. */
+function startWriting(): SqliteDatabase {
+  const database = openSqlite(file);
+  if (migrateSqlite(database, { clock: new StandingClock(), version: '0.0.0-test' }).ran.length > 0) {
+    seedSource(database, 1, { name: 'acme', rows_held: 2, last_outcome: 'done' });
+    seedInvestment(database, 1, 'inv_1', { raised_cents: 150 });
+    database.raw.pragma('wal_checkpoint(TRUNCATE)');
+    seedInvestment(database, 1, 'inv_2', { raised_cents: 9_007_199_254_740_000 });
+  }
+  return database;
+}
+
+const insertion = "INSERT INTO forgotten (id, forgotten_at) VALUES ('usr_1', '2026-10-20T12:00:00.000Z')";
+
+describe.each(['while the daemon runs', 'while it is stopped'])('%s', (when) => {
+  beforeAll(() => {
+    writer ??= startWriting();
+    if (when === 'while the daemon runs') return;
+    writer.close();
+    writer = null;
+  });
+
+  test('sqlite3 and Python read everything that is committed, as the page opens it', () => {
+    const shell = run('bash', ['-c', sqliteLine]);
+    expect(shell).toMatchObject({ code: 0, err: '' });
+    expect(rows(shell.out).at(-1)).toMatch(/^acme +2 +following the feed *$/);
+    const { code, out, err } = python(script);
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    expect(out).toBe('active usd 90071992547401.5\n');
+  });
+
+  test('neither can write', () => {
+    const shell = run('sqlite3', ['file:data/mirror.db?mode=ro', insertion]);
+    expect(shell.code).not.toBe(0);
+    expect(shell.err).toContain('readonly database');
+    const opened = 'import sqlite3; sqlite3.connect("file:data/mirror.db?mode=ro", uri=True)';
+    const { code, err } = python(`${opened}.execute("${insertion}")`);
+    expect(code).not.toBe(0);
+    expect(err).toContain('readonly database');
+  });
+
+  test('the Parquet file DuckDB reads has the sums of the mirror', async () => {
+    const args = exportLine
+      .trim()
+      .replace(/^npx rosterd /, '')
+      .split(' ');
+    expect((await rosterd(args, fakeIo({ cwd: folder, clock: systemClock }))).code).toBe(0);
+    const sql = parquetQuery.replace("'investments.parquet'", 'FILE');
+    expect(askDuckDb(join(folder, 'investments.parquet'), sql)).toEqual([
+      ['active', 'usd', '2', '9007199254740150'],
+    ]);
+  });
+});
+
+test('immutable misses what a running daemon has committed, as the page warns', () => {
+  const database = startWriting();
+  database.raw.exec("UPDATE sources SET name = 'renamed'");
+  const line = (mode: string) =>
+    run('sqlite3', [`file:data/mirror.db?${mode}`, 'SELECT name FROM sources']).out.trim();
+  expect([line('mode=ro'), line('mode=ro&immutable=1')]).toEqual(['renamed', 'acme']);
+  database.close();
+  expect(line('mode=ro&immutable=1')).toBe('renamed');
+});
+
+if (process.getuid?.() === 0)
+  test('another user reads as the page says, also what is left without its side files', () => {
+    const shared = mkdtempSync(join(tmpdir(), 'rosterd-shared-'));
+    const moved = join(shared, 'mirror.db');
+    renameSync(file, moved);
+    const open = (uri: string) =>
+      python(
+        `import os, sqlite3; os.setuid(65534); print(sqlite3.connect("file:${moved}?${uri}", uri=True).execute("SELECT count(*) FROM investments").fetchone()[0])`,
+      );
+    const allow = () => run('chmod', ['-R', 'a+rX', shared]);
+    const database = openSqlite(moved);
+    database.raw.exec("UPDATE sources SET name = 'acme'");
+    allow();
+    expect(open('mode=ro').out).toBe('2\n');
+    database.close();
+    allow();
+    expect(open('mode=ro').out).toBe('2\n');
+    for (const end of ['-wal', '-shm']) rmSync(`${moved}${end}`);
+    expect(open('mode=ro').err).toContain('attempt to write a readonly database');
+    expect(open('mode=ro&immutable=1').out).toBe('2\n');
+    rmSync(shared, { recursive: true, force: true });
+  });

@@ -1,0 +1,53 @@
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { packageRoot } from '../../src/runtime/package-root.js';
+import { pages } from './pages.js';
+import { tryPage } from './try-page.js';
+
+// usage: tsx test/docs/try-pages.ts [page…]   of a built clone; without pages, all of them.
+
+/** A page takes a few seconds; the bound is for what hangs. */
+const secondsMax = 600;
+
+/** The first page is typed with npx itself; the others skip the second or two it thinks before each command. */
+const withoutNpx = `npx() { shift; \${in_background:+exec} node '${packageRoot}/dist/cli/main.js' "$@"; }`;
+
+/** Installed and built is this clone already, or nobody could run this file. */
+const preamble = (page: string) => `
+unset \${!ROSTERD_@}
+npm() {
+  case "$1" in
+    ci) test -d node_modules ;;
+    start) shift; \${in_background:+exec} node dist/cli/start.js "$@" ;;
+    *) command npm "$@" ;;
+  esac
+}
+ctrl_c() { kill -INT "$running"; wait "$running"; }
+${page === 'README.md' ? '' : withoutNpx}`;
+
+function clone(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'rosterd-page-'));
+  for (const name of ['package.json', '.ci', 'schema', 'docs', 'packaging', 'config.example.json'])
+    cpSync(join(packageRoot, name), join(folder, name), { recursive: true });
+  for (const name of ['node_modules', 'dist']) symlinkSync(join(packageRoot, name), join(folder, name));
+  return folder;
+}
+
+const wanted = process.argv.slice(2);
+for (const page of wanted.length > 0 ? wanted : pages) {
+  const folder = clone();
+  const began = performance.now();
+  const text = readFileSync(join(packageRoot, page), 'utf8');
+  const { run, compared, notRun, wrong } = await tryPage(text, {
+    folder,
+    seconds: secondsMax,
+    preamble: preamble(page),
+  });
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  const took = ((performance.now() - began) / 1_000).toFixed(1);
+  console.log(`${page}: ${run} blocks run, ${compared} outputs compared, ${notRun} not run, in ${took} s`);
+  if (wrong === null) continue;
+  console.error(`${page} does not do what it says. ${wrong}`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,15 @@
+import { execFileSync } from 'node:child_process';
+import { packageRoot } from '../../src/runtime/package-root.js';
+
+/** DuckDB in a process of its own, which knows nothing but the file: `FILE` in the statement. */
+export function askDuckDb(file: string, sql: string): unknown {
+  const script = `
+    const { DuckDBInstance } = await import('@duckdb/node-api');
+    const connection = await (await DuckDBInstance.create(':memory:')).connect();
+    await connection.run("SET TimeZone = 'UTC'");
+    const read = await connection.runAndReadAll(process.argv[1]);
+    console.log(JSON.stringify(read.getRowsJson()));`;
+  const statement = sql.replace('FILE', `'${file.replaceAll("'", "''")}'`);
+  const args = ['--input-type=module', '-e', script, statement];
+  return JSON.parse(execFileSync(process.execPath, args, { cwd: packageRoot, encoding: 'utf8' }));
+}

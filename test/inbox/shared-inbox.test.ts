@@ -1,0 +1,127 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { EventId, SourceName } from '../../src/domain/ids.js';
+import { instantFromMillis } from '../../src/domain/instant.js';
+import { createDrain, type Drain } from '../../src/inbox/drain.js';
+import { laneOf, type Others, type Ticked, type Ticks } from '../../src/inbox/ports.js';
+import { silentLogger } from '../../src/runtime/logger.js';
+import { settled, VirtualClock } from '../sync/support/virtual-clock.js';
+import { MemoryInbox } from './support/memory-inbox.js';
+
+const acme = 'acme' as SourceName;
+const beta = 'beta' as SourceName;
+const both = laneOf([acme, beta]) ?? '';
+
+let clock: VirtualClock;
+let inbox: MemoryInbox;
+let number: number;
+let open: Drain[];
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  inbox = new MemoryInbox();
+  number = 0;
+  open = [];
+});
+
+afterEach(async () => {
+  await Promise.all(open.map((drain) => drain.close()));
+  expect(clock.sleeping).toBe(0);
+});
+
+/** One daemon of two that share the inbox. */
+function daemon(works: readonly SourceName[], knows: readonly SourceName[] = [acme, beta]) {
+  const nudged: SourceName[] = [];
+  const told: string[] = [];
+  let tick: (source: SourceName, ticked: Ticked) => void = () => {};
+  const ticks: Ticks = {
+    nudge: (source) => void nudged.push(source),
+    onTick: (listener) => {
+      tick = listener;
+      return () => {};
+    },
+  };
+  const others: Others = {
+    worksHere: (source) => works.includes(source),
+    count: () => 1,
+    tellAccepted: (lane) => void told.push(`accepted ${lane}`),
+    tellTicked: (source) => void told.push(`ticked ${source}`),
+  };
+  const drain = createDrain({ inbox, ticks, clock, logger: silentLogger, sources: knows, others });
+  open.push(drain);
+  const end = async (source: SourceName, more: Partial<Ticked> = {}) => {
+    tick(source, { done: true, startedAt: now(), publishedThrough: now(), ...more });
+    await settled();
+  };
+  return { drain, nudged, told, end };
+}
+
+const now = () => instantFromMillis(clock.now());
+
+async function store(sources: readonly SourceName[], more: { at?: number; observed?: boolean } = {}) {
+  number += 1;
+  const at = instantFromMillis(more.at ?? clock.now());
+  await inbox.accept({
+    eventId: `evt_${number}` as EventId,
+    ...{ installation: '', event: 'investment.changed', company: null, investment: null, test: false },
+    observedAt: more.observed === false ? null : at,
+    receivedAt: at,
+    body: '{}',
+    lane: laneOf(sources),
+  });
+}
+
+test('what is accepted for somebody else’s source is told, not worked; whoever hears it works it', async () => {
+  const [here, there] = [daemon([acme]), daemon([beta])];
+  await store([beta]);
+  here.drain.accepted([beta]);
+  expect([here.nudged, here.told]).toEqual([[], ['accepted beta']]);
+  there.drain.heardAccepted('beta');
+  expect(there.nudged).toEqual([beta]);
+  await there.end(beta);
+  expect(await inbox.waiting()).toEqual([]);
+});
+
+test('a delivery for sources of both is worked when both were read, whoever reads last', async () => {
+  const [here, there] = [daemon([acme]), daemon([beta])];
+  await store([acme, beta]);
+  here.drain.accepted([acme, beta]);
+  there.drain.heardAccepted(both);
+  expect([here.nudged, there.nudged]).toEqual([[acme], [beta]]);
+  await here.end(acme);
+  expect(await inbox.waiting()).toHaveLength(1);
+  expect(here.told).toEqual([`accepted ${both}`, 'ticked acme']);
+  there.drain.heardTicked(acme, { done: true, startedAt: now(), publishedThrough: now() });
+  await there.end(beta);
+  expect(await inbox.waiting()).toEqual([]);
+});
+
+test('what nobody told of is found by looking, and looked for once', async () => {
+  const { drain, nudged, end } = daemon([acme]);
+  await store([acme]);
+  await store([beta]);
+  await drain.look();
+  expect(nudged).toEqual([acme]);
+  await clock.advance(1);
+  await end(acme, { publishedThrough: '2000-01-01T00:00:00.000Z' as never });
+  await drain.look();
+  expect(nudged).toEqual([acme]);
+});
+
+test('an event without a time of the platform is not proven worked by clocks that may be apart', async () => {
+  const { end } = daemon([acme]);
+  await store([acme], { observed: false });
+  await clock.advance(30_000);
+  await end(acme);
+  expect(await inbox.waiting()).toHaveLength(1);
+  await clock.advance(31_000);
+  await end(acme);
+  expect(await inbox.waiting()).toEqual([]);
+});
+
+test('deliveries for a source that only another daemon knows are left to it', async () => {
+  const { drain } = daemon([acme], [acme]);
+  await store([beta]);
+  await drain.start();
+  await settled();
+  expect(await inbox.waiting()).toHaveLength(1);
+});

@@ -1,0 +1,122 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { exitCodes } from '../../src/cli/exit-codes.js';
+import { packageRoot } from '../../src/runtime/package-root.js';
+import { load, minimal } from '../config/world.js';
+import { type ConsoleWorld, startConsoleWorld } from '../console/world.js';
+
+const read = (...path: string[]) => readFileSync(join(packageRoot, 'packaging', ...path), 'utf8');
+
+describe('what is drawn and alerted upon', () => {
+  let world: ConsoleWorld;
+  const published = new Set<string>();
+  beforeAll(async () => {
+    world = await startConsoleWorld({ rows: 1 });
+    const text = await (await fetch(`${world.url}/metrics`)).text();
+    for (const [, name = '', kind] of text.matchAll(/^# TYPE (\w+) (\w+)$/gm)) {
+      published.add(name);
+      if (kind === 'histogram')
+        for (const part of ['bucket', 'sum', 'count']) published.add(`${name}_${part}`);
+    }
+  });
+  afterAll(() => world.close());
+
+  test.each(['prometheus/alerts.yml', 'grafana/rosterd.json'])(
+    '%s names only metrics that are published',
+    (file) => {
+      const named = new Set(read(...file.split('/')).match(/\b(?:rosterd|process)_[a-z_]+/g));
+      expect(named.size).toBeGreaterThan(8);
+      expect([...named].filter((name) => !published.has(name))).toEqual([]);
+    },
+  );
+
+  test('every metric says what it is, in base units, counters with their ending', async () => {
+    const text = await (await fetch(`${world.url}/metrics`)).text();
+    for (const [, name = '', kind] of text.matchAll(/^# TYPE (\w+) (\w+)$/gm)) {
+      expect(text).toMatch(new RegExp(`^# HELP ${name} .{10}`, 'm'));
+      expect(name.endsWith('_total'), name).toBe(kind === 'counter');
+      expect(name).not.toMatch(/_(?:ms|millis|minutes|hours|days|kb|mb|percent)$/);
+    }
+  });
+});
+
+test('the dashboard of Grafana can be loaded: panels apart, each with a question and a variable for its source', () => {
+  const board = JSON.parse(read('grafana', 'rosterd.json')) as {
+    panels: {
+      id: number;
+      gridPos: { x: number; y: number; w: number; h: number };
+      targets: { expr: string }[];
+    }[];
+    templating: { list: { name: string }[] };
+  };
+  expect(new Set(board.panels.map(({ id }) => id)).size).toBe(board.panels.length);
+  const cells = board.panels.flatMap(({ gridPos: { x, y, w, h } }) =>
+    Array.from({ length: w * h }, (_, at) => `${x + (at % w)},${y + Math.floor(at / w)}`),
+  );
+  expect(new Set(cells).size).toBe(cells.length);
+  const variables = board.templating.list.map(({ name }) => name);
+  for (const { targets } of board.panels)
+    for (const { expr } of targets)
+      for (const [, name] of expr.matchAll(/\$(\w+)/g)) expect(variables).toContain(name);
+});
+
+test('every alert says what is wrong and what to do', () => {
+  const alerts = read('prometheus', 'alerts.yml')
+    .split(/^ {6}- alert: /m)
+    .slice(1);
+  expect(alerts.length).toBeGreaterThan(8);
+  for (const alert of alerts)
+    for (const key of ['expr', 'for', 'labels', 'summary', 'action'])
+      expect(alert, key).toMatch(new RegExp(`^ {8,10}${key}: \\S`, 'm'));
+});
+
+test('the unit does not start anew what only a person can mend, and gives nothing it does not need', () => {
+  const unit = read('systemd', 'rosterd.service');
+  const value = (key: string) => new RegExp(`^${key}=(.*)$`, 'm').exec(unit)?.[1];
+  expect(value('RestartPreventExitStatus')).toBe(`${exitCodes.usage} ${exitCodes.reauthorize}`);
+  expect(value('ExecStart')).toBe('/usr/bin/rosterd run --config /etc/rosterd/config.json');
+  // Who says that the daemon is ready is a process beside the main one.
+  expect([value('Type'), value('NotifyAccess')]).toEqual(['notify', 'all']);
+  for (const line of unit.split('\n')) expect(line).toMatch(/^(?:|#.*|\[\w+\]|[A-Z][A-Za-z]+=.*)$/);
+  for (const key of ['NoNewPrivileges', 'PrivateTmp', 'ProtectHome', 'RestrictNamespaces'])
+    expect(value(key)).toBe('yes');
+  expect([value('ProtectSystem'), value('CapabilityBoundingSet'), value('UMask')]).toEqual([
+    'strict',
+    '',
+    '0077',
+  ]);
+});
+
+test('whom it forgot has a writable place of its own, apart from the mirror, wherever it is packaged', () => {
+  const unit = read('systemd', 'rosterd.service');
+  const file = read('docker', 'Dockerfile');
+  const compose = read('docker', 'compose.yaml');
+  expect(/^StateDirectory=(.*)$/m.exec(unit)?.[1]?.split(' ')).toEqual(['rosterd', 'rosterd-ledger']);
+  expect(/^VOLUME (.*)$/m.exec(file)?.[1]?.split(' ')).toEqual(['/data', '/ledger']);
+  for (const volume of ['data', 'ledger']) {
+    expect(compose).toMatch(new RegExp(`^ {6}- ${volume}:/${volume}$`, 'm'));
+    expect(compose).toMatch(new RegExp(`^ {2}${volume}: \\{\\}$`, 'm'));
+  }
+  for (const [text, ledger] of [
+    [unit, '/var/lib/rosterd-ledger/forgotten.jsonl'],
+    [file, '/ledger/forgotten.jsonl'],
+  ] as const) {
+    const [variable = '', value = ''] = /ROSTERD_FORGET__LEDGER=(\S+)/.exec(text) ?? [];
+    expect(value).toBe(ledger);
+    const env = Object.fromEntries([variable.split('=')]);
+    expect(load(minimal, { env }).config.forget.ledger).toBe(ledger);
+  }
+});
+
+test('the container runs as nobody, on a Node this package supports, and asks whether it is alive', () => {
+  const file = read('docker', 'Dockerfile');
+  const { files } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as {
+    files: string[];
+  };
+  expect(files).toContain('packaging');
+  expect(file).toMatch(/^USER 65532:65532$/m);
+  expect(file).toMatch(/^FROM node:20-bookworm-slim$/m);
+  expect(file).toContain('/livez');
+  for (const name of ['dist', 'schema', 'node_modules']) expect(file).toContain(`/build/${name} ./${name}`);
+});

@@ -1,0 +1,75 @@
+import { randomBytes } from 'node:crypto';
+import { request } from 'node:http';
+import { inject } from 'vitest';
+import { systemClock } from '../../src/runtime/clock.js';
+import { migratePostgres } from '../../src/store/dialect/postgres/migrate.js';
+import { openPostgres } from '../../src/store/dialect/postgres/open.js';
+import { urlOf, withClient } from './run-databases.js';
+
+/** A database on the server of this run. `drop` also ends whatever is still connected to it; so does the end of the run. */
+export interface FreshDatabase {
+  readonly url: string;
+  drop(): Promise<void>;
+}
+
+/** Empty. */
+export const freshDatabase = (): Promise<FreshDatabase> => createdFrom('template1');
+
+/** With the tables and views of the mirror, and nothing in them. */
+export async function migratedDatabase(): Promise<FreshDatabase> {
+  migrated ??= makeTemplate();
+  return createdFrom(await migrated);
+}
+
+let migrated: Promise<string> | undefined;
+
+/** Whichever file of the run comes first makes it; the others wait for it. */
+async function makeTemplate(): Promise<string> {
+  const { run } = inject('postgres');
+  const server = await postgresUrl();
+  const name = `${run}_template`;
+  await withClient(server, async (client) => {
+    await client.query('SELECT pg_advisory_lock(hashtext($1))', [name]);
+    const { rows } = await client.query('SELECT 1 FROM pg_database WHERE datname = $1', [name]);
+    if (rows.length > 0) return;
+    await client.query(`CREATE DATABASE "${name}_half"`);
+    const database = await openPostgres(urlOf(server, `${name}_half`), { max: 1 });
+    await migratePostgres(database, { clock: systemClock, version: '0.0.0-test' });
+    await database.close();
+    await client.query(`ALTER DATABASE "${name}_half" RENAME TO "${name}"`);
+  });
+  return name;
+}
+
+async function createdFrom(template: string): Promise<FreshDatabase> {
+  const { run } = inject('postgres');
+  const server = await postgresUrl();
+  const name = `${run}_${randomBytes(5).toString('hex')}`;
+  await withClient(server, (client) => client.query(`CREATE DATABASE "${name}" TEMPLATE "${template}"`));
+  return {
+    url: urlOf(server, name),
+    drop: () =>
+      withClient(server, async (client) => {
+        await client.query(`DROP DATABASE IF EXISTS "${name}" WITH (FORCE)`);
+      }),
+  };
+}
+
+let asked: Promise<string> | undefined;
+
+/** The server of this run, as somebody who may create databases and roles. Starts it if nobody did. */
+export function postgresUrl(): Promise<string> {
+  asked ??= new Promise((resolve, reject) => {
+    const { door } = inject('postgres');
+    request(door, (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (part: string) => {
+        text += part;
+      });
+      response.on('end', () => (response.statusCode === 200 ? resolve(text) : reject(new Error(text))));
+    })
+      .on('error', reject)
+      .end();
+  });
+  return asked;
+}

@@ -1,0 +1,44 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { TestProject } from 'vitest/node';
+import { dropDatabasesOf, runName } from './run-databases.js';
+import { type PostgresServer, startPostgres } from './server.js';
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    /** Where a test file asks for the server, and what the databases of this run are called. */
+    postgres: { readonly door: string; readonly run: string };
+  }
+}
+
+/**
+ * One PostgreSQL for the whole run, started when the first test file asks for it: whoever runs a file that needs
+ * none does not wait for one. ROSTERD_TEST_POSTGRES names a server to use instead, with rights to create databases.
+ */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const given = process.env.ROSTERD_TEST_POSTGRES;
+  const run = runName();
+  let own: Promise<PostgresServer> | undefined;
+  const url = async () => {
+    if (given !== undefined && given !== '') return given;
+    own ??= startPostgres();
+    return (await own).url;
+  };
+  let asked = false;
+  const door = createServer((_, response) => {
+    asked = true;
+    url().then(
+      (text) => response.end(text),
+      (error: Error) => response.writeHead(500).end(error.message),
+    );
+  });
+  await new Promise<void>((resolve) => door.listen(0, '127.0.0.1', resolve));
+  const { port } = door.address() as AddressInfo;
+  project.provide('postgres', { door: `http://127.0.0.1:${port}`, run });
+  return async () => {
+    door.close();
+    door.closeAllConnections();
+    if (own !== undefined) await (await own.catch(() => null))?.close();
+    else if (asked) await dropDatabasesOf(await url(), run);
+  };
+}

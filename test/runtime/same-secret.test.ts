@@ -1,0 +1,14 @@
+import { expect, test } from 'vitest';
+import { isSameSecret } from '../../src/runtime/same-secret.js';
+
+test.each([
+  ['secret', 'secret', true],
+  ['', '', true],
+  ['sécret', 'sécret', true],
+  ['secret', 'secreT', false],
+  ['secret', 'secret ', false],
+  ['', 'secret', false],
+  ['\ud800', '\ud801 ', false],
+])('%j and %j are the same: %s', (given, expected, same) => {
+  expect(isSameSecret(given, expected)).toBe(same);
+});

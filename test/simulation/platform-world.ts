@@ -1,0 +1,335 @@
+import { churn } from '../../src/platform/sandbox/control/churn.js';
+import { type Sandbox, startSandbox } from '../../src/platform/sandbox/sandbox.js';
+import { all } from '../../src/platform/state/statements.js';
+import { Chance } from './chance.js';
+import type { Asked, Told } from './fake-platform.js';
+import { accessMillis } from './fake-tokens.js';
+import type { Look } from './judge.js';
+import { MachineClock } from './machine-clock.js';
+import type { Act } from './plan.js';
+import { Connection, type Reached, requestBytes, routeRequests } from './sockets.js';
+import { World } from './world.js';
+
+interface Listed {
+  readonly id: string;
+  readonly company: string;
+  readonly group: string | null;
+  readonly status: string;
+  readonly amounts: { readonly committed_cents: number; readonly raised_cents: number | null };
+  readonly investor: {
+    readonly id: string | null;
+    readonly deactivated: boolean;
+    readonly name?: string | null;
+    readonly email?: string | null;
+  };
+  readonly message?: string | null;
+}
+
+interface ListingPage {
+  readonly data: readonly Listed[];
+  readonly meta: { readonly has_more: boolean; readonly next_cursor: string };
+}
+
+const minute = 60_000;
+
+/** What the small platform is asked to do and the bundled one is not. */
+const notHere: readonly Act['kind'][] = ['restore', 'access_lost', 'revoke', 'rotate_hook', 'other_company'];
+
+/** Beyond what the feed keeps. */
+const expiryMillis = 100 * 24 * 60 * minute;
+const receiverPort = 8_787;
+
+/**
+ * The same worlds with the bundled server as the platform: in this process, on the same clock, behind the same
+ * network, sending its own webhooks and turning its own tokens. The truth is what it answers to somebody who pages
+ * by hand after each thing that happened to it.
+ */
+export class PlatformWorld extends World {
+  #sandbox: Sandbox | undefined;
+  readonly #versions = new Map<string, Set<string>>();
+  /** Tokens in whose place another was put. */
+  readonly #replaced = new Set<string>();
+  /** Tokens by hand: of each company the one with identity and the one without. */
+  readonly #tokens = new Map<string, { readonly full: string; readonly narrow: string }>();
+
+  protected override async far(asked: Asked): Promise<Told> {
+    const told = this.#beforeTheServer(asked) ?? (await this.#ask(asked));
+    const company = asked.url.searchParams.get('company_id') ?? '';
+    for (const source of this.sources)
+      if (source.company === company)
+        this.platform.readings.push({
+          ...{ at: this.scheduler.now, account: source.account.name, company },
+          ...{ kind: 'cursor', status: told.status },
+        });
+    return told;
+  }
+
+  #beforeTheServer(asked: Asked): Told | undefined {
+    if (asked.url.pathname !== '/investments') return undefined;
+    const [, token = ''] = asked.headers.authorization?.split(' ') ?? [];
+    return this.#replaced.has(token) ? this.platform.unauthorized() : this.platform.edge(asked);
+  }
+
+  async #ask(asked: Asked): Promise<Told> {
+    const port = Number(new URL(this.#server().url).port);
+    const server = this.around.servers.get(port);
+    if (server === undefined) throw new Error('the bundled server does not listen');
+    const connection = new Connection(server);
+    const target = `${asked.url.pathname}${asked.url.search}`;
+    connection.send(
+      requestBytes(asked.method, target, { ...asked.headers, connection: 'close' }, asked.body),
+    );
+    const answer = await connection.answered;
+    if (answer === null) throw new Error(`the bundled server said nothing to ${asked.method} ${target}`);
+    this.counters.add(`platform answered:${answer.status}`);
+    if (asked.url.pathname === '/oauth/token' && answer.status === 200) this.counters.add('platform:refresh');
+    if (answer.status >= 500)
+      this.violate('server', `${asked.method} ${target} was answered ${answer.status}`);
+    return answer;
+  }
+
+  protected override async live(): Promise<void> {
+    const { plan, scheduler, machine } = this;
+    const random = new Chance(`bundled server ${plan.seed}`).asRandom();
+    const undo = routeRequests((port) => this.#receiver(port));
+    try {
+      this.#sandbox = await startSandbox({
+        ...{ seed: plan.seed, companies: 2, records: Math.min(plan.records, 30), random },
+        clock: new MachineClock(scheduler, 'the platform', 0),
+      });
+      this.#settle(this.#sandbox);
+      await this.#subscribe();
+      await this.#remember();
+      machine.start();
+      for (const { at, no, act } of plan.acts)
+        scheduler.at(at, `act ${no} ${act.kind}`, () => {
+          this.counters.add(`act:${act.kind}`);
+          this.act(act, no);
+        });
+      await this.until(plan.chaosUntil, () => false);
+      await this.heal();
+      await this.rest();
+      await this.end();
+    } finally {
+      await this.#sandbox?.close();
+      undo();
+    }
+  }
+
+  /** Each source gets a company; the first of a company may sign in as its founder, whose tokens turn. */
+  #settle(sandbox: Sandbox): void {
+    const { apps, companies, users } = sandbox.ready;
+    for (const [index, source] of this.sources.entries()) {
+      const company = companies[index % 2];
+      const app = apps[0];
+      if (company === undefined || app === undefined) throw new Error('a sandbox of two companies');
+      const { id, installation, token, tokenWithoutIdentity } = company;
+      const founder = users.find((user) => user.id === company.founder);
+      const rotating = index < 2 && founder !== undefined && source.account.rotating;
+      const current = rotating
+        ? {
+            ...{ access: founder.token, refresh: founder.refreshToken },
+            expiresAt: this.plan.start + accessMillis,
+          }
+        : { access: token };
+      const { clientId, clientSecret } = app;
+      const account = { name: source.account.name, rotating, revoked: false, identity: true, spent: 0 };
+      Object.assign(source, {
+        ...{ company: id, installation },
+        account: { ...account, ...{ clientId, clientSecret, current } },
+      });
+      this.#tokens.set(id, { full: token, narrow: tokenWithoutIdentity });
+      if (rotating) this.machine.signIn(source.account);
+    }
+  }
+
+  async #subscribe(): Promise<void> {
+    const body = JSON.stringify({
+      url: `http://127.0.0.1:${receiverPort}/webhooks`,
+      events: ['investment.changed'],
+    });
+    const url = new URL(`${this.#server().ready.control}/webhooks`);
+    const headers = { 'content-type': 'application/json' };
+    const { body: made } = await this.#ask({ method: 'POST', url, headers, body });
+    this.post.secrets = [(JSON.parse(made) as { readonly secret: string }).secret];
+  }
+
+  /** Where the bundled server's deliveries arrive: at the daemon that runs just then. */
+  #receiver(port: number): Reached | null {
+    const { life } = this.machine;
+    const server = life?.port == null ? undefined : this.around.servers.get(life.port);
+    const hears = life !== null && life.clock.suspendedUntil <= this.scheduler.now;
+    if (port !== receiverPort || life === null || server === undefined || !hears) return null;
+    return { server, silent: () => life.dead, cut: this.weather.strikes('hook_cut') };
+  }
+
+  protected override act(act: Act, no: number): void {
+    const { services, clock } = this.#server();
+    if (act.kind === 'publish') {
+      churn(services, act.times, null, services.clock.now());
+      void this.#remember();
+    } else if (act.kind === 'narrow') this.#narrow(new Chance(`act ${this.plan.seed}/${no}`));
+    else if (act.kind === 'expire' && this.sources.every(({ account }) => !account.rotating))
+      clock.advance(expiryMillis);
+    else if (act.kind === 'expire' || notHere.includes(act.kind)) this.counters.add('act:not here');
+    else super.act(act, no);
+  }
+
+  /** Somebody replaces a company's token by one of the same installation that may, or may not, read who people are. */
+  #narrow(chance: Chance): void {
+    const { company } = chance.pick(this.sources);
+    const tokens = this.#tokens.get(company);
+    const accounts = this.sources.filter((one) => one.company === company && !one.account.rotating);
+    const before = accounts[0]?.account.current.access;
+    if (tokens === undefined || before === undefined) return;
+    const access = before === tokens.full ? tokens.narrow : tokens.full;
+    this.#replaced.add(before);
+    this.#replaced.delete(access);
+    for (const { account } of accounts) Object.assign(account, { current: { access } });
+    this.counters.add('platform:narrowed');
+  }
+
+  protected override judgeLook(look: Look): void {
+    for (const { name, listed_at, rows_held } of look.sources) {
+      const rows = look.rows.get(name) ?? [];
+      this.counters.add('judged');
+      if (listed_at === null ? rows.length > 0 : rows.length !== rows_held)
+        this.violate('I3', `${name} shows ${rows.length} rows and says it holds ${rows_held}`);
+      for (const { id, text } of rows)
+        if (this.#versions.get(id)?.has(text) !== true)
+          this.violate('I12', `${name} ${id}: the platform never said ${text}`);
+    }
+  }
+
+  protected override async rest(): Promise<void> {
+    const { scheduler, plan } = this;
+    const bound = scheduler.now + 3 * plan.intervalSeconds * 1000 * 1.3 + 7 * 60 * minute;
+    let difference: string | undefined = 'nothing was read yet';
+    // Names that may be read again come with the next listing, which somebody has to ask for.
+    const moved = new Map(
+      this.sources
+        .filter(({ account }) => this.identityMoved.has(account.name))
+        .map(({ name }) => [name, -1]),
+    );
+    for (let asked = 0; scheduler.now < bound; asked += 1) {
+      const look = this.look();
+      difference = await this.#difference(look);
+      if (difference === undefined && moved.size === 0) return;
+      for (const source of this.sources) {
+        const seen = look.sources.find(({ name }) => name === source.name);
+        const before = moved.get(source.name);
+        if (seen === undefined || asked >= 40) continue;
+        if (before !== undefined && before >= 0 && seen.generation > before) moved.delete(source.name);
+        if (seen.state === 'held') this.ask(source, { acceptDeletions: true });
+        else if (seen.state === 'halted')
+          this.ask(source, seen.halted_code === 'filters_changed' ? { resync: true } : {});
+        else if (seen.state === 'following' && moved.has(source.name)) {
+          this.ask(source, { resync: true });
+          moved.set(source.name, seen.generation);
+        }
+      }
+      await this.until(scheduler.now + Math.max(minute, plan.intervalSeconds * 250), () => false);
+    }
+    this.violate('L1', `not equal in time: ${difference}`);
+  }
+
+  protected override async end(): Promise<void> {
+    const { machine, scheduler } = this;
+    await this.#judgeDeliveries();
+    this.sendAnalystsHome();
+    this.judge.close();
+    let stopped = false;
+    machine.stop(machine.life, () => {
+      stopped = true;
+    });
+    await this.until(scheduler.now + 2 * minute, () => stopped);
+  }
+
+  /** I6, by the bundled server's own book: whatever was answered 2xx is on disk, and soon worked. */
+  async #judgeDeliveries(): Promise<void> {
+    const answers = all<{ readonly id: string; readonly status: number }>(
+      this.#server().services.state,
+      `SELECT d.event_id AS id, a.status FROM webhook_attempts a JOIN webhook_deliveries d ON d.no = a.delivery_no
+       WHERE a.status IS NOT NULL`,
+      [],
+    );
+    for (const { status } of answers) this.counters.add(`receiver:${status}`);
+    if (this.plan.wallOffset !== 0 || this.plan.classes.includes('clock_jump')) return;
+    const refused = answers.find(({ status }) => status >= 400 && status < 500);
+    if (refused !== undefined) this.violate('E9', `a genuine ${refused.id} was answered ${refused.status}`);
+    const accepted = answers.filter(({ status }) => status >= 200 && status < 300);
+    const { life } = this.machine;
+    if (life === null) throw new Error('the daemon is gone before the end');
+    const { raw } = this.judge.readerOf(life.file);
+    const states = raw
+      .prepare<[string], string>('SELECT state FROM webhook_inbox WHERE event_id = ?')
+      .pluck();
+    const pending = () => accepted.find(({ id }) => states.get(id) === 'pending');
+    const lost = accepted.find(({ id }) => states.get(id) === undefined);
+    if (lost !== undefined) this.violate('I6', `${lost.id} was answered 2xx and is nowhere`);
+    await this.until(this.scheduler.now + 30 * minute, () => pending() === undefined);
+    const left = pending();
+    if (left !== undefined) this.violate('I6', `${left.id} was accepted and is still pending at rest`);
+  }
+
+  async #difference(look: Look): Promise<string | undefined> {
+    for (const { name, company, account } of this.sources) {
+      const source = look.sources.find((one) => one.name === name);
+      if (source?.state !== 'following') return `${name} is ${source?.state ?? 'not there'}`;
+      const held = new Map(look.rows.get(name)?.map(({ id, text }) => [id, text]));
+      const { full = '' } = this.#tokens.get(company) ?? {};
+      const said = await this.#listing(company, account.rotating ? full : account.current.access);
+      if (held.size !== said.size) return `${name} shows ${held.size} of ${said.size} records`;
+      for (const [id, text] of said)
+        if (held.get(id) !== text) return `${name} ${id} reads ${held.get(id)} instead of ${text}`;
+    }
+    return undefined;
+  }
+
+  async #remember(): Promise<void> {
+    for (const [company, { full, narrow }] of this.#tokens)
+      for (const token of this.identityMoved.size > 0 ? [full, narrow] : [full])
+        for (const [id, text] of await this.#listing(company, token)) {
+          const known = this.#versions.get(id);
+          if (known === undefined) this.#versions.set(id, new Set([text]));
+          else known.add(text);
+        }
+  }
+
+  async #listing(company: string, token: string): Promise<Map<string, string>> {
+    const texts = new Map<string, string>();
+    let cursor: string | null = null;
+    for (let more = true; more; ) {
+      const url = new URL(`https://platform.invalid/investments?company_id=${company}&per_page=100`);
+      if (cursor !== null) url.searchParams.set('cursor', cursor);
+      const headers = { authorization: `Bearer ${token}` };
+      const told = await this.#ask({ method: 'GET', url, headers, body: '' });
+      const page = JSON.parse(told.body) as ListingPage;
+      if (told.status !== 200) throw new Error(`paging by hand was answered ${told.status}`);
+      for (const one of page.data) texts.set(one.id, textOf(one));
+      more = page.meta.has_more;
+      cursor = page.meta.next_cursor;
+    }
+    return texts;
+  }
+
+  #server(): Sandbox {
+    if (this.#sandbox === undefined) throw new Error('the bundled server has not started');
+    return this.#sandbox;
+  }
+}
+
+/** As a row of the mirror reads, written down apart from any code that fills one. */
+function textOf({ company, group, status, amounts, investor, message }: Listed): string {
+  const person = [investor.name, investor.email, message].map((one) => one ?? '');
+  return [
+    company,
+    group ?? '',
+    status,
+    amounts.committed_cents,
+    amounts.raised_cents ?? '',
+    investor.id ?? '',
+    investor.deactivated ? 1 : 0,
+    person.every((one) => one === '') ? '-' : person.join('|'),
+  ].join('|');
+}

@@ -1,0 +1,41 @@
+import { Fault, isFault } from '../../src/domain/fault.js';
+import { openSqlite } from '../../src/store/dialect/sqlite/open.js';
+import { pendingErasures, scrub } from '../../src/store/dialect/sqlite/scrub.js';
+import type { Scrubber } from '../../src/store/scrub-messages.js';
+import type { Chance } from './chance.js';
+import type { Counters } from './counters.js';
+import type { Life } from './machine.js';
+
+/**
+ * The process that scrubs, as its parent sees it: it takes a while to start, rewrites the file over a connection
+ * of its own, and its answer takes a while to arrive. It can be stopped before, and then has done nothing.
+ */
+export function scrubBeside(life: Life, chance: Chance, counters: Counters): Scrubber {
+  return async (request, signal) => {
+    const pause = async (millis: number) => {
+      await life.clock.wait(millis, signal);
+      if (signal.aborted) throw new Fault('stopped', 'the scrub was stopped before its end');
+    };
+    try {
+      await pause(chance.skewed(20, 2_000));
+      const scrubbed = rewrite(request.file, request.rewritten);
+      counters.add(`scrub:${scrubbed.kind}`);
+      await pause(chance.skewed(5, 20_000));
+      return scrubbed;
+    } catch (error) {
+      if (isFault(error)) counters.add(`scrub:${error.code}`);
+      throw error;
+    }
+  };
+
+  function rewrite(file: string, rewritten: number) {
+    const database = openSqlite(file);
+    try {
+      if (life.pagesMax !== null && chance.yes(0.5))
+        return { kind: 'no_room' as const, erasures: pendingErasures(database), bytesMissing: 4_096 };
+      return scrub(database, life.clock, rewritten);
+    } finally {
+      if (!life.dead) database.close();
+    }
+  }
+}

@@ -1,0 +1,47 @@
+import { test as vitestTest } from 'vitest';
+
+export type Dialect = 'sqlite' | 'postgres';
+
+let running: Dialect = 'sqlite';
+
+/** Which database the test that is running wants its fixtures on. Tests of one file run one after the other. */
+export const dialect = (): Dialect => running;
+
+const on =
+  <Args extends unknown[]>(which: Dialect, work: (...args: Args) => unknown) =>
+  async (...args: Args): Promise<void> => {
+    running = which;
+    try {
+      await work(...args);
+    } finally {
+      running = 'sqlite';
+    }
+  };
+
+const titles: Readonly<Record<Dialect, string>> = { sqlite: '', postgres: ' (PostgreSQL)' };
+const dialects: readonly Dialect[] = ['sqlite', 'postgres'];
+/** A server answers every statement over a socket, beside everything else the machine does. */
+const timeoutMsMin = 60_000;
+
+type Body<Args extends readonly unknown[]> = (
+  title: string,
+  work: (...args: Args) => unknown,
+  timeoutMs?: number,
+) => void;
+
+/** vitest's `test`, once on each database: the same promise has to hold on both. */
+export function test(title: string, work: () => unknown, timeoutMs = timeoutMsMin): void {
+  for (const which of dialects) vitestTest(title + titles[which], on(which, work), timeoutMs);
+}
+
+test.each = each;
+
+/** The bracketed form makes tuples of the cases. */
+function each<Args extends unknown[] | [unknown]>(cases: readonly Args[]): Body<Args>;
+function each<Case>(cases: readonly Case[]): Body<[Case]>;
+function each(cases: readonly unknown[]): Body<never> {
+  return (title, work, timeoutMs = timeoutMsMin) => {
+    for (const which of dialects)
+      vitestTest.each(cases as never)(title + titles[which], on(which, work) as never, timeoutMs);
+  };
+}

@@ -1,0 +1,51 @@
+import type pg from 'pg';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import type { PostgresDatabase } from '../../../../src/store/dialect/postgres/open.js';
+import { freshStore, mirrorFixture } from '../../mirror-fixture.js';
+import { listingPage, record } from '../../samples.js';
+
+/** Writes down, for each transaction from now on, what its commit was told about waiting for the disk. */
+function commitsOf({ pool }: PostgresDatabase): () => readonly string[] {
+  const seen: string[] = [];
+  const connect = pool.connect.bind(pool) as () => Promise<pg.PoolClient>;
+  const spy = vi.spyOn(pool, 'connect').mockImplementation(async () => {
+    const client = await connect();
+    let told = 'waits';
+    const query = vi.spyOn(client, 'query');
+    const restore = client.release.bind(client);
+    client.release = (broken) => {
+      for (const [asked] of query.mock.calls as unknown as [string | { text: string }][]) {
+        const text = typeof asked === 'string' ? asked : asked.text;
+        if (/synchronous_commit = off/.test(text)) told = 'may be lost';
+        else if (/synchronous_commit TO DEFAULT/.test(text)) told = 'waits after all';
+        else if (text === 'COMMIT') seen.push(told);
+      }
+      query.mockRestore();
+      client.release = restore;
+      restore(broken);
+    };
+    return client;
+  });
+  // Before the hooks registered earlier, which use the pool as it is.
+  onTestFinished(() => spy.mockRestore());
+  return () => seen.splice(0);
+}
+
+test('only what is found again may be lost to a power cut; nobody who was erased comes back', async () => {
+  const store = await freshStore('postgres');
+  if (store.kind !== 'postgres') throw new Error('asked for PostgreSQL');
+  const { list, collect, mirror, lease, delta } = await mirrorFixture({ store });
+  await list([[record('inv_1'), record('inv_2')]]);
+  const commits = commitsOf(store.postgres);
+  await delta([record('inv_1', { shares: '11' })]);
+  expect(commits()).toEqual(['waits']);
+  await delta([]);
+  expect(commits()).toEqual(['may be lost']);
+  await collect([[record('inv_1')]], 'relist');
+  expect(commits()).toEqual(['waits', 'may be lost']);
+  const gone = record('inv_2', { investor_deactivated: true }, null);
+  await mirror.addListingPage(lease, listingPage([gone], 'p2'));
+  expect(commits()).toEqual(['waits after all']);
+  await mirror.release(lease);
+  expect(commits()).toEqual(['may be lost']);
+});

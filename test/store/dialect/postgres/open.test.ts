@@ -1,0 +1,242 @@
+import type pg from 'pg';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../../../src/runtime/clock.js';
+import { withPostgresFaults } from '../../../../src/store/dialect/postgres/faults.js';
+import { migratePostgres } from '../../../../src/store/dialect/postgres/migrate.js';
+import {
+  openPostgres,
+  type PostgresDatabase,
+  type PostgresOptions,
+} from '../../../../src/store/dialect/postgres/open.js';
+import { schemaSql } from '../../../../src/store/dialect/postgres/schema-sql.js';
+import type { Migration } from '../../../../src/store/migrate.js';
+import { addressText } from '../../../../src/store/place.js';
+import { freshDatabase } from '../../../postgres/fresh-database.js';
+
+const base = { clock: systemClock, version: '0.1.0' };
+
+async function emptyDatabase(): Promise<string> {
+  const { url, drop } = await freshDatabase();
+  onTestFinished(drop);
+  return url;
+}
+
+async function opened(url: string, options: PostgresOptions = {}): Promise<PostgresDatabase> {
+  const database = await openPostgres(url, options);
+  onTestFinished(() => database.close());
+  return database;
+}
+
+async function column(database: PostgresDatabase, sql: string): Promise<unknown[]> {
+  const { rows } = await database.pool.query(sql);
+  return rows.map((row: object) => Object.values(row)[0]);
+}
+
+const tables = (database: PostgresDatabase) =>
+  column(
+    database,
+    `SELECT table_schema || '.' || table_name FROM information_schema.tables
+     WHERE table_type = 'BASE TABLE' AND table_schema NOT IN ('pg_catalog', 'information_schema') ORDER BY 1`,
+  );
+
+const step = (number: number, sql: string): Migration => ({
+  ...{ number, name: `step${number}`, sql, checksum: `sum of ${sql}` },
+});
+const one = step(1, 'CREATE TABLE a (x int); INSERT INTO a VALUES (1)');
+const two = step(2, 'CREATE TABLE b (x int)');
+
+describe('migrating', () => {
+  test('runs the shipped files once, however many daemons start at the same moment', async () => {
+    const url = await emptyDatabase();
+    const daemons = [await opened(url), await opened(url), await opened(url)];
+    const ran = await Promise.all(daemons.map((database) => migratePostgres(database, base)));
+    expect(ran.flatMap((one) => one.ran).slice(0, 2)).toEqual(['0001_mirror', '0002_views']);
+    expect(await migratePostgres(daemons[0] as PostgresDatabase, base)).toEqual({ ran: [], backup: null });
+    expect(await column(daemons[0] as PostgresDatabase, 'SELECT DISTINCT version FROM migrations')).toEqual([
+      '0.1.0',
+    ]);
+  });
+
+  test('a dry run tells what would run and does nothing', async () => {
+    const database = await opened(await emptyDatabase());
+    const { ran } = await migratePostgres(database, { ...base, migrations: [one, two], dryRun: true });
+    expect(ran).toEqual(['0001_step1', '0002_step2']);
+    expect(await tables(database)).toEqual([]);
+  });
+
+  test('an edited migration is dirty, a later version is refused by name, and nothing runs', async () => {
+    const database = await opened(await emptyDatabase());
+    await migratePostgres(database, { ...base, version: '9.0.0', migrations: [one] });
+    const edited = { ...one, checksum: 'other' };
+    await expect(migratePostgres(database, { ...base, migrations: [edited, two] })).rejects.toThrow(
+      /step1\) is dirty/,
+    );
+    await expect(migratePostgres(database, { ...base, migrations: [] })).rejects.toThrow(
+      /written by rosterd 9\.0\.0/,
+    );
+    expect(await tables(database)).toEqual(['public.a', 'public.migrations']);
+  });
+
+  test('one that fails takes back all that ran with it', async () => {
+    const database = await opened(await emptyDatabase());
+    const broken = step(2, 'CREATE TABLE b (x int); CREATE TABLE a (x int)');
+    await expect(migratePostgres(database, { ...base, migrations: [one, broken] })).rejects.toThrow(
+      /already exists/,
+    );
+    expect(await tables(database)).toEqual([]);
+  });
+
+  test('keeps every table in which a name can stand in a schema of its own, beside the mirror’s', async () => {
+    const url = new URL(await emptyDatabase());
+    const first = await opened(url.href);
+    await first.pool.query('CREATE SCHEMA team');
+    url.searchParams.set('options', '-csearch_path=team');
+    const database = await opened(url.href);
+    await migratePostgres(first, base);
+    await migratePostgres(database, base);
+    const found = (await tables(database)) as string[];
+    for (const schema of ['rosterd_identity', 'team_identity'])
+      expect(found.filter((name) => name.startsWith(`${schema}.`))).toEqual([
+        `${schema}.identity_rows`,
+        `${schema}.quarantine_rows`,
+        `${schema}.staged_rows`,
+        `${schema}.webhook_inbox`,
+      ]);
+    expect(found).toEqual(expect.arrayContaining(['public.sources', 'team.sources']));
+    // The plain names read and write the tables of their own schema.
+    await database.pool.query('INSERT INTO identity_rows (row_no, name) VALUES (1, $1)', ['Ann']);
+    expect(await column(database, 'SELECT name FROM team_identity.identity_rows')).toEqual(['Ann']);
+    expect(await column(first, 'SELECT name FROM identity_rows')).toEqual([]);
+  });
+});
+
+describe('roles', () => {
+  async function migratedAs(role: string): Promise<PostgresDatabase> {
+    const database = await opened(await emptyDatabase());
+    await migratePostgres(database, base);
+    const client = await database.pool.connect();
+    onTestFinished(() => client.release(true));
+    await client.query(`SET ROLE ${role}`);
+    return { ...database, pool: client as unknown as pg.Pool };
+  }
+  const people = ['SELECT name FROM identities', 'SELECT name FROM roster', 'SELECT body FROM quarantine'];
+  const bases = [
+    ...[
+      'SELECT * FROM identity_rows',
+      'SELECT * FROM staged_rows',
+      'SELECT * FROM rosterd_identity.staged_rows',
+    ],
+    ...['DELETE FROM investment_rows', 'SELECT * FROM investment_rows', "UPDATE sources SET cursor = 'x'"],
+  ];
+
+  test('an analyst reads everything but people, and writes nothing', async () => {
+    const database = await migratedAs('rosterd_analyst');
+    expect(await column(database, 'SELECT count(*) FROM investments')).toEqual([0]);
+    expect(await column(database, 'SELECT problem, id FROM quarantine')).toEqual([]);
+    for (const sql of [...people, ...bases])
+      await expect(database.pool.query(sql), sql).rejects.toThrow(/permission denied/);
+  });
+
+  test('whoever may see people reads them by the views alone', async () => {
+    const database = await migratedAs('rosterd_identity');
+    for (const sql of people) expect(await column(database, sql)).toEqual([]);
+    for (const sql of bases) await expect(database.pool.query(sql), sql).rejects.toThrow(/permission denied/);
+  });
+
+  test('a user who may not create roles migrates all the same; the statements for one who may are at hand', async () => {
+    const admin = await opened(await emptyDatabase());
+    const user = `plain_${admin.url.slice(-10)}`;
+    await admin.pool.query(`CREATE ROLE ${user} LOGIN PASSWORD 'p'`);
+    const name = new URL(admin.url).pathname.slice(1);
+    onTestFinished(async () => {
+      await admin.pool.query(`DROP OWNED BY ${user} CASCADE; DROP ROLE ${user}`);
+    });
+    await admin.pool.query(
+      `GRANT CREATE ON DATABASE "${name}" TO ${user}; GRANT CREATE ON SCHEMA public TO ${user}`,
+    );
+    const url = new URL(admin.url);
+    url.username = user;
+    url.password = 'p';
+    const database = await opened(url.href);
+    expect((await migratePostgres(database, base)).ran).not.toEqual([]);
+    await admin.pool.query(schemaSql('grants.sql', admin));
+    const may = "SELECT has_table_privilege('rosterd_analyst', 'investments', 'SELECT')";
+    expect(await column(admin, may)).toEqual([1]);
+  });
+});
+
+describe('opening', () => {
+  test('gives values as SQLite does: exact integers as numbers, truths as 1 and 0, times and JSON as text', async () => {
+    const database = await opened(await emptyDatabase());
+    const { rows } = await database.pool.query(
+      `SELECT 9007199254740991::bigint AS most, 9007199254740993::bigint AS more, sum(n) AS total, true AS yes,
+              '2026-01-02T03:04:05Z'::timestamptz AT TIME ZONE 'UTC' AS at, '{"b":1,"a":2}'::json AS json
+       FROM unnest(ARRAY[1::bigint, 2]) AS n`,
+    );
+    expect(rows).toEqual([
+      {
+        ...{ most: Number.MAX_SAFE_INTEGER, more: '9007199254740993', total: 3, yes: 1 },
+        ...{ at: '2026-01-02 03:04:05', json: '{"b":1,"a":2}' },
+      },
+    ]);
+  });
+
+  test('to read refuses a database without a mirror, and afterwards every write', async () => {
+    const url = await emptyDatabase();
+    await expect(openPostgres(url, { readonly: true })).rejects.toMatchObject({
+      code: 'database_unusable',
+      message: expect.stringContaining('holds no mirror yet'),
+    });
+    await migratePostgres(await opened(url), base);
+    const reader = await opened(url, { readonly: true });
+    await expect(reader.pool.query("INSERT INTO forgotten VALUES ('a', 'b')")).rejects.toThrow(/read-only/);
+  });
+
+  test('refuses what a later version wrote, and what is not encoded as UTF-8', async () => {
+    const url = await emptyDatabase();
+    const database = await opened(url);
+    await migratePostgres(database, base);
+    await database.pool.query("INSERT INTO migrations VALUES (99, 'future', '', '', '9.9.9')");
+    await expect(openPostgres(url)).rejects.toThrow(/has schema 99, written by rosterd 9\.9\.9/);
+    const name = `${new URL(url).pathname.slice(1)}_latin`;
+    await database.pool.query(`CREATE DATABASE "${name}" ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0`);
+    onTestFinished(async () => {
+      await database.pool.query(`DROP DATABASE "${name}" WITH (FORCE)`);
+    });
+    const latin = new URL(url);
+    latin.pathname = `/${name}`;
+    await expect(openPostgres(latin.href)).rejects.toThrow(/is encoded as LATIN1/);
+  });
+
+  test('says what is wrong with the way there, and never the password', async () => {
+    const url = new URL(await emptyDatabase());
+    url.password = 'CANARY';
+    const missing = new URL(url);
+    missing.pathname = '/not_there';
+    const silent = new URL(url);
+    silent.port = '1';
+    for (const [bad, code] of [
+      [missing, 'database_unusable'],
+      [silent, 'database_busy'],
+    ] as const) {
+      const failed = await openPostgres(bad.href).catch((error: unknown) => error);
+      expect(failed).toMatchObject({ code, about: { hint: expect.any(String) } });
+      expect(String(failed)).not.toContain('CANARY');
+    }
+    expect(addressText('postgres://ann:CANARY@db.example:5433/mirror?sslmode=require&password=CANARY')).toBe(
+      'postgres://ann@db.example:5433/mirror',
+    );
+  });
+
+  test('a lock that does not come free, a statement that takes too long and an ended session can be tried again', async () => {
+    const url = await emptyDatabase();
+    const database = await opened(url, { statementTimeoutMs: 50 });
+    const slow = withPostgresFaults(database.url, () => database.pool.query('SELECT pg_sleep(30)'));
+    await expect(slow).rejects.toMatchObject({ code: 'database_busy' });
+    const ended = withPostgresFaults(database.url, () =>
+      database.pool.query('SELECT pg_terminate_backend(pg_backend_pid())'),
+    );
+    await expect(ended).rejects.toMatchObject({ code: 'database_busy' });
+    expect(await column(database, 'SELECT 1')).toEqual([1]);
+  });
+});

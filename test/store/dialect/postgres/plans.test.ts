@@ -1,0 +1,96 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { systemClock } from '../../../../src/runtime/clock.js';
+import { buildIndexes } from '../../../../src/store/dialect/postgres/indexes.js';
+import { migratePostgres } from '../../../../src/store/dialect/postgres/migrate.js';
+import { openPostgres, type PostgresDatabase } from '../../../../src/store/dialect/postgres/open.js';
+import { freshDatabase } from '../../../postgres/fresh-database.js';
+
+/*
+ * What is asked of a mirror with many versions reads what it answers and not what there is: the plans, on a
+ * database large enough that the planner would not read all of it out of laziness.
+ */
+
+let database: PostgresDatabase;
+
+beforeAll(async () => {
+  const { url } = await freshDatabase();
+  database = await openPostgres(url);
+  await migratePostgres(database, { clock: systemClock, version: '0.1.0' });
+  const record = `'co_1', 'ofr_' || n % 7, 'usr_' || n % 5000, 'approved', 'USD', 100, 0, 1, 0, 0, '[]', '[]', t.at`;
+  const columns = `company_id, offering_id, investor_id, status, currency, raised_cents, needs_whitelisting, visible,
+    investor_deactivated, via_entity, blockers, contracts, observed_at`;
+  const rows = `generate_series(1, 60000) AS n,
+    LATERAL (SELECT to_char(timestamp '2026-01-01' + n * interval '1 minute', 'YYYY-MM-DD"T"HH24:MI:SS".000Z"') AS at) t`;
+  await database.pool.query(`
+    INSERT INTO sources (name, fingerprint, state, listed_at, listed_seq)
+      SELECT 'source' || n, 'f', 'following', '2026-01-01T00:00:00.000Z', 1 FROM generate_series(1, 1000) AS n;
+    INSERT INTO investment_rows (source_no, id, applied_at, ${columns})
+      SELECT 1 + n % 1000, 'inv_' || n, t.at, ${record} FROM ${rows};
+    INSERT INTO identity_rows (row_no, name) SELECT row_no, 'Ann' FROM investment_rows;
+    INSERT INTO history_rows (source_no, id, ${columns}, valid_from, change_seq, valid_to, ended_by)
+      SELECT 1 + n % 1000, 'inv_' || n % 20000, ${record}, t.at, n, t.at, 'update' FROM ${rows};
+    INSERT INTO change_rows (seq, source_no, id, kind, at)
+      SELECT n, 1 + n % 1000, 'inv_' || n, 'changed', t.at FROM ${rows}`);
+  await buildIndexes(database);
+  await database.pool.query('ANALYZE');
+}, 120_000);
+
+async function plan(sql: string): Promise<string> {
+  const { rows } = await database.pool.query<{ 'QUERY PLAN': string }>(`EXPLAIN ${sql}`);
+  return rows.map((row) => row['QUERY PLAN']).join('\n');
+}
+
+const then = '2026-01-05T00:00:00.000Z';
+
+describe('reads by index and never a whole table:', () => {
+  test.each([
+    ['one record', "SELECT * FROM investments WHERE id = 'inv_7'", 'investment_rows_id'],
+    ['one record with its person', "SELECT * FROM roster WHERE id = 'inv_7'", 'identity_rows_pkey'],
+    [
+      'a person’s records',
+      "SELECT * FROM investments WHERE investor_id = 'usr_7'",
+      'investment_rows_investor',
+    ],
+    ['the newest', 'SELECT * FROM investments ORDER BY applied_at DESC LIMIT 20', 'investment_rows_newest'],
+    [
+      'the newest of a source',
+      "SELECT * FROM investments WHERE source = 'source3' ORDER BY applied_at DESC LIMIT 20",
+      'investment_rows_',
+    ],
+    [
+      'every version of a record',
+      "SELECT * FROM investment_history WHERE id = 'inv_7' ORDER BY valid_from DESC",
+      'history_rows_record',
+    ],
+    [
+      'what ended lately in a source',
+      `SELECT * FROM investment_history WHERE source = 'source3' AND valid_to > '2026-01-20T00:00:00.000Z'`,
+      'history_rows_validity',
+    ],
+    ['changes since a number', 'SELECT * FROM changes WHERE seq > 59900 ORDER BY seq', 'change_rows_pkey'],
+    [
+      'the newest change of a source',
+      `SELECT seq FROM change_rows WHERE source_no = (SELECT no FROM sources WHERE name = 'source3')
+       ORDER BY seq DESC LIMIT 1`,
+      'change_rows_source',
+    ],
+    ['the changes of a record', "SELECT * FROM changes WHERE id = 'inv_7'", 'change_rows_record'],
+    [
+      'old versions to purge',
+      `SELECT history_no FROM history_rows WHERE valid_to < '${then}' ORDER BY valid_to LIMIT 2000`,
+      'history_rows_ended',
+    ],
+  ])('%s', async (_, sql, index) => {
+    const steps = await plan(sql);
+    expect(steps).toContain(index);
+    expect(steps).not.toMatch(/Seq Scan on (?:investment|identity|history|change)_rows/);
+  });
+});
+
+test('nothing of a person is sampled for the planner', async () => {
+  const { rows } = await database.pool.query(
+    `SELECT tablename, attname FROM pg_stats
+     WHERE schemaname = 'rosterd_identity' AND (most_common_vals::text || coalesce(histogram_bounds::text, '')) LIKE '%Ann%'`,
+  );
+  expect(rows).toEqual([]);
+});

@@ -1,0 +1,67 @@
+import { describe, expect, test } from 'vitest';
+import { exportRows } from '../../../src/store/reads/export-rows.js';
+import { readMirror } from '../../../src/store/reads/read-mirror.js';
+import { inSnapshot } from '../../../src/store/reads/snapshot.js';
+import { databases, sourceRow, type WorkingMirror } from '../support/databases.js';
+import { recordDefaults } from '../support/mirror.js';
+
+/** More than one fetch of a server's cursor, and one without a time, which comes last in either order. */
+const count = 2_003;
+
+async function seeded(open: () => Promise<WorkingMirror>): Promise<WorkingMirror> {
+  const mirror = await open();
+  await mirror.insert('sources', sourceRow(1));
+  await mirror.rows(
+    `INSERT INTO investment_rows (source_no, id, ${Object.keys(recordDefaults).join(', ')})
+     WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})
+     SELECT 1, 'inv_' || i, ${Object.entries(recordDefaults).map(textOf).join(', ')} FROM n`,
+  );
+  return mirror;
+}
+
+function textOf([name, value]: [string, string | number | null]): string {
+  if (name === 'applied_at') return `CASE WHEN i = 7 THEN NULL ELSE '2026-10-10T10:00:00.000Z' END`;
+  return typeof value === 'string' ? `'${value}'` : String(value ?? 'NULL');
+}
+
+describe.each(databases)('reading in $database', ({ open }) => {
+  test('an export streams every row once, by id in the order of its bytes or newest first', async () => {
+    const { place } = await seeded(open);
+    const ids = Array.from({ length: count }, (_, index) => `inv_${index + 1}`).sort();
+    for (const order of ['id', 'newest'] as const) {
+      const found: unknown[] = [];
+      await readMirror(place, async (db) => {
+        for await (const [, id] of exportRows(db, { identity: true, order }).rows()) found.push(id);
+      });
+      const last = order === 'newest' ? ['inv_7'] : [];
+      expect(found).toEqual([...ids.filter((id) => !last.includes(id)), ...last]);
+    }
+  });
+
+  test('an export that is left early leaves nothing behind on its connection', async () => {
+    const { place } = await seeded(open);
+    await readMirror(place, async (db) => {
+      const rows = () => exportRows(db, { identity: false, order: 'id' }).rows();
+      for (let turn = 0; turn < 4; turn += 1) for await (const _ of rows()) break;
+      let seen = 0;
+      for await (const _ of rows()) seen += 1;
+      expect(seen).toBe(count);
+    });
+  });
+
+  test('a snapshot sees one state throughout, takes texts as they are, and cannot write', async () => {
+    const mirror = await open();
+    const odd = `o'dd ? $1 "`;
+    await mirror.insert('sources', sourceRow(1, { name: odd }));
+    await inSnapshot(mirror.place, async (ask) => {
+      const named = () => ask<{ no: number }>`SELECT no FROM sources WHERE name = ${odd} AND no < ${3}`;
+      expect(await named()).toEqual([{ no: 1 }]);
+      await mirror.rows('DELETE FROM sources');
+      expect(await named()).toEqual([{ no: 1 }]);
+      expect(await ask`SELECT count(*) AS count FROM sources`).toEqual([{ count: 1 }]);
+    });
+    const after = inSnapshot(mirror.place, (ask) => ask`SELECT count(*) AS count FROM sources`);
+    expect(await after).toEqual([{ count: 0 }]);
+    await expect(inSnapshot(mirror.place, (ask) => ask`DELETE FROM sources`)).rejects.toThrow();
+  });
+});

@@ -1,0 +1,204 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { RosterWanted } from '../../../src/console/ports/dashboard.js';
+import { systemClock } from '../../../src/runtime/clock.js';
+import { readActivity } from '../../../src/store/reads/dashboard/activity.js';
+import {
+  companiesHeld,
+  goneByDay,
+  largestChanges,
+  totalsByDay,
+  totalsByRound,
+  totalsByStatus,
+} from '../../../src/store/reads/dashboard/company.js';
+import { readRecord } from '../../../src/store/reads/dashboard/record.js';
+import {
+  rosterChoices,
+  rosterCount,
+  rosterPage,
+  rosterRows,
+} from '../../../src/store/reads/dashboard/roster.js';
+import { runQuery } from '../../../src/store/reads/query.js';
+import { readMirror } from '../../../src/store/reads/read-mirror.js';
+import { databases, sourceRow, type WorkingMirror } from '../support/databases.js';
+import { recordDefaults } from '../support/mirror.js';
+
+const wanted: RosterWanted = {
+  ...{ filter: {}, order: 'applied_at', descending: true, after: null, rowsMax: 10, identity: false },
+};
+
+describe.each(databases)('what the dashboard reads of $database', ({ open }) => {
+  let mirror: WorkingMirror;
+  beforeEach(async () => {
+    mirror = await open();
+    await mirror.insert('sources', sourceRow(1));
+    await held(1, 'inv_a', {
+      applied_at: '2026-10-10T10:00:00.000Z',
+      committed_cents: 300,
+      raised_cents: 300,
+    });
+    await held(2, 'inv_b', { applied_at: null, status: 'reserved', committed_cents: null, raised_cents: 0 });
+    const changed = { valid_from: '2026-10-12T00:00:00.000Z', change_seq: 2, raised_cents: 700 };
+    await held(3, 'inv_c', { applied_at: '2026-10-11T10:00:00.000Z', offering_id: 'ofr_2', ...changed });
+    const until = { valid_from: '2026-10-01T00:00:00.000Z', change_seq: 1, raised_cents: 100 };
+    await superseded('inv_c', { ...until, valid_to: changed.valid_from, ended_by: 'update' });
+    await superseded('inv_d', { ...until, valid_to: '2026-10-13T00:00:00.000Z', ended_by: 'tombstone' });
+    const change = { source_no: 1, fields: '["raised_cents"]', reason: null };
+    await mirror.insert('change_rows', {
+      ...change,
+      seq: 1,
+      kind: 'snapshot',
+      id: null,
+      at: until.valid_from,
+    });
+    await mirror.insert('change_rows', {
+      ...change,
+      seq: 2,
+      kind: 'changed',
+      id: 'inv_c',
+      at: changed.valid_from,
+    });
+    await mirror.insert('change_rows', {
+      ...{ ...change, seq: 3, kind: 'removed', id: 'inv_d', at: '2026-10-13T00:00:00.000Z' },
+    });
+  });
+
+  async function held(no: number, id: string, set: Readonly<Record<string, string | number | null>>) {
+    await mirror.insert('investment_rows', { row_no: no, source_no: 1, id, ...recordDefaults, ...set });
+    await mirror.insert('identity_rows', { row_no: no, name: `Person of ${id}`, email: `${id}@example.com` });
+  }
+  const superseded = (id: string, set: Readonly<Record<string, string | number | null>>) =>
+    mirror.insert('history_rows', { source_no: 1, id, ...recordDefaults, ...set });
+  const read = <Result>(work: Parameters<typeof readMirror<Result>>[1]) => readMirror(mirror.place, work);
+  const page = (change: Partial<RosterWanted>) => read((db) => rosterPage(db, { ...wanted, ...change }));
+
+  test('totals of a company, by status, round and day', async () => {
+    const [companies, byStatus, byRound, byDay] = await read(async (db) => [
+      await companiesHeld(db),
+      await totalsByStatus(db, 'source1', 'co_1'),
+      await totalsByRound(db, 'source1', 'co_1'),
+      await totalsByDay(db, 'source1', 'co_1'),
+    ]);
+    expect(companies).toMatchObject([
+      { source: 'source1', company_id: 'co_1', investments: 3, raised_cents: 1_000 },
+    ]);
+    expect(byStatus).toMatchObject([
+      { status: 'active', investments: 2, raised_cents: 1_000 },
+      { status: 'reserved', investments: 1, raised_cents: 0 },
+    ]);
+    expect(byRound).toMatchObject([
+      { offering_id: 'ofr_1', raised_cents: 300, in_escrow_cents: 0 },
+      { offering_id: 'ofr_2', raised_cents: 700 },
+    ]);
+    expect(byDay).toMatchObject([
+      { day: '2026-10-10', raised_cents: 300 },
+      { day: '2026-10-11', raised_cents: 700 },
+    ]);
+    expect(await read((db) => totalsByStatus(db, 'source1', null))).toEqual([]);
+  });
+
+  test('who is gone counts on the day of leaving and on the day of coming; who changed is not gone', async () => {
+    const gone = { currency: 'usd', investments: 1 };
+    expect(await read((db) => goneByDay(db, 'source1', 'co_1', 'valid_to'))).toEqual([
+      { ...gone, day: '2026-10-13' },
+    ]);
+    expect(await read((db) => goneByDay(db, 'source1', 'co_1', 'applied_at'))).toEqual([
+      { ...gone, day: '2026-10-10' },
+    ]);
+  });
+
+  test('the largest changes have what was before and after', async () => {
+    expect(await read((db) => largestChanges(db, 'source1', 'co_1', 5))).toMatchObject([
+      { id: 'inv_c', kind: 'changed', before_cents: 100, after_cents: 700, currency: 'usd' },
+      { id: 'inv_d', kind: 'removed', before_cents: 100, after_cents: 0 },
+    ]);
+  });
+
+  test('pages join without a gap, what has no value last, in either direction', async () => {
+    for (const descending of [true, false]) {
+      const seen: string[] = [];
+      for (let after: RosterWanted['after'] = null; seen.length < 5; ) {
+        const rows = await page({ descending, after, rowsMax: 1 });
+        const last = rows[0];
+        if (last === undefined) break;
+        seen.push(last.id);
+        after = { value: last.applied_at, id: last.id, source: last.source };
+      }
+      expect(seen).toEqual(descending ? ['inv_c', 'inv_a', 'inv_b'] : ['inv_a', 'inv_c', 'inv_b']);
+    }
+  });
+
+  test('filters narrow, and people are read only when they are wanted', async () => {
+    const ids = async (filter: RosterWanted['filter']) => (await page({ filter })).map(({ id }) => id);
+    expect(await ids({ status: 'reserved' })).toEqual(['inv_b']);
+    expect(await ids({ id: 'ofr_2' })).toEqual(['inv_c']);
+    expect(await ids({ id: 'inv_a', source: 'source1', company: 'co_1', round: 'ofr_1' })).toEqual(['inv_a']);
+    expect(await ids({ person: 'PERSON OF INV_B' })).toEqual(['inv_b']);
+    expect(await ids({ person: '%' })).toEqual([]);
+    expect((await page({ filter: { id: 'inv_a' } }))[0]).toMatchObject({ name: null, email: null });
+    expect((await page({ filter: { id: 'inv_a' }, identity: true }))[0]).toMatchObject({
+      name: 'Person of inv_a',
+    });
+    expect(await read((db) => rosterCount(db, {}, 2))).toBe(2);
+    expect(await read((db) => rosterCount(db, { status: 'active' }, 10))).toBe(2);
+    expect(await read(rosterChoices)).toHaveLength(3);
+  });
+
+  test('a file has every row the filter leaves, as a stream', async () => {
+    const rows = await read(async (db) => {
+      const file = rosterRows(db, { status: 'active' }, true);
+      const found: unknown[] = [];
+      for await (const row of file.rows())
+        found.push([row[1], row[file.columns.findIndex(({ name }) => name === 'name')]]);
+      return found;
+    });
+    expect(rows).toEqual([
+      ['inv_a', 'Person of inv_a'],
+      ['inv_c', 'Person of inv_c'],
+    ]);
+  });
+
+  test('a record with its versions and changes, and one that is gone', async () => {
+    const record = await read((db) => readRecord(db, 'source1', 'inv_c', true));
+    expect(record?.versions.map(({ raised_cents, valid_to }) => [raised_cents, valid_to])).toEqual([
+      [700, null],
+      [100, '2026-10-12T00:00:00.000Z'],
+    ]);
+    expect(record).toMatchObject({
+      changes: [{ seq: 2, fields: ['raised_cents'] }],
+      person: { name: 'Person of inv_c' },
+    });
+    expect(await read((db) => readRecord(db, 'source1', 'inv_c', false))).toMatchObject({ person: null });
+    expect(await read((db) => readRecord(db, 'source1', 'inv_d', true))).toMatchObject({
+      versions: [{ ended_by: 'tombstone' }],
+    });
+    expect(await read((db) => readRecord(db, 'source1', 'inv_never', true))).toBeNull();
+  });
+
+  test('what happened lately comes newest first, without bodies', async () => {
+    await mirror.insert('erasures', {
+      source_no: 1,
+      id: 'inv_d',
+      cause: 'tombstone',
+      invisible_at: '2026-10-13T00:00:00.000Z',
+    });
+    await mirror.insert('quarantine_rows', {
+      ...{ source_no: 1, id: 'inv_x', problem: 'no status', body: '{}', seen_at: '2026-10-13T00:00:00.000Z' },
+    });
+    const { erasures, quarantine, ticks } = await read((db) => readActivity(db, 5));
+    expect(erasures).toMatchObject([{ source: 'source1', id: 'inv_d', scrubbed_at: null }]);
+    expect(quarantine).toEqual([expect.not.objectContaining({ body: expect.anything() })]);
+    expect(ticks).toEqual([]);
+  });
+
+  test.each([
+    ['SELECT name FROM roster', true],
+    ['WITH q AS (SELECT problem FROM quarantine) SELECT * FROM q', true],
+    ["SELECT count(*) FROM investments WHERE status <> 'identity_rows'", false],
+  ])('people are not read while they are masked: %s', { timeout: 60_000 }, async (sql, refused) => {
+    const limits = { timeoutMs: 20_000, rowsMax: 10, identity: false };
+    const asked = runQuery(mirror.place, sql, limits, systemClock, new AbortController().signal);
+    if (refused)
+      return await expect(asked).rejects.toMatchObject({ code: 'usage', message: /which are masked/ });
+    (await asked).close();
+  });
+});

@@ -1,0 +1,41 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../../src/runtime/clock.js';
+import { migratePostgres } from '../../../src/store/dialect/postgres/migrate.js';
+import { openPostgres } from '../../../src/store/dialect/postgres/open.js';
+import type { MirrorPlace } from '../../../src/store/place.js';
+import { openSnapshots } from '../../../src/store/reads/snapshot.js';
+import { freshDatabase } from '../../postgres/fresh-database.js';
+import { freshMirror } from '../support/mirror.js';
+
+async function snapshotsOf(place: MirrorPlace) {
+  const snapshots = await openSnapshots(place);
+  onTestFinished(() => snapshots.close());
+  return snapshots;
+}
+
+test('whoever looks again and again at a server stays connected, and connects anew after it was cut off', async () => {
+  const { url } = await freshDatabase();
+  const admin = await openPostgres(url);
+  onTestFinished(() => admin.close());
+  await migratePostgres(admin, { clock: systemClock, version: '0.1.0' });
+  const snapshots = await snapshotsOf({ kind: 'postgres', url, password: null });
+  const session = () =>
+    snapshots.take(async (ask) => (await ask<{ pid: number }>`SELECT pg_backend_pid() AS pid`)[0]?.pid);
+  const first = await session();
+  expect(first).toBeGreaterThan(0);
+  expect(await session()).toBe(first);
+  await expect(snapshots.take((ask) => ask`SELECT nothing FROM nowhere`)).rejects.toThrow('lacks a table');
+  const second = await session();
+  expect(second).not.toBe(first);
+  // The server is gone for it: one look may fail, the next is answered.
+  await admin.pool.query('SELECT pg_terminate_backend($1)', [second]);
+  await session().catch(() => {});
+  expect(await session()).toBeGreaterThan(0);
+}, 60_000);
+
+test('a file is opened at each look', async () => {
+  const { file } = freshMirror();
+  const snapshots = await snapshotsOf({ kind: 'sqlite', file });
+  for (let look = 0; look < 2; look += 1)
+    expect(await snapshots.take((ask) => ask`SELECT count(*) AS n FROM sources`)).toEqual([{ n: 0 }]);
+});

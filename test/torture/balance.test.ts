@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import { systemClock } from '../../src/runtime/clock.js';
+import { freshDatabase } from '../postgres/fresh-database.js';
+import { sourceNames, startMember, untilHeld, untilTicked } from './fleet/thousand.js';
+
+/** `npm run proof:fleet` plays it with a thousand. */
+const sources = sourceNames(40);
+
+test('sources are shared out evenly, a hot one starves none of the rest, and who leaves is replaced', {
+  timeout: 600_000,
+}, async () => {
+  const { url, drop } = await freshDatabase();
+  const start = (name: string) => startMember({ url, name, sources, intervalMillis: 2_000 });
+  const members = [await start('a'), await start('b'), await start('c')];
+  await untilHeld(members, [14, 13, 13]);
+  await untilTicked(members, sources, Number.NEGATIVE_INFINITY);
+
+  const [hot = sources[0]] = sources;
+  const worker = members.find(({ fleet }) => hot !== undefined && fleet.holds(hot));
+  const ended = new AbortController();
+  const nudging = (async () => {
+    while (!ended.signal.aborted) {
+      if (hot !== undefined) worker?.sync.nudge(hot);
+      await systemClock.wait(5, ended.signal);
+    }
+  })();
+  await untilTicked(members, sources, systemClock.monotonic());
+  ended.abort();
+  await nudging;
+
+  const [first, ...others] = members;
+  await first?.close();
+  await untilHeld(others, [20, 20]);
+  await untilTicked(others, sources, systemClock.monotonic());
+  for (const source of sources) expect(others.filter(({ fleet }) => fleet.holds(source))).toHaveLength(1);
+  await Promise.all(others.map((member) => member.close()));
+  await drop();
+});

@@ -1,0 +1,28 @@
+import { createHmac } from 'node:crypto';
+import { systemClock } from '../../src/runtime/clock.js';
+import type { Place } from './place.js';
+
+/** One genuine delivery by our own hand. Answers its status; null when the connection broke. */
+export async function deliver({ hook, sandbox }: Place, eventId: string): Promise<number | null> {
+  const [company] = sandbox.ready.companies;
+  const now = systemClock.now();
+  const body = JSON.stringify({
+    ...{ id: eventId, event: 'investment.changed', created_at: new Date(now).toISOString(), mode: 'test' },
+    installation: { id: company?.installation, target: null, test: false },
+    data: { id: 'inv_unheardof', visible: true, company: company?.id, observed_at: null },
+  });
+  const t = Math.floor(now / 1000);
+  const v1 = createHmac('sha256', hook.secret).update(`${t}.${body}`).digest('hex');
+  const answer = await fetch(hook.url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'Service-Signature': `t=${t},v1=${v1}` },
+    body,
+  }).catch(() => null);
+  return answer?.status ?? null;
+}
+
+export const hasRow = (place: Place, eventId: string): boolean =>
+  place.look(
+    (database) =>
+      database.prepare('SELECT 1 FROM webhook_inbox WHERE event_id = ?').get(eventId) !== undefined,
+  );

@@ -1,0 +1,96 @@
+import { systemClock } from '../../../src/runtime/clock.js';
+import { contentOf, differences, Violation, type WireRecord } from '../judge.js';
+import { type Audited, audited } from './audit.js';
+import type { FleetWorld } from './world.js';
+
+/** Since the last delivery arrived: the platform may have thousands on their way yet. */
+const patienceMillis = 240_000;
+
+/** The platform's records of one company, paged by hand through its public API. */
+async function truthOf(world: FleetWorld, index: number): Promise<Map<string, string | null>> {
+  const company = world.sandbox.ready.companies[index];
+  const found = new Map<string, string | null>();
+  for (let at: string | null = null, more = true; more; ) {
+    const url = new URL('/investments', world.sandbox.url);
+    url.searchParams.set('company_id', company?.id ?? '');
+    url.searchParams.set('per_page', '100');
+    if (at !== null) url.searchParams.set('cursor', at);
+    const answer = await fetch(url, { headers: { authorization: `Bearer ${company?.token}` } });
+    const { data, meta } = (await answer.json()) as {
+      data: WireRecord[];
+      meta: { has_more: boolean; next_cursor: string };
+    };
+    for (const record of data) found.set(record.id, record.visible ? contentOf(record) : null);
+    at = meta.next_cursor;
+    more = meta.has_more;
+  }
+  return found;
+}
+
+async function heldOf(world: FleetWorld, index: number): Promise<Map<string, string>> {
+  const rows = await world.rows<{ id: string } & Record<string, string | number | null>>(
+    `SELECT id, status, observed_at, committed_cents, raised_cents, name, email FROM roster WHERE source = 'c${index}'`,
+  );
+  return new Map(
+    rows.map(({ id, status, observed_at, committed_cents, raised_cents, name, email }) => [
+      id,
+      JSON.stringify([status, observed_at, Number(committed_cents), Number(raised_cents), name, email]),
+    ]),
+  );
+}
+
+/** How long it took, once the world was quiet. */
+interface Rest {
+  /** Until every record was the truth. */
+  readonly equalMillis: number;
+  /** Until the platform had delivered every event, and each was worked. */
+  readonly settledMillis: number;
+}
+
+/** The world is quiet and members live: soon every source is the truth, and no event is left unworked. */
+export async function judgeFleet(world: FleetWorld): Promise<Audited & Rest> {
+  const wanted = await Promise.all(world.sandbox.ready.companies.map((_, index) => truthOf(world, index)));
+  const begun = systemClock.monotonic();
+  let equalMillis = Number.NaN;
+  let arrived = 0;
+  let arrivedAt = begun;
+  for (let last = ''; ; await systemClock.wait(200)) {
+    const wrong = await Promise.all(
+      wanted.map(async (truth, index) => differences(truth, await heldOf(world, index)).length),
+    );
+    const events = await world.rows("SELECT 1 FROM webhook_inbox WHERE state IN ('pending', 'given_up')");
+    const [inbox] = await world.rows<{ stored: number }>('SELECT count(*)::int AS stored FROM webhook_inbox');
+    if (inbox !== undefined && inbox.stored > arrived) {
+      arrived = inbox.stored;
+      arrivedAt = systemClock.monotonic();
+    }
+    const different = wrong.reduce((sum, one) => sum + one, 0);
+    last = `${different} records differ (${wrong.join(', ')}), ${events.length} events are not worked`;
+    const passed = Math.round(systemClock.monotonic() - begun);
+    if (different > 0) equalMillis = Number.NaN;
+    else if (Number.isNaN(equalMillis)) equalMillis = passed;
+    if (different === 0 && events.length === 0) break;
+    if (systemClock.monotonic() - arrivedAt > patienceMillis)
+      throw new Violation(`not at rest ${patienceMillis / 1000} s after the last delivery: ${last}`);
+  }
+  const settledMillis = Math.round(systemClock.monotonic() - begun);
+  await nothingIsLost(world);
+  const seen = await audited(world.url);
+  if (seen.stale.length > 0) throw new Violation(`${seen.stale.length} stale writes: ${seen.stale[0]}`);
+  return { ...seen, equalMillis, settledMillis };
+}
+
+async function nothingIsLost(world: FleetWorld): Promise<void> {
+  const stored = await world.rows<{ event_id: string }>('SELECT event_id FROM webhook_inbox');
+  const ids = new Set(stored.map(({ event_id }) => event_id));
+  const lost = world.accepted().filter((id) => !ids.has(id));
+  if (lost.length > 0) throw new Violation(`${lost.length} accepted events have no row: ${lost[0]}`);
+  const [feed] = await world.rows<{ holes: number }>(
+    'SELECT (coalesce(max(seq), 0) - count(*))::int AS holes FROM change_rows',
+  );
+  if (feed?.holes !== 0) throw new Violation(`the change feed has ${feed?.holes} holes`);
+  const back = await world.rows<{ id: string }>(
+    `SELECT h.id FROM investment_history h JOIN investments i USING (source, id) WHERE h.observed_at > i.observed_at`,
+  );
+  if (back.length > 0) throw new Violation(`${back[0]?.id} went back to an older version`);
+}

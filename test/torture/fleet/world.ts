@@ -1,0 +1,108 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Sandbox, startSandbox } from '../../../src/platform/sandbox/sandbox.js';
+import { all } from '../../../src/platform/state/statements.js';
+import { systemClock } from '../../../src/runtime/clock.js';
+import type { Random } from '../../../src/runtime/random.js';
+import { migratePostgres } from '../../../src/store/dialect/postgres/migrate.js';
+import { openPostgres } from '../../../src/store/dialect/postgres/open.js';
+import { withClient } from '../../postgres/run-databases.js';
+import { freePort } from '../../support/free-port.js';
+import { type Life, type Program, startLife } from '../life.js';
+import { installAudit } from './audit.js';
+import { type Front, openFront } from './front.js';
+
+export interface FleetWorld {
+  readonly sandbox: Sandbox;
+  readonly url: string;
+  readonly hosts: number;
+  /** A new process on one of the hosts. */
+  start(host: number): Life;
+  churn(changes: number): Promise<void>;
+  rows<Row extends object>(sql: string): Promise<readonly Row[]>;
+  /** Ids of the events that the platform was told 2xx for. */
+  accepted(): readonly string[];
+  close(): Promise<void>;
+}
+
+export interface FleetWorldOptions {
+  /** An empty database. */
+  readonly url: string;
+  readonly program: Program;
+  readonly random: Random;
+  readonly companies: number;
+  readonly records: number;
+  /** How long the platform takes for a page: a process is mostly stopped in the middle of one. */
+  readonly pageMillis: number;
+}
+
+const hosts = 3;
+
+export async function openFleetWorld(options: FleetWorldOptions): Promise<FleetWorld> {
+  const { url, program, random, companies, records, pageMillis } = options;
+  const database = await openPostgres(url, { max: 1 });
+  await migratePostgres(database, { clock: systemClock, version: '0.0.0-torture' });
+  await database.close();
+  await installAudit(url);
+  const sandbox = await startSandbox({ seed: 7, companies, records, limits: false });
+  const folder = mkdtempSync(join(tmpdir(), 'rosterd-fleet-'));
+  const ports: number[] = [];
+  for (let host = 0; host < hosts; host += 1) ports.push(await freePort());
+  const front: Front = await openFront(ports, random);
+  const control = async (path: string, body: unknown): Promise<unknown> => {
+    const answer = await fetch(`${sandbox.ready.control}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    if (!answer.ok) throw new Error(`${path} answered ${answer.status}`);
+    return await answer.json();
+  };
+  const hook = await control('/webhooks', { url: front.url, events: ['investment.changed'] });
+  const { secret } = hook as { secret: string };
+  await control('/faults', [
+    { method: 'GET', path: '/investments', times: 1_000_000, action: { delayMs: pageMillis } },
+  ]);
+  let lives = 0;
+  return {
+    ...{ sandbox, url, hosts },
+    start: (host) => {
+      lives += 1;
+      const life = `life-${lives}`;
+      const home = join(folder, life);
+      mkdirSync(home);
+      const named = new URL(url);
+      named.searchParams.set('application_name', life);
+      const config = {
+        platform: { baseUrl: sandbox.url, requestsPerHour: 1_000_000 },
+        database: named.href,
+        sources: sandbox.ready.companies.map((company, n) => ({
+          ...{ name: `c${n}`, token: company.token, company: company.id },
+          installation: company.installation,
+        })),
+        // Nothing but a start, a takeover and a webhook causes a tick: what a timer would mend by itself is seen.
+        sync: { intervalSeconds: 3_600 },
+        receiver: { listen: `127.0.0.1:${ports[host]}`, secrets: [{ env: 'HOOK' }] },
+        console: null,
+      };
+      writeFileSync(join(home, 'config.json'), JSON.stringify(config), { mode: 0o600 });
+      return startLife(['run'], { program, folder: home, env: { HOOK: secret } });
+    },
+    churn: async (changes) => void (await control('/churn', { changes })),
+    rows: <Row extends object>(sql: string) =>
+      withClient(url, async (client) => (await client.query<Row>(sql)).rows),
+    accepted: () =>
+      all<{ id: string }>(
+        sandbox.services.state,
+        `SELECT DISTINCT d.event_id AS id FROM webhook_attempts a JOIN webhook_deliveries d ON d.no = a.delivery_no
+         WHERE a.status BETWEEN 200 AND 299`,
+        [],
+      ).map(({ id }) => id),
+    close: async () => {
+      await front.close();
+      await sandbox.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

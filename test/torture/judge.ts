@@ -1,0 +1,134 @@
+import type Sqlite from 'better-sqlite3';
+import { systemClock } from '../../src/runtime/clock.js';
+import type { Place } from './place.js';
+
+/** A promise that was not kept; everything else a round throws is a fault of the torture itself. */
+export class Violation extends Error {
+  override readonly name = 'Violation';
+}
+
+export interface WireRecord {
+  readonly id: string;
+  readonly visible: boolean;
+  readonly status: string;
+  readonly observed_at: string;
+  readonly amounts: { readonly committed_cents: number; readonly raised_cents: number };
+  readonly investor?: { readonly name?: string | null; readonly email?: string | null } | null;
+}
+
+/** What is compared of a record, as one text. */
+type Content = string;
+
+const patienceMillis = 60_000;
+
+/** The platform's records, paged by hand through its public API; behind `cursor`, or all. */
+async function page(place: Place, cursor: string | null): Promise<Map<string, Content | null>> {
+  const { sandbox } = place;
+  const [company] = sandbox.ready.companies;
+  const found = new Map<string, Content | null>();
+  for (let at = cursor, more = true; more; ) {
+    const url = new URL('/investments', sandbox.url);
+    url.searchParams.set('company_id', company?.id ?? '');
+    url.searchParams.set('per_page', '100');
+    if (at !== null) url.searchParams.set('cursor', at);
+    const answer = await fetch(url, { headers: { authorization: `Bearer ${company?.token}` } });
+    if (!answer.ok) throw new Violation(`the saved cursor is refused with ${answer.status}`);
+    const { data, meta } = (await answer.json()) as {
+      data: WireRecord[];
+      meta: { has_more: boolean; next_cursor: string };
+    };
+    for (const record of data) found.set(record.id, record.visible ? contentOf(record) : null);
+    at = meta.next_cursor;
+    more = meta.has_more;
+  }
+  return found;
+}
+
+export const truth = (place: Place) => page(place, null);
+
+export function contentOf({ status, observed_at, amounts, investor }: WireRecord): Content {
+  return JSON.stringify([
+    ...[status, observed_at, amounts.committed_cents, amounts.raised_cents],
+    ...[investor?.name ?? null, investor?.email ?? null],
+  ]);
+}
+
+export function held(database: Sqlite.Database): Map<string, Content> {
+  const rows = database
+    .prepare<[], { id: string } & Record<string, string | number | null>>(
+      'SELECT id, status, observed_at, committed_cents, raised_cents, name, email FROM roster',
+    )
+    .all();
+  return new Map(
+    rows.map(({ id, status, observed_at, committed_cents, raised_cents, name, email }) => [
+      id,
+      JSON.stringify([status, observed_at, committed_cents, raised_cents, name, email]),
+    ]),
+  );
+}
+
+export function differences(wanted: Map<string, Content | null>, mirror: Map<string, Content>): string[] {
+  const wrong = [...wanted].filter(([id, content]) => (mirror.get(id) ?? null) !== content).map(([id]) => id);
+  return [...wrong, ...[...mirror.keys()].filter((id) => !wanted.has(id))];
+}
+
+/** What must hold of a database whatever happened to the process that wrote it. */
+export async function judgeStopped(place: Place): Promise<void> {
+  const seen = place.lookAtRemains((database) => {
+    const [check] = database.pragma('integrity_check') as { integrity_check: string }[];
+    if (check?.integrity_check !== 'ok') throw new Violation(`damaged: ${check?.integrity_check}`);
+    const version = Number(database.pragma('user_version', { simple: true }));
+    if (version === 0) return null;
+    goesForward(database);
+    nothingAcceptedIsLost(place, database);
+    const source = database
+      .prepare<[], { state: string; cursor: string | null }>('SELECT state, cursor FROM sources')
+      .get();
+    return source?.state === 'following' ? { cursor: source.cursor, mirror: held(database) } : null;
+  });
+  if (seen === null || seen.cursor === null) return;
+  // Whatever the mirror does not have yet must still come behind its cursor.
+  const toCome = await page(place, seen.cursor);
+  const missed = differences(await truth(place), seen.mirror).filter((id) => !toCome.has(id));
+  if (missed.length > 0) throw new Violation(`the cursor is ahead of ${missed.length} rows: ${missed[0]}`);
+}
+
+function nothingAcceptedIsLost(place: Place, database: Sqlite.Database): void {
+  const rows = new Set(database.prepare<[], string>('SELECT event_id FROM webhook_inbox').pluck().all());
+  const lost = place.accepted().filter((id) => !rows.has(id));
+  if (lost.length > 0) throw new Violation(`${lost.length} accepted events have no row: ${lost[0]}`);
+}
+
+/** No version was followed by an older one: feed order, and one writer at a time. */
+function goesForward(database: Sqlite.Database): void {
+  const back = database
+    .prepare<[], string>(
+      `SELECT h.id FROM investment_history h JOIN investments i USING (source, id) WHERE h.observed_at > i.observed_at
+       UNION SELECT a.id FROM investment_history a JOIN investment_history b USING (source, id)
+       WHERE a.change_seq < b.change_seq AND a.observed_at > b.observed_at`,
+    )
+    .pluck()
+    .get();
+  if (back !== undefined) throw new Violation(`${back} went back to an older version`);
+}
+
+/** A daemon runs and the world is quiet: soon the mirror is the truth and no event is left unworked. */
+export async function judgeAtRest(place: Place): Promise<void> {
+  const wanted = await truth(place);
+  const until = systemClock.monotonic() + patienceMillis;
+  let last = 'the mirror was never there';
+  while (systemClock.monotonic() < until) {
+    const seen = place.look((database) => {
+      if (Number(database.pragma('user_version', { simple: true })) === 0) return null;
+      const pending = database
+        .prepare<[], number>("SELECT count(*) FROM webhook_inbox WHERE state IN ('pending', 'given_up')")
+        .pluck()
+        .get();
+      return { wrong: differences(wanted, held(database)), pending: pending ?? 0 };
+    });
+    if (seen !== null && seen.wrong.length === 0 && seen.pending === 0) return;
+    if (seen !== null) last = `${seen.wrong.length} records differ, ${seen.pending} events are not worked`;
+    await systemClock.wait(25);
+  }
+  throw new Violation(`not at rest after ${patienceMillis / 1000} s: ${last}`);
+}

@@ -1,0 +1,135 @@
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { type Sandbox, startSandbox } from '../../src/platform/sandbox/sandbox.js';
+import { all } from '../../src/platform/state/statements.js';
+import { freePort } from '../support/free-port.js';
+import { type Life, type LifeOptions, type Program, startLife } from './life.js';
+
+/** A platform that lasts, and the folder of a daemon that does not. */
+export interface Place {
+  readonly sandbox: Sandbox;
+  readonly folder: string;
+  readonly file: string;
+  readonly hook: { readonly url: string; readonly secret: string };
+  /** `rosterd` with these arguments in this folder. */
+  rosterd(args: readonly string[], options?: Pick<LifeOptions, 'stop' | 'pagesMax' | 'outlast'>): Life;
+  /** Ends whatever of it still runs or sleeps, so that the next round finds its port and its database free. */
+  killAll(): Promise<void>;
+  /** So many changes on the platform, each with its webhook. */
+  churn(changes: number): Promise<void>;
+  /** Ids of the events that the platform was told 2xx for. */
+  accepted(): string[];
+  /** Reads the mirror while a daemon has it open. */
+  look<Result>(work: (database: Sqlite.Database) => Result): Result;
+  /** Reads a copy of what a dead daemon left, so that the next one finds it as it lies; null when there is nothing. */
+  lookAtRemains<Result>(work: (database: Sqlite.Database) => Result): Result | null;
+  /** The next daemon begins without a database; what was accepted into the old one is nobody's loss. */
+  forgetEverything(): void;
+  close(): Promise<void>;
+}
+
+export interface PlaceOptions {
+  readonly program: Program;
+  readonly records: number;
+  readonly perPage?: number;
+}
+
+export async function openPlace({ program, records, perPage = 100 }: PlaceOptions): Promise<Place> {
+  const sandbox = await startSandbox({ seed: 7, companies: 1, records, limits: false });
+  const folder = mkdtempSync(join(tmpdir(), 'rosterd-torture-'));
+  const file = join(folder, 'mirror.db');
+  const [company] = sandbox.ready.companies;
+  if (company === undefined) throw new Error('a sandbox without a company');
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}/webhooks`;
+  const control = async (path: string, body: unknown): Promise<unknown> => {
+    const answer = await fetch(`${sandbox.ready.control}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    if (!answer.ok) throw new Error(`${path} answered ${answer.status}`);
+    return await answer.json();
+  };
+  const { secret } = (await control('/webhooks', { url, events: ['investment.changed'] })) as {
+    secret: string;
+  };
+  const config = {
+    platform: { baseUrl: sandbox.url, requestsPerHour: 1_000_000 },
+    database: 'sqlite:./mirror.db',
+    sources: [
+      { name: 'acme', token: { env: 'TOKEN' }, company: company.id, installation: company.installation },
+    ],
+    // Nothing but a start and a webhook causes a tick: what a timer would mend by itself is seen.
+    sync: { intervalSeconds: 3_600, perPage },
+    receiver: { listen: `127.0.0.1:${port}`, secrets: [{ env: 'HOOK' }] },
+    console: null,
+  };
+  writeFileSync(join(folder, 'config.json'), JSON.stringify(config));
+  const env = { TOKEN: company.token, HOOK: secret };
+  const forgiven = new Set<string>();
+  const lives = new Set<Life>();
+  const killAll = async () => {
+    const left = [...lives].filter(({ over }) => !over);
+    lives.clear();
+    for (const life of left) life.kill('SIGKILL');
+    await Promise.all(left.map(({ ended }) => ended));
+  };
+  const accepted = () =>
+    all<{ id: string }>(
+      sandbox.services.state,
+      `SELECT DISTINCT d.event_id AS id FROM webhook_attempts a JOIN webhook_deliveries d ON d.no = a.delivery_no
+       WHERE a.status BETWEEN 200 AND 299`,
+      [],
+    ).flatMap(({ id }) => (forgiven.has(id) ? [] : [id]));
+  return {
+    ...{ sandbox, folder, file },
+    look: (work) => looking(file, { readonly: true }, work),
+    lookAtRemains: (work) => {
+      if (!existsSync(file)) return null;
+      const copy = join(folder, 'remains');
+      mkdirSync(copy, { recursive: true });
+      for (const end of ['', '-wal'])
+        if (existsSync(file + end)) cpSync(file + end, join(copy, `copy${end}`));
+      try {
+        return looking(join(copy, 'copy'), {}, work);
+      } finally {
+        rmSync(copy, { recursive: true });
+      }
+    },
+    hook: { url, secret },
+    rosterd: (args, options = {}) => {
+      const life = startLife(args, { program, folder, env, ...options });
+      lives.add(life);
+      void life.ended.finally(() => lives.delete(life)).catch(() => {});
+      return life;
+    },
+    killAll,
+    churn: async (changes) => void (await control('/churn', { changes })),
+    accepted,
+    forgetEverything: () => {
+      for (const id of accepted()) forgiven.add(id);
+      for (const end of ['', '-wal', '-shm']) rmSync(file + end, { force: true });
+    },
+    close: async () => {
+      await killAll();
+      await sandbox.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function looking<Result>(
+  file: string,
+  options: Sqlite.Options,
+  work: (database: Sqlite.Database) => Result,
+): Result {
+  const database = new Sqlite(file, { fileMustExist: true, timeout: 5_000, ...options });
+  try {
+    return work(database);
+  } finally {
+    database.close();
+  }
+}

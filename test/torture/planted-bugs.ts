@@ -1,0 +1,87 @@
+import { bug, type PlantedBug } from '../support/planting.js';
+
+export interface TortureBug extends PlantedBug {
+  /** The scenario whose judge has to see it. */
+  readonly scenario: string;
+}
+
+const of = (scenario: string, ...[name, file, search, replace]: Parameters<typeof bug>): TortureBug => ({
+  scenario,
+  ...bug(name, file, search, replace),
+});
+
+const sqlite = 'src/store/dialect/sqlite';
+
+/** What a judge of real processes has to see, for each scenario at least one. */
+export const plantedBugs: readonly TortureBug[] = [
+  of(
+    'accept-to-tick',
+    '2xx before the inbox has it',
+    'src/inbox/receiver.ts',
+    "parts.inbox.accept({\n        ...event,\n        receivedAt,\n        body: thinBody(body.toString('utf8')),\n        lane: laneOf(sources),\n      }),",
+    "(parts.clock.wait(200).then(() => parts.inbox.accept({ ...event, receivedAt, body: thinBody(body.toString('utf8')), lane: laneOf(sources) })).catch(() => {}), Promise.resolve<'stored' | 'duplicate'>('stored')),",
+  ),
+  of(
+    'accept-to-tick',
+    'a position is kept whose page is not',
+    'src/sync/run-tick.ts',
+    'mirror.applyPage(this.lease, this.#pageAtHand(), effect.reached, ending)',
+    'mirror.applyPage(this.lease, { ...this.#pageAtHand(), items: this.#pageAtHand().items.slice(1) }, effect.reached, ending)',
+  ),
+  of(
+    'accept-to-tick',
+    'a position is committed before its rows',
+    `${sqlite}/mirror.ts`,
+    'return this.#commit(durability, lease, (commit, now) => {\n      const applied = applyPage(commit, page, reached);',
+    'this.#commit(durability, lease, (commit) => applyPage(commit, { ...page, items: [] }, reached));\n    return this.#commit(durability, lease, (commit, now) => {\n      const applied = applyPage(commit, page, reached);',
+  ),
+  of(
+    'refresh',
+    'rotated tokens stay in memory',
+    'src/client/tokens/refreshing-token.ts',
+    'await writeCredentials(path, fresh, this.#parts.disk);',
+    '',
+  ),
+  of(
+    'refresh',
+    'a pair is used before it is on the disk',
+    'src/client/tokens/refreshing-token.ts',
+    'await writeCredentials(path, fresh, this.#parts.disk);',
+    'void this.#parts.clock.wait(300).then(() => writeCredentials(path, fresh, this.#parts.disk)).catch(() => {});',
+  ),
+  of(
+    'sigterm',
+    'SIGTERM ends the process at once',
+    'src/cli/run.ts',
+    "stop.abort('signal');",
+    "stop.abort('signal');\n    io.quit(exitCodes.stopped);",
+  ),
+  of(
+    'two-writers',
+    'the fence is not checked',
+    'src/store/lease-rules.ts',
+    'if (held?.fence === lease.fence) return;',
+    'if (held?.fence !== undefined) return;',
+  ),
+  of(
+    'locked',
+    'what a locked database could not take is answered 2xx',
+    'src/inbox/receiver.ts',
+    "throw error instanceof Refusal ? error : new Refusal('unavailable', error);",
+    "return 'stored' as Value;",
+  ),
+  of(
+    'full-disk',
+    'a full disk is told as a defect',
+    `${sqlite}/faults.ts`,
+    "case 'SQLITE_FULL':",
+    "case 'SQLITE_FULL_':",
+  ),
+  of(
+    'damaged-file',
+    'verify compares no fields',
+    'src/verify/compare-record.ts',
+    'if (difference === null) return null;',
+    'if (difference === null || difference.fields.length >= 0) return null;',
+  ),
+];

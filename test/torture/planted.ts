@@ -1,0 +1,30 @@
+import { parseArgs } from 'node:util';
+import { hunt } from '../support/hunt.js';
+import { plantedBugs, type TortureBug } from './planted-bugs.js';
+
+/*
+ * npm run torture:planted -- [--rounds 60] [--seed 1] [--only TEXT]
+ *
+ * Plants one bug after the other in a copy of the program and plays the scenario that has to see it, to its first
+ * violation. Exit code 0 only when every bug is seen.
+ */
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '60' },
+    seed: { type: 'string', default: '1' },
+    only: { type: 'string', default: '' },
+  },
+});
+const found = await hunt<TortureBug>({
+  layout: { copied: ['src', 'test'], translated: { src: 'dist' } },
+  bugs: plantedBugs.filter(({ name, scenario }) => `${scenario}: ${name}`.includes(values.only)),
+  jobs: 1,
+  command: ({ scenario }) => [
+    ...['--import', 'tsx', 'test/torture/run.ts', '--first', '--only', scenario],
+    ...['--rounds', values.rounds, '--seed', values.seed],
+  ],
+  finding: (line) => line.startsWith('Violation: '),
+});
+const caught = found.filter((line) => line !== null).length;
+console.log(`${caught} of ${found.length} planted bugs caught within ${values.rounds} rounds each`);
+process.exitCode = caught === found.length ? 0 : 1;

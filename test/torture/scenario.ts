@@ -1,0 +1,36 @@
+import type { Random } from '../../src/runtime/random.js';
+import type { Counters } from './counters.js';
+import type { Program } from './life.js';
+import type { Place } from './place.js';
+
+/** One kind of mistreatment. What is expensive is opened once, and many rounds are played in it. */
+export interface Scenario {
+  readonly name: string;
+  open(program: Program): Promise<Opened>;
+}
+
+export interface Opened {
+  /** Throws a `Violation` when a promise was not kept. What it does is decided by `random` alone. */
+  round(random: Random, counters: Counters): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Rounds played in one place, each of which leaves nothing running there, however it ended. */
+export function roundsIn(place: Place, round: (random: Random, counters: Counters) => Promise<void>): Opened {
+  return {
+    round: async (random, counters) => {
+      try {
+        await round(random, counters);
+      } catch (error) {
+        await place.killAll();
+        throw error;
+      }
+    },
+    close: place.close,
+  };
+}
+
+export const pick = <Value>(random: Random, from: readonly Value[]): Value =>
+  from[Math.floor(random.fraction() * from.length)] as Value;
+export const between = (random: Random, low: number, high: number): number =>
+  low + Math.floor(random.fraction() * (high - low + 1));

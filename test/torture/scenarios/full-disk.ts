@@ -1,0 +1,59 @@
+import type { Random } from '../../../src/runtime/random.js';
+import { randomText, systemRandom } from '../../../src/runtime/random.js';
+import type { Counters } from '../counters.js';
+import { deliver, hasRow } from '../deliver.js';
+import { judgeAtRest, judgeStopped, Violation } from '../judge.js';
+import { following, saysItPlainly, stopAtRest } from '../patience.js';
+import { openPlace, type Place } from '../place.js';
+import { between, roundsIn, type Scenario } from '../scenario.js';
+
+/** Pages of the empty schema and those of the full mirror lie between these. */
+const pages = { low: 40, high: 190 };
+
+/**
+ * The file may not grow over its n-th page until room is made. SQLite itself refuses there, with the result of a full
+ * disk; no rights over the machine are needed.
+ */
+export const fullDisk: Scenario = {
+  name: 'full-disk',
+  async open(program) {
+    const place = await openPlace({ program, records: 60, perPage: 20 });
+    return roundsIn(place, (random, counters) => round(place, random, counters));
+  },
+};
+
+async function round(place: Place, random: Random, counters: Counters): Promise<void> {
+  place.forgetEverything();
+  const life = place.rosterd(['run'], { pagesMax: between(random, pages.low, pages.high) });
+  if (!(await life.ready)) {
+    const { code } = await life.ended;
+    if (code !== 1) throw new Violation(`full at its start, it ended with ${code}: ${life.printed()}`);
+    if (!life.printed().includes('no room left')) throw new Violation(`not named: ${life.printed()}`);
+    saysItPlainly(life.printed());
+    counters.add('full before it followed');
+    await judgeStopped(place);
+    const next = place.rosterd(['run']);
+    await following(next);
+    await judgeAtRest(place);
+    await stopAtRest(next);
+    return;
+  }
+  await place.churn(10);
+  // Until the file is full, or for as long as there is room for.
+  for (let sent = 0; sent < 60; sent += 1) {
+    const eventId = `evt_${randomText(systemRandom, 22)}`;
+    const status = await deliver(place, eventId);
+    if (status !== 202 && status !== 503) throw new Violation(`a delivery was answered ${status}`);
+    if ((status === 202) !== hasRow(place, eventId))
+      throw new Violation(`answered ${status} against its row`);
+    counters.add(`answered ${status}`);
+    if (status === 503) break;
+  }
+  counters.add(life.printed().includes('no room left') ? 'full while following' : 'room enough');
+  life.kill('SIGUSR2');
+  // A delivery does what the next turn of the timer would.
+  await place.churn(1);
+  await judgeAtRest(place);
+  await stopAtRest(life);
+  await judgeStopped(place);
+}

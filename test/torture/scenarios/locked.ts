@@ -1,0 +1,100 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { packageRoot } from '../../../src/runtime/package-root.js';
+import { randomText, systemRandom } from '../../../src/runtime/random.js';
+import type { Counters } from '../counters.js';
+import { deliver, hasRow } from '../deliver.js';
+import { judgeAtRest, judgeStopped, Violation } from '../judge.js';
+import type { Life } from '../life.js';
+import { following, stopAtRest } from '../patience.js';
+import { openPlace, type Place } from '../place.js';
+import { roundsIn, type Scenario } from '../scenario.js';
+
+/** Another program holds the database: a reader that does not end, a writer that was stopped with the lock in hand. */
+export const locked: Scenario = {
+  name: 'locked',
+  async open(program) {
+    const place = await openPlace({ program, records: 60 });
+    const start = async () => {
+      const started = place.rosterd(['run']);
+      await following(started);
+      await judgeAtRest(place);
+      return started;
+    };
+    let daemon = await start();
+    const rounds = roundsIn(place, async (random, counters) => {
+      // A round that failed left nobody running.
+      if (daemon.over) daemon = await start();
+      await (random.fraction() < 0.7 ? stoppedWriter(place, daemon, counters) : longReader(place, counters));
+    });
+    return {
+      round: rounds.round,
+      async close() {
+        if (!daemon.over) await stopAtRest(daemon);
+        await judgeStopped(place);
+        await place.close();
+      },
+    };
+  },
+};
+
+const freshEvent = () => `evt_${randomText(systemRandom, 22)}`;
+
+async function stoppedWriter(place: Place, daemon: Life, counters: Counters): Promise<void> {
+  const holder = await hold(place, 'BEGIN IMMEDIATE');
+  const eventId = freshEvent();
+  try {
+    const refused = await deliver(place, eventId);
+    if (refused !== 503) throw new Violation(`with the lock in another's hand the answer is ${refused}`);
+    if (hasRow(place, eventId)) throw new Violation('503 was answered for a row that is there');
+    counters.add('503 under a stopped writer');
+    await place.churn(3);
+  } finally {
+    holder.kill('SIGKILL');
+    await once(holder, 'close');
+  }
+  const taken = await delivered(place, eventId);
+  if (taken !== 202 || !hasRow(place, eventId)) throw new Violation(`after the lock the answer is ${taken}`);
+  counters.add('202 after it');
+  await judgeAtRest(place);
+  if (daemon.over) throw new Violation(`the daemon ended: ${daemon.printed()}`);
+}
+
+async function longReader(place: Place, counters: Counters): Promise<void> {
+  const holder = await hold(place, 'BEGIN; SELECT count(*) FROM investments');
+  try {
+    const eventId = freshEvent();
+    await place.churn(10);
+    const taken = await delivered(place, eventId);
+    if (taken !== 202 || !hasRow(place, eventId))
+      throw new Violation(`beside a reader the answer is ${taken}`);
+    await judgeAtRest(place);
+    counters.add('202 and at rest beside a reader');
+  } finally {
+    holder.kill('SIGKILL');
+    await once(holder, 'close');
+  }
+}
+
+/** A machine too busy to answer in time may refuse now and then, as the platform would find; a lock refuses always. */
+async function delivered(place: Place, eventId: string): Promise<number | null> {
+  for (let attempt = 1; ; attempt += 1) {
+    const answer = await deliver(place, eventId);
+    if (answer !== 503 || attempt === 20) return answer;
+    if (hasRow(place, eventId)) throw new Violation('503 was answered for a row that is there');
+  }
+}
+
+/** A process with the database open after this statement. */
+async function hold({ file }: Place, sql: string): Promise<ChildProcess> {
+  const script = `const db = new (require('better-sqlite3'))(${JSON.stringify(file)});
+    for (const one of ${JSON.stringify(sql.split('; '))}) { const s = db.prepare(one); s.reader ? s.all() : s.run(); }
+    process.stdout.write('held'); setInterval(() => {}, 1e6);`;
+  const child = spawn(process.execPath, ['-e', script], {
+    cwd: packageRoot,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  process.once('exit', () => child.kill('SIGKILL'));
+  await once(child.stdout, 'data');
+  return child;
+}

@@ -1,0 +1,26 @@
+import { Violation } from '../judge.js';
+import { startTorture, steps, wires } from '../refresh-round.js';
+import { pick, type Scenario } from '../scenario.js';
+
+/** Killed at every step of a token refresh, with its answer lost, late or doubled: the sign-in goes on. */
+export const refresh: Scenario = {
+  name: 'refresh',
+  async open() {
+    const torture = await startTorture();
+    return {
+      async round(random, counters) {
+        const step = pick(random, [...steps, 'never' as const]);
+        const when = pick(random, ['before', 'after'] as const);
+        const wire = pick(random, wires);
+        counters.add(step === 'never' ? 'refreshed undisturbed' : `SIGKILL ${when} ${step}`);
+        counters.add(`answer ${wire}`);
+        try {
+          await torture.round({ step, when, wire });
+        } catch (error) {
+          throw new Violation(`${when} ${step}, ${wire}: ${String(error)}`);
+        }
+      },
+      close: () => torture.close(),
+    };
+  },
+};

@@ -1,0 +1,61 @@
+import type { Random } from '../../../src/runtime/random.js';
+import type { Counters } from '../counters.js';
+import { differences, held, judgeAtRest, judgeStopped, truth, Violation } from '../judge.js';
+import { endOf, following, saysItPlainly, stopAtRest } from '../patience.js';
+import { openPlace, type Place } from '../place.js';
+import { roundsIn, type Scenario } from '../scenario.js';
+
+/** Half of the records, so that what changed before a stop has likely changed again after it. */
+const many = 30;
+
+/** Two programs on one database: one holds a source at a time, and who was overtaken writes nothing any more. */
+export const twoWriters: Scenario = {
+  name: 'two-writers',
+  async open(program) {
+    const place = await openPlace({ program, records: 60 });
+    return roundsIn(place, (random, counters) =>
+      random.fraction() < 0.5 ? overtaken(place, counters) : side(place, random, counters),
+    );
+  },
+};
+
+/** A daemon sleeps with a fetched page in its hand until its lease is another's; then it wakes up. */
+async function overtaken(place: Place, counters: Counters): Promise<void> {
+  await place.churn(many);
+  const sleeper = place.rosterd(['run'], {
+    stop: { step: 'a page fetched', nth: 1, signal: 'SIGSTOP' },
+  });
+  await sleeper.atStop;
+  await place.churn(many);
+  const other = place.rosterd(['sync'], { outlast: true });
+  const { code } = await endOf(other);
+  if (code !== 0) throw new Violation(`the second did not get the source: ${other.printed()}`);
+  const wrong = differences(await truth(place), place.look(held));
+  if (wrong.length > 0) throw new Violation(`the second left ${wrong.length} records behind`);
+  counters.add('overtaken while asleep');
+  sleeper.kill('SIGCONT');
+  await following(sleeper);
+  await judgeAtRest(place);
+  await stopAtRest(sleeper);
+  await judgeStopped(place);
+}
+
+/** Programs beside each other at full speed. */
+async function side(place: Place, random: Random, counters: Counters): Promise<void> {
+  if (random.fraction() < 0.3) place.forgetEverything();
+  const daemon = place.rosterd(['run']);
+  await following(daemon);
+  await place.churn(many);
+  for (const other of [place.rosterd(['sync']), place.rosterd(['sync'])]) {
+    const { code } = await endOf(other);
+    saysItPlainly(other.printed());
+    const refused = /is held by|was taken over by/.test(other.printed());
+    if (code !== 0 && !refused)
+      throw new Violation(`beside a daemon, sync ended with ${code}: ${other.printed()}`);
+    counters.add(refused ? 'refused beside a daemon' : 'took turns with a daemon');
+  }
+  await place.churn(1);
+  await judgeAtRest(place);
+  await stopAtRest(daemon);
+  await judgeStopped(place);
+}

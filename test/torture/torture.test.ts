@@ -1,0 +1,37 @@
+import { describe, expect, test } from 'vitest';
+import { seededRandom } from '../../src/runtime/random.js';
+import { Counters } from './counters.js';
+import { sources } from './life.js';
+import { scenarios } from './scenarios/index.js';
+
+/** Rounds chosen so that each strikes; `npm run torture` plays as many as it is told. */
+const seeds: Readonly<Record<string, readonly number[]>> = {
+  'accept-to-tick': [12, 18],
+  sigterm: [26],
+  'two-writers': [7],
+  locked: [1, 4],
+  'full-disk': [8],
+  'damaged-file': [1, 2, 4],
+};
+const played = scenarios.filter(({ name }) => name in seeds);
+
+test('every scenario but the refresh, which has a test of its own, is played here', () => {
+  expect(played.map(({ name }) => name).sort()).toEqual(Object.keys(seeds).sort());
+});
+
+describe('a real process, mistreated, keeps its promises:', () => {
+  test.each(played)(
+    '$name',
+    async ({ name, open }) => {
+      const counters = new Counters();
+      const opened = await open(sources);
+      try {
+        for (const seed of seeds[name] ?? []) await opened.round(seededRandom(seed), counters);
+      } finally {
+        await opened.close();
+      }
+      expect(counters.lines()).not.toEqual([]);
+    },
+    120_000,
+  );
+});
