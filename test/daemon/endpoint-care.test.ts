@@ -39,7 +39,8 @@ test('the daemon makes its endpoint, keeps the secret to itself, and is told of 
   );
   await town.until('the mirror is whole', inStep(town));
   const file = join(town.folder, 'credentials/endpoint.json');
-  await town.until('its secret is kept', () => town.endpoint().secrets.length === 1);
+  // A secret on disk is not one that verifies yet; the health of the look that made it comes after both.
+  await looked(town);
   expect(statSync(file).mode & 0o777).toBe(0o600);
   await invest(town);
   await town.until('the change is mirrored', inStep(town));
@@ -103,7 +104,7 @@ test('CLIENT-23 a rotation refuses no genuine delivery, before, during and after
   const town = await startTown({ rotateDays: 1 });
   await town.daemon();
   await town.until('the mirror is whole', inStep(town));
-  await town.until('its secret is kept', () => town.endpoint().secrets.length === 1);
+  await looked(town);
   const first = town.endpoint().secrets[0]?.value;
   for (let step = 0; step < 16; step += 1) {
     town.clock.advance(4 * hour);
