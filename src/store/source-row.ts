@@ -1,5 +1,6 @@
 import type { Selectable } from 'kysely';
 import { type Instant, instantFromMillis } from '../domain/instant.js';
+import type { FeedPage } from '../sync/ports.js';
 import type { ActiveState, LeasesTable, ListingsTable, SourcesTable, SweepsTable } from './schema.js';
 
 export type SourceRow = Selectable<SourcesTable>;
@@ -43,6 +44,11 @@ export function notBefore(source: SourceRow, now: number): Instant {
   const instant = instantFromMillis(now);
   const last = source.last_committed_at as Instant | null;
   return last !== null && last > instant ? last : instant;
+}
+
+/** What the platform names on a page is how far its feed reaches: read that far is the last page alone. */
+export function markReadThrough(source: SourceRow, { hasMore, publishedThrough }: FeedPage): void {
+  if (!hasMore && publishedThrough !== null) source.published_through = publishedThrough;
 }
 
 /** Whoever moves a source also ends its halt. */

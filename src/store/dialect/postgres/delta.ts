@@ -1,5 +1,6 @@
 import type { Applied, FeedPage, Reached } from '../../../sync/ports.js';
 import { planPage } from '../../plan-page.js';
+import { markReadThrough } from '../../source-row.js';
 import type { Commit } from './commit.js';
 
 /** Rows, history, feed, notices and the cursor behind the page, all in the commit of the caller. */
@@ -14,7 +15,7 @@ export async function applyPage(commit: Commit, page: FeedPage, reached: Reached
   const plan = planPage(items, (id) => held.get(id));
   await commit.perform(plan.steps);
   const quarantined = await commit.note(items);
-  if (page.publishedThrough !== null) source.published_through = page.publishedThrough;
+  markReadThrough(source, page);
   source.cursor_saved_at = commit.at;
   if (reached.kind === 'following') {
     source.cursor = reached.cursor;

@@ -1,5 +1,6 @@
 import type { Applied, FeedPage, Reached } from '../../../sync/ports.js';
 import { planPage } from '../../plan-page.js';
+import { markReadThrough } from '../../source-row.js';
 import type { Commit } from './commit.js';
 
 /** Rows, history, feed, notices and the cursor behind the page, all in the commit of the caller. */
@@ -12,7 +13,7 @@ export function applyPage(commit: Commit, page: FeedPage, reached: Reached): App
   const plan = planPage(items, (id) => commit.held(id));
   for (const step of plan.steps) commit.perform(step);
   const quarantined = commit.note(items);
-  if (page.publishedThrough !== null) source.published_through = page.publishedThrough;
+  markReadThrough(source, page);
   source.cursor_saved_at = commit.at;
   if (reached.kind === 'following') {
     source.cursor = reached.cursor;
