@@ -69,11 +69,9 @@ function heard(message: Message, { engine, seat, drain }: WorkParts, onLead: () 
     case 'recheck':
       for (const source of message.sources) if (seat.worksHere(source)) engine.sync.recheck(source);
       return;
-    case 'ticked': {
-      const { source, startedAt, publishedThrough } = message;
-      drain?.heardTicked(source, { done: true, startedAt, publishedThrough });
+    case 'ticked':
+      drain?.heardTicked(message.source);
       return;
-    }
     case 'committed':
       if (seat.leads) onLead();
       return;
@@ -87,9 +85,8 @@ export function othersOf(seat: Seat): Others | undefined {
   if (!(seat instanceof FleetSeat)) return undefined;
   return {
     worksHere: (source) => seat.worksHere(source),
-    count: () => seat.others,
+    alone: () => seat.alone,
     tellAccepted: (lane) => seat.tellAccepted(lane),
-    tellTicked: (source, { startedAt, publishedThrough }) =>
-      seat.tell({ kind: 'ticked', source, startedAt, publishedThrough }),
+    tellTicked: (source) => seat.tell({ kind: 'ticked', source }),
   };
 }

@@ -32,6 +32,8 @@ export interface Fleet extends Closable {
   readonly held: number;
   /** Members that live, this one among them. */
   readonly living: number;
+  /** Known to be the only one of them. */
+  readonly alone: boolean;
   /** Whether what is done once in a fleet is done here: notices, and keeping house. Two may think so for a moment. */
   readonly leads: boolean;
   /** Never rejects: what a lost message spoke of stands in the database, and is found there a little later. */
@@ -188,6 +190,9 @@ export function createFleet(parts: FleetParts): Fleet {
     },
     get living() {
       return living;
+    },
+    get alone() {
+      return turns > 0 && living === 1;
     },
     get leads() {
       return leads;

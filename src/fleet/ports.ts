@@ -26,19 +26,17 @@ export interface Holdings {
   readonly held: ReadonlyMap<SourceName, string>;
 }
 
-/** What members tell one another at once. Heard by all of them, by none twice, and now and then not at all. */
+/**
+ * What members tell one another at once. Heard by all of them, by none twice, and now and then not at all; anybody
+ * who may connect to the database may have said it. So each is a reason to look, and none says what is found.
+ */
 export type Message =
   /** Deliveries were stored for these lanes; see `Lane` in the inbox. */
   | { readonly kind: 'accepted'; readonly lanes: readonly string[] }
   /** The grants of these sources may be others now. */
   | { readonly kind: 'recheck'; readonly sources: readonly SourceName[] }
-  /** A source whose deliveries concern others as well was read to its end. */
-  | {
-      readonly kind: 'ticked';
-      readonly source: SourceName;
-      readonly startedAt: Instant;
-      readonly publishedThrough: Instant | null;
-    }
+  /** A source whose deliveries concern others as well was read to its end; how far, its commits tell. */
+  | { readonly kind: 'ticked'; readonly source: SourceName }
   /** A commit queued notices, or erased somebody. */
   | { readonly kind: 'committed' }
   /** Somebody came, went, or gave a source back. */

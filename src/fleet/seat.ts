@@ -48,6 +48,11 @@ export class FleetSeat implements Seat {
     return this.#fleet === null ? 0 : this.#fleet.living - 1;
   }
 
+  /** Before the fleet was asked, nobody knows. */
+  get alone(): boolean {
+    return this.#fleet?.alone === true;
+  }
+
   get held(): number {
     return this.#fleet?.held ?? 0;
   }

@@ -9,9 +9,9 @@ import {
   laneOf,
   type Others,
   type PendingEvent,
+  type Proof,
   type Settlement,
   sourcesOf,
-  type Ticked,
   type Ticks,
 } from './ports.js';
 
@@ -40,8 +40,8 @@ export interface Drain extends Closable {
   accepted(sources: readonly SourceName[]): void;
   /** Another daemon stored events of this lane. */
   heardAccepted(lane: Lane): void;
-  /** Another daemon read this source to its end. */
-  heardTicked(source: SourceName, tick: Ticked): void;
+  /** Another daemon is said to have read this source to its end. */
+  heardTicked(source: SourceName): void;
   /** Looks for events that nobody spoke of: whoever stored them may have died right after. */
   look(): Promise<void>;
   status(): DrainStatus;
@@ -62,6 +62,9 @@ const batch = 500;
  */
 const clocksApartMillis = 60_000;
 
+/** How long deliveries wait for a daemon that knows their sources. */
+const strangeMillis = 24 * 3_600_000;
+
 /** How soon a lane is looked at again whose database was busy. */
 const busyRetryMillis = 5000;
 
@@ -72,13 +75,16 @@ const busyRetryMillis = 5000;
  *   it reached the moment they speak of, or, for those that name none, it began after they came.
  *
  * A tick that failed or waits proves nothing, and nothing is settled or counted; the scheduler tries again by
- * itself. Lanes do not wait for one another; within a lane one settling follows the other.
+ * itself. What another daemon ticked is proven by its commits alone: what is said of it is only a reason to look.
+ * Lanes do not wait for one another; within a lane one settling follows the other.
  */
 export function createDrain(parts: DrainParts): Drain {
   const { inbox, ticks, clock, logger, others } = parts;
   const stopping = new AbortController();
-  const lastDone = new Map<SourceName, Ticked>();
+  /** Of the sources worked here. */
+  const lastDone = new Map<SourceName, Proof>();
   const lanes = new Map<Lane, Promise<void>>();
+  const queued = new Set<Lane>();
   const alarms = new Map<Lane, AbortController>();
   const known = new Set(parts.sources);
   const status = { worked: 0, retried: 0, givenUp: 0 };
@@ -109,12 +115,11 @@ export function createDrain(parts: DrainParts): Drain {
 
   const settleLane = async (lane: Lane) => {
     const sources = sourcesHere(lane);
-    const proofs = sources.flatMap((source) => lastDone.get(source) ?? []);
-    if (proofs.length < sources.length) return;
-    const shared = (others?.count() ?? 0) > 0;
-    // What this configuration does not know may stand in that of another daemon.
-    if (sources.length === 0 && shared) return;
+    const elsewhere = sources.filter((source) => !worksHere(source));
     const now = clock.now();
+    const proofs = sources.length === 0 ? nobodys(now) : await proofsOf(sources, elsewhere);
+    if (proofs === null) return;
+    const shared = elsewhere.length > 0 || others?.alone() === false;
     const at = instantFromMillis(now);
     // Each turn asks for events behind the last one seen, and numbers only rise.
     for (let after = 0, full = true; full && !stopping.signal.aborted; ) {
@@ -143,14 +148,44 @@ export function createDrain(parts: DrainParts): Drain {
     setAlarm(lane, due !== null && due > now ? due : null, () => nudge(lane));
   };
 
+  /** What this configuration does not know may stand in that of another daemon, which may only be gone for a while. */
+  const nobodys = (now: number): readonly Proof[] | null => {
+    if (others === undefined) return [];
+    const startedAt = instantFromMillis(now - strangeMillis);
+    return others.alone() ? [{ startedAt, publishedThrough: null }] : null;
+  };
+
+  /** Null while one of them is missing. Those of this daemon first, which cost nothing. */
+  const proofsOf = async (sources: readonly SourceName[], elsewhere: readonly SourceName[]) => {
+    const proofs: Proof[] = [];
+    for (const source of sources) {
+      if (elsewhere.includes(source)) continue;
+      const proof = lastDone.get(source);
+      if (proof === undefined) return null;
+      proofs.push(proof);
+    }
+    for (const source of elsewhere) {
+      const proof = await inbox.proofOf(source);
+      if (proof === null) return null;
+      proofs.push(proof);
+    }
+    return proofs;
+  };
+
   const settle = async (events: readonly PendingEvent[], end: Settlement, at: Instant) => {
     if (events.length > 0) await inbox.settle(numbers(events), end, at);
   };
 
+  /** One that has not begun yet sees all that was reason for another. */
   const work = (lane: Lane) => {
+    if (queued.has(lane)) return;
+    queued.add(lane);
     const before = lanes.get(lane) ?? Promise.resolve();
     const next = before
-      .then(() => (stopping.signal.aborted ? undefined : settleLane(lane)))
+      .then(() => {
+        queued.delete(lane);
+        return stopping.signal.aborted ? undefined : settleLane(lane);
+      })
       .catch((error: unknown) => {
         logger.warn({ source: lane, error }, 'events could not be settled and are tried again');
         setAlarm(lane, clock.now() + busyRetryMillis, () => work(lane));
@@ -165,7 +200,7 @@ export function createDrain(parts: DrainParts): Drain {
       sourcesOf(lane).includes(source),
     );
     for (const lane of concerned) work(lane);
-    if (concerned.some((lane) => !sourcesHere(lane).every(worksHere))) others?.tellTicked(source, tick);
+    if (concerned.some((lane) => !sourcesHere(lane).every(worksHere))) others?.tellTicked(source);
   });
 
   return {
@@ -186,8 +221,7 @@ export function createDrain(parts: DrainParts): Drain {
       know(lane);
       nudge(lane);
     },
-    heardTicked: (source, tick) => {
-      lastDone.set(source, tick);
+    heardTicked: (source) => {
       for (const lane of lanes.keys()) if (lane !== source && sourcesOf(lane).includes(source)) work(lane);
     },
     look: async () => {
@@ -195,6 +229,7 @@ export function createDrain(parts: DrainParts): Drain {
       for (const { lane, dueAt } of await inbox.waiting()) {
         know(lane);
         if (millisOf(dueAt) > now) continue;
+        if (sourcesHere(lane).length === 0) work(lane);
         for (const source of sourcesHere(lane)) {
           const tick = lastDone.get(source);
           // One that was read since is settled by that tick, or has an alarm.
@@ -213,7 +248,7 @@ export function createDrain(parts: DrainParts): Drain {
 }
 
 /** What ticks of all of a lane's sources prove about its events; what they prove nothing about is left out. */
-function sort(events: readonly PendingEvent[], proofs: readonly Ticked[], apartMillis: number) {
+function sort(events: readonly PendingEvent[], proofs: readonly Proof[], apartMillis: number) {
   const worked = events.filter((event) => proofs.every((proof) => reaches(proof, event, apartMillis)));
   const tried = events.filter(
     (event) => !worked.includes(event) && proofs.every((proof) => beganAfter(proof, event)),
@@ -222,13 +257,13 @@ function sort(events: readonly PendingEvent[], proofs: readonly Ticked[], apartM
   return { worked, hopeless, late: tried.filter((event) => !hopeless.includes(event)) };
 }
 
-function reaches(proof: Ticked, event: PendingEvent, apartMillis: number): boolean {
+function reaches(proof: Proof, event: PendingEvent, apartMillis: number): boolean {
   if (event.observedAt === null || proof.publishedThrough === null)
     return beganAfter(proof, event, apartMillis);
   return millisOf(proof.publishedThrough) >= millisOf(event.observedAt);
 }
 
-const beganAfter = (proof: Ticked, event: PendingEvent, apartMillis = 0) =>
+const beganAfter = (proof: Proof, event: PendingEvent, apartMillis = 0) =>
   millisOf(proof.startedAt) - apartMillis >= millisOf(event.receivedAt);
 
 const numbers = (events: readonly PendingEvent[]) => events.map(({ no }) => no);

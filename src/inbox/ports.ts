@@ -68,6 +68,8 @@ export interface Inbox {
   settle(nos: readonly number[], end: Settlement, at: Instant): Promise<void>;
   /** One attempt more; not due before then. */
   retry(nos: readonly number[], nextAt: Instant): Promise<void>;
+  /** How far a source was read, as the commits of its ticks tell, whoever's they were. Null before one was done. */
+  proofOf(source: SourceName): Promise<Proof | null>;
 }
 
 /** What the drain needs of the sync engine. */
@@ -77,22 +79,27 @@ export interface Ticks {
   onTick(listener: (source: SourceName, tick: Ticked) => void): () => void;
 }
 
-export interface Ticked {
-  /** The feed was read to its end and everything committed. */
-  readonly done: boolean;
+/** How far a source was read, and everything of it committed. */
+export interface Proof {
+  /** When the tick began that read the feed to its end. */
   readonly startedAt: Instant;
   /** How far the feed reached; null when the platform does not say. */
   readonly publishedThrough: Instant | null;
+}
+
+export interface Ticked extends Proof {
+  /** The feed was read to its end and everything committed. */
+  readonly done: boolean;
 }
 
 /** Other daemons that share the inbox, and work the sources this one does not. */
 export interface Others {
   /** Whether a source is worked by this daemon now. */
   worksHere(source: SourceName): boolean;
-  /** Daemons besides this one that live now. */
-  count(): number;
+  /** No other daemon lives now; false as long as that is not known. */
+  alone(): boolean;
   /** Deliveries were stored here for a lane that concerns somebody else too. */
   tellAccepted(lane: Lane): void;
   /** A source was read to its end of which somebody else may settle deliveries. */
-  tellTicked(source: SourceName, tick: Ticked): void;
+  tellTicked(source: SourceName): void;
 }

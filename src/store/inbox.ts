@@ -1,10 +1,12 @@
 import { sql } from 'kysely';
+import type { SourceName } from '../domain/ids.js';
 import type { Instant } from '../domain/instant.js';
 import type {
   AcceptedEvent,
   Inbox as InboxPort,
   Lane,
   PendingEvent,
+  Proof,
   Settlement,
   WaitingLane,
 } from '../inbox/ports.js';
@@ -96,6 +98,27 @@ export class Inbox implements InboxPort {
 
   async retry(nos: readonly number[], nextAt: Instant): Promise<void> {
     await this.#update(nos, { next_at: nextAt });
+  }
+
+  /** Told by rows that only whoever holds the fence of the source writes. */
+  async proofOf(source: SourceName): Promise<Proof | null> {
+    const row = await this.connection.run((db) =>
+      db
+        .selectFrom('tick_rows')
+        .innerJoin('sources', 'sources.no', 'tick_rows.source_no')
+        .select(['tick_rows.started_at', 'sources.published_through'])
+        .where('sources.name', '=', source)
+        .where('tick_rows.outcome', '=', 'done')
+        .orderBy('tick_rows.tick', 'desc')
+        .limit(1)
+        .executeTakeFirst(),
+    );
+    return row === undefined
+      ? null
+      : {
+          startedAt: row.started_at as Instant,
+          publishedThrough: row.published_through as Instant | null,
+        };
   }
 
   /** One statement however many there are: the numbers stand in it, as there may be more than it takes parameters. */

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { EventId, SourceName } from '../../src/domain/ids.js';
 import { instantFromMillis } from '../../src/domain/instant.js';
 import { createDrain, type Drain } from '../../src/inbox/drain.js';
@@ -15,12 +15,14 @@ let clock: VirtualClock;
 let inbox: MemoryInbox;
 let number: number;
 let open: Drain[];
+let alone: boolean;
 
 beforeEach(() => {
   clock = new VirtualClock();
   inbox = new MemoryInbox();
   number = 0;
   open = [];
+  alone = false;
 });
 
 afterEach(async () => {
@@ -42,14 +44,17 @@ function daemon(works: readonly SourceName[], knows: readonly SourceName[] = [ac
   };
   const others: Others = {
     worksHere: (source) => works.includes(source),
-    count: () => 1,
+    alone: () => alone,
     tellAccepted: (lane) => void told.push(`accepted ${lane}`),
     tellTicked: (source) => void told.push(`ticked ${source}`),
   };
   const drain = createDrain({ inbox, ticks, clock, logger: silentLogger, sources: knows, others });
   open.push(drain);
   const end = async (source: SourceName, more: Partial<Ticked> = {}) => {
-    tick(source, { done: true, startedAt: now(), publishedThrough: now(), ...more });
+    const proof = { startedAt: now(), publishedThrough: now(), ...more };
+    // Committed, whoever hears of it.
+    inbox.proofs.set(source, proof);
+    tick(source, { done: true, ...proof });
     await settled();
   };
   return { drain, nudged, told, end };
@@ -90,9 +95,33 @@ test('a delivery for sources of both is worked when both were read, whoever read
   await here.end(acme);
   expect(await inbox.waiting()).toHaveLength(1);
   expect(here.told).toEqual([`accepted ${both}`, 'ticked acme']);
-  there.drain.heardTicked(acme, { done: true, startedAt: now(), publishedThrough: now() });
   await there.end(beta);
   expect(await inbox.waiting()).toEqual([]);
+});
+
+test('whoever reads first settles when it hears that the other source was read, and only if it was', async () => {
+  const [here, there] = [daemon([acme]), daemon([beta])];
+  await store([acme, beta]);
+  here.drain.accepted([acme, beta]);
+  await here.end(acme);
+  for (let times = 0; times < 3; times += 1) here.drain.heardTicked(beta);
+  await settled();
+  expect(inbox.states()).toEqual(['pending']);
+  await there.end(beta);
+  here.drain.heardTicked(beta);
+  await settled();
+  expect(inbox.states()).toEqual(['worked']);
+});
+
+test('what is said of ticks any number of times is looked up once at a time', async () => {
+  const here = daemon([acme]);
+  await store([acme, beta]);
+  here.drain.accepted([acme, beta]);
+  await here.end(acme);
+  const asked = vi.spyOn(inbox, 'proofOf');
+  for (let times = 0; times < 1_000; times += 1) here.drain.heardTicked(beta);
+  await settled();
+  expect(asked.mock.calls.length).toBeLessThanOrEqual(2);
 });
 
 test('what nobody told of is found by looking, and looked for once', async () => {
@@ -123,5 +152,22 @@ test('deliveries for a source that only another daemon knows are left to it', as
   await store([beta]);
   await drain.start();
   await settled();
-  expect(await inbox.waiting()).toHaveLength(1);
+  expect(inbox.states()).toEqual(['pending']);
+  await clock.advance(25 * 3_600_000);
+  await drain.look();
+  await settled();
+  expect(inbox.states()).toEqual(['pending']);
+});
+
+test('deliveries for a source that no daemon knows are nobody’s after a day', async () => {
+  alone = true;
+  const { drain } = daemon([acme], [acme]);
+  await store([beta]);
+  await drain.start();
+  await settled();
+  expect(inbox.states()).toEqual(['pending']);
+  await clock.advance(24 * 3_600_000);
+  await drain.look();
+  await settled();
+  expect(inbox.states()).toEqual(['ignored']);
 });

@@ -1,5 +1,13 @@
+import type { SourceName } from '../../../src/domain/ids.js';
 import type { Instant } from '../../../src/domain/instant.js';
-import type { AcceptedEvent, Inbox, Lane, PendingEvent, Settlement } from '../../../src/inbox/ports.js';
+import type {
+  AcceptedEvent,
+  Inbox,
+  Lane,
+  PendingEvent,
+  Proof,
+  Settlement,
+} from '../../../src/inbox/ports.js';
 
 interface Row extends AcceptedEvent {
   readonly no: number;
@@ -11,6 +19,7 @@ interface Row extends AcceptedEvent {
 /** The inbox's port over an array: durable as long as the test keeps it. */
 export class MemoryInbox implements Inbox {
   readonly rows: Row[] = [];
+  readonly proofs = new Map<SourceName, Proof>();
   /** Set to make the next calls fail. */
   failure: Error | undefined;
 
@@ -56,6 +65,11 @@ export class MemoryInbox implements Inbox {
         row.attempts += 1;
         row.nextAt = nextAt;
       }
+  }
+
+  async proofOf(source: SourceName): Promise<Proof | null> {
+    this.#mayFail();
+    return this.proofs.get(source) ?? null;
   }
 
   states(): readonly string[] {

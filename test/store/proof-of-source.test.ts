@@ -1,0 +1,56 @@
+import { expect } from 'vitest';
+import type { SourceName } from '../../src/domain/ids.js';
+import type { Instant } from '../../src/domain/instant.js';
+import type { Cursor } from '../../src/domain/position.js';
+import { postgresConnection, sqliteConnection } from '../../src/store/connection.js';
+import { Inbox } from '../../src/store/inbox.js';
+import type { TickReport } from '../../src/sync/ports.js';
+import { test } from './both-databases.js';
+import { type Fixture, mirrorFixture, type Store } from './mirror-fixture.js';
+import { acme, deltaPage, record } from './samples.js';
+
+const inboxOn = (store: Store) =>
+  new Inbox(store.kind === 'sqlite' ? sqliteConnection(store.sqlite) : postgresConnection(store.postgres));
+
+const startedAt = '2026-04-30T23:00:00.000Z' as Instant;
+
+const report = (more: Partial<TickReport> = {}): TickReport => ({
+  ...{ trigger: 'timer', mode: 'delta', startedAt, tookMs: 5, pages: 1, retryAt: null },
+  ...{ applied: { added: 0, changed: 0, removed: 0, unchanged: 1, quarantined: 0 } },
+  ...{ outcome: 'done', code: null, message: null },
+  ...more,
+});
+
+const readThrough = ({ rows }: Fixture) => rows('SELECT published_through FROM sources');
+
+test('how far a source was read is told by its last tick that read to the end', async () => {
+  const fixture = await mirrorFixture();
+  const { mirror, lease, list, delta } = fixture;
+  const inbox = inboxOn(fixture.store);
+  expect(await inbox.proofOf(acme.name)).toBeNull();
+  expect(await inbox.proofOf('nobody' as SourceName)).toBeNull();
+  await list([[record('inv_1')]]);
+  await delta([record('inv_2')]);
+  await mirror.recordTick(lease, report({ outcome: 'stopped', code: 'stopped' }), null);
+  expect(await inbox.proofOf(acme.name)).toBeNull();
+  await mirror.recordTick(lease, report(), null);
+  const later = '2026-05-01T02:00:00.000Z' as Instant;
+  await mirror.recordTick(lease, report({ startedAt: later, outcome: 'failed', code: 'unreachable' }), null);
+  expect(await inbox.proofOf(acme.name)).toEqual({
+    startedAt,
+    publishedThrough: '2026-02-28T00:00:00.000Z',
+  });
+});
+
+test('a page in the middle of the feed moves the position and not how far the feed was read', async () => {
+  const fixture = await mirrorFixture();
+  const { mirror, lease, list } = fixture;
+  await list([[record('inv_1')]]);
+  const before = [{ published_through: '2026-01-31T00:00:00.000Z' }];
+  expect(await readThrough(fixture)).toEqual(before);
+  const reached = (cursor: string) => ({ kind: 'following', cursor: cursor as Cursor }) as const;
+  await mirror.applyPage(lease, deltaPage([record('inv_2')], 'c1', true), reached('c1'));
+  expect(await readThrough(fixture)).toEqual(before);
+  await mirror.applyPage(lease, deltaPage([record('inv_3')], 'c2'), reached('c2'));
+  expect(await readThrough(fixture)).toEqual([{ published_through: '2026-02-28T00:00:00.000Z' }]);
+});
