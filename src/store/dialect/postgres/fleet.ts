@@ -2,11 +2,9 @@ import type { SourceName } from '../../../domain/ids.js';
 import type { Instant } from '../../../domain/instant.js';
 import type { Beat, FleetEars, FleetStore, Holdings, Message } from '../../../fleet/ports.js';
 import { isAlive, memberMillis } from './fleet-life.js';
+import { payloadsOf, readPayload } from './fleet-message.js';
 import type { PostgresDatabase } from './open.js';
 import { OwnConnection } from './own-connection.js';
-
-/** A payload has to stay below 8,000 bytes; names are a few dozen. */
-const namesPerMessage = 100;
 
 export interface FleetPlace {
   readonly url: string;
@@ -30,8 +28,8 @@ export class PostgresFleet implements FleetStore {
       url: place.url,
       channel: this.#channel,
       onPayload: (payload) => {
-        const { from, ...message } = JSON.parse(payload) as Message & { from: string };
-        if (from !== member) onMessage(message);
+        const heard = readPayload(payload);
+        if (heard !== null && heard.from !== member) onMessage(heard.message);
       },
       onConnected: onGap,
     });
@@ -80,11 +78,8 @@ export class PostgresFleet implements FleetStore {
   }
 
   async tell(message: Message): Promise<void> {
-    for (const part of inParts(message))
-      await this.#connection.rows(
-        'SELECT pg_notify($1, $2)',
-        ...[this.#channel, JSON.stringify({ ...part, from: this.member })],
-      );
+    for (const payload of payloadsOf(this.member, message))
+      await this.#connection.rows('SELECT pg_notify($1, $2)', this.#channel, payload);
   }
 
   close(): Promise<void> {
@@ -97,24 +92,6 @@ interface MemberRow {
   readonly joined_at: string;
   readonly alive: 0 | 1;
   readonly holds: number;
-}
-
-function inParts(message: Message): readonly Message[] {
-  switch (message.kind) {
-    case 'accepted':
-      return chunks(message.lanes).map((lanes) => ({ kind: 'accepted', lanes }));
-    case 'recheck':
-      return chunks(message.sources).map((sources) => ({ kind: 'recheck', sources }));
-    default:
-      return [message];
-  }
-}
-
-function chunks<Value>(values: readonly Value[]): readonly (readonly Value[])[] {
-  const count = Math.ceil(values.length / namesPerMessage);
-  return Array.from({ length: count }, (_, n) =>
-    values.slice(n * namesPerMessage, (n + 1) * namesPerMessage),
-  );
 }
 
 /** Those that were dead for a day go, so that the table stays as small as the fleet. */

@@ -1,15 +1,22 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { EventId, SourceName } from '../../../../src/domain/ids.js';
 import type { Instant } from '../../../../src/domain/instant.js';
+import type { Cursor } from '../../../../src/domain/position.js';
 import type { Message } from '../../../../src/fleet/ports.js';
+import { createDrain } from '../../../../src/inbox/drain.js';
+import type { Ticked } from '../../../../src/inbox/ports.js';
+import { silentLogger } from '../../../../src/runtime/logger.js';
 import { postgresConnection } from '../../../../src/store/connection.js';
 import { PostgresFleet } from '../../../../src/store/dialect/postgres/fleet.js';
 import { PostgresMirror } from '../../../../src/store/dialect/postgres/mirror.js';
 import { openPostgres, type PostgresDatabase } from '../../../../src/store/dialect/postgres/open.js';
 import { Inbox } from '../../../../src/store/inbox.js';
 import { type FreshDatabase, migratedDatabase } from '../../../postgres/fresh-database.js';
-import { SteppingClock } from '../../mirror-fixture.js';
-import { acme } from '../../samples.js';
+import { withClient } from '../../../postgres/run-databases.js';
+import { cautious, SteppingClock } from '../../mirror-fixture.js';
+import { acme, deltaPage, listingPage } from '../../samples.js';
+
+const patient = { timeout: 20_000 };
 
 const sources = ['acme', 'beta', 'gamma'] as SourceName[];
 
@@ -30,9 +37,13 @@ afterEach(async () => {
   await fresh.drop();
 });
 
-async function member(name: string, gaps: string[] = []): Promise<PostgresFleet> {
+async function member(
+  name: string,
+  gaps: string[] = [],
+  onMessage = (message: Message) => void heard.push(message),
+): Promise<PostgresFleet> {
   const ears = {
-    onMessage: (message: Message) => void heard.push(message),
+    onMessage,
     onGap: () => void gaps.push(name),
   };
   const fleet = new PostgresFleet(name, { url: fresh.url, database, version: '0.0.0-test' }, ears);
@@ -44,6 +55,39 @@ async function member(name: string, gaps: string[] = []): Promise<PostgresFleet>
 /** As if it had told nothing for so long. */
 const silence = (name: string, millis: number) =>
   database.pool.query('UPDATE fleet_members SET seen_at = fleet_clock($2) WHERE member = $1', [name, millis]);
+
+const channel = () => `rosterd_${database.schema}`;
+
+/** In the place of a message, of its sender, or of a part of it. */
+const garbage: readonly string[] = [
+  ...['', ' ', '{', 'null', '0', '"members"', '[]', '[{"kind":"members","from":"x"}]', '['.repeat(7_000)],
+  ...['{"__proto__":{"kind":"members","from":"x"}}', '{"kind":"members"}', '{"kind":"members","from":7}'],
+  ...[
+    '{"from":"x"}',
+    '{"kind":null,"from":"x"}',
+    '{"kind":"toString","from":"x"}',
+    '{"kind":["members"],"from":"x"}',
+  ],
+  ...[
+    null,
+    7,
+    'acme',
+    {},
+    [null],
+    [7],
+    [['acme']],
+    [''],
+    ['acme,'],
+    ['a b'],
+    Array(101).fill('acme'),
+  ].flatMap((names) => [
+    JSON.stringify({ kind: 'accepted', from: 'x', lanes: names }),
+    JSON.stringify({ kind: 'recheck', from: 'x', sources: names }),
+  ]),
+  ...[undefined, null, 7, '', 'a b', 'acme,beta', ['acme'], { length: 1 }].map((source) =>
+    JSON.stringify({ kind: 'ticked', from: 'x', source }),
+  ),
+];
 
 const mirror = () => new PostgresMirror(database, { clock: new SteppingClock(), leaseMs: 30_000 });
 
@@ -88,8 +132,21 @@ describe('members', () => {
     expect(gaps).toEqual(['one', 'two']);
     const lanes = Array.from({ length: 250 }, (_, n) => `source-with-a-rather-long-name-${n}`);
     await one.tell({ kind: 'accepted', lanes });
-    await expect.poll(() => heard, { timeout: 20_000 }).toHaveLength(3);
+    await expect.poll(() => heard, patient).toHaveLength(3);
     expect(heard.flatMap((message) => (message.kind === 'accepted' ? message.lanes : []))).toEqual(lanes);
+  });
+
+  test('are not harmed by what others say on their channel, and hear the next message', async () => {
+    const one = await member('one');
+    await member('two');
+    await withClient(fresh.url, async (anybody) => {
+      for (const payload of garbage) await anybody.query('SELECT pg_notify($1, $2)', [channel(), payload]);
+      await anybody.query(`NOTIFY ${channel()}`);
+    });
+    await one.tell({ kind: 'ticked', source: acme.name });
+    await expect.poll(() => heard, patient).toContainEqual({ kind: 'ticked', source: 'acme' });
+    expect(heard).toEqual([{ kind: 'ticked', source: 'acme' }]);
+    expect(await one.beat()).not.toBeNull();
   });
 
   test('whose connection was cut connect again, and say that they may have missed something', async () => {
@@ -98,7 +155,7 @@ describe('members', () => {
     await database.pool.query(
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'rosterd-fleet'",
     );
-    await expect.poll(() => one.beat().catch(() => null), { timeout: 20_000 }).not.toBeNull();
+    await expect.poll(() => one.beat().catch(() => null), patient).not.toBeNull();
     // A beat that meets the dying connection may need another one.
     expect(gaps.length).toBeGreaterThanOrEqual(2);
   });
@@ -132,6 +189,80 @@ describe('a tick', () => {
     expect((await one.beat())?.late).toBe(true);
     await expect(frozen.open(acme, 'one')).rejects.toMatchObject({ code: 'lease_lost' });
   });
+});
+
+test('a forged message that a source was read settles nothing; its tick does', async () => {
+  const inbox = new Inbox(postgresConnection(database), true);
+  const clock = new SteppingClock(Date.parse('2026-10-20T12:00:00.000Z'));
+  const lane = 'acme,beta';
+  const observedAt = '2026-02-20T00:00:00.000Z' as Instant;
+  await inbox.accept({
+    ...{ eventId: 'evt_1' as EventId, installation: '', event: 'investment.changed', lane, observedAt },
+    ...{
+      company: null,
+      investment: null,
+      test: false,
+      receivedAt: '2026-02-20T00:00:01.000Z' as Instant,
+      body: '{}',
+    },
+  });
+  let end: (source: SourceName, tick: Ticked) => void = () => {};
+  const looked = vi.spyOn(inbox, 'proofOf');
+  const drain = createDrain({
+    ...{ inbox, clock, logger: silentLogger, sources },
+    ticks: {
+      nudge: () => {},
+      onTick: (listener) => {
+        end = listener;
+        return () => {};
+      },
+    },
+    others: {
+      worksHere: (source) => source === 'acme',
+      alone: () => false,
+      tellAccepted: () => {},
+      tellTicked: () => {},
+    },
+  });
+  await member('here', [], (message) => {
+    if (message.kind === 'ticked') drain.heardTicked(message.source);
+  });
+  drain.heardAccepted(lane);
+  const now = '2026-10-20T12:00:00.000Z' as Instant;
+  end('acme' as SourceName, { done: true, startedAt: now, publishedThrough: now });
+  await expect.poll(() => looked.mock.calls.length, patient).toBe(1);
+  const forged = {
+    kind: 'ticked',
+    source: 'beta',
+    startedAt: now,
+    publishedThrough: now,
+    done: true,
+    from: 'there',
+  };
+  await database.pool.query('SELECT pg_notify($1, $2)', [channel(), JSON.stringify(forged)]);
+  await expect.poll(() => looked.mock.calls.length, patient).toBe(2);
+  await Promise.all(looked.mock.results.map(({ value }) => value));
+  expect(await inbox.counts()).toMatchObject({ pending: 1, worked: 0 });
+
+  const there = await member('there');
+  const beta = { name: 'beta' as SourceName, fingerprint: 'f1' };
+  const { lease } = await mirror().open(beta, 'there');
+  const start = { kind: 'first', fingerprint: 'f1', restarts: 0, notBefore: null } as const;
+  await mirror().beginListing(lease, start);
+  await mirror().addListingPage(lease, listingPage([], 'c1'));
+  await mirror().publishListing(lease, 'c1' as Cursor, cautious);
+  await mirror().applyPage(
+    lease,
+    deltaPage([], 'c2'),
+    { kind: 'following', cursor: 'c2' as Cursor },
+    (applied) => ({
+      ...{ trigger: 'webhook', mode: 'delta', startedAt: now, tookMs: 5, pages: 1, applied },
+      ...{ outcome: 'done', code: null, message: null, retryAt: null },
+    }),
+  );
+  await there.tell({ kind: 'ticked', source: beta.name });
+  await expect.poll(() => inbox.counts(), patient).toMatchObject({ pending: 0, worked: 1 });
+  await drain.close();
 });
 
 test('of two that settle the same delivery one does, and the other does not wait for it', async () => {

@@ -1,0 +1,82 @@
+import { parseSourceName, type SourceName } from '../../../domain/ids.js';
+import type { Message } from '../../../fleet/ports.js';
+
+/*
+ * What members tell one another, as it stands in a notification. Whoever may connect to the database may notify, so
+ * what is heard is read as anything from outside is, and what is no message is nobody's.
+ */
+
+/** A payload has to stay below 8,000 bytes; names are a few dozen. */
+const namesPerMessage = 100;
+
+export interface Heard {
+  readonly from: string;
+  readonly message: Message;
+}
+
+/** As many notifications as it takes. */
+export function payloadsOf(from: string, message: Message): readonly string[] {
+  return inParts(message).map((part) => JSON.stringify({ ...part, from }));
+}
+
+/** Null for what is no message of a member. */
+export function readPayload(payload: string): Heard | null {
+  const told = objectIn(payload);
+  if (told === null || typeof told.from !== 'string') return null;
+  const message = messageOf(told);
+  return message === null ? null : { from: told.from, message };
+}
+
+type Told = Readonly<Record<string, unknown>>;
+
+function objectIn(payload: string): Told | null {
+  try {
+    const value: unknown = JSON.parse(payload);
+    return typeof value === 'object' && value !== null ? { ...value } : null;
+  } catch {
+    return null;
+  }
+}
+
+function messageOf({ kind, lanes, sources, source }: Told): Message | null {
+  switch (kind) {
+    case 'accepted':
+      return isListOf(lanes, isLane) ? { kind, lanes } : null;
+    case 'recheck':
+      return isListOf(sources, isSource) ? { kind, sources } : null;
+    case 'ticked':
+      return isSource(source) ? { kind, source } : null;
+    case 'committed':
+    case 'members':
+      return { kind };
+    default:
+      return null;
+  }
+}
+
+function isListOf<Value>(value: unknown, is: (one: unknown) => one is Value): value is readonly Value[] {
+  return Array.isArray(value) && value.length <= namesPerMessage && value.every(is);
+}
+
+const isSource = (value: unknown): value is SourceName => parseSourceName(value) !== undefined;
+
+const isLane = (value: unknown): value is string =>
+  typeof value === 'string' && value.split(',').every(isSource);
+
+function inParts(message: Message): readonly Message[] {
+  switch (message.kind) {
+    case 'accepted':
+      return chunks(message.lanes).map((lanes) => ({ kind: 'accepted', lanes }));
+    case 'recheck':
+      return chunks(message.sources).map((sources) => ({ kind: 'recheck', sources }));
+    default:
+      return [message];
+  }
+}
+
+function chunks<Value>(values: readonly Value[]): readonly (readonly Value[])[] {
+  const count = Math.ceil(values.length / namesPerMessage);
+  return Array.from({ length: count }, (_, n) =>
+    values.slice(n * namesPerMessage, (n + 1) * namesPerMessage),
+  );
+}
