@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -24,8 +24,16 @@ export async function launchBrowser(): Promise<Browser> {
 /** What a machine without a desktop lacks. */
 const librariesIn = (folder: string) => ({
   LD_LIBRARY_PATH: [join(folder, 'al2023', 'lib'), process.env.LD_LIBRARY_PATH].filter(Boolean).join(':'),
-  FONTCONFIG_PATH: process.env.FONTCONFIG_PATH ?? join(folder, 'fonts'),
+  FONTCONFIG_FILE: join(folder, fontsFile),
 });
+
+const fontsFile = 'rosterd-fonts.conf';
+
+/** The package's own file looks for fonts where the package would have unpacked; without any the browser dies. */
+const fontsIn = (folder: string) => `<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig><dir>${join(folder, 'fonts')}</dir><cachedir>${join(folder, 'fonts-cache')}</cachedir></fontconfig>
+`;
 
 /**
  * The package unpacks into the temporary folder and takes whatever is there by then for whole: of two test files
@@ -34,7 +42,7 @@ const librariesIn = (folder: string) => ({
  */
 async function unpacked(): Promise<string> {
   const manifest = await readFile(join(packageRoot, 'node_modules/@sparticuz/chromium/package.json'), 'utf8');
-  const folder = join(tmpdir(), `rosterd-test-browser-${JSON.parse(manifest).version}`);
+  const folder = join(tmpdir(), `rosterd-test-browser-${JSON.parse(manifest).version}-with-fonts`);
   if (existsSync(folder)) return folder;
   const aside = await mkdtemp(`${folder}-`);
   const script = `(await import('@sparticuz/chromium')).default.executablePath()`;
@@ -43,6 +51,7 @@ async function unpacked(): Promise<string> {
     cwd: packageRoot,
     env,
   });
+  await writeFile(join(aside, fontsFile), fontsIn(folder));
   await rename(aside, folder).catch(async (error: NodeJS.ErrnoException) => {
     await rm(aside, { recursive: true, force: true });
     if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
