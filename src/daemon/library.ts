@@ -5,7 +5,7 @@ import { type Clock, systemClock } from '../runtime/clock.js';
 import { Lifecycle } from '../runtime/lifecycle.js';
 import { type Logger, silentLogger } from '../runtime/logger.js';
 import { systemRandom } from '../runtime/random.js';
-import { type MirrorQuery, mirrorQuery } from '../store/mirror-database.js';
+import type { MirrorQuery } from '../store/mirror-database.js';
 import { placeText } from '../store/place.js';
 import { openReader } from '../store/reads/open-reader.js';
 import type { ManualAsk } from '../sync/source-loop.js';
@@ -98,7 +98,7 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
     return {
       database: placeText(config.database),
       file: config.database.kind === 'sqlite' ? config.database.file : null,
-      query: mirrorQuery(db),
+      query: reader.query,
       get receiverUrl() {
         return receiverUrl;
       },

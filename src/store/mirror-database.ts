@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import { type Dialect, Kysely } from 'kysely';
 import type { ReadDatabase, ReadViews } from './reads/views.js';
 import type { Database, InvestmentsView } from './schema.js';
 
@@ -31,9 +31,22 @@ export interface MirrorDatabase
 /** Typed reading of a mirror. */
 export type MirrorQuery = Kysely<MirrorDatabase>;
 
-/** Hides the working tables; the types of the others are the same, which the compiler cannot tell by itself. */
-export function mirrorQuery(kysely: Kysely<ReadDatabase>): MirrorQuery {
-  return kysely as unknown as MirrorQuery;
+type Tables<Of> = { [Name in keyof Of]: Of[Name] };
+
+export interface Readings {
+  /** For ourselves. */
+  readonly db: Kysely<ReadDatabase>;
+  /** For others: without the working tables. */
+  readonly query: MirrorQuery;
+}
+
+/** Over one connection. */
+export function readingsOf(dialect: Dialect): Readings {
+  const kysely = new Kysely<object>({ dialect });
+  return {
+    db: kysely.withTables<Tables<ReadDatabase>>(),
+    query: kysely.withTables<Tables<MirrorDatabase>>(),
+  };
 }
 
 interface Totals {

@@ -4,6 +4,18 @@ import { contentFields, type Identity, type Investment, identityFields } from '.
 export const recordColumns = [...contentFields, 'observed_at', 'reason'] as const;
 export const identityColumns = identityFields;
 
+/** Columns that hold truth as 1 and 0: of a record, and of its person. */
+export const recordFlags = [
+  'needs_whitelisting',
+  'visible',
+  'investor_deactivated',
+  'via_entity',
+] as const satisfies readonly (keyof Investment)[];
+export const identityFlags = ['email_hidden'] as const satisfies readonly (keyof Identity)[];
+
+/** Unknown fields are `extra` of a record and of its person: beside those of the record, a person's columns carry a prefix. */
+export const ofPerson = <Column extends string>(column: Column) => `person_${column}` as const;
+
 export type ColumnValue = string | number | null;
 
 export function recordValues(investment: Investment): ColumnValue[] {

@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { Identity, Investment } from '../../domain/investment.js';
-import { identityColumns, recordColumns } from '../record-columns.js';
+import { personIn, recordIn } from '../held-record.js';
+import { identityColumns, ofPerson, recordColumns } from '../record-columns.js';
 import type { ReadDatabase } from './views.js';
 
 /*
@@ -118,35 +119,12 @@ export async function versionsHeld(
     .innerJoin('sources as s', 's.no', 'r.source_no')
     .leftJoin('identity_rows as i', 'i.row_no', 'r.row_no')
     .select(['r.id', 'i.row_no as person', ...recordColumns.map((column) => `r.${column}` as const)])
-    .select(identityColumns.map((column) => `i.${column} as person_${column}` as const))
+    .select(identityColumns.map((column) => `i.${column} as ${ofPerson(column)}` as const))
     .where('s.name', '=', source)
     .where('s.listed_at', 'is not', null)
     .where('r.id', 'in', ids)
     .execute();
-  return new Map(rows.map((row) => [row.id, versionOf(row)]));
-}
-
-const flags: ReadonlySet<string> = new Set([
-  'needs_whitelisting',
-  'visible',
-  'investor_deactivated',
-  'via_entity',
-  'email_hidden',
-]);
-
-/** The parser made these values before they were stored, which is what the brands stand for. */
-function versionOf(row: Readonly<Record<string, unknown>>): HeldVersion {
-  const read = (columns: readonly string[], prefix: string) =>
-    Object.fromEntries(
-      columns.map((column) => {
-        const value = row[prefix + column];
-        return [column, flags.has(column) ? value === 1 : value];
-      }),
-    );
-  return {
-    investment: { id: row.id, ...read(recordColumns, '') } as unknown as Investment,
-    identity: row.person === null ? null : (read(identityColumns, 'person_') as unknown as Identity),
-  };
+  return new Map(rows.map((row) => [row.id, { identity: personIn(row), investment: recordIn(row) }]));
 }
 
 /** Number of the source's newest change; none is 0. */

@@ -1,10 +1,8 @@
-import type { Kysely } from 'kysely';
+import type { Readings } from '../mirror-database.js';
 import { type MirrorPlace, secretUrlOf } from '../place.js';
-import { type ReadDatabase, withViews } from './views.js';
 
 /** A connection of one's own that cannot write. */
-export interface Reader {
-  readonly db: Kysely<ReadDatabase>;
+export interface Reader extends Readings {
   /** What the database throws, as a fault; anything else as it is. */
   faultOf(error: unknown): unknown;
   close(): Promise<void>;
@@ -19,15 +17,6 @@ export async function openReader(place: MirrorPlace): Promise<Reader> {
     const { openPostgresReader } = await import('../dialect/postgres/reader.js');
     return await openPostgresReader(await secretUrlOf(place));
   }
-  const { file } = place;
-  const [{ openSqlite }, { sqliteFault }] = await Promise.all([
-    import('../dialect/sqlite/open.js'),
-    import('../dialect/sqlite/faults.js'),
-  ]);
-  const opened = openSqlite(file, { readonly: true });
-  return {
-    db: withViews(opened.kysely),
-    faultOf: (error) => sqliteFault(error, file),
-    close: async () => opened.close(),
-  };
+  const { openSqliteReader } = await import('../dialect/sqlite/reader.js');
+  return openSqliteReader(place.file);
 }

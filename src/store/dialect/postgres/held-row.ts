@@ -1,7 +1,6 @@
-import type { Identity, Investment } from '../../../domain/investment.js';
+import { type PersonBeside, personIn, recordIn, type StoredRecord } from '../../held-record.js';
 import type { Held } from '../../plan-page.js';
-import { identityColumns, recordColumns } from '../../record-columns.js';
-import { ofPerson } from './recordset.js';
+import { identityColumns, ofPerson, recordColumns } from '../../record-columns.js';
 import { statement, type Transaction } from './transaction.js';
 
 export interface HeldRow extends Held {
@@ -23,22 +22,14 @@ export async function readHeld(
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, HeldRow>> {
   if (ids.length === 0) return new Map();
-  const rows = await transaction.rows<Record<string, unknown>>(heldRows, sourceNo, ids);
-  return new Map(rows.map((row) => [String(row.id), heldRow(row)]));
+  const rows = await transaction.rows<Columns & PersonBeside>(heldRows, sourceNo, ids);
+  return new Map(rows.map((row) => [row.id, heldRow(row)]));
 }
 
-const flags = ['needs_whitelisting', 'visible', 'investor_deactivated', 'via_entity'] as const;
-
-/** The parser made these values before they were stored, which is what the brands stand for. */
-function heldRow(row: Record<string, unknown>): HeldRow {
-  const rowNo = Number(row.row_no);
-  const identity = row.person === null ? null : identityOf(row);
-  for (const flag of flags) row[flag] = row[flag] === 1;
-  // The row is nobody else's, so it becomes the record in place: copying it costs more than reading it.
-  return { rowNo, investment: row as unknown as Investment, identity };
+interface Columns extends StoredRecord {
+  readonly row_no: number;
 }
 
-function identityOf(row: Record<string, unknown>): Identity {
-  const identity = Object.fromEntries(identityColumns.map((column) => [column, row[ofPerson(column)]]));
-  return { ...identity, email_hidden: identity.email_hidden === 1 } as unknown as Identity;
+function heldRow(row: Columns & PersonBeside): HeldRow {
+  return { rowNo: row.row_no, identity: personIn(row), investment: recordIn(row) };
 }

@@ -1,9 +1,15 @@
 import type { Instant } from '../../../domain/instant.js';
 import type { Identity } from '../../../domain/investment.js';
 import type { RecordItem } from '../../plan-page.js';
-import { identityColumns, identityValues, recordColumns, recordValues } from '../../record-columns.js';
+import {
+  identityColumns,
+  identityValues,
+  ofPerson,
+  recordColumns,
+  recordValues,
+} from '../../record-columns.js';
 import type { EndedBy } from '../../schema.js';
-import { cells, ofPerson, payloadOf, personTypes, recordset, recordTypes } from './recordset.js';
+import { cells, payloadOf, personTypes, recordset, recordTypes } from './recordset.js';
 import { statement, type Transaction } from './transaction.js';
 
 const record = recordColumns.join(', ');

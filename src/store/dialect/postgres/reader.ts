@@ -1,6 +1,6 @@
-import { Kysely, PostgresDialect } from 'kysely';
+import { PostgresDialect } from 'kysely';
+import { readingsOf } from '../../mirror-database.js';
 import type { Reader } from '../../reads/open-reader.js';
-import type { ReadDatabase } from '../../reads/views.js';
 import { DeclaredCursor, withCursors } from './cursor.js';
 import { postgresFault } from './faults.js';
 import { openPostgres } from './open.js';
@@ -12,7 +12,7 @@ export async function openPostgresReader(url: string): Promise<Reader> {
   const opened = await openPostgres(url, { readonly: true, max: connectionsMax });
   const dialect = new PostgresDialect({ pool: withCursors(opened.pool), cursor: DeclaredCursor });
   return {
-    db: new Kysely<ReadDatabase>({ dialect }),
+    ...readingsOf(dialect),
     faultOf: (error) => postgresFault(error, opened.url),
     close: () => opened.close(),
   };

@@ -1,6 +1,12 @@
 import { storableText } from '../../../domain/text.js';
 import type { ColumnValue } from '../../record-columns.js';
-import { identityColumns, recordColumns } from '../../record-columns.js';
+import {
+  identityColumns,
+  identityFlags,
+  ofPerson,
+  recordColumns,
+  recordFlags,
+} from '../../record-columns.js';
 
 /*
  * Rows travel to a statement as one JSON value, however many they are: one statement a page and table, and one
@@ -9,21 +15,12 @@ import { identityColumns, recordColumns } from '../../record-columns.js';
  * twice the bytes on the way.
  */
 
-const flags: ReadonlySet<string> = new Set([
-  'needs_whitelisting',
-  'visible',
-  'investor_deactivated',
-  'via_entity',
-  'email_hidden',
-]);
+const flags: ReadonlySet<string> = new Set([...recordFlags, ...identityFlags]);
 
 function typeOf(column: string): string {
   if (flags.has(column)) return 'smallint';
   return column.endsWith('_cents') ? 'bigint' : 'text';
 }
-
-/** Unknown fields are `extra` of a record and of its person, so the person's columns carry a prefix. */
-export const ofPerson = (column: string) => `person_${column}`;
 
 /** What a recordset may hold beside its own columns: a record, and the person of it. */
 export const recordTypes = recordColumns.map((column) => `${column} ${typeOf(column)}`);

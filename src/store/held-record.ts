@@ -1,0 +1,54 @@
+import type { Identity, Investment } from '../domain/investment.js';
+import type { recordFlags } from './record-columns.js';
+import type { IdentityColumns, RecordColumns } from './schema.js';
+
+/*
+ * From the columns of a held row to the record it was. The parser made these values before they were stored, which is
+ * what the brands stand for.
+ */
+
+export interface StoredRecord extends RecordColumns {
+  readonly id: string;
+}
+
+/** A person's columns beside those of the record, and all of them null where there is none. */
+export type PersonBeside = {
+  readonly [Column in keyof IdentityColumns as `person_${Column}`]: IdentityColumns[keyof IdentityColumns];
+} & { readonly person: number | null };
+
+/** The row is nobody else's, so it becomes the record in place: copying it costs more than reading it. */
+export function recordIn(row: StoredRecord): Investment {
+  return Object.assign<object, Flags>(row, {
+    needs_whitelisting: row.needs_whitelisting === 1,
+    visible: row.visible === 1,
+    investor_deactivated: row.investor_deactivated === 1,
+    via_entity: row.via_entity === 1,
+  }) as Investment;
+}
+
+type Flags = Pick<Investment, (typeof recordFlags)[number]>;
+
+export function identityIn(row: IdentityColumns): Identity {
+  return { ...row, email_hidden: row.email_hidden === 1 };
+}
+
+export function personIn(row: PersonBeside): Identity | null {
+  if (row.person === null) return null;
+  return {
+    name: textIn(row.person_name),
+    legal_name: textIn(row.person_legal_name),
+    email: textIn(row.person_email),
+    address_line: textIn(row.person_address_line),
+    city: textIn(row.person_city),
+    state: textIn(row.person_state),
+    postal_code: textIn(row.person_postal_code),
+    country: textIn(row.person_country),
+    bio: textIn(row.person_bio),
+    message: textIn(row.person_message),
+    external_username: textIn(row.person_external_username),
+    email_hidden: row.person_email_hidden === 1,
+    extra: textIn(row.person_extra),
+  };
+}
+
+const textIn = (value: string | number | null) => (typeof value === 'string' ? value : null);
