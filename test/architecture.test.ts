@@ -84,6 +84,8 @@ interface SourceFile {
   readonly eager: readonly string[];
   readonly code: string;
   readonly comments: readonly string[];
+  /** Where a type is any, or a value is told to be another by way of unknown. */
+  readonly optOuts: readonly string[];
 }
 
 const files = readdirSync(join(packageRoot, 'src'), { recursive: true, encoding: 'utf8' })
@@ -99,11 +101,12 @@ function sourceFile(path: string): SourceFile {
 }
 
 /** Imports and re-exports, static and dynamic; the code without comments and texts; the comments. */
-function read(tree: ts.SourceFile): Pick<SourceFile, 'imports' | 'eager' | 'code' | 'comments'> {
+function read(tree: ts.SourceFile): Omit<SourceFile, 'path' | 'room' | 'text'> {
   const imports: string[] = [];
   const eager: string[] = [];
   const tokens: string[] = [];
   const comments = new Map<number, string>();
+  const optOuts: string[] = [];
   const visit = (node: ts.Node): void => {
     if (
       (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) &&
@@ -121,6 +124,7 @@ function read(tree: ts.SourceFile): Pick<SourceFile, 'imports' | 'eager' | 'code
     if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)) {
       if (ts.isStringLiteral(node.argument.literal)) imports.push(node.argument.literal.text);
     }
+    if (node.kind === ts.SyntaxKind.AnyKeyword || throughUnknown(node)) optOuts.push(node.getText(tree));
     if (node.getChildCount(tree) === 0) {
       if (!ts.isStringLiteralLike(node) && !ts.isTemplateLiteralToken(node)) tokens.push(node.getText(tree));
       for (const range of ts.getLeadingCommentRanges(tree.text, node.getFullStart()) ?? []) {
@@ -135,7 +139,14 @@ function read(tree: ts.SourceFile): Pick<SourceFile, 'imports' | 'eager' | 'code
     .replaceAll(' . ', '.')
     .replaceAll(/ ?\( ?/g, '(')
     .replaceAll(' )', ')');
-  return { imports, eager, code, comments: [...comments.values()] };
+  return { imports, eager, code, comments: [...comments.values()], optOuts };
+}
+
+function throughUnknown(node: ts.Node): boolean {
+  if (!ts.isAssertionExpression(node)) return false;
+  let { expression } = node;
+  while (ts.isParenthesizedExpression(expression)) ({ expression } = expression);
+  return ts.isAssertionExpression(expression) && expression.type.kind === ts.SyntaxKind.UnknownKeyword;
 }
 
 /** Why an import is not allowed, or nothing. */
@@ -209,6 +220,7 @@ test.each([
     eager: [],
     code: '',
     comments: [],
+    optOuts: [],
   };
   expect(objection(file, specifier) !== undefined).toBe(refused);
 });
@@ -283,6 +295,25 @@ test('every exception is still there to be excepted, and has a reason', () => {
   const present = new Set(files.map(({ path }) => path));
   const exceptions = Object.entries({ ...ambientAllowed, ...processAllowed });
   expect(exceptions.filter(([path, reason]) => !present.has(path) || reason.length < 10)).toEqual([]);
+});
+
+test('no type is opted out of, and no check is told to look away', () => {
+  const lookAway = /@ts-(?:ignore|expect-error|nocheck)|\bbiome-ignore\b/;
+  expect(
+    complaints(({ optOuts, comments }) => [...optOuts, ...comments.filter((one) => lookAway.test(one))]),
+  ).toEqual([]);
+});
+
+test.each([
+  ['const a = b as unknown as C;', 1],
+  ['const a = (b as unknown) as C;', 1],
+  ['const a = b as any;', 1],
+  ['const a: Record<string, any[]> = {};', 1],
+  ['const a = <C>(<unknown>b);', 1],
+  ['/** As any other: any. */ const a = b as C;', 0],
+])('the judge of types sees in %s', (text, count) => {
+  const tree = ts.createSourceFile('a.ts', text, ts.ScriptTarget.Latest, true);
+  expect(read(tree).optOuts).toHaveLength(count);
 });
 
 test('no comment leaves work for later', () => {

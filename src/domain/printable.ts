@@ -2,8 +2,7 @@
  * Control characters written out, so that text from elsewhere cannot move a terminal's cursor, forge a line
  * of a log or reverse the reading direction. C0, DEL, C1, line separators and bidirectional overrides.
  */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the purpose.
-const unsafe = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+const unsafe = /[\p{Cc}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
 export function printable(text: string): string {
   return text.replace(unsafe, (character) => {

@@ -121,8 +121,7 @@ function withoutLegacyPrefix(path: string): string {
 function decoded(path: string): string | null {
   try {
     const text = decodeURIComponent(path);
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
-    return /%2f/i.test(path) || /[\u0000-\u001f]/.test(text) ? null : text;
+    return /%2f/i.test(path) || [...text].some((character) => character < ' ') ? null : text;
   } catch {
     return null;
   }
