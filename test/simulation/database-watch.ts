@@ -20,6 +20,8 @@ export interface Watched {
   /** No connection may make the file larger than this. */
   readonly pagesMax: number | null;
   readonly dead: boolean;
+  /** A crash waits for one of the next steps. */
+  readonly armed: object | null;
 }
 
 interface Process extends Watched {
@@ -125,10 +127,16 @@ export class DatabaseWatch {
 
   #commit(process: Process, database: Sqlite.Database, run: () => unknown): unknown {
     process.onStep('commit');
-    const before = process.dead ? null : framesOf(database.name);
+    const before = this.#framesBefore(process, database);
     const result = run();
     this.#afterCommit(process, database, before);
     return result;
+  }
+
+  /** Asked for before each commit and needed after few: where nobody dies and the disk is waited for, it is not read. */
+  #framesBefore(process: Process, database: Sqlite.Database): Frames | null {
+    if (process.dead || (process.armed === null && !this.#relaxed.has(database))) return null;
+    return framesOf(database.name);
   }
 
   #afterCommit(process: Process, database: Sqlite.Database, before: Frames | null): void {
@@ -153,7 +161,7 @@ export class DatabaseWatch {
         value(this: Sqlite.Statement, ...args: unknown[]) {
           process.onStep('statement');
           if (database.inTransaction) return original.apply(statement, args);
-          const before = framesOf(database.name);
+          const before = watch.#framesBefore(process, database);
           const result = original.apply(statement, args);
           watch.#afterCommit(process, database, before);
           return result;

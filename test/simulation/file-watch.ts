@@ -78,8 +78,8 @@ export class FileWatch {
   }
 
   #step<Result>(path: string, work: () => Result): Promise<Result> {
-    const folder = fs.existsSync(path) && fs.statSync(path).isDirectory() ? path : dirname(path);
-    const process = this.#processes.get(folder);
+    // A path of a process is its folder or lies right in it.
+    const process = this.#processes.get(path) ?? this.#processes.get(dirname(path));
     return new Promise((resolve, reject) => {
       try {
         // A process that is gone hears of nothing any more.
