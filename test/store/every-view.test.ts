@@ -1,0 +1,177 @@
+import { expect, test } from 'vitest';
+import { publicRelations } from '../../src/store/dictionary/relations.js';
+import { freshStore, rowsOf, type Store } from './mirror-fixture.js';
+import { recordDefaults } from './support/mirror.js';
+import { numbersIn, seedIdentity, seedInvestment, seedRow, seedSource } from './support/seeds.js';
+
+const at = '2026-10-18T00:00:00.000Z';
+const later = '2026-10-19T00:00:00.000Z';
+const texts = ['', '0', "it's", 'Élodie 🌱', '\u{10ffff}', '{"a":1}', 'a\nb\tc', '\u2028'];
+
+/** Something of everything, in every state that a view tells apart. */
+async function fill(store: Store): Promise<void> {
+  const unlisted = {
+    listed_at: null,
+    listed_seq: null,
+    cursor: null,
+    cursor_saved_at: null,
+    published_through: null,
+  };
+  await seedSource(store, 1, {
+    name: 'acme',
+    rows_held: 9,
+    last_outcome: 'done',
+    last_tick_at: at,
+    history_from: at,
+  });
+  await seedSource(store, 2, {
+    name: 'Beta',
+    last_outcome: 'failed',
+    last_error_code: 'unreachable',
+    last_error: 'x',
+  });
+  await seedSource(store, 3, { name: 'empty', state: 'empty', ...unlisted });
+  await seedSource(store, 4, {
+    name: 'listing',
+    state: 'listing',
+    pages_incoming: 2,
+    rows_incoming: 1,
+    ...unlisted,
+  });
+  await seedSource(store, 5, { name: 'relisting', state: 'relisting', identity_included: 0 });
+  await seedSource(store, 6, { name: 'held', state: 'held', identity_included: 1 });
+  await seedSource(store, 7, { name: 'sweeping', state: 'sweeping', last_outcome: 'stopped' });
+  await seedSource(store, 8, {
+    ...{
+      name: 'halted',
+      state: 'halted',
+      halted_from: 'following',
+      halted_code: 'unauthorized',
+      halted_at: at,
+    },
+    ...{ halted_message: 'a person', quarantined: 3, retry_at: later },
+  });
+  const listing = { generation: 2, rows: 4, pages: 1, started_at: at };
+  await seedRow(store, 'listings', { source_no: 4, kind: 'first', ...listing });
+  await seedRow(store, 'listings', { source_no: 5, kind: 'relist', ...listing, token: 't', low_mark: at });
+  await seedRow(store, 'listings', {
+    source_no: 6,
+    kind: 'relist',
+    ...listing,
+    final: 'f',
+    would_remove: 77,
+  });
+  await seedRow(store, 'sweeps', { source_no: 7, since: at, cursor: 'c' });
+  await seedInvestment(store, 4, 'inv_unseen');
+  for (const [n, text] of texts.entries()) {
+    const row = await seedInvestment(store, 1 + (n % 2), `inv_${n}`, {
+      ...{
+        group_label: text,
+        reason: text,
+        status: n % 3 === 0 ? 'active' : 'executed',
+        investor_id: `usr_${n % 3}`,
+      },
+      ...{ applied_at: n === 4 ? null : `2026-10-1${n}T23:59:59.999Z`, currency: n === 5 ? null : 'usd' },
+      ...{
+        raised_cents: n === 6 ? null : 10 ** n,
+        shares: `${n}.50`,
+        visible: n % 2,
+        via_entity: 1 - (n % 2),
+      },
+      ...{ blockers: n === 3 ? '[{"key":"needs_id"}]' : '[]', extra: n === 2 ? '{"new":true}' : null },
+      ...(n > 5 ? { valid_from: at, change_seq: n } : {}),
+    });
+    if (n !== 1)
+      await seedIdentity(store, row, { name: text, email: n === 2 ? null : text, email_hidden: n % 2 });
+  }
+  const held = await seedInvestment(store, 5, 'inv_named');
+  await seedInvestment(store, 5, 'inv_unnamed');
+  await seedRow(store, 'staged_pages', { source_no: 5, page: 1, seen: numbersIn(store, [held]) });
+  await seedRow(store, 'staged_rows', {
+    source_no: 5,
+    id: 'inv_staged',
+    ...recordDefaults,
+    committed_cents: 5,
+  });
+  for (const ended_by of ['update', 'tombstone', 'relist'])
+    await seedRow(store, 'history_rows', {
+      ...{
+        source_no: 1,
+        id: 'inv_0',
+        ...recordDefaults,
+        valid_from: '2026-10-01T00:00:00.000Z',
+        change_seq: 1,
+      },
+      ...{ valid_to: later, ended_by },
+    });
+  for (const [seq, kind] of ['snapshot', 'added', 'changed', 'removed'].entries())
+    await seedRow(store, 'change_rows', {
+      ...{ seq: seq + 1, source_no: 1, kind, at, id: seq === 0 ? null : 'inv_0' },
+      ...(kind === 'changed' ? { fields: '["status"]', reason: 'status_changed' } : {}),
+    });
+  for (const [outcome, code] of [
+    ['done', null],
+    ['failed', 'unreachable'],
+  ] as const)
+    await seedRow(store, 'tick_rows', {
+      ...{ source_no: 1, trigger: 'timer', mode: 'delta', started_at: at, took_ms: 5, pages: 1, added: 1 },
+      ...{ changed: 2, removed: 3, quarantined: 4, outcome, code, message: code },
+    });
+  for (const [target, body] of [
+    ['hook', '{"text":"Élodie"}'],
+    ['shell', ''],
+  ] as const)
+    await seedRow(store, 'notice_rows', {
+      source_no: 1,
+      seq: 1,
+      target,
+      body,
+      queued_at: at,
+      next_at: later,
+    });
+  for (const id of ['inv_8', null])
+    await seedRow(store, 'quarantine_rows', { source_no: 1, id, problem: 'p', body: '{', seen_at: at });
+  await seedRow(store, 'drift_rows', {
+    source_no: 1,
+    field: 'investor.phone',
+    times: 3,
+    first_seen: at,
+    last_seen: later,
+  });
+  for (const source of ['acme', 'acme,beta', null])
+    await seedRow(store, 'webhook_inbox', {
+      ...{
+        event_id: `evt_${source}`,
+        installation: '',
+        event: 'investment.changed',
+        source,
+        received_at: at,
+      },
+      ...{
+        observed_at: at,
+        body: source === null ? null : '{}',
+        state: source === null ? 'ignored' : 'pending',
+      },
+    });
+  await seedRow(store, 'erasures', { source_no: 1, id: 'inv_9', cause: 'tombstone', invisible_at: at });
+  await seedRow(store, 'erasures', { id: 'usr_9', cause: 'forget', invisible_at: at, scrubbed_at: later });
+  await seedRow(store, 'forgotten', { id: 'usr_9', forgotten_at: at });
+}
+
+const values = async (store: Store, name: string) =>
+  (await rowsOf(store, `SELECT * FROM ${name}`)).map((row) => Object.entries(row as object));
+
+test('every documented table and view has the same columns, in the order of the dictionary, and the same rows on both', async () => {
+  const stores = [await freshStore('sqlite'), await freshStore('postgres')] as const;
+  for (const store of stores) await fill(store);
+  for (const { name, columns } of publicRelations) {
+    const [here, there] = await Promise.all(stores.map((store) => values(store, name)));
+    const sorted = (rows: typeof here) => rows?.map((row) => JSON.stringify(row)).sort();
+    expect(here?.length, `${name} shows something`).toBeGreaterThan(0);
+    expect(
+      here?.[0]?.map(([column]) => column),
+      name,
+    ).toEqual(columns.map((column) => column.name));
+    expect(sorted(there), name).toEqual(sorted(here));
+  }
+}, 120_000);

@@ -1,0 +1,25 @@
+import { rowsOf, type Store } from '../mirror-fixture.js';
+import { type Row, sourceRow } from './databases.js';
+import { recordDefaults } from './mirror.js';
+
+/** Rows put by hand into a store of either kind; answers the number it gave to the row. */
+export async function seedRow(store: Store, table: string, row: Row, number = '1'): Promise<number> {
+  const columns = Object.keys(row);
+  const marks = columns.map(() => '?').join(', ');
+  const sql = `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${marks}) RETURNING ${number} AS number`;
+  const [made] = (await rowsOf(store, sql, ...Object.values(row))) as [{ number: number }];
+  return made.number;
+}
+
+export const seedSource = (store: Store, no: number, set: Row = {}): Promise<number> =>
+  seedRow(store, 'sources', sourceRow(no, set), 'no');
+
+export const seedInvestment = (store: Store, source: number, id: string, set: Row = {}): Promise<number> =>
+  seedRow(store, 'investment_rows', { source_no: source, id, ...recordDefaults, ...set }, 'row_no');
+
+export const seedIdentity = (store: Store, row: number, set: Row): Promise<number> =>
+  seedRow(store, 'identity_rows', { row_no: row, ...set });
+
+/** A list of numbers, as a column of the database holds one. */
+export const numbersIn = (store: Store, numbers: readonly number[]): string =>
+  store.kind === 'sqlite' ? JSON.stringify(numbers) : `{${numbers.join(',')}}`;
