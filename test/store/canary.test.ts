@@ -1,14 +1,15 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, test as onSqlite } from 'vitest';
 import type { UserId } from '../../src/domain/ids.js';
 import type { FeedItem, Identity } from '../../src/domain/investment.js';
 import { decideNotices, foldNotices } from '../../src/outbox/decide-notices.js';
 import { removeBackups } from '../../src/store/dialect/sqlite/backups.js';
 import { SqliteErasures } from '../../src/store/dialect/sqlite/erasures.js';
 import { scrubApart } from '../../src/store/scrub.js';
+import { test } from './both-databases.js';
 import { failingDatabase } from './failing-database.js';
-import { cautious, type Fixture, migratedDatabase, mirrorFixture } from './mirror-fixture.js';
+import { bytesOf, cautious, type Fixture, migratedDatabase, mirrorFixture } from './mirror-fixture.js';
 import { listingPage, record, rejected, tombstone } from './samples.js';
 
 /** A person whose every field can be found in the bytes of a file. */
@@ -33,30 +34,42 @@ const unreadable = (id: string | null, named: string) =>
     }),
   );
 
-/** Ids of people of whom something stands in some file of the folder. */
-function standing(file: string): string[] {
-  const folder = dirname(file);
+/** Ids of people of whom something stands in the text. */
+function peopleIn(text: string): string[] {
   const found = new Set<string>();
-  for (const name of readdirSync(folder)) {
-    const text = readFileSync(join(folder, name)).toString('latin1');
-    for (const [, id] of text.matchAll(/CANARY-(inv_\w+?)-/g)) if (id !== undefined) found.add(id);
-  }
+  for (const [, id] of text.matchAll(/CANARY-(inv_\w+?)-/g)) if (id !== undefined) found.add(id);
   return [...found].sort();
 }
+
+/** In any file of the folder, copies among them. */
+function standing(file: string): string[] {
+  const folder = dirname(file);
+  return peopleIn(
+    readdirSync(folder)
+      .map((name) => readFileSync(join(folder, name)).toString('latin1'))
+      .join('\n'),
+  );
+}
+
+const standingIn = async ({ store }: Fixture) =>
+  store.kind === 'sqlite' ? standing(store.sqlite.file) : peopleIn(await bytesOf(store));
 
 const notices = {
   draft: (changes: Parameters<typeof decideNotices>[0]) =>
     decideNotices(changes, [{ name: 'hook', rules: {} }]),
   fold: foldNotices,
 };
-const scrubbed = ({ database, clock }: Fixture) =>
-  scrubApart({ file: database.file, now: clock.now(), rewritten: 0 }, new AbortController().signal);
+const scrubbed = async ({ store, erasures, clock }: Fixture) =>
+  store.kind === 'sqlite'
+    ? await scrubApart(
+        { file: store.sqlite.file, now: clock.now(), rewritten: 0 },
+        new AbortController().signal,
+      )
+    : await erasures.scrub();
 
 test('whoever was erased, in whatever way, stands in no byte of any file; everybody else does', async () => {
   const fixture = await mirrorFixture({ notices });
-  const { database, list, delta, collect, mirror, lease } = fixture;
-  const { file } = database;
-  const erasures = new SqliteErasures(database, fixture.clock);
+  const { store, erasures, list, delta, collect, mirror, lease } = fixture;
   const people = ['stays', 'withdrawn', 'deactivated', 'forgotten', 'absent', 'staged', 'set_aside'];
   const crowd = Array.from({ length: 150 }, (_, n) => person(`inv_crowd${n}`));
   await list([people.map((name) => person(`inv_${name}`)), crowd]);
@@ -70,7 +83,7 @@ test('whoever was erased, in whatever way, stands in no byte of any file; everyb
     unreadable(null, 'forgotten'),
     unreadable(null, 'deactivated'),
   ]);
-  writeFileSync(`${file}.schema-0004.bak`, 'CANARY-inv_forgotten-');
+  if (store.kind === 'sqlite') writeFileSync(`${store.sqlite.file}.schema-0004.bak`, 'CANARY-inv_forgotten-');
 
   await collect([people.slice(0, 6).map((name) => person(`inv_${name}`, { shares: '9' }, 9))], 'relist');
   const gone = { investor_deactivated: true };
@@ -78,8 +91,8 @@ test('whoever was erased, in whatever way, stands in no byte of any file; everyb
     lease,
     listingPage([record('inv_deactivated', gone, null), tombstone('inv_withdrawn')], 'p2', true),
   );
-  erasures.forget('usr_inv_forgotten' as UserId);
-  removeBackups(file, Number.POSITIVE_INFINITY);
+  await erasures.forget('usr_inv_forgotten' as UserId);
+  if (store.kind === 'sqlite') removeBackups(store.sqlite.file, Number.POSITIVE_INFINITY);
   await mirror.addListingPage(
     lease,
     listingPage(
@@ -105,7 +118,7 @@ test('whoever was erased, in whatever way, stands in no byte of any file; everyb
 
   expect(await scrubbed(fixture)).toMatchObject({ kind: 'scrubbed' });
   const kept = ['inv_stays', ...crowd.slice(100).map((_, n) => `inv_crowd${n + 100}`)].sort();
-  expect(await standing(file)).toEqual(kept);
+  expect(await standingIn(fixture)).toEqual(kept);
   const causes = (await fixture.rows('SELECT id, cause FROM erasures WHERE scrubbed_at IS NOT NULL')) as {
     id: string;
     cause: string;
@@ -121,43 +134,47 @@ test('whoever was erased, in whatever way, stands in no byte of any file; everyb
   // And with the grant everybody goes.
   await delta([record('inv_stays', {}, null)]);
   expect(await scrubbed(fixture)).toEqual({ kind: 'scrubbed', erasures: 1 });
-  expect(await standing(file)).toEqual([]);
+  expect(await standingIn(fixture)).toEqual([]);
   expect(await scrubbed(fixture)).toEqual({ kind: 'clean' });
 });
 
-test('killed at any statement, an erasure has not begun or is whole, and the next one leaves nothing', async () => {
-  for (let statement = 1; ; statement += 1) {
-    const real = migratedDatabase();
-    const { database, failAt } = failingDatabase(real);
-    const fixture = await mirrorFixture({ database });
-    await fixture.list([[person('inv_1'), person('inv_2')]]);
-    await fixture.delta([unreadable(null, '1')]);
-    const erasures = new SqliteErasures(database, fixture.clock);
-    failAt(statement);
-    let failed = false;
-    try {
+onSqlite(
+  'killed at any statement, an erasure has not begun or is whole, and the next one leaves nothing',
+  async () => {
+    for (let statement = 1; ; statement += 1) {
+      const real = migratedDatabase();
+      const { database, failAt } = failingDatabase(real);
+      const fixture = await mirrorFixture({ database });
+      await fixture.list([[person('inv_1'), person('inv_2')]]);
+      await fixture.delta([unreadable(null, '1')]);
+      const erasures = new SqliteErasures(database, fixture.clock);
+      failAt(statement);
+      let failed = false;
+      try {
+        erasures.forget('usr_inv_1' as UserId);
+        erasures.scrub();
+      } catch (error) {
+        failed = (error as Error).message === 'injected failure';
+      }
+      failAt(Number.POSITIVE_INFINITY);
+      const [{ names, receipts }] = (await fixture.rows(
+        "SELECT (SELECT count(*) FROM identities WHERE id = 'inv_1') AS names, (SELECT count(*) FROM erasures) AS receipts",
+      )) as [{ names: number; receipts: number }];
+      // No moment at which somebody is gone and nothing says so.
+      expect(names + receipts).toBe(1);
       erasures.forget('usr_inv_1' as UserId);
-      erasures.scrub();
-    } catch (error) {
-      failed = (error as Error).message === 'injected failure';
+      expect(erasures.scrub().kind).toBe('scrubbed');
+      expect(await standing(real.file)).toEqual(['inv_2']);
+      real.close();
+      if (!failed) break;
+      expect(existsSync(real.file)).toBe(true);
+      expect(statement).toBeLessThan(100);
     }
-    failAt(Number.POSITIVE_INFINITY);
-    const [{ names, receipts }] = (await fixture.rows(
-      "SELECT (SELECT count(*) FROM identities WHERE id = 'inv_1') AS names, (SELECT count(*) FROM erasures) AS receipts",
-    )) as [{ names: number; receipts: number }];
-    // No moment at which somebody is gone and nothing says so.
-    expect(names + receipts).toBe(1);
-    erasures.forget('usr_inv_1' as UserId);
-    expect(erasures.scrub().kind).toBe('scrubbed');
-    expect(await standing(real.file)).toEqual(['inv_2']);
-    real.close();
-    if (!failed) break;
-    expect(existsSync(real.file)).toBe(true);
-    expect(statement).toBeLessThan(100);
-  }
-}, 60_000);
+  },
+  60_000,
+);
 
-test('killed in the middle of a scrub, the file is whole and the scrub is asked for again', async () => {
+onSqlite('killed in the middle of a scrub, the file is whole and the scrub is asked for again', async () => {
   const fixture = await mirrorFixture();
   await fixture.list([Array.from({ length: 300 }, (_, n) => person(`inv_${n}`))]);
   await fixture.delta([tombstone('inv_7')]);

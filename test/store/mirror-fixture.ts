@@ -108,10 +108,7 @@ export async function mirrorFixture(
     // A test that asks for it on the other database fails at once.
     database: store.kind === 'sqlite' ? store.sqlite : (undefined as never),
     mirror,
-    erasures:
-      store.kind === 'sqlite'
-        ? new SqliteErasures(store.sqlite, clock)
-        : new PatientErasures(store.postgres, clock),
+    erasures: erasuresOn(store, clock),
     clock,
     lease,
     rows: (sql, ...values) => rowsOf(store, sql, ...values),
@@ -129,6 +126,12 @@ export function mirrorOn(store: Store, options: MirrorOptions): Mirror {
   return store.kind === 'sqlite'
     ? new SqliteMirror(store.sqlite, options)
     : new PostgresMirror(store.postgres, options);
+}
+
+export function erasuresOn(store: Store, clock: Clock): Erasures {
+  return store.kind === 'sqlite'
+    ? new SqliteErasures(store.sqlite, clock)
+    : new PatientErasures(store.postgres, clock);
 }
 
 /** Somebody who only reads, on a connection of his own. */
