@@ -66,10 +66,8 @@ export const bareQueries: Readonly<Record<string, string>> = {
     FROM rows WHERE source = 'acme' AND status = 'active' AND blockers <> '[]' ORDER BY applied_at, id LIMIT 20`,
   'escrow-ageing': `SELECT r.source, r.currency,
       CAST((julianday(s.complete_up_to) - julianday(r.applied_at)) / 7 AS INTEGER) AS weeks,
-      sum(r.investments) AS investments, sum(r.in_escrow_cents) AS in_escrow_cents
-    FROM (SELECT source, currency, applied_at, count(*) AS investments, sum(in_escrow_cents) AS in_escrow_cents
-          FROM rows WHERE in_escrow_cents > 0 GROUP BY source, currency, applied_at) r
-    JOIN state s ON s.source = r.source
+      count(*) AS investments, sum(r.in_escrow_cents) AS in_escrow_cents
+    FROM state s CROSS JOIN rows r ON r.source = s.source WHERE r.in_escrow_cents > 0
     GROUP BY r.source, r.currency, weeks ORDER BY r.source, r.currency, weeks`,
   'lost-per-week': `SELECT date(valid_to, 'weekday 0', '-6 days') AS week, currency, count(*) AS withdrawn,
       sum(raised_cents) AS raised_cents

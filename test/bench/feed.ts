@@ -76,10 +76,12 @@ const tombstoneText = (no: number, extra: string) =>
 
 function recordText(no: number, cents: number, extra: string): string {
   const day = String(1 + (no % 28)).padStart(2, '0');
+  // Hardly two at one moment, as on the platform: a query that groups by moments first would gain nothing there.
+  const time = new Date((no * 7_919) % 86_400_000).toISOString().slice(11);
   return (
     `{"id":"${idOf(no)}","visible":true,"status":"${statuses[no % 5]}","converted_to":null,"converted_from":null,` +
     `"offering":"ofr_bench${no % 7}","company":"co_bench","investment_type":"SAFE","offering_type":"Reg CF",` +
-    `"group":"CONFIRMED","applied_at":"2026-0${1 + (no % 9)}-${day}T11:00:00.000Z","amounts":{"currency":"usd",` +
+    `"group":"CONFIRMED","applied_at":"2026-0${1 + (no % 9)}-${day}T${time}","amounts":{"currency":"usd",` +
     `"committed_cents":${cents},"investment_size_cents":${cents},"in_escrow_cents":${no % 4 === 0 ? cents : 0},"raised_cents":${cents}},` +
     `"shares":null,"average_share_price":null,"needs_whitelisting":false,"external_username":null,` +
     `"message":"Glad to back the team, number ${no}, and looking forward to the next update of yours.",` +

@@ -9,6 +9,7 @@ import { type Asked, FakePlatform, type Told } from './fake-platform.js';
 import { Account } from './fake-tokens.js';
 import type { FileWatch } from './file-watch.js';
 import { Judge, type Look, Reader } from './judge.js';
+import { wrongTotal } from './kept-totals.js';
 import { type Life, Machine, type SourcePlan } from './machine.js';
 import { Network } from './network.js';
 import type { Plan } from './plan.js';
@@ -204,6 +205,8 @@ export class Stage {
       'sync_status',
     ])
       reader.raw.prepare(`SELECT count(*) FROM ${view}`).get();
+    const total = wrongTotal(reader.raw);
+    if (total !== null) this.violate('I3', `totals that are not those of the rows: ${total}`);
     this.analysts.add(reader);
     this.scheduler.in(holdMillis, 'the analyst is done', () => {
       if (!this.analysts.delete(reader)) return;

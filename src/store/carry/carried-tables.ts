@@ -36,5 +36,7 @@ export const carriedTables: readonly CarriedTable[] = [
 export const leftBehind: Readonly<Record<string, string>> = {
   migrations: 'each database keeps its own',
   leases: 'whoever works a source takes it anew',
+  round_rows: 'totals that PostgreSQL adds up when asked',
+  day_rows: 'likewise',
   identity_residue: 'bytes of the erased may stand in the old file; in the new database they never stood',
 };

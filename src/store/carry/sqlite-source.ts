@@ -22,7 +22,7 @@ export interface CarrySource {
   lines(table: CarriedTable): Iterable<string>;
   /** The last number of the change feed, whether its row is still there or was purged. */
   readonly lastSeq: number;
-  /** Whether a first listing was published, which is when the indexes of its rows are built. */
+  /** Of the investments. All are built before a first listing is published, the one of ids earlier if somebody is erased. */
   readonly indexes: readonly string[];
   close(): void;
 }

@@ -336,6 +336,8 @@ export const innerRelations: Readonly<Record<string, string>> = {
   identity_rows: 'Rows behind `identities`.',
   history_rows: 'Rows behind `investment_history`.',
   change_rows: 'Rows behind `changes`.',
+  round_rows: 'Rows behind `round_totals`, kept in step by triggers. SQLite only.',
+  day_rows: 'Rows behind `daily_raised`, likewise.',
   tick_rows: 'Rows behind `ticks`.',
   notice_rows: 'Rows behind `notices`.',
   quarantine_rows: 'Rows behind `quarantine`.',

@@ -65,17 +65,13 @@ export async function totalsByRound(db: Db, source: string, company: string | nu
   return rows.map((row) => ({ ...asNumbers(row), in_escrow_cents: Number(row.in_escrow_cents) }));
 }
 
-/**
- * By the day the investor applied; the days of investments without one are left out. The company is compared so that
- * SQLite does not see its column: it would take one company for most of the rows and read the whole table, seven times
- * slower than the index of the days, in which they stand in order.
- */
+/** By the day the investor applied; the days of investments without one are left out. */
 export async function totalsByDay(db: Db, source: string, company: string | null) {
   const rows = await db
     .selectFrom('daily_raised')
     .select(['day', 'currency', 'investments', 'committed_cents', 'raised_cents'])
     .where('source', '=', source)
-    .where(sql`company_id || ''`, company === null ? 'is' : '=', company)
+    .where('company_id', company === null ? 'is' : '=', company)
     .where('day', 'is not', null)
     .orderBy('day')
     .execute();

@@ -1,0 +1,29 @@
+import type Sqlite from 'better-sqlite3';
+
+const pairs = [
+  [
+    'SELECT source, offering_id, status, currency, company_id, investments, committed_cents, in_escrow_cents, raised_cents FROM round_totals',
+    `SELECT source, offering_id, status, currency, company_id, count(*), coalesce(sum(committed_cents), 0),
+            coalesce(sum(in_escrow_cents), 0), coalesce(sum(raised_cents), 0)
+     FROM investments GROUP BY source, offering_id, status, currency, company_id`,
+  ],
+  [
+    'SELECT source, company_id, day, currency, investments, committed_cents, raised_cents FROM daily_raised',
+    `SELECT source, company_id, substr(applied_at, 1, 10), currency, count(*), coalesce(sum(committed_cents), 0),
+            coalesce(sum(raised_cents), 0)
+     FROM investments GROUP BY source, company_id, substr(applied_at, 1, 10), currency`,
+  ],
+] as const;
+
+/** Totals are kept beside the rows: the first that are not what the rows add up to, or null. */
+export function wrongTotal(raw: Sqlite.Database): string | null {
+  for (const [kept, added] of pairs)
+    for (const [these, those] of [
+      [kept, added],
+      [added, kept],
+    ]) {
+      const stray = raw.prepare(`${these} EXCEPT ${those}`).get();
+      if (stray !== undefined) return JSON.stringify(stray);
+    }
+  return null;
+}

@@ -1,0 +1,148 @@
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../../../src/runtime/clock.js';
+import { migrateSqlite } from '../../../../src/store/dialect/sqlite/migrate.js';
+import { openSqlite, type SqliteDatabase } from '../../../../src/store/dialect/sqlite/open.js';
+import { shippedMigrations } from '../../../../src/store/migrate.js';
+import { freshMirror, recordDefaults, seedInvestment, seedSource } from '../../support/mirror.js';
+import { tempFolder } from '../../temp-folder.js';
+
+const reckoned = {
+  round_totals: `
+    SELECT source, company_id, offering_id, status, currency, count(*) AS investments,
+           coalesce(sum(committed_cents), 0) AS committed_cents, coalesce(sum(in_escrow_cents), 0) AS in_escrow_cents,
+           coalesce(sum(raised_cents), 0) AS raised_cents
+    FROM investments GROUP BY source, company_id, offering_id, status, currency`,
+  daily_raised: `
+    SELECT source, company_id, substr(applied_at, 1, 10) AS day, currency, count(*) AS investments,
+           coalesce(sum(committed_cents), 0) AS committed_cents, coalesce(sum(raised_cents), 0) AS raised_cents
+    FROM investments GROUP BY source, company_id, day, currency`,
+};
+
+/** What is kept, and what adding up the rows gives, in one order. */
+function bothWays({ raw }: SqliteDatabase): readonly (readonly string[])[] {
+  const sorted = (sql: string) =>
+    raw
+      .prepare(sql)
+      .safeIntegers()
+      .raw()
+      .all()
+      .map((row) => (row as unknown[]).map(String).join(' '))
+      .sort();
+  return [
+    Object.entries(reckoned).flatMap(([view]) => sorted(`SELECT * FROM ${view}`)),
+    Object.values(reckoned).flatMap(sorted),
+  ];
+}
+
+function expectEqual(mirror: SqliteDatabase): void {
+  const [kept, added] = bothWays(mirror);
+  expect(kept).toEqual(added);
+}
+
+const id = fc.constantFrom('inv_1', 'inv_2', 'inv_3', 'inv_4');
+const cents = fc.constantFrom(null, 0, 5, -7, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER);
+const content = fc.record({
+  company_id: fc.constantFrom(null, '', 'co_1'),
+  offering_id: fc.constantFrom(null, 'ofr_1', 'ofr_2'),
+  status: fc.constantFrom('active', 'executed'),
+  applied_at: fc.constantFrom(null, '2026-10-10T23:59:59.999Z', '2026-10-11T00:00:00.000Z'),
+  currency: fc.constantFrom(null, 'usd', 'eur'),
+  ...{ committed_cents: cents, in_escrow_cents: cents, raised_cents: cents },
+});
+const source = fc.constantFrom(1, 2);
+const write = fc.oneof(
+  fc.record({ kind: fc.constant('put' as const), source, id, content }),
+  fc.record({ kind: fc.constant('remove' as const), source, id }),
+  fc.record({ kind: fc.constant('touch' as const), source, id }),
+  fc.record({ kind: fc.constant('list' as const), source }),
+);
+
+test('whatever is written, in whatever order, what is kept is what the visible rows add up to', () => {
+  fc.assert(
+    fc.property(fc.array(write, { minLength: 1, maxLength: 40 }), (writes) => {
+      const mirror = freshMirror();
+      const { raw } = mirror;
+      raw.exec('CREATE UNIQUE INDEX investment_rows_id ON investment_rows (id, source_no)');
+      for (const no of [1, 2]) seedSource(mirror, no, { listed_at: null, listed_seq: null });
+      const columns = Object.keys({ ...recordDefaults });
+      const put = raw.prepare(
+        `INSERT INTO investment_rows (source_no, id, ${columns.join(', ')})
+         VALUES (?, ?, ${columns.map(() => '?').join(', ')})
+         ON CONFLICT (id, source_no) DO UPDATE SET ${columns.map((name) => `${name} = excluded.${name}`).join(', ')}`,
+      );
+      for (const one of writes) {
+        if (one.kind === 'put')
+          put.run(one.source, one.id, ...Object.values({ ...recordDefaults, ...one.content }));
+        else if (one.kind === 'list')
+          raw
+            .prepare('UPDATE sources SET listed_at = ? WHERE no = ?')
+            .run('2026-10-20T12:00:00.000Z', one.source);
+        else
+          raw
+            .prepare(
+              one.kind === 'remove'
+                ? 'DELETE FROM investment_rows WHERE source_no = ? AND id = ?'
+                : "UPDATE investment_rows SET reason = 'seen' WHERE source_no = ? AND id = ?",
+            )
+            .run(one.source, one.id);
+        expectEqual(mirror);
+      }
+      mirror.close();
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test('rows of a first listing count from the commit that shows them', () => {
+  const mirror = freshMirror();
+  seedSource(mirror, 1, { state: 'listing', listed_at: null, listed_seq: null });
+  for (const name of ['a', 'b', 'c']) seedInvestment(mirror, 1, `inv_${name}`);
+  expect(mirror.raw.prepare('SELECT count(*) FROM round_rows').pluck().get()).toBe(0);
+  mirror.raw.exec("UPDATE sources SET listed_at = '2026-10-20T12:00:00.000Z'");
+  expect(mirror.raw.prepare('SELECT investments FROM round_totals').all()).toEqual([{ investments: 3 }]);
+  expectEqual(mirror);
+});
+
+test('a source that is gone leaves no totals behind', () => {
+  const mirror = freshMirror();
+  seedSource(mirror, 1);
+  seedInvestment(mirror, 1, 'inv_a');
+  mirror.raw.exec('DELETE FROM sources');
+  const left = 'SELECT (SELECT count(*) FROM round_rows) + (SELECT count(*) FROM day_rows)';
+  expect(mirror.raw.prepare(left).pluck().get()).toBe(0);
+});
+
+test('a sum beyond 64 bits stops neither a listing nor the feed', () => {
+  const mirror = freshMirror();
+  seedSource(mirror, 1, { listed_at: null, listed_seq: null });
+  const raised_cents = Number.MAX_SAFE_INTEGER;
+  mirror.raw.transaction(() => {
+    for (let no = 0; no < 1_030; no += 1) seedInvestment(mirror, 1, `inv_${no}`, { raised_cents });
+  })();
+  mirror.raw.exec("UPDATE sources SET listed_at = '2026-10-20T12:00:00.000Z'");
+  seedInvestment(mirror, 1, 'inv_more', { raised_cents });
+  const totals = mirror.raw.prepare<[], { raised_cents: number }>('SELECT raised_cents FROM round_totals');
+  expect(totals.get()?.raised_cents).toBeCloseTo(1_031 * raised_cents, -6);
+});
+
+test('a mirror listed under an older schema is counted when it is opened by this one', () => {
+  const database = openSqlite(join(tempFolder(), 'mirror.db'));
+  onTestFinished(() => database.close());
+  const all = shippedMigrations('sqlite');
+  const at = { clock: systemClock, version: '0.1.0' };
+  migrateSqlite(database, { ...at, migrations: all.filter(({ number }) => number < 8) });
+  seedSource(database, 1);
+  seedSource(database, 2, { listed_at: null, listed_seq: null });
+  seedInvestment(database, 1, 'inv_a');
+  seedInvestment(database, 1, 'inv_b', { offering_id: null, raised_cents: null });
+  seedInvestment(database, 2, 'inv_a');
+  migrateSqlite(database, at);
+  expect(database.raw.prepare('SELECT sum(investments) FROM round_totals').pluck().get()).toBe(2);
+  expect(database.raw.prepare('SELECT listed_at FROM sources ORDER BY no').pluck().all()).toEqual([
+    '2026-10-01T00:00:00.000Z',
+    null,
+  ]);
+  expectEqual(database);
+});
