@@ -1,7 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { freshDatabase, postgresUrl } from '../postgres/fresh-database.js';
+import { giveToOwnRole } from '../postgres/own-role.js';
 import { sources } from '../torture/life.js';
 import { mayHold, playDay } from './scenario.js';
 import { sweep } from './sweep.js';
@@ -21,6 +23,20 @@ test('a day at debug level leaves no identity and no secret in any byte outside 
   const anywhere = sweep(folder, canaries, () => false);
   expect(anywhere).toContainEqual({ file: 'mirror.db', what: 'identity: email' });
   expect(anywhere).toContainEqual({ file: 'credentials.json', what: 'credentials: refreshToken' });
+}, 240_000);
+
+test('such a day on a server leaves identity in the schema of identities alone, and its password nowhere', async () => {
+  const folder = freshFolder();
+  const database = await freshDatabase();
+  const own = await giveToOwnRole(database.url);
+  const { canaries, said } = await playDay(folder, sources, own);
+  expect(sweep(folder, canaries, mayHold)).toEqual([]);
+  expect(said.length).toBeGreaterThan(50);
+  const anywhere = sweep(folder, canaries, () => false);
+  expect(anywhere).toContainEqual({ file: 'server/rosterd_identity.identity_rows', what: 'identity: email' });
+  expect(readFileSync(join(folder, 'server', 'public.investment_rows'), 'utf8')).toContain('inv_');
+  await database.drop();
+  await own.dropRole(await postgresUrl());
 }, 240_000);
 
 test.each<[string, (value: string) => string]>([

@@ -1,17 +1,27 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { giveToOwnRole } from '../postgres/own-role.js';
+import { startPostgres } from '../postgres/server.js';
 import { built, isBuilt, sources } from '../torture/life.js';
 import { mayHold, playDay } from './scenario.js';
 import { sweep } from './sweep.js';
 
-/* npm run canaries: plays a day at debug level and reads every byte it left; names leaks, never what leaked. */
-const folder = mkdtempSync(join(tmpdir(), 'rosterd-canaries-'));
-const { canaries, said } = await playDay(folder, isBuilt() ? built : sources);
-const leaks = sweep(folder, canaries, mayHold);
-for (const { file, what } of leaks) process.stdout.write(`${what} stands in ${join(folder, file)}\n`);
-process.stdout.write(
-  `${canaries.length} canaries, ${said.length} outputs and answers, ${leaks.length} leaks\n`,
-);
-if (leaks.length === 0) rmSync(folder, { recursive: true });
-process.exitCode = leaks.length === 0 ? 0 : 1;
+/*
+ * npm run canaries: plays a day at debug level, in a file and on a server, and reads every byte it left; names leaks,
+ * never what leaked.
+ */
+const program = isBuilt() ? built : sources;
+const server = await startPostgres();
+for (const [database, own] of [['SQLite'], ['PostgreSQL', await giveToOwnRole(server.url)]] as const) {
+  const folder = mkdtempSync(join(tmpdir(), 'rosterd-canaries-'));
+  const { canaries, said } = await playDay(folder, program, own);
+  const leaks = sweep(folder, canaries, mayHold);
+  for (const { file, what } of leaks) process.stdout.write(`${what} stands in ${join(folder, file)}\n`);
+  process.stdout.write(
+    `${database}: ${canaries.length} canaries, ${said.length} outputs and answers, ${leaks.length} leaks\n`,
+  );
+  if (leaks.length === 0) rmSync(folder, { recursive: true });
+  else process.exitCode = 1;
+}
+await server.close();

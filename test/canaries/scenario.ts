@@ -7,8 +7,10 @@ import { writeCredentials } from '../../src/client/tokens/credentials-file.js';
 import { type Sandbox, startSandbox } from '../../src/platform/sandbox/sandbox.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { fakeIo, rosterd } from '../cli/world.js';
+import { type OwnDatabase, rolePassword } from '../postgres/own-role.js';
 import { freePort } from '../support/free-port.js';
 import { type Program, startLife } from '../torture/life.js';
+import { dumpServer } from './dump-server.js';
 import type { Canary } from './sweep.js';
 
 /*
@@ -29,6 +31,7 @@ const secrets = {
   HOOK: '', // given by the platform
   NOTICE: `whsec_${Buffer.from('canary-notice-signing-key-0001').toString('base64')}`,
   CONSOLE: 'canary-console-token-53Qx9vN2kL8mR4tY',
+  DATABASE: rolePassword,
 };
 
 export interface Played {
@@ -37,9 +40,14 @@ export interface Played {
   readonly said: readonly string[];
 }
 
-export async function playDay(folder: string, program: Program): Promise<Played> {
+/** In a file of the folder, unless another database is given. */
+export async function playDay(folder: string, program: Program, own?: OwnDatabase): Promise<Played> {
   const sandbox = await startSandbox({ seed: 11, companies: 1, records: 40, limits: false });
   const sink = await openSink(folder);
+  const database =
+    own === undefined
+      ? { database: 'sqlite:./mirror.db' }
+      : { database: own.url, databasePassword: { env: 'DATABASE' } };
   for (const name of ['captured', 'tmp']) mkdirSync(join(folder, name));
   const said: string[] = [];
   const keep = (name: string, text: string) => {
@@ -95,7 +103,7 @@ export async function playDay(folder: string, program: Program): Promise<Played>
             },
           },
         },
-        database: 'sqlite:./mirror.db',
+        ...database,
         sources: [
           { name: 'acme', token: { env: 'TOKEN' }, company: company.id, installation: company.installation },
         ],
@@ -153,6 +161,7 @@ export async function playDay(folder: string, program: Program): Promise<Played>
     await daemon.ended;
     keep('daemon', daemon.printed());
     for (const args of [['sync'], ['status'], ['doctor']]) await command(...args);
+    if (own !== undefined) await dumpServer(own.administrator, join(folder, 'server'));
     const rotated = JSON.parse(readFileSync(join(folder, 'credentials.json'), 'utf8')) as Record<
       string,
       unknown
@@ -259,7 +268,8 @@ function canariesOf(sandbox: Sandbox, hookSecret: string, rotated: Record<string
 
 /** Identity belongs into the database and what was asked for; tokens into the credentials file; secrets nowhere. */
 export function mayHold(file: string, { what }: Canary): boolean {
-  if (what.startsWith('identity')) return /^mirror\.db(?:-wal|-shm)?$/.test(file) || file === 'asked-for.csv';
+  if (what.startsWith('identity'))
+    return /^(?:mirror\.db(?:-wal|-shm)?|asked-for\.csv|server\/rosterd_identity\..*)$/.test(file);
   return what.startsWith('credentials') && file === 'credentials.json';
 }
 
