@@ -33,7 +33,9 @@ async function part(db: Db, wanted: RosterWanted, valued: boolean, rowsMax: numb
   let query = filtered(db, wanted.filter, identity).where(order, valued ? 'is not' : 'is', null);
   if (after !== null && (after.value === null) === !valued)
     query = query.where(behind(order, descending, after));
-  if (valued) query = query.orderBy(order, descending ? 'desc' : 'asc');
+  // Nulls, of which there are none here, are named in the order in which the indexes have them.
+  if (valued)
+    query = query.orderBy(order, (by) => (descending ? by.desc().nullsLast() : by.asc().nullsFirst()));
   const rows = await query.orderBy('id').orderBy('source').limit(rowsMax).execute();
   return rows.map((row) => ({ ...row, name: row.name ?? null, email: row.email ?? null }));
 }

@@ -51,10 +51,14 @@ describe('reads by index and never a whole table:', () => {
       "SELECT * FROM investments WHERE investor_id = 'usr_7'",
       'investment_rows_investor',
     ],
-    ['the newest', 'SELECT * FROM investments ORDER BY applied_at DESC LIMIT 20', 'investment_rows_newest'],
+    [
+      'the newest',
+      'SELECT * FROM investments ORDER BY applied_at DESC NULLS LAST LIMIT 20',
+      'investment_rows_newest',
+    ],
     [
       'the newest of a source',
-      "SELECT * FROM investments WHERE source = 'source3' ORDER BY applied_at DESC LIMIT 20",
+      "SELECT * FROM investments WHERE source = 'source3' ORDER BY applied_at DESC NULLS LAST LIMIT 20",
       'investment_rows_',
     ],
     [

@@ -1,0 +1,61 @@
+import { systemClock } from '../../../../src/runtime/clock.js';
+import { buildIndexes } from '../../../../src/store/dialect/postgres/indexes.js';
+import { migratePostgres } from '../../../../src/store/dialect/postgres/migrate.js';
+import { openPostgres, type PostgresDatabase } from '../../../../src/store/dialect/postgres/open.js';
+import { freshDatabase } from '../../../postgres/fresh-database.js';
+
+/** Of each table; half of everything is of `acme`, the rest of twenty others. */
+export const counts = { held: 40_000, versions: 200_000, changes: 200_000 } as const;
+
+const at = (minutes: string) =>
+  `to_char(timestamp '2026-01-01' + ${minutes} * interval '1 minute', 'YYYY-MM-DD"T"HH24:MI:SS".000Z"')`;
+
+const source = 'CASE WHEN n % 2 = 0 THEN 1 ELSE 2 + (n / 2) % 20 END';
+
+/** As wide as records are: of narrow rows all are read as quickly as an index of them. */
+const record = {
+  company_id: "'co_1'",
+  offering_id: "'ofr_' || n % 7",
+  investor_id: "'usr_' || n % 5000",
+  status: "CASE WHEN n % 5 = 0 THEN 'active' ELSE 'executed' END",
+  currency: "'USD'",
+  committed_cents: '100 + n % 977',
+  raised_cents: 'n % 977',
+  in_escrow_cents: 'CASE WHEN n % 50 = 0 THEN 5 ELSE 0 END',
+  needs_whitelisting: '0',
+  visible: '1',
+  investor_deactivated: '0',
+  via_entity: '0',
+  blockers: `CASE WHEN n % 40 = 0 THEN '[{"key":"needs_id"}]' ELSE '[]' END`,
+  contracts: "'[\"' || repeat('c', 400) || '\"]'",
+  observed_at: at('n'),
+} as const;
+
+const columns = Object.keys(record).join(', ');
+const values = Object.values(record).join(', ');
+
+/** A mirror of some years, as far as plans are concerned. */
+export async function manyVersions(): Promise<PostgresDatabase> {
+  const { url } = await freshDatabase();
+  const database = await openPostgres(url);
+  await migratePostgres(database, { clock: systemClock, version: '0.1.0' });
+  await database.pool.query(`
+    INSERT INTO sources (name, fingerprint, state, listed_at, listed_seq)
+      SELECT CASE n WHEN 1 THEN 'acme' ELSE 'source' || n END, 'f', 'following', ${at('0')}, 1
+      FROM generate_series(1, 21) AS n;
+    INSERT INTO investment_rows (source_no, id, applied_at, ${columns})
+      SELECT ${source}, 'inv_' || n, CASE WHEN n % 1000 > 1 THEN ${at('n')} END, ${values}
+      FROM generate_series(1, ${counts.held}) AS n;
+    INSERT INTO identity_rows (row_no, name) SELECT row_no, 'Ann' FROM investment_rows;
+    INSERT INTO history_rows (source_no, id, ${columns}, valid_from, change_seq, valid_to, ended_by)
+      SELECT ${source}, 'inv_' || n % ${counts.held}, ${values}, ${at('n')}, n, ${at('(n + 9)')},
+             CASE WHEN n % 100 = 0 THEN 'tombstone' ELSE 'update' END
+      FROM generate_series(1, ${counts.versions}) AS n;
+    INSERT INTO change_rows (seq, source_no, id, kind, at)
+      SELECT n, ${source}, 'inv_' || n % ${counts.held}, 'changed', ${at('n')}
+      FROM generate_series(1, ${counts.changes}) AS n`);
+  await buildIndexes(database);
+  // What a server does by itself some minutes later.
+  await database.pool.query('VACUUM ANALYZE');
+  return database;
+}
