@@ -140,7 +140,9 @@ function report(log: SyncParts['logger'], { report, standing }: TickResult): voi
     ...(report.retryAt === null ? {} : { until: report.retryAt }),
     ...(report.message === null || report.code === 'internal' ? {} : { hint: report.message }),
   };
-  if (standing?.kind === 'halted' || report.outcome === 'held')
+  if (standing?.kind === 'halted' && trigger === 'timer' && mode === 'none')
+    log.debug(fields, 'the source still waits for a human');
+  else if (standing?.kind === 'halted' || report.outcome === 'held')
     log.error(fields, 'the source waits for a human');
   else if (report.outcome === 'failed') log.warn(fields, 'the tick failed and is tried again');
   else if (applied.quarantined > 0) log.warn(fields, 'records could not be read and were set aside');

@@ -37,6 +37,8 @@ const jitterShare = 0.25;
 
 /** A nudge earns a halted source one look an hour; `decide` holds the same line against any other caller. */
 const haltedNudgeMillis = 60 * 60_000;
+/** How often a halted source is opened to see whether somebody else ended its halt, which asks the platform nothing. */
+const haltedLookMillis = 5 * 60_000;
 
 /** A moment already past, told by a platform whose clock is behind ours, must not make a source spin. */
 const retryMillisMin = 1000;
@@ -222,12 +224,12 @@ export class SourceLoop {
     const { clock, random, intervalMillis, idleIntervalMillis } = this.parts;
     const now = clock.monotonic();
     this.#halted = standing?.kind === 'halted';
-    this.#failures = report.outcome === 'failed' ? this.#failures + 1 : 0;
+    this.#failures = report.outcome === 'failed' && !this.#halted ? this.#failures + 1 : 0;
     const usual = stretched(this.#stretch, intervalMillis, idleIntervalMillis);
     const interval = usual * (1 + jitterShare * (2 * random.fraction() - 1));
     const wait =
       report.retryAt === null ? interval : Math.max(retryMillisMin, millisOf(report.retryAt) - clock.now());
-    this.#timerDue = now + wait;
+    this.#timerDue = now + (this.#halted ? haltedLookMillis : wait);
     // A nudge may draw on a reserve the timer may not, so what made the timer wait need not hold it up; once.
     const reserveLeft =
       report.code === 'rate_limited' && trigger !== 'webhook' && standing?.kind === 'following';
@@ -243,7 +245,7 @@ export class SourceLoop {
     if (this.#closed || this.#elsewhere) return Number.POSITIVE_INFINITY;
     const never = Number.POSITIVE_INFINITY;
     const due = [
-      this.#timed && !this.#halted ? this.#timerDue : never,
+      this.#timed ? this.#timerDue : never,
       this.#timed && this.#grantRetry ? this.#grant.dueAt : never,
       this.#nudged ? this.#nudgeDue : never,
       // Whatever holds nudges up, such as a halt, may just be over; announcements that never stop are spaced all the same.

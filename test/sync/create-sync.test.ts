@@ -294,7 +294,7 @@ describe('whether identity may still be read', () => {
         revoked ? Promise.reject(new Fault('unauthorized', 'made up')) : truth.page(position),
     };
     build([source(feed)]).start();
-    await clock.advance(10 * minute);
+    await clock.advance(4 * minute);
     expect(mirror.of(acme).halted).toMatchObject({ code: 'unauthorized' });
     sync.recheck(acme);
     await settled();
@@ -352,7 +352,37 @@ test('a halted source stays for a human while the others go on', async () => {
   expect(counts.asked).toBe(1);
   expect(ticks.filter(({ source }) => source === beta).length).toBeGreaterThan(20);
   expect(mirror.of(acme).halted).toMatchObject({ code: 'reauthorize' });
-  expect(ticks.filter(({ source }) => source === acme).length, 'it is not even opened').toBe(1);
+  expect(ticks.filter(({ source }) => source === acme).length, 'opened now and then').toBeLessThan(8);
+});
+
+test('a source that another process brought out of its halt is followed again within minutes', async () => {
+  let revoked = true;
+  const feed: Feed = {
+    page: (position) =>
+      revoked ? Promise.reject(new Fault('unauthorized', 'made up')) : truth.page(position),
+  };
+  build([sourceOf(feed)]).start();
+  await clock.advance(minute);
+  expect(mirror.of(acme).halted).toMatchObject({ code: 'unauthorized' });
+  revoked = false;
+  const other = createSync({
+    ...{ ...partsOf(mirror, clock), holder: 'a second process' },
+    sources: [sourceOf(feed)],
+    options: {
+      ...partsOf(mirror, clock).options,
+      intervalMillis: minute,
+      idleIntervalMillis: minute,
+      concurrency: 1,
+    },
+  });
+  await other.tick(acme);
+  await other.close();
+  expect(mirror.of(acme).halted).toBeNull();
+  await clock.advance(6 * minute);
+  const before = outcomes().filter((one) => one === 'acme done').length;
+  expect(before).toBeGreaterThan(0);
+  await clock.advance(5 * minute);
+  expect(outcomes().filter((one) => one === 'acme done').length, 'by its timer').toBeGreaterThan(before + 2);
 });
 
 test('nudges earn a halted source at most one look an hour, a human one at once', async () => {
