@@ -285,7 +285,7 @@ export class Judge {
     return undefined;
   }
 
-  /** The ways a version may read. Who closed the account goes from every source at once, ahead of the row itself. */
+  /** The ways a version may read. Who is told to be gone goes from every source at once, ahead of the row itself. */
   #texts(source: string, { id, version }: Publication): readonly string[] {
     if (version === null) return [];
     const { account } = this.#planOf(source);
@@ -296,7 +296,9 @@ export class Judge {
 
   #isLeaving(id: string): boolean {
     const { truth, platform } = this.parts;
-    return truth.story(id).some(({ seq, version }) => version?.deactivated === true && seq <= platform.head);
+    return truth
+      .story(id)
+      .some(({ seq, version }) => (version === null || version.deactivated) && seq <= platform.head);
   }
 
   #planOf(name: string): SourcePlan {

@@ -174,8 +174,9 @@ export class World extends Chaos {
     await this.until(scheduler.now + 2 * minute, () => false);
     const delay = plan.seed % 2 === 0 ? 0 : 25_000;
     const one = truth.create(source.company);
-    const index = this.sources.indexOf(source);
-    this.post.announce(one, this.post.eventId(), `inst_${index}`);
+    const id = this.post.eventId();
+    for (const [index, { company }] of this.sources.entries())
+      if (company === source.company) this.post.announce(one, id, `inst_${index}`);
     scheduler.in(delay, 'the probe is published', () => this.platform.reach(one.seq));
     const from = scheduler.now;
     const shown = () =>
