@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { withered } from '../support/planting.js';
-import { plantedBugs } from './planted-bugs.js';
+import { fleet, plantedBugs } from './planted-bugs.js';
 import { scenarios } from './scenarios/index.js';
 
 test('every scenario has a planted bug for its judge, and each still fits the source it is for', () => {
-  const wanted = scenarios.map(({ name }) => name).sort();
+  const wanted = [...scenarios.map(({ name }) => name), fleet].sort();
   expect([...new Set(plantedBugs.map(({ scenario }) => scenario))].sort()).toEqual(wanted);
   expect(withered(plantedBugs)).toEqual([]);
 });

@@ -10,6 +10,9 @@ const of = (scenario: string, ...[name, file, search, replace]: Parameters<typeo
   ...bug(name, file, search, replace),
 });
 
+/** The torture of several processes on a server, which has a judge of its own. */
+export const fleet = 'fleet';
+
 const sqlite = 'src/store/dialect/sqlite';
 
 /** What a judge of real processes has to see, for each scenario at least one. */
@@ -59,6 +62,13 @@ export const plantedBugs: readonly TortureBug[] = [
   of(
     'two-writers',
     'the fence is not checked',
+    'src/store/lease-rules.ts',
+    'if (held?.fence === lease.fence) return;',
+    'if (held?.fence !== undefined) return;',
+  ),
+  of(
+    fleet,
+    'the fence is not checked where a fleet writes',
     'src/store/lease-rules.ts',
     'if (held?.fence === lease.fence) return;',
     'if (held?.fence !== undefined) return;',

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { hunt } from '../support/hunt.js';
-import { plantedBugs, type TortureBug } from './planted-bugs.js';
+import { fleet, plantedBugs, type TortureBug } from './planted-bugs.js';
 
 /*
  * npm run torture:planted -- [--rounds 60] [--seed 1] [--only TEXT]
@@ -19,10 +19,13 @@ const found = await hunt<TortureBug>({
   layout: { copied: ['src', 'test'], translated: { src: 'dist' } },
   bugs: plantedBugs.filter(({ name, scenario }) => `${scenario}: ${name}`.includes(values.only)),
   jobs: 1,
-  command: ({ scenario }) => [
-    ...['--import', 'tsx', 'test/torture/run.ts', '--first', '--only', scenario],
-    ...['--rounds', values.rounds, '--seed', values.seed],
-  ],
+  command: ({ scenario }) =>
+    scenario === fleet
+      ? ['--import', 'tsx', 'test/torture/fleet/run.ts', '--changes', '200', '--seed', values.seed]
+      : [
+          ...['--import', 'tsx', 'test/torture/run.ts', '--first', '--only', scenario],
+          ...['--rounds', values.rounds, '--seed', values.seed],
+        ],
   finding: (line) => line.startsWith('Violation: '),
 });
 const caught = found.filter((line) => line !== null).length;

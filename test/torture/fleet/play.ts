@@ -4,7 +4,8 @@ import type { Counters } from '../counters.js';
 import type { Life } from '../life.js';
 import { following, saysItPlainly } from '../patience.js';
 import { judgeFleet } from './judge.js';
-import type { FleetWorld } from './world.js';
+import { takenOver } from './taken-over.js';
+import type { FleetLife, FleetWorld } from './world.js';
 
 export interface Play {
   readonly changes: number;
@@ -15,9 +16,12 @@ export interface Play {
   readonly frozenMillis: readonly [number, number];
 }
 
+const blows = ['killed', 'stood still', 'overtaken in the middle of a tick'] as const;
+type Blow = (typeof blows)[number];
+
 /**
  * Three processes share the sources while the platform changes. Again and again one of them is killed or stands
- * still, and comes back; one at least always runs. At the end all is equal, nothing is lost, and nobody wrote under
+ * still, mostly at any moment, and comes back; one at least always runs. Each of it happens at least once. At the end all is equal, nothing is lost, and nobody wrote under
  * a fence that somebody else had.
  */
 export async function playFleet(
@@ -26,33 +30,60 @@ export async function playFleet(
   random: Random,
   counters: Counters,
 ): Promise<Awaited<ReturnType<typeof judgeFleet>>> {
-  const lives: Life[] = [];
+  const lives: FleetLife[] = [];
   for (let host = 0; host < world.hosts; host += 1) lives.push(world.start(host));
   const away = new Set<number>();
   const over: Life[] = [];
   const returns: Promise<void>[] = [];
+  const done = new Set<Blow>();
   let made = 0;
 
-  const strike = async (host: number) => {
-    const life = lives[host];
-    if (life === undefined) return;
-    away.add(host);
-    if (random.fraction() < 0.5) {
-      life.kill('SIGKILL');
-      counters.add('killed');
-      await life.ended;
-      over.push(life);
+  const killed = async (life: Life) => {
+    life.kill('SIGKILL');
+    await life.ended;
+    over.push(life);
+  };
+
+  const strikes: Readonly<Record<Blow, (host: number, life: Life) => Promise<void>>> = {
+    killed: async (host, life) => {
+      await killed(life);
       await systemClock.wait(random.fraction() * longest);
       const next = world.start(host);
       lives[host] = next;
       await following(next);
-    } else {
+      counters.add('killed');
+    },
+    'stood still': async (_, life) => {
       life.kill('SIGSTOP');
       const millis = shortest + random.fraction() * (longest - shortest);
       counters.add(millis > 8_000 ? 'stood still for longer than a member may' : 'stood still for a moment');
       await systemClock.wait(millis);
       life.kill('SIGCONT');
-    }
+    },
+    // Standing still by chance hardly ever happens between reading a page and writing it; nothing but the fence keeps
+    // that page out.
+    'overtaken in the middle of a tick': async (host, life) => {
+      await killed(life);
+      const nth = 1 + Math.floor(random.fraction() * 4);
+      const next = world.start(host, { step: 'a page fetched', nth, signal: 'SIGSTOP' });
+      lives[host] = next;
+      await next.atStop;
+      await takenOver(world, next);
+      next.kill('SIGCONT');
+      await following(next);
+      counters.add('overtaken in the middle of a tick');
+    },
+  };
+
+  const strike = async (host: number) => {
+    const life = lives[host];
+    if (life === undefined) return;
+    away.add(host);
+    const missing = blows.filter((blow) => !done.has(blow));
+    const among = missing.length > 0 ? missing : blows;
+    const blow = among[Math.floor(random.fraction() * among.length)] ?? 'killed';
+    done.add(blow);
+    await strikes[blow](host, life);
     away.delete(host);
   };
 
@@ -68,7 +99,7 @@ export async function playFleet(
     const ended = changing.finally(() => {
       quiet = true;
     });
-    while (!quiet || counters.of('killed') + returns.length === 0) {
+    while (!quiet || done.size < blows.length) {
       await systemClock.wait(random.fraction() * pauseMillisMax);
       const here = lives.map((_, host) => host).filter((host) => !away.has(host));
       if (here.length > 1) returns.push(strike(here[Math.floor(random.fraction() * here.length)] ?? 0));

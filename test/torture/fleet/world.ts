@@ -10,15 +10,19 @@ import { openPostgres } from '../../../src/store/dialect/postgres/open.js';
 import { withClient } from '../../postgres/run-databases.js';
 import { freePort } from '../../support/free-port.js';
 import { type Life, type Program, startLife } from '../life.js';
+import type { Stop } from '../steps.js';
 import { installAudit } from './audit.js';
 import { type Front, openFront } from './front.js';
+
+/** `name` is what the database knows its connections by. */
+export type FleetLife = Life & { readonly name: string };
 
 export interface FleetWorld {
   readonly sandbox: Sandbox;
   readonly url: string;
   readonly hosts: number;
-  /** A new process on one of the hosts. */
-  start(host: number): Life;
+  /** A new process on one of the hosts, which may send itself a signal at some step. */
+  start(host: number, stop?: Stop): FleetLife;
   churn(changes: number): Promise<void>;
   rows<Row extends object>(sql: string): Promise<readonly Row[]>;
   /** Ids of the events that the platform was told 2xx for. */
@@ -67,13 +71,13 @@ export async function openFleetWorld(options: FleetWorldOptions): Promise<FleetW
   let lives = 0;
   return {
     ...{ sandbox, url, hosts },
-    start: (host) => {
+    start: (host, stop) => {
       lives += 1;
-      const life = `life-${lives}`;
-      const home = join(folder, life);
+      const name = `life-${lives}`;
+      const home = join(folder, name);
       mkdirSync(home);
       const named = new URL(url);
-      named.searchParams.set('application_name', life);
+      named.searchParams.set('application_name', name);
       const config = {
         platform: { baseUrl: sandbox.url, requestsPerHour: 1_000_000 },
         database: named.href,
@@ -87,7 +91,8 @@ export async function openFleetWorld(options: FleetWorldOptions): Promise<FleetW
         console: null,
       };
       writeFileSync(join(home, 'config.json'), JSON.stringify(config), { mode: 0o600 });
-      return startLife(['run'], { program, folder: home, env: { HOOK: secret } });
+      const options = { program, folder: home, env: { HOOK: secret } };
+      return Object.assign(startLife(['run'], stop === undefined ? options : { ...options, stop }), { name });
     },
     churn: async (changes) => void (await control('/churn', { changes })),
     rows: <Row extends object>(sql: string) =>

@@ -1,0 +1,25 @@
+import { systemClock } from '../../../src/runtime/clock.js';
+import { Violation } from '../judge.js';
+import type { FleetLife, FleetWorld } from './world.js';
+
+/** Far longer than eight seconds of silence, a beat and a tick: others may be struck meanwhile. */
+const patienceMillis = 240_000;
+
+/** Resolves when others have taken every source that this process, which stands still, was the last to take. */
+export async function takenOver(world: FleetWorld, { name }: FleetLife): Promise<void> {
+  const begun = systemClock.monotonic();
+  while ((await lastTakenBy(world, name)) > 0) {
+    if (systemClock.monotonic() - begun > patienceMillis)
+      throw new Violation(`nobody took over from ${name} within ${patienceMillis / 1000} s`);
+    await systemClock.wait(100);
+  }
+}
+
+async function lastTakenBy(world: FleetWorld, name: string): Promise<number> {
+  const [row] = await world.rows<{ count: number }>(
+    `SELECT count(*)::int AS count FROM (
+       SELECT DISTINCT ON (source_no) life FROM audit_taken ORDER BY source_no, fence DESC
+     ) AS newest WHERE life = '${name}'`,
+  );
+  return row?.count ?? 0;
+}
