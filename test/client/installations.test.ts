@@ -1,7 +1,5 @@
 import nock from 'nock';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createApi } from '../../src/client/api.js';
-import { withCaps } from '../../src/client/fetch/with-caps.js';
 import {
   getInstallation,
   install,
@@ -10,19 +8,9 @@ import {
   mintToken,
   revokeInstallation,
 } from '../../src/client/installations.js';
-import { headerNames } from '../../src/contract/headers.js';
 import type { InstallationId } from '../../src/domain/ids.js';
-import { systemClock } from '../../src/runtime/clock.js';
-import { globalFetch } from './global-fetch.js';
+import { api, host, signal } from './nocked-api.js';
 
-const host = 'https://api.test';
-const signal = new AbortController().signal;
-const api = createApi({
-  baseUrl: host,
-  fetch: withCaps(globalFetch),
-  names: headerNames(),
-  clock: systemClock,
-});
 const id = 'inst_1' as InstallationId;
 const target = { type: 'company', id: 'co_1' } as const;
 

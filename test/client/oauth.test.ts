@@ -1,7 +1,5 @@
 import nock from 'nock';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createApi } from '../../src/client/api.js';
-import { withCaps } from '../../src/client/fetch/with-caps.js';
 import {
   authorizeLink,
   codeFromRedirect,
@@ -10,19 +8,9 @@ import {
   refreshTokens,
   s256,
 } from '../../src/client/oauth.js';
-import { headerNames } from '../../src/contract/headers.js';
-import { systemClock } from '../../src/runtime/clock.js';
 import { seededRandom } from '../../src/runtime/random.js';
-import { globalFetch } from './global-fetch.js';
+import { api, host, signal } from './nocked-api.js';
 
-const host = 'https://api.test';
-const signal = new AbortController().signal;
-const api = createApi({
-  baseUrl: host,
-  fetch: withCaps(globalFetch),
-  names: headerNames(),
-  clock: systemClock,
-});
 const confidential = { clientId: 'pk_test_1', clientSecret: 'sk_test_1' };
 const tokens = {
   access_token: 'at_test_1',

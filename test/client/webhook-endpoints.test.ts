@@ -1,7 +1,5 @@
 import nock from 'nock';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createApi } from '../../src/client/api.js';
-import { withCaps } from '../../src/client/fetch/with-caps.js';
 import {
   createEndpoint,
   deleteEndpoint,
@@ -12,18 +10,7 @@ import {
   testEndpoint,
   updateEndpoint,
 } from '../../src/client/webhook-endpoints.js';
-import { headerNames } from '../../src/contract/headers.js';
-import { systemClock } from '../../src/runtime/clock.js';
-import { globalFetch } from './global-fetch.js';
-
-const host = 'https://api.test';
-const signal = new AbortController().signal;
-const api = createApi({
-  baseUrl: host,
-  fetch: withCaps(globalFetch),
-  names: headerNames(),
-  clock: systemClock,
-});
+import { api, host, signal } from './nocked-api.js';
 
 const attributes = {
   url: 'https://mirror.test/webhooks',

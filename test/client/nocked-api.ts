@@ -1,0 +1,15 @@
+import { createApi } from '../../src/client/api.js';
+import { withCaps } from '../../src/client/fetch/with-caps.js';
+import { headerNames } from '../../src/contract/headers.js';
+import { systemClock } from '../../src/runtime/clock.js';
+import { globalFetch } from './global-fetch.js';
+
+/** Where nobody is, but for what nock answers. */
+export const host = 'https://api.test';
+export const { signal } = new AbortController();
+export const api = createApi({
+  baseUrl: host,
+  fetch: withCaps(globalFetch),
+  names: headerNames(),
+  clock: systemClock,
+});
