@@ -9,11 +9,11 @@ import { createEndpointCare, type EndpointCare } from './endpoint-care.js';
 import { type Engine, type EngineParts, startEngine } from './engine.js';
 import { keepHouse } from './housekeeping.js';
 import { choresWhereLed, outboxWhereLed } from './led-once.js';
+import { addressOf } from './listen-address.js';
 import { listenFault } from './listen-fault.js';
 import { noticeTargets } from './notices.js';
 import { grantsOf, resolveSources } from './resolve-sources.js';
 import { SecretRing } from './secret-ring.js';
-import { addressOf, serveConsole } from './serve-console.js';
 import { openDrain, startDrainAlone } from './start-drain.js';
 import { seatOf, startWork } from './start-work.js';
 import { watchTokens } from './watch-tokens.js';
@@ -54,7 +54,14 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
     const consoleUrl =
       config.console === null
         ? null
-        : await serveConsole(config.console, engine, receiver?.receiver ?? null, parts, seat, lifecycle);
+        : await (await import('./serve-console.js')).serveConsole(
+            config.console,
+            engine,
+            receiver?.receiver ?? null,
+            parts,
+            seat,
+            lifecycle,
+          );
     const onLead = () => {
       house.look();
       delivery?.wake();

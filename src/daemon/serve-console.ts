@@ -13,6 +13,7 @@ import { openSnapshots } from '../store/reads/snapshot.js';
 import type { PlatformConnection } from './connect-platform.js';
 import { dashboardSource } from './dashboard-source.js';
 import type { Engine, EngineParts } from './engine.js';
+import { addressOf } from './listen-address.js';
 import { listenFault } from './listen-fault.js';
 import { statusOf } from './status.js';
 import { storageOf } from './storage.js';
@@ -106,6 +107,3 @@ async function quotaOf(
   const quota = source === undefined ? null : await client.quotaOf(tokensOf(source.access));
   return quota === null ? null : { limit: quota.limit, left: quota.left, resets_at: quota.resetsAt };
 }
-
-export const addressOf = (host: string, port: number): string =>
-  `http://${host.includes(':') ? `[${host}]` : host}:${port}`;

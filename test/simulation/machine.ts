@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { type Config, configFrom } from '../../src/config/config.js';
 import { settingsSchema } from '../../src/config/settings.js';
 import { type Daemon, startDaemon } from '../../src/daemon/daemon.js';
-import { openMirror } from '../../src/daemon/open-mirror.js';
+import { asTold, type OpenMirror, type OpenMirrorParts } from '../../src/daemon/open-mirror.js';
+import { openSqliteMirror } from '../../src/daemon/open-sqlite-mirror.js';
 import { isFault } from '../../src/domain/fault.js';
 import type { LogFields, Logger } from '../../src/runtime/logger.js';
 import type { Chance } from './chance.js';
@@ -143,7 +144,7 @@ export class Machine {
       config: this.#config(folder, receives),
       clock: life.clock,
       random: this.parts.chance.fork(`life ${no}`).asRandom(),
-      openMirror: (database, parts) => openMirror(database, { ...parts, scrub }),
+      openMirror: (database, parts) => openHere(database, { ...parts, scrub }),
       logger: this.#logger(life, {}),
       wire: this.parts.network.wireOf({
         name,
@@ -333,3 +334,9 @@ export class Machine {
 /** What of an error the real log keeps: its class, its code, and the message where it is one of our own. */
 const errorKind = (error: unknown) =>
   isFault(error) ? `${error.code} ${error.message}` : error instanceof Error ? error.name : undefined;
+
+/** `openMirror` as it is once the driver is loaded: loading takes time that no world's clock tells. */
+function openHere(database: Config['database'], parts: OpenMirrorParts): Promise<OpenMirror> {
+  if (database.kind !== 'sqlite') throw new Error('worlds have files');
+  return asTold(openSqliteMirror(database, parts), parts);
+}

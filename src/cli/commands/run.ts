@@ -1,3 +1,4 @@
+import { packageVersion } from '../../runtime/package-version.js';
 import { type Command, configOptions } from '../command.js';
 import { configOf } from '../config-options.js';
 import { enginePartsOf } from '../engine-of.js';
@@ -14,9 +15,11 @@ export const run: Command = {
   options: configOptions,
   async run(context) {
     const loaded = await configOf(context);
+    const parts = await enginePartsOf(context, loaded);
+    // Before the rest is loaded, which takes longer: whoever watches sees at once that something begins.
+    parts.logger.info({ component: 'daemon', version: packageVersion() }, 'starting');
     const { placeText, startDaemon } = await import('../../daemon/daemon.js');
     const { tellServiceManager } = await import('../../daemon/service-manager.js');
-    const parts = await enginePartsOf(context, loaded);
     const daemon = await startDaemon(parts);
     if (daemon.receiverUrl !== null) context.out.note(`receiving webhooks at ${daemon.receiverUrl}`);
     if (daemon.consoleUrl !== null) context.out.note(`dashboard at ${daemon.consoleUrl}/`);

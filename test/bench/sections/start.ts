@@ -27,20 +27,21 @@ export const start: Section = {
         const config = join(folder, 'config.json');
         writeFileSync(config, JSON.stringify(configuration(feed.url)), { mode: 0o600 });
         const database = `sqlite:${join(folder, productFile)}`;
-        const cases = [
+        const cases: readonly (readonly [string, readonly string[], string?])[] = [
           ['node, empty', ['-e', '0']],
           ['rosterd --help', [...program, '--help']],
           [
             `rosterd status, ${records.toLocaleString('en-US')} records`,
             [...program, 'status', '--config', config, '--database', database],
           ],
-          ['rosterd run, first line of its log', [...program, 'run', '--config', config]],
-        ] as const;
+          ['rosterd run, first line of its log', [...program, 'run', '--config', config], '"starting"'],
+          ['rosterd run, until it follows', [...program, 'run', '--config', config], '"following"'],
+        ];
         const took = cases.map((): number[] => []);
         for (const _ of times(rounds * starts))
-          for (const [at, [name, args]] of cases.entries())
+          for (const [at, [, args, word]] of cases.entries())
             took[at]?.push(
-              await (name.includes('first line') ? untilFirstLine(args, folder) : untilEnd(args, folder)),
+              await (word === undefined ? untilEnd(args, folder) : untilSaid(word, args, folder)),
             );
         const [empty = []] = took;
         return cases.flatMap(([name], at) => {
@@ -83,16 +84,21 @@ async function untilEnd(args: readonly string[], cwd: string): Promise<number> {
   return took;
 }
 
-async function untilFirstLine(args: readonly string[], cwd: string): Promise<number> {
+async function untilSaid(word: string, args: readonly string[], cwd: string): Promise<number> {
   const began = performance.now();
-  const child = spawn(process.execPath, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
-  const ended = once(child, 'close');
-  const first = Promise.race([once(child.stdout, 'data'), once(child.stderr, 'data')]).then(String);
-  const said = await Promise.race([first, ended.then(() => '')]);
-  const took = performance.now() - began;
+  const child = spawn(process.execPath, args, { cwd, env, stdio: ['ignore', 'ignore', 'pipe'] });
+  const ended = once(child, 'close').then(() => null);
+  let said = '';
+  const heard = new Promise<number>((resolve) => {
+    child.stderr.setEncoding('utf8').on('data', (part: string) => {
+      said += part;
+      if (said.includes(word)) resolve(performance.now() - began);
+    });
+  });
+  const took = await Promise.race([heard, ended]);
   child.kill('SIGTERM');
   await ended;
   // A program that fails has a first word too.
-  if (!said.startsWith('{')) throw new Error(`${args.join(' ')} said ${JSON.stringify(said)}`);
+  if (took === null) throw new Error(`${args.join(' ')} said ${JSON.stringify(said)}`);
   return took;
 }
