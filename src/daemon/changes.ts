@@ -1,5 +1,6 @@
 import type { Clock } from '../runtime/clock.js';
 import type { MirrorPlace } from '../store/place.js';
+import { openChangeNews } from '../store/reads/change-news.js';
 import { type Change, changesSince, followChanges } from '../store/reads/changes.js';
 import { readMirror } from '../store/reads/read-mirror.js';
 import { requireSource } from './read-mirror.js';
@@ -14,9 +15,6 @@ export interface ChangesAsk {
   readonly follow: boolean;
 }
 
-/** How soon a committed change is seen. A look at an index costs less than a tenth of a millisecond. */
-const pollMillis = 200;
-
 /** Hands the changes to `read` in their order. Throws `usage` for an unknown source. */
 export function readChanges<Result>(
   place: MirrorPlace,
@@ -28,8 +26,14 @@ export function readChanges<Result>(
   return readMirror(place, async (db) => {
     await requireSource(db, ask.source);
     const wanted = { after: ask.after, ...(ask.source === undefined ? {} : { source: ask.source }) };
-    if (ask.follow) return await read(followChanges(db, wanted, clock, pollMillis, signal));
-    return await read(everyChange((after) => changesSince(db, { ...wanted, after }), wanted.after));
+    if (!ask.follow)
+      return await read(everyChange((after) => changesSince(db, { ...wanted, after }), wanted.after));
+    const news = await openChangeNews(place, db, clock);
+    try {
+      return await read(followChanges(db, wanted, news, signal));
+    } finally {
+      await news.close();
+    }
   });
 }
 

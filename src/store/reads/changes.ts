@@ -1,6 +1,6 @@
 import type { Kysely, Selectable } from 'kysely';
-import type { Clock } from '../../runtime/clock.js';
 import type { ChangesView } from '../schema.js';
+import type { ChangeNews } from './change-news.js';
 import type { ReadDatabase } from './views.js';
 
 export type Change = Omit<Selectable<ChangesView>, 'fields'> & { readonly fields: readonly string[] };
@@ -33,15 +33,13 @@ export async function newestChange(db: Kysely<ReadDatabase>): Promise<number> {
 }
 
 /**
- * Changes as they are committed, until `signal` fires. Looks again after `pollMs` when there was nothing new:
- * another process may be the one that writes, and tells nobody. Order of `seq` is order of commit, so
- * nothing can appear behind what was already seen.
+ * Changes as they are committed, until `signal` fires. Where there was nothing new it looks again when `news` says so.
+ * Order of `seq` is order of commit, so nothing can appear behind what was already seen.
  */
 export async function* followChanges(
   db: Kysely<ReadDatabase>,
   wanted: ChangesWanted,
-  clock: Clock,
-  pollMs: number,
+  news: Pick<ChangeNews, 'next'>,
   signal: AbortSignal,
 ): AsyncGenerator<Change> {
   let { after } = wanted;
@@ -51,6 +49,6 @@ export async function* followChanges(
     const changes = await changesSince(db, { ...wanted, after });
     yield* changes;
     after = changes.at(-1)?.seq ?? Math.max(after, newest);
-    if (changes.length === 0) await clock.wait(pollMs, signal);
+    if (changes.length === 0) await news.next(signal);
   }
 }

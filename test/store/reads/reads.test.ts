@@ -105,25 +105,18 @@ describe('the local feed', () => {
   test('following yields what is there, then what is committed later, and ends with its signal', async () => {
     const database = feed(2);
     const stop = new AbortController();
-    class Arriving extends StandingClock {
-      override async wait(millis: number): Promise<void> {
-        await super.wait(millis);
+    const news = {
+      next: async () => {
         seedRow(database, 'change_rows', {
           source_no: 1,
           id: 'inv_new',
           kind: 'added',
           at: '2026-10-20T12:00:01.000Z',
         });
-      }
-    }
+      },
+    };
     const seen: (string | null)[] = [];
-    for await (const { id } of followChanges(
-      withViews(database.kysely),
-      { after: 1 },
-      new Arriving(),
-      500,
-      stop.signal,
-    )) {
+    for await (const { id } of followChanges(withViews(database.kysely), { after: 1 }, news, stop.signal)) {
       seen.push(id);
       if (seen.length === 3) stop.abort();
     }

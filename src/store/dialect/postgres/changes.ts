@@ -1,16 +1,19 @@
 import type { Instant } from '../../../domain/instant.js';
 import type { CommittedChange } from '../../committed-change.js';
+import { changeChannel } from './change-channel.js';
 import { payloadOf, recordset } from './recordset.js';
 import { statement, type Transaction } from './transaction.js';
 
 const reserve = statement(
   'reserve_seq',
-  'UPDATE feed_counter SET last_seq = last_seq + $1 RETURNING last_seq - $1 AS before',
+  `UPDATE feed_counter SET last_seq = last_seq + $1
+   RETURNING last_seq - $1 AS before, pg_notify(${changeChannel}, '')`,
 );
 
 /**
  * Takes so many numbers of the feed; answers the last one before them. From here to the commit everybody else who
- * has something to announce waits, so it is asked for as late as possible.
+ * has something to announce waits, so it is asked for as late as possible. Whoever follows the feed is told to look
+ * when it is committed.
  */
 export async function reserveNumbers(transaction: Transaction, numbers: number): Promise<number> {
   const row = await transaction.row<{ before: number }>(reserve, numbers);

@@ -26,6 +26,7 @@ export class PostgresFleet implements FleetStore {
     this.#channel = `rosterd_${place.database.schema}`.slice(0, 63);
     this.#connection = new OwnConnection({
       url: place.url,
+      applicationName: 'rosterd-fleet',
       channel: this.#channel,
       onPayload: (payload) => {
         const heard = readPayload(payload);

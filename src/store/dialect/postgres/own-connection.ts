@@ -5,6 +5,8 @@ import { valueTypes } from './values.js';
 
 export interface OwnConnectionParts {
   readonly url: string;
+  /** What pg_stat_activity calls it. */
+  readonly applicationName: string;
   readonly channel: string;
   readonly onPayload: (payload: string) => void;
   /** Connected, at first or again: what was announced before was not heard. */
@@ -51,10 +53,10 @@ export class OwnConnection {
   }
 
   async #connect(): Promise<pg.Client> {
-    const { url, channel, onPayload, onConnected } = this.#parts;
+    const { url, applicationName, channel, onPayload, onConnected } = this.#parts;
     const client = new pg.Client({
       connectionString: url,
-      application_name: 'rosterd-fleet',
+      application_name: applicationName,
       connectionTimeoutMillis: answerMillis,
       query_timeout: answerMillis,
       keepAlive: true,

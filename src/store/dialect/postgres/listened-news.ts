@@ -1,0 +1,91 @@
+import { type Kysely, sql } from 'kysely';
+import type { Clock } from '../../../runtime/clock.js';
+import { Interrupter } from '../../../runtime/interruption.js';
+import { type ChangeNews, pollMillis } from '../../reads/change-news.js';
+import type { ReadDatabase } from '../../reads/views.js';
+import { changeChannel } from './change-channel.js';
+import { OwnConnection } from './own-connection.js';
+
+/** Whoever listens looks so often all the same, and asks the server whether he would have heard anything. */
+const lookMillis = 5_000;
+
+/**
+ * Hears of commits, as long as listening works: a pooler may keep for itself what a server tells, a connection may have
+ * died in silence. So this one talks to itself now and then, and polls while it does not hear that.
+ */
+export class ListenedNews implements ChangeNews {
+  readonly #connection: OwnConnection;
+  readonly #echoes = new Set<string>();
+  #hears = false;
+  #rung = false;
+  #wake = new Interrupter();
+  #probing: Promise<void> | null = null;
+  #probedAt = Number.NEGATIVE_INFINITY;
+
+  private constructor(
+    url: string,
+    private readonly channel: string,
+    private readonly clock: Clock,
+  ) {
+    this.#connection = new OwnConnection({
+      ...{ url, channel, applicationName: 'rosterd-changes' },
+      onPayload: (payload) => {
+        if (payload === '') this.#ring();
+        else this.#echoes.add(payload);
+      },
+      onConnected: () => this.#ring(),
+    });
+  }
+
+  /** Listens when it resolves, if that is possible at all. */
+  static async open(url: string, db: Kysely<ReadDatabase>, clock: Clock): Promise<ListenedNews> {
+    const { rows } = await sql<{ channel: string }>`SELECT ${sql.raw(changeChannel)} AS channel`.execute(db);
+    const news = new ListenedNews(url, rows[0]?.channel ?? '', clock);
+    await news.#probe();
+    return news;
+  }
+
+  async next(signal: AbortSignal): Promise<void> {
+    if (!this.#rung && !signal.aborted) {
+      const wake = new Interrupter();
+      const stop = () => wake.abort();
+      this.#wake = wake;
+      signal.addEventListener('abort', stop, { once: true });
+      await this.clock.wait(this.#hears ? lookMillis : pollMillis, wake);
+      signal.removeEventListener('abort', stop);
+    }
+    this.#rung = false;
+    if (!signal.aborted && this.clock.monotonic() - this.#probedAt >= lookMillis) void this.#probe();
+  }
+
+  close(): Promise<void> {
+    return this.#connection.close();
+  }
+
+  #ring(): void {
+    this.#rung = true;
+    this.#wake.abort();
+  }
+
+  #probe(): Promise<void> {
+    this.#probedAt = this.clock.monotonic();
+    this.#probing ??= this.#hear().finally(() => {
+      this.#probing = null;
+    });
+    return this.#probing;
+  }
+
+  /** What a session says to itself reaches it before its answer. Never rejects. */
+  async #hear(): Promise<void> {
+    this.#echoes.clear();
+    try {
+      const [row] = await this.#connection.rows<{ self: string }>(talk, this.channel);
+      this.#hears = row !== undefined && this.#echoes.has(row.self);
+    } catch {
+      this.#hears = false;
+    }
+    this.#echoes.clear();
+  }
+}
+
+const talk = 'SELECT pg_backend_pid()::text AS self, pg_notify($1, pg_backend_pid()::text)';

@@ -1,0 +1,118 @@
+import { expect, onTestFinished, test } from 'vitest';
+import type { Clock } from '../../../../src/runtime/clock.js';
+import type { Interruption } from '../../../../src/runtime/interruption.js';
+import { changeChannel } from '../../../../src/store/dialect/postgres/change-channel.js';
+import { openChangeNews } from '../../../../src/store/reads/change-news.js';
+import { followChanges } from '../../../../src/store/reads/changes.js';
+import { openReader } from '../../../../src/store/reads/open-reader.js';
+import { freshStore, mirrorFixture } from '../../mirror-fixture.js';
+import { record } from '../../samples.js';
+
+/** No wait of it ends by itself. */
+class NeverClock implements Clock {
+  readonly waits: number[] = [];
+  millis = 0;
+  #end: () => void = () => {};
+
+  now(): number {
+    return this.millis;
+  }
+
+  monotonic(): number {
+    return this.millis;
+  }
+
+  wait(millis: number, signal?: Interruption): Promise<void> {
+    this.waits.push(millis);
+    return new Promise((resolve) => {
+      this.#end = () => {
+        this.millis += millis;
+        resolve();
+      };
+      signal?.addEventListener('abort', () => resolve(), { once: true });
+    });
+  }
+
+  /** The wait that is going on has lasted long enough. */
+  pass(): void {
+    this.#end();
+  }
+}
+
+const patient = { timeout: 60_000 };
+
+/** Somebody who follows the feed of a mirror with one record. */
+async function follower() {
+  const store = await freshStore('postgres');
+  if (store.kind !== 'postgres') throw new Error('asked for PostgreSQL');
+  const { pool } = store.postgres;
+  const mirror = await mirrorFixture({ store });
+  await mirror.list([[record('inv_1')]]);
+  const { rows } = await pool.query<{ name: string }>('SELECT current_database() AS name');
+  const url = new URL(String(pool.options.connectionString));
+  const place = { kind: 'postgres', url: url.href, password: null } as const;
+  expect(url.pathname).toBe(`/${rows[0]?.name}`);
+  const reader = await openReader(place);
+  const clock = new NeverClock();
+  const news = await openChangeNews(place, reader.db, clock);
+  const stop = new AbortController();
+  const seen: (string | null)[] = [];
+  const following = (async () => {
+    for await (const { id } of followChanges(reader.db, { after: 1 }, news, stop.signal)) seen.push(id);
+  })();
+  onTestFinished(async () => {
+    stop.abort();
+    await following;
+    await news.close();
+    await reader.close();
+  });
+  const cut = () =>
+    pool.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+       WHERE application_name = 'rosterd-changes' AND datname = current_database()`,
+    );
+  return { ...mirror, pool, clock, seen, cut };
+}
+
+test('whoever follows the feed hears of each commit, without looking again and again', async () => {
+  const { delta, seen, clock, pool } = await follower();
+  await expect.poll(() => clock.waits, patient).toEqual([5_000]);
+  await delta([record('inv_2'), record('inv_3')]);
+  await expect.poll(() => seen, patient).toEqual(['inv_2', 'inv_3']);
+  await pool.query(`SELECT pg_notify(${changeChannel}, 'somebody else')`);
+  await delta([record('inv_4')]);
+  await expect.poll(() => seen, patient).toEqual(['inv_2', 'inv_3', 'inv_4']);
+  expect(new Set(clock.waits)).toEqual(new Set([5_000]));
+});
+
+test('a page without a change tells nobody', async () => {
+  const { delta, clock, rows } = await follower();
+  await expect.poll(() => clock.waits, patient).toEqual([5_000]);
+  await delta([record('inv_1')]);
+  // What is told is told in the order of commits.
+  await delta([record('inv_2')]);
+  await expect.poll(() => clock.waits, patient).toEqual([5_000, 5_000]);
+  expect(await rows('SELECT max(seq) AS seq FROM changes')).toEqual([{ seq: 2 }]);
+});
+
+test('whose connection was cut sees what came meanwhile at the next look, and hears again', async () => {
+  const { delta, seen, clock, cut } = await follower();
+  await expect.poll(() => clock.waits, patient).toEqual([5_000]);
+  await cut();
+  await delta([record('inv_2')]);
+  // Until it has noticed, it looks in its own time.
+  await expect
+    .poll(() => {
+      clock.pass();
+      return seen;
+    }, patient)
+    .toEqual(['inv_2']);
+  await expect
+    .poll(() => {
+      if (clock.waits.at(-1) !== 5_000 || clock.waits.length < 4) clock.pass();
+      return clock.waits.length >= 4 && clock.waits.at(-1) === 5_000;
+    }, patient)
+    .toBe(true);
+  await delta([record('inv_3')]);
+  await expect.poll(() => seen, patient).toEqual(['inv_2', 'inv_3']);
+});
