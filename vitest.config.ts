@@ -11,5 +11,6 @@ export default defineConfig({
     // For what hangs, not for what is slow: a machine may be ten times slower than the one a test was written on.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    expect: { poll: { timeout: 40_000 } },
   },
 });

@@ -171,7 +171,7 @@ describe('a mirror on PostgreSQL', { timeout: 60_000 }, () => {
     expect(await json('forget', person)).toMatchObject({ id: person, already: false });
     // Another test's transaction on the same server may keep it from the bytes for a moment.
     await expect
-      .poll(() => json('forget', person), { timeout: 20_000 })
+      .poll(() => json('forget', person), { timeout: 40_000 })
       .toMatchObject({ bytes: 'scrubbed', already: true });
     const tables = await world.admin(
       "SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables WHERE schemaname IN ('public', 'rosterd_identity')",

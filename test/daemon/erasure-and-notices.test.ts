@@ -100,15 +100,15 @@ test('the daemon tells of a withdrawal, erases the person at once and scrubs the
     await control('DELETE', `/investments/${chosen?.id}`);
     await daemon.engine.sync.tick('acme' as SourceName);
     await expect
-      .poll(() => notices.map(({ id, type }) => `${type} ${id}`), { timeout: 20_000 })
+      .poll(() => notices.map(({ id, type }) => `${type} ${id}`), { timeout: 40_000 })
       .toContain(`investment.removed ${chosen?.id}`);
     expect((await rows<Person>('identities')).map(({ id }) => id)).not.toContain(chosen?.id);
-    await expect.poll(() => bytesHold(email), { timeout: 20_000, interval: 100 }).toEqual([]);
+    await expect.poll(() => bytesHold(email), { timeout: 40_000, interval: 100 }).toEqual([]);
     expect(JSON.stringify(notices)).not.toContain(email);
   } finally {
     await daemon.close();
   }
-}, 30_000);
+}, 60_000);
 
 test('a token that lost its identity grant, and a configuration that drops identity, leave nobody', async () => {
   const { rows, sync, company, control, notices } = await world();

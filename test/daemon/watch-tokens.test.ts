@@ -6,7 +6,7 @@ import { startDaemon } from '../../src/daemon/daemon.js';
 import { grantsOf } from '../../src/daemon/resolve-sources.js';
 import { configFor, freshFolder, partsFor, readerOf, sandboxFor } from './world.js';
 
-const seconds = { timeout: 20_000, interval: 50 };
+const seconds = { timeout: 40_000, interval: 50 };
 
 test('a running daemon notices a replaced token: goes on with a new one, forgets what a narrower one may not read', async () => {
   const sandbox = await sandboxFor({ records: 40, companies: 1, limits: false });

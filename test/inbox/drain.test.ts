@@ -116,7 +116,7 @@ test('an event the feed does not show yet is looked for again with growing gaps,
   for (const [index, gap] of gaps.entries()) expect(gap).toBeGreaterThanOrEqual(gaps[index - 1] ?? 0);
   expect(inbox.states()).toEqual(['given_up']);
   expect(drain.status()).toEqual({ worked: 0, retried: 10, givenUp: 1 });
-}, 30_000);
+}, 60_000);
 
 test('an event that becomes visible between two looks is worked by the next', async () => {
   await arrive();

@@ -139,7 +139,7 @@ describe('a mirror inside another program', () => {
   test('follows by itself once started, and stops for good', async () => {
     await mirror.start();
     expect(mirror.receiverUrl).toBeNull();
-    await expect.poll(async () => (await mirror.status()).health, { timeout: 5_000 }).toBe('ok');
+    await expect.poll(async () => (await mirror.status()).health, { timeout: 40_000 }).toBe('ok');
     await mirror.stop();
     await mirror.stop();
     await expect(mirror.tick()).rejects.toThrow('no longer kept in step');

@@ -33,7 +33,7 @@ test('demo mirrors an invented platform, prints where everything is, and its que
   await expect.poll(() => io.out(), { timeout: 40_000 }).toContain('npx rosterd query');
   expect(io.out()).toMatch(/platform {3}http:\/\/127\.0\.0\.1:\d+/);
   expect(io.out()).toContain(join(cwd, 'data/mirror.db'));
-  await expect.poll(() => io.err(), { timeout: 15_000 }).toMatch(/\(webhook, \d+ ms\)/);
+  await expect.poll(() => io.err(), { timeout: 40_000 }).toMatch(/\(webhook, \d+ ms\)/);
   for (const sql of demoQueries) {
     expect(io.out()).toContain(sql);
     const { code, out } = await query(cwd, sql);
@@ -65,7 +65,7 @@ test('demo leaves alone a mirror that is not its own', async () => {
 test('sandbox, sync, status and query work together as the README says', async () => {
   const cwd = folderFor();
   const sandbox = running(['sandbox', '--records', '120', '--companies', '2', '--seed', '7'], cwd);
-  await expect.poll(() => sandbox.io.out(), { timeout: 15_000 }).toContain('\n');
+  await expect.poll(() => sandbox.io.out(), { timeout: 40_000 }).toContain('\n');
   const ready = JSON.parse(sandbox.io.out()) as {
     event: string;
     baseUrl: string;
@@ -90,7 +90,7 @@ test('sandbox, sync, status and query work together as the README says', async (
   });
 
   const daemon = running(['run', '--set', 'console.listen=127.0.0.1:0'], cwd);
-  await expect.poll(() => daemon.io.err(), { timeout: 15_000 }).toContain('Ctrl-C to stop');
+  await expect.poll(() => daemon.io.err(), { timeout: 40_000 }).toContain('Ctrl-C to stop');
   const second = await rosterd(['sync', '--source', 'nobody'], io());
   expect([second.code, second.err]).toEqual([2, expect.stringContaining('no source is called "nobody"')]);
   expect(await daemon.stop()).toMatchObject({ code: 0 });
@@ -106,7 +106,7 @@ test('the same seed prints the same world, two runs apart', async () => {
   const printed: string[] = [];
   for (const run of [1, 2]) {
     const { io, stop } = running(['sandbox', '--records', '20', '--seed', '5'], folderFor());
-    await expect.poll(() => io.out(), { timeout: 15_000, message: `run ${run}` }).toContain('\n');
+    await expect.poll(() => io.out(), { timeout: 40_000, message: `run ${run}` }).toContain('\n');
     printed.push(io.out().replaceAll(/127\.0\.0\.1:\d+/g, 'here'));
     await stop();
   }

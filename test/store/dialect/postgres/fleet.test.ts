@@ -16,7 +16,7 @@ import { withClient } from '../../../postgres/run-databases.js';
 import { cautious, SteppingClock } from '../../mirror-fixture.js';
 import { acme, deltaPage, listingPage } from '../../samples.js';
 
-const patient = { timeout: 20_000 };
+const patient = { timeout: 40_000 };
 
 const sources = ['acme', 'beta', 'gamma'] as SourceName[];
 
