@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Kysely } from 'kysely';
 import { onTestFinished } from 'vitest';
 import type { Instant } from '../../src/domain/instant.js';
 import type { FeedItem } from '../../src/domain/investment.js';
@@ -16,6 +17,8 @@ import { openSqlite, type SqliteDatabase } from '../../src/store/dialect/sqlite/
 import { purgeHistory as purgeSqlite } from '../../src/store/dialect/sqlite/purge.js';
 import type { Erasures } from '../../src/store/erasures.js';
 import type { MirrorOptions } from '../../src/store/mirror-options.js';
+import type { MirrorPlace } from '../../src/store/place.js';
+import { type ReadDatabase, withViews } from '../../src/store/reads/views.js';
 import type { Applied, Brake, BrakePolicy, Lease, Mirror, SourceIdentity } from '../../src/sync/ports.js';
 import { dialect } from './both-databases.js';
 import { postgresStore } from './postgres-store.js';
@@ -133,6 +136,16 @@ export function erasuresOn(store: Store, clock: Clock): Erasures {
     ? new SqliteErasures(store.sqlite, clock)
     : new PatientErasures(store.postgres, clock);
 }
+
+/** Where it is, with all that is needed to open it. */
+export const placeOf = (store: Store): MirrorPlace =>
+  store.kind === 'sqlite'
+    ? { kind: 'sqlite', file: store.sqlite.file }
+    : { kind: 'postgres', url: String(store.postgres.pool.options.connectionString), password: null };
+
+/** What our own readers ask through, on the connection that writes. */
+export const readingOf = (store: Store): Kysely<ReadDatabase> =>
+  withViews(store.kind === 'sqlite' ? store.sqlite.kysely : store.postgres.kysely);
 
 /** Somebody who only reads, on a connection of his own. */
 export async function aReader(store: Store): Promise<(sql: string) => Promise<unknown[]>> {

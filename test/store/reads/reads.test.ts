@@ -1,37 +1,32 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { Instant } from '../../../src/domain/instant.js';
+import { publicRelations } from '../../../src/store/dictionary/relations.js';
 import { investmentsAsOf } from '../../../src/store/reads/as-of.js';
 import { changesSince, followChanges } from '../../../src/store/reads/changes.js';
 import { investmentColumns, personColumns } from '../../../src/store/reads/columns.js';
 import { historyOf } from '../../../src/store/reads/history.js';
 import { healthOf } from '../../../src/store/reads/status.js';
-import { withViews } from '../../../src/store/reads/views.js';
-import {
-  freshMirror,
-  StandingClock,
-  seedHistory,
-  seedInvestment,
-  seedRow,
-  seedSource,
-  statusOf,
-} from '../support/mirror.js';
+import { test } from '../both-databases.js';
+import { freshStore, placeOf, readingOf, type Store } from '../mirror-fixture.js';
+import { StandingClock, statusOf } from '../support/mirror.js';
+import { seedHistory, seedInvestment, seedRow, seedSource } from '../support/seeds.js';
 
 test('the columns read are those of the views, in their order', () => {
-  const { raw } = freshMirror();
-  const columns = (view: string) => raw.prepare('SELECT name FROM pragma_table_info(?)').pluck().all(view);
+  const columns = (view: string) =>
+    publicRelations.find(({ name }) => name === view)?.columns.map(({ name }) => name);
   expect(columns('investments')).toEqual(investmentColumns);
   expect(columns('roster')).toEqual([...investmentColumns, ...personColumns]);
 });
 
 describe('as of a time', () => {
   const t = (hour: number) => `2026-10-05T${String(hour).padStart(2, '0')}:00:00.000Z` as Instant;
-  const mirror = () => {
-    const database = freshMirror();
-    seedSource(database, 1, { listed_at: t(0) });
-    seedInvestment(database, 1, 'inv_kept');
-    seedInvestment(database, 1, 'inv_changed', { committed_cents: 3, valid_from: t(4), change_seq: 4 });
+  const mirror = async () => {
+    const store = await freshStore();
+    await seedSource(store, 1, { listed_at: t(0) });
+    await seedInvestment(store, 1, 'inv_kept');
+    await seedInvestment(store, 1, 'inv_changed', { committed_cents: 3, valid_from: t(4), change_seq: 4 });
     const first = { valid_from: t(0), change_seq: 1, valid_to: t(2), ended_by: 'update', committed_cents: 1 };
-    seedHistory(database, 1, 'inv_changed', first);
+    await seedHistory(store, 1, 'inv_changed', first);
     const second = {
       valid_from: t(2),
       change_seq: 2,
@@ -39,13 +34,13 @@ describe('as of a time', () => {
       ended_by: 'update',
       committed_cents: 2,
     };
-    seedHistory(database, 1, 'inv_changed', second);
+    await seedHistory(store, 1, 'inv_changed', second);
     const gone = { valid_from: t(0), change_seq: 1, valid_to: t(3), ended_by: 'tombstone' };
-    seedHistory(database, 1, 'inv_gone', gone);
-    return database;
+    await seedHistory(store, 1, 'inv_gone', gone);
+    return store;
   };
   const seen = async (hour: number) => {
-    const rows = await investmentsAsOf(withViews(mirror().kysely), t(hour)).execute();
+    const rows = await investmentsAsOf(readingOf(await mirror()), t(hour)).execute();
     return Object.fromEntries(rows.map((row) => [row.id, row.committed_cents]));
   };
 
@@ -58,14 +53,14 @@ describe('as of a time', () => {
 
   test('before the first listing there was nothing', async () => {
     const rows = await investmentsAsOf(
-      withViews(mirror().kysely),
+      readingOf(await mirror()),
       '2026-10-04T00:00:00.000Z' as Instant,
     ).execute();
     expect(rows).toEqual([]);
   });
 
   test('the history of an id is told newest first, the current version without an end', async () => {
-    const versions = await historyOf(withViews(mirror().kysely), 'inv_changed');
+    const versions = await historyOf(readingOf(await mirror()), 'inv_changed');
     expect(
       versions.map(({ committed_cents, valid_to, ended_by }) => [committed_cents, valid_to, ended_by]),
     ).toEqual([
@@ -73,27 +68,25 @@ describe('as of a time', () => {
       [2, t(4), 'update'],
       [1, t(2), 'update'],
     ]);
-    expect(await historyOf(withViews(mirror().kysely), 'inv_gone')).toMatchObject([
-      { ended_by: 'tombstone' },
-    ]);
-    expect(await historyOf(withViews(mirror().kysely), 'inv_changed', 'source2')).toEqual([]);
+    expect(await historyOf(readingOf(await mirror()), 'inv_gone')).toMatchObject([{ ended_by: 'tombstone' }]);
+    expect(await historyOf(readingOf(await mirror()), 'inv_changed', 'source2')).toEqual([]);
   });
 });
 
 describe('the local feed', () => {
-  const feed = (count: number) => {
-    const database = freshMirror();
-    seedSource(database, 1);
+  const feed = async (count: number): Promise<Store> => {
+    const store = await freshStore();
+    await seedSource(store, 1);
     for (let seq = 1; seq <= count; seq++)
-      seedRow(database, 'change_rows', {
+      await seedRow(store, 'change_rows', {
         ...{ seq, source_no: 1, id: `inv_${seq}`, kind: 'changed' },
         ...{ fields: '["status"]', at: '2026-10-20T12:00:00.000Z' },
       });
-    return database;
+    return store;
   };
 
   test('is read from a number on, in batches', async () => {
-    const db = withViews(feed(1_203).kysely);
+    const db = readingOf(await feed(1_203));
     const first = await changesSince(db, { after: 2 });
     expect(first).toHaveLength(1_000);
     expect(first[0]).toMatchObject({ seq: 3, source: 'source1', fields: ['status'] });
@@ -103,11 +96,14 @@ describe('the local feed', () => {
   });
 
   test('following yields what is there, then what is committed later, and ends with its signal', async () => {
-    const database = feed(2);
+    const store = await feed(2);
     const stop = new AbortController();
+    let seq = 2;
     const news = {
       next: async () => {
-        seedRow(database, 'change_rows', {
+        seq += 1;
+        await seedRow(store, 'change_rows', {
+          seq,
           source_no: 1,
           id: 'inv_new',
           kind: 'added',
@@ -116,7 +112,7 @@ describe('the local feed', () => {
       },
     };
     const seen: (string | null)[] = [];
-    for await (const { id } of followChanges(withViews(database.kysely), { after: 1 }, news, stop.signal)) {
+    for await (const { id } of followChanges(readingOf(store), { after: 1 }, news, stop.signal)) {
       seen.push(id);
       if (seen.length === 3) stop.abort();
     }
@@ -127,8 +123,8 @@ describe('the local feed', () => {
 describe('the status document', () => {
   test('tells position, age, what waits and the last ticks', async () => {
     const clock = new StandingClock();
-    const database = freshMirror(clock);
-    seedSource(database, 1, {
+    const store = await freshStore();
+    await seedSource(store, 1, {
       rows_held: 12,
       last_outcome: 'done',
       last_tick_at: '2026-10-20T11:59:00.000Z',
@@ -141,18 +137,30 @@ describe('the status document', () => {
       took_ms: 5,
     };
     const counts = { pages: 1, added: 0, changed: 1, removed: 0, quarantined: 0 };
-    for (let n = 0; n < 7; n++) seedRow(database, 'tick_rows', { ...tick, ...counts, outcome: 'done' });
-    seedRow(database, 'quarantine_rows', { source_no: 1, problem: 'p', seen_at: '2026-10-20T11:00:00.000Z' });
+    for (let n = 0; n < 7; n++) await seedRow(store, 'tick_rows', { ...tick, ...counts, outcome: 'done' });
+    await seedRow(store, 'quarantine_rows', {
+      source_no: 1,
+      problem: 'p',
+      seen_at: '2026-10-20T11:00:00.000Z',
+    });
     const event = { installation: 'inst_1', event: 'investment.changed' };
-    seedRow(database, 'webhook_inbox', {
+    await seedRow(store, 'webhook_inbox', {
       ...event,
       event_id: 'evt_1',
       received_at: '2026-10-20T11:30:00.000Z',
     });
     const notice = { source_no: 1, seq: 1, target: 'slack', body: '{}', next_at: '2026-10-20T11:00:00.000Z' };
-    seedRow(database, 'notice_rows', { ...notice, queued_at: '2026-10-20T11:00:00.000Z', state: 'given_up' });
-    seedRow(database, 'erasures', { id: 'inv_1', cause: 'forget', invisible_at: '2026-10-20T11:00:00.000Z' });
-    const status = await statusOf(database.file, clock);
+    await seedRow(store, 'notice_rows', {
+      ...notice,
+      queued_at: '2026-10-20T11:00:00.000Z',
+      state: 'given_up',
+    });
+    await seedRow(store, 'erasures', {
+      id: 'inv_1',
+      cause: 'forget',
+      invisible_at: '2026-10-20T11:00:00.000Z',
+    });
+    const status = await statusOf(placeOf(store), clock);
     expect(status).toMatchObject({
       at: '2026-10-20T12:00:00.000Z',
       health: 'attention',
@@ -176,9 +184,9 @@ describe('the status document', () => {
     [null, 'failing', true],
   ])('a source nobody looked at since %s reads as %s', async (lookedAt, health, stale) => {
     const clock = new StandingClock();
-    const database = freshMirror(clock);
-    seedSource(database, 1, { last_outcome: 'done', last_tick_at: lookedAt });
-    const { sources } = await statusOf(database.file, clock);
+    const store = await freshStore();
+    await seedSource(store, 1, { last_outcome: 'done', last_tick_at: lookedAt });
+    const { sources } = await statusOf(placeOf(store), clock);
     expect(sources).toMatchObject([{ health, stale }]);
   });
 
@@ -188,9 +196,9 @@ describe('the status document', () => {
     [null, false, null],
   ])('a position stored at %s is old: %s', async (saved, old, left) => {
     const clock = new StandingClock();
-    const database = freshMirror(clock);
-    seedSource(database, 1, { cursor_saved_at: saved });
-    const [source] = (await statusOf(database.file, clock)).sources;
+    const store = await freshStore();
+    await seedSource(store, 1, { cursor_saved_at: saved });
+    const [source] = (await statusOf(placeOf(store), clock)).sources;
     expect(source?.cursor_old).toBe(old);
     if (left === null) expect(source?.cursor_days_left).toBeNull();
     else expect(source?.cursor_days_left).toBeGreaterThanOrEqual(left);
@@ -198,18 +206,18 @@ describe('the status document', () => {
 
   test('the whole is as healthy as its worst source, and nothing at all is not healthy', async () => {
     const clock = new StandingClock();
-    const database = freshMirror(clock);
-    expect((await statusOf(database.file, clock)).health).toBe('working');
-    seedSource(database, 1, { last_outcome: 'done' });
-    seedSource(database, 2, { last_outcome: 'failed' });
-    expect((await statusOf(database.file, clock)).health).toBe('failing');
+    const store = await freshStore();
+    expect((await statusOf(placeOf(store), clock)).health).toBe('working');
+    await seedSource(store, 1, { last_outcome: 'done' });
+    await seedSource(store, 2, { last_outcome: 'failed' });
+    expect((await statusOf(placeOf(store), clock)).health).toBe('failing');
   });
 
   test('a source that is configured and never ran is told as not started, and the whole is not healthy', async () => {
     const clock = new StandingClock();
-    const database = freshMirror(clock);
-    seedSource(database, 1, { last_outcome: 'done', last_tick_at: '2026-10-20T11:59:00.000Z' });
-    const seen = await statusOf(database.file, clock, { configured: ['source1', 'later'] });
+    const store = await freshStore();
+    await seedSource(store, 1, { last_outcome: 'done', last_tick_at: '2026-10-20T11:59:00.000Z' });
+    const seen = await statusOf(placeOf(store), clock, { configured: ['source1', 'later'] });
     expect(seen).toMatchObject({
       health: 'working',
       sources: [

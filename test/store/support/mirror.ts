@@ -3,6 +3,7 @@ import { onTestFinished } from 'vitest';
 import type { Clock } from '../../../src/runtime/clock.js';
 import { migrateSqlite } from '../../../src/store/dialect/sqlite/migrate.js';
 import { openSqlite, type SqliteDatabase } from '../../../src/store/dialect/sqlite/open.js';
+import type { MirrorPlace } from '../../../src/store/place.js';
 import { inSnapshot } from '../../../src/store/reads/snapshot.js';
 import { readStatus, type StatusDocument, type StatusWanted } from '../../../src/store/reads/status.js';
 import { tempFolder } from '../temp-folder.js';
@@ -33,8 +34,13 @@ export function freshMirror(clock: Clock = new StandingClock()): SqliteDatabase 
 }
 
 /** As `rosterd status` reads it, on a connection of its own. */
-export function statusOf(file: string, clock: Clock, wanted?: StatusWanted): Promise<StatusDocument> {
-  return inSnapshot({ kind: 'sqlite', file }, (ask) => readStatus(ask, clock, wanted));
+export function statusOf(
+  where: string | MirrorPlace,
+  clock: Clock,
+  wanted?: StatusWanted,
+): Promise<StatusDocument> {
+  const place = typeof where === 'string' ? ({ kind: 'sqlite', file: where } as const) : where;
+  return inSnapshot(place, (ask) => readStatus(ask, clock, wanted));
 }
 
 type Row = Readonly<Record<string, string | number | null>>;

@@ -20,6 +20,9 @@ export const seedInvestment = (store: Store, source: number, id: string, set: Ro
 export const seedIdentity = (store: Store, row: number, set: Row): Promise<number> =>
   seedRow(store, 'identity_rows', { row_no: row, ...set });
 
+export const seedHistory = (store: Store, source: number, id: string, set: Row): Promise<number> =>
+  seedRow(store, 'history_rows', { source_no: source, id, ...recordDefaults, ...set }, 'history_no');
+
 /** A list of numbers, as a column of the database holds one. */
 export const numbersIn = (store: Store, numbers: readonly number[]): string =>
   store.kind === 'sqlite' ? JSON.stringify(numbers) : `{${numbers.join(',')}}`;
