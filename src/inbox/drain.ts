@@ -97,8 +97,9 @@ export function createDrain(parts: DrainParts): Drain {
     for (const source of sourcesHere(lane)) if (worksHere(source)) ticks.nudge(source);
   };
 
+  /** Again each time: a lane that is just being found empty is not forgotten then. */
   const know = (lane: Lane) => {
-    if (!lanes.has(lane)) lanes.set(lane, Promise.resolve());
+    lanes.set(lane, lanes.get(lane)?.then(() => {}) ?? Promise.resolve());
   };
 
   /** A lane has one alarm or none; every settling sets it anew. */
@@ -113,12 +114,13 @@ export function createDrain(parts: DrainParts): Drain {
     });
   };
 
-  const settleLane = async (lane: Lane) => {
+  /** Answers whether anything is left of the lane. */
+  const settleLane = async (lane: Lane): Promise<boolean> => {
     const sources = sourcesHere(lane);
     const elsewhere = sources.filter((source) => !worksHere(source));
     const now = clock.now();
     const proofs = sources.length === 0 ? nobodys(now) : await proofsOf(sources, elsewhere);
-    if (proofs === null) return;
+    if (proofs === null) return true;
     const shared = elsewhere.length > 0 || others?.alone() === false;
     const at = instantFromMillis(now);
     // Each turn asks for events behind the last one seen, and numbers only rise.
@@ -146,6 +148,7 @@ export function createDrain(parts: DrainParts): Drain {
     const due = left === undefined ? null : millisOf(left.dueAt);
     // What is due already came while the tick ran: it brought a nudge of its own.
     setAlarm(lane, due !== null && due > now ? due : null, () => nudge(lane));
+    return left !== undefined;
   };
 
   /** What this configuration does not know may stand in that of another daemon, which may only be gone for a while. */
@@ -181,10 +184,13 @@ export function createDrain(parts: DrainParts): Drain {
     if (queued.has(lane)) return;
     queued.add(lane);
     const before = lanes.get(lane) ?? Promise.resolve();
-    const next = before
+    const next: Promise<void> = before
       .then(() => {
         queued.delete(lane);
-        return stopping.signal.aborted ? undefined : settleLane(lane);
+        return stopping.signal.aborted || settleLane(lane);
+      })
+      .then((left) => {
+        if (!left && lanes.get(lane) === next) lanes.delete(lane);
       })
       .catch((error: unknown) => {
         logger.warn({ source: lane, error }, 'events could not be settled and are tried again');
@@ -218,6 +224,7 @@ export function createDrain(parts: DrainParts): Drain {
       if (!sources.every(worksHere)) others?.tellAccepted(lane);
     },
     heardAccepted: (lane) => {
+      if (sourcesHere(lane).length === 0) return;
       know(lane);
       nudge(lane);
     },

@@ -124,6 +124,39 @@ test('what is said of ticks any number of times is looked up once at a time', as
   expect(asked.mock.calls.length).toBeLessThanOrEqual(2);
 });
 
+test('lanes that somebody made up are forgotten with the next tick', async () => {
+  const here = daemon([acme]);
+  for (let n = 0; n < 100; n += 1) here.drain.heardAccepted(`acme,made-up-${n}`);
+  here.drain.heardAccepted('made-up');
+  const asked = vi.spyOn(inbox, 'pending');
+  await here.end(acme);
+  expect(asked.mock.calls.length).toBe(101);
+  await here.end(acme);
+  expect(asked.mock.calls.length).toBe(102);
+});
+
+test('what is accepted while its lane is found empty is settled by the next tick', async () => {
+  const both = daemon([acme, beta]);
+  await both.end(beta);
+  both.drain.heardAccepted('acme,beta');
+  let looks = 0;
+  vi.spyOn(inbox, 'waiting').mockImplementation(async () => {
+    const look = ++looks;
+    const seen = await MemoryInbox.prototype.waiting.call(inbox);
+    // The lane of `acme` alone looks first.
+    if (look === 2) {
+      await store([acme, beta]);
+      both.drain.accepted([acme, beta]);
+    }
+    return seen;
+  });
+  await both.end(acme);
+  await clock.advance(1);
+  await both.end(beta);
+  await both.end(acme);
+  expect(inbox.states()).toEqual(['worked']);
+});
+
 test('what nobody told of is found by looking, and looked for once', async () => {
   const { drain, nudged, end } = daemon([acme]);
   await store([acme]);
