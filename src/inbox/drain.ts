@@ -236,11 +236,14 @@ export function createDrain(parts: DrainParts): Drain {
       for (const { lane, dueAt } of await inbox.waiting()) {
         know(lane);
         if (millisOf(dueAt) > now) continue;
-        if (sourcesHere(lane).length === 0) work(lane);
-        for (const source of sourcesHere(lane)) {
+        const here = sourcesHere(lane);
+        const mine = here.filter(worksHere);
+        // That the others were read may have been said and not heard.
+        if (here.length === 0 || (mine.length > 0 && mine.length < here.length)) work(lane);
+        for (const source of mine) {
           const tick = lastDone.get(source);
           // One that was read since is settled by that tick, or has an alarm.
-          if (worksHere(source) && (tick === undefined || tick.startedAt < dueAt)) ticks.nudge(source);
+          if (tick === undefined || tick.startedAt < dueAt) ticks.nudge(source);
         }
       }
     },

@@ -113,6 +113,21 @@ test('whoever reads first settles when it hears that the other source was read, 
   expect(inbox.states()).toEqual(['worked']);
 });
 
+test('that the other source was read is found by looking, if nobody said it', async () => {
+  const [here, there] = [daemon([acme]), daemon([beta])];
+  await store([acme, beta]);
+  here.drain.accepted([acme, beta]);
+  await here.end(acme);
+  await here.drain.look();
+  await settled();
+  expect(inbox.states()).toEqual(['pending']);
+  inbox.proofs.set(beta, { startedAt: now(), publishedThrough: now() });
+  await here.drain.look();
+  await settled();
+  expect(inbox.states()).toEqual(['worked']);
+  expect(there.nudged).toEqual([]);
+});
+
 test('what is said of ticks any number of times is looked up once at a time', async () => {
   const here = daemon([acme]);
   await store([acme, beta]);
