@@ -23,11 +23,11 @@ export interface ForgetReceipt {
   readonly backups_removed: readonly string[];
 }
 
-/** Throws `usage` for what is no id. */
+/** Throws `usage` for what is no id, without repeating it: whoever is to be forgotten may have been named. */
 export function personOrInvestment(text: string): PersonOrInvestment {
   const id = parseId('investment', text) ?? parseId('user', text);
   if (id !== undefined) return id;
-  throw new Fault('usage', `${JSON.stringify(text.slice(0, 60))} is neither an investment nor an investor`, {
+  throw new Fault('usage', 'what was given is neither the id of an investment nor of an investor', {
     hint: 'give an id: inv_… for one investment, usr_… for everything of an investor',
   });
 }
