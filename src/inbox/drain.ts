@@ -14,6 +14,7 @@ import {
   sourcesOf,
   type Ticks,
 } from './ports.js';
+import { gapsSeconds, proven } from './proven.js';
 
 export interface DrainParts {
   readonly inbox: Inbox;
@@ -46,12 +47,6 @@ export interface Drain extends Closable {
   look(): Promise<void>;
   status(): DrainStatus;
 }
-
-/**
- * Seconds until the feed is looked at again for an event it does not show yet. The platform publishes within about
- * ten minutes on its common paths; ten looks cover more than an hour, and what shows later is the timer's.
- */
-const gapsSeconds = [2, 5, 10, 30, 60, 120, 300, 600, 1200, 1800] as const;
 
 /** Events settled per transaction: a burst of thousands neither locks the mirror for long nor fills the memory. */
 const batch = 500;
@@ -128,7 +123,7 @@ export function createDrain(parts: DrainParts): Drain {
       const events = await inbox.pending(lane, at, after, batch);
       full = events.length === batch;
       after = events.at(-1)?.no ?? after;
-      const sorted = sort(events, proofs, shared ? clocksApartMillis : 0);
+      const sorted = proven(events, proofs, shared ? clocksApartMillis : 0);
       await settle(sorted.worked, sources.length === 0 ? 'ignored' : 'worked', at);
       await settle(sorted.hopeless, 'given_up', at);
       for (const [attempts, seconds] of gapsSeconds.entries()) {
@@ -256,24 +251,5 @@ export function createDrain(parts: DrainParts): Drain {
     },
   };
 }
-
-/** What ticks of all of a lane's sources prove about its events; what they prove nothing about is left out. */
-function sort(events: readonly PendingEvent[], proofs: readonly Proof[], apartMillis: number) {
-  const worked = events.filter((event) => proofs.every((proof) => reaches(proof, event, apartMillis)));
-  const tried = events.filter(
-    (event) => !worked.includes(event) && proofs.every((proof) => beganAfter(proof, event)),
-  );
-  const hopeless = tried.filter((event) => event.attempts >= gapsSeconds.length);
-  return { worked, hopeless, late: tried.filter((event) => !hopeless.includes(event)) };
-}
-
-function reaches(proof: Proof, event: PendingEvent, apartMillis: number): boolean {
-  if (event.observedAt === null || proof.publishedThrough === null)
-    return beganAfter(proof, event, apartMillis);
-  return millisOf(proof.publishedThrough) >= millisOf(event.observedAt);
-}
-
-const beganAfter = (proof: Proof, event: PendingEvent, apartMillis = 0) =>
-  millisOf(proof.startedAt) - apartMillis >= millisOf(event.receivedAt);
 
 const numbers = (events: readonly PendingEvent[]) => events.map(({ no }) => no);

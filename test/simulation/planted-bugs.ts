@@ -187,7 +187,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   ),
   bug(
     'events are settled before the feed shows them',
-    'src/inbox/drain.ts',
+    'src/inbox/proven.ts',
     'return millisOf(proof.publishedThrough) >= millisOf(event.observedAt);',
     'return true;',
   ),
