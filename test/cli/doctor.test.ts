@@ -177,6 +177,10 @@ const breakages: readonly Breakage[] = [
     how: ({ database }) => spoil(database, 'leases'),
   },
   {
+    ...{ check: 'database.totals', verdict: 'fail', mend: /^rosterd sync --resync$/ },
+    how: ({ sql }) => sql('UPDATE round_rows SET raised_cents = raised_cents + 1'),
+  },
+  {
     ...{ check: 'database.schema', verdict: 'warn', mend: /rosterd sync/ },
     how: ({ sql }) => sql('DELETE FROM migrations WHERE number = 5'),
   },

@@ -1,7 +1,6 @@
 import { access, constants, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { counted } from '../../domain/counted.js';
-import { isFault } from '../../domain/fault.js';
 import { type Instant, instantFromMillis } from '../../domain/instant.js';
 import type { Clock } from '../../runtime/clock.js';
 import { isProcessGone } from '../../runtime/process-name.js';
@@ -10,15 +9,20 @@ import { inspectFile } from '../../store/dialect/sqlite/file.js';
 import { appliedMigrations } from '../../store/dialect/sqlite/migrate.js';
 import { openSqlite, type SqliteDatabase } from '../../store/dialect/sqlite/open.js';
 import { pendingMigrations, shippedMigrations } from '../../store/migrate.js';
-import { runQuery } from '../../store/reads/query.js';
 import { type Check, fail, failedBy, pass, skip, warn } from './check.js';
+import { integrityCheck, lost, totalsCheck } from './damage-checks.js';
 import { diskCheck, noDisk, roomBeside } from './machine-checks.js';
 
-const integrityMillis = 10_000;
 /** Twice what the writer keeps of it: only a reader that never ends makes it grow so far. */
 const walBytesMax = 128 * 1024 * 1024;
 
-const names = ['database.schema', 'database.integrity', 'database.log', 'database.holders'];
+const names = [
+  'database.schema',
+  'database.integrity',
+  'database.totals',
+  'database.log',
+  'database.holders',
+];
 
 export interface DatabaseFindings {
   readonly checks: readonly Check[];
@@ -52,6 +56,9 @@ export async function databaseChecks(
     checks.push(
       schema,
       await integrityCheck(file, clock, signal),
+      schema.verdict === 'pass'
+        ? await totalsCheck(file, clock, signal)
+        : skip('database.totals', 'this schema may keep none yet'),
       await logCheck(file),
       holdersCheck(opened, clock),
     );
@@ -109,39 +116,6 @@ function schemaCheck(database: SqliteDatabase): Check {
   }
 }
 
-/** In a process of its own: SQLite gives no control back before it is done, and a process can be ended. */
-async function integrityCheck(file: string, clock: Clock, signal: AbortSignal): Promise<Check> {
-  const name = 'database.integrity';
-  const begun = clock.monotonic();
-  try {
-    const sql = 'PRAGMA quick_check(3)';
-    const query = await runQuery(
-      { kind: 'sqlite', file },
-      sql,
-      { timeoutMs: integrityMillis, rowsMax: 3 },
-      clock,
-      signal,
-    );
-    const found: string[] = [];
-    for await (const [line] of query.rows) found.push(String(line));
-    return found[0] === 'ok'
-      ? pass(name, 'the quick check of SQLite finds nothing')
-      : fail(
-          name,
-          `the file is damaged: ${found.length} findings`,
-          `move ${file} aside, keep it, then: rosterd sync`,
-        );
-  } catch (error) {
-    if (isFault(error, 'usage') && clock.monotonic() - begun >= integrityMillis)
-      return warn(
-        name,
-        `not done within ${integrityMillis / 1000} s`,
-        `sqlite3 ${file} 'PRAGMA quick_check'`,
-      );
-    return failedBy(name, error, `move ${file} aside, keep it, then: rosterd sync`);
-  }
-}
-
 async function logCheck(file: string): Promise<Check> {
   const bytes = (await sizeOf(`${file}-wal`)) ?? 0;
   const told = `the write-ahead log has ${Math.round(bytes / 1_000_000)} MB`;
@@ -157,7 +131,7 @@ function holdersCheck({ raw, file }: SqliteDatabase, clock: Clock): Check {
   try {
     holders = withSqliteFaults(file, () => leaseHolders(raw, instantFromMillis(clock.now())));
   } catch (error) {
-    return failedBy(name, error, `move ${file} aside, keep it, then: rosterd sync`);
+    return failedBy(name, error, lost(file));
   }
   if (holders.length <= 1)
     return pass(name, holders[0] === undefined ? 'nobody writes now' : `${holders[0]} writes now`);

@@ -15,6 +15,7 @@ import type { ListingRow } from '../../source-row.js';
 import { listingProgress } from '../../standing.js';
 import type { Commit } from './commit.js';
 import { buildIdIndex } from './indexes.js';
+import { mendTotals } from './kept-totals.js';
 import { swapIn } from './swap.js';
 
 export function beginListing(commit: Commit, start: ListingStart): ListingProgress {
@@ -193,6 +194,7 @@ function publishRelisted(
     return { applied: nothingApplied, brake };
   }
   swapIn(commit);
+  mendTotals(statements.raw, source.no);
   const { changed, removed } = commit.applied(0, 0);
   return { applied: commit.applied(held - changed - removed, 0), brake: null };
 }

@@ -5,6 +5,8 @@ import { systemClock } from '../../../../src/runtime/clock.js';
 import { migrateSqlite } from '../../../../src/store/dialect/sqlite/migrate.js';
 import { openSqlite, type SqliteDatabase } from '../../../../src/store/dialect/sqlite/open.js';
 import { shippedMigrations } from '../../../../src/store/migrate.js';
+import { mirrorFixture } from '../../mirror-fixture.js';
+import { record } from '../../samples.js';
 import { freshMirror, recordDefaults, seedInvestment, seedSource } from '../../support/mirror.js';
 import { tempFolder } from '../../temp-folder.js';
 
@@ -145,4 +147,24 @@ test('a mirror listed under an older schema is counted when it is opened by this
     null,
   ]);
   expectEqual(database);
+});
+
+test('totals that somebody spoiled are right again after the next full listing, and were not written before', async () => {
+  const { database, list } = await mirrorFixture();
+  const page = [record('inv_1'), record('inv_2', { status: 'canceled' })];
+  await list([page]);
+  expectEqual(database);
+  const rowids = () => database.raw.prepare('SELECT rowid, * FROM round_rows').raw().all();
+  const before = rowids();
+  await list([page], 'relist');
+  expect(rowids()).toEqual(before);
+  for (const spoil of [
+    'UPDATE day_rows SET investments = 7',
+    'DELETE FROM round_rows',
+    'DELETE FROM day_rows',
+  ]) {
+    database.raw.exec(spoil);
+    await list([page], 'relist');
+    expectEqual(database);
+  }
 });

@@ -1,0 +1,50 @@
+import type { RawDatabase } from './prepared.js';
+
+/*
+ * Triggers keep what rounds and days add up to, in the commit that changes a row. What only triggers keep, somebody
+ * who writes to the file by another way can spoil: it is held against the rows by `doctor`, and whenever a source was
+ * listed anew.
+ */
+
+const halves = (cents: string) =>
+  `coalesce(sum(${cents} >> 32) * 4294967296 + sum(${cents} & 4294967295), 0)`;
+
+const tables = [
+  {
+    kept: 'round_rows',
+    keys: { offering_id: 'offering_id', status: 'status', currency: 'currency', company_id: 'company_id' },
+    cents: ['committed_cents', 'in_escrow_cents', 'raised_cents'],
+  },
+  {
+    kept: 'day_rows',
+    keys: { company_id: 'company_id', day: 'substr(applied_at, 1, 10)', currency: 'currency' },
+    cents: ['committed_cents', 'raised_cents'],
+  },
+] as const;
+
+/** Names each table that does not hold what the rows of these sources add up to. */
+function strayTotals(sources: string): string {
+  return tables
+    .map(({ kept, keys, cents }) => {
+      const columns = ['source_no', ...Object.keys(keys), 'investments', ...cents].join(', ');
+      const of = Object.values(keys).join(', ');
+      const stored = `SELECT ${columns} FROM ${kept} WHERE source_no IN (${sources}) AND investments <> 0`;
+      const added = `SELECT source_no, ${of}, count(*), ${cents.map(halves).join(', ')}
+        FROM investment_rows NOT INDEXED WHERE source_no IN (${sources}) GROUP BY source_no, ${of}`;
+      return `SELECT '${kept}' WHERE EXISTS (${stored} EXCEPT ${added}) OR EXISTS (${added} EXCEPT ${stored})`;
+    })
+    .join('\nUNION ALL\n');
+}
+
+export const strayTotalsSql = strayTotals('SELECT no FROM sources WHERE listed_at IS NOT NULL');
+
+/** Puts the totals of a source right; writes nothing while they are. */
+export function mendTotals(raw: RawDatabase, sourceNo: number): void {
+  if (raw.prepare(strayTotals(String(sourceNo))).get() === undefined) return;
+  for (const { kept } of tables) raw.prepare(`DELETE FROM ${kept} WHERE source_no = ?`).run(sourceNo);
+  // The trigger of a first listing adds up; there is no second way to do it.
+  const listedAt = raw.prepare('SELECT listed_at FROM sources WHERE no = ?').pluck().get(sourceNo);
+  const set = raw.prepare('UPDATE sources SET listed_at = ? WHERE no = ?');
+  set.run(null, sourceNo);
+  set.run(listedAt, sourceNo);
+}
