@@ -1,92 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import Sqlite from 'better-sqlite3';
 import type { Counters } from './counters.js';
 import type { FakePlatform } from './fake-platform.js';
 import type { Life, SourcePlan } from './machine.js';
+import type { Look, Reader, RowSeen, SourceSeen } from './reader.js';
 import { type Publication, rowText, type Truth } from './truth.js';
-
-export interface SourceSeen {
-  readonly no: number;
-  readonly name: string;
-  readonly state: string;
-  readonly halted_from: string | null;
-  readonly halted_code: string | null;
-  readonly cursor: string | null;
-  readonly listed_at: string | null;
-  readonly rows_held: number;
-  readonly generation: number;
-  readonly last_outcome: string | null;
-  readonly since: string | null;
-  readonly reached: string | null;
-}
-
-export interface RowSeen {
-  readonly id: string;
-  readonly text: string;
-}
-
-/** One consistent look at a mirror. */
-export interface Look {
-  readonly sources: readonly SourceSeen[];
-  readonly rows: ReadonlyMap<string, readonly RowSeen[]>;
-  readonly key: string;
-}
-
-const sourcesQuery = `SELECT s.no, s.name, s.state, s.halted_from, s.halted_code, s.cursor, s.listed_at, s.rows_held, s.generation,
-  s.last_outcome, w.since, w.reached FROM sources s LEFT JOIN sweeps w ON w.source_no = s.no ORDER BY s.name`;
-const rowsQuery = `SELECT id, company_id || '|' || coalesce(group_label, '') || '|' || status || '|' || committed_cents || '|'
-  || coalesce(raised_cents, '') || '|' || coalesce(investor_id, '') || '|' || investor_deactivated || '|'
-  || CASE WHEN name IS NULL AND email IS NULL AND message IS NULL THEN '-'
-     ELSE coalesce(name, '') || '|' || coalesce(email, '') || '|' || coalesce(message, '') END AS text
-  FROM roster WHERE source = ? ORDER BY id`;
-
-/** A reader beside the daemon, as an analyst's program is. */
-export class Reader {
-  readonly raw: Sqlite.Database;
-  readonly #sources: Sqlite.Statement<[], SourceSeen>;
-  readonly #rows: Sqlite.Statement<[string], RowSeen>;
-  readonly #key: Sqlite.Statement<[], string>;
-  readonly leases: Sqlite.Statement<
-    [],
-    { readonly no: number; readonly fence: number; readonly key: string }
-  >;
-
-  constructor(file: string) {
-    this.raw = new Sqlite(file, { readonly: true, fileMustExist: true, timeout: 0 });
-    this.#sources = this.raw.prepare(sourcesQuery);
-    this.#rows = this.raw.prepare(rowsQuery);
-    this.leases = this.raw.prepare(
-      `SELECT l.source_no AS no, l.fence, s.generation || '/' || coalesce(s.cursor, '') || '/' || s.rows_held || '/' ||
-       s.pages_incoming || '/' || coalesce(s.last_tick_at, '') AS key FROM leases l JOIN sources s ON s.no = l.source_no`,
-    );
-    this.#key = this.raw
-      .prepare<[], string>(
-        `SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'change_rows'), 0) || '/' ||
-         coalesce((SELECT group_concat(state || generation || coalesce(cursor, '') || coalesce(listed_at, '')) FROM sources), '')
-         || coalesce((SELECT group_concat(coalesce(since, '') || coalesce(reached, '')) FROM sweeps), '') || '/' ||
-         (SELECT count(*) || '/' || total(change_seq) FROM investment_rows) || '/' || (SELECT count(*) FROM identity_rows)`,
-      )
-      .pluck();
-  }
-
-  key(): string {
-    return this.#key.get() ?? '';
-  }
-
-  look(): Look {
-    const sources = this.#sources.all();
-    return {
-      sources,
-      rows: new Map(sources.map(({ name }) => [name, this.#rows.all(name)])),
-      key: this.key(),
-    };
-  }
-
-  close(): void {
-    if (this.raw.open) this.raw.close();
-  }
-}
 
 export interface JudgeParts {
   readonly truth: Truth;
@@ -100,7 +16,10 @@ export interface JudgeParts {
   readonly brake: { readonly share: number; readonly rows: number };
   /** Sources whose deletions a person has accepted, or whose filters changed. */
   readonly accepted: ReadonlySet<string>;
-  /** Judges what stands in the file after a commit. */
+  readonly readerOf: (life: Life) => Reader;
+  /** Whether what stands in the mirror after a commit was written by the one who committed. */
+  readonly seesWriters: boolean;
+  /** Judges what stands in the mirror after a commit. */
   readonly look: (look: Look) => void;
   readonly violate: (invariant: string, what: string) => void;
 }
@@ -119,11 +38,11 @@ export class Judge {
 
   constructor(readonly parts: JudgeParts) {}
 
-  readerOf(file: string): Reader {
-    const known = this.#readers.get(file);
+  readerOf(life: Life): Reader {
+    const known = this.#readers.get(life.file);
     if (known !== undefined) return known;
-    const made = new Reader(file);
-    this.#readers.set(file, made);
+    const made = this.parts.readerOf(life);
+    this.#readers.set(life.file, made);
     return made;
   }
 
@@ -134,8 +53,8 @@ export class Judge {
 
   /** I2, I3, I4, I5, I11, I12 after each commit of the daemon. */
   afterCommit(life: Life): void {
-    const reader = this.readerOf(life.file);
-    this.#fence(life, reader);
+    const reader = this.readerOf(life);
+    if (this.parts.seesWriters) this.#fence(life, reader);
     const key = reader.key();
     if (this.#lastKey.get(life.file) === key) return;
     this.#lastKey.set(life.file, key);
@@ -144,7 +63,7 @@ export class Judge {
 
   /** I11: a source's data moves only under the lease of the process that moves it. */
   #fence(life: Life, reader: Reader): void {
-    for (const { no, fence, key } of reader.leases.all()) {
+    for (const { no, fence, key } of reader.leases()) {
       const before = this.#fences.get(no);
       if (before === undefined || fence > before.fence) this.#fences.set(no, { fence, owner: life.no, key });
       else if (fence < before.fence) this.#fences.set(no, { fence, owner: life.no, key });
@@ -332,7 +251,7 @@ export class Judge {
   /** What the change feed and the history say has to be possible: P5 and as-of. */
   ledgers(reader: Reader): void {
     const { violate, truth } = this.parts;
-    const one = <Row>(sql: string) => reader.raw.prepare<[], Row>(sql).all();
+    const one = <Row>(sql: string) => reader.rows<Row>(sql);
     const gap = one<{ n: number; last: number }>(
       'SELECT count(*) AS n, coalesce(max(seq), 0) AS last FROM changes',
     )[0];
@@ -353,11 +272,17 @@ export class Judge {
        HAVING count(*) > (SELECT count(*) FROM investment_history h WHERE h.source = c.source AND h.id = c.id) LIMIT 1`,
     );
     if (unkept[0] !== undefined) violate('history', `a version of ${unkept[0].id} was replaced and not kept`);
-    const stories = one<{ source: string; id: string; kinds: string; n: number }>(
-      `SELECT source, id, group_concat(kind) AS kinds, sum(kind <> 'removed') AS n FROM
-        (SELECT * FROM changes WHERE id IS NOT NULL ORDER BY seq) GROUP BY source, id`,
-    );
-    for (const { source, id, kinds, n } of stories) {
+    const stories = new Map<string, string[]>();
+    for (const { source, id, kind } of one<{ source: string; id: string; kind: string }>(
+      'SELECT source, id, kind FROM changes WHERE id IS NOT NULL ORDER BY seq',
+    )) {
+      const key = `${source} ${id}`;
+      stories.set(key, [...(stories.get(key) ?? []), kind]);
+    }
+    for (const [key, story] of stories) {
+      const [source = '', id = ''] = key.split(' ');
+      const kinds = story.join();
+      const n = story.filter((kind) => kind !== 'removed').length;
       if (/added(,changed)*,added|removed,removed|removed,changed/.test(kinds))
         violate('feed', `the feed of ${source} tells of ${id}: ${kinds}`);
       const slack = this.parts.mayGoBack || this.parts.identityMoved.size > 0 ? 1000 : 0;
@@ -366,8 +291,8 @@ export class Judge {
     }
   }
 
-  /** I10: nobody who is gone can be read from any byte of the folder. */
-  bytes(folder: string): void {
+  /** I10: nobody who is gone can be read from any byte of these files. */
+  bytes(files: Iterable<readonly [name: string, text: string]>): void {
     const { truth, violate, counters, sources } = this.parts;
     const shown = new Set<string>();
     const gone = new Set<string>();
@@ -376,10 +301,9 @@ export class Judge {
     for (const one of truth.publications)
       for (const word of wordsOf(one)) if (!shown.has(word)) gone.add(word);
     counters.add('erased words looked for', gone.size);
-    for (const name of readdirSync(folder)) {
-      for (const [word] of readFileSync(join(folder, name), 'latin1').matchAll(canary))
+    for (const [name, text] of files)
+      for (const [word] of text.matchAll(canary))
         if (gone.has(word)) violate('I10', `${word} of somebody who is gone stands in ${name}`);
-    }
   }
 }
 

@@ -1,4 +1,4 @@
-import type Sqlite from 'better-sqlite3';
+import type { Reader } from './reader.js';
 
 const pairs = [
   [
@@ -16,13 +16,13 @@ const pairs = [
 ] as const;
 
 /** Totals are kept beside the rows: the first that are not what the rows add up to, or null. */
-export function wrongTotal(raw: Sqlite.Database): string | null {
+export function wrongTotal(reader: Pick<Reader, 'rows'>): string | null {
   for (const [kept, added] of pairs)
     for (const [these, those] of [
       [kept, added],
       [added, kept],
     ]) {
-      const stray = raw.prepare(`${these} EXCEPT ${those}`).get();
+      const [stray] = reader.rows(`${these} EXCEPT ${those}`);
       if (stray !== undefined) return JSON.stringify(stray);
     }
   return null;

@@ -4,20 +4,18 @@ import { join } from 'node:path';
 import { type Config, configFrom } from '../../src/config/config.js';
 import { settingsSchema } from '../../src/config/settings.js';
 import { type Daemon, startDaemon } from '../../src/daemon/daemon.js';
-import { asTold, type OpenMirror, type OpenMirrorParts } from '../../src/daemon/open-mirror.js';
-import { openSqliteMirror } from '../../src/daemon/open-sqlite-mirror.js';
+import type { openMirror } from '../../src/daemon/open-mirror.js';
 import { isFault } from '../../src/domain/fault.js';
 import type { LogFields, Logger } from '../../src/runtime/logger.js';
 import type { Chance } from './chance.js';
 import type { Counters } from './counters.js';
-import { Crash, type DatabaseWatch, type Frames, type Step } from './database-watch.js';
+import { Crash, type Frames, type Step, type Watched } from './database-watch.js';
 import type { Account } from './fake-tokens.js';
 import type { FileWatch } from './file-watch.js';
 import { MachineClock } from './machine-clock.js';
 import type { Network } from './network.js';
 import { copyAsItLies, type Death } from './power.js';
 import type { Scheduler } from './scheduler.js';
-import { scrubBeside } from './scrub-beside.js';
 
 export interface SourcePlan {
   readonly name: string;
@@ -26,10 +24,20 @@ export interface SourcePlan {
   readonly account: Account;
 }
 
+/** Where the daemons of a machine keep their mirror, watched from outside. */
+export interface MirrorPlace {
+  /** As the configuration names it. */
+  readonly database: string;
+  /** From now on every connection from there belongs to that process. */
+  own(life: Life & Watched): void;
+  disown(life: Life): void;
+  openerFor(life: Life, chance: Chance): typeof openMirror;
+}
+
 export interface MachineParts {
   readonly scheduler: Scheduler;
   readonly network: Network;
-  readonly watch: DatabaseWatch;
+  readonly mirror: MirrorPlace;
   readonly files: FileWatch;
   readonly servers: ReadonlyMap<number, Server>;
   readonly chance: Chance;
@@ -121,7 +129,7 @@ export class Machine {
   }
 
   #boot(folder: string, receives: boolean): Life {
-    const { scheduler, watch, files, counters } = this.parts;
+    const { scheduler, mirror, files, counters } = this.parts;
     this.#lives += 1;
     const no = this.#lives;
     const name = `daemon ${no}`;
@@ -133,18 +141,17 @@ export class Machine {
       onCommit: () => {
         if (!life.dead) this.parts.onCommit(life);
       },
-    } as unknown as Life & { onStep(step: Step): void; onCommit(): void };
-    watch.own(folder, life);
+    } as unknown as Life & Watched;
+    mirror.own(life);
     files.own(folder, life);
     this.lives.push(life);
     counters.add('machine:start');
     const before = new Set(this.parts.servers.keys());
-    const scrub = scrubBeside(life, this.parts.chance.fork(`scrub ${no}`), counters);
     startDaemon({
       config: this.#config(folder, receives),
       clock: life.clock,
       random: this.parts.chance.fork(`life ${no}`).asRandom(),
-      openMirror: (database, parts) => openHere(database, { ...parts, scrub }),
+      openMirror: mirror.openerFor(life, this.parts.chance),
       logger: this.#logger(life, {}),
       wire: this.parts.network.wireOf({
         name,
@@ -217,7 +224,7 @@ export class Machine {
   #end(life: Life): void {
     life.dead = true;
     life.clock.kill();
-    this.parts.watch.disown(life.folder);
+    this.parts.mirror.disown(life);
     this.parts.files.disown(life.folder);
     if (this.life === life) this.life = null;
     if (this.rival === life) this.rival = null;
@@ -258,19 +265,19 @@ export class Machine {
   close(): void {
     for (const life of this.lives) {
       life.dead = true;
-      this.parts.watch.disown(life.folder);
+      this.parts.mirror.disown(life);
       this.parts.files.disown(life.folder);
       for (const one of life.connections) if (one.open) one.close();
     }
   }
 
   #config(folder: string, receives: boolean): Config {
-    const { sources, intervalSeconds, perPage, brake, baseUrl, secrets } = this.parts;
+    const { sources, intervalSeconds, perPage, brake, baseUrl, secrets, mirror } = this.parts;
     mkdirSync(folder, { recursive: true });
     return configFrom(
       settingsSchema.parse({
         platform: { baseUrl },
-        database: 'sqlite:mirror.db',
+        database: mirror.database,
         sources: sources.map(({ name, company, installation, account }) => ({
           name,
           company,
@@ -334,9 +341,3 @@ export class Machine {
 /** What of an error the real log keeps: its class, its code, and the message where it is one of our own. */
 const errorKind = (error: unknown) =>
   isFault(error) ? `${error.code} ${error.message}` : error instanceof Error ? error.name : undefined;
-
-/** `openMirror` as it is once the driver is loaded: loading takes time that no world's clock tells. */
-function openHere(database: Config['database'], parts: OpenMirrorParts): Promise<OpenMirror> {
-  if (database.kind !== 'sqlite') throw new Error('worlds have files');
-  return asTold(openSqliteMirror(database, parts), parts);
-}

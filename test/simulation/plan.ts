@@ -111,9 +111,9 @@ const rare: readonly FaultClass[] = [
 const hour = 3_600_000;
 
 /** Swarm testing: each seed has its own subset of faults, some often and some seldom, and its own platform. */
-export function planFor(seed: number): Plan {
+export function planFor(seed: number, intervals: readonly number[] = [60, 120, 300, 900, 3600]): Plan {
   const chance = new Chance(`seed ${seed}`);
-  const intervalSeconds = chance.pick([60, 120, 300, 900, 3600]);
+  const intervalSeconds = chance.pick(intervals);
   // Half of the worlds are kind until the first listing is there, the others hostile from the first request on.
   const calmUntil = epoch + (chance.yes(0.5) ? 1_000 : 2 * intervalSeconds * 1000 + 60_000);
   const chaosUntil = calmUntil + chance.skewed(4, 24) * intervalSeconds * 1000;

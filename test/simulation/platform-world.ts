@@ -4,9 +4,9 @@ import { all } from '../../src/platform/state/statements.js';
 import { Chance } from './chance.js';
 import type { Asked, Told } from './fake-platform.js';
 import { accessMillis } from './fake-tokens.js';
-import type { Look } from './judge.js';
 import { MachineClock } from './machine-clock.js';
 import type { Act } from './plan.js';
+import type { Look } from './reader.js';
 import { Connection, type Reached, requestBytes, routeRequests } from './sockets.js';
 import { World } from './world.js';
 
@@ -260,12 +260,19 @@ export class PlatformWorld extends World {
     const accepted = answers.filter(({ status }) => status >= 200 && status < 300);
     const { life } = this.machine;
     if (life === null) throw new Error('the daemon is gone before the end');
-    const { raw } = this.judge.readerOf(life.file);
-    const states = raw
-      .prepare<[string], string>('SELECT state FROM webhook_inbox WHERE event_id = ?')
-      .pluck();
-    const pending = () => accepted.find(({ id }) => states.get(id) === 'pending');
-    const lost = accepted.find(({ id }) => states.get(id) === undefined);
+    const reader = this.judge.readerOf(life);
+    const states = () =>
+      new Map(
+        reader
+          .rows<{ id: string; state: string }>('SELECT event_id AS id, state FROM webhook_inbox')
+          .map(({ id, state }) => [id, state]),
+      );
+    const pending = () => {
+      const known = states();
+      return accepted.find(({ id }) => known.get(id) === 'pending');
+    };
+    const known = states();
+    const lost = accepted.find(({ id }) => !known.has(id));
     if (lost !== undefined) this.violate('I6', `${lost.id} was answered 2xx and is nowhere`);
     await this.until(this.scheduler.now + 30 * minute, () => pending() === undefined);
     const left = pending();

@@ -9,6 +9,8 @@ import { FileWatch } from './file-watch.js';
 import { forbidGlobals } from './forbidden-globals.js';
 import { type Plan, planFor } from './plan.js';
 import { PlatformWorld } from './platform-world.js';
+import { type PostgresAround, PostgresLaboratory } from './postgres/postgres-laboratory.js';
+import { PostgresWorld } from './postgres/postgres-world.js';
 import { epoch } from './scheduler.js';
 import { captureServers } from './sockets.js';
 import type { Surroundings } from './stage.js';
@@ -16,6 +18,9 @@ import { type Verdict, World } from './world.js';
 
 /** Who plays the platform: a small one of our own, or the bundled server. */
 export type Mode = 'fake' | 'platform';
+
+/** A member of a fleet beats every other second, and each beat is a real question to a real server. */
+const shortIntervals = [60, 60, 60, 120, 120];
 
 /** What all worlds of a process share: memory for their disks, and the watchers over SQLite and sockets. */
 export class Laboratory {
@@ -25,15 +30,21 @@ export class Laboratory {
   readonly #scratch: string;
   readonly #template: string;
 
-  private constructor(public mode: Mode) {
+  private constructor(
+    public mode: Mode,
+    readonly postgres: PostgresLaboratory | null,
+  ) {
     this.#scratch = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'rosterd-sim-'));
     this.#files = new FileWatch(this.#scratch);
     this.#template = join(this.#scratch, 'template');
     mkdirSync(this.#template, { mode: 0o700 });
   }
 
-  static async open(mode: Mode = 'fake'): Promise<Laboratory> {
-    const laboratory = new Laboratory(mode);
+  /** With the address of a server, mirrors are kept there. */
+  static async open(mode: Mode = 'fake', server: string | null = null): Promise<Laboratory> {
+    const postgres = server === null ? null : await PostgresLaboratory.open(server);
+    const laboratory = new Laboratory(mode, postgres);
+    if (postgres !== null) return laboratory;
     const folder = laboratory.#template;
     const clock = { now: () => epoch, monotonic: () => 0, wait: async () => {} };
     const ledger = new ForgottenLedger(join(folder, 'forgotten.jsonl'));
@@ -46,23 +57,33 @@ export class Laboratory {
   }
 
   run(plan: Plan, keepLines = false): Promise<Verdict> {
+    if (this.postgres !== null)
+      return this.postgres.inWorld((postgres) =>
+        new PostgresWorld(plan, this.#around(keepLines, postgres)).run(),
+      );
     const Kind = this.mode === 'platform' ? PlatformWorld : World;
-    return this.#inside(new Kind(plan, this.#around(keepLines)));
+    return this.#inside(new Kind(plan, this.#around(keepLines, null)));
+  }
+
+  plan(seed: number): Plan {
+    return this.postgres === null ? planFor(seed) : planFor(seed, shortIntervals);
   }
 
   seed(seed: number, keepLines = false): Promise<Verdict> {
-    return this.run(planFor(seed), keepLines);
+    return this.run(this.plan(seed), keepLines);
   }
 
-  close(): void {
+  async close(): Promise<void> {
     this.#watch.undo();
     this.#files.undo();
     this.#servers.undo();
+    await this.postgres?.close();
     rmSync(this.#scratch, { recursive: true, force: true });
   }
 
-  #around(keepLines: boolean): Surroundings {
+  #around(keepLines: boolean, postgres: PostgresAround | null): Surroundings {
     return {
+      postgres,
       ...{ watch: this.#watch, files: this.#files, servers: this.#servers.ports, keepLines },
       ...{ scratch: this.#scratch, template: this.#template },
     };

@@ -38,6 +38,8 @@ export class Scheduler {
     start: number,
     readonly chance: Chance,
     readonly keepLines: boolean,
+    /** What a real server is still busy with; null when it is at rest. */
+    readonly outside: () => Promise<void> | null = () => null,
   ) {
     this.now = start;
   }
@@ -72,7 +74,7 @@ export class Scheduler {
 
   /** Runs until `over` says so or time is up; `eventsMax` is the bound against a world that never rests. */
   async run(until: number, over: () => boolean, eventsMax: number): Promise<'over' | 'time' | 'bound'> {
-    await settled();
+    await settled(this.outside);
     for (let turn = 0; turn < eventsMax; turn += 1) {
       if (over()) return 'over';
       const entry = pop(this.#queue);
@@ -87,7 +89,7 @@ export class Scheduler {
       this.events += 1;
       this.note(entry.label);
       entry.action();
-      await settled();
+      await settled(this.outside);
     }
     return 'bound';
   }
@@ -99,11 +101,16 @@ export const epoch = Date.parse('2026-11-01T00:00:00Z');
  * Promises, next ticks, immediates and the few real file operations (the credentials file) have all come to
  * rest. Two turns at least: a stream's end takes one of its own.
  */
-export async function settled(): Promise<void> {
+export async function settled(outside: () => Promise<void> | null): Promise<void> {
   const begun = realNanos();
   for (let turn = 0, quiet = 0; quiet < 2; turn += 1) {
     if (turn % 1_000 === 999 && realNanos() - begun > restlessNanosMax)
       throw new Error('the simulated code never comes to rest');
+    const work = outside();
+    if (work !== null) {
+      quiet = 0;
+      await work;
+    }
     await new Promise<void>((resolve) => nextTurn(resolve));
     quiet = process.getActiveResourcesInfo().some(isWork) ? 0 : quiet + 1;
   }

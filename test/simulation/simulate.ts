@@ -1,12 +1,13 @@
 import { parseArgs } from 'node:util';
 import { missingFrom } from './expected-counters.js';
-import { planFor } from './plan.js';
+import { serverForWorlds } from './postgres/server-for-worlds.js';
 import { Laboratory } from './run-seed.js';
 import { invariantOf, shrink, storyOf } from './shrink.js';
 import { Tally } from './tally.js';
 
 /*
- * npm run simulate -- --seeds 10000 [--from N] [--seconds N] [--seed N] [--mode platform] [--tally FILE]
+ * npm run simulate -- --seeds 10000 [--from N] [--seconds N] [--seed N] [--mode platform | --database postgres]
+ *                     [--tally FILE]
  *
  * Runs seeded worlds and prints what failed, smallest form first. A batch large enough to have seen everything
  * also fails when a class of faults, a state or a fault code never occurred. With --seconds it begins no further
@@ -18,6 +19,8 @@ const { values } = parseArgs({
     from: { type: 'string', default: '1' },
     seed: { type: 'string' },
     mode: { type: 'string', default: 'fake' },
+    /** Keeps the mirrors on a server of one's own, or on the one ROSTERD_TEST_POSTGRES names. */
+    database: { type: 'string', default: 'sqlite' },
     seconds: { type: 'string', default: 'Infinity' },
     tally: { type: 'string' },
     /** Ends at the first violation and prints only it: how planted bugs are looked for. */
@@ -35,7 +38,8 @@ const one = values.seed === undefined ? null : Number(values.seed);
 const from = one ?? Number(values.from);
 const count = one === null ? Number(values.seeds) : 1;
 const mode = values.mode === 'platform' ? 'platform' : 'fake';
-const laboratory = await Laboratory.open(mode);
+const server = values.database === 'postgres' ? await serverForWorlds() : null;
+const laboratory = await Laboratory.open(mode, server?.url ?? null);
 const tally = new Tally(values.tally);
 const begun = process.hrtime.bigint();
 let violations = 0;
@@ -48,7 +52,7 @@ for (let seed = from; seed < from + count && secondsPassed() < Number(values.sec
   tally.add(verdict);
   if (one !== null) console.log(verdict.lines.join('\n'));
   let violation = verdict.violation;
-  if (violation === null && seed % twiceEvery === 0) {
+  if (violation === null && server === null && seed % twiceEvery === 0) {
     const again = await laboratory.seed(seed);
     tally.counters.add('run twice');
     if (again.trace !== verdict.trace)
@@ -62,11 +66,12 @@ for (let seed = from; seed < from + count && secondsPassed() < Number(values.sec
   if (values.first) break;
   const invariant = invariantOf(verdict);
   if (invariant !== null && values['no-shrink'] !== true) {
-    const small = await shrink(laboratory, planFor(seed), invariant);
+    const small = await shrink(laboratory, laboratory.plan(seed), invariant);
     console.log(`seed ${seed}  shrunk to: ${storyOf(small)}`);
   }
 }
-laboratory.close();
+await laboratory.close();
+await server?.close();
 
 const missing = tally.seeds >= completeFrom ? missingFrom(tally.counters, mode) : [];
 if (!values.first)

@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { planFor } from './plan.js';
 import { Laboratory } from './run-seed.js';
 import { invariantOf, reportOf, shrink } from './shrink.js';
 
 /** Few, because the whole run of tests has to stay short: `npm run simulate` is the same with as many as one likes. */
-const worlds = 8;
+const worlds = 6;
 let laboratory: Laboratory;
 
 beforeAll(async () => {
@@ -13,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => laboratory.close());
 
 test('a seed takes the same course each time, power cuts and second daemons included', async () => {
-  const seeds = [100, 2_005];
+  const seeds = [100, 121];
   const courses = [];
   for (const seed of [...seeds, ...seeds]) courses.push((await laboratory.seed(seed)).trace);
   expect(courses.slice(seeds.length)).toEqual(courses.slice(0, seeds.length));
@@ -52,7 +51,7 @@ test('seeded worlds of faults break no invariant', async () => {
     const verdict = await laboratory.seed(seed);
     const invariant = invariantOf(verdict);
     if (invariant === null) continue;
-    const small = await shrink(laboratory, planFor(seed), invariant, 30);
+    const small = await shrink(laboratory, laboratory.plan(seed), invariant, 30);
     broken.push(reportOf(laboratory.mode, verdict, small));
   }
   expect(broken).toEqual([]);

@@ -8,13 +8,17 @@ import type { DatabaseWatch } from './database-watch.js';
 import { type Asked, FakePlatform, type Told } from './fake-platform.js';
 import { Account } from './fake-tokens.js';
 import type { FileWatch } from './file-watch.js';
-import { Judge, type Look, Reader } from './judge.js';
+import { Judge } from './judge.js';
 import { wrongTotal } from './kept-totals.js';
-import { type Life, Machine, type SourcePlan } from './machine.js';
+import { type Life, Machine, type MirrorPlace, type SourcePlan } from './machine.js';
 import { Network } from './network.js';
 import type { Plan } from './plan.js';
 import { PostOffice } from './post-office.js';
+import type { PostgresAround } from './postgres/postgres-laboratory.js';
+import type { Look, Reader } from './reader.js';
 import { Scheduler } from './scheduler.js';
+import { sqlitePlace } from './sqlite-place.js';
+import { SqliteReader } from './sqlite-reader.js';
 import { Truth } from './truth.js';
 import { Weather } from './weather.js';
 
@@ -26,6 +30,8 @@ export interface Surroundings {
   readonly scratch: string;
   readonly template: string;
   readonly keepLines: boolean;
+  /** Where mirrors are kept that are no file. */
+  readonly postgres: PostgresAround | null;
 }
 
 /** Ends a run at its first violation. */
@@ -69,7 +75,12 @@ export class Stage {
     const chance = new Chance(`world ${plan.seed}`);
     const violate = (invariant: string, what: string) => this.violate(invariant, what);
     this.root = mkdtempSync(join(around.scratch, 'w-'));
-    this.scheduler = new Scheduler(plan.start, chance.fork('order'), around.keepLines);
+    this.scheduler = new Scheduler(
+      plan.start,
+      chance.fork('order'),
+      around.keepLines,
+      () => around.postgres?.watch.busy() ?? null,
+    );
     const now = () => this.scheduler.now;
     this.truth = new Truth(chance.fork('truth'), now);
     this.weather = new Weather(plan.fronts, this.scheduler, chance.fork('weather'), this.counters);
@@ -123,6 +134,7 @@ export class Stage {
       },
       brake: { share: 0.2, rows: plan.brakeRows },
       accepted: this.accepted,
+      ...{ readerOf: (life: Life) => this.readerOf(life), seesWriters: this.seesWriters },
       look: (look) => this.judgeLook(look),
       mayGoBack: this.weather.forecasts('replica_back'),
       identityMoved: this.identityMoved,
@@ -131,7 +143,7 @@ export class Stage {
       ...{
         scheduler: this.scheduler,
         network: this.network,
-        watch: around.watch,
+        mirror: this.mirrorPlace(),
         files: around.files,
         servers: around.servers,
         violate,
@@ -146,6 +158,19 @@ export class Stage {
       onDeath: () => this.judge.machineDied(),
       onLog: (life, level, text) => this.afterLog(life, level, text),
     });
+  }
+
+  protected mirrorPlace(): MirrorPlace {
+    return sqlitePlace(this.around.watch, this.counters);
+  }
+
+  /** Whether the one who just committed wrote what is seen then; where others may be quicker, nobody knows. */
+  protected get seesWriters(): boolean {
+    return true;
+  }
+
+  protected readerOf(life: Life): Reader {
+    return new SqliteReader(life.file);
   }
 
   /** Where requests end. */
@@ -172,7 +197,7 @@ export class Stage {
   protected look(): ReturnType<Reader['look']> {
     const { life } = this.machine;
     if (life === null) throw new Error('nothing to look at: no daemon runs');
-    return this.judge.readerOf(life.file).look();
+    return this.judge.readerOf(life).look();
   }
 
   protected ask(source: SourcePlan, ask: { resync?: boolean; acceptDeletions?: boolean }): void {
@@ -193,8 +218,8 @@ export class Stage {
   protected analyze(holdMillis: number): void {
     const { life } = this.machine;
     if (life === null || life.daemon === null) return;
-    const reader = new Reader(life.file);
-    reader.raw.exec('BEGIN');
+    const reader = this.readerOf(life);
+    reader.hold();
     const before = reader.look();
     this.judgeLook(before);
     this.judgeHonesty(life, before);
@@ -207,8 +232,8 @@ export class Stage {
       'investor_totals',
       'sync_status',
     ])
-      reader.raw.prepare(`SELECT count(*) FROM ${view}`).get();
-    const total = wrongTotal(reader.raw);
+      reader.rows(`SELECT count(*) FROM ${view}`);
+    const total = wrongTotal(reader);
     if (total !== null) this.violate('I3', `totals that are not those of the rows: ${total}`);
     this.analysts.add(reader);
     this.scheduler.in(holdMillis, 'the analyst is done', () => {
@@ -216,7 +241,6 @@ export class Stage {
       const after = reader.look();
       if (JSON.stringify([...after.rows]) !== JSON.stringify([...before.rows]))
         this.violate('I3', 'a snapshot changed while it was held');
-      reader.raw.exec('COMMIT');
       reader.close();
     });
   }

@@ -1,0 +1,73 @@
+import {
+  type LeaseSeen,
+  type Look,
+  leasesQuery,
+  type Reader,
+  type RowSeen,
+  rowsQuery,
+  type SourceSeen,
+  sourcesQuery,
+} from '../reader.js';
+import type { Looks, Session } from './looks.js';
+
+const keyQuery = `SELECT (SELECT last_seq FROM feed_counter) || '/' ||
+  coalesce((SELECT string_agg(state || generation || coalesce(cursor, '') || coalesce(listed_at, ''), ',' ORDER BY no)
+            FROM sources), '') || '/' ||
+  coalesce((SELECT string_agg(coalesce(since, '') || coalesce(reached, ''), ',' ORDER BY source_no) FROM sweeps), '') || '/' ||
+  (SELECT count(*) || '/' || coalesce(sum(change_seq), 0) FROM investment_rows) || '/' ||
+  (SELECT count(*) FROM identities) AS key`;
+
+/** Whoever writes needs this thread to go on, and it stands still while it looks: no lock is waited for. */
+const settings = ['SET lock_timeout = 500', 'SET default_transaction_isolation = "repeatable read"'];
+
+export class PostgresReader implements Reader {
+  readonly #session: Session;
+  #held = false;
+
+  constructor(looks: Looks, url: string) {
+    this.#session = looks.open(url);
+    this.#session.run(...settings);
+  }
+
+  look(): Look {
+    const [sources, rows, keys] = this.#snapshot(sourcesQuery, `${rowsQuery} ORDER BY id`, keyQuery) as [
+      readonly SourceSeen[],
+      readonly (RowSeen & { readonly source: string })[],
+      readonly { readonly key: string }[],
+    ];
+    const bySource = new Map<string, RowSeen[]>(sources.map(({ name }) => [name, []]));
+    for (const { source, id, text } of rows) bySource.get(source)?.push({ id, text });
+    return { sources, rows: bySource, key: keys[0]?.key ?? '' };
+  }
+
+  key(): string {
+    return this.#snapshot(keyQuery).map(([row]) => (row as { key: string }).key)[0] ?? '';
+  }
+
+  leases(): readonly LeaseSeen[] {
+    return this.rows(leasesQuery);
+  }
+
+  rows<Row>(sql: string): readonly Row[] {
+    return this.#snapshot(sql)[0] as readonly Row[];
+  }
+
+  hold(): void {
+    this.#session.run('BEGIN READ ONLY', 'SELECT 1 FROM sources LIMIT 1');
+    this.#held = true;
+  }
+
+  close(): void {
+    this.#session.close();
+  }
+
+  #snapshot(...texts: readonly string[]): readonly (readonly object[])[] {
+    if (this.#held) return this.#session.run(...texts);
+    this.#session.run('BEGIN READ ONLY');
+    try {
+      return this.#session.run(...texts);
+    } finally {
+      this.#session.run('ROLLBACK');
+    }
+  }
+}

@@ -1,0 +1,248 @@
+import pg from 'pg';
+import { Crash, type Watched } from '../database-watch.js';
+
+interface Process extends Watched {
+  readonly connections: Set<WatchedClient>;
+  /** Nobody reaches the server meanwhile. */
+  away: boolean;
+  /** Writes that still fit on its disk; null while there is room for all. */
+  writesLeft: number | null;
+}
+
+type Done = (error: Error | null | undefined, result?: unknown) => void;
+
+const writes = /^\s*(?:INSERT|UPDATE|DELETE|WITH)\b/i;
+const ends = /^\s*(?:COMMIT|ROLLBACK|END)\b/i;
+const diskFull = "DO $$ BEGIN RAISE EXCEPTION 'no space left on device' USING ERRCODE = 'disk_full'; END $$";
+const patienceMillis = 120_000;
+
+/** One connection, as whoever starts and ends its process sees it. */
+class WatchedClient {
+  open = true;
+  inTransaction = false;
+  /** The moment its session was told last; null when that may have been rolled back. */
+  told: number | null = null;
+
+  constructor(readonly client: pg.Client) {
+    client.once('end', () => {
+      this.open = false;
+    });
+  }
+
+  /** Statements are sent ahead of the answers before them. */
+  get pipelined(): boolean {
+    return (this.client as unknown as { pipeline: boolean }).pipeline;
+  }
+
+  /** The way of a process that died: nobody says goodbye. */
+  close(): void {
+    this.open = false;
+    (this.client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
+  }
+
+  /** The disk of a server is not set through a connection. */
+  pragma(): void {}
+}
+
+/**
+ * Real connections to a real server, watched from outside: each belongs to the process whose number its application
+ * name bears. It counts what is on its way, so that virtual time stands still until the server has answered, strikes a
+ * process down between two statements, and tells every session the world's time before it is asked for anything.
+ */
+export class PostgresWatch {
+  readonly #processes = new Map<string, Process>();
+  readonly #known = new WeakMap<pg.Client, WatchedClient>();
+  readonly #undo: () => void;
+  #running = 0;
+  #rest: (() => void)[] = [];
+
+  /** The time of the world that runs just now. */
+  now: () => number = () => 0;
+
+  constructor() {
+    const { prototype } = pg.Client;
+    const { query, connect, end } = prototype as unknown as Record<string, (...args: unknown[]) => unknown>;
+    if (query === undefined || connect === undefined || end === undefined) throw new Error('pg has changed');
+    const watch = this;
+    const patched = {
+      connect(this: pg.Client, callback?: Done) {
+        const process = watch.#processOf(this);
+        if (process === null) return connect.call(this, callback);
+        return watch.#counted(process, callback, (done) => {
+          if (process.dead) return;
+          if (process.away)
+            return done(Object.assign(new Error('nobody is there'), { code: 'ECONNREFUSED' }));
+          const watched = new WatchedClient(this);
+          watch.#known.set(this, watched);
+          process.connections.add(watched);
+          connect.call(this, done);
+        });
+      },
+      query(this: pg.Client, config: unknown, values?: unknown, callback?: Done) {
+        const process = watch.#processOf(this);
+        const watched = watch.#known.get(this);
+        if (
+          process === null ||
+          watched === undefined ||
+          typeof (config as pg.Submittable).submit === 'function'
+        )
+          return query.call(this, config, values, callback);
+        const given = typeof values === 'function' ? [] : values;
+        const asked = typeof values === 'function' ? (values as Done) : callback;
+        return watch.#counted(process, asked, (done) =>
+          watch.#query(process, watched, config as string | pg.QueryConfig, given, done, (...args) =>
+            query.call(this, ...args),
+          ),
+        );
+      },
+      end(this: pg.Client, callback?: Done) {
+        const process = watch.#processOf(this);
+        if (process === null) return end.call(this, callback);
+        return watch.#counted(process, callback, (done) => {
+          if (process.dead) return;
+          // A pool does not wait until the last of its connections has said goodbye; nobody uses it any more.
+          const watched = watch.#known.get(this);
+          if (watched !== undefined) watched.open = false;
+          end.call(this, done);
+        });
+      },
+    };
+    Object.assign(prototype, patched);
+    this.#undo = () => void Object.assign(prototype, { query, connect, end });
+  }
+
+  undo(): void {
+    this.#undo();
+  }
+
+  own(name: string, watched: Watched): Process {
+    const process = Object.assign(watched, {
+      connections: new Set<WatchedClient>(),
+      away: false,
+      writesLeft: null,
+    });
+    this.#processes.set(name, process);
+    return process;
+  }
+
+  of(name: string): Process | null {
+    return this.#processes.get(name) ?? null;
+  }
+
+  /** All connections of a process break off. */
+  cut(name: string): void {
+    for (const one of this.of(name)?.connections ?? []) if (one.open) one.close();
+  }
+
+  /** What the server is still busy with; null when nothing is on its way. */
+  busy(): Promise<void> | null {
+    if (this.#running === 0) return null;
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => reject(new Error('the server never answers')), patienceMillis);
+      this.#rest.push(() => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+  }
+
+  #processOf(client: pg.Client): Process | null {
+    const { application_name } = (
+      client as unknown as { connectionParameters: { application_name?: string } }
+    ).connectionParameters;
+    return this.#processes.get(application_name ?? '') ?? null;
+  }
+
+  /** Counts the work as long as it lasts. Whoever died meanwhile is not told its end. */
+  #counted(
+    process: Process,
+    callback: Done | undefined,
+    work: (done: Done) => void,
+  ): Promise<unknown> | undefined {
+    const start = (told: Done) => {
+      this.#running += 1;
+      let over = false;
+      const leave = () => {
+        if (over) return false;
+        over = true;
+        this.#running -= 1;
+        if (this.#running === 0) for (const resolve of this.#rest.splice(0)) resolve();
+        return true;
+      };
+      const dies = () => {
+        leave();
+      };
+      this.#strike(
+        () =>
+          work((error, result) => {
+            if (over || process.dead) return dies();
+            told(error, result);
+            leave();
+          }),
+        dies,
+      );
+      if (process.dead) dies();
+    };
+    if (callback !== undefined) {
+      start(callback);
+      return undefined;
+    }
+    return new Promise((resolve, reject) => {
+      start((error, result) => (error == null ? resolve(result) : reject(error)));
+    });
+  }
+
+  #strike(step: () => void, dies: () => void): void {
+    try {
+      step();
+    } catch (error) {
+      if (!(error instanceof Crash)) throw error;
+      dies();
+    }
+  }
+
+  #query(
+    process: Process,
+    watched: WatchedClient,
+    config: string | pg.QueryConfig,
+    values: unknown,
+    done: Done,
+    query: (...args: unknown[]) => unknown,
+  ): void {
+    if (process.dead) return;
+    const text = typeof config === 'string' ? config : config.text;
+    const begins = /^\s*BEGIN\b/i.test(text);
+    const isWrite = writes.test(text);
+    if (begins) process.onStep('begin');
+    else if (/^\s*COMMIT\b/i.test(text)) process.onStep('commit');
+    else if (isWrite) process.onStep('statement');
+    if (process.dead) return;
+    const commits = /^\s*COMMIT\b/i.test(text) || (isWrite && !watched.inTransaction && !begins);
+    if (begins) watched.inTransaction = true;
+    else if (ends.test(text)) watched.inTransaction = false;
+    const full = isWrite && process.writesLeft !== null && process.writesLeft <= 0;
+    if (isWrite && process.writesLeft !== null) process.writesLeft -= 1;
+    const answered: Done = (error, result) => {
+      if (error != null || ends.test(text)) watched.told = null;
+      if (process.dead || error != null || !commits) return done(error, result);
+      this.#strike(
+        () => {
+          process.onStep('torn');
+          process.onStep('committed');
+          process.onCommit();
+          done(error, result);
+        },
+        () => done(error, result),
+      );
+    };
+    const ask = () => (full ? query(diskFull, answered) : query(config, values, answered));
+    const now = this.now();
+    if (watched.told === now) return void ask();
+    watched.told = now;
+    const tell = (then: () => void) => query("SELECT set_config('sim.now', $1, false)", [String(now)], then);
+    if (watched.pipelined) {
+      tell(() => {});
+      ask();
+    } else tell(ask);
+  }
+}

@@ -1,0 +1,132 @@
+import { asTold } from '../../../src/daemon/open-mirror.js';
+import { openPostgresMirror } from '../../../src/daemon/open-postgres-mirror.js';
+import { PostgresErasures } from '../../../src/store/dialect/postgres/erasures.js';
+import { openPostgres } from '../../../src/store/dialect/postgres/open.js';
+import type { Life, MirrorPlace } from '../machine.js';
+import type { Reader } from '../reader.js';
+import { World } from '../world.js';
+import { LookFailed } from './looks.js';
+import type { PostgresAround } from './postgres-laboratory.js';
+import { PostgresReader } from './postgres-reader.js';
+
+/** How a process names its connections. */
+const nameOf = ({ no }: Life) => `world-life-${no}`;
+
+/** A look waits for no lock, and deadlocks are ended by the server: somebody looks again after the next commit. */
+const passes = /^(?:55P03|40P01)/;
+
+/** On a server that other tests use as well, a scrub is held up by their transactions. */
+const scrubsMax = 100;
+
+/**
+ * The same worlds with the mirror on a real PostgreSQL: the disk of the machine holds credentials only, the server
+ * survives every death, breaks connections off, is away for a while or runs out of room, and a second daemon makes a
+ * fleet. It answers in real time while virtual time stands still, so two runs of a seed need not take one course.
+ */
+export class PostgresWorld extends World {
+  protected override get seesWriters(): boolean {
+    return false;
+  }
+
+  protected override mirrorPlace(): MirrorPlace {
+    const { watch, url } = this.postgres();
+    watch.now = () => this.scheduler.now;
+    return {
+      database: 'postgres://postgres@127.0.0.1/mirror',
+      own: (life) => void watch.own(nameOf(life), life),
+      disown: (life) => watch.cut(nameOf(life)),
+      openerFor: (life) => {
+        const named = new URL(url);
+        named.searchParams.set('application_name', nameOf(life));
+        return async (_, parts) =>
+          asTold(
+            await openPostgresMirror({ kind: 'postgres', url: named.href, password: null }, parts),
+            parts,
+          );
+      },
+    };
+  }
+
+  protected override readerOf(): Reader {
+    const { looks, url } = this.postgres();
+    return new PostgresReader(looks, url);
+  }
+
+  protected override afterCommit(life: Life): void {
+    try {
+      this.judge.afterCommit(life);
+    } catch (error) {
+      if (error instanceof LookFailed && passes.test(error.message)) this.counters.add('look:locked');
+      else this.violate('judge', `the mirror could not be read: ${(error as Error).stack}`);
+    }
+  }
+
+  /** How soon a delivery is worked is a matter of the server's real time as well. */
+  protected override async probe(): Promise<void> {}
+
+  protected override fillDisk(millis: number, slack: number): void {
+    const process = this.#process();
+    if (process === null) return;
+    this.injured.add('disk_full');
+    process.writesLeft = slack;
+    this.scheduler.in(millis, 'there is room on the server again', () => {
+      process.writesLeft = null;
+    });
+  }
+
+  /** In the place of a stray lock: the server is restarted, or the way to it is broken. */
+  protected override lock(millis: number): void {
+    const process = this.#process();
+    const { life } = this.machine;
+    if (process === null || life === null) return;
+    this.injured.add('locked');
+    process.away = true;
+    this.postgres().watch.cut(nameOf(life));
+    this.scheduler.in(millis, 'the server can be reached again', () => {
+      process.away = false;
+    });
+  }
+
+  protected override letLocksGo(): void {
+    const process = this.#process();
+    if (process === null) return;
+    process.away = false;
+    process.writesLeft = null;
+  }
+
+  protected override async scrubAtRest({ clock }: Life): Promise<void> {
+    const { url, looks } = this.postgres();
+    const database = await openPostgres(url);
+    try {
+      const erasures = new PostgresErasures(database, clock);
+      for (let tries = 0; ; tries += 1) {
+        const { kind } = await erasures.scrub();
+        this.counters.add(`scrub at rest:${kind}`);
+        if (kind !== 'blocked') break;
+        if (tries >= scrubsMax) return;
+      }
+    } finally {
+      await database.close();
+    }
+    const session = looks.open(url);
+    const [, relations = []] = session.run(
+      'CHECKPOINT',
+      `SELECT relname AS name, encode(pg_read_binary_file(pg_relation_filepath(oid)), 'escape') AS text
+       FROM pg_class WHERE relkind IN ('r', 'i', 't') AND oid >= 16384`,
+    ) as readonly (readonly { readonly name: string; readonly text: string }[])[];
+    session.close();
+    this.judge.bytes(relations.map(({ name, text }) => [name, text] as const));
+  }
+
+  #process() {
+    const { life } = this.machine;
+    return life === null ? null : this.postgres().watch.of(nameOf(life));
+  }
+
+  /** Not private to the letter: the constructor of a stage asks for it before this class has any. */
+  protected postgres(): PostgresAround {
+    const { postgres } = this.around;
+    if (postgres === null) throw new Error('a world on PostgreSQL has a server');
+    return postgres;
+  }
+}

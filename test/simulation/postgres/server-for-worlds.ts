@@ -1,0 +1,12 @@
+import { startPostgres } from '../../postgres/server.js';
+
+export interface ServerForWorlds {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** One that is named, or else one of our own that ends with this process. */
+export async function serverForWorlds(): Promise<ServerForWorlds> {
+  const given = process.env.ROSTERD_TEST_POSTGRES;
+  return given === undefined || given === '' ? startPostgres() : { url: given, close: async () => {} };
+}

@@ -1,0 +1,58 @@
+export interface SourceSeen {
+  readonly no: number;
+  readonly name: string;
+  readonly state: string;
+  readonly halted_from: string | null;
+  readonly halted_code: string | null;
+  readonly cursor: string | null;
+  readonly listed_at: string | null;
+  readonly rows_held: number;
+  readonly generation: number;
+  readonly last_outcome: string | null;
+  readonly since: string | null;
+  readonly reached: string | null;
+}
+
+export interface RowSeen {
+  readonly id: string;
+  readonly text: string;
+}
+
+/** Under which fence a source was last written, and what a write moves. */
+export interface LeaseSeen {
+  readonly no: number;
+  readonly fence: number;
+  readonly key: string;
+}
+
+/** One consistent look at a mirror. */
+export interface Look {
+  readonly sources: readonly SourceSeen[];
+  readonly rows: ReadonlyMap<string, readonly RowSeen[]>;
+  readonly key: string;
+}
+
+/** A reader beside the daemon, as an analyst's program is. */
+export interface Reader {
+  look(): Look;
+  /** Another one whenever readers may see something else. */
+  key(): string;
+  leases(): readonly LeaseSeen[];
+  /** For a statement that both databases understand. */
+  rows<Row>(sql: string): readonly Row[];
+  /** From here on it sees what it saw first, until it is closed. */
+  hold(): void;
+  close(): void;
+}
+
+export const sourcesQuery = `SELECT s.no, s.name, s.state, s.halted_from, s.halted_code, s.cursor, s.listed_at, s.rows_held, s.generation,
+  s.last_outcome, w.since, w.reached FROM sources s LEFT JOIN sweeps w ON w.source_no = s.no ORDER BY s.name`;
+
+export const rowsQuery = `SELECT source, id, company_id || '|' || coalesce(group_label, '') || '|' || status || '|' || committed_cents || '|'
+  || coalesce(CAST(raised_cents AS text), '') || '|' || coalesce(investor_id, '') || '|' || investor_deactivated || '|'
+  || CASE WHEN name IS NULL AND email IS NULL AND message IS NULL THEN '-'
+     ELSE coalesce(name, '') || '|' || coalesce(email, '') || '|' || coalesce(message, '') END AS text
+  FROM roster`;
+
+export const leasesQuery = `SELECT l.source_no AS no, l.fence, s.generation || '/' || coalesce(s.cursor, '') || '/' || s.rows_held || '/' ||
+  s.pages_incoming || '/' || coalesce(s.last_tick_at, '') AS key FROM leases l JOIN sources s ON s.no = l.source_no`;
