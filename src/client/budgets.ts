@@ -58,7 +58,13 @@ export class Budgets {
       // Others may have learned since that the window is another one.
       if (spending.kind === 'refused' && !isNew) return null;
       // Before staying away for an hour on the word of a clock, ours or one remembered, the platform's is asked.
-      if (spending.kind === 'refused' && this.#parts.time.sinceObservedMillis > timeIsFreshMillis) {
+      // Neither is a wait over on the word of a clock that was set meanwhile.
+      const { time } = this.#parts;
+      const isDoubtful =
+        spending.kind === 'refused'
+          ? time.sinceObservedMillis > timeIsFreshMillis
+          : state?.blockedUntil != null && time.isUnsure;
+      if (isDoubtful) {
         await this.#parts.askTime(signal);
         spending = spend(state, rule, this.#parts.time.now(), urgency);
       }

@@ -14,12 +14,19 @@ export class PlatformTime {
 
   /**
    * A wall clock that was set back says that too little time has passed, and so does a monotonic one that stood still
-   * while the machine slept: whichever says more is believed. One set forward is found out by the next answer.
+   * while the machine slept: whichever says more is believed. One set forward says too much: see `isUnsure`.
    */
   now(): number {
     if (this.#told === null) return this.clock.now();
     const { there, wall, monotonic } = this.#told;
     return there + Math.max(this.clock.now() - wall, this.clock.monotonic() - monotonic);
+  }
+
+  /** Our two clocks do not agree on how long ago it was told: one of them was set, or the machine slept. */
+  get isUnsure(): boolean {
+    if (this.#told === null) return true;
+    const { wall, monotonic } = this.#told;
+    return Math.abs(this.clock.now() - wall - (this.clock.monotonic() - monotonic)) > 1000;
   }
 
   /** How far the platform's clock is ahead of ours. Nought until an answer was seen. */

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { tokenRule } from '../../src/client/budget.js';
 import { Budgets } from '../../src/client/budgets.js';
+import type { Call } from '../../src/client/fetch/fetch.js';
 import { PlatformTime } from '../../src/client/platform-time.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { FakeClock } from './fake-clock.js';
@@ -8,37 +9,50 @@ import { FakeClock } from './fake-clock.js';
 const { signal } = new AbortController();
 const year = 365 * 24 * 3_600_000;
 
-test('a clock that is put right in the middle of a wait lets no request out before its end', async () => {
-  const truth = Date.parse('2026-11-20T12:00:00Z');
-  const clock = new FakeClock(truth + year);
-  const time = new PlatformTime(clock);
-  const store = { load: async () => null, save: async () => {} };
-  const budgets = new Budgets({ store, time, logger: silentLogger, askTime: async () => {} });
-  const told = { status: 429, headers: new Headers({ date: new Date(truth).toUTCString() }), body: '' };
-  await time.listen(async () => told)({
-    ...{ method: 'GET', url: new URL('https://platform.invalid/'), headers: {}, body: null },
-    ...{ urgency: 'routine', replayable: true, signal },
-  });
-  const rule = tokenRule();
-  await budgets.take('token', rule, 'webhook', signal);
-  await budgets.block('token', rule, 300_000, false);
-  clock.jump(-year);
-  clock.advance(290_000);
-  await expect(budgets.take('token', rule, 'webhook', signal)).rejects.toMatchObject({
-    code: 'rate_limited',
-  });
-  clock.advance(20_000);
-  await budgets.take('token', rule, 'webhook', signal);
-});
+const call: Call = {
+  ...{ method: 'GET', url: new URL('https://platform.invalid/'), headers: {}, body: null },
+  ...{ urgency: 'routine', replayable: true, signal },
+};
+
+test.each([
+  ['back', year],
+  ['forward', -600_000],
+])(
+  'a clock that is set %s in the middle of a wait lets no request out before its end',
+  async (_, wrongBy) => {
+    let truth = Date.parse('2026-11-20T12:00:00Z');
+    const clock = new FakeClock(truth + wrongBy);
+    const time = new PlatformTime(clock);
+    const store = { load: async () => null, save: async () => {} };
+    const tell = time.listen(async () => {
+      const headers = new Headers({ date: new Date(truth).toUTCString() });
+      return { status: 429, headers, body: '' };
+    });
+    const askTime = async () => void (await tell(call));
+    const budgets = new Budgets({ store, time, logger: silentLogger, askTime });
+    await tell(call);
+    const rule = tokenRule();
+    await budgets.take('token', rule, 'webhook', signal);
+    await budgets.block('token', rule, 300_000, false);
+    clock.jump(-wrongBy);
+    for (const millis of [200_000, 90_000]) {
+      clock.advance(millis);
+      truth += millis;
+      await expect(budgets.take('token', rule, 'webhook', signal)).rejects.toMatchObject({
+        code: 'rate_limited',
+      });
+    }
+    clock.advance(20_000);
+    truth += 20_000;
+    await budgets.take('token', rule, 'webhook', signal);
+  },
+);
 
 test('while the machine slept the platform went on: its wall clock knows, the monotonic one does not', async () => {
   const clock = new FakeClock();
   const time = new PlatformTime(clock);
   const date = new Date(clock.now()).toUTCString();
-  await time.listen(async () => ({ status: 200, headers: new Headers({ date }), body: '' }))({
-    ...{ method: 'GET', url: new URL('https://platform.invalid/'), headers: {}, body: null },
-    ...{ urgency: 'routine', replayable: true, signal },
-  });
+  await time.listen(async () => ({ status: 200, headers: new Headers({ date }), body: '' }))(call);
   const before = time.now();
   clock.jump(3_600_000);
   expect(time.now() - before).toBe(3_600_000);
