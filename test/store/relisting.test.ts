@@ -1,7 +1,8 @@
 import { describe, expect } from 'vitest';
+import { contentFields, identityFields } from '../../src/domain/investment.js';
 import { test } from './both-databases.js';
 import { aReader, cautious, mirrorFixture } from './mirror-fixture.js';
-import { acme, identity, listingPage, record, rejected, tombstone } from './samples.js';
+import { acme, identity, investment, listingPage, record, rejected, tombstone } from './samples.js';
 
 const range = (count: number, from = 0) => Array.from({ length: count }, (_, index) => `inv_${from + index}`);
 
@@ -152,6 +153,50 @@ describe('a re-listing', () => {
     );
     expect(await rows('SELECT kind FROM changes WHERE seq > 2')).toEqual([]);
     expect(await rows('SELECT count(*) AS n FROM history_rows')).toEqual([{ n: 1 }]);
+  });
+
+  test('a difference in any one field of a record, or of its person, is found and named', async () => {
+    const other = (value: unknown) =>
+      typeof value === 'boolean' ? !value : typeof value === 'number' ? value + 1 : '[7]';
+    const who = identity('Ann');
+    const changes = [
+      ...contentFields.map((name) => ({
+        name,
+        content: { [name]: other(investment('')[name]) },
+        person: who,
+      })),
+      ...identityFields.map((name) => ({
+        name: `identity.${name}`,
+        content: {},
+        person: { ...who, [name]: other(who[name]) },
+      })),
+    ];
+    const { list, rows } = await mirrorFixture();
+    await list([changes.map(({ name }) => record(name, {}, who))]);
+    await list([changes.map(({ name, content, person }) => record(name, content, person))], 'relist');
+    expect(await rows('SELECT id, fields FROM changes WHERE seq > 1 ORDER BY seq')).toEqual(
+      changes.map(({ name }) => ({
+        id: name,
+        // The identity of a person who deactivated is erased, which is a difference of its own.
+        fields: name === 'investor_deactivated' ? expect.stringContaining(name) : JSON.stringify([name]),
+      })),
+    );
+  });
+
+  test('a person who comes or goes whole is a difference', async () => {
+    const { list, rows } = await mirrorFixture();
+    const nobody = identity('', { email: null, country: null, name: null });
+    await list([[record('inv_1', {}, nobody), record('inv_2', { investor_deactivated: true }, null)]]);
+    await list(
+      [
+        [
+          record('inv_1', { investor_deactivated: true }, null),
+          record('inv_2', { investor_deactivated: true }, nobody),
+        ],
+      ],
+      'relist',
+    );
+    expect(await rows('SELECT id FROM identities')).toEqual([{ id: 'inv_2' }]);
   });
 
   test('a person who says less of themselves is a difference', async () => {

@@ -9,13 +9,14 @@ import {
   nothingApplied,
 } from '../../../sync/ports.js';
 import { brakeOn } from '../../brake.js';
-import { lastOfEach, planListed, type RecordItem } from '../../plan-page.js';
+import { lastOfEach, type RecordItem } from '../../plan-page.js';
 import { recordValues } from '../../record-columns.js';
 import type { ListingRow } from '../../source-row.js';
 import { listingProgress } from '../../standing.js';
 import type { Commit } from './commit.js';
 import { buildIdIndex } from './indexes.js';
 import { mendTotals } from './kept-totals.js';
+import { sameAsHeld } from './same-as-held.js';
 import { swapIn } from './swap.js';
 
 export function beginListing(commit: Commit, start: ListingStart): ListingProgress {
@@ -109,25 +110,26 @@ function addRelisted(commit: Commit, page: FeedPage, pageNo: number): number {
   let named = 0;
   for (const item of page.items) {
     const id = item.kind === 'record' ? item.investment.id : item.id;
-    const held = id === null ? undefined : commit.held(id);
+    const held = id === null ? undefined : statements.heldWhole.get(source.no, id);
+    const rowNo = held?.[0];
     if (item.kind === 'tombstone') {
-      if (held !== undefined) {
-        seen.delete(held.rowNo);
-        statements.forgetSeen.run(held.rowNo, source.no, held.rowNo);
+      if (rowNo !== undefined) {
+        seen.delete(rowNo);
+        statements.forgetSeen.run(rowNo, source.no, rowNo);
       }
       statements.unstage.run(source.no, item.id);
       continue;
     }
     // What we cannot read is there nevertheless: its held version stays.
-    if (held !== undefined) seen.add(held.rowNo);
+    if (rowNo !== undefined) seen.add(rowNo);
     if (item.kind === 'rejected') continue;
     named += 1;
-    if (planListed(held, item) !== null) {
+    if (held === undefined || !sameAsHeld(held, item)) {
       const { investment, identity } = item;
       statements.stage.run(
         source.no,
         investment.id,
-        held?.rowNo ?? null,
+        rowNo ?? null,
         identity === null ? null : JSON.stringify(identity),
         ...recordValues(investment),
       );

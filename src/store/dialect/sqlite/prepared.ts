@@ -8,6 +8,8 @@ export interface Prepared<Args extends unknown[], Row = unknown> {
   iterate(...args: Args): IterableIterator<Row>;
   /** The first column only. */
   pluck(): Prepared<Args, Row>;
+  /** Rows as arrays. */
+  raw(): Prepared<Args, Row>;
 }
 
 export type Prepare = <Args extends unknown[], Row = unknown>(sql: string) => Prepared<Args, Row>;

@@ -9,6 +9,7 @@ import {
 } from '../../source-row.js';
 import { tickColumns } from '../../tick-outcome.js';
 import type { Prepare, RawDatabase } from './prepared.js';
+import { type HeldWhole, heldWhole } from './same-as-held.js';
 
 export interface HeldColumns extends RecordColumns {
   readonly row_no: number;
@@ -54,6 +55,7 @@ export function prepareStatements(raw: RawDatabase) {
     held: prepare<[number, string], HeldColumns>(
       `SELECT row_no, id, ${record} FROM investment_rows WHERE source_no = ? AND id = ?`,
     ),
+    heldWhole: prepare<[number, string], HeldWhole>(heldWhole).raw(),
     heldIdentity: prepare<[number], IdentityColumns>(
       `SELECT ${identity} FROM identity_rows WHERE row_no = ?`,
     ),
