@@ -1,4 +1,5 @@
 import type { Version } from '../domain/difference.js';
+import type { Instant } from '../domain/instant.js';
 import type { FeedItem } from '../domain/investment.js';
 import type { PageToken, Position } from '../domain/position.js';
 import { compareRecord } from './compare-record.js';
@@ -8,10 +9,10 @@ import { type RecordsParts, verifyRecords } from './verify-records.js';
 type Listed = Extract<FeedItem, { kind: 'record' }>;
 
 /**
- * Every id and every content: a listing read beside the mirror. What differs and did not change while the listing
- * was read is drift; what did change is asked for by itself.
+ * Every id and every content: a listing read beside the mirror, which was caught up as far as `through` before. What
+ * differs and did not change while the listing was read is drift; what did change is asked for by itself.
  */
-export async function verifyListing(parts: RecordsParts): Promise<FullReceipt> {
+export async function verifyListing(parts: RecordsParts, through: Instant | null): Promise<FullReceipt> {
   const { held, catchUp } = parts;
   const mark = await held.mark();
   const reading = new Reading(parts);
@@ -27,7 +28,8 @@ export async function verifyListing(parts: RecordsParts): Promise<FullReceipt> {
     const ours = (await held.records([id])).get(id);
     const differs = compareRecord(id, ours, listed);
     if (differs === null) continue;
-    if (changed.has(id) || isNewer(ours, listed)) moving.push(id);
+    if (changed.has(id) || isNewer(ours, listed) || (ours === undefined && isSince(through, listed)))
+      moving.push(id);
     else parts.found({ drift: [differs], settled: true });
   }
   await verifyRecords(parts, moving);
@@ -84,4 +86,9 @@ function isNewer(ours: Version | undefined, listed: Version | undefined): boolea
   return (
     ours !== undefined && listed !== undefined && ours.investment.observed_at > listed.investment.observed_at
   );
+}
+
+/** One that came after the mirror was caught up may be gone again: the feed then tells of it as of one never held. */
+function isSince(through: Instant | null, listed: Version | undefined): boolean {
+  return listed !== undefined && (through === null || listed.investment.observed_at >= through);
 }

@@ -56,7 +56,7 @@ export async function verifySource(parts: VerifyParts, ask: VerifyAsk): Promise<
     stats = await verifyStats(tools, parts.scope);
     const { compared, unpublished } = await verifyRecords(tools, await sampleOf(held, ask));
     sample = { seed: ask.seed, compared, unpublished };
-    if (ask.full) full = await verifyListing(tools);
+    if (ask.full) full = await verifyListing(tools, publishedThrough);
   } catch (error) {
     if (!isFault(error)) throw error;
     ended = endedBy(error);

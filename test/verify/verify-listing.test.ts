@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest';
+import type { Instant } from '../../src/domain/instant.js';
+import type { FeedItem } from '../../src/domain/investment.js';
+import type { Settled } from '../../src/verify/settle.js';
+import { verifyListing } from '../../src/verify/verify-listing.js';
+import { investment, listingPage, record } from '../store/samples.js';
+
+const through = '2026-03-01T00:00:00.000Z' as Instant;
+
+/** A mirror that holds nothing and learns nothing, beside a platform that lists these and knows `still` of them. */
+function stage(listed: readonly FeedItem[], still: readonly string[]) {
+  const found: Settled[] = [];
+  const asked: string[] = [];
+  const run = () =>
+    verifyListing(
+      {
+        held: {
+          ...{
+            count: async () => 0,
+            tallies: async () => ({}),
+            offerings: async () => [],
+            idsAt: async () => [],
+          },
+          async *ids() {},
+          ...{
+            records: async () => new Map(),
+            mark: async () => 1,
+            changedSince: async () => new Set<string>(),
+          },
+          keepable: async (items) => items,
+        },
+        platform: {
+          stats: async () => null,
+          page: async () => listingPage(listed, 'end', false),
+          current: async (id) => {
+            asked.push(id);
+            if (!still.includes(id)) return null;
+            return { item: { ...record(id), investment: investment(id) }, publishedMatches: true };
+          },
+        },
+        catchUp: async () => through,
+        pause: async () => {},
+        found: (settled) => found.push(settled),
+      },
+      through,
+    );
+  return { run, found, asked };
+}
+
+const seen = (id: string, observed_at: string) => record(id, { observed_at: observed_at as Instant });
+const missing = (id: string): Settled => ({ drift: [{ kind: 'missing', id }], settled: true });
+
+test('what came and went while the listing was read is no drift: the mirror was told of one it never held', async () => {
+  const { run, found, asked } = stage([seen('inv_gone', '2026-03-01T00:00:01.000Z')], []);
+  await run();
+  expect([found, asked]).toEqual([[], ['inv_gone']]);
+});
+
+test('what came while the listing was read, and stays, has to be held after catching up', async () => {
+  const { run, found } = stage([seen('inv_new', through)], ['inv_new']);
+  await run();
+  expect(found).toEqual([missing('inv_new')]);
+});
+
+test('what is older than the catching up is missing without another request', async () => {
+  const { run, found, asked } = stage([seen('inv_old', '2026-02-28T23:59:59.999Z')], []);
+  await run();
+  expect([found, asked]).toEqual([[missing('inv_old')], []]);
+});
