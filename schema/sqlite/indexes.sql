@@ -10,7 +10,7 @@
 
 CREATE UNIQUE INDEX IF NOT EXISTS investment_rows_id ON investment_rows (id, source_no);
 CREATE INDEX IF NOT EXISTS investment_rows_status ON investment_rows (status, source_no, raised_cents, committed_cents);
-CREATE INDEX IF NOT EXISTS investment_rows_applied ON investment_rows (source_no, applied_at, raised_cents);
+CREATE INDEX IF NOT EXISTS investment_rows_applied ON investment_rows (source_no, applied_at);
 CREATE INDEX IF NOT EXISTS investment_rows_newest ON investment_rows (applied_at);
 CREATE INDEX IF NOT EXISTS investment_rows_offering ON investment_rows (offering_id);
 CREATE INDEX IF NOT EXISTS investment_rows_investor ON investment_rows

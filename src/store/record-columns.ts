@@ -22,6 +22,14 @@ export function recordValues(investment: Investment): ColumnValue[] {
   return recordColumns.map((column) => stored(investment[column]));
 }
 
+/**
+ * What to write of a version whose content differs from the one it replaces in these fields: naming one column more
+ * would rewrite every index it stands in.
+ */
+export function columnsToWrite(changed: ReadonlySet<string>): readonly (typeof recordColumns)[number][] {
+  return recordColumns.filter((name) => name === 'observed_at' || name === 'reason' || changed.has(name));
+}
+
 export function identityValues(identity: Identity): ColumnValue[] {
   return identityColumns.map((column) => stored(identity[column]));
 }

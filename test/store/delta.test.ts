@@ -1,11 +1,12 @@
 import { describe, expect } from 'vitest';
 import type { Instant } from '../../src/domain/instant.js';
+import { contentFields } from '../../src/domain/investment.js';
 import type { Cents } from '../../src/domain/money.js';
 import type { Cursor } from '../../src/domain/position.js';
 import type { CommittedChange } from '../../src/store/committed-change.js';
 import { test } from './both-databases.js';
 import { mirrorFixture } from './mirror-fixture.js';
-import { acme, deltaPage, identity, record, rejected, tombstone } from './samples.js';
+import { acme, deltaPage, identity, investment, record, rejected, tombstone } from './samples.js';
 
 const feed = 'SELECT id, kind, fields, reason FROM changes WHERE seq > 1 ORDER BY seq';
 const later = '2026-02-02T00:00:00.000Z' as Instant;
@@ -114,6 +115,22 @@ describe('a delta page', () => {
         reason: null,
       },
     ]);
+  });
+
+  test('whatever one field is new, it stands there and the others stay', async () => {
+    const other = (value: unknown) =>
+      typeof value === 'boolean' ? !value : typeof value === 'number' ? value + 1 : '[7]';
+    const { list, delta, rows } = await mirrorFixture();
+    await list([contentFields.map((name) => record(name))]);
+    const now = contentFields.map((name) => investment(name, { [name]: other(investment(name)[name]) }));
+    await delta(now.map((content) => record(content.id, content)));
+    const held = await rows(`SELECT id, ${contentFields.join(', ')} FROM investments`);
+    const stored = (value: unknown) => (typeof value === 'boolean' ? Number(value) : value);
+    const wanted = now.map((content) =>
+      Object.fromEntries(['id' as const, ...contentFields].map((name) => [name, stored(content[name])])),
+    );
+    expect(held).toHaveLength(wanted.length);
+    expect(held).toEqual(expect.arrayContaining(wanted));
   });
 
   test.each([

@@ -13,7 +13,7 @@ import { judgeGrant } from '../../identity-grant.js';
 import { spaced, spacedSince } from '../../notice-spacing.js';
 import { oddities } from '../../page-oddities.js';
 import { lastOfEach, type RecordItem, type Step } from '../../plan-page.js';
-import { identityValues, recordValues } from '../../record-columns.js';
+import { columnsToWrite, identityValues, recordValues, stored } from '../../record-columns.js';
 import type { ActiveState } from '../../schema.js';
 import { moveTo, type SourceRow, sourceColumns } from '../../source-row.js';
 import { Erasing } from './erasing.js';
@@ -193,7 +193,9 @@ export class Commit {
     const differs = fields.length > 0 || identityDiffers;
     const seq = differs ? this.#announce('changed', held, record, fields, investment.reason) : null;
     this.statements.archive.run(this.at, 'update', held.rowNo);
-    this.statements.updateRow.run(this.at, seq, ...recordValues(investment), held.rowNo);
+    const columns = columnsToWrite(new Set(fields));
+    const values = columns.map((column) => stored(investment[column]));
+    this.statements.updateRow(columns).run(this.at, seq, ...values, held.rowNo);
     // Replaced, never merged: what the new record does not say is gone.
     if (identityDiffers) {
       this.statements.deleteIdentity.run(held.rowNo);

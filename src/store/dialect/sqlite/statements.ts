@@ -8,7 +8,7 @@ import {
   sourceColumns,
 } from '../../source-row.js';
 import { tickColumns } from '../../tick-outcome.js';
-import type { Prepare, RawDatabase } from './prepared.js';
+import type { Prepare, Prepared, RawDatabase } from './prepared.js';
 import { type HeldWhole, heldWhole } from './same-as-held.js';
 
 export interface HeldColumns extends RecordColumns {
@@ -69,9 +69,7 @@ export function prepareStatements(raw: RawDatabase) {
     updateListed: prepare<unknown[], number>(
       `UPDATE investment_rows SET ${recordSet} WHERE source_no = ? AND id = ? RETURNING row_no`,
     ).pluck(),
-    updateRow: prepare<unknown[]>(
-      `UPDATE investment_rows SET valid_from = ?, change_seq = coalesce(?, change_seq), ${recordSet} WHERE row_no = ?`,
-    ),
+    updateRow: updating(prepare),
     deleteRow: prepare<[number]>('DELETE FROM investment_rows WHERE row_no = ?'),
     deleteListed: prepare<[number, string]>('DELETE FROM investment_rows WHERE source_no = ? AND id = ?'),
     countRows: prepare<[number], number>('SELECT count(*) FROM investment_rows WHERE source_no = ?').pluck(),
@@ -194,6 +192,26 @@ export function prepareStatements(raw: RawDatabase) {
     insertTick: prepare<unknown[]>(
       `INSERT INTO tick_rows (${tickColumns.join(', ')}) VALUES (${tickColumns.map(() => '?').join(', ')})`,
     ),
+  };
+}
+
+/** So many sets of columns that change together are remembered; platforms know a few. */
+const updatesMax = 64;
+
+/** The statement that writes these columns, prepared once: a change of one amount writes 13 pages instead of 16. */
+function updating(prepare: Prepare): (columns: readonly string[]) => Prepared<unknown[]> {
+  const prepared = new Map<string, Prepared<unknown[]>>();
+  return (columns) => {
+    const set = columns.map((column) => `${column} = ?`).join(', ');
+    let statement = prepared.get(set);
+    if (statement === undefined) {
+      statement = prepare<unknown[]>(
+        `UPDATE investment_rows SET valid_from = ?, change_seq = coalesce(?, change_seq), ${set} WHERE row_no = ?`,
+      );
+      if (prepared.size >= updatesMax) prepared.clear();
+      prepared.set(set, statement);
+    }
+    return statement;
   };
 }
 

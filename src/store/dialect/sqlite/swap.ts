@@ -1,7 +1,7 @@
 import type { SourceName } from '../../../domain/ids.js';
 import { contentFields, identityFields } from '../../../domain/investment.js';
 import { type CommittedChange, changesPerCall } from '../../committed-change.js';
-import { identityColumns, recordColumns } from '../../record-columns.js';
+import { columnsToWrite, identityColumns, recordColumns } from '../../record-columns.js';
 import type { Commit } from './commit.js';
 import type { Prepare, Prepared } from './prepared.js';
 import { seen } from './statements.js';
@@ -146,11 +146,9 @@ const changesSeen = `
 
 const fieldsOfPlan = `SELECT DISTINCT fields FROM temp.swap WHERE kind = 'changed'`;
 
-/** Columns that differ in any row: naming one more would rewrite every index it stands in, for each row. */
-function changedColumns(fields: readonly string[]): readonly string[] {
-  const changed = new Set(fields.flatMap((names) => JSON.parse(names) as string[]));
-  return recordColumns.filter((name) => name === 'observed_at' || name === 'reason' || changed.has(name));
-}
+/** Columns that differ in any row. */
+const changedColumns = (fields: readonly string[]) =>
+  columnsToWrite(new Set(fields.flatMap((names) => JSON.parse(names) as string[])));
 
 const replaceRows = (columns: readonly string[]) => `
   UPDATE investment_rows SET valid_from = :at, change_seq = :seq + w.n, ${columns.map((name) => `${name} = t.${name}`).join(', ')}
