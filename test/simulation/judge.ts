@@ -1,7 +1,8 @@
 import type { Counters } from './counters.js';
 import type { FakePlatform } from './fake-platform.js';
 import type { Life, SourcePlan } from './machine.js';
-import type { Look, Reader, RowSeen, SourceSeen } from './reader.js';
+import { type Look, leftoversQuery, type Reader, type RowSeen, type SourceSeen } from './reader.js';
+import { personWord } from './stray-word.js';
 import { type Publication, rowText, type Truth } from './truth.js';
 
 export interface JudgeParts {
@@ -59,6 +60,14 @@ export class Judge {
     if (this.#lastKey.get(life.file) === key) return;
     this.#lastKey.set(life.file, key);
     this.parts.look(reader.look());
+    this.#leftovers(reader);
+  }
+
+  /** I3: what one listing collected is never part of another. */
+  #leftovers(reader: Reader): void {
+    const [left] = reader.rows<{ readonly name: string }>(leftoversQuery);
+    if (left !== undefined)
+      this.parts.violate('I3', `${left.name} keeps what a listing that is over collected`);
   }
 
   /** I11: a source's data moves only under the lease of the process that moves it. */
@@ -172,7 +181,10 @@ export class Judge {
       return { invariant: 'I12', what: `no version ever read ${text}` };
     const back = this.#wentBack(source, id, told);
     if (back !== undefined) return back;
-    if ((platform.poisoned.get(id) ?? 0) >= (truth.latest(id, reach)?.seq ?? 0)) return undefined;
+    if ((platform.poisoned.get(id) ?? 0) >= (truth.latest(id, reach)?.seq ?? 0))
+      return text === undefined && this.#mustStay(source, id)
+        ? { invariant: 'I2', what: 'a record that was shown, and could not be read since, is gone' }
+        : undefined;
     if (story.some((one) => one.silent && one.seq <= truth.head)) return undefined;
     // Published since: the mirror may or may not have it yet.
     if (story.some((one) => one.seq > reach)) return undefined;
@@ -186,6 +198,12 @@ export class Judge {
           invariant: 'I2',
           what: `it reads ${text}, and the position is behind ${rowText(latest.version, true)}`,
         };
+  }
+
+  /** Readers saw it, and nobody ever said that it is gone. */
+  #mustStay(source: string, id: string): boolean {
+    const gone = this.parts.truth.story(id).some(({ version, silent }) => version === null || silent);
+    return !gone && !this.parts.mayGoBack && this.#seen.has(`${source}/${id}`);
   }
 
   #wentBack(
@@ -302,13 +320,10 @@ export class Judge {
       for (const word of wordsOf(one)) if (!shown.has(word)) gone.add(word);
     counters.add('erased words looked for', gone.size);
     for (const [name, text] of files)
-      for (const [word] of text.matchAll(canary))
+      for (const [word] of text.matchAll(personWord))
         if (gone.has(word)) violate('I10', `${word} of somebody who is gone stands in ${name}`);
   }
 }
-
-/** Lengths are fixed, so that words standing side by side in a page are told apart. */
-const canary = /(?:name|message)-[a-z0-9]{10}|[a-z0-9]{10}@mail\.invalid/g;
 
 export function wordsOf({ version }: Publication): readonly string[] {
   const person = version?.person ?? null;

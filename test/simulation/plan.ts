@@ -215,7 +215,17 @@ function actsFrom(
     for (let count = chance.skewed(1, 5); count > 0; count -= 1)
       acts.push({ at: moment(), act: actFrom(chance, kind, interval) });
   }
-  return acts.sort((a, b) => a.at - b.at).map((one, no) => ({ ...one, no }));
+  const numbered = acts.sort((a, b) => a.at - b.at).map((one, no) => ({ ...one, no }));
+  return [...numbered, ...firstCrash(chance.fork('the first crash'), classes, acts.length)];
+}
+
+/** Sometimes before anything else: a machine may die while it opens a mirror for the first time. */
+function firstCrash(chance: Chance, classes: readonly FaultClass[], no: number): readonly Planned[] {
+  if (!classes.includes('crash_at') || !chance.yes(0.2)) return [];
+  const step = chance.pick(['begin', 'statement', 'commit', 'committed'] as const);
+  const countdown = chance.between(1, step === 'statement' ? 30 : 6);
+  const act = { kind: 'crash_at', step, countdown, death: 'kill', downMillis: 5_000 } as const;
+  return [{ no, at: epoch, act }];
 }
 
 function actFrom(chance: Chance, kind: (typeof actKinds)[number], interval: number): Act {

@@ -16,9 +16,11 @@ const { values } = parseArgs({
     jobs: { type: 'string', default: '2' },
   },
 });
+const folders = ['src', 'test/simulation', 'test/postgres', 'test/support'];
+const sources = Object.fromEntries(folders.map((folder) => [folder, folder]));
 const script = 'test/simulation/simulate.js';
 const found = await hunt({
-  layout: { copied: [], translated: { src: 'src', 'test/simulation': 'test/simulation' } },
+  layout: { copied: [], translated: sources },
   bugs: plantedBugs.filter(({ name }) => name.includes(values.only)),
   jobs: Number(values.jobs),
   command: () => [script, '--first', '--no-shrink', '--seeds', values.seeds, '--from', values.from],

@@ -1,9 +1,12 @@
+import { mintToken } from '../../src/platform/oauth/mint.js';
 import { churn } from '../../src/platform/sandbox/control/churn.js';
 import { type Sandbox, startSandbox } from '../../src/platform/sandbox/sandbox.js';
+import { digestOf, type Realm } from '../../src/platform/state/secrets.js';
 import { all } from '../../src/platform/state/statements.js';
+import { rotateSecret } from '../../src/platform/webhooks/endpoint-secrets.js';
 import { Chance } from './chance.js';
 import type { Asked, Told } from './fake-platform.js';
-import { accessMillis } from './fake-tokens.js';
+import { type Account, accessMillis } from './fake-tokens.js';
 import { MachineClock } from './machine-clock.js';
 import type { Act } from './plan.js';
 import type { Look } from './reader.js';
@@ -30,10 +33,18 @@ interface ListingPage {
   readonly meta: { readonly has_more: boolean; readonly next_cursor: string };
 }
 
+interface TokenRow {
+  readonly realm: Realm;
+  readonly applicationNo: number;
+  readonly installationNo: number | null;
+  readonly userNo: number | null;
+  readonly scopes: string;
+}
+
 const minute = 60_000;
 
 /** What the small platform is asked to do and the bundled one is not. */
-const notHere: readonly Act['kind'][] = ['restore', 'access_lost', 'revoke', 'rotate_hook', 'other_company'];
+const notHere: readonly Act['kind'][] = ['restore', 'access_lost', 'other_company'];
 
 /** Beyond what the feed keeps. */
 const expiryMillis = 100 * 24 * 60 * minute;
@@ -49,6 +60,8 @@ export class PlatformWorld extends World {
   readonly #versions = new Map<string, Set<string>>();
   /** Tokens in whose place another was put. */
   readonly #replaced = new Set<string>();
+  /** What revoked accounts get when somebody connects them again. */
+  readonly #renewals = new Map<string, Account['current']>();
   /** Tokens by hand: of each company the one with identity and the one without. */
   readonly #tokens = new Map<string, { readonly full: string; readonly narrow: string }>();
 
@@ -168,7 +181,9 @@ export class PlatformWorld extends World {
     if (act.kind === 'publish') {
       churn(services, act.times, null, services.clock.now());
       void this.#remember();
-    } else if (act.kind === 'narrow') this.#narrow(new Chance(`act ${this.plan.seed}/${no}`));
+    } else if (act.kind === 'revoke') void this.#revoke(new Chance(`act ${this.plan.seed}/${no}`));
+    else if (act.kind === 'rotate_hook') this.#rotateSecret();
+    else if (act.kind === 'narrow') this.#narrow(new Chance(`act ${this.plan.seed}/${no}`));
     else if (act.kind === 'expire' && this.sources.every(({ account }) => !account.rotating))
       clock.advance(expiryMillis);
     else if (act.kind === 'expire' || notHere.includes(act.kind)) this.counters.add('act:not here');
@@ -181,12 +196,90 @@ export class PlatformWorld extends World {
     const tokens = this.#tokens.get(company);
     const accounts = this.sources.filter((one) => one.company === company && !one.account.rotating);
     const before = accounts[0]?.account.current.access;
-    if (tokens === undefined || before === undefined) return;
+    if (tokens === undefined || before === undefined || accounts[0]?.account.revoked === true) return;
     const access = before === tokens.full ? tokens.narrow : tokens.full;
     this.#replaced.add(before);
     this.#replaced.delete(access);
     for (const { account } of accounts) Object.assign(account, { current: { access } });
     this.counters.add('platform:narrowed');
+  }
+
+  /** Whoever connected the account, or the investor behind a token, takes it back; after healing there is another one. */
+  async #revoke(chance: Chance): Promise<void> {
+    const { account, company } = chance.pick(this.sources);
+    if (account.revoked) return;
+    const { access, refresh } = account.current;
+    const { clientId, clientSecret } = account;
+    const same = account.rotating
+      ? [account]
+      : this.sources
+          .filter((one) => one.company === company && !one.account.rotating)
+          .map((one) => one.account);
+    const next = this.#anotherLike(access, clientId);
+    for (const one of same) {
+      Object.assign(one, { revoked: true });
+      this.#renewals.set(one.name, next);
+    }
+    const hand = this.#tokens.get(company);
+    if (!account.rotating && hand !== undefined)
+      this.#tokens.set(company, {
+        full: hand.full === access ? next.access : hand.full,
+        narrow: hand.narrow === access ? next.access : hand.narrow,
+      });
+    const form = new URLSearchParams({
+      ...{ token: account.rotating ? refresh : access, client_id: clientId, client_secret: clientSecret },
+    });
+    const url = new URL('https://platform.invalid/oauth/revoke');
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+    const { status } = await this.#ask({ method: 'POST', url, headers, body: form.toString() });
+    if (status === 200) this.counters.add('platform:revoked');
+    else this.violate('server', `a revocation was answered ${status}`);
+  }
+
+  /** Another token that may do the same, as a person gets one by connecting again. */
+  #anotherLike(access: string, clientId: string): Account['current'] {
+    const { services } = this.#server();
+    const [like] = all<TokenRow>(
+      services.state,
+      `SELECT realm, application_no AS applicationNo, installation_no AS installationNo, user_no AS userNo, scopes
+       FROM access_tokens WHERE digest = ?`,
+      [digestOf(access)],
+    );
+    if (like === undefined) throw new Error('the token of a source is the platform’s own');
+    const scopes = like.scopes.split(' ');
+    const now = services.clock.now();
+    const { realm, applicationNo, installationNo, userNo } = like;
+    if (userNo === null && installationNo !== null) {
+      const { token } = mintToken(
+        services,
+        { kind: 'installation', realm, applicationNo, installationNo, scopes },
+        now,
+      );
+      return { access: token, refresh: '', expiresAt: Number.POSITIVE_INFINITY };
+    }
+    if (userNo === null) throw new Error('a source has the token of an installation or of a person');
+    const wish = { kind: 'user', realm, applicationNo, clientId, userNo, scopes } as const;
+    const { token, refreshToken } = mintToken(services, wish, now);
+    return { access: token, refresh: refreshToken, expiresAt: this.scheduler.now + accessMillis };
+  }
+
+  protected override async heal(): Promise<void> {
+    for (const { account } of this.sources) {
+      if (!account.revoked) continue;
+      Object.assign(account, { revoked: false, current: this.#renewals.get(account.name) });
+      if (account.rotating) this.machine.signIn(account);
+    }
+    await super.heal();
+  }
+
+  /** From now on deliveries bear both signatures for a day; the new secret is where the daemon reads it. */
+  #rotateSecret(): void {
+    const { state, random, clock } = this.#server().services;
+    const [endpoint] = all<{ readonly no: number }>(state, 'SELECT no FROM webhook_endpoints', []);
+    if (endpoint === undefined) throw new Error('the receiver is subscribed');
+    const secret = state.transaction(() => rotateSecret(state, random, endpoint.no, clock.now()))();
+    this.post.secrets = [secret, ...this.post.secrets].slice(0, 2);
+    this.counters.add('platform:secret rotated');
   }
 
   protected override judgeLook(look: Look): void {
@@ -255,7 +348,13 @@ export class PlatformWorld extends World {
     );
     for (const { status } of answers) this.counters.add(`receiver:${status}`);
     if (this.plan.wallOffset !== 0 || this.plan.classes.includes('clock_jump')) return;
-    const refused = answers.find(({ status }) => status >= 400 && status < 500);
+    // Whoever hears nothing for the day in which both secrets sign reads the new one with the first letter, too late for it.
+    const mayBeLate =
+      this.counters.of('platform:secret rotated') > 0 &&
+      (this.counters.of('act:expire') > 0 || this.scheduler.now - this.plan.start > 24 * 60 * minute);
+    const refused = answers.find(
+      ({ status }) => status >= 400 && status < 500 && !(status === 401 && mayBeLate),
+    );
     if (refused !== undefined) this.violate('E9', `a genuine ${refused.id} was answered ${refused.status}`);
     const accepted = answers.filter(({ status }) => status >= 200 && status < 300);
     const { life } = this.machine;

@@ -54,5 +54,11 @@ export const rowsQuery = `SELECT source, id, company_id || '|' || coalesce(group
      ELSE coalesce(name, '') || '|' || coalesce(email, '') || '|' || coalesce(message, '') END AS text
   FROM roster`;
 
+/** Sources with rows of a listing that is over, or of the one before. */
+export const leftoversQuery = `SELECT s.name FROM sources s
+  WHERE (EXISTS (SELECT 1 FROM staged_rows t WHERE t.source_no = s.no)
+         OR EXISTS (SELECT 1 FROM staged_pages p WHERE p.source_no = s.no))
+    AND NOT EXISTS (SELECT 1 FROM listings l WHERE l.source_no = s.no AND l.pages > 0)`;
+
 export const leasesQuery = `SELECT l.source_no AS no, l.fence, s.generation || '/' || coalesce(s.cursor, '') || '/' || s.rows_held || '/' ||
   s.pages_incoming || '/' || coalesce(s.last_tick_at, '') AS key FROM leases l JOIN sources s ON s.no = l.source_no`;

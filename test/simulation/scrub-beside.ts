@@ -10,7 +10,12 @@ import type { Life } from './machine.js';
  * The process that scrubs, as its parent sees it: it takes a while to start, rewrites the file over a connection
  * of its own, and its answer takes a while to arrive. It can be stopped before, and then has done nothing.
  */
-export function scrubBeside(life: Life, chance: Chance, counters: Counters): Scrubber {
+export function scrubBeside(
+  life: Life,
+  chance: Chance,
+  counters: Counters,
+  onScrubbed: (file: string) => void,
+): Scrubber {
   return async (request, signal) => {
     const pause = async (millis: number) => {
       await life.clock.wait(millis, signal);
@@ -31,9 +36,13 @@ export function scrubBeside(life: Life, chance: Chance, counters: Counters): Scr
   function rewrite(file: string, rewritten: number) {
     const database = openSqlite(file);
     try {
-      if (life.pagesMax !== null && chance.yes(0.5))
+      if (life.pagesMax !== null && chance.yes(0.5)) {
+        if (chance.yes(0.5)) throw new Fault('database_full', 'there is no room for the copy');
         return { kind: 'no_room' as const, erasures: pendingErasures(database), bytesMissing: 4_096 };
-      return scrub(database, life.clock, rewritten);
+      }
+      const scrubbed = scrub(database, life.clock, rewritten);
+      if (scrubbed.kind === 'scrubbed') onScrubbed(file);
+      return scrubbed;
     } finally {
       if (!life.dead) database.close();
     }

@@ -4,15 +4,23 @@ import type { Counters } from './counters.js';
 import type { DatabaseWatch } from './database-watch.js';
 import type { MirrorPlace } from './machine.js';
 import { scrubBeside } from './scrub-beside.js';
+import { strayWord } from './stray-word.js';
 
 /** A file on the disk of the machine, scrubbed by a process beside the daemon. */
-export function sqlitePlace(watch: DatabaseWatch, counters: Counters): MirrorPlace {
+export function sqlitePlace(
+  watch: DatabaseWatch,
+  counters: Counters,
+  violate: (invariant: string, what: string) => void,
+): MirrorPlace {
   return {
     database: 'sqlite:mirror.db',
     own: (life) => void watch.own(life.folder, life),
     disown: ({ folder }) => watch.disown(folder),
     openerFor: (life, chance) => {
-      const scrub = scrubBeside(life, chance.fork(`scrub ${life.no}`), counters);
+      const scrub = scrubBeside(life, chance.fork(`scrub ${life.no}`), counters, (file) => {
+        const left = strayWord(file);
+        if (left !== null) violate('I10', left);
+      });
       // `openMirror` as it is once the driver is loaded: loading takes time that no world's clock tells.
       return (database, parts) => {
         if (database.kind !== 'sqlite') throw new Error('this machine keeps its mirror in a file');

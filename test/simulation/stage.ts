@@ -161,7 +161,7 @@ export class Stage {
   }
 
   protected mirrorPlace(): MirrorPlace {
-    return sqlitePlace(this.around.watch, this.counters);
+    return sqlitePlace(this.around.watch, this.counters, (invariant, what) => this.violate(invariant, what));
   }
 
   /** Whether the one who just committed wrote what is seen then; where others may be quicker, nobody knows. */
@@ -262,6 +262,8 @@ export class Stage {
         (one) => one.status === 200 && one.account === plan?.account.name && one.company === plan.company,
       );
       const health = healthOf(source as never);
+      if (health === 'ok' && (source.last_outcome === 'failed' || source.last_outcome === 'waiting'))
+        this.violate('I13', `${source.name} reads as healthy and its last tick ended ${source.last_outcome}`);
       if (health === 'ok' && (heard === undefined || now - heard.at > patience))
         this.violate(
           'I13',

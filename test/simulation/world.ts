@@ -240,7 +240,10 @@ export class World extends Chaos {
   protected async scrubAtRest({ folder, clock }: Life): Promise<void> {
     const file = openSqlite(join(folder, 'mirror.db'));
     const scrubbed = new SqliteErasures(file, clock).scrub();
+    const free = Number(file.raw.pragma('freelist_count', { simple: true }));
     file.close();
+    if (scrubbed.kind === 'scrubbed' && free > 0)
+      this.violate('I10', `${free} pages without a use may still hold whom they held before the scrub`);
     if (scrubbed.kind === 'blocked') this.violate('I10', 'nobody reads, and the scrub says it is blocked');
   }
 
