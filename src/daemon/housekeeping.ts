@@ -91,11 +91,16 @@ export function keepHouse(parts: HousekeepingParts): House {
     if (count > 0) logger.info({ count }, 'what was kept long enough is gone');
   };
 
+  const failing = new Set<string>();
+
+  /** A database that is locked for hours is told of once, and every tick asks for a look. */
   const attempt = async (work: () => Promise<void>, failed: string) => {
     try {
       await work();
+      failing.delete(failed);
     } catch (error) {
-      if (!stopping.signal.aborted) logger.warn({ error }, failed);
+      if (!stopping.signal.aborted) logger[failing.has(failed) ? 'debug' : 'warn']({ error }, failed);
+      failing.add(failed);
     }
   };
 

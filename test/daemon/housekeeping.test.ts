@@ -98,6 +98,32 @@ test('a blocked scrub is tried again and told once; failures do not end the hous
   ]);
 });
 
+test('a database that is locked for hours is told of once, and again after it was free', async () => {
+  const clock = new VirtualClock(now);
+  let warned = 0;
+  let locked = true;
+  const house = keepHouse({
+    ...{ clock, logger: { ...silentLogger, warn: () => void (warned += 1) } },
+    pending: () => nothing,
+    scrub: async () => ({ kind: 'clean' }),
+    purge: async () => {
+      if (locked) throw new Error('another program holds the write lock');
+      return 0;
+    },
+  });
+  for (let tick = 0; tick < 120; tick += 1) {
+    house.look();
+    await clock.advance(60_000);
+  }
+  expect(warned).toBe(1);
+  locked = false;
+  await clock.advance(minutes(61));
+  locked = true;
+  await clock.advance(minutes(61));
+  await house.close();
+  expect(warned).toBe(2);
+});
+
 test('old things are removed every hour', async () => {
   const clock = new VirtualClock(now);
   const at: number[] = [];
