@@ -103,7 +103,13 @@ test('a database that is locked for hours is told of once, and again after it wa
   let warned = 0;
   let locked = true;
   const house = keepHouse({
-    ...{ clock, logger: { ...silentLogger, warn: () => void (warned += 1) } },
+    clock,
+    logger: {
+      ...silentLogger,
+      warn: () => {
+        warned += 1;
+      },
+    },
     pending: () => nothing,
     scrub: async () => ({ kind: 'clean' }),
     purge: async () => {

@@ -49,6 +49,11 @@ export class Chaos extends Stage {
       case 'clock_jump':
         this.wallOffset += act.millis;
         if (machine.life !== null) machine.life.clock.wallOffset = this.wallOffset;
+        if (machine.life === null || act.diesAfter === null) break;
+        // What it leaves behind bears times that are far off once the clock is right again.
+        this.ahead += act.millis;
+        machine.life.armed = { step: 'statement', countdown: act.diesAfter, death: 'kill' };
+        this.reviveAfterArmed(machine.life, 5_000);
         break;
       case 'disk_full':
         this.fillDisk(act.forMillis, act.slack);

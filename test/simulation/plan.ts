@@ -22,7 +22,12 @@ export type Act =
       readonly downMillis: number;
     }
   | { readonly kind: 'stop'; readonly downMillis: number }
-  | { readonly kind: 'clock_jump'; readonly millis: number }
+  | {
+      readonly kind: 'clock_jump';
+      readonly millis: number;
+      /** It dies so many statements later and comes back with its clock as before; null where it just goes on. */
+      readonly diesAfter: number | null;
+    }
   | { readonly kind: 'disk_full'; readonly forMillis: number; readonly slack: number }
   | { readonly kind: 'locked'; readonly forMillis: number }
   | { readonly kind: 'expire' }
@@ -240,11 +245,11 @@ function actFrom(chance: Chance, kind: (typeof actKinds)[number], interval: numb
     }
     case 'stop':
       return { kind, downMillis };
-    case 'clock_jump':
-      return {
-        kind,
-        millis: chance.pick([-600_000, -5_000, 5_000, 600_000, -30 * 24 * hour, 30 * 24 * hour]),
-      };
+    case 'clock_jump': {
+      const millis = chance.pick([-600_000, -5_000, 5_000, 600_000, -30 * 24 * hour, 30 * 24 * hour]);
+      const dying = chance.fork('dies after a jump');
+      return { kind, millis, diesAfter: millis > 0 && dying.yes(0.5) ? dying.between(1, 80) : null };
+    }
     case 'disk_full':
       return { kind, forMillis: chance.skewed(1_000, 4 * interval), slack: chance.skewed(0, 6) };
     case 'suspend':

@@ -207,8 +207,8 @@ export const plantedBugs: readonly PlantedBug[] = [
   bug(
     'a record nobody can read is deleted by a listing',
     `${sqlite}/listing.ts`,
-    "if (held !== undefined) seen.add(held.rowNo);\n    if (item.kind === 'rejected') continue;",
-    "if (item.kind === 'rejected') continue;\n    if (held !== undefined) seen.add(held.rowNo);",
+    "if (rowNo !== undefined) seen.add(rowNo);\n    if (item.kind === 'rejected') continue;",
+    "if (item.kind === 'rejected') continue;\n    if (rowNo !== undefined) seen.add(rowNo);",
   ),
   bug(
     'the brake is off',

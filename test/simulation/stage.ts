@@ -62,6 +62,8 @@ export class Stage {
   protected down = false;
   protected wallOffset: number;
   protected healed = false;
+  /** By how much the clock is ahead of the right time, until the machine that lives under it dies. */
+  protected ahead = 0;
   protected loud = 0;
   protected readonly analysts = new Set<Reader>();
   protected injured = new Set<string>();
@@ -155,7 +157,11 @@ export class Stage {
       secrets: () => this.post.secrets,
       wallOffset: () => this.wallOffset,
       onCommit: (life) => this.afterCommit(life),
-      onDeath: () => this.judge.machineDied(),
+      onDeath: () => {
+        this.judge.machineDied();
+        this.wallOffset -= this.ahead;
+        this.ahead = 0;
+      },
       onLog: (life, level, text) => this.afterLog(life, level, text),
     });
   }
