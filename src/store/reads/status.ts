@@ -142,11 +142,15 @@ function notStarted(source: string): SourceStatus {
   };
 }
 
-/** A source that failed its last attempt, or was told to wait, never reads as healthy, whatever state it is in. */
+/**
+ * A source that failed its last attempt, or was told to wait, never reads as healthy, whatever state it is in. Neither
+ * does one whose last attempt was cut short by a stop: it learned nothing, and those before it may have failed for hours.
+ */
 export function healthOf({ state, last_outcome }: Pick<SyncStatusView, 'state' | 'last_outcome'>): Health {
   if (state === 'halted' || state === 'held') return 'attention';
   if (last_outcome === 'failed') return 'failing';
-  return state === 'following' && last_outcome !== 'waiting' ? 'ok' : 'working';
+  const learned = last_outcome !== 'stopped' && last_outcome !== 'waiting';
+  return state === 'following' && learned ? 'ok' : 'working';
 }
 
 function since(time: string | null, now: number, unit: number): number | null {

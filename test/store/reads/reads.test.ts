@@ -243,5 +243,7 @@ describe('the status document', () => {
     expect(states.map((state) => healthOf({ state, last_outcome: 'failed' }))).not.toContain('ok');
     // Told to stay away for up to an hour, it knows nothing of what happens meanwhile.
     expect(states.map((state) => healthOf({ state, last_outcome: 'waiting' }))).not.toContain('ok');
+    // Ten that failed before it are not forgotten because the eleventh was cut short.
+    expect(states.map((state) => healthOf({ state, last_outcome: 'stopped' }))).not.toContain('ok');
   });
 });
