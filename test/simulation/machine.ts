@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type Config, configFrom } from '../../src/config/config.js';
 import { settingsSchema } from '../../src/config/settings.js';
 import { type Daemon, startDaemon } from '../../src/daemon/daemon.js';
-import type { openMirror } from '../../src/daemon/open-mirror.js';
+import { leaseMillis, type openMirror } from '../../src/daemon/open-mirror.js';
 import { isFault } from '../../src/domain/fault.js';
 import type { LogFields, Logger } from '../../src/runtime/logger.js';
 import type { Chance } from './chance.js';
@@ -94,6 +94,7 @@ export class Machine {
   readonly lives: Life[] = [];
   #folder: string;
   #lives = 0;
+  #rivalEndedAt = Number.NEGATIVE_INFINITY;
 
   constructor(readonly parts: MachineParts) {
     this.#folder = join(parts.root, 'disk-0');
@@ -173,6 +174,7 @@ export class Machine {
           if (report.code !== null) counters.add(`code:${report.code}`);
           counters.add(`trigger:${report.trigger}`);
           if (standing !== null) counters.add(`state:${standing.kind}`);
+          if (report.code === 'lease_lost') this.#judgeRefusal(life);
           if (report.code === 'internal' && !life.dead)
             this.parts.violate('defect', `a tick ended with a defect of rosterd: ${report.message}`);
         });
@@ -180,6 +182,14 @@ export class Machine {
       (error: unknown) => this.#startFailed(life, error),
     );
     return life;
+  }
+
+  /** P11: who holds a lease renews it, and nobody else has been alive for longer than one lasts. */
+  #judgeRefusal(life: Life): void {
+    const aloneSince = Math.max(life.startedAt, this.#rivalEndedAt);
+    const millis = this.parts.scheduler.now - aloneSince;
+    if (!life.dead && this.rival === null && millis > 3 * leaseMillis)
+      this.parts.violate('P11', `the lease of somebody who is gone for ${millis} ms keeps ${life.name} out`);
   }
 
   #startFailed(life: Life, error: unknown): void {
@@ -227,7 +237,9 @@ export class Machine {
     this.parts.mirror.disown(life);
     this.parts.files.disown(life.folder);
     if (this.life === life) this.life = null;
-    if (this.rival === life) this.rival = null;
+    if (this.rival !== life) return;
+    this.rival = null;
+    this.#rivalEndedAt = this.parts.scheduler.now;
   }
 
   /** SIGTERM: it has to let go of everything, within the time a request may take. */

@@ -248,7 +248,7 @@ function actFrom(chance: Chance, kind: (typeof actKinds)[number], interval: numb
     case 'clock_jump': {
       const millis = chance.pick([-600_000, -5_000, 5_000, 600_000, -30 * 24 * hour, 30 * 24 * hour]);
       const dying = chance.fork('dies after a jump');
-      return { kind, millis, diesAfter: millis > 0 && dying.yes(0.5) ? dying.between(1, 80) : null };
+      return { kind, millis, diesAfter: millis > 0 && dying.yes(0.7) ? dying.between(1, 80) : null };
     }
     case 'disk_full':
       return { kind, forMillis: chance.skewed(1_000, 4 * interval), slack: chance.skewed(0, 6) };

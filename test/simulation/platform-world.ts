@@ -311,7 +311,7 @@ export class PlatformWorld extends World {
       for (const source of this.sources) {
         const seen = look.sources.find(({ name }) => name === source.name);
         const before = moved.get(source.name);
-        if (seen === undefined || asked >= 40) continue;
+        if (seen === undefined || asked >= 400) continue;
         if (before !== undefined && before >= 0 && seen.generation > before) moved.delete(source.name);
         if (seen.state === 'held') this.ask(source, { acceptDeletions: true });
         else if (seen.state === 'halted')
