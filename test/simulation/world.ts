@@ -55,11 +55,15 @@ export class World extends Chaos {
     for (let made = 0; made < plan.records; made += 1)
       this.platform.reach(this.truth.create(this.companies[made % 2] ?? 'co_0').seq);
     this.machine.start();
-    for (const { at, no, act } of plan.acts)
-      scheduler.at(at, `act ${no} ${act.kind}`, () => {
+    for (const { at, no, act } of plan.acts) {
+      const happen = () => {
         this.counters.add(`act:${act.kind}`);
         this.act(act, no);
-      });
+      };
+      // What comes with the start finds a daemon that has not opened its mirror yet.
+      if (at <= plan.start) happen();
+      else scheduler.at(at, `act ${no} ${act.kind}`, happen);
+    }
     await this.until(plan.chaosUntil, () => false);
     await this.heal();
     await this.rest();
