@@ -24,6 +24,8 @@ const answerMillis = 5_000;
 export class OwnConnection {
   readonly #parts: OwnConnectionParts;
   #client: Promise<pg.Client> | null = null;
+  /** The one `#client` is or will be. */
+  #current: pg.Client | null = null;
   #closed = false;
 
   constructor(parts: OwnConnectionParts) {
@@ -33,22 +35,37 @@ export class OwnConnection {
   async rows<Row>(text: string, ...values: readonly unknown[]): Promise<Row[]> {
     return withPostgresFaults(addressText(this.#parts.url), async () => {
       const client = await this.#connected();
-      return (await client.query(text, [...values])).rows as Row[];
+      try {
+        return (await client.query(text, [...values])).rows as Row[];
+      } catch (error) {
+        // The driver gives up the question, and would let all others wait behind it.
+        if (!(error instanceof pg.DatabaseError)) this.#lose(client);
+        throw error;
+      }
     });
   }
 
   async close(): Promise<void> {
     this.#closed = true;
     const client = await this.#client?.catch(() => null);
+    // Saying goodbye waits for an answer, however long; a question does not, and after it the driver hangs up.
+    await client?.query('UNLISTEN *').catch(() => {});
     await client?.end().catch(() => {});
+  }
+
+  /** Its end may be heard of when there is another already. */
+  #lose(client: pg.Client): void {
+    if (this.#current === client) {
+      this.#current = null;
+      this.#client = null;
+    }
+    // One that timed out may still be open on our side.
+    void client.end().catch(() => {});
   }
 
   #connected(): Promise<pg.Client> {
     if (this.#closed) throw new Error('the connection was closed');
-    this.#client ??= this.#connect().catch((error: unknown) => {
-      this.#client = null;
-      throw error;
-    });
+    this.#client ??= this.#connect();
     return this.#client;
   }
 
@@ -62,15 +79,9 @@ export class OwnConnection {
       keepAlive: true,
       types: valueTypes,
     });
-    const lost = () => {
-      this.#client = null;
-      // One that timed out may still be open on our side.
-      void client.end().catch(() => {});
-    };
-    client.on('error', lost);
-    client.once('end', () => {
-      this.#client = null;
-    });
+    this.#current = client;
+    client.on('error', () => this.#lose(client));
+    client.once('end', () => this.#lose(client));
     client.on('notification', ({ payload }) => {
       if (payload !== undefined) onPayload(payload);
     });
@@ -78,7 +89,7 @@ export class OwnConnection {
       await client.connect();
       await client.query(`LISTEN ${pg.escapeIdentifier(channel)}`);
     } catch (error) {
-      lost();
+      this.#lose(client);
       throw error;
     }
     onConnected();

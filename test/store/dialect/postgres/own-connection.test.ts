@@ -1,0 +1,79 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { OwnConnection } from '../../../../src/store/dialect/postgres/own-connection.js';
+import { freshDatabase } from '../../../postgres/fresh-database.js';
+
+/** The way to a database, of which each connection can be swallowed: it stays open, and nothing comes through. */
+async function wayTo(url: string) {
+  const { hostname, port } = new URL(url);
+  const sockets = new Set<Socket>();
+  const streams: { readonly near: Socket; readonly far: Socket }[] = [];
+  const server = createServer((near) => {
+    const far = connect(Number(port || 5432), hostname);
+    streams.push({ near, far });
+    for (const socket of [near, far]) {
+      sockets.add(socket);
+      socket.on('error', () => {});
+      socket.on('close', () => sockets.delete(socket));
+    }
+    near.pipe(far).pipe(near);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  const through = new URL(url);
+  through.hostname = '127.0.0.1';
+  through.port = String((server.address() as AddressInfo).port);
+  const swallow = () => {
+    for (const { near, far } of streams) {
+      near.unpipe(far);
+      far.unpipe(near);
+      near.pause();
+      far.pause();
+    }
+  };
+  return { url: through.href, swallow };
+}
+
+test('a connection that died in silence is given up after one question, and the next goes over another', async () => {
+  const { url, swallow } = await wayTo((await freshDatabase()).url);
+  const connected: string[] = [];
+  const heard: string[] = [];
+  const connection = new OwnConnection({
+    ...{ url, applicationName: 'rosterd-test', channel: 'told' },
+    onPayload: (payload) => heard.push(payload),
+    onConnected: () => connected.push('connected'),
+  });
+  onTestFinished(() => connection.close());
+  await connection.rows("SELECT pg_notify('told', 'before')");
+  swallow();
+  // The driver waits for five seconds.
+  await expect(connection.rows('SELECT 1 AS one')).rejects.toMatchObject({ code: 'database_busy' });
+  await expect
+    .poll(
+      () =>
+        connection.rows("SELECT pg_notify('told', 'after')").then(
+          () => heard,
+          () => [],
+        ),
+      { timeout: 50_000 },
+    )
+    .toContain('after');
+  expect(connected).toEqual(['connected', 'connected']);
+});
+
+test('a connection that died in silence can be closed', async () => {
+  const { url, swallow } = await wayTo((await freshDatabase()).url);
+  const connection = new OwnConnection({
+    ...{ url, applicationName: 'rosterd-test', channel: 'told' },
+    ...{ onPayload: () => {}, onConnected: () => {} },
+  });
+  await connection.rows('SELECT 1 AS one');
+  swallow();
+  await connection.close();
+  await expect(connection.rows('SELECT 1 AS one')).rejects.toThrow('the connection was closed');
+});
