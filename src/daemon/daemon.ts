@@ -134,6 +134,7 @@ export async function startReceiver(
     path: settings.path,
     signatureHeader: config.platform.headers.signature,
     secrets: () => ring.values(),
+    newestSecrets: () => ring.newest(),
     resolveSources: (event) => resolveSources(config.sources, event),
     onAccepted: (event, sources) => {
       // An installation that was narrowed or ended shows in no record: the source is asked what it may read.

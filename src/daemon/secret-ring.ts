@@ -12,7 +12,7 @@ const rereadMillis = 30_000;
 export class SecretRing {
   #values: readonly string[] = [];
   #readAt = 0;
-  #reading = false;
+  #reading: Promise<void> | null = null;
 
   constructor(
     private readonly secrets: readonly Secret[],
@@ -28,17 +28,22 @@ export class SecretRing {
   }
 
   values(): readonly string[] {
-    if (!this.#reading && this.clock.monotonic() - this.#readAt > rereadMillis) {
-      this.#reading = true;
-      void this.load()
+    if (this.#reading === null && this.clock.monotonic() - this.#readAt > rereadMillis)
+      this.#reading = this.load()
         .catch((error: unknown) => {
           this.#readAt = this.clock.monotonic();
           this.logger.warn({ error }, 'a signing secret cannot be read; the ones read before stay in use');
         })
         .finally(() => {
-          this.#reading = false;
+          this.#reading = null;
         });
-    }
+    return [...this.managed(), ...this.#values];
+  }
+
+  /** For a delivery that none of them signed: when a reading is under way, the newest after it; null when none is. */
+  async newest(): Promise<readonly string[] | null> {
+    if (this.#reading === null) return null;
+    await this.#reading;
     return [...this.managed(), ...this.#values];
   }
 }

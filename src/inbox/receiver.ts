@@ -11,7 +11,7 @@ import { type EventSeen, type Inbox, laneOf } from './ports.js';
 import { bodyBytesMax, drained, readBody } from './read-body.js';
 import { Refusal, type Result, statusOf } from './refusal.js';
 import { thinBody } from './thin-body.js';
-import { verifySignature } from './verify-signature.js';
+import { type Verdict, verifySignature } from './verify-signature.js';
 
 export interface ReceiverParts {
   readonly inbox: Inbox;
@@ -22,6 +22,8 @@ export interface ReceiverParts {
   readonly signatureHeader: string;
   /** Read for every request, so that a rotated secret counts at once. */
   readonly secrets: () => readonly string[];
+  /** Asked when none of them signed: what a reading that is under way finds. Null when none is. */
+  readonly newestSecrets?: () => Promise<readonly string[] | null>;
   readonly resolveSources: (event: EventSeen) => readonly SourceName[];
   /** Called once the event is on disk, with the sources it belongs to. */
   readonly onAccepted: (event: EventSeen, sources: readonly SourceName[]) => void;
@@ -80,7 +82,7 @@ export function createReceiver(parts: ReceiverParts): Receiver {
     if (request.headers.expect !== undefined) response.writeContinue();
     const body = await readBody(request);
     const now = parts.clock.now();
-    const verdict = verifySignature(request.get(parts.signatureHeader), body, parts.secrets(), now);
+    const verdict = await verify(request.get(parts.signatureHeader), body, now);
     if (!verdict.ok) throw new Refusal(verdict.problem);
     lastSecret = verdict.secret;
     const event = parseEvent(body);
@@ -103,6 +105,14 @@ export function createReceiver(parts: ReceiverParts): Receiver {
     response.end();
     // A duplicate nudges as well: the first delivery may have been stored by a process that died right after.
     if (!event.test) parts.onAccepted(event, sources);
+  };
+
+  /** The first delivery after a rotation may be what has the new secret read. */
+  const verify = async (header: string | undefined, body: Uint8Array, now: number): Promise<Verdict> => {
+    const verdict = verifySignature(header, body, parts.secrets(), now);
+    if (verdict.ok || verdict.problem !== 'signature_mismatch') return verdict;
+    const newest = (await parts.newestSecrets?.()) ?? null;
+    return newest === null ? verdict : verifySignature(header, body, newest, now);
   };
 
   const answer = (response: express.Response, result: Result) => {

@@ -100,6 +100,24 @@ const nothingHappened = () => {
 };
 
 describe('what is authentic is stored and answered 202', () => {
+  test('CLIENT-23 a delivery signed with a secret that is just being read waits for it; a forged one does not pass', async () => {
+    const newest = [...secrets];
+    secrets = ['whsec_before'];
+    let readings = 0;
+    await build({
+      newestSecrets: async () => {
+        readings += 1;
+        return newest;
+      },
+    });
+    const body = eventBody();
+    const signature = signed(body, seconds(), newest[0]);
+    expect((await deliver({ body, signature })).status).toBe(202);
+    expect((await deliver({ body, signature: signed(body, seconds(), 'whsec_forged') })).status).toBe(401);
+    expect((await deliver({ body, signature: signed(body, seconds() - 3_600, newest[0]) })).status).toBe(401);
+    expect(readings).toBe(2);
+  });
+
   test('CLIENT-24 one row, durable before the answer, and a nudge', async () => {
     const answer = await deliver();
     expect(answer).toMatchObject({ status: 202, text: '' });

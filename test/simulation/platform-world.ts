@@ -348,13 +348,7 @@ export class PlatformWorld extends World {
     );
     for (const { status } of answers) this.counters.add(`receiver:${status}`);
     if (this.plan.wallOffset !== 0 || this.plan.classes.includes('clock_jump')) return;
-    // Whoever hears nothing for the day in which both secrets sign reads the new one with the first letter, too late for it.
-    const mayBeLate =
-      this.counters.of('platform:secret rotated') > 0 &&
-      (this.counters.of('act:expire') > 0 || this.scheduler.now - this.plan.start > 24 * 60 * minute);
-    const refused = answers.find(
-      ({ status }) => status >= 400 && status < 500 && !(status === 401 && mayBeLate),
-    );
+    const refused = answers.find(({ status }) => status >= 400 && status < 500);
     if (refused !== undefined) this.violate('E9', `a genuine ${refused.id} was answered ${refused.status}`);
     const accepted = answers.filter(({ status }) => status >= 200 && status < 300);
     const { life } = this.machine;
