@@ -169,7 +169,7 @@ export class SourceLoop {
     let nudged = false;
     let checkGrant = false;
     let rechecked = false;
-    const urgent = this.#nudged || this.#recheck || this.#manual.length > 0;
+    const urgent = (this.#nudged && !this.#nudgeWaits) || this.#recheck || this.#manual.length > 0;
     this.#queued = !urgent;
     let over = () => {};
     const result = await this.parts.inTurn(urgent, () => {
@@ -182,12 +182,13 @@ export class SourceLoop {
       asked = this.#manual;
       trigger = this.#trigger();
       this.#manual = [];
-      nudged = this.#nudged;
+      // The look of the timer at a halted source asks nothing: what a nudge earns is still to come.
+      nudged = this.#nudged && trigger !== 'timer';
       rechecked = this.#recheck;
       if (rechecked) this.#grant = unchecked;
       checkGrant = this.parts.clock.monotonic() >= this.#grant.dueAt;
       this.#recheck = false;
-      this.#nudged = false;
+      this.#nudged &&= !nudged;
       return {
         trigger,
         failures: this.#failures,
@@ -216,13 +217,21 @@ export class SourceLoop {
     if (this.#manual.length > 0) return 'manual';
     // As after a start: what halted the source may be over.
     if (this.#recheck) return 'start';
-    return this.#nudged && this.#firstTrigger !== 'start' ? 'webhook' : this.#firstTrigger;
+    return this.#nudged && !this.#nudgeWaits && this.#firstTrigger !== 'start'
+      ? 'webhook'
+      : this.#firstTrigger;
+  }
+
+  /** Until the hour of a halted source is over. */
+  get #nudgeWaits(): boolean {
+    return this.#halted && this.parts.clock.monotonic() < this.#nudgeDue;
   }
 
   /** Answers whether a tick of a nudge may still find requests where this one found none. */
   #plan({ report, standing }: TickResult, trigger: Trigger): boolean {
     const { clock, random, intervalMillis, idleIntervalMillis } = this.parts;
     const now = clock.monotonic();
+    const onlyLooked = this.#halted && trigger === 'timer';
     this.#halted = standing?.kind === 'halted';
     this.#failures = report.outcome === 'failed' && !this.#halted ? this.#failures + 1 : 0;
     const usual = stretched(this.#stretch, intervalMillis, idleIntervalMillis);
@@ -234,8 +243,8 @@ export class SourceLoop {
     const reserveLeft =
       report.code === 'rate_limited' && trigger !== 'webhook' && standing?.kind === 'following';
     const blocked = report.outcome !== 'done' && report.retryAt !== null && !reserveLeft;
-    this.#nudgeDue = blocked ? this.#timerDue : nudgeDueAt(this.#spacing);
-    if (this.#halted) this.#nudgeDue = now + haltedNudgeMillis;
+    if (!this.#halted) this.#nudgeDue = blocked ? this.#timerDue : nudgeDueAt(this.#spacing);
+    else if (!onlyLooked) this.#nudgeDue = now + haltedNudgeMillis;
     return reserveLeft;
   }
 

@@ -400,6 +400,24 @@ test('nudges earn a halted source at most one look an hour, a human one at once'
   expect(counts.asked).toBe(before + 1);
 });
 
+test('a single nudge earns a halted source its look when the hour is over', async () => {
+  const counts = { asked: 0 };
+  let revoked = true;
+  const refused = failing(() => new Fault('forbidden', 'scope missing'), counts);
+  const feed: Feed = {
+    page: (position, signal) => (revoked ? refused : truth).page(position, signal),
+  };
+  build([sourceOf(feed)]).start();
+  await clock.advance(12 * minute);
+  sync.nudge(acme);
+  revoked = false;
+  await clock.advance(40 * minute);
+  expect(mirror.of(acme).halted, 'not before').toMatchObject({ code: 'forbidden' });
+  expect(counts.asked).toBe(1);
+  await clock.advance(12 * minute);
+  expect(mirror.of(acme).halted).toBeNull();
+});
+
 test('CLIENT-14 nothing is asked before the moment the platform named, not even for a nudge', async () => {
   const counts = { asked: 0 };
   const until = clock.now() + 30 * minute;
