@@ -35,7 +35,9 @@ function strayTotals(sources: string): string {
     return {
       added: `added_${kept} AS MATERIALIZED (SELECT source_no, ${of}, count(*), ${cents.map(halves).join(', ')}
         FROM investment_rows NOT INDEXED WHERE source_no IN (${sources}) GROUP BY source_no, ${of})`,
-      stray: `SELECT '${kept}' WHERE EXISTS (${stored} EXCEPT ${added}) OR EXISTS (${added} EXCEPT ${stored})`,
+      // Of equal rows EXCEPT sees one; whoever adds them up counts each.
+      stray: `SELECT '${kept}' WHERE EXISTS (${stored} EXCEPT ${added}) OR EXISTS (${added} EXCEPT ${stored})
+        OR (SELECT count(*) FROM (${stored})) <> (SELECT count(*) FROM added_${kept})`,
     };
   });
   const stray = parts.map((part) => part.stray).join('\nUNION ALL\n');
