@@ -21,7 +21,7 @@ export interface RedirectListener extends Closable {
 
 /**
  * Waits on this machine for the browser to come back. It takes one request, GET, on its own path, under its own
- * host name, with the `state` it waits for. Everything else is refused and changes nothing: any web page can
+ * host name, with the `state` it waits for. Everything else is refused and changes nothing, since any web page can
  * send a browser here, and a name that resolves to this machine can be anybody's.
  */
 export async function listenForRedirect(

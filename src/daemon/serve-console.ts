@@ -42,7 +42,7 @@ export async function serveConsole(
       counts: async () => ({
         deliveries: receiver?.status().results ?? {},
         clockSkewSeconds: engine.platform.client.time.aheadMillis / 1_000,
-        fleet: seat.held === null ? null : { living: seat.others + 1, held: seat.held, leads: seat.leads },
+        fleet: seat.held === null ? null : { living: seat.living, held: seat.held, leads: seat.leads },
         quotas: await quotasOf(config.sources, engine.platform),
         storage: await storageOf(config.database),
       }),

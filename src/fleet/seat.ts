@@ -9,8 +9,8 @@ import type { Message } from './ports.js';
 export interface Seat {
   worksHere(source: SourceName): boolean;
   readonly leads: boolean;
-  /** Living members besides this one. */
-  readonly others: number;
+  /** Daemons that live, this one among them. */
+  readonly living: number;
   /** How many sources are worked here; null where it is all of them by nature. */
   readonly held: number | null;
   tell(message: Message): void;
@@ -21,7 +21,7 @@ export interface Seat {
 export const alone: Seat = {
   worksHere: () => true,
   leads: true,
-  others: 0,
+  living: 1,
   held: null,
   tell: () => {},
   tellAccepted: () => {},
@@ -44,8 +44,8 @@ export class FleetSeat implements Seat {
     return this.#fleet?.leads === true;
   }
 
-  get others(): number {
-    return this.#fleet === null ? 0 : this.#fleet.living - 1;
+  get living(): number {
+    return this.#fleet?.living ?? 1;
   }
 
   /** Before the fleet was asked, nobody knows. */

@@ -5,7 +5,7 @@
 export interface DeliveryHazard {
   /** Wait this long before the attempt. */
   readonly delayMillis?: number;
-  /** Do not send; the attempt failed with a broken connection and is retried as any other. */
+  /** Do not send; the attempt failed with a broken connection and is retried like every other. */
   readonly drop?: boolean;
   /** Do not send; the attempt counts as answered with this status. */
   readonly status?: number;

@@ -8,7 +8,7 @@ export interface Paint {
   yellow(text: string): string;
 }
 
-/** no-color.org: any value but the empty one switches off; a stream that is no terminal has no colour unless forced. */
+/** no-color.org: whatever value but the empty one switches off; a stream that is no terminal has no colour unless forced. */
 export function wantsColor(stream: OutputStream, env: Readonly<Record<string, string | undefined>>): boolean {
   if ((env.NO_COLOR ?? '') !== '') return false;
   if ((env.CLICOLOR_FORCE ?? '0') !== '0') return true;

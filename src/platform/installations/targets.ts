@@ -27,7 +27,7 @@ const findSql = {
   syndicate: 'SELECT no, id, name FROM syndicates WHERE id = ? AND realm = ?',
 } as const;
 
-/** A target of the other realm is as unknown as one that never was. */
+/** A target of the other realm is no more known than one that never was. */
 export function findTarget(state: State, realm: Realm, type: TargetType, id: string): Target | undefined {
   const row = one<{ no: number; id: string; name: string }>(state, findSql[type], [id, realm]);
   return row && { type, ...row };

@@ -50,7 +50,7 @@ const managed = `${select} WHERE s.deleted_at IS NULL AND s.realm = $realm AND s
     OR EXISTS (SELECT 1 FROM syndicate_managers g WHERE g.syndicate_no = s.no AND g.user_no = $user))
   ORDER BY s.no LIMIT $limit`;
 
-/** A syndicate of the other realm is as unknown as one that never was. */
+/** A syndicate of the other realm is no more known than one that never was. */
 export const findSyndicate = (state: State, id: string, realm: Realm): Syndicate | undefined =>
   one<Syndicate>(state, byId, [id, realm]);
 

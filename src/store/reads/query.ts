@@ -28,7 +28,7 @@ export interface QueryHandle {
  * Runs one reading statement of somebody's own, which can be ended at any moment.
  *
  * Throws `usage` for SQL that does not parse, writes or takes longer than the limit, `stopped` when `signal`
- * fires, `database_unusable` and `database_busy` as any opening does.
+ * fires, `database_unusable` and `database_busy` as every opening does.
  */
 export async function runQuery(
   place: MirrorPlace,

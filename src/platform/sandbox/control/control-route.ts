@@ -7,7 +7,7 @@ import { type Route, route } from '../../http/route.js';
 
 /**
  * A call of the control API: no credential, no limits, no version; what is wrong with its body is said in one 400.
- * A browser is refused: any page it shows could otherwise take the tokens of a sandbox on the same machine.
+ * A browser is refused, since any page it shows could otherwise take the tokens of a sandbox on the same machine.
  */
 export function controlRoute<Body extends z.ZodType>(
   method: Operation['method'],
