@@ -76,7 +76,15 @@ export function createReceiver(parts: ReceiverParts): Receiver {
   let lastSecret: number | null = null;
   let closing = false;
 
-  const receive: RequestHandler = async (request, response) => {
+  /** Whose senders hung up is still under way: closing waits for these as well, before the database goes. */
+  const underWay = new Set<Promise<void>>();
+  const receive: RequestHandler = (request, response) => {
+    const taking = take(request, response).finally(() => underWay.delete(taking));
+    underWay.add(taking);
+    return taking;
+  };
+
+  const take = async (request: Request, response: express.Response) => {
     refuseEarly(request);
     // Only a sender who waits for it has an `Expect` that comes this far; the others have begun to send.
     if (request.headers.expect !== undefined) response.writeContinue();
@@ -151,9 +159,10 @@ export function createReceiver(parts: ReceiverParts): Receiver {
   return {
     listen: (port, host = '127.0.0.1') => listen(server, port, host),
     status: () => ({ results: { ...results }, lastAcceptedAt, lastSecret }),
-    close: () => {
+    close: async () => {
       closing = true;
-      return closeServer(server, parts.clock, limits.requestMillis);
+      await closeServer(server, parts.clock, limits.requestMillis);
+      await Promise.allSettled(underWay);
     },
   };
 }

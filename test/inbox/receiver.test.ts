@@ -6,7 +6,7 @@ import { Fault } from '../../src/domain/fault.js';
 import type { SourceName } from '../../src/domain/ids.js';
 import type { AcceptedEvent } from '../../src/inbox/ports.js';
 import { createReceiver, type Receiver, type ReceiverParts } from '../../src/inbox/receiver.js';
-import { systemClock } from '../../src/runtime/clock.js';
+import { type Clock, systemClock } from '../../src/runtime/clock.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { askBeforeSending } from '../support/ask-before-sending.js';
 import { MemoryInbox } from './support/memory-inbox.js';
@@ -72,6 +72,7 @@ interface Sent {
   readonly signature?: string | null;
   readonly path?: string;
   readonly method?: string;
+  readonly signal?: AbortSignal;
 }
 
 async function deliver({
@@ -80,10 +81,12 @@ async function deliver({
   signature,
   path = '/webhooks',
   method = 'POST',
+  signal,
 }: Sent = {}) {
   const header = signature === undefined ? signed(body, seconds()) : signature;
   const response = await fetch(base + path, {
     method,
+    signal: signal ?? null,
     headers: {
       'content-type': 'application/json',
       ...(header === null ? {} : { 'service-signature': header }),
@@ -378,7 +381,8 @@ describe('slow and broken senders', () => {
       .toBe(202);
   });
 
-  test('closing lets a delivery under way finish and takes no new one', async () => {
+  /** An inbox that waits with every row until it is told to go on. */
+  function slowInbox() {
     let go = () => {};
     const gate = new Promise<void>((resolve) => {
       go = resolve;
@@ -391,7 +395,11 @@ describe('slow and broken senders', () => {
         return await super.accept(event);
       }
     }
-    const slow = new Slow();
+    return { slow: new Slow(), go };
+  }
+
+  test('closing lets a delivery under way finish and takes no new one', async () => {
+    const { slow, go } = slowInbox();
     await build({ inbox: slow });
     const delivery = deliver();
     await expect.poll(() => slow.entered).toBe(1);
@@ -402,6 +410,28 @@ describe('slow and broken senders', () => {
     await closing;
     expect(slow.rows.length).toBe(1);
     await receiver.close();
+  });
+
+  test('closing waits for a delivery that is being stored, though its sender hung up', async () => {
+    const { slow, go } = slowInbox();
+    let waiting = 0;
+    const wait: Clock['wait'] = async (millis, signal) => {
+      waiting += 1;
+      await systemClock.wait(millis, signal);
+      waiting -= 1;
+    };
+    await build({ inbox: slow, clock: { ...systemClock, wait } });
+    const sender = new AbortController();
+    const delivery = deliver({ signal: sender.signal });
+    await expect.poll(() => slow.entered).toBe(1);
+    sender.abort();
+    await expect(delivery).rejects.toThrow();
+    const stored = receiver.close().then(() => slow.rows.length);
+    // Left is the wait for the row alone: the server has closed, and whatever waited for it only has gone on.
+    await expect.poll(() => waiting).toBe(1);
+    go();
+    expect(await stored).toBe(1);
+    expect(waiting).toBe(0);
   });
 });
 
