@@ -1,5 +1,6 @@
 import type Sqlite from 'better-sqlite3';
 import { systemClock } from '../../src/runtime/clock.js';
+import { newestMigration } from '../../src/store/migrate.js';
 import type { Place } from './place.js';
 
 /** A promise that was not kept; everything else a round throws is a fault of the torture itself. */
@@ -72,13 +73,16 @@ export function differences(wanted: Map<string, Content | null>, mirror: Map<str
   return [...wrong, ...[...mirror.keys()].filter((id) => !wanted.has(id))];
 }
 
+/** False of a file whose first owner was killed between two migrations. */
+const isWhole = (database: Sqlite.Database) =>
+  Number(database.pragma('user_version', { simple: true })) === newestMigration('sqlite');
+
 /** What must hold of a database whatever happened to the process that wrote it. */
 export async function judgeStopped(place: Place): Promise<void> {
   const seen = place.lookAtRemains((database) => {
     const [check] = database.pragma('integrity_check') as { integrity_check: string }[];
     if (check?.integrity_check !== 'ok') throw new Violation(`damaged: ${check?.integrity_check}`);
-    const version = Number(database.pragma('user_version', { simple: true }));
-    if (version === 0) return null;
+    if (!isWhole(database)) return null;
     goesForward(database);
     nothingAcceptedIsLost(place, database);
     const source = database
@@ -119,7 +123,7 @@ export async function judgeAtRest(place: Place): Promise<void> {
   let last = 'the mirror was never there';
   while (systemClock.monotonic() < until) {
     const seen = place.look((database) => {
-      if (Number(database.pragma('user_version', { simple: true })) === 0) return null;
+      if (!isWhole(database)) return null;
       const pending = database
         .prepare<[], number>("SELECT count(*) FROM webhook_inbox WHERE state IN ('pending', 'given_up')")
         .pluck()

@@ -16,7 +16,9 @@ export const acceptToTick = stoppedAnywhere('accept-to-tick', 'SIGKILL');
 /** Asked to stop anywhere: it ends with 0, and as if it had not been. */
 export const sigterm = stoppedAnywhere('sigterm', 'SIGTERM');
 
-function stoppedAnywhere(name: string, signal: 'SIGKILL' | 'SIGTERM'): Scenario {
+type Signal = 'SIGKILL' | 'SIGTERM';
+
+function stoppedAnywhere(name: string, signal: Signal): Scenario {
   return {
     name,
     async open(program) {
@@ -26,7 +28,19 @@ function stoppedAnywhere(name: string, signal: 'SIGKILL' | 'SIGTERM'): Scenario 
   };
 }
 
-async function round(place: Place, signal: 'SIGKILL' | 'SIGTERM', random: Random, counters: Counters) {
+/** Several lives end before one heals what they left: each begins on what the one before could not mend. */
+async function round(place: Place, signal: Signal, random: Random, counters: Counters) {
+  await strike(place, signal, random, counters);
+  for (let more = between(random, 0, 3); more > 0; more -= 1) await strike(place, signal, random, counters);
+
+  const last = place.rosterd(['run']);
+  await following(last);
+  await judgeAtRest(place);
+  await stopAtRest(last);
+  await judgeStopped(place);
+}
+
+async function strike(place: Place, signal: Signal, random: Random, counters: Counters) {
   const stop: Stop | null =
     random.fraction() < 0.75
       ? { step: pick(random, steps), nth: random.fraction() < 0.6 ? 1 : 2, signal }
@@ -49,11 +63,5 @@ async function round(place: Place, signal: 'SIGKILL' | 'SIGTERM', random: Random
   const clean = signal === 'SIGTERM' ? code === 0 : by === 'SIGKILL';
   if (!clean) throw new Violation(`ended with ${code ?? by}: ${life.printed()}`);
   saysItPlainly(life.printed());
-  await judgeStopped(place);
-
-  const next = place.rosterd(['run']);
-  await following(next);
-  await judgeAtRest(place);
-  await stopAtRest(next);
   await judgeStopped(place);
 }
