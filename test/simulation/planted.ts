@@ -1,19 +1,20 @@
+import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { hunt } from '../support/hunt.js';
 import { plantedBugs } from './planted-bugs.js';
 
 /*
- * npm run simulate:planted -- [--seeds 1000] [--from 1] [--only TEXT] [--jobs 2]
+ * npm run simulate:planted -- [--seeds 1000] [--from 1] [--only TEXT] [--jobs N]
  *
  * Plants one bug after the other in a copy of the sources and counts how many the simulator sees. Exit code 0 only
- * when it sees all of them.
+ * when it sees all of them. As many are looked for at once as there are processors, or jobs.
  */
 const { values } = parseArgs({
   options: {
     seeds: { type: 'string', default: '1000' },
     from: { type: 'string', default: '1' },
     only: { type: 'string', default: '' },
-    jobs: { type: 'string', default: '2' },
+    jobs: { type: 'string', default: String(availableParallelism()) },
   },
 });
 const folders = ['src', 'test/simulation', 'test/postgres', 'test/support'];
@@ -23,7 +24,10 @@ const found = await hunt({
   layout: { copied: [], translated: sources },
   bugs: plantedBugs.filter(({ name }) => name.includes(values.only)),
   jobs: Number(values.jobs),
-  command: () => [script, '--first', '--no-shrink', '--seeds', values.seeds, '--from', values.from],
+  command: () => [
+    ...[script, '--first', '--no-shrink', '--jobs', '1'],
+    ...['--seeds', values.seeds, '--from', values.from],
+  ],
   finding: (line) => line.startsWith('seed '),
 });
 const needed = found.flatMap((line) => (line === null ? [] : [Number(line.split(/\s+/)[1])]));

@@ -1,82 +1,117 @@
+import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { missingFrom } from './expected-counters.js';
 import { serverForWorlds } from './postgres/server-for-worlds.js';
-import { Laboratory } from './run-seed.js';
-import { invariantOf, shrink, storyOf } from './shrink.js';
+import { Progress } from './progress.js';
+import { type Setting, type Trier, triers } from './seed-processes.js';
 import { Tally } from './tally.js';
+import type { Tried } from './try-seed.js';
 
-/*
- * npm run simulate -- --seeds 10000 [--from N] [--seconds N] [--seed N] [--mode platform | --database postgres]
- *                     [--tally FILE]
- *
- * Runs seeded worlds and prints what failed, smallest form first. A batch large enough to have seen everything
- * also fails when a class of faults, a state or a fault code never occurred. With --seconds it begins no further
- * world after that time, however many seeds are left. Exit codes: 0 or 1.
- */
+const help = `npm run simulate -- [options]
+
+Runs seeded worlds and prints what failed, smallest form first. A batch large enough to have seen everything also
+fails when a class of faults, a state or a fault code never occurred. Exit codes: 0, or 1 when anything failed.
+
+  --seeds N             how many worlds (1000)
+  --from N              the first of them (1)
+  --seed N              this one alone, with everything that happens in it
+  --jobs N              processes that share the seeds (as many as there are processors)
+  --seconds N           begins no further world after that time
+  --mode fake|platform  who plays the platform: a small one of our own, or the bundled server (fake)
+  --database postgres   keeps the mirrors on a server of one's own, or on the one ROSTERD_TEST_POSTGRES names
+  --tally FILE          adds what was seen to what the file says, and to the file
+  --first               ends at the first violation
+  --no-shrink           prints violations without looking for their smallest form`;
+
 const { values } = parseArgs({
   options: {
+    help: { type: 'boolean', default: false },
     seeds: { type: 'string', default: '1000' },
     from: { type: 'string', default: '1' },
     seed: { type: 'string' },
+    jobs: { type: 'string' },
     mode: { type: 'string', default: 'fake' },
-    /** Keeps the mirrors on a server of one's own, or on the one ROSTERD_TEST_POSTGRES names. */
     database: { type: 'string', default: 'sqlite' },
     seconds: { type: 'string', default: 'Infinity' },
     tally: { type: 'string' },
-    /** Ends at the first violation and prints only it: how planted bugs are looked for. */
     first: { type: 'boolean', default: false },
     'no-shrink': { type: 'boolean', default: false },
   },
 });
+if (values.help) {
+  console.log(help);
+  process.exit(0);
+}
 
-/** One seed in this many is run twice, and both runs must take the same course. */
-const twiceEvery = 20;
 /** From this size on a batch has to have seen everything. */
 const completeFrom = 2_000;
 
 const one = values.seed === undefined ? null : Number(values.seed);
 const from = one ?? Number(values.from);
 const count = one === null ? Number(values.seeds) : 1;
-const mode = values.mode === 'platform' ? 'platform' : 'fake';
+const jobs = Math.min(count, Number(values.jobs ?? availableParallelism()));
 const server = values.database === 'postgres' ? await serverForWorlds() : null;
-const laboratory = await Laboratory.open(mode, server?.url ?? null);
+const setting: Setting = {
+  mode: values.mode === 'platform' ? 'platform' : 'fake',
+  server: server?.url ?? null,
+  twiceEvery: server === null ? 20 : null,
+  shrinks: !values.first && values['no-shrink'] !== true,
+  keepsLines: one !== null,
+};
 const tally = new Tally(values.tally);
 const begun = process.hrtime.bigint();
+const secondsPassed = () => Number(process.hrtime.bigint() - begun) / 1e9;
+const progress = new Progress(count, secondsPassed);
+let next = from;
 let violations = 0;
 let run = 0;
+let processorMillis = 0;
 
-const secondsPassed = () => Number(process.hrtime.bigint() - begun) / 1e9;
-for (let seed = from; seed < from + count && secondsPassed() < Number(values.seconds); seed += 1) {
-  const verdict = await laboratory.seed(seed, one !== null);
-  run += 1;
-  tally.add(verdict);
-  if (one !== null) console.log(verdict.lines.join('\n'));
-  let violation = verdict.violation;
-  if (violation === null && server === null && seed % twiceEvery === 0) {
-    const again = await laboratory.seed(seed);
-    tally.counters.add('run twice');
-    if (again.trace !== verdict.trace)
-      violation = `determinism: two runs of the seed took different courses (${verdict.trace}, ${again.trace})`;
-  }
-  if (violation !== null) tally.violations += 1;
-  tally.save();
-  if (violation === null) continue;
-  violations += 1;
-  console.log(`seed ${seed}  mode ${mode}  ${violation}`);
-  if (values.first) break;
-  const invariant = invariantOf(verdict);
-  if (invariant !== null && values['no-shrink'] !== true) {
-    const small = await shrink(laboratory, laboratory.plan(seed), invariant);
-    console.log(`seed ${seed}  shrunk to: ${storyOf(small)}`);
+/** Asked to stop, it ends with the worlds under way and tells how it went so far. */
+let stopping = false;
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.on(signal, () => {
+    stopping = true;
+  });
+
+const workers = await triers(setting, jobs);
+try {
+  await Promise.all(workers.map(work));
+} finally {
+  await Promise.all(workers.map((worker) => worker.close()));
+  await server?.close();
+}
+
+async function work(worker: Trier): Promise<void> {
+  while (!stopping && next < from + count && secondsPassed() < Number(values.seconds)) {
+    next += 1;
+    hear(await worker.seed(next - 1));
   }
 }
-await laboratory.close();
-await server?.close();
 
-const missing = tally.seeds >= completeFrom ? missingFrom(tally.counters, mode) : [];
+function hear(tried: Tried): void {
+  const { seed, violation, story, lines } = tried;
+  run += 1;
+  processorMillis += tried.processorMillis;
+  tally.add(tried);
+  tally.save();
+  if (lines.length > 0) console.log(lines.join('\n'));
+  progress.tell(run, violations + (violation === null ? 0 : 1));
+  if (violation === null) return;
+  violations += 1;
+  progress.clear();
+  console.log(`seed ${seed}  mode ${setting.mode}  ${violation}`);
+  if (story !== null) console.log(`seed ${seed}  shrunk to: ${story}`);
+  if (values.first) stopping = true;
+}
+
+progress.clear();
+const missing = tally.seeds >= completeFrom ? missingFrom(tally.counters, setting.mode) : [];
 if (!values.first)
   for (const [name, times] of tally.counters.sorted()) console.log(`${String(times).padStart(10)}  ${name}`);
-console.log(`${run} seeds, ${violations} violations, ${(run / secondsPassed()).toFixed(1)} seeds/s`);
+console.log(
+  `${run} seeds, ${violations} violations, ${(run / secondsPassed()).toFixed(1)} seeds/s, ${Math.round(processorMillis / Math.max(1, run))} ms of a processor each`,
+);
 console.log(
   `in all ${tally.seeds} seeds, ${tally.violations} violations, ${tally.events} events, ${Math.round(tally.virtualHours)} virtual hours`,
 );

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Laboratory } from './run-seed.js';
+import { beside } from './seed-processes.js';
 import { invariantOf, reportOf, shrink } from './shrink.js';
 
 /** Few, because the whole run of tests has to stay short: `npm run simulate` is the same with as many as one likes. */
@@ -12,11 +13,18 @@ beforeAll(async () => {
 afterAll(() => laboratory.close());
 
 test('a seed takes the same course each time, power cuts and second daemons included', async () => {
-  const seeds = [100, 121];
-  const courses = [];
-  for (const seed of [...seeds, ...seeds]) courses.push((await laboratory.seed(seed)).trace);
-  expect(courses.slice(seeds.length)).toEqual(courses.slice(0, seeds.length));
-  expect(new Set(courses).size).toBe(seeds.length);
+  const one = await laboratory.seed(100);
+  const again = await laboratory.seed(100);
+  const another = await laboratory.seed(121);
+  expect(again.trace).toBe(one.trace);
+  expect(another.trace).not.toBe(one.trace);
+
+  const wish = { twiceEvery: null, shrinks: false, keepsLines: false };
+  const process = beside({ mode: 'fake', server: null, ...wish });
+  const there = await process.seed(121);
+  await process.close();
+  expect(there.trace, 'in a process beside this one').toBe(another.trace);
+  expect(there.counts).toEqual(another.counters.counts);
 }, 300_000);
 
 test('with the bundled server in its place a seed takes the same course as well', async () => {

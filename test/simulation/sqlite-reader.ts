@@ -16,6 +16,7 @@ export class SqliteReader implements Reader {
   readonly #rows: Sqlite.Statement<[string], RowSeen>;
   readonly #key: Sqlite.Statement<[], string>;
   readonly #leases: Sqlite.Statement<[], LeaseSeen>;
+  readonly #others = new Map<string, Sqlite.Statement<[], object>>();
 
   constructor(file: string) {
     this.#raw = new Sqlite(file, { readonly: true, fileMustExist: true, timeout: 0 });
@@ -41,7 +42,9 @@ export class SqliteReader implements Reader {
   }
 
   rows<Row>(sql: string): readonly Row[] {
-    return this.#raw.prepare<[], Row>(sql).all();
+    const known = this.#others.get(sql) ?? this.#raw.prepare<[], object>(sql);
+    this.#others.set(sql, known);
+    return known.all() as Row[];
   }
 
   look(): Look {

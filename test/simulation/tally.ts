@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { Counters } from './counters.js';
-import type { Verdict } from './world.js';
+import type { Tried } from './try-seed.js';
 
 interface Written {
   readonly seeds: number;
@@ -29,11 +29,12 @@ export class Tally {
     this.counters.merge(new Map(Object.entries(counts)));
   }
 
-  add({ events, virtualMillis, counters }: Verdict): void {
+  add({ violation, events, virtualMillis, counts }: Tried): void {
     this.seeds += 1;
+    if (violation !== null) this.violations += 1;
     this.events += events;
     this.virtualHours += virtualMillis / 3_600_000;
-    this.counters.merge(counters.counts);
+    this.counters.merge(counts);
   }
 
   save(): void {
