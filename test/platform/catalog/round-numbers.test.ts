@@ -1,0 +1,70 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { roundsOfRealm } from '../../../src/platform/catalog/rounds.js';
+import { all, run } from '../../../src/platform/state/statements.js';
+import { company, startWorld, type TestWorld } from '../../conformance/world.js';
+
+let world: TestWorld;
+beforeEach(async () => {
+  world = await startWorld();
+});
+afterEach(() => world.close());
+
+interface Added {
+  readonly offering_no: number;
+  readonly raised_cents: number;
+  readonly reserved_cents: number;
+}
+
+const told = () =>
+  roundsOfRealm(world.services, 'test', world.clock.now()).map(
+    ({ no, raised_cents, investor_count, reserved_cents }) => ({
+      ...{ no, raised_cents, investor_count, reserved_cents },
+    }),
+  );
+
+/** The same from the records themselves, without the database's sums. */
+function addedUp() {
+  const rows = all<Added & { status: string; committed_cents: number; investor_no: number }>(
+    world.services.state,
+    'SELECT offering_no, status, raised_cents, committed_cents, investor_no FROM publications WHERE visible = 1',
+  );
+  return told().map(({ no }) => {
+    const own = rows.filter(({ offering_no }) => offering_no === no);
+    const reserved = own.filter(({ status }) => status === 'reserved');
+    const backers = own.filter(({ status, raised_cents }) => raised_cents > 0 || status === 'reserved');
+    return {
+      no,
+      raised_cents: own.reduce((sum, { raised_cents }) => sum + raised_cents, 0),
+      investor_count: new Set(backers.map(({ investor_no }) => investor_no)).size,
+      reserved_cents: reserved.reduce((sum, { committed_cents }) => sum + committed_cents, 0),
+    };
+  });
+}
+
+test('what a round has raised is told anew after whatever changes a published record', async () => {
+  const seen = new Set<string>();
+  const judge = () => {
+    expect(told()).toEqual(addedUp());
+    // Asked again it comes from where it is kept.
+    expect(told()).toEqual(addedUp());
+    seen.add(JSON.stringify(told()));
+  };
+  judge();
+  const made = await world.control('POST', '/investments', {
+    company: company(world).id,
+    set: { amounts: { raised_cents: 123_400 } },
+  });
+  const [id] = made.body.ids;
+  judge();
+  await world.control('PATCH', `/investments/${id}`, { amounts: { raised_cents: 777_700 } });
+  judge();
+  await world.control('PATCH', `/investments/${id}`, { status: 'canceled' });
+  judge();
+  await world.control('POST', '/churn', { changes: 20 });
+  judge();
+  await world.control('DELETE', `/investments/${id}`);
+  judge();
+  run(world.services.state, 'DELETE FROM publications WHERE raised_cents > 0');
+  judge();
+  expect(seen.size).toBeGreaterThanOrEqual(5);
+});
