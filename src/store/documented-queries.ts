@@ -94,25 +94,41 @@ ORDER BY source, currency`,
   bare(
     'repeat-investors',
     'How many investors came back?',
+    // Not from investor_totals, whose sums and dates nobody reads here: they are two fifths of the time.
     `SELECT source, currency, count(*) AS investors, count(*) FILTER (WHERE investments > 1) AS came_back
-FROM investor_totals
+FROM (
+  SELECT source, currency, investor_id, count(*) AS investments
+  FROM investments
+  WHERE investor_id IS NOT NULL
+  GROUP BY source, currency, investor_id
+) AS investors
 GROUP BY source, currency
 ORDER BY source, currency`,
   ),
   bare(
     'ticket-sizes',
     'How are commitments spread over sizes?',
+    // Grouped by numbers, which sort in a tenth less of the time than their names.
     `SELECT currency,
-       CASE
-         WHEN committed_cents < 50000 THEN '1: under 500'
-         WHEN committed_cents < 100000 THEN '2: 500 to 999'
-         WHEN committed_cents < 500000 THEN '3: 1,000 to 4,999'
+       CASE step
+         WHEN 1 THEN '1: under 500'
+         WHEN 2 THEN '2: 500 to 999'
+         WHEN 3 THEN '3: 1,000 to 4,999'
          ELSE '4: 5,000 and more'
        END AS size,
        count(*) AS investments, sum(committed_cents) AS committed_cents
-FROM investments
-WHERE committed_cents IS NOT NULL
-GROUP BY currency, size
+FROM (
+  SELECT currency, committed_cents,
+         CASE
+           WHEN committed_cents < 50000 THEN 1
+           WHEN committed_cents < 100000 THEN 2
+           WHEN committed_cents < 500000 THEN 3
+           ELSE 4
+         END AS step
+  FROM investments
+  WHERE committed_cents IS NOT NULL
+) AS sized
+GROUP BY currency, step
 ORDER BY currency, size`,
   ),
   bare(
@@ -169,6 +185,25 @@ LIMIT 50`,
   bare(
     'as-of',
     'What had each round raised at a moment in the past, as one saw it here then?',
+    // From what rounds hold now, back to then: nothing has to be sorted but what changed since, a quarter of the time.
+    // PostgreSQL, which adds up by hashing and keeps no totals, would only read everything twice.
+    `WITH counted AS (
+  SELECT source, offering_id, currency, investments, raised_cents
+  FROM round_totals
+  UNION ALL
+  SELECT source, offering_id, currency, -1, -raised_cents
+  FROM investments
+  WHERE valid_from > '2026-10-15T00:00:00.000Z'
+  UNION ALL
+  SELECT source, offering_id, currency, 1, raised_cents
+  FROM investment_history
+  WHERE valid_from <= '2026-10-15T00:00:00.000Z' AND valid_to > '2026-10-15T00:00:00.000Z'
+)
+SELECT source, offering_id, currency, sum(investments) AS investments, sum(raised_cents) AS raised_cents
+FROM counted
+GROUP BY source, offering_id, currency
+HAVING sum(investments) > 0
+ORDER BY source, offering_id NULLS FIRST, currency`,
     `WITH then_held AS (
   SELECT source, offering_id, currency, raised_cents
   FROM investments
@@ -178,7 +213,7 @@ LIMIT 50`,
   FROM investment_history
   WHERE valid_from <= '2026-10-15T00:00:00.000Z' AND valid_to > '2026-10-15T00:00:00.000Z'
 )
-SELECT source, offering_id, currency, count(*) AS investments, sum(raised_cents) AS raised_cents
+SELECT source, offering_id, currency, count(*) AS investments, coalesce(sum(raised_cents), 0) AS raised_cents
 FROM then_held
 GROUP BY source, offering_id, currency
 ORDER BY source, offering_id NULLS FIRST, currency`,

@@ -73,7 +73,7 @@ export const bareQueries: Readonly<Record<string, string>> = {
       sum(raised_cents) AS raised_cents
     FROM superseded WHERE ended_by = 'tombstone' GROUP BY week, currency ORDER BY week, currency`,
   'latest-changes': 'SELECT seq, at, source, id, kind, fields FROM log ORDER BY seq DESC LIMIT 50',
-  'as-of': `SELECT source, offering_id, currency, count(*) AS investments, sum(raised_cents) AS raised_cents
+  'as-of': `SELECT source, offering_id, currency, count(*) AS investments, coalesce(sum(raised_cents), 0) AS raised_cents
     FROM (SELECT source, offering_id, currency, raised_cents FROM rows WHERE valid_from <= '2026-10-15T00:00:00.000Z'
           UNION ALL
           SELECT source, offering_id, currency, raised_cents FROM superseded

@@ -120,7 +120,7 @@ const expected: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
     [1, '2026-10-18T00:00:00.000Z', 'acme', null, 'snapshot', '[]'],
   ],
   'as-of': [
-    ['acme', 'ofr_1', 'eur', 1, null],
+    ['acme', 'ofr_1', 'eur', 1, 0],
     ['acme', 'ofr_1', 'usd', 2, 120_000],
     ['acme', 'ofr_2', 'usd', 1, 11],
     ['beta', 'ofr_1', 'usd', 1, 100_000],
@@ -169,6 +169,19 @@ describe('documented queries', () => {
       });
       expect(found).toEqual(expected);
     });
+  });
+
+  test.each([
+    ...['2026-01-01T00:00:00.000Z', '2026-10-01T00:00:00.000Z', '2026-10-06T00:00:00.000Z'],
+    ...['2026-10-07T00:00:00.000Z', '2026-10-17T23:59:59.999Z', '2026-10-18T00:00:00.000Z'],
+    '2027-01-01T00:00:00.000Z',
+  ])('as of %s, reckoned back from now equals added up from every version', async (moment) => {
+    const { raw } = await seeded();
+    const query = documentedQueries.find(({ name }) => name === 'as-of');
+    const [back, added] = [query?.sql, query?.postgres].map((sql = '') =>
+      raw.prepare(sql.replaceAll('2026-10-15T00:00:00.000Z', moment)).all(),
+    );
+    expect(back).toEqual(added);
   });
 
   test.each(documentedQueries)('$name names a person only if it says so', ({ sql, identity }) => {
