@@ -8,20 +8,47 @@ import { rawItems } from './raw-items.js';
 
 /**
  * A page of the feed, or `contract_broken` naming what is wrong with it. One bad record does not spoil its page:
- * it is set aside with its own piece of `text`, the page as sent.
+ * it is set aside with its own piece of `text`, the page as sent. Records are parsed when they are asked for, which
+ * is after the next page was.
  */
 export function parsePage(body: unknown, text: string): FeedPage {
   const page = asObject(body) ?? broken('the body is not an object');
-  if (!Array.isArray(page.data)) broken('`data` is not an array');
+  const { data } = page;
+  if (!Array.isArray(data)) broken('`data` is not an array');
   const meta = asObject(page.meta) ?? broken('`meta` is missing');
   if (typeof meta.has_more !== 'boolean') broken('`meta.has_more` is not true or false');
-  return {
+  const envelope = {
     mode: modeOf(meta.mode),
-    items: itemsOf(page.data, text),
+    size: data.length,
     hasMore: meta.has_more,
     next: nextOf(meta.next_cursor),
     publishedThrough: momentOf(meta.published_through),
   };
+  return new UnreadPage(envelope, () => itemsOf(data, text));
+}
+
+/** Once its items were asked for, a page holds them and nothing else: what arrived is ten times as large. */
+export class UnreadPage implements FeedPage {
+  readonly mode: FeedPage['mode'];
+  readonly size: number;
+  readonly hasMore: boolean;
+  readonly next: string;
+  readonly publishedThrough: Instant | null;
+  #items: FeedPage['items'] | (() => FeedPage['items']);
+
+  constructor(envelope: Omit<FeedPage, 'items'>, read: () => FeedPage['items']) {
+    this.mode = envelope.mode;
+    this.size = envelope.size;
+    this.hasMore = envelope.hasMore;
+    this.next = envelope.next;
+    this.publishedThrough = envelope.publishedThrough;
+    this.#items = read;
+  }
+
+  get items(): FeedPage['items'] {
+    if (typeof this.#items === 'function') this.#items = this.#items();
+    return this.#items;
+  }
 }
 
 function itemsOf(data: readonly unknown[], text: string): readonly FeedItem[] {

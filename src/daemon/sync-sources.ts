@@ -59,7 +59,7 @@ function watched(feed: Feed, onPage: (rows: number) => void): Feed {
   return {
     page: async (position, signal) => {
       const page = await feed.page(position, signal);
-      onPage(page.items.length);
+      onPage(page.size);
       return page;
     },
   };

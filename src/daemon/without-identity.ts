@@ -1,3 +1,4 @@
+import { UnreadPage } from '../client/parse-page.js';
 import type { FeedItem } from '../domain/investment.js';
 import { unknownFieldsOf } from '../store/page-oddities.js';
 import type { Feed } from '../sync/ports.js';
@@ -7,7 +8,7 @@ export function withoutIdentity(feed: Feed): Feed {
   return {
     page: async (position, signal) => {
       const page = await feed.page(position, signal);
-      return { ...page, items: page.items.map(nameless) };
+      return new UnreadPage(page, () => page.items.map(nameless));
     },
   };
 }

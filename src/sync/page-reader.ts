@@ -1,3 +1,4 @@
+import { nextTick } from 'node:process';
 import type { Position } from '../domain/position.js';
 import type { Feed, FeedPage } from './ports.js';
 
@@ -16,7 +17,11 @@ export class PageReader {
 
   constructor(readonly signal: AbortSignal) {}
 
-  readAhead(feed: Feed, position: Position): void {
+  /**
+   * Resolves once the request is on its way. On SQLite writing a page holds this thread: a request that goes out
+   * behind it is late by as much, some two milliseconds of a page's sixty over a wide network.
+   */
+  async readAhead(feed: Feed, position: Position): Promise<void> {
     this.drop();
     const cut = new AbortController();
     const abandon = () => cut.abort();
@@ -27,6 +32,9 @@ export class PageReader {
     // Whoever takes the page sees its fault; nobody has to take it.
     page.catch(() => {});
     this.#ahead = { position, page, abandon };
+    // Behind every promise at hand, and before the loop turns: a turn is when garbage is collected, and the page would
+    // be seen in the middle of its way.
+    await new Promise<void>((resolve) => nextTick(resolve));
   }
 
   async read(feed: Feed, position: Position): Promise<FeedPage> {

@@ -5,9 +5,11 @@ import type { FeedItem } from '../domain/investment.js';
 import type { Cents } from '../domain/money.js';
 import type { Cursor, PageToken, Position } from '../domain/position.js';
 
-/** One page of the platform's feed, already parsed. `next` is never empty: a page without it is `contract_broken`. */
+/** One page of the platform's feed. `next` is never empty: a page without it is `contract_broken`. */
 export interface FeedPage {
   readonly mode: 'listing' | 'delta';
+  /** Entries on it. They may be parsed only when `items` is asked for: by then the next page is on its way. */
+  readonly size: number;
   readonly items: readonly FeedItem[];
   readonly hasMore: boolean;
   readonly next: string;

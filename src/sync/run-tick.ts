@@ -184,7 +184,7 @@ class Tick {
       const { standing } = decision.next;
       for (const effect of decision.effects)
         if (effect.kind === 'prefetch' && !this.signal.aborted)
-          this.#reader.readAhead(this.#feed(standing), effect.position);
+          await this.#reader.readAhead(this.#feed(standing), effect.position);
       const effect = mainEffect(decision);
       if (effect.kind === 'finish' || effect.kind === 'remain_halted')
         return await this.#finish(effect.end, effect.kind === 'finish' ? effect.halt : 'as it is', standing);
@@ -227,11 +227,11 @@ class Tick {
         const page = await this.#reader.read(this.#feed(standing), effect.position);
         this.#page = page;
         this.#pages += 1;
-        const { mode, hasMore, next, items } = page;
+        const { mode, hasMore, next, size } = page;
         return {
           kind: 'page_arrived',
           asked: effect.position,
-          page: { mode, hasMore, next, items: items.length },
+          page: { mode, hasMore, next, items: size },
         };
       }
       case 'store_listing_page': {

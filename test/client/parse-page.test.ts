@@ -41,6 +41,15 @@ describe('a page of the feed', () => {
     expect(page.items[2]).toMatchObject({ kind: 'rejected', id: null, body: '7' });
   });
 
+  test('records are parsed when they are asked for, and once', () => {
+    const body = deltaPage();
+    const page = parsePage(body);
+    expect(page.size).toBe(body.data.length);
+    body.data.length = 1;
+    expect(page.items).toHaveLength(1);
+    expect(page.items).toBe(page.items);
+  });
+
   test('INV-08 PAGE-05 an empty page still has its cursor', () => {
     expect(parsePage({ data: [], meta: { ...deltaPage().meta, page_count: 0 } })).toMatchObject({
       items: [],

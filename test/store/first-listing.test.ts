@@ -143,6 +143,7 @@ test('a listing knows its place after a restart: its page, then its end, then it
   const { lease: own, mirror: again } = await mirrorFixture({ store });
   await again.addListingPage(own, {
     mode: 'listing',
+    size: 0,
     items: [],
     hasMore: true,
     next: 't',

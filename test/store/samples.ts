@@ -89,9 +89,23 @@ export function rejectedErasing(
 }
 
 export function listingPage(items: readonly FeedItem[], next: string, hasMore = false): FeedPage {
-  return { mode: 'listing', items, next, hasMore, publishedThrough: '2026-01-31T00:00:00.000Z' as Instant };
+  return {
+    mode: 'listing',
+    size: items.length,
+    items,
+    next,
+    hasMore,
+    publishedThrough: '2026-01-31T00:00:00.000Z' as Instant,
+  };
 }
 
 export function deltaPage(items: readonly FeedItem[], next = 'c', hasMore = false): FeedPage {
-  return { mode: 'delta', items, next, hasMore, publishedThrough: '2026-02-28T00:00:00.000Z' as Instant };
+  return {
+    mode: 'delta',
+    size: items.length,
+    items,
+    next,
+    hasMore,
+    publishedThrough: '2026-02-28T00:00:00.000Z' as Instant,
+  };
 }

@@ -14,7 +14,14 @@ class Echo implements Feed {
     const name = position.kind === 'cursor' ? position.cursor : position.kind;
     this.asked.push(name);
     signal.addEventListener('abort', () => this.cut.push(name));
-    return { mode: 'delta', items: [], hasMore: false, next: `behind ${name}`, publishedThrough: null };
+    return {
+      mode: 'delta',
+      size: 0,
+      items: [],
+      hasMore: false,
+      next: `behind ${name}`,
+      publishedThrough: null,
+    };
   }
 }
 

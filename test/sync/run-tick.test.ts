@@ -124,6 +124,33 @@ describe('a bootstrap', () => {
     expect(kinds().filter((kind) => kind === 'page').length, 'no page twice').toBe(2);
   });
 
+  test('the next page is asked for before the one at hand is parsed and written', async () => {
+    const steps: string[] = [];
+    const feed: Feed = {
+      page: async (position) => {
+        // As many promises as a client has layers.
+        for (let layer = 0; layer < 50; layer += 1) await null;
+        steps.push('ask');
+        const page = await truth.page(position);
+        return Object.defineProperty({ ...page }, 'items', {
+          get: () => {
+            if (steps.at(-1) !== 'parse') steps.push('parse');
+            return page.items;
+          },
+        });
+      },
+    };
+    const port = instead({
+      addListingPage: (lease, page) => {
+        steps.push('write');
+        return mirror.addListingPage(lease, page);
+      },
+    });
+    await tick({}, feed, { port });
+    const whole = ['ask', 'write', 'parse'];
+    expect(steps.slice(0, 9)).toEqual(['ask', ...whole, ...whole, 'write', 'parse']);
+  });
+
   test('drops what was read ahead when the commit fails, and cuts its request off', async () => {
     const cut: boolean[] = [];
     const feed: Feed = {
@@ -261,7 +288,7 @@ describe('faults', () => {
     const stuck: Feed = {
       page: async () => {
         asked += 1;
-        return { mode: 'listing', items: [], hasMore: true, next: 'same', publishedThrough: null };
+        return { mode: 'listing', size: 0, items: [], hasMore: true, next: 'same', publishedThrough: null };
       },
     };
     const { report } = await tick({}, stuck);
@@ -275,7 +302,14 @@ describe('faults', () => {
     const empty: Feed = {
       page: async () => {
         asked += 1;
-        return { mode: 'listing', items: [], hasMore: true, next: `n${asked}`, publishedThrough: null };
+        return {
+          mode: 'listing',
+          size: 0,
+          items: [],
+          hasMore: true,
+          next: `n${asked}`,
+          publishedThrough: null,
+        };
       },
     };
     expect((await tick({}, empty)).report).toMatchObject({ outcome: 'failed', code: 'contract_broken' });
@@ -285,7 +319,14 @@ describe('faults', () => {
   test('whoever breaks the contract is asked again soon, and later and later while it lasts', async () => {
     const waits: number[] = [];
     const stuck: Feed = {
-      page: async () => ({ mode: 'delta', items: [], hasMore: false, next: 'n', publishedThrough: null }),
+      page: async () => ({
+        mode: 'delta',
+        size: 0,
+        items: [],
+        hasMore: false,
+        next: 'n',
+        publishedThrough: null,
+      }),
     };
     for (const failures of [0, 1, 2, 5, 20]) {
       const { report } = await tick({ failures }, stuck);

@@ -94,7 +94,7 @@ export class Truth implements Feed {
     const end = this.freedom.finalCursor === 'end' ? this.ledger.length : start;
     return {
       mode: 'listing',
-      items: this.freedom.repeats && again !== undefined ? [...items, again] : items,
+      ...sized(this.freedom.repeats && again !== undefined ? [...items, again] : items),
       hasMore,
       next: hasMore ? `list:${start}:${shown.at(-1)?.[0] ?? last}:${this.#fresh()}` : `sync:${end}`,
       publishedThrough: this.#head(),
@@ -114,7 +114,7 @@ export class Truth implements Feed {
     const again = items[0];
     return {
       mode: 'delta',
-      items: this.freedom.repeats && again !== undefined ? [again, ...items] : items,
+      ...sized(this.freedom.repeats && again !== undefined ? [again, ...items] : items),
       hasMore: rest.length > shown.length,
       next: `sync:${shown.at(-1)?.seq ?? (rest.length === 0 ? this.ledger.length : after)}:${this.#fresh()}`,
       publishedThrough: this.#head(),
@@ -190,3 +190,5 @@ export function recordOf(id: InvestmentId, cents: number, at: number): FeedItem 
 }
 
 const centsOf = (value: number): Cents => value as unknown as Cents;
+
+const sized = (items: readonly FeedItem[]) => ({ size: items.length, items });

@@ -24,6 +24,7 @@ export interface Member {
 const quiet: Feed = {
   page: async (position) => ({
     mode: position.kind === 'start' || position.kind === 'page' ? 'listing' : 'delta',
+    size: 0,
     items: [],
     hasMore: false,
     next: 'c',
