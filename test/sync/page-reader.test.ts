@@ -28,7 +28,7 @@ class Echo implements Feed {
 test('a page read ahead is used once, for its own position', async () => {
   const feed = new Echo();
   const reader = new PageReader(new AbortController().signal);
-  reader.readAhead(feed, at('b'));
+  await reader.readAhead(feed, at('b'));
   expect((await reader.read(feed, at('b'))).next).toBe('behind b');
   expect((await reader.read(feed, at('b'))).next).toBe('behind b');
   expect(feed.asked).toEqual(['b', 'b']);
@@ -37,7 +37,7 @@ test('a page read ahead is used once, for its own position', async () => {
 test('a page read ahead for another position is cut off and never used', async () => {
   const feed = new Echo();
   const reader = new PageReader(new AbortController().signal);
-  reader.readAhead(feed, at('b'));
+  await reader.readAhead(feed, at('b'));
   expect((await reader.read(feed, at('c'))).next).toBe('behind c');
   expect(feed.asked).toEqual(['b', 'c']);
   expect(feed.cut).toEqual(['b']);
@@ -47,7 +47,7 @@ test('the end of a tick cuts off what is read ahead', async () => {
   const feed = new Echo();
   const stop = new AbortController();
   const reader = new PageReader(stop.signal);
-  reader.readAhead(feed, at('b'));
+  await reader.readAhead(feed, at('b'));
   stop.abort();
   expect(feed.cut).toEqual(['b']);
 });
