@@ -47,7 +47,8 @@ test('the end of a tick cuts off what is read ahead', async () => {
   const feed = new Echo();
   const stop = new AbortController();
   const reader = new PageReader(stop.signal);
-  await reader.readAhead(feed, at('b'));
+  const sent = reader.readAhead(feed, at('b'));
   stop.abort();
   expect(feed.cut).toEqual(['b']);
+  await sent;
 });
