@@ -1,7 +1,7 @@
 import type { Chance } from './chance.js';
 import type { Counters } from './counters.js';
 import { poisons, wireOf } from './fake-records.js';
-import { type Account, accessMillis } from './fake-tokens.js';
+import type { Account } from './fake-tokens.js';
 import type { Publication, Truth } from './truth.js';
 import type { Weather } from './weather.js';
 
@@ -199,7 +199,7 @@ export class FakePlatform {
     const form = new URLSearchParams(asked.body);
     const account = this.accounts.find((one) => one.name === form.get('client_id')?.replace(/^pk_/, ''));
     const pair = account?.refresh(form.get('refresh_token') ?? '', now);
-    if (pair === undefined) {
+    if (account === undefined || pair === undefined) {
       this.counters.add('platform:invalid_grant');
       return this.#json(400, { error: 'invalid_grant', error_description: 'no' });
     }
@@ -208,7 +208,7 @@ export class FakePlatform {
       access_token: pair.access,
       refresh_token: pair.refresh,
       token_type: 'Bearer',
-      expires_in: accessMillis / 1000,
+      expires_in: account.accessMillis / 1000,
       scope: 'read:investments',
     });
   }
@@ -227,7 +227,9 @@ export class FakePlatform {
       const since = query.get('updated_since');
       if (since === null) return this.#listing(account, company, filters, this.head, '', perPage, asked);
       const from = this.#seqAt(company, Date.parse(since));
-      if (from < this.horizon || weather.strikes('gone_delta')) return this.#gone();
+      // After a listing whose position is its end nobody else would ever tell of what was published meanwhile.
+      const gone = weather.strikes('gone_delta') && this.freedom.finalCursor === 'start';
+      if (from < this.horizon || gone) return this.#gone();
       return this.#delta(account, company, filters, from, perPage, asked);
     }
     const place = this.places.get(asked);
@@ -268,16 +270,14 @@ export class FakePlatform {
       return this.#listing(account, company, filters, back, ' ', perPage, asked);
     }
     const shownHead = freedom.livePaging && !weather.forecasts('replica_back') ? this.head : start;
-    const all = [...this.truth.visible(company, shownHead).values()];
-    const key = (one: Publication) => (freedom.order === 'id' ? one.id : String(one.seq).padStart(9, '0'));
-    const rest = all.filter((one) => key(one) > last.trim()).sort((a, b) => (key(a) < key(b) ? -1 : 1));
+    const rest = this.#inOrder(company, shownHead).filter((one) => this.#keyOf(one) > last.trim());
     const shown = this.#someOf(rest, perPage);
     const hasMore = rest.length > shown.length;
     const end = freedom.finalCursor === 'end' ? shownHead : start;
     const next = hasMore
       ? this.#hand({
           ...{ kind: 'listing', account: account.name, filters, seq: start },
-          last: shown.at(-1) === undefined ? last || ' ' : key(shown.at(-1) as Publication),
+          last: shown.at(-1) === undefined ? last || ' ' : this.#keyOf(shown.at(-1) as Publication),
         })
       : this.#hand({ kind: 'delta', account: account.name, filters, seq: end, last: '' });
     const gone =
@@ -325,6 +325,21 @@ export class FakePlatform {
       ? asked
       : this.#hand({ kind: 'delta', account: account.name, filters, seq: reached, last: '' });
     return this.#page('delta', account, shown, hasMore, next, head, asked);
+  }
+
+  /** Whether somebody who reads the beginning of a listing sees by it what the token may read. */
+  tellsGrant(company: string): boolean {
+    const shown = this.#inOrder(company, this.head).slice(0, Math.min(10, this.freedom.pageMax));
+    return this.freedom.emptyPages === 0 && shown.some(({ version }) => version?.deactivated === false);
+  }
+
+  #inOrder(company: string, head: number): readonly Publication[] {
+    const all = [...this.truth.visible(company, head).values()];
+    return all.sort((a, b) => (this.#keyOf(a) < this.#keyOf(b) ? -1 : 1));
+  }
+
+  #keyOf({ id, seq }: Publication): string {
+    return this.freedom.order === 'id' ? id : String(seq).padStart(9, '0');
   }
 
   #someOf(rest: readonly Publication[], perPage: number): readonly Publication[] {

@@ -31,6 +31,8 @@ export class Account {
     readonly rotating: boolean,
     readonly chance: Chance,
     now: number,
+    /** How long an access token lives. */
+    readonly accessMillis: number,
   ) {
     this.clientId = `pk_${name}`;
     this.#live = this.#pair(now);
@@ -73,10 +75,8 @@ export class Account {
     return {
       access: `at_test_${tail}`,
       refresh: `rt_test_${tail}`,
-      expiresAt: now + accessMillis,
+      expiresAt: now + this.accessMillis,
       used: false,
     };
   }
 }
-
-export const accessMillis = 2 * 3_600_000;

@@ -12,6 +12,9 @@ interface Unsure {
 
 type Operation = (...args: never[]) => unknown;
 
+const changes = (operation: string, flags: unknown) =>
+  operation === 'open' ? flags !== 'r' : operation !== 'readFile' && operation !== 'stat';
+
 /**
  * Files beside the database, as `node:fs/promises` gives them. Node does this work on threads that finish in any
  * order; here each step is done at once and in the order it was asked for, or never, if its process has died.
@@ -42,7 +45,7 @@ export class FileWatch {
       before.set(name, original);
       promises[name] = ((path: string, ...rest: never[]) =>
         String(path).startsWith(root)
-          ? this.#step(path, () => operation(...([path, ...rest] as never[])))
+          ? this.#step(path, () => operation(...([path, ...rest] as never[])), changes(name, rest[0]))
           : original(...([path, ...rest] as never[]))) as Operation;
     }
     syncBuiltinESMExports();
@@ -77,14 +80,15 @@ export class FileWatch {
     }
   }
 
-  #step<Result>(path: string, work: () => Result): Promise<Result> {
+  /** To die before a look is to die before what is done next: only what changes something is a step of its own. */
+  #step<Result>(path: string, work: () => Result, changes: boolean): Promise<Result> {
     // A path of a process is its folder or lies right in it.
     const process = this.#processes.get(path) ?? this.#processes.get(dirname(path));
     return new Promise((resolve, reject) => {
       try {
         // A process that is gone hears of nothing any more.
         if (process === undefined || process.dead) return;
-        process.onStep('file');
+        if (changes) process.onStep('file');
         resolve(work());
       } catch (error) {
         if ((error as Error).name !== 'Crash') reject(error as Error);
@@ -94,10 +98,11 @@ export class FileWatch {
 
   #handle(path: string, flags: string, mode: number) {
     const descriptor = fs.openSync(path, flags, mode);
-    const step = <Result>(work: () => Result) => this.#step(path, work);
+    const look = <Result>(work: () => Result) => this.#step(path, work, false);
+    const step = <Result>(work: () => Result) => this.#step(path, work, true);
     return {
-      stat: (): Promise<Stats> => step(() => fs.fstatSync(descriptor)),
-      readFile: (encoding: BufferEncoding) => step(() => fs.readFileSync(descriptor, encoding)),
+      stat: (): Promise<Stats> => look(() => fs.fstatSync(descriptor)),
+      readFile: (encoding: BufferEncoding) => look(() => fs.readFileSync(descriptor, encoding)),
       writeFile: (text: string) =>
         step(() => {
           fs.writeFileSync(descriptor, text);

@@ -244,6 +244,21 @@ export class Judge {
     return found;
   }
 
+  /** P10: people are shown by a source whose token may not read who they are any more, as the platform tells whoever asks. */
+  keepsNames({ name, company, account }: SourcePlan, look: Look): boolean {
+    const named = look.rows.get(name)?.some(({ text }) => !text.endsWith('|-')) === true;
+    return named && !account.identity && this.parts.platform.tellsGrant(company);
+  }
+
+  /** I9: nobody can end a halt that stands nowhere, and nobody can see it. */
+  halted(life: Life, source: string): void {
+    const state = this.readerOf(life)
+      .look()
+      .sources.find(({ name }) => name === source)?.state;
+    if (state !== 'halted')
+      this.parts.violate('I9', `${life.name} takes ${source} for halted, which is ${state}`);
+  }
+
   /** I1: at rest the mirror is what the token may see, field by field. Undefined when it is. */
   difference(look: Look): string | undefined {
     const { truth, platform } = this.parts;

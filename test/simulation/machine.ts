@@ -53,6 +53,8 @@ export interface MachineParts {
   readonly secrets: () => readonly string[];
   readonly wallOffset: () => number;
   readonly onCommit: (life: Life) => void;
+  /** A tick has ended, and the process takes its source for halted. */
+  readonly onHalt: (life: Life, source: string) => void;
   readonly onDeath: () => void;
   readonly onLog: (life: Life, level: string, text: string) => void;
   readonly violate: (invariant: string, what: string) => void;
@@ -170,11 +172,12 @@ export class Machine {
         if (life.dead) return;
         life.daemon = daemon;
         life.port = [...this.parts.servers.keys()].find((port) => !before.has(port)) ?? null;
-        daemon.engine.sync.onTick((_source, { report, standing }) => {
+        daemon.engine.sync.onTick((source, { report, standing }) => {
           counters.add(`outcome:${report.outcome}`);
           if (report.code !== null) counters.add(`code:${report.code}`);
           counters.add(`trigger:${report.trigger}`);
           if (standing !== null) counters.add(`state:${standing.kind}`);
+          if (standing?.kind === 'halted' && !life.dead) this.parts.onHalt(life, source);
           if (report.code === 'lease_lost') this.#judgeRefusal(life, report.message ?? '');
           if (report.code === 'internal' && !life.dead)
             this.parts.violate('defect', `a tick ended with a defect of rosterd: ${report.message}`);

@@ -3,6 +3,7 @@ import type { Step } from './database-watch.js';
 import type { Freedom } from './fake-platform.js';
 import type { Death } from './power.js';
 import { epoch } from './scheduler.js';
+import { themed } from './themes.js';
 import { type Front, type WeatherFault, weatherFaults } from './weather.js';
 
 /** What people and machines do, beside the weather. */
@@ -80,6 +81,9 @@ export interface Plan {
   readonly brakeRows: number;
   readonly fronts: readonly Front[];
   readonly acts: readonly Planned[];
+  /** How long an access token of a sign-in lives. */
+  readonly accessMillis: number;
+  readonly theme: string | null;
 }
 
 const actKinds = [
@@ -129,8 +133,9 @@ export function planFor(seed: number, intervals: readonly number[] = [60, 120, 3
   );
   const sources = chance.pick([1, 1, 2, 2, 3]);
   const records = chance.skewed(0, 70);
-  return {
+  const plain: Plan = {
     ...{ seed, classes, intervalSeconds, calmUntil, chaosUntil, records, start: epoch },
+    ...{ accessMillis: 2 * hour, theme: null },
     freedom: freedomFrom(chance.fork('freedom')),
     perPage: chance.pick([1, 3, 10, 100, 100]),
     latencyMax: chance.pick([20, 200, 2_000]),
@@ -147,6 +152,7 @@ export function planFor(seed: number, intervals: readonly number[] = [60, 120, 3
     fronts: frontsFrom(chance.fork('fronts'), classes, calmUntil, chaosUntil),
     acts: actsFrom(chance.fork('acts'), classes, calmUntil, chaosUntil, intervalSeconds * 1000),
   };
+  return themed(plain, chance.fork('drama'));
 }
 
 function freedomFrom(chance: Chance): Freedom {

@@ -260,9 +260,9 @@ export const plantedBugs: readonly PlantedBug[] = [
   ),
   bug(
     'identity that stopped coming is kept',
-    'src/domain/difference.ts',
-    'const identityDiffers = person.length > 0 || (held.identity === null) !== (other.identity === null);',
-    'const identityDiffers = other.identity !== null && (person.length > 0 || held.identity === null);',
+    'src/store/identity-grant.ts',
+    'const lost = !included && source.identity_included === 1;',
+    'const lost = false;',
   ),
   bug(
     'a lost grant leaves what came under it',

@@ -6,7 +6,7 @@ import { all } from '../../src/platform/state/statements.js';
 import { rotateSecret } from '../../src/platform/webhooks/endpoint-secrets.js';
 import { Chance } from './chance.js';
 import type { Asked, Told } from './fake-platform.js';
-import { type Account, accessMillis } from './fake-tokens.js';
+import type { Account } from './fake-tokens.js';
 import { MachineClock } from './machine-clock.js';
 import type { Act } from './plan.js';
 import type { Look } from './reader.js';
@@ -49,6 +49,8 @@ const notHere: readonly Act['kind'][] = ['restore', 'access_lost', 'other_compan
 /** Beyond what the feed keeps. */
 const expiryMillis = 100 * 24 * 60 * minute;
 const receiverPort = 8_787;
+/** How long the bundled server lets an access token of a sign-in live. */
+const accessMillis = 120 * minute;
 
 /**
  * The same worlds with the bundled server as the platform: in this process, on the same clock, behind the same

@@ -103,7 +103,8 @@ export class Stage {
     );
     this.companies = ['co_0', 'co_1'];
     this.sources = plan.accounts.map(({ rotating, identity }, index) => {
-      const account = new Account(`app${index}`, rotating, chance.fork(`account ${index}`), plan.start);
+      const own = chance.fork(`account ${index}`);
+      const account = new Account(`app${index}`, rotating, own, plan.start, plan.accessMillis);
       account.identity = identity;
       this.platform.accounts.push(account);
       return {
@@ -157,6 +158,9 @@ export class Stage {
       secrets: () => this.post.secrets,
       wallOffset: () => this.wallOffset,
       onCommit: (life) => this.afterCommit(life),
+      onHalt: (life, source) => {
+        if (this.seesWriters) this.judge.halted(life, source);
+      },
       onDeath: () => {
         this.judge.machineDied();
         this.wallOffset -= this.ahead;

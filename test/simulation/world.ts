@@ -126,11 +126,13 @@ export class World extends Chaos {
     const generations = new Map<string, number>();
     while (scheduler.now < bound) {
       const look = this.look();
-      difference = this.judge.difference(look);
-      const read = this.sources.every(({ account }) =>
-        platform.readings.some((one) => one.account === account.name && one.at >= healedAt),
+      const unread = this.sources.find(
+        ({ account }) => !platform.readings.some((one) => one.account === account.name && one.at >= healedAt),
       );
-      if (difference === undefined && moved.size === 0 && read) return;
+      difference =
+        this.judge.difference(look) ??
+        (unread === undefined ? undefined : `${unread.name} was not read since all faults are over`);
+      if (difference === undefined && moved.size === 0) return;
       for (const source of this.sources) {
         const seen = look.sources.find(({ name }) => name === source.name);
         if (seen?.state === 'halted' && asked < 40) {
@@ -141,6 +143,10 @@ export class World extends Chaos {
           this.ask(source, { acceptDeletions: true });
           asked += 1;
         } else if (moved.has(source.name) && seen?.state === 'following' && asked < 40) {
+          if (this.judge.keepsNames(source, look)) {
+            difference ??= `${source.name} shows names its token may not read any more`;
+            continue;
+          }
           // Whoever asked and got an error asks again, until a new listing has been made.
           const before = generations.get(source.name);
           if (before !== undefined && seen.generation > before) moved.delete(source.name);
@@ -161,7 +167,8 @@ export class World extends Chaos {
     const has = (kind: string) => this.plan.classes.includes(kind as never);
     const just: Readonly<Record<string, boolean>> = {
       reauthorize: has('revoke'),
-      unauthorized: has('revoke') || has('unauthorized_once'),
+      // A doubled refresh voids the pair it gave; twice in a row, and a fresh token is refused.
+      unauthorized: has('revoke') || has('unauthorized_once') || has('twice'),
       forbidden: has('forbidden'),
       refused: has('refused'),
       // A position refused with 400 is taken for another account's.

@@ -24,7 +24,7 @@ export const systemDisk: Disk = {
     }
   },
   sync: (path) => syncAt(path),
-  rename,
+  rename: (from, to) => rename(from, to),
   syncFolder: (path) => syncAt(path),
 };
 
