@@ -37,6 +37,8 @@ export class Network {
     readonly chance: Chance,
     readonly far: Far,
     readonly latencyMax: number,
+    /** Whether a request may arrive twice. */
+    readonly mayDouble: (asked: Asked) => boolean,
   ) {}
 
   get flying(): number {
@@ -91,7 +93,7 @@ export class Network {
       }
       const slow = weather.strikes('slow') ? weather.chanceOf('slow').between(1_000, 40_000) : 0;
       // The first copy's answer counts; the second copy is answered to nobody.
-      const twice = weather.strikes('twice');
+      const twice = weather.strikes('twice') && this.mayDouble(asked);
       const again = () =>
         Promise.resolve(this.far(asked)).then(
           () => {},

@@ -79,6 +79,11 @@ export class PlatformWorld extends World {
     return told;
   }
 
+  /** A refresh token that comes back after its pair was used was stolen, for all the bundled server knows: it ends the sign-in. */
+  protected override mayDouble({ url }: Asked): boolean {
+    return url.pathname !== '/oauth/token';
+  }
+
   #beforeTheServer(asked: Asked): Told | undefined {
     if (asked.url.pathname !== '/investments') return undefined;
     const [, token = ''] = asked.headers.authorization?.split(' ') ?? [];

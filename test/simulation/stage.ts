@@ -100,6 +100,7 @@ export class Stage {
       chance.fork('network'),
       (asked) => this.far(asked),
       plan.latencyMax,
+      (asked) => this.mayDouble(asked),
     );
     this.companies = ['co_0', 'co_1'];
     this.sources = plan.accounts.map(({ rotating, identity }, index) => {
@@ -186,6 +187,10 @@ export class Stage {
   /** Where requests end. */
   protected far(asked: Asked): Told | Promise<Told> {
     return this.platform.handle(asked);
+  }
+
+  protected mayDouble(_asked: Asked): boolean {
+    return true;
   }
 
   protected judgeLook(look: Look): void {
