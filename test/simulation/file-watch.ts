@@ -59,6 +59,11 @@ export class FileWatch {
     this.#undo();
   }
 
+  /** A world is over, and its disks with it. */
+  forget(): void {
+    this.#unsure.clear();
+  }
+
   own(folder: string, watched: Watched): void {
     this.#processes.set(folder, watched);
   }

@@ -56,13 +56,18 @@ export class Laboratory {
     return laboratory;
   }
 
-  run(plan: Plan, keepLines = false): Promise<Verdict> {
-    if (this.postgres !== null)
-      return this.postgres.inWorld((postgres) =>
-        new PostgresWorld(plan, this.#around(keepLines, postgres)).run(),
-      );
-    const Kind = this.mode === 'platform' ? PlatformWorld : World;
-    return this.#inside(new Kind(plan, this.#around(keepLines, null)));
+  async run(plan: Plan, keepLines = false): Promise<Verdict> {
+    try {
+      if (this.postgres !== null)
+        return await this.postgres.inWorld((postgres) =>
+          new PostgresWorld(plan, this.#around(keepLines, postgres)).run(),
+        );
+      const Kind = this.mode === 'platform' ? PlatformWorld : World;
+      return await this.#inside(new Kind(plan, this.#around(keepLines, null)));
+    } finally {
+      this.#servers.forget();
+      this.#files.forget();
+    }
   }
 
   plan(seed: number): Plan {

@@ -130,7 +130,12 @@ export function requestBytes(
  * Servers that would listen are caught and listen in memory: each gets a port of its own here, and whoever
  * connects hands it bytes. Everything above the socket, Node's own HTTP parser included, is what runs in earnest.
  */
-export function captureServers(): { readonly ports: ReadonlyMap<number, Server>; undo(): void } {
+export function captureServers(): {
+  readonly ports: ReadonlyMap<number, Server>;
+  /** Processes that were killed closed nothing: what they listened with goes with their world. */
+  forget(): void;
+  undo(): void;
+} {
   const ports = new Map<number, Server>();
   const { listen } = Server.prototype;
   let port = 40_000;
@@ -158,6 +163,7 @@ export function captureServers(): { readonly ports: ReadonlyMap<number, Server>;
   };
   return {
     ports,
+    forget: () => ports.clear(),
     undo: () => {
       Server.prototype.listen = listen;
     },
