@@ -77,6 +77,8 @@ export class OwnConnection {
       connectionTimeoutMillis: answerMillis,
       query_timeout: answerMillis,
       keepAlive: true,
+      // Several parts ask over it at once, and none waits for the answer of another.
+      pipeline: true,
       types: valueTypes,
     });
     this.#current = client;

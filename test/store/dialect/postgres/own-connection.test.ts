@@ -77,3 +77,22 @@ test('a connection that died in silence can be closed', async () => {
   await connection.close();
   await expect(connection.rows('SELECT 1 AS one')).rejects.toThrow('the connection was closed');
 });
+
+test('questions that are asked at once are all answered, and nobody is warned of how', async () => {
+  const warnings: string[] = [];
+  const hear = (warning: Error) => warnings.push(warning.message);
+  process.on('warning', hear);
+  onTestFinished(() => void process.off('warning', hear));
+  const connection = new OwnConnection({
+    ...{ url: (await freshDatabase()).url, applicationName: 'rosterd-test', channel: 'told' },
+    onPayload: () => {},
+    onConnected: () => {},
+  });
+  onTestFinished(() => connection.close());
+  const asked = [1, 2, 3, 4].map((number) => connection.rows('SELECT $1::int AS number', number));
+  // One that fails among them concerns no other.
+  const failed = connection.rows('SELECT 1 / 0');
+  await expect(failed).rejects.toThrow();
+  expect(await Promise.all(asked)).toEqual([1, 2, 3, 4].map((number) => [{ number }]));
+  expect(warnings).toEqual([]);
+});
