@@ -44,6 +44,20 @@ export async function playFleet(
     over.push(life);
   };
 
+  /** When all changes are over nobody fetches a page any more: there are more until it does. */
+  const comesToStop = async (life: Life) => {
+    let there = false;
+    const stop = life.atStop.then(() => {
+      there = true;
+    });
+    while (!there) {
+      await world.churn(1);
+      const patience = new AbortController();
+      await Promise.race([stop, systemClock.wait(250, patience.signal)]);
+      patience.abort();
+    }
+  };
+
   const strikes: Readonly<Record<Blow, (host: number, life: Life) => Promise<void>>> = {
     killed: async (host, life) => {
       await killed(life);
@@ -67,7 +81,7 @@ export async function playFleet(
       const nth = 1 + Math.floor(random.fraction() * 4);
       const next = world.start(host, { step: 'a page fetched', nth, signal: 'SIGSTOP' });
       lives[host] = next;
-      await next.atStop;
+      await comesToStop(next);
       await takenOver(world, next);
       next.kill('SIGCONT');
       await following(next);
