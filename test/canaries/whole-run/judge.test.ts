@@ -35,11 +35,12 @@ test.each([
   ['street', 'moved to (7 Nowhere Lane)'],
   ['secret', 'authorization=sk_test_0123456789,'],
   ['address', 'no mailbox mara@people.example'],
+  ['secret', 'signed with whsec_bm9ib2R5LWtub3dzLWl0, as told'],
   ['canary', 'the message was canary-message'],
 ])('a %s is found in the middle of a line, and told without its value', async (what, text) => {
   const { findings } = await judge(kept('nothing', text));
   expect(findings).toMatchObject([{ what, way: 'log', test: 'a test' }]);
   expect(findings[0]?.text).toContain(`<${what}>`);
-  for (const value of ['Neil', 'Nowhere', '0123456789', 'mara', 'message-canary'])
+  for (const value of ['Neil', 'Nowhere', '0123456789', 'mara', 'message-canary', 'bm9ib2R5'])
     expect(findings[0]?.text).not.toContain(value);
 });

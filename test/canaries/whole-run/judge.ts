@@ -21,6 +21,8 @@ export interface Judgement {
 /** Whoever is invented by hand in a test has an address (a login in a URL is none), or says that it is a canary. */
 const anyAddress = /(?<!:\/\/[^\s/]*)[\w.+-]+@[\w-]+(?:\.[\w-]+)+/g;
 const anyCanary = /canary[\w.:@-]*/gi;
+/** Another process makes secrets that nobody here is told of; they are known by their shape. */
+const anySecret = /\b(?:(?:at|rt|sk)_(?:live|test)|whsec)_[A-Za-z0-9+/=_-]{12,}/g;
 
 /** Reads all that a run has kept. Bounded by the different people of the run, not by how much was said. */
 export async function judge(folder: string): Promise<Judgement> {
@@ -53,7 +55,12 @@ function found(text: string, byWord: ReadonlyMap<string, readonly Known[]>): Kno
     .filter(({ value }) => text.includes(value));
   const byHand = (what: string, pattern: RegExp) =>
     (text.match(pattern) ?? []).map((value) => ({ what, value }));
-  return [...invented, ...byHand('address', anyAddress), ...byHand('canary', anyCanary)];
+  return [
+    ...invented,
+    ...byHand('address', anyAddress),
+    ...byHand('canary', anyCanary),
+    ...byHand('secret', anySecret),
+  ];
 }
 
 const wordly = /[\p{L}\p{M}\p{N}_'-]+/gu;

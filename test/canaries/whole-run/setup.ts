@@ -12,6 +12,11 @@ vi.mock('../../../src/runtime/logger.js', async (original) => {
   return { ...(await original<object>()), silentLogger: listening };
 });
 
+vi.mock('node:child_process', async (original) => {
+  const { heardProcesses } = await import('./children.js');
+  return heardProcesses(await original<typeof import('node:child_process')>());
+});
+
 vi.mock('../../../src/daemon/logging.js', async (original) => {
   const { heard } = await import('./listening.js');
   const real = await original<typeof import('../../../src/daemon/logging.js')>();
