@@ -15,7 +15,7 @@ import type { ListingRow } from '../../source-row.js';
 import { listingProgress } from '../../standing.js';
 import type { Commit } from './commit.js';
 import { buildIdIndex } from './indexes.js';
-import { mendTotals } from './kept-totals.js';
+import { countAdded, leaveUncounted, mendTotals } from './kept-totals.js';
 import { sameAsHeld } from './same-as-held.js';
 import { swapIn } from './swap.js';
 
@@ -25,7 +25,10 @@ export function beginListing(commit: Commit, start: ListingStart): ListingProgre
     throw new Error(`a ${start.kind} listing does not fit a source that is ${source.state}`);
   discardListing(commit);
   // Rows of a first listing that was given up were never seen by anybody.
-  if (start.kind === 'first') statements.deleteRows.run(source.no);
+  if (start.kind === 'first') {
+    statements.deleteRows.run(source.no);
+    leaveUncounted(statements.raw);
+  }
   source.generation += 1;
   source.fingerprint = start.fingerprint;
   commit.moveTo(start.kind === 'first' ? 'listing' : 'relisting');
@@ -175,6 +178,7 @@ export function publishListing(
 /** Not one row is written again: their time and number stand in the source. */
 function publishFirst(commit: Commit): { applied: Applied; brake: null } {
   const { statements, source } = commit;
+  countAdded(statements.raw);
   source.listed_seq = commit.snapshot();
   source.listed_at = commit.at;
   source.rows_held = statements.countRows.get(source.no) ?? 0;

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
+import type { SourceName } from '../../../../src/domain/ids.js';
 import { systemClock } from '../../../../src/runtime/clock.js';
 import { migrateSqlite } from '../../../../src/store/dialect/sqlite/migrate.js';
 import { openSqlite, type SqliteDatabase } from '../../../../src/store/dialect/sqlite/open.js';
@@ -168,4 +169,24 @@ test('totals that somebody spoiled are right again after the next full listing, 
     await list([page], 'relist');
     expectEqual(database);
   }
+});
+
+test('the trigger that counts added rows rests in the first listing of a mirror only, and comes back as it was', async () => {
+  const { database, list, collect, delta, mirror, lease } = await mirrorFixture();
+  const trigger = () =>
+    database.raw.prepare("SELECT sql FROM sqlite_schema WHERE name = 'totals_added'").pluck().get();
+  const shipped = trigger();
+  expect(shipped).toContain('CREATE TRIGGER');
+  const final = await collect([[record('inv_1')], [record('inv_2')]]);
+  expect(trigger()).toBeUndefined();
+  await mirror.publishListing(lease, final, { share: 1, rows: 0, accepted: true });
+  expect(trigger()).toBe(shipped);
+  await delta([record('inv_3')]);
+  expectEqual(database);
+  await list([[record('inv_1'), record('inv_4')]], 'relist', { share: 1, rows: 9, accepted: true });
+  expect(trigger()).toBe(shipped);
+  expectEqual(database);
+  const other = await mirror.open({ name: 'other' as SourceName, fingerprint: 'f' }, 'holder');
+  await mirror.beginListing(other.lease, { kind: 'first', fingerprint: 'f', restarts: 0, notBefore: null });
+  expect(trigger()).toBe(shipped);
 });
