@@ -29,9 +29,16 @@ export class PageReader {
     const page = feed.page(position, cut.signal).finally(() => {
       this.signal.removeEventListener('abort', abandon);
     });
+    const ahead = { position, page, abandon };
+    this.#ahead = ahead;
     // Whoever takes the page sees its fault; nobody has to take it.
-    page.catch(() => {});
-    this.#ahead = { position, page, abandon };
+    page.then(
+      (arrived) => {
+        // A server is still writing the page before it: this thread has nothing else to do.
+        if (this.#ahead === ahead) arrived.items.at(0);
+      },
+      () => {},
+    );
     // Behind every promise at hand, and before the loop turns: a turn is when garbage is collected, and the page would
     // be seen in the middle of its way.
     await new Promise<void>((resolve) => nextTick(resolve));

@@ -52,3 +52,28 @@ test('the end of a tick cuts off what is read ahead', async () => {
   expect(feed.cut).toEqual(['b']);
   await sent;
 });
+
+test('a page that is there before it is asked for is parsed while it waits, and one that is waited for is not', async () => {
+  let write = () => {};
+  const written = new Promise<void>((resolve) => {
+    write = resolve;
+  });
+  const parsed: string[] = [];
+  const echo = new Echo();
+  const feed: Feed = {
+    page: async (position, signal) => {
+      const page = await echo.page(position, signal);
+      if (page.next === 'behind waited') await written;
+      return Object.defineProperty({ ...page }, 'items', { get: () => parsed.push(page.next) && page.items });
+    },
+  };
+  const reader = new PageReader(new AbortController().signal);
+  await reader.readAhead(feed, at('early'));
+  expect(parsed).toEqual(['behind early']);
+  await reader.read(feed, at('early'));
+  await reader.readAhead(feed, at('waited'));
+  const reading = reader.read(feed, at('waited'));
+  write();
+  await reading;
+  expect(parsed).toEqual(['behind early']);
+});

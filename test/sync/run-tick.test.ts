@@ -131,6 +131,8 @@ describe('a bootstrap', () => {
         // As many promises as a client has layers.
         for (let layer = 0; layer < 50; layer += 1) await null;
         steps.push('ask');
+        // And an answer takes a while.
+        await settled();
         const page = await truth.page(position);
         return Object.defineProperty({ ...page }, 'items', {
           get: () => {
