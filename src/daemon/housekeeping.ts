@@ -1,5 +1,6 @@
 import { instantFromMillis, millisOf } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
+import { Interrupter } from '../runtime/interruption.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
 import type { Awaitable, PendingErasures, Scrubbed } from '../store/erasures.js';
@@ -48,7 +49,7 @@ export function keepHouse(parts: HousekeepingParts): House {
   /** Scrubs in a row that did not get done, and when the next one may be tried, on the monotonic clock. */
   let kept = 0;
   let retryAt = Number.NEGATIVE_INFINITY;
-  let asleep = new AbortController();
+  let asleep = new Interrupter();
   let called = false;
 
   const scrub = async () => {
@@ -110,8 +111,8 @@ export function keepHouse(parts: HousekeepingParts): House {
       await attempt(scrub, 'the file could not be scrubbed and is tried again');
       await attempt(purge, 'old entries could not be removed and are tried again');
       if (called || stopping.signal.aborted) continue;
-      asleep = new AbortController();
-      await clock.wait(lookMillis, asleep.signal);
+      asleep = new Interrupter();
+      await clock.wait(lookMillis, asleep);
     }
   };
   const running = run();

@@ -1,6 +1,7 @@
 import type { SourceName } from '../domain/ids.js';
 import { type Instant, instantFromMillis, millisOf } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
+import { Interrupter } from '../runtime/interruption.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
 import {
@@ -80,7 +81,7 @@ export function createDrain(parts: DrainParts): Drain {
   const lastDone = new Map<SourceName, Proof>();
   const lanes = new Map<Lane, Promise<void>>();
   const queued = new Set<Lane>();
-  const alarms = new Map<Lane, AbortController>();
+  const alarms = new Map<Lane, Interrupter>();
   const known = new Set(parts.sources);
   const status = { worked: 0, retried: 0, givenUp: 0 };
 
@@ -102,10 +103,10 @@ export function createDrain(parts: DrainParts): Drain {
     alarms.get(lane)?.abort();
     alarms.delete(lane);
     if (at === null || stopping.signal.aborted) return;
-    const off = new AbortController();
+    const off = new Interrupter();
     alarms.set(lane, off);
-    void clock.wait(at - clock.now(), off.signal).then(() => {
-      if (!off.signal.aborted) action();
+    void clock.wait(at - clock.now(), off).then(() => {
+      if (!off.aborted) action();
     });
   };
 

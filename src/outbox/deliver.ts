@@ -1,6 +1,7 @@
 import { type Instant, instantFromMillis, millisOf } from '../domain/instant.js';
 import { type BackoffPlan, backoffMillis } from '../runtime/backoff.js';
 import type { Clock } from '../runtime/clock.js';
+import { Interrupter } from '../runtime/interruption.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
 import type { Random } from '../runtime/random.js';
@@ -37,7 +38,7 @@ const idleMillis = 60_000;
 export function startDelivery(parts: DeliveryParts): Delivery {
   const { clock, logger } = parts;
   const stopping = new AbortController();
-  let asleep = new AbortController();
+  let asleep = new Interrupter();
   let woken = false;
 
   const run = async () => {
@@ -50,9 +51,9 @@ export function startDelivery(parts: DeliveryParts): Delivery {
         if (!stopping.signal.aborted) logger.warn({ error }, 'notices could not be read or settled');
       }
       if (woken || stopping.signal.aborted) continue;
-      asleep = new AbortController();
+      asleep = new Interrupter();
       const until = nextAt === null ? idleMillis : Math.max(0, Math.min(idleMillis, nextAt - clock.now()));
-      await clock.wait(until, asleep.signal);
+      await clock.wait(until, asleep);
     }
   };
   const running = run();

@@ -66,10 +66,10 @@ export function createSync(parts: SyncParts): Sync {
 
   const inTurn = async (
     source: SyncSource,
+    log: SyncParts['logger'],
     urgent: boolean,
     ask: () => TickAsk | null,
   ): Promise<TickResult | null> => {
-    const log = logger.child({ source: source.identity.name });
     const result = await queue.add(
       async () => {
         const asked = ask();
@@ -89,13 +89,14 @@ export function createSync(parts: SyncParts): Sync {
   for (const source of parts.sources) {
     const { name } = source.identity;
     if (loops.has(name)) throw new Error(`two sources are called ${name}`);
+    const log = logger.child({ source: name });
     loops.set(
       name,
       new SourceLoop({
         ...{ clock, random, onRest },
         intervalMillis: options.intervalMillis,
         idleIntervalMillis: options.idleIntervalMillis,
-        inTurn: (urgent, ask) => inTurn(source, urgent, ask),
+        inTurn: (urgent, ask) => inTurn(source, log, urgent, ask),
         raise: () => queue.setPriority(name, urgentPriority),
       }),
     );

@@ -109,7 +109,6 @@ export async function runTick(
     return await tick.run(opened, keeping);
   } finally {
     signal.removeEventListener('abort', stop);
-    cut.abort();
     await keeping.stop();
     if (!tick.endWritten)
       await parts.mirror.release(opened.lease).catch((error: unknown) => {

@@ -58,8 +58,7 @@ export class SqliteMirror implements Mirror {
 
   async open({ name, fingerprint }: SourceIdentity, holder: string): Promise<Opened> {
     return this.#transaction('bookkeeping', (now) => {
-      this.#statements.addSource.run(name, fingerprint);
-      const source = this.#source(name);
+      const source = this.#statements.source.get(name) ?? this.#added(name, fingerprint);
       const held = this.#statements.lease.get(source.no);
       const fence = nextFence(held, { source: name, holder, now }, this.#options);
       this.#statements.takeLease.run(
@@ -167,6 +166,11 @@ export class SqliteMirror implements Mirror {
     const { file, raw } = this.#database;
     const write = () => inTransaction(raw, () => work(at ?? this.#options.clock.now()));
     return withSqliteFaults(file, durability === 'durable' ? write : () => withoutWaiting(raw, write));
+  }
+
+  #added(name: string, fingerprint: string): SourceRow {
+    this.#statements.addSource.run(name, fingerprint);
+    return this.#source(name);
   }
 
   #source(name: string): SourceRow {

@@ -10,6 +10,7 @@ export interface Prepared<Args extends unknown[], Row = unknown> {
   pluck(): Prepared<Args, Row>;
   /** Rows as arrays. */
   raw(): Prepared<Args, Row>;
+  columns(): readonly { readonly name: string }[];
 }
 
 export type Prepare = <Args extends unknown[], Row = unknown>(sql: string) => Prepared<Args, Row>;

@@ -1,15 +1,10 @@
 import { identityColumns, recordColumns } from '../../record-columns.js';
 import type { HistoryRowsTable, IdentityColumns, RecordColumns } from '../../schema.js';
-import {
-  type LeaseRow,
-  type ListingRow,
-  type SourceRow,
-  type SweepRow,
-  sourceColumns,
-} from '../../source-row.js';
+import type { LeaseRow, ListingRow, SourceRow, SweepRow } from '../../source-row.js';
 import { tickColumns } from '../../tick-outcome.js';
 import type { Prepare, Prepared, RawDatabase } from './prepared.js';
 import { type HeldWhole, heldWhole } from './same-as-held.js';
+import { shaped } from './shaped.js';
 
 export interface HeldColumns extends RecordColumns {
   readonly row_no: number;
@@ -32,13 +27,12 @@ export function prepareStatements(raw: RawDatabase) {
   return {
     /** For what is built rather than prepared. */
     raw: raw satisfies RawDatabase as RawDatabase,
-    source: prepare<[string], SourceRow>('SELECT * FROM sources WHERE name = ?'),
+    source: shaped(prepare<[string], SourceRow>('SELECT * FROM sources WHERE name = ?')),
     addSource: prepare<[string, string]>(
       'INSERT INTO sources (name, fingerprint) VALUES (?, ?) ON CONFLICT (name) DO NOTHING',
     ),
-    saveSource: prepare<unknown[]>(
-      `UPDATE sources SET ${sourceColumns.map((column) => `${column} = ?`).join(', ')} WHERE no = ?`,
-    ),
+    /** A tick moves six of its columns; to bind all of them, and to ask the trigger of one, took twice as long. */
+    updateSource: setting(prepare, (set) => `UPDATE sources SET ${set} WHERE no = ?`),
     listing: prepare<[number], ListingRow>('SELECT * FROM listings WHERE source_no = ?'),
     sweep: prepare<[number], SweepRow>('SELECT * FROM sweeps WHERE source_no = ?'),
     lease: prepare<[number], LeaseRow>('SELECT holder, fence, expires_at FROM leases WHERE source_no = ?'),
@@ -52,12 +46,14 @@ export function prepareStatements(raw: RawDatabase) {
     ),
 
     lastSeq: prepare<[], number>("SELECT seq FROM sqlite_sequence WHERE name = 'change_rows'").pluck(),
-    held: prepare<[number, string], HeldColumns>(
-      `SELECT row_no, id, ${record} FROM investment_rows WHERE source_no = ? AND id = ?`,
+    held: shaped(
+      prepare<[number, string], HeldColumns>(
+        `SELECT row_no, id, ${record} FROM investment_rows WHERE source_no = ? AND id = ?`,
+      ),
     ),
     heldWhole: prepare<[number, string], HeldWhole>(heldWhole).raw(),
-    heldIdentity: prepare<[number], IdentityColumns>(
-      `SELECT ${identity} FROM identity_rows WHERE row_no = ?`,
+    heldIdentity: shaped(
+      prepare<[number], IdentityColumns>(`SELECT ${identity} FROM identity_rows WHERE row_no = ?`),
     ),
     insertRow: prepare<unknown[]>(
       `INSERT INTO investment_rows (source_no, id, valid_from, change_seq, ${record})
@@ -69,7 +65,12 @@ export function prepareStatements(raw: RawDatabase) {
     updateListed: prepare<unknown[], number>(
       `UPDATE investment_rows SET ${recordSet} WHERE source_no = ? AND id = ? RETURNING row_no`,
     ).pluck(),
-    updateRow: updating(prepare),
+    /** The statement that writes these columns, prepared once: a change of one amount writes 13 pages instead of 16. */
+    updateRow: setting(
+      prepare,
+      (set) =>
+        `UPDATE investment_rows SET valid_from = ?, change_seq = coalesce(?, change_seq), ${set} WHERE row_no = ?`,
+    ),
     deleteRow: prepare<[number]>('DELETE FROM investment_rows WHERE row_no = ?'),
     deleteListed: prepare<[number, string]>('DELETE FROM investment_rows WHERE source_no = ? AND id = ?'),
     countRows: prepare<[number], number>('SELECT count(*) FROM investment_rows WHERE source_no = ?').pluck(),
@@ -78,10 +79,10 @@ export function prepareStatements(raw: RawDatabase) {
       `INSERT INTO identity_rows (row_no, ${identity}) VALUES (?, ${identityMarks})`,
     ),
     residue: prepare<[], number>('SELECT 1 FROM identity_residue').pluck(),
-    // Whether records can be found by anything but their row. Once built, indexes stay.
-    indexed: prepare<[], number>(
-      "SELECT 1 FROM sqlite_schema WHERE name = 'investment_rows_investor'",
-    ).pluck(),
+    /** Whether records can be found by anything but their row. */
+    indexed: onceTrue(
+      prepare<[], number>("SELECT 1 FROM sqlite_schema WHERE name = 'investment_rows_investor'"),
+    ),
     forgotten: prepare<[], string>('SELECT id FROM forgotten').pluck(),
     investorOf: prepare<[string], string | null>(
       'SELECT investor_id FROM investment_rows WHERE id = ? AND investor_id IS NOT NULL LIMIT 1',
@@ -195,23 +196,32 @@ export function prepareStatements(raw: RawDatabase) {
   };
 }
 
-/** So many sets of columns that change together are remembered; platforms know a few. */
-const updatesMax = 64;
+/** Once built, indexes stay: looking through the schema for each page took as long as reading its source. */
+function onceTrue(found: Prepared<[]>): () => boolean {
+  let isTrue = false;
+  return () => {
+    isTrue ||= found.get() !== undefined;
+    return isTrue;
+  };
+}
 
-/** The statement that writes these columns, prepared once: a change of one amount writes 13 pages instead of 16. */
-function updating(prepare: Prepare): (columns: readonly string[]) => Prepared<unknown[]> {
+/** So many sets of columns that change together are remembered; platforms know a few. */
+const setsMax = 64;
+
+/** A statement that sets columns of a row, prepared once for each set of them. */
+function setting(
+  prepare: Prepare,
+  statement: (set: string) => string,
+): (columns: readonly string[]) => Prepared<unknown[]> {
   const prepared = new Map<string, Prepared<unknown[]>>();
   return (columns) => {
     const set = columns.map((column) => `${column} = ?`).join(', ');
-    let statement = prepared.get(set);
-    if (statement === undefined) {
-      statement = prepare<unknown[]>(
-        `UPDATE investment_rows SET valid_from = ?, change_seq = coalesce(?, change_seq), ${set} WHERE row_no = ?`,
-      );
-      if (prepared.size >= updatesMax) prepared.clear();
-      prepared.set(set, statement);
-    }
-    return statement;
+    const known = prepared.get(set);
+    if (known !== undefined) return known;
+    if (prepared.size >= setsMax) prepared.clear();
+    const made = prepare<unknown[]>(statement(set));
+    prepared.set(set, made);
+    return made;
   };
 }
 

@@ -20,10 +20,10 @@ export function inTransaction<Result>(raw: Sqlite.Database, work: () => Result):
 
 /** For what may be lost to a power cut, though not to a crash: it saves the wait for the disk, most of a small commit. */
 export function withoutWaiting<Result>(raw: Sqlite.Database, work: () => Result): Result {
-  raw.pragma('synchronous = NORMAL');
+  raw.exec('PRAGMA synchronous = NORMAL');
   try {
     return work();
   } finally {
-    raw.pragma('synchronous = FULL');
+    raw.exec('PRAGMA synchronous = FULL');
   }
 }
