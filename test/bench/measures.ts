@@ -35,6 +35,8 @@ export interface Scale {
   readonly starts: number;
   /** In processes of their own, the command line compiled as it is installed; a test does without. */
   readonly apart: boolean;
+  /** May fetch a package of others to be measured beside. */
+  readonly network: boolean;
   /** A server to make databases on; one is started for the run unless given. */
   readonly postgres: string | null;
 }
@@ -48,6 +50,7 @@ export const quick: Scale = {
     requests: 600,
     starts: 3,
     apart: true,
+    network: false,
     postgres: null,
   },
 };
@@ -55,7 +58,7 @@ export const quick: Scale = {
 export const full: Scale = {
   ...quick,
   ...{ records: [200_000, 1_000_000], turns: 1_000, farPages: 600 },
-  ...{ growth: [10_000, 100_000, 1_000_000], soak: 30_000, requests: 2_000 },
+  ...{ growth: [10_000, 100_000, 1_000_000], soak: 30_000, requests: 2_000, network: true },
 };
 
 export interface Section {

@@ -2,6 +2,7 @@ import type { Section } from '../measures.js';
 import { bootstrap } from './bootstrap.js';
 import { delta } from './delta.js';
 import { growth } from './growth.js';
+import { peer } from './peer.js';
 import { platform } from './platform.js';
 import { postgres } from './postgres.js';
 import { queries } from './queries.js';
@@ -15,5 +16,5 @@ import { webhook } from './webhook.js';
 /** In the order in which they run and are told. */
 export const sections: readonly Section[] = [
   ...[bootstrap, relisting, delta, webhook, wan, queries],
-  ...[start, growth, requests, platform, postgres, soak],
+  ...[start, growth, requests, platform, postgres, soak, peer],
 ];

@@ -3,7 +3,7 @@ import { urlOf, withClient } from '../../postgres/run-databases.js';
 import { startPostgres } from '../../postgres/server.js';
 import { measure, ratio, type Scale, type Section } from '../measures.js';
 import { alone, type RunningFeed, withFeed } from '../processes.js';
-import type { Result, Variant } from '../variants.js';
+import type { Variant } from '../variants.js';
 
 export const postgres: Section = {
   name: 'postgres',
@@ -21,8 +21,8 @@ export const postgres: Section = {
         const floor: number[] = [];
         const product: number[] = [];
         for (let round = 0; round < scale.rounds; round += 1) {
-          floor.push(...((await onFreshDatabase(scale, 'postgres-floor', feed, url)).seconds ?? []));
-          product.push(...((await onFreshDatabase(scale, 'product-bootstrap', feed, url)).seconds ?? []));
+          floor.push(await listedBy('postgres-floor', scale, feed, url));
+          product.push(await listedBy('product-bootstrap', scale, feed, url));
         }
         const rate = (name: string, seconds: readonly number[]) =>
           measure(
@@ -42,16 +42,22 @@ export const postgres: Section = {
   },
 };
 
-async function onFreshDatabase(
-  scale: Scale,
-  name: Variant,
-  feed: RunningFeed,
+/** How many seconds a first listing into a database of its own takes. */
+export function listedBy(name: Variant, scale: Scale, feed: RunningFeed, server: string): Promise<number> {
+  return onFreshDatabase(server, async (database) => {
+    const { seconds } = await alone(scale, name, feed, { database });
+    return seconds?.[0] ?? Number.NaN;
+  });
+}
+
+export async function onFreshDatabase<Value>(
   server: string,
-): Promise<Result> {
+  work: (url: string) => Promise<Value>,
+): Promise<Value> {
   const database = `rosterd_bench_${randomBytes(5).toString('hex')}`;
   await withClient(server, (client) => client.query(`CREATE DATABASE ${database}`));
   try {
-    return await alone(scale, name, feed, { database: urlOf(server, database) });
+    return await work(urlOf(server, database));
   } finally {
     await withClient(server, (client) => client.query(`DROP DATABASE ${database} WITH (FORCE)`));
   }
