@@ -1,7 +1,7 @@
 import { Command as Commander, Option } from 'commander';
 import { packageVersion } from '../runtime/package-version.js';
 import type { Command, OptionDefinition } from './command.js';
-import { groups } from './commands/index.js';
+import { groups } from './commands/groups.js';
 import { Options } from './options.js';
 
 export interface ProgramHooks {

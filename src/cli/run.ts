@@ -2,7 +2,7 @@ import { CommanderError } from 'commander';
 import { maskCredentials } from '../contract/credential-shapes.js';
 import { Fault } from '../domain/fault.js';
 import type { Command } from './command.js';
-import { commands as allCommands } from './commands/index.js';
+import { commandsFor } from './commands-for.js';
 import { type ExitCode, exitCodeOfFault, exitCodes } from './exit-codes.js';
 import type { Io } from './io.js';
 import { nextStep } from './next-step.js';
@@ -14,7 +14,7 @@ import { programOf } from './program.js';
 export async function run(
   args: readonly string[],
   process: Io,
-  commands: readonly Command[] = allCommands,
+  given?: readonly Command[],
 ): Promise<ExitCode> {
   // The log, notes and progress share one stderr, so that none of them breaks another's line.
   const io: Io = { ...process, stderr: new Talk(process.stderr) };
@@ -22,15 +22,17 @@ export async function run(
   const stop = new AbortController();
   const unlisten = listen(process, out, stop);
   let code: ExitCode = exitCodes.done;
+  const words = spelledOut(args);
+  const commands = given ?? (await commandsFor(words));
   try {
     const program = programOf(commands, {
       writeOut: (text) => io.stdout.write(text),
       columns: io.stdout.columns ?? 80,
-      run: async (command, given, options) => {
-        code = await command.run({ io, out, args: given, options, signal: stop.signal });
+      run: async (command, operands, options) => {
+        code = await command.run({ io, out, args: operands, options, signal: stop.signal });
       },
     });
-    await program.parseAsync(spelledOut(args), { from: 'user' });
+    await program.parseAsync(words, { from: 'user' });
   } catch (error) {
     // What ended because nobody reads on is nobody's mistake.
     if (stop.signal.reason !== pipeClosed)

@@ -31,7 +31,7 @@ import { verify } from './verify.js';
 import { version } from './version.js';
 import { wait } from './wait.js';
 
-/** In the order help lists them. To add a command, write its file and name it here. */
+/** In the order help lists them. To add a command, write its file and name it here and in `commands-for.ts`. */
 export const commands: readonly Command[] = [
   demo,
   init,
@@ -65,9 +65,3 @@ export const commands: readonly Command[] = [
   completion,
   version,
 ];
-
-/** What the first word of two-word commands is about. */
-export const groups: Readonly<Record<string, string>> = {
-  endpoints: "Manage the platform's webhook endpoints",
-  config: 'Check, show and describe the configuration',
-};

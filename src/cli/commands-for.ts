@@ -1,0 +1,48 @@
+import type { Command } from './command.js';
+import { groups } from './commands/groups.js';
+
+/** Each command by its words; a test holds that none is missing. */
+const files: Readonly<Record<string, () => Promise<Command>>> = {
+  demo: async () => (await import('./commands/demo.js')).demo,
+  init: async () => (await import('./commands/init.js')).init,
+  run: async () => (await import('./commands/run.js')).run,
+  sync: async () => (await import('./commands/sync.js')).sync,
+  status: async () => (await import('./commands/status.js')).status,
+  wait: async () => (await import('./commands/wait.js')).wait,
+  doctor: async () => (await import('./commands/doctor.js')).doctor,
+  verify: async () => (await import('./commands/verify.js')).verify,
+  query: async () => (await import('./commands/query.js')).query,
+  export: async () => (await import('./commands/export.js')).exportCommand,
+  changes: async () => (await import('./commands/changes.js')).changes,
+  history: async () => (await import('./commands/history.js')).history,
+  forget: async () => (await import('./commands/forget.js')).forget,
+  schema: async () => (await import('./commands/schema.js')).schema,
+  migrate: async () => (await import('./commands/migrate.js')).migrate,
+  connect: async () => (await import('./commands/connect.js')).connect,
+  'endpoints list': async () => (await import('./commands/endpoints-list.js')).endpointsList,
+  'endpoints show': async () => (await import('./commands/endpoints-show.js')).endpointsShow,
+  'endpoints create': async () => (await import('./commands/endpoints-create.js')).endpointsCreate,
+  'endpoints update': async () => (await import('./commands/endpoints-update.js')).endpointsUpdate,
+  'endpoints rotate': async () => (await import('./commands/endpoints-rotate.js')).endpointsRotate,
+  'endpoints test': async () => (await import('./commands/endpoints-test.js')).endpointsTest,
+  'endpoints reenable': async () => (await import('./commands/endpoints-reenable.js')).endpointsReenable,
+  'endpoints delete': async () => (await import('./commands/endpoints-delete.js')).endpointsDelete,
+  sandbox: async () => (await import('./commands/sandbox.js')).sandbox,
+  trigger: async () => (await import('./commands/trigger.js')).trigger,
+  'config validate': async () => (await import('./commands/config-validate.js')).configValidate,
+  'config show': async () => (await import('./commands/config-show.js')).configShow,
+  'config schema': async () => (await import('./commands/config-schema.js')).configSchema,
+  completion: async () => (await import('./commands/completion.js')).completion,
+  version: async () => (await import('./commands/version.js')).version,
+};
+
+/**
+ * The command these words name, without its thirty siblings: reading their files is a tenth of what `rosterd status`
+ * takes. Everything else, help above all, is answered from all of them.
+ */
+export async function commandsFor([first = '', second = '']: readonly string[]): Promise<readonly Command[]> {
+  const name = Object.hasOwn(groups, first) ? `${first} ${second}` : first;
+  const load = Object.hasOwn(files, name) ? files[name] : undefined;
+  if (load !== undefined) return [await load()];
+  return (await import('./commands/index.js')).commands;
+}
