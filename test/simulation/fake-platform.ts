@@ -52,6 +52,8 @@ export interface Reading {
   readonly company: string;
   readonly kind: 'start' | 'page' | 'since' | 'cursor';
   readonly status: number;
+  /** How far the feed had come. */
+  readonly head: number;
 }
 
 const hourMillis = 3_600_000;
@@ -115,7 +117,7 @@ export class FakePlatform {
             ? 'since'
             : 'start';
     this.readings.push({
-      ...{ at, kind, status },
+      ...{ at, kind, status, head: this.head },
       account: account?.name ?? '',
       company: query.get('company_id') ?? '',
     });

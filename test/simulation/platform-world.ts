@@ -74,7 +74,7 @@ export class PlatformWorld extends World {
       if (source.company === company)
         this.platform.readings.push({
           ...{ at: this.scheduler.now, account: source.account.name, company },
-          ...{ kind: 'cursor', status: told.status },
+          ...{ kind: 'cursor', status: told.status, head: 0 },
         });
     return told;
   }

@@ -13,6 +13,8 @@ export interface Letter {
   readonly event: string;
   readonly installation: string;
   readonly body: string;
+  /** The publication it speaks of, if there is one. */
+  readonly seq: number | null;
   /** Signed by somebody who does not know the secret, or not at all, or long ago. */
   readonly fake?: 'forged' | 'unsigned' | 'stale' | 'malformed' | 'wrong_type' | 'too_large' | 'altered';
 }
@@ -20,6 +22,7 @@ export interface Letter {
 export interface Accepted {
   readonly id: string;
   readonly at: number;
+  readonly seq: number | null;
 }
 
 /** Answers nobody who signs correctly and sends all of it may get. */
@@ -53,11 +56,8 @@ export class PostOffice {
   }
 
   announce(one: Publication, id: string, installation: string): void {
-    const letter = this.#letter(id, 'investment.changed', installation, {
-      id: one.id,
-      company: one.company,
-      observed_at: new Date(one.at).toISOString(),
-    });
+    const told = { id: one.id, company: one.company, observed_at: new Date(one.at).toISOString() };
+    const letter = this.#letter(id, 'investment.changed', installation, told, one.seq);
     if (this.weather.strikes('hook_lost')) return;
     const late = this.weather.strikes('hook_late') ? this.chance.between(10_000, 3_600_000) : 0;
     this.send(letter, late + this.chance.skewed(5, 2_000));
@@ -83,9 +83,9 @@ export class PostOffice {
     this.send(genuine ? letter : { ...letter, fake: kind }, this.chance.skewed(1, 1000));
   }
 
-  #letter(id: string, event: string, installation: string, data: object): Letter {
+  #letter(id: string, event: string, installation: string, data: object, seq: number | null = null): Letter {
     const body = JSON.stringify({ id, event, installation: { id: installation }, data });
-    return { id, event, installation, body };
+    return { id, event, installation, body, seq };
   }
 
   send(letter: Letter, after: number, attempt = 0): void {
@@ -143,7 +143,10 @@ export class PostOffice {
       this.violate('I7', `a ${letter.fake} letter was answered 2xx`);
       return;
     }
-    this.accepted.push({ id: `${letter.id} ${letter.installation}`, at: this.scheduler.now });
+    this.accepted.push({
+      ...{ id: `${letter.id} ${letter.installation}`, at: this.scheduler.now },
+      seq: letter.seq,
+    });
   }
 
   #again(letter: Letter, attempt: number): void {

@@ -283,7 +283,7 @@ export class World extends Chaos {
         )
         .map((row) => [row.id, row]),
     );
-    for (const { id, at } of this.post.accepted) {
+    for (const { id, at, seq } of this.post.accepted) {
       const row = rows.get(id);
       if (row === undefined) {
         if (
@@ -301,7 +301,12 @@ export class World extends Chaos {
         .map(({ account }) => account.name);
       if (
         row.state !== 'ignored' &&
-        !this.platform.readings.some((one) => accounts.includes(one.account) && one.at >= at)
+        !this.platform.readings.some(
+          (one) =>
+            accounts.includes(one.account) &&
+            // One that comes late may speak of what a page on its way already shows.
+            (one.at >= at || (seq !== null && one.status === 200 && one.head >= seq)),
+        )
       )
         this.violate('I6', `nobody read the feed after ${id} was accepted`);
     }
