@@ -49,8 +49,8 @@ export const plantedBugs: readonly PlantedBug[] = [
   bug(
     'the old rows go before the new ones are there',
     `${sqlite}/listing.ts`,
-    "if (start.kind === 'first') statements.deleteRows",
-    'statements.deleteRows',
+    "if (start.kind === 'first') {\n    statements.deleteRows.run(source.no);",
+    "statements.deleteRows.run(source.no);\n  if (start.kind === 'first') {",
   ),
   bug(
     '2xx before the inbox has it',
