@@ -3,21 +3,34 @@ import Sqlite from 'better-sqlite3';
 import { shippedIndexes } from '../../migrate.js';
 import { inTransaction } from './transaction.js';
 
+/** What a sorter takes before it goes on in a file: with the connection's whole cache a million rows cost 80 MB more. */
+const sorterKibibytes = 8 * 1_024;
+
+/**
+ * Runs what sorts a whole listing and nothing that names somebody: in files, which takes a third less time than in
+ * memory, and memory that does not grow with the rows.
+ */
+export function sortingInFiles<Result>(raw: Sqlite.Database, work: () => Result): Result {
+  const cache = Number(raw.pragma('cache_size', { simple: true }));
+  raw.pragma('temp_store = FILE');
+  raw.pragma(`cache_size = -${sorterKibibytes}`);
+  try {
+    return work();
+  } finally {
+    raw.pragma(`cache_size = ${cache}`);
+    raw.pragma('temp_store = MEMORY');
+  }
+}
+
 /**
  * Builds what is missing of `schema/sqlite/indexes.sql`, each in a transaction of its own, so that a stop in
  * between loses one at most and the next call goes on. Between two of them other work of this process gets its turn.
  */
 export async function buildIndexes(raw: Sqlite.Database): Promise<void> {
   const missing = missingIndexes(raw);
-  // Sorting in files takes a third less time than in memory, and what these indexes hold names nobody.
-  raw.pragma('temp_store = FILE');
-  try {
-    for (const statement of missing) {
-      inTransaction(raw, () => build(raw, statement));
-      await setImmediate();
-    }
-  } finally {
-    raw.pragma('temp_store = MEMORY');
+  for (const statement of missing) {
+    sortingInFiles(raw, () => inTransaction(raw, () => build(raw, statement)));
+    await setImmediate();
   }
   // The sizes we wrote down were read when this connection opened, before there was an index to apply them to.
   if (missing.length > 0) raw.exec('ANALYZE sqlite_schema');

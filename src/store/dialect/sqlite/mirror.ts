@@ -23,7 +23,7 @@ import { type Halted, tellOutcome, tickValues } from '../../tick-outcome.js';
 import { Commit } from './commit.js';
 import { applyPage } from './delta.js';
 import { sqliteFault, withSqliteFaults } from './faults.js';
-import { buildIndexes } from './indexes.js';
+import { buildIndexes, sortingInFiles } from './indexes.js';
 import { addListingPage, beginListing, publishListing } from './listing.js';
 import type { SqliteDatabase } from './open.js';
 import { prepareStatements, type Statements } from './statements.js';
@@ -114,7 +114,10 @@ export class SqliteMirror implements Mirror {
     brake: BrakePolicy,
   ): Promise<{ readonly applied: Applied; readonly brake: Brake | null }> {
     await this.#buildIndexes();
-    return this.#commit('durable', lease, (commit) => publishListing(commit, final, brake));
+    const publish = () => this.#commit('durable', lease, (commit) => publishListing(commit, final, brake));
+    // Adding up a first listing sorts numbers of rounds and days; to swap a later one in sorts people as well.
+    const isFirst = this.#source(lease.source).listed_at === null;
+    return isFirst ? sortingInFiles(this.#database.raw, publish) : publish();
   }
 
   async applyPage(lease: Lease, page: FeedPage, reached: Reached, ending?: Ending): Promise<Applied> {
