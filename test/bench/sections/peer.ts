@@ -3,11 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { startPostgres } from '../../postgres/server.js';
 import { compiled } from '../compiled.js';
-import { measure, ratio, type Section } from '../measures.js';
-import { withFeed } from '../processes.js';
-import { listedBy, onFreshDatabase } from './postgres.js';
+import type { Section } from '../measures.js';
+import { besideOurs, onFreshDatabase } from './into-postgres.js';
 
 const run = promisify(execFile);
 const wanted = '@supabase/stripe-sync-engine@0.48.5';
@@ -21,32 +19,15 @@ export const peer: Section = {
   measure: async (scale) => {
     if (!scale.network) return [];
     const folder = mkdtempSync(join(tmpdir(), 'rosterd-bench-peer-'));
-    const server = scale.postgres === null ? await startPostgres() : null;
-    const url = scale.postgres ?? server?.url ?? '';
     try {
       if (!(await isInstalled(folder))) return [];
-      const records = Math.min(20_000, ...scale.records);
-      return await withFeed(scale, records, async (feed) => {
-        const theirs: number[] = [];
-        const ours: number[] = [];
-        for (let round = 0; round < scale.rounds; round += 1) {
-          theirs.push(await upsertedByPeer(folder, feed.url, url));
-          ours.push(await listedBy('product-bootstrap', scale, feed, url));
-        }
-        const rate = (name: string, seconds: readonly number[]) =>
-          measure(
-            name,
-            'rec/s',
-            seconds.map((one) => records / one),
-          );
-        return [
-          ratio('speed ÷ the peer', theirs, ours, { least: 5 }),
-          rate(wanted, theirs),
-          rate('rosterd', ours),
-        ];
+      return await besideOurs(scale, Math.min(20_000, ...scale.records), {
+        name: wanted,
+        ratio: 'speed ÷ the peer',
+        least: 5,
+        seconds: (feed, server) => upsertedByPeer(folder, feed.url, server),
       });
     } finally {
-      await server?.close();
       rmSync(folder, { recursive: true, force: true });
     }
   },
