@@ -116,8 +116,10 @@ export class SqliteMirror implements Mirror {
     await this.#buildIndexes();
     const publish = () => this.#commit('durable', lease, (commit) => publishListing(commit, final, brake));
     // Adding up a first listing sorts numbers of rounds and days; to swap a later one in sorts people as well.
-    const isFirst = this.#source(lease.source).listed_at === null;
-    return isFirst ? sortingInFiles(this.#database.raw, publish) : publish();
+    const { file, raw } = this.#database;
+    return withSqliteFaults(file, () =>
+      this.#source(lease.source).listed_at === null ? sortingInFiles(raw, publish) : publish(),
+    );
   }
 
   async applyPage(lease: Lease, page: FeedPage, reached: Reached, ending?: Ending): Promise<Applied> {
