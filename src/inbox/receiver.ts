@@ -77,7 +77,7 @@ export function createReceiver(parts: ReceiverParts): Receiver {
   let lastSecret: number | null = null;
   let closing = false;
 
-  /** Whose senders hung up is still under way: closing waits for these as well, before the database goes. */
+  /** A server that closed waits for none whose sender hung up, and yet it is being stored: the database must not go before. */
   const underWay = new Set<Promise<void>>();
   const receive: RequestHandler = (request, response) => {
     const taking = take(request, response).finally(() => underWay.delete(taking));

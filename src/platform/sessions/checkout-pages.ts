@@ -89,7 +89,7 @@ export function askIdentity(checkout: Checkout, person: Person, problem: string 
 <label for="document">Number of your passport or identity card</label>
 <input id="document" name="document" autocomplete="off" required maxlength="30">
 ${alert(problem ?? failed)}
-${hint(checkout, html`Nothing is checked here: any number passes, <code>${refusedDocument}</code> fails.`)}
+${hint(checkout, html`Nothing is checked here: every number passes, <code>${refusedDocument}</code> fails.`)}
 <div class="actions"><button class="primary">Check my identity</button></div></form>`,
     problem,
   );
