@@ -41,14 +41,18 @@ export const tokenEndpointRule: BudgetRule = {
 
 export type Spending =
   | { readonly kind: 'granted'; readonly state: BudgetState }
-  | { readonly kind: 'refused'; readonly until: number };
+  | { readonly kind: 'refused'; readonly until: number; readonly state: BudgetState };
 
-/** Whether one more request may go out at `now`, and the state after it. */
+/**
+ * Whether one more request may go out at `now`, and the state after it. That of a refusal has to be kept as well: from
+ * a window that seems to begin in the future the hour is counted once, and not anew whenever somebody asks.
+ */
 export function spend(state: BudgetState | null, rule: BudgetRule, now: number, urgency: Urgency): Spending {
   const current = at(state, rule, now);
-  if (current.blockedUntil !== null) return { kind: 'refused', until: current.blockedUntil };
+  if (current.blockedUntil !== null) return { kind: 'refused', until: current.blockedUntil, state: current };
   const allowed = urgency === 'webhook' ? rule.limit : rule.limit - rule.reserve;
-  if (current.spent >= allowed) return { kind: 'refused', until: current.windowStart + rule.windowMillis };
+  if (current.spent >= allowed)
+    return { kind: 'refused', until: current.windowStart + rule.windowMillis, state: current };
   return { kind: 'granted', state: { ...current, spent: current.spent + 1 } };
 }
 
@@ -87,11 +91,13 @@ function at(state: BudgetState | null, rule: BudgetRule, now: number): BudgetSta
   if (state === null || now >= state.windowStart + rule.windowMillis) {
     return { windowStart: now, spent: 0, blockedUntil: liveBlock(state, rule, now) };
   }
+  const blockedUntil = liveBlock(state, rule, now);
+  if (state.windowStart <= now && state.blockedUntil === blockedUntil) return state;
   return {
     // A start in the future means the clock went back. How long ago it really was is unknown, so it counts as now.
     windowStart: Math.min(state.windowStart, now),
     spent: state.spent,
-    blockedUntil: liveBlock(state, rule, now),
+    blockedUntil,
   };
 }
 

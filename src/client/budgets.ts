@@ -53,6 +53,7 @@ export class Budgets {
   /** Takes one request out of the budget, or throws `rate_limited` with the moment the next window starts. */
   async take(key: string, rule: BudgetRule, urgency: Urgency, signal: AbortSignal): Promise<void> {
     const held = await this.#get(key);
+    let refused: Fault | null = null;
     await this.#move(key, held, async (state, isNew) => {
       let spending = spend(state, rule, this.#parts.time.now(), urgency);
       // Others may have learned since that the window is another one.
@@ -68,18 +69,10 @@ export class Budgets {
         await this.#parts.askTime(signal);
         spending = spend(state, rule, this.#parts.time.now(), urgency);
       }
-      if (spending.kind === 'refused') {
-        const waitMillis = spending.until - this.#parts.time.now();
-        throw new Fault(
-          'rate_limited',
-          `the budget of ${rule.limit} requests is spent until its window ends`,
-          {
-            retryAt: instantFromMillis(this.#parts.time.clock.now() + waitMillis),
-          },
-        );
-      }
+      refused = spending.kind === 'refused' ? spent(rule, time, spending.until) : null;
       return spending.state;
     });
+    if (refused !== null) throw refused;
   }
 
   /** After a 429: nothing more goes out under this key for that long. */
@@ -113,7 +106,14 @@ export class Budgets {
   ): Promise<void> {
     const { swap, load } = this.#parts.store;
     if (swap === undefined) {
-      held.state = await next(held.state, true);
+      for (let swaps = 0; ; swaps += 1) {
+        const before = held.state;
+        const state = await next(before, true);
+        // Somebody else moved it meanwhile, most of all while the platform was asked for the time.
+        if (held.state !== before && swaps < swapsMax) continue;
+        held.state = state;
+        break;
+      }
       await this.#save(key, held);
       return;
     }
@@ -122,7 +122,10 @@ export class Budgets {
       for (let swaps = 0; ; swaps += 1) {
         const state = await next(held.state, isNew);
         try {
-          if (state !== null && (await swap.call(this.#parts.store, key, held.state, state))) {
+          if (
+            state !== null &&
+            (state === held.state || (await swap.call(this.#parts.store, key, held.state, state)))
+          ) {
             held.state = state;
             return;
           }
@@ -167,6 +170,13 @@ export class Budgets {
       .catch((error: unknown) => this.#parts.logger.warn({ error }, 'a request budget could not be saved'));
     return held.saving;
   }
+}
+
+function spent({ limit }: BudgetRule, time: PlatformTime, until: number): Fault {
+  const retryAt = instantFromMillis(time.clock.now() + until - time.now());
+  return new Fault('rate_limited', `the budget of ${limit} requests is spent until its window ends`, {
+    retryAt,
+  });
 }
 
 function covers(saved: BudgetState, state: BudgetState): boolean {

@@ -78,17 +78,35 @@ describe('one request', () => {
     ],
   ] as const)('%s', (_, state, now, urgency, expected) => {
     const spending = spend(state, rule, now, urgency);
-    expect(spending).toEqual(
+    expect(spending).toMatchObject(
       'until' in expected
         ? { kind: 'refused', until: expected.until }
         : { kind: 'granted', state: expected.granted },
     );
   });
 
+  test('a window that a wrong clock put into the future is over an hour after it was seen, however often one asks', () => {
+    let state = spent(100, start + 30 * 24 * hour);
+    for (const minute of [0, 20, 40, 59]) {
+      const spending = spend(state, rule, start + (minute * hour) / 60, 'webhook');
+      expect(spending).toMatchObject({ kind: 'refused', until: start + hour });
+      state = spending.state;
+    }
+    expect(spend(state, rule, start + hour, 'routine')).toMatchObject({ kind: 'granted' });
+  });
+
+  test('a refusal that changes nothing is the state as it was', () => {
+    const state = spent(100);
+    expect(spend(state, rule, start + 1, 'webhook').state).toBe(state);
+  });
+
   test('RATE-11 a 429 of this very limit starts the next window where the platform says', () => {
     const now = start + 10;
     const state = block(spent(40), rule, now, 600_000, true);
-    expect(spend(state, rule, now + 599_999, 'webhook')).toEqual({ kind: 'refused', until: now + 600_000 });
+    expect(spend(state, rule, now + 599_999, 'webhook')).toMatchObject({
+      kind: 'refused',
+      until: now + 600_000,
+    });
     expect(spend(state, rule, now + 600_000, 'routine')).toEqual({
       kind: 'granted',
       state: spent(1, now + 600_000),
