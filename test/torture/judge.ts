@@ -1,12 +1,9 @@
 import type Sqlite from 'better-sqlite3';
-import { systemClock } from '../../src/runtime/clock.js';
 import { newestMigration } from '../../src/store/migrate.js';
+import { askPlatform } from './ask-platform.js';
+import { Patience } from './patience.js';
 import type { Place } from './place.js';
-
-/** A promise that was not kept; everything else a round throws is a fault of the torture itself. */
-export class Violation extends Error {
-  override readonly name = 'Violation';
-}
+import { Violation } from './violation.js';
 
 export interface WireRecord {
   readonly id: string;
@@ -20,8 +17,6 @@ export interface WireRecord {
 /** What is compared of a record, as one text. */
 type Content = string;
 
-const patienceMillis = 60_000;
-
 /** The platform's records, paged by hand through its public API; behind `cursor`, or all. */
 async function page(place: Place, cursor: string | null): Promise<Map<string, Content | null>> {
   const { sandbox } = place;
@@ -32,7 +27,7 @@ async function page(place: Place, cursor: string | null): Promise<Map<string, Co
     url.searchParams.set('company_id', company?.id ?? '');
     url.searchParams.set('per_page', '100');
     if (at !== null) url.searchParams.set('cursor', at);
-    const answer = await fetch(url, { headers: { authorization: `Bearer ${company?.token}` } });
+    const answer = await askPlatform(url, { headers: { authorization: `Bearer ${company?.token}` } });
     if (!answer.ok) throw new Violation(`the saved cursor is refused with ${answer.status}`);
     const { data, meta } = (await answer.json()) as {
       data: WireRecord[];
@@ -116,23 +111,33 @@ function goesForward(database: Sqlite.Database): void {
   if (back !== undefined) throw new Violation(`${back} went back to an older version`);
 }
 
-/** A daemon runs and the world is quiet: soon the mirror is the truth and no event is left unworked. */
-export async function judgeAtRest(place: Place): Promise<void> {
+/**
+ * A daemon runs and the world is quiet: soon the mirror is the truth and no event is left unworked. Ends early, without
+ * having judged, when it is called off.
+ */
+export async function judgeAtRest(place: Place, calledOff?: AbortSignal): Promise<void> {
   const wanted = await truth(place);
-  const until = systemClock.monotonic() + patienceMillis;
-  let last = 'the mirror was never there';
-  while (systemClock.monotonic() < until) {
-    const seen = place.look((database) => {
-      if (!isWhole(database)) return null;
-      const pending = database
-        .prepare<[], number>("SELECT count(*) FROM webhook_inbox WHERE state IN ('pending', 'given_up')")
-        .pluck()
-        .get();
-      return { wrong: differences(wanted, held(database)), pending: pending ?? 0 };
-    });
-    if (seen !== null && seen.wrong.length === 0 && seen.pending === 0) return;
-    if (seen !== null) last = `${seen.wrong.length} records differ, ${seen.pending} events are not worked`;
-    await systemClock.wait(25);
+  const patience = new Patience(place.living());
+  let left: readonly string[] = ['the mirror was never there'];
+  while (calledOff?.aborted !== true) {
+    left = place.look((database) => (isWhole(database) ? unfinished(database, wanted) : left));
+    if (left.length === 0) return;
+    if (patience.over) throw new Violation(['not at rest', ...left, ...printedIn(place)].join('\n  '));
+    await patience.turn();
   }
-  throw new Violation(`not at rest after ${patienceMillis / 1000} s: ${last}`);
 }
+
+/** What keeps a mirror from being at rest: ids and times, nothing of anybody. */
+function unfinished(database: Sqlite.Database, wanted: Map<string, Content | null>): readonly string[] {
+  const wrong = differences(wanted, held(database)).map((id) => `${id} differs`);
+  const pending = database
+    .prepare<[], string>(
+      `SELECT 'not worked: ' || json_array(inbox_no, state, observed_at, received_at, attempts, next_at)
+       FROM webhook_inbox WHERE state IN ('pending', 'given_up')`,
+    )
+    .pluck()
+    .all();
+  return [...wrong, ...pending];
+}
+
+const printedIn = (place: Place) => place.living().map((life) => life.printed());

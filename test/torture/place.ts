@@ -5,6 +5,7 @@ import Sqlite from 'better-sqlite3';
 import { type Sandbox, startSandbox } from '../../src/platform/sandbox/sandbox.js';
 import { all } from '../../src/platform/state/statements.js';
 import { freePort } from '../support/free-port.js';
+import { askPlatform } from './ask-platform.js';
 import { type Life, type LifeOptions, type Program, startLife } from './life.js';
 
 /** A platform that lasts, and the folder of a daemon that does not. */
@@ -15,6 +16,8 @@ export interface Place {
   readonly hook: { readonly url: string; readonly secret: string };
   /** `rosterd` with these arguments in this folder. */
   rosterd(args: readonly string[], options?: Pick<LifeOptions, 'stop' | 'pagesMax' | 'outlast'>): Life;
+  /** Its processes that have not ended. */
+  living(): readonly Life[];
   /** Ends whatever of it still runs or sleeps, so that the next round finds its port and its database free. */
   killAll(): Promise<void>;
   /** So many changes on the platform, each with its webhook. */
@@ -45,7 +48,7 @@ export async function openPlace({ program, records, perPage = 100 }: PlaceOption
   const port = await freePort();
   const url = `http://127.0.0.1:${port}/webhooks`;
   const control = async (path: string, body: unknown): Promise<unknown> => {
-    const answer = await fetch(`${sandbox.ready.control}${path}`, {
+    const answer = await askPlatform(`${sandbox.ready.control}${path}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
@@ -71,8 +74,9 @@ export async function openPlace({ program, records, perPage = 100 }: PlaceOption
   const env = { TOKEN: company.token, HOOK: secret };
   const forgiven = new Set<string>();
   const lives = new Set<Life>();
+  const living = () => [...lives].filter(({ over }) => !over);
   const killAll = async () => {
-    const left = [...lives].filter(({ over }) => !over);
+    const left = living();
     lives.clear();
     for (const life of left) life.kill('SIGKILL');
     await Promise.all(left.map(({ ended }) => ended));
@@ -106,6 +110,7 @@ export async function openPlace({ program, records, perPage = 100 }: PlaceOption
       void life.ended.finally(() => lives.delete(life)).catch(() => {});
       return life;
     },
+    living,
     killAll,
     churn: async (changes) => void (await control('/churn', { changes })),
     accepted,

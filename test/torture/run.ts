@@ -1,24 +1,34 @@
+import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { systemClock } from '../../src/runtime/clock.js';
 import { seededRandom } from '../../src/runtime/random.js';
 import { Counters } from './counters.js';
 import { built, isBuilt, sources } from './life.js';
+import type { Scenario } from './scenario.js';
 import { scenarios } from './scenarios/index.js';
 
-/* npm run torture -- [--rounds N] [--seed S] [--only NAME] [--first]: real processes, mistreated for as long as it is told. */
+/*
+ * npm run torture -- [--rounds N] [--seed S] [--only NAME] [--jobs N] [--seconds N] [--first]
+ *
+ * Real processes, mistreated for as long as it is told: so many rounds of each scenario, several at once, as a round is
+ * idle while its daemon starts. After so many seconds no further round of a scenario begins.
+ */
 const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '100' },
     seed: { type: 'string', default: '1' },
     only: { type: 'string' },
+    jobs: { type: 'string', default: String(availableParallelism() + 1) },
+    seconds: { type: 'string', default: 'Infinity' },
     /** Ends at the first violation: how planted bugs are looked for. */
     first: { type: 'boolean', default: false },
   },
 });
 const rounds = Number(values.rounds);
 const seed = Number(values.seed);
+const jobs = Math.min(rounds, Number(values.jobs));
 const chosen = scenarios.filter(({ name }) => values.only === undefined || name === values.only);
-if (chosen.length === 0 || !(rounds > 0) || !Number.isInteger(seed)) {
+if (chosen.length === 0 || !(rounds > 0) || !(jobs > 0) || !Number.isInteger(seed)) {
   process.stderr.write(
     `usage: npm run torture -- --rounds N --seed S --only ${scenarios.map(({ name }) => name).join('|')}\n`,
   );
@@ -33,32 +43,48 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
   });
 
 let violations = 0;
-for (const { name, open } of chosen) {
+for (const scenario of chosen) {
   if (stopping) break;
-  const counters = new Counters();
-  const opened = await open(isBuilt() ? built : sources);
-  const begun = systemClock.monotonic();
-  let failed = 0;
-  let played = 0;
-  for (; played < rounds && !stopping; played += 1) {
-    // A round has a seed of its own, so that it can be played alone.
-    const own = seed + played;
-    try {
-      await opened.round(seededRandom(own), counters);
-    } catch (error) {
-      failed += 1;
-      stopping ||= values.first;
-      process.stdout.write(
-        `${String(error)}\n  again: npm run torture -- --only ${name} --seed ${own} --rounds 1\n`,
-      );
-    }
-    if ((played + 1) % 50 === 0)
-      process.stderr.write(`${name}: ${played + 1} rounds, ${failed} violations\n`);
-  }
-  await opened.close();
-  violations += failed;
-  const seconds = ((systemClock.monotonic() - begun) / 1000).toFixed(1);
-  process.stdout.write(`${name}: ${played} rounds in ${seconds} s, ${failed} violations\n`);
-  for (const line of counters.lines()) process.stdout.write(`  ${line}\n`);
+  violations += await play(scenario);
 }
 process.exitCode = violations === 0 ? 0 : 1;
+
+/** Answers how many rounds of it broke a promise. */
+async function play({ name, open }: Scenario): Promise<number> {
+  const counters = new Counters();
+  const begun = systemClock.monotonic();
+  const secondsPassed = () => (systemClock.monotonic() - begun) / 1000;
+  let next = seed;
+  let failed = 0;
+  let played = 0;
+  // A round has a seed of its own, so that it can be played alone; each job has a place of its own.
+  const job = async () => {
+    const opened = await open(isBuilt() ? built : sources);
+    while (next < seed + rounds && !stopping && secondsPassed() < Number(values.seconds)) {
+      const own = next++;
+      try {
+        await opened.round(seededRandom(own), counters);
+      } catch (error) {
+        failed += 1;
+        stopping ||= values.first;
+        process.stdout.write(
+          `${told(error)}\n  again: npm run torture -- --only ${name} --seed ${own} --rounds 1\n`,
+        );
+      }
+      played += 1;
+      if (played % 50 === 0) process.stderr.write(`${name}: ${played} rounds, ${failed} violations\n`);
+    }
+    await opened.close();
+  };
+  await Promise.all(Array.from({ length: jobs }, job));
+  process.stdout.write(
+    `${name}: ${played} rounds in ${secondsPassed().toFixed(1)} s, ${failed} violations\n`,
+  );
+  for (const line of counters.lines()) process.stdout.write(`  ${line}\n`);
+  return failed;
+}
+
+function told(error: unknown): string {
+  const cause = error instanceof Error && error.cause !== undefined ? ` (${String(error.cause)})` : '';
+  return `${String(error)}${cause}`;
+}

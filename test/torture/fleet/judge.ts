@@ -1,5 +1,6 @@
 import { systemClock } from '../../../src/runtime/clock.js';
-import { contentOf, differences, Violation, type WireRecord } from '../judge.js';
+import { contentOf, differences, type WireRecord } from '../judge.js';
+import { Violation } from '../violation.js';
 import { type Audited, audited } from './audit.js';
 import type { FleetWorld } from './world.js';
 

@@ -1,5 +1,5 @@
 import { systemClock } from '../../../src/runtime/clock.js';
-import { Violation } from '../judge.js';
+import { Violation } from '../violation.js';
 import type { FleetLife, FleetWorld } from './world.js';
 
 /** Far longer than eight seconds of silence, a beat and a tick: others may be struck meanwhile. */

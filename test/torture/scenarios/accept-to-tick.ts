@@ -1,14 +1,13 @@
 import { systemClock } from '../../../src/runtime/clock.js';
 import type { Random } from '../../../src/runtime/random.js';
 import type { Counters } from '../counters.js';
-import { judgeAtRest, judgeStopped, Violation } from '../judge.js';
-import { endOf, following, saysItPlainly, stopAtRest } from '../patience.js';
+import { judgeAtRest, judgeStopped } from '../judge.js';
+import type { Life } from '../life.js';
+import { comesUp, endOf, following, saysItPlainly, stopAtRest } from '../patience.js';
 import { openPlace, type Place } from '../place.js';
 import { between, pick, roundsIn, type Scenario } from '../scenario.js';
 import { type Stop, steps, stepsOfListings } from '../steps.js';
-
-/** A step that is not reached within this time is one that this life does not come to. */
-const reachMillis = 1_500;
+import { Violation } from '../violation.js';
 
 /** Killed anywhere between the arrival of a delivery and the end of the tick that works it. */
 export const acceptToTick = stoppedAnywhere('accept-to-tick', 'SIGKILL');
@@ -49,19 +48,45 @@ async function strike(place: Place, signal: Signal, random: Random, counters: Co
   const changes = between(random, 1, 6);
   const afterMillis = between(random, 0, 300);
   const life = place.rosterd(['run'], stop === null ? {} : { stop });
-  if (await life.ready) {
+  if (await comesUp(life)) {
     await place.churn(changes);
-    const patience = new AbortController();
-    const waited = systemClock.wait(stop === null ? afterMillis : reachMillis, patience.signal);
-    await Promise.race([stop === null ? life.ended : life.atStop, waited]);
-    patience.abort();
+    if (stop === null) await within(afterMillis, life.ended);
+    else await comesToStopOrRest(place, life);
+    // What comes twice may come with the next changes only.
+    if (stop !== null && !struck(life) && !life.over) {
+      await place.churn(changes);
+      await comesToStopOrRest(place, life);
+    }
   }
   if (stop === null) counters.add(`${signal} at random`);
-  else counters.add(`${signal} ${life.printed().includes('came to: ') ? stop.step : 'at rest'}`);
-  if (stop === null || !life.printed().includes('came to: ')) life.kill(signal);
+  else counters.add(`${signal} ${struck(life) ? stop.step : 'at rest'}`);
+  const byHand = !struck(life);
+  if (byHand) life.kill(signal);
   const { code, signal: by } = await endOf(life);
-  const clean = signal === 'SIGTERM' ? code === 0 : by === 'SIGKILL';
+  // It came to the step in the very moment it was asked by hand: who is asked twice quits at once.
+  const askedTwice = byHand && struck(life);
+  const clean = signal === 'SIGTERM' ? code === 0 || (askedTwice && by === signal) : by === signal;
   if (!clean) throw new Violation(`ended with ${code ?? by}: ${life.printed()}`);
   saysItPlainly(life.printed());
   await judgeStopped(place);
+}
+
+const struck = (life: Life) => life.printed().includes('came to: ');
+
+/** Who is at rest comes to no further step by himself. */
+async function comesToStopOrRest(place: Place, life: Life): Promise<void> {
+  const calledOff = new AbortController();
+  const rest = judgeAtRest(place, calledOff.signal);
+  try {
+    await Promise.race([life.atStop, rest]);
+  } finally {
+    calledOff.abort();
+  }
+  await rest;
+}
+
+async function within(millis: number, wanted: Promise<unknown>): Promise<void> {
+  const there = new AbortController();
+  await Promise.race([wanted, systemClock.wait(millis, there.signal)]);
+  there.abort();
 }

@@ -3,10 +3,11 @@ import { systemClock } from '../../../src/runtime/clock.js';
 import type { Random } from '../../../src/runtime/random.js';
 import { fakeIo, rosterd } from '../../cli/world.js';
 import type { Counters } from '../counters.js';
-import { differences, held, truth, Violation } from '../judge.js';
+import { differences, held, truth } from '../judge.js';
 import { endOf, saysItPlainly } from '../patience.js';
 import { openPlace, type Place } from '../place.js';
 import { between, pick, roundsIn, type Scenario } from '../scenario.js';
+import { Violation } from '../violation.js';
 
 /** Bytes of the file are changed while nobody has it open: somebody says so, and nobody serves it silently. */
 export const damagedFile: Scenario = {

@@ -2,10 +2,11 @@ import type { Random } from '../../../src/runtime/random.js';
 import { randomText, systemRandom } from '../../../src/runtime/random.js';
 import type { Counters } from '../counters.js';
 import { deliver, hasRow } from '../deliver.js';
-import { judgeAtRest, judgeStopped, Violation } from '../judge.js';
-import { following, saysItPlainly, stopAtRest } from '../patience.js';
+import { judgeAtRest, judgeStopped } from '../judge.js';
+import { comesUp, endOf, following, saysItPlainly, stopAtRest } from '../patience.js';
 import { openPlace, type Place } from '../place.js';
 import { between, roundsIn, type Scenario } from '../scenario.js';
+import { Violation } from '../violation.js';
 
 /** Pages of the empty schema and those of the full mirror lie between these. */
 const pages = { low: 40, high: 190 };
@@ -25,8 +26,8 @@ export const fullDisk: Scenario = {
 async function round(place: Place, random: Random, counters: Counters): Promise<void> {
   place.forgetEverything();
   const life = place.rosterd(['run'], { pagesMax: between(random, pages.low, pages.high) });
-  if (!(await life.ready)) {
-    const { code } = await life.ended;
+  if (!(await comesUp(life))) {
+    const { code } = await endOf(life);
     if (code !== 1) throw new Violation(`full at its start, it ended with ${code}: ${life.printed()}`);
     if (!life.printed().includes('no room left')) throw new Violation(`not named: ${life.printed()}`);
     saysItPlainly(life.printed());

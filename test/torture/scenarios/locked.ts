@@ -4,11 +4,12 @@ import { packageRoot } from '../../../src/runtime/package-root.js';
 import { randomText, systemRandom } from '../../../src/runtime/random.js';
 import type { Counters } from '../counters.js';
 import { deliver, hasRow } from '../deliver.js';
-import { judgeAtRest, judgeStopped, Violation } from '../judge.js';
+import { judgeAtRest, judgeStopped } from '../judge.js';
 import type { Life } from '../life.js';
 import { following, stopAtRest } from '../patience.js';
 import { openPlace, type Place } from '../place.js';
 import { roundsIn, type Scenario } from '../scenario.js';
+import { Violation } from '../violation.js';
 
 /** Another program holds the database: a reader that does not end, a writer that was stopped with the lock in hand. */
 export const locked: Scenario = {
@@ -94,7 +95,9 @@ async function hold({ file }: Place, sql: string): Promise<ChildProcess> {
     cwd: packageRoot,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  process.once('exit', () => child.kill('SIGKILL'));
+  const end = () => void child.kill('SIGKILL');
+  process.once('exit', end);
+  child.once('close', () => process.off('exit', end));
   await once(child.stdout, 'data');
   return child;
 }

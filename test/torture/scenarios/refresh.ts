@@ -1,6 +1,6 @@
-import { Violation } from '../judge.js';
 import { startTorture, steps, wires } from '../refresh-round.js';
 import { pick, type Scenario } from '../scenario.js';
+import { Violation } from '../violation.js';
 
 /** Killed at every step of a token refresh, with its answer lost, late or doubled: the sign-in goes on. */
 export const refresh: Scenario = {

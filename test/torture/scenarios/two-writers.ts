@@ -1,9 +1,10 @@
 import type { Random } from '../../../src/runtime/random.js';
 import type { Counters } from '../counters.js';
-import { differences, held, judgeAtRest, judgeStopped, truth, Violation } from '../judge.js';
-import { endOf, following, saysItPlainly, stopAtRest } from '../patience.js';
+import { differences, held, judgeAtRest, judgeStopped, truth } from '../judge.js';
+import { endOf, following, patiently, saysItPlainly, stopAtRest } from '../patience.js';
 import { openPlace, type Place } from '../place.js';
 import { roundsIn, type Scenario } from '../scenario.js';
+import { Violation } from '../violation.js';
 
 /** Half of the records, so that what changed before a stop has likely changed again after it. */
 const many = 30;
@@ -25,7 +26,7 @@ async function overtaken(place: Place, counters: Counters): Promise<void> {
   const sleeper = place.rosterd(['run'], {
     stop: { step: 'a page fetched', nth: 1, signal: 'SIGSTOP' },
   });
-  await sleeper.atStop;
+  await patiently(sleeper, sleeper.atStop, 'it asks for no page');
   await place.churn(many);
   const other = place.rosterd(['sync'], { outlast: true });
   const { code } = await endOf(other);
