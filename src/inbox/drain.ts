@@ -121,10 +121,10 @@ export function createDrain(parts: DrainParts): Drain {
     const at = instantFromMillis(now);
     // Each turn asks for events behind the last one seen, and numbers only rise.
     for (let after = 0, full = true; full && !stopping.signal.aborted; ) {
-      const events = await inbox.pending(lane, at, after, batch);
+      const events = await inbox.pending(lane, after, batch);
       full = events.length === batch;
       after = events.at(-1)?.no ?? after;
-      const sorted = proven(events, proofs, shared ? clocksApartMillis : 0);
+      const sorted = proven(events, proofs, at, shared ? clocksApartMillis : 0);
       await settle(sorted.worked, sources.length === 0 ? 'ignored' : 'worked', at);
       await settle(sorted.hopeless, 'given_up', at);
       for (const [attempts, seconds] of gapsSeconds.entries()) {

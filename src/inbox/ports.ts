@@ -39,6 +39,8 @@ export interface PendingEvent {
   readonly observedAt: Instant | null;
   readonly receivedAt: Instant;
   readonly attempts: number;
+  /** When it is to be looked for again, by the clock of whoever looked in vain. */
+  readonly nextAt: Instant | null;
 }
 
 export interface WaitingLane {
@@ -62,8 +64,8 @@ export interface Inbox {
   accept(event: AcceptedEvent): Promise<'stored' | 'duplicate'>;
   /** Lanes that still have pending events. */
   waiting(): Promise<readonly WaitingLane[]>;
-  /** Pending events of a lane due by then, numbered above `after`, in order of arrival. */
-  pending(lane: Lane, dueBy: Instant, after: number, limit: number): Promise<readonly PendingEvent[]>;
+  /** Pending events of a lane, due or not, numbered above `after`, in order of arrival. */
+  pending(lane: Lane, after: number, limit: number): Promise<readonly PendingEvent[]>;
   /** Ends them and trims their bodies. */
   settle(nos: readonly number[], end: Settlement, at: Instant): Promise<void>;
   /** One attempt more; not due before then. */

@@ -76,15 +76,14 @@ export class Inbox implements InboxPort {
     );
   }
 
-  async pending(lane: Lane, dueBy: Instant, after: number, limit: number): Promise<readonly PendingEvent[]> {
+  async pending(lane: Lane, after: number, limit: number): Promise<readonly PendingEvent[]> {
     const rows = await this.connection.run((db) =>
       db
         .selectFrom('webhook_inbox')
-        .select(['inbox_no', 'observed_at', 'received_at', 'attempts'])
+        .select(['inbox_no', 'observed_at', 'received_at', 'attempts', 'next_at'])
         .where('state', '=', 'pending')
         .where('source', '=', lane)
         .where('inbox_no', '>', after)
-        .where((where) => where.or([where('next_at', 'is', null), where('next_at', '<=', dueBy)]))
         .orderBy('inbox_no')
         .limit(limit)
         .execute(),
@@ -94,6 +93,7 @@ export class Inbox implements InboxPort {
       observedAt: row.observed_at as Instant | null,
       receivedAt: row.received_at as Instant,
       attempts: row.attempts,
+      nextAt: row.next_at as Instant | null,
     }));
   }
 

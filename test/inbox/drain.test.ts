@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Fault } from '../../src/domain/fault.js';
 import type { EventId, SourceName } from '../../src/domain/ids.js';
-import { instantFromMillis } from '../../src/domain/instant.js';
+import { instantFromMillis, millisOf } from '../../src/domain/instant.js';
 import { createDrain, type Drain } from '../../src/inbox/drain.js';
 import { laneOf, type Ticked, type Ticks } from '../../src/inbox/ports.js';
 import { silentLogger } from '../../src/runtime/logger.js';
@@ -130,6 +130,23 @@ test('an event that becomes visible between two looks is worked by the next', as
   ticks.nudges.length = 0;
   await clock.advance(3_600_000);
   expect(ticks.nudges, 'nothing is pending, nothing is nudged').toEqual([]);
+});
+
+test('an event put off by a clock that was wrong is worked by the next tick that reaches it', async () => {
+  await arrive();
+  const observed = now();
+  clock.jump(1);
+  clock.setBack(-600_000);
+  await ticks.end(acme, { publishedThrough: instantFromMillis(millisOf(observed) - 60_000) });
+  expect(inbox.rows).toMatchObject([{ state: 'pending', attempts: 1 }]);
+  clock.setBack(600_000);
+  const early = { publishedThrough: instantFromMillis(millisOf(observed) - 1) };
+  await ticks.end(acme, early);
+  expect(inbox.rows, 'it is not looked for before it is due').toMatchObject([
+    { state: 'pending', attempts: 1 },
+  ]);
+  await ticks.end(acme, { publishedThrough: observed });
+  expect(inbox.states()).toEqual(['worked']);
 });
 
 test('a tick that failed or waits settles nothing and costs no attempt', async () => {

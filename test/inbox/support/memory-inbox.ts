@@ -45,10 +45,10 @@ export class MemoryInbox implements Inbox {
     return [...lanes.values()];
   }
 
-  async pending(lane: Lane, dueBy: Instant, after: number, limit: number): Promise<readonly PendingEvent[]> {
+  async pending(lane: Lane, after: number, limit: number): Promise<readonly PendingEvent[]> {
     this.#mayFail();
     return this.rows
-      .filter((row) => row.state === 'pending' && row.lane === lane && row.no > after && row.nextAt <= dueBy)
+      .filter((row) => row.state === 'pending' && row.lane === lane && row.no > after)
       .slice(0, limit)
       .map((row) => ({ ...row }));
   }
