@@ -218,3 +218,26 @@ test('bytes that are no UTF-8 become U+FFFD', async () => {
   const server = await listen((_, response) => response.end(Buffer.from([0x22, 0xff, 0x22])));
   expect((await open()(callTo(server.url))).body).toBe('"\uFFFD"');
 });
+
+test('who gives up while waiting for a connection is told at once, and nothing of it is sent', async () => {
+  const server = await listen(() => {});
+  const send = open({ connections: 1 });
+  const first = new AbortController();
+  const waiting = faultOf(send({ ...callTo(server.url), signal: first.signal }));
+  await expect.poll(() => server.requests.length, { timeout: 40_000 }).toBe(1);
+  const second = new AbortController();
+  const queued = faultOf(send({ ...callTo(`${server.url}/second`), signal: second.signal }));
+  second.abort();
+  expect((await queued).code).toBe('stopped');
+  first.abort();
+  expect((await waiting).code).toBe('stopped');
+  expect(server.requests).toHaveLength(1);
+});
+
+test('what a server says before its answer is none', async () => {
+  const server = await listen((_, response) => {
+    response.writeEarlyHints({ link: '</style.css>; rel=preload' });
+    response.end('{"is":"the answer"}');
+  });
+  expect(await open()(callTo(server.url))).toMatchObject({ status: 200, body: '{"is":"the answer"}' });
+});
