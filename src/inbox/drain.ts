@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { SourceName } from '../domain/ids.js';
 import { type Instant, instantFromMillis, millisOf } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
@@ -181,6 +182,8 @@ export function createDrain(parts: DrainParts): Drain {
     queued.add(lane);
     const before = lanes.get(lane) ?? Promise.resolve();
     const next: Promise<void> = before
+      // Whoever waits at a socket goes first: settling waits for the disk, and nobody waits for it.
+      .then(() => setImmediate())
       .then(() => {
         queued.delete(lane);
         return stopping.signal.aborted || settleLane(lane);

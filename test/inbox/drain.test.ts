@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Fault } from '../../src/domain/fault.js';
 import type { EventId, SourceName } from '../../src/domain/ids.js';
 import { instantFromMillis, millisOf } from '../../src/domain/instant.js';
@@ -230,4 +230,17 @@ test('a busy database delays settling, it loses nothing', async () => {
   expect(inbox.states()).toEqual(['pending']);
   await clock.advance(5000);
   expect(inbox.states()).toEqual(['worked']);
+});
+
+test('whoever waits at a socket when a tick ends goes before the settling of its events', async () => {
+  await arrive();
+  const order: string[] = [];
+  const { pending } = inbox;
+  vi.spyOn(inbox, 'pending').mockImplementation((...args) => {
+    order.push('settling');
+    return pending.apply(inbox, args);
+  });
+  setImmediate(() => order.push('socket'));
+  await ticks.end(acme);
+  expect(order.slice(0, 2)).toEqual(['socket', 'settling']);
 });
