@@ -1,4 +1,5 @@
 import { nextTick } from 'node:process';
+import { setImmediate } from 'node:timers/promises';
 import type { Position } from '../domain/position.js';
 import type { Feed, FeedPage } from './ports.js';
 
@@ -39,9 +40,9 @@ export class PageReader {
       },
       () => {},
     );
-    // Behind every promise at hand, and before the loop turns: a turn is when garbage is collected, and the page would
-    // be seen in the middle of its way.
+    // Behind every promise at hand, and then behind undici, which looks at a connection that was idle before it writes.
     await new Promise<void>((resolve) => nextTick(resolve));
+    await setImmediate();
   }
 
   async read(feed: Feed, position: Position): Promise<FeedPage> {

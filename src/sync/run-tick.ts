@@ -1,6 +1,7 @@
 import { cursorWarningSeconds, feedRetentionSeconds } from '../contract/limits.js';
 import { isFault } from '../domain/fault.js';
 import { type Instant, instantFromMillis, millisOf } from '../domain/instant.js';
+import type { Position } from '../domain/position.js';
 import type { BackoffPlan } from '../runtime/backoff.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Logger } from '../runtime/logger.js';
@@ -36,6 +37,8 @@ export interface TickAsk {
   readonly failures?: number;
   /** Whether to ask, once the feed is read to its end, if the token may still read identity. */
   readonly checkGrant?: boolean;
+  /** Where this tick will most likely read: asked for before the source is opened, and dropped if it is elsewhere. */
+  readonly expected?: Position | null;
 }
 
 export interface TickParts {
@@ -73,10 +76,15 @@ export async function runTick(
 ): Promise<TickResult> {
   const startedAt = parts.clock.now();
   const begun = parts.clock.monotonic();
+  const cut = new AbortController();
+  const reader = new PageReader(cut.signal);
   let opened: Opened;
   try {
+    if (ask.expected && ask.resync !== true && !signal.aborted)
+      await reader.readAhead(feedOf(source, ask.trigger), ask.expected);
     opened = await parts.mirror.open(source.identity, parts.holder);
   } catch (error) {
+    reader.drop();
     // Without a lease nothing may be written, not even that it failed: the report is all there is.
     const { code, message, retryAt } = failureOf(error, planOf(ask, parts));
     if (code === 'internal') parts.logger.error({ error }, 'the mirror could not be opened');
@@ -96,11 +104,10 @@ export async function runTick(
     };
   }
   warnOfAge(opened, parts);
-  const cut = new AbortController();
   const stop = () => cut.abort();
   signal.addEventListener('abort', stop, { once: true });
   if (signal.aborted) stop();
-  const tick = new Tick(source, ask, parts, opened.lease, cut.signal, startedAt, begun);
+  const tick = new Tick(source, ask, parts, opened.lease, reader, startedAt, begun);
   const keeping = keepLease({ ...parts, lease: opened.lease }, parts.options.leaseRenewMillis, (error) => {
     tick.lost = error;
     cut.abort();
@@ -128,7 +135,6 @@ function warnOfAge({ cursorSavedAt }: Opened, { clock, logger }: TickParts): voi
 class Tick {
   /** Set when another holder took the lease in the middle of the tick. */
   lost: unknown;
-  readonly #reader: PageReader;
   #page: FeedPage | undefined;
   #pages = 0;
   #applied: Applied = nothingApplied;
@@ -142,11 +148,13 @@ class Tick {
     readonly ask: TickAsk,
     readonly parts: TickParts,
     readonly lease: Lease,
-    readonly signal: AbortSignal,
+    readonly reader: PageReader,
     readonly startedAt: number,
     readonly begun: number,
-  ) {
-    this.#reader = new PageReader(signal);
+  ) {}
+
+  get signal(): AbortSignal {
+    return this.reader.signal;
   }
 
   /** Whether nothing is left to be written down, and the lease is given back. */
@@ -183,7 +191,7 @@ class Tick {
       const { standing } = decision.next;
       for (const effect of decision.effects)
         if (effect.kind === 'prefetch' && !this.signal.aborted)
-          await this.#reader.readAhead(this.#feed(standing), effect.position);
+          await this.reader.readAhead(this.#feed(standing), effect.position);
       const effect = mainEffect(decision);
       if (effect.kind === 'finish' || effect.kind === 'remain_halted')
         return await this.#finish(effect.end, effect.kind === 'finish' ? effect.halt : 'as it is', standing);
@@ -223,7 +231,7 @@ class Tick {
       case 'fetch': {
         if (this.signal.aborted) return this.#cutShort();
         if (this.#mode === 'none') this.#mode = modeOf(standing);
-        const page = await this.#reader.read(this.#feed(standing), effect.position);
+        const page = await this.reader.read(this.#feed(standing), effect.position);
         this.#page = page;
         this.#pages += 1;
         const { mode, hasMore, next, size } = page;
@@ -277,7 +285,7 @@ class Tick {
   }
 
   async #finish(end: TickEnd, halt: Halt | null | 'as it is', standing: Standing): Promise<TickResult> {
-    this.#reader.drop();
+    this.reader.drop();
     const { mirror, logger } = this.parts;
     const grant =
       this.ask.checkGrant === true && end.outcome === 'done' && standing.kind === 'following'
@@ -339,8 +347,7 @@ class Tick {
 
   /** Only what a webhook announced may draw on the reserve; a listing would drain it. */
   #feed(standing: Standing): Feed {
-    const urgent = this.ask.trigger === 'webhook' && standing.kind === 'following';
-    return this.source.feed(urgent ? 'webhook' : 'routine');
+    return feedOf(this.source, standing.kind === 'following' ? this.ask.trigger : 'timer');
   }
 
   #pageAtHand(): FeedPage {
@@ -352,6 +359,9 @@ class Tick {
     this.#applied = total(this.#applied, more);
   }
 }
+
+const feedOf = (source: SyncSource, trigger: Trigger): Feed =>
+  source.feed(trigger === 'webhook' ? 'webhook' : 'routine');
 
 type Work = Exclude<Effect, { kind: 'finish' | 'remain_halted' | 'prefetch' }>;
 

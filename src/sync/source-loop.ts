@@ -1,4 +1,5 @@
 import { millisOf } from '../domain/instant.js';
+import type { Position } from '../domain/position.js';
 import type { Clock } from '../runtime/clock.js';
 import { Interrupter } from '../runtime/interruption.js';
 import type { Random } from '../runtime/random.js';
@@ -75,6 +76,8 @@ export class SourceLoop {
   #grantRetry = false;
   #recheck = false;
   #firstTrigger: Trigger = 'start';
+  /** Where the last tick left a source that it read to its end; another process may have moved it since. */
+  #expected: Position | null = null;
   #wake = new Interrupter();
   readonly #ended: Promise<void>;
 
@@ -193,6 +196,7 @@ export class SourceLoop {
         trigger,
         failures: this.#failures,
         checkGrant,
+        expected: this.#expected,
         resync: asked.some(({ ask }) => ask.resync === true),
         acceptDeletions: asked.some(({ ask }) => ask.acceptDeletions === true),
       };
@@ -202,6 +206,7 @@ export class SourceLoop {
     over();
     if (result === null) return;
     this.#firstTrigger = 'timer';
+    this.#expected = endOf(result);
     if (checkGrant) this.#grant = afterCheck(this.#grant, result.grant, this.parts.clock.monotonic());
     const asking = result.report.outcome === 'done' && !(checkGrant && result.grant === 'not_asked');
     this.#grantRetry = asking && this.#grant.failures > 0;
@@ -262,4 +267,9 @@ export class SourceLoop {
     ];
     return Math.max(0, Math.min(...due) - this.parts.clock.monotonic());
   }
+}
+
+function endOf({ report, standing }: TickResult): Position | null {
+  if (report.outcome !== 'done' || standing?.kind !== 'following') return null;
+  return { kind: 'cursor', cursor: standing.cursor };
 }

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { Fault } from '../../src/domain/fault.js';
 import type { SourceName } from '../../src/domain/ids.js';
 import { instantFromMillis } from '../../src/domain/instant.js';
@@ -92,6 +92,29 @@ const failing = (fault: () => Fault, counts: { asked: number }): Feed => ({
     counts.asked += 1;
     return Promise.reject(fault());
   },
+});
+
+test('a tick asks where the last one ended before it takes the lease, once per tick', async () => {
+  const order: string[] = [];
+  const feed: Feed = {
+    page: (position) => {
+      order.push(position.kind);
+      return truth.page(position);
+    },
+  };
+  const { open: opening } = mirror;
+  vi.spyOn(mirror, 'open').mockImplementation((...args) => {
+    order.push('lease');
+    return opening.apply(mirror, args);
+  });
+  build([sourceOf(feed)]);
+  await sync.tick(acme);
+  expect(order.splice(0)[0]).toBe('lease');
+  truth.publish(1, 99);
+  await sync.tick(acme);
+  expect(order.splice(0)).toEqual(['cursor', 'lease']);
+  await sync.tick(acme, { resync: true });
+  expect(order.slice(0, 2)).toEqual(['lease', 'start']);
 });
 
 test('every source ticks at the start and then about once per interval', async () => {

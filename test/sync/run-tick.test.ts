@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { Fault, type FaultCode } from '../../src/domain/fault.js';
 import { instantFromMillis, millisOf } from '../../src/domain/instant.js';
-import type { Position } from '../../src/domain/position.js';
+import type { Cursor, Position } from '../../src/domain/position.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { type Feed, type FeedPage, type Mirror, nothingApplied } from '../../src/sync/ports.js';
 import { runTick, type TickAsk } from '../../src/sync/run-tick.js';
@@ -56,6 +56,76 @@ const fault = (code: FaultCode, retryAt?: number) =>
     hint: 'do this',
     ...(retryAt === undefined ? {} : { retryAt: instantFromMillis(retryAt) }),
   });
+
+describe('the position where the last tick ended', () => {
+  const at = (cursor: string): Position => ({ kind: 'cursor', cursor: cursor as Cursor });
+  const end = () => {
+    const { active } = mirror.of(acme);
+    return active.kind === 'following' ? active.cursor : '';
+  };
+
+  beforeEach(async () => {
+    await tick();
+    truth.publish(3, 999);
+    truth.asked.length = 0;
+  });
+
+  test('is asked for while the mirror is still being opened, and not again', async () => {
+    const order: string[] = [];
+    const feed = meanwhile(() => void order.push('asked'));
+    const port = instead({
+      open: (...args) => {
+        order.push('opened');
+        return mirror.open(...args);
+      },
+    });
+    const { report } = await tick({ expected: at(end()) }, feed, { port });
+    expect(order).toEqual(['asked', 'opened']);
+    expect(report).toMatchObject({ outcome: 'done', pages: 1 });
+    expect(rows()).toEqual(truly());
+  });
+
+  test('is dropped where another process has read on since', async () => {
+    const before = at(end());
+    await tick();
+    truth.publish(4, 888);
+    truth.asked.length = 0;
+    const stands = at(end());
+    const { report } = await tick({ expected: before });
+    expect(truth.asked).toEqual([before, stands]);
+    expect(report).toMatchObject({ outcome: 'done', pages: 1 });
+    expect(rows()).toEqual(truly());
+  });
+
+  test('is cut off where the mirror cannot be opened', async () => {
+    let signalled: AbortSignal | undefined;
+    const feed: Feed = {
+      page: (_position, signal) => {
+        signalled = signal;
+        return new Promise(() => {});
+      },
+    };
+    const port = instead({ open: () => Promise.reject(fault('lease_lost')) });
+    const { report } = await tick({ expected: at(end()) }, feed, { port });
+    expect(report).toMatchObject({ outcome: 'failed', code: 'lease_lost' });
+    expect(signalled?.aborted).toBe(true);
+  });
+
+  test('is not asked for by a tick that is told to stop', async () => {
+    await tick({ expected: at(end()) }, truth, { signal: AbortSignal.abort() });
+    expect(truth.asked).toEqual([]);
+  });
+
+  test('that is gone leads to a new listing as any other', async () => {
+    const gone = meanwhile((_position, times) => {
+      if (times === 1) throw fault('cursor_expired');
+    });
+    const { report } = await tick({ expected: at(end()) }, gone);
+    expect(report).toMatchObject({ outcome: 'done', mode: 'relisting' });
+    expect(kinds()[0]).toBe('start');
+    expect(rows()).toEqual(truly());
+  });
+});
 
 describe('a bootstrap', () => {
   test('PAGE-01 lists page by page, sweeps, and follows from the saved position', async () => {

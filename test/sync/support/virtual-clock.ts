@@ -70,5 +70,5 @@ export class VirtualClock implements Clock {
 
 /** Lets every promise that needs neither a timer nor a socket come to rest. */
 export async function settled(): Promise<void> {
-  for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  for (let turn = 0; turn < 8; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
