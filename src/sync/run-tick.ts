@@ -26,6 +26,7 @@ import {
   type Trigger,
 } from './ports.js';
 import { StepGuard } from './step-guard.js';
+import { modeOf } from './tick-mode.js';
 import type { Decision, Effect, Halt, TickEnd, TickEvent } from './tick-state.js';
 import { total } from './total.js';
 
@@ -375,23 +376,6 @@ function openingEvent(ask: TickAsk, filtersChanged: boolean): TickEvent {
   if (filtersChanged) return { kind: 'filters_changed' };
   if (ask.acceptDeletions === true) return { kind: 'deletions_accepted' };
   return { kind: 'tick_asked', trigger: ask.trigger };
-}
-
-/** Named after the first thing a tick reads for, unless it had to list: that explains its length. */
-function modeOf(standing: Standing): TickReport['mode'] {
-  switch (standing.kind) {
-    case 'empty':
-      return 'listing';
-    case 'listing':
-    case 'held':
-      return standing.listing.kind === 'first' ? 'listing' : 'relisting';
-    case 'sweeping':
-      return 'sweep';
-    case 'following':
-      return 'delta';
-    case 'halted':
-      return 'none';
-  }
 }
 
 const planOf = (ask: TickAsk, { options, clock, random }: TickParts) => ({
