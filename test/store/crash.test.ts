@@ -33,6 +33,8 @@ const items = [
 const begin = (kind: 'first' | 'relist') => (mirror: Mirror, lease: Lease) =>
   mirror.beginListing(lease, { kind, fingerprint: 'f2', restarts: 1, notBefore: null });
 const addPage = (mirror: Mirror, lease: Lease) => mirror.addListingPage(lease, listingPage(items, 'end'));
+const addPlain = (mirror: Mirror, lease: Lease) =>
+  mirror.addListingPage(lease, listingPage([record('inv_1'), record('inv_4')], 'p1', true));
 const publish = (mirror: Mirror, lease: Lease) => mirror.publishListing(lease, 'end' as Cursor, cautious);
 const apply = (mirror: Mirror, lease: Lease) =>
   mirror.applyPage(lease, deltaPage(items), { kind: 'following', cursor: 'c' as Cursor });
@@ -69,6 +71,7 @@ const writes: Record<
 > = {
   'beginning a first listing': { listed: false, before: [begin('first'), addPage], write: begin('first') },
   'a page of a first listing': { listed: false, before: [begin('first')], write: addPage },
+  'a page of it behind another': { listed: false, before: [begin('first'), addPlain], write: addPlain },
   'publishing a first listing': { listed: false, before: [begin('first'), addPage], write: publish },
   'a delta page': { listed: true, before: [], write: apply },
   'the last delta page of a tick': { listed: true, before: [], write: applyLast },

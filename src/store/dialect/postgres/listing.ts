@@ -54,9 +54,11 @@ const advance = statement(
   'UPDATE listings SET token = $1, final = $2, low_mark = $3, pages = $4, rows = $5 WHERE source_no = $6',
 );
 
+/** `sent` are the rows `appendRows` was given already, if it was: see rows-ahead.ts. */
 export async function addListingPage(
   commit: Commit,
   received: FeedPage,
+  sent: number | null = null,
 ): Promise<{ progress: ListingProgress; applied: Applied }> {
   const { transaction, source } = commit;
   const listing = expectListing(commit);
@@ -67,9 +69,10 @@ export async function addListingPage(
   const page = { ...received, items: await commit.receive(received.items) };
   const rows =
     listing.rows +
-    (listing.kind === 'first'
-      ? await addFirst(commit, page)
-      : await addRelisted(commit, page, listing.pages));
+    (sent ??
+      (listing.kind === 'first'
+        ? await addFirst(commit, page)
+        : await addRelisted(commit, page, listing.pages)));
   const pages = listing.pages + 1;
   const low_mark = listing.pages === 0 ? page.publishedThrough : listing.low_mark;
   const [token, final] = page.hasMore ? [page.next, null] : [null, page.next];

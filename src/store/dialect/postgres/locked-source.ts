@@ -9,6 +9,8 @@ export interface LockedSource {
   readonly sweep: SweepRow | null;
   /** Whether records can be found by anything but their row. */
   readonly indexed: boolean;
+  /** Whether ids are unique already, as `buildIdIndex` may make them in the middle of a first listing. */
+  readonly idsIndexed: boolean;
   /** Ids whose people must not be stored. */
   readonly forgotten: ReadonlySet<string>;
   readonly anyStaged: boolean;
@@ -20,6 +22,7 @@ const behind = statement(
   'behind_source',
   `SELECT l.holder, l.fence, l.expires_at,
           to_regclass('investment_rows_investor') IS NOT NULL AS indexed,
+          to_regclass('investment_rows_id') IS NOT NULL AS ids_indexed,
           ARRAY(SELECT id FROM forgotten) AS forgotten,
           (SELECT row_to_json(x) FROM listings x WHERE x.source_no = s.no) AS listing,
           (SELECT row_to_json(x) FROM sweeps x WHERE x.source_no = s.no) AS sweep,
@@ -32,6 +35,7 @@ interface Behind {
   readonly fence: number;
   readonly expires_at: string;
   readonly indexed: 0 | 1;
+  readonly ids_indexed: 0 | 1;
   readonly forgotten: readonly string[];
   readonly listing: string | null;
   readonly sweep: string | null;
@@ -55,6 +59,7 @@ export async function lockedSource(transaction: Transaction, name: string): Prom
     listing: found.listing === null ? null : (JSON.parse(found.listing) as ListingRow),
     sweep: found.sweep === null ? null : (JSON.parse(found.sweep) as SweepRow),
     indexed: found.indexed === 1,
+    idsIndexed: found.ids_indexed === 1,
     forgotten: new Set(found.forgotten),
     anyStaged: found.staged === 1,
   };

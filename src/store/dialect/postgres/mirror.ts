@@ -26,16 +26,18 @@ import { giveBackLease, openSource, renewLease } from './leases.js';
 import { addListingPage, beginListing, publishListing } from './listing.js';
 import { lockAllSources, lockedSource } from './locked-source.js';
 import type { PostgresDatabase } from './open.js';
+import { type Ahead, RowsAhead } from './rows-ahead.js';
 import { inTransaction, mustLast, statement } from './transaction.js';
 
 /**
  * The write side on PostgreSQL. Any number of these may work on one database: every write locks the row of its
  * source, compares the fence afterwards, and only then reads and writes, so that a holder that was frozen and
- * overtaken writes nothing.
+ * overtaken writes nothing; rows that go out before (rows-ahead.ts) are rolled back then.
  */
 export class PostgresMirror implements Mirror {
   readonly #database: PostgresDatabase;
   readonly #options: MirrorOptions;
+  readonly #rowsAhead = new RowsAhead();
 
   constructor(database: PostgresDatabase, options: MirrorOptions) {
     this.#database = database;
@@ -78,10 +80,20 @@ export class PostgresMirror implements Mirror {
   ): Promise<{ readonly progress: ListingProgress; readonly applied: Applied }> {
     // A page that a power cut takes is fetched again, since its position goes with it: not worth a wait for the
     // disk each time. The commit that publishes waits, and takes every page before it along.
-    return this.#commit(lease, (commit) => addListingPage(commit, page), {
-      mayBeLost: true,
-      everySource: concernsEverySource(page),
-    });
+    const ahead = this.#rowsAhead.of(lease.source, page);
+    try {
+      return await this.#commit(
+        lease,
+        (commit) => {
+          this.#rowsAhead.learn(commit.locked);
+          return addListingPage(commit, page, ahead?.rows);
+        },
+        { mayBeLost: true, everySource: concernsEverySource(page), ahead },
+      );
+    } catch (error) {
+      if (ahead === null || !this.#rowsAhead.misjudged(lease.source, error)) throw error;
+      return this.addListingPage(lease, page);
+    }
   }
 
   async publishListing(
@@ -125,15 +137,19 @@ export class PostgresMirror implements Mirror {
   #commit<Result>(
     lease: Lease,
     work: (commit: Commit, now: number) => Promise<Result>,
-    { mayBeLost = false, everySource = false } = {},
+    { mayBeLost = false, everySource = false, ahead = null }: CommitOptions = {},
   ): Promise<Result> {
     const { clock, notices, identity = 'keep' } = this.#options;
     return inTransaction(
       this.#database,
       async (transaction) => {
         if (everySource) await lockAllSources(transaction);
-        const locked = await lockedSource(transaction, lease.source);
+        const [locked] = await Promise.all([
+          lockedSource(transaction, lease.source),
+          ahead?.send(transaction),
+        ]);
         checkFence(locked.lease, lease);
+        ahead?.judge(locked);
         const now = clock.now();
         const commit = new Commit(transaction, locked, notBefore(locked.source, now), { notices, identity });
         const result = await work(commit, now);
@@ -144,6 +160,12 @@ export class PostgresMirror implements Mirror {
       { mayBeLost },
     );
   }
+}
+
+interface CommitOptions {
+  readonly mayBeLost?: boolean;
+  readonly everySource?: boolean;
+  readonly ahead?: Ahead | null;
 }
 
 /** Somebody is gone from the platform: their records of every source are emptied in the same commit. */

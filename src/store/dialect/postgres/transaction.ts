@@ -24,6 +24,11 @@ export interface Transaction {
   run(sql: Sql, ...values: readonly unknown[]): Promise<number>;
   /** For a write whose answer nobody needs: sent on without a wait. If it fails, the transaction does. */
   send(sql: Sql, ...values: readonly unknown[]): void;
+  /**
+   * Without a way there and back: what was sent so far and failed on our side of the wire has failed by then, and
+   * everything after it fails too. The server knows nothing of such a failure, and would go on without a beginning.
+   */
+  sent(): Promise<void>;
 }
 
 export interface TransactionOptions {
@@ -103,14 +108,18 @@ class Running implements Transaction {
     this.#sent.push(this.#query(sql, values).catch(() => {}));
   }
 
-  /**
-   * Behind everything sent, without a wait for its answers: after a statement that failed the server turns the commit
-   * into a rollback, and says so. What failed on our side of the wire it knows nothing of, and would commit the rest;
-   * that is known to us at the end of this turn, which costs no way there and back.
-   */
-  async commit(): Promise<void> {
+  /** The driver tells it at the end of this turn. */
+  async sent(): Promise<void> {
     await setImmediate();
     if (this.firstFailure !== undefined) throw this.firstFailure;
+  }
+
+  /**
+   * Behind everything sent, without a wait for its answers: after a statement that failed the server turns the commit
+   * into a rollback, and says so.
+   */
+  async commit(): Promise<void> {
+    await this.sent();
     const answer = this.#query('COMMIT', []);
     await Promise.allSettled([...this.#sent, answer]);
     if (this.firstFailure !== undefined) throw this.firstFailure;

@@ -1,42 +1,14 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { InvestmentId, SourceName } from '../../../../src/domain/ids.js';
 import type { PostgresDatabase } from '../../../../src/store/dialect/postgres/open.js';
 import { type Fixture, freshStore, mirrorFixture, type Store } from '../../mirror-fixture.js';
 import { acme, identity, record } from '../../samples.js';
+import { otherHost, waiting } from './other-host.js';
 
 async function postgres(): Promise<{ readonly store: Store; readonly database: PostgresDatabase }> {
   const store = await freshStore('postgres');
   if (store.kind !== 'postgres') throw new Error('asked for PostgreSQL');
   return { store, database: store.postgres };
-}
-
-/** Another host that has just locked the source: everybody else waits until `commit`. */
-async function otherHost({ pool }: PostgresDatabase) {
-  const client = await pool.connect();
-  let open = true;
-  const commit = async (sql?: string) => {
-    if (sql !== undefined) await client.query(sql);
-    await client.query('COMMIT');
-    open = false;
-  };
-  onTestFinished(async () => {
-    if (open) await client.query('ROLLBACK');
-    client.release();
-  });
-  await client.query('BEGIN');
-  await client.query('SELECT 1 FROM sources FOR UPDATE');
-  return { commit };
-}
-
-/** Resolves when so many sessions of the database wait for a lock. */
-async function waiting({ pool }: PostgresDatabase, sessions: number): Promise<void> {
-  for (;;) {
-    const { rows } = await pool.query<{ waits: number }>(
-      `SELECT count(*) AS waits FROM pg_stat_activity
-       WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-    );
-    if (rows[0]?.waits === sessions) return;
-  }
 }
 
 test('a holder that was overtaken while it waited for the source writes nothing', {
