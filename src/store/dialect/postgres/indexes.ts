@@ -2,26 +2,33 @@ import { shippedIndexes } from '../../migrate.js';
 import type { PostgresDatabase } from './open.js';
 import { inTransaction, type Transaction } from './transaction.js';
 
-/** One at a time, whoever builds them. "rost" in ASCII, and a number of our own. */
-const lock = "SELECT pg_advisory_xact_lock(x'726f7374'::int, hashtext(current_schema() || ' indexes'))";
+type Index = ReturnType<typeof shippedIndexes>[number];
+
+/** Built by one at a time, whoever they are: two would fail over its name. "rost" in ASCII, and a number of our own. */
+const lock = "SELECT pg_advisory_xact_lock(x'726f7374'::int, hashtext(current_schema() || ' ' || $1))";
+
+/** So many are built at a time: half the time with two processors, and two sorts in the memory of the server at most. */
+const lanes = 2;
 
 /**
  * Builds what is missing of `schema/postgres/indexes.sql`, each in a transaction of its own, so that a stop in
- * between loses one at most and the next call goes on. Pages of other sources wait while one is built, which is
+ * between loses few and the next call goes on. Pages of other sources wait while one is built, which is
  * once in the life of a mirror.
  */
 export async function buildIndexes(database: PostgresDatabase): Promise<void> {
-  const { length } = await inTransaction(database, missingIndexes);
-  if (length === 0) return;
-  for (;;) {
-    const left = await inTransaction(database, async (transaction) => {
-      await transaction.run(lock);
-      const [statement, ...others] = await missingIndexes(transaction);
-      if (statement !== undefined) await build(transaction, statement);
-      return others.length;
-    });
-    if (left === 0) break;
-  }
+  const missing = await inTransaction(database, missingIndexes);
+  if (missing.length === 0) return;
+  const buildNext = async (left: Iterator<Index>) => {
+    for (let next = left.next(); next.done !== true; next = left.next()) {
+      const index = next.value;
+      await inTransaction(database, (transaction) => build(transaction, index));
+    }
+  };
+  // The first one may delete rows, for which it waits until no other is being built.
+  await buildNext(missing.filter(isUnique).values());
+  const others = missing.filter((index) => !isUnique(index)).values();
+  const built = await Promise.allSettled(Array.from({ length: lanes }, () => buildNext(others)));
+  for (const lane of built) if (lane.status === 'rejected') throw lane.reason;
   // A million rows came since anybody counted; plans made without that would read all of them.
   await inTransaction(database, async (transaction) => {
     await transaction.run('ANALYZE investment_rows');
@@ -31,32 +38,38 @@ export async function buildIndexes(database: PostgresDatabase): Promise<void> {
 
 /** Inside the caller's transaction: makes ids unique and quick to find, which a listing does without until it must. */
 export async function buildIdIndex(transaction: Transaction): Promise<void> {
-  await transaction.run(lock);
-  const [first] = await missingIndexes(transaction);
-  if (first?.startsWith('CREATE UNIQUE INDEX')) await build(transaction, first);
+  for (const index of shippedIndexes('postgres').filter(isUnique)) await build(transaction, index);
 }
 
-async function missingIndexes(transaction: Transaction): Promise<readonly string[]> {
+async function missingIndexes(transaction: Transaction): Promise<readonly Index[]> {
   const rows = await transaction.rows<{ name: string }>(
     'SELECT indexname AS name FROM pg_indexes WHERE schemaname = current_schema()',
   );
   const present = new Set(rows.map(({ name }) => name));
-  return shippedIndexes('postgres').flatMap(({ name, sql }) => (present.has(name) ? [] : [sql]));
+  return shippedIndexes('postgres').filter(({ name }) => !present.has(name));
 }
 
-/** A listing may name a record on two pages; then the later entry counts, and only then all rows are sorted for it. */
-async function build(transaction: Transaction, statement: string): Promise<void> {
-  if (!statement.startsWith('CREATE UNIQUE INDEX')) {
-    await transaction.run(statement);
+function isUnique({ sql }: Index): boolean {
+  return sql.startsWith('CREATE UNIQUE INDEX');
+}
+
+/**
+ * Does nothing where it is there by now. A listing may name a record on two pages; then the later entry counts, and
+ * only then all rows are sorted for it.
+ */
+async function build(transaction: Transaction, index: Index): Promise<void> {
+  transaction.send(lock, index.name);
+  if (!isUnique(index)) {
+    await transaction.run(index.sql);
     return;
   }
   // A failure inside the block is undone to its beginning, and the transaction goes on.
   await transaction.run(`DO $$
     BEGIN
-      ${statement}
+      ${index.sql}
     EXCEPTION WHEN unique_violation THEN
       ${keepLatest}
-      ${statement}
+      ${index.sql}
     END $$`);
 }
 

@@ -65,7 +65,7 @@ export async function addListingPage(
   const erases = received.items.some(
     (item) => item.kind === 'tombstone' || (item.kind === 'rejected' && item.erases !== undefined),
   );
-  if (erases && !commit.indexed) await buildIdIndex(transaction);
+  if (erases && !commit.locked.idsIndexed) await buildIdIndex(transaction);
   const page = { ...received, items: await commit.receive(received.items) };
   const rows =
     listing.rows +

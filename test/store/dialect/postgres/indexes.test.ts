@@ -1,0 +1,44 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { buildIndexes } from '../../../../src/store/dialect/postgres/indexes.js';
+import { openPostgres, type PostgresDatabase } from '../../../../src/store/dialect/postgres/open.js';
+import { shippedIndexes } from '../../../../src/store/migrate.js';
+import { migratedDatabase } from '../../../postgres/fresh-database.js';
+
+const patient = { timeout: 60_000 };
+const names = shippedIndexes('postgres')
+  .map(({ name }) => name)
+  .sort();
+
+async function hosts(): Promise<readonly [PostgresDatabase, PostgresDatabase]> {
+  const { url, drop } = await migratedDatabase();
+  const [one, other] = [await openPostgres(url), await openPostgres(url)];
+  onTestFinished(async () => {
+    await Promise.all([one.close(), other.close()]);
+    await drop();
+  });
+  return [one, other];
+}
+
+async function built({ pool }: PostgresDatabase): Promise<readonly string[]> {
+  const { rows } = await pool.query<{ name: string }>(
+    `SELECT c.relname AS name FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+     WHERE i.indrelid = 'investment_rows'::regclass AND i.indisvalid AND NOT i.indisprimary ORDER BY 1`,
+  );
+  return rows.map(({ name }) => name);
+}
+
+test('hosts that build the indexes at once each find them all', patient, async () => {
+  const [one, other] = await hosts();
+  await Promise.all([buildIndexes(one), buildIndexes(other)]);
+  expect(await built(one)).toEqual(names);
+});
+
+test('an index that cannot be built takes no other along, and the next call builds it', patient, async () => {
+  const [one] = await hosts();
+  await one.pool.query('ALTER TABLE investment_rows RENAME COLUMN offering_id TO away');
+  await expect(buildIndexes(one)).rejects.toMatchObject({ code: '42703' });
+  expect(await built(one)).toEqual(names.filter((name) => name !== 'investment_rows_round'));
+  await one.pool.query('ALTER TABLE investment_rows RENAME COLUMN away TO offering_id');
+  await buildIndexes(one);
+  expect(await built(one)).toEqual(names);
+});
