@@ -29,6 +29,12 @@ async function built({ pool }: PostgresDatabase): Promise<readonly string[]> {
 
 test('hosts that build the indexes at once each find them all', patient, async () => {
   const [one, other] = await hosts();
+  // Enough to be at it for a while.
+  await one.pool.query(
+    `INSERT INTO investment_rows (source_no, id, status, needs_whitelisting, visible, investor_deactivated, via_entity,
+                                  blockers, contracts, observed_at)
+     SELECT 1, 'inv_' || n, 'active', 0, 1, 0, 0, '[]', '[]', '2026-01-01' FROM generate_series(1, 5000) AS n`,
+  );
   await Promise.all([buildIndexes(one), buildIndexes(other)]);
   expect(await built(one)).toEqual(names);
 });
