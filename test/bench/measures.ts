@@ -1,7 +1,7 @@
 /** One figure of the bench, with what it should be. A ratio is taken within a round, where the mood is the same. */
 export interface Measure {
   readonly name: string;
-  readonly unit: '×' | 'ms' | 's' | 'rec/s' | 'req/s' | 'MB' | 'B' | 'requests' | 'KB a delta';
+  readonly unit: '×' | 'ms' | 's' | 'rec/s' | 'req/s' | 'MB' | 'B' | 'requests' | 'changes' | 'KB a change';
   /** The median over the rounds. */
   readonly value: number;
   /** The least and the most over the rounds; both the value itself where it was taken once. */
@@ -25,8 +25,9 @@ export interface Scale {
   readonly farPages: number;
   /** Records held, each beside the others, to see what grows. */
   readonly growth: readonly number[];
-  /** Deltas of the soak. */
+  /** Changes of the soak, or how many seconds of them. */
   readonly soak: number;
+  readonly soakSeconds: number | null;
   /** Changes of the burst. */
   readonly burst: number;
   /** Requests of each kind to the platform's server. */
@@ -46,6 +47,7 @@ export const quick: Scale = {
   ...{
     growth: [10_000, 100_000],
     soak: 3_000,
+    soakSeconds: null,
     burst: 1_000,
     requests: 600,
     starts: 3,
@@ -58,7 +60,7 @@ export const quick: Scale = {
 export const full: Scale = {
   ...quick,
   ...{ records: [200_000, 1_000_000], turns: 1_000, farPages: 600 },
-  ...{ growth: [10_000, 100_000, 1_000_000], soak: 30_000, requests: 2_000, network: true },
+  ...{ growth: [10_000, 100_000, 1_000_000], soakSeconds: 3_600, requests: 2_000, network: true },
 };
 
 export interface Section {

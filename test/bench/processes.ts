@@ -50,8 +50,12 @@ export async function alone(
 ): Promise<Result> {
   const amount: Amount = { ...scale, ...more };
   if (!apart) return runVariant(name, feed.url, amount);
-  const { turns, warmUp, rounds, database } = amount;
-  const env = database === undefined ? process.env : { ...process.env, BENCH_DATABASE: database };
+  const { turns, warmUp, rounds, database, seconds } = amount;
+  const env = {
+    ...process.env,
+    ...(database === undefined ? {} : { BENCH_DATABASE: database }),
+    ...(seconds === undefined ? {} : { BENCH_SECONDS: String(seconds) }),
+  };
   const args = [
     '--expose-gc',
     compiled('test/bench/variant.ts'),

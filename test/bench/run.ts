@@ -14,6 +14,7 @@ import { sections } from './sections/index.js';
  *   npm run bench -- --full                200,000 and 1,000,000 records, and the peer's package from the registry
  *   npm run bench -- --only peer           that package alone
  *   npm run bench -- --only delta,webhook --records 10000 --rounds 5
+ *   npm run bench -- --only soak --soak-seconds 3600   an hour, at twenty changes a second
  *   npm run bench -- --json                for programs
  *   npm run bench -- --write               also appends table and JSON to test/bench/results.md
  */
@@ -23,6 +24,7 @@ const { values } = parseArgs({
     only: { type: 'string', multiple: true },
     records: { type: 'string' },
     rounds: { type: 'string' },
+    'soak-seconds': { type: 'string' },
     json: { type: 'boolean', default: false },
     write: { type: 'boolean', default: false },
   },
@@ -47,6 +49,9 @@ const scale: Scale = {
   // Who names it wants it.
   network: base.network || only?.includes('peer') === true,
   ...(values.records === undefined ? {} : { records: [countOf('records', values.records)] }),
+  ...(values['soak-seconds'] === undefined
+    ? {}
+    : { soakSeconds: countOf('soak-seconds', values['soak-seconds']) }),
   ...(values.rounds === undefined ? {} : { rounds: countOf('rounds', values.rounds) }),
 };
 for (const name of only ?? [])

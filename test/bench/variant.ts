@@ -1,15 +1,16 @@
 import { runVariant, type Variant } from './variants.js';
 
-/* One measurement as a process: `variant.ts NAME FEED_URL TURNS WARM_UP ROUNDS`, prints JSON. A database stands in BENCH_DATABASE. */
+/* One measurement as a process: `variant.ts NAME FEED_URL TURNS WARM_UP ROUNDS`, prints JSON. A database stands in BENCH_DATABASE, how long in BENCH_SECONDS. */
 
 const [name, baseUrl = '', turns, warmUp, rounds] = process.argv.slice(2);
 const amount = { turns: Number(turns), warmUp: Number(warmUp), rounds: Number(rounds) };
-const database = process.env.BENCH_DATABASE;
+const { BENCH_DATABASE: database, BENCH_SECONDS: seconds } = process.env;
 console.log(
   JSON.stringify(
     await runVariant(name as Variant, baseUrl, {
       ...amount,
       ...(database === undefined ? {} : { database }),
+      ...(seconds === undefined ? {} : { seconds: Number(seconds) }),
     }),
   ),
 );

@@ -8,6 +8,7 @@ import { type FloorOptions, feedPath, lasting, naive, openFloor, suitableIndexes
 import { quantile, times } from './measures.js';
 import { listInto } from './postgres-floor.js';
 import { openProduct, productFile, tickOf } from './product.js';
+import { soak } from './soak.js';
 
 /* What is measured in a process of its own, each a function of where its feed is and how much is asked. */
 
@@ -18,16 +19,18 @@ export interface Amount {
   readonly turns: number;
   readonly warmUp: number;
   readonly rounds: number;
+  /** How long a soak lasts, where it is not a number of changes. */
+  readonly seconds?: number;
   /** A database to fill, of PostgreSQL and empty; a file of SQLite unless given. */
   readonly database?: string;
 }
 
-interface Stage extends Amount {
+export interface Stage extends Amount {
   readonly baseUrl: string;
   /** Its own, gone when it is done. */
   readonly folder: string;
   /** Marks a record as changed in the feed. */
-  change(no: number): Promise<number>;
+  change(no: number, gone?: boolean): Promise<number>;
 }
 
 async function timed(work: () => Promise<unknown>): Promise<number> {
@@ -144,33 +147,6 @@ async function growth({ baseUrl, folder, change, turns, warmUp }: Stage): Promis
   reader.close();
   await engine.close();
   return result;
-}
-
-/** Memory while following: what each delta of the second half leaves behind, by a line through what it was. */
-async function soak({ baseUrl, folder, change, turns }: Stage): Promise<Result> {
-  const engine = await openProduct(baseUrl, folder);
-  await tickOf(engine);
-  const points: { at: number; kilobytes: number }[] = [];
-  for (let turn = 0; turn < turns; turn += 1) {
-    await change(turn * 7);
-    await tickOf(engine);
-    if (turn >= turns / 2 && turn % Math.max(1, Math.floor(turns / 40)) === 0) {
-      globalThis.gc?.();
-      points.push({ at: turn, kilobytes: process.memoryUsage.rss() / 1024 });
-    }
-  }
-  await engine.close();
-  return { slope: [slopeOf(points)], last: [(points.at(-1)?.kilobytes ?? 0) / 1024] };
-}
-
-/** Least squares. */
-function slopeOf(points: readonly { at: number; kilobytes: number }[]): number {
-  const mean = (of: (point: (typeof points)[number]) => number) =>
-    points.reduce((sum, point) => sum + of(point), 0) / points.length;
-  const [x, y] = [mean(({ at }) => at), mean(({ kilobytes }) => kilobytes)];
-  const over = mean(({ at, kilobytes }) => (at - x) * (kilobytes - y));
-  const under = mean(({ at }) => (at - x) ** 2);
-  return under === 0 ? 0 : over / under;
 }
 
 const variants = {
