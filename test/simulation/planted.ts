@@ -2,34 +2,42 @@ import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { hunt } from '../support/hunt.js';
 import { plantedBugs } from './planted-bugs.js';
+import { plantedPostgresBugs } from './postgres/planted-bugs.js';
+import { serverForWorlds } from './postgres/server-for-worlds.js';
 
 /*
- * npm run simulate:planted -- [--seeds 1000] [--from 1] [--only TEXT] [--jobs N]
+ * npm run simulate:planted -- [--database postgres] [--seeds 1000] [--from 1] [--only TEXT] [--jobs N]
  *
  * Plants one bug after the other in a copy of the sources and counts how many the simulator sees. Exit code 0 only
- * when it sees all of them. As many are looked for at once as there are processors, or jobs.
+ * when it sees all of them. As many are looked for at once as there are processors, or jobs. On PostgreSQL they are
+ * others, looked for on one server, in worlds that take real time: a hundred seeds are many there.
  */
 const { values } = parseArgs({
   options: {
     seeds: { type: 'string', default: '1000' },
     from: { type: 'string', default: '1' },
     only: { type: 'string', default: '' },
+    database: { type: 'string', default: 'sqlite' },
     jobs: { type: 'string', default: String(availableParallelism()) },
   },
 });
+const isServer = values.database === 'postgres';
+const server = isServer ? await serverForWorlds() : null;
+if (server !== null) process.env.ROSTERD_TEST_POSTGRES = server.url;
 const folders = ['src', 'test/simulation', 'test/postgres', 'test/support'];
 const sources = Object.fromEntries(folders.map((folder) => [folder, folder]));
 const script = 'test/simulation/simulate.js';
 const found = await hunt({
   layout: { copied: [], translated: sources },
-  bugs: plantedBugs.filter(({ name }) => name.includes(values.only)),
+  bugs: (isServer ? plantedPostgresBugs : plantedBugs).filter(({ name }) => name.includes(values.only)),
   jobs: Number(values.jobs),
   command: () => [
-    ...[script, '--first', '--no-shrink', '--jobs', '1'],
+    ...[script, '--first', '--no-shrink', '--jobs', '1', '--database', values.database],
     ...['--seeds', values.seeds, '--from', values.from],
   ],
   finding: (line) => line.startsWith('seed '),
 });
+await server?.close();
 const needed = found.flatMap((line) => (line === null ? [] : [Number(line.split(/\s+/)[1])]));
 const caught = needed.length;
 console.log(

@@ -74,6 +74,8 @@ const isWhole = (database: Sqlite.Database) =>
 
 /** What must hold of a database whatever happened to the process that wrote it. */
 export async function judgeStopped(place: Place): Promise<void> {
+  // A log that somebody empties while it is copied beside its file would say that rows were lost.
+  await place.deserted();
   const seen = place.lookAtRemains((database) => {
     const [check] = database.pragma('integrity_check') as { integrity_check: string }[];
     if (check?.integrity_check !== 'ok') throw new Violation(`damaged: ${check?.integrity_check}`);

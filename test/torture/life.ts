@@ -29,6 +29,8 @@ export interface Life {
   readonly ready: Promise<boolean>;
   readonly ended: Promise<Ended>;
   readonly over: boolean;
+  /** A process that it started itself, such as one that scrubs, is still at work. */
+  readonly outlived: boolean;
   printed(): string;
   kill(signal: NodeJS.Signals): void;
 }
@@ -63,6 +65,8 @@ export function startLife(args: readonly string[], options: LifeOptions): Life {
         ROSTERD_TORTURE: JSON.stringify({ ...program, ...stop, pagesMax, outlast }),
       },
       stdio: ['ignore', 'pipe', 'pipe'],
+      // A group of its own: whoever of it outlives its first process can be found.
+      detached: true,
     },
   );
   living.add(child);
@@ -93,9 +97,20 @@ export function startLife(args: readonly string[], options: LifeOptions): Life {
     get over() {
       return over;
     },
+    get outlived() {
+      return over && isGroupThere(child.pid);
+    },
     printed: () => printed,
     kill: (signal) => void child.kill(signal),
   };
+}
+
+function isGroupThere(pid: number | undefined): boolean {
+  try {
+    return pid !== undefined && process.kill(-pid, 0);
+  } catch {
+    return false;
+  }
 }
 
 function outcome<Value>() {

@@ -7,6 +7,8 @@ import { all } from '../../src/platform/state/statements.js';
 import { freePort } from '../support/free-port.js';
 import { askPlatform } from './ask-platform.js';
 import { type Life, type LifeOptions, type Program, startLife } from './life.js';
+import { Patience } from './patience.js';
+import { Violation } from './violation.js';
 
 /** A platform that lasts, and the folder of a daemon that does not. */
 export interface Place {
@@ -18,6 +20,10 @@ export interface Place {
   rosterd(args: readonly string[], options?: Pick<LifeOptions, 'stop' | 'pagesMax' | 'outlast'>): Life;
   /** Its processes that have not ended. */
   living(): readonly Life[];
+  /** Whether a child of a dead daemon still works on the database. */
+  outlived(): boolean;
+  /** Resolves when nobody has the database open any more. */
+  deserted(): Promise<void>;
   /** Ends whatever of it still runs or sleeps, so that the next round finds its port and its database free. */
   killAll(): Promise<void>;
   /** So many changes on the platform, each with its webhook. */
@@ -28,8 +34,11 @@ export interface Place {
   look<Result>(work: (database: Sqlite.Database) => Result): Result;
   /** Reads a copy of what a dead daemon left, so that the next one finds it as it lies; null when there is nothing. */
   lookAtRemains<Result>(work: (database: Sqlite.Database) => Result): Result | null;
-  /** The next daemon begins without a database; what was accepted into the old one is nobody's loss. */
-  forgetEverything(): void;
+  /**
+   * The next daemon begins without a database; what was accepted into the old one is nobody's loss. Nobody may have it
+   * open: who closes a deleted database last deletes the log that the next one has under its name.
+   */
+  forgetEverything(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -73,13 +82,22 @@ export async function openPlace({ program, records, perPage = 100 }: PlaceOption
   writeFileSync(join(folder, 'config.json'), JSON.stringify(config));
   const env = { TOKEN: company.token, HOOK: secret };
   const forgiven = new Set<string>();
+  /** Dead ones as well, until nobody of theirs works any more. */
   const lives = new Set<Life>();
   const living = () => [...lives].filter(({ over }) => !over);
   const killAll = async () => {
     const left = living();
-    lives.clear();
     for (const life of left) life.kill('SIGKILL');
     await Promise.all(left.map(({ ended }) => ended));
+  };
+  const outlived = () => [...lives].some((life) => life.outlived);
+  const deserted = async () => {
+    const patience = new Patience([]);
+    while (outlived()) {
+      if (patience.over) throw new Violation('a child of a dead daemon does not end');
+      await patience.turn();
+    }
+    for (const life of lives) if (life.over) lives.delete(life);
   };
   const accepted = () =>
     all<{ id: string }>(
@@ -107,19 +125,20 @@ export async function openPlace({ program, records, perPage = 100 }: PlaceOption
     rosterd: (args, options = {}) => {
       const life = startLife(args, { program, folder, env, ...options });
       lives.add(life);
-      void life.ended.finally(() => lives.delete(life)).catch(() => {});
       return life;
     },
-    living,
+    ...{ living, outlived, deserted },
     killAll,
     churn: async (changes) => void (await control('/churn', { changes })),
     accepted,
-    forgetEverything: () => {
+    forgetEverything: async () => {
+      await deserted();
       for (const id of accepted()) forgiven.add(id);
       for (const end of ['', '-wal', '-shm']) rmSync(file + end, { force: true });
     },
     close: async () => {
       await killAll();
+      await deserted();
       await sandbox.close();
       rmSync(folder, { recursive: true, force: true });
     },

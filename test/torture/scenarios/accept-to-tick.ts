@@ -44,7 +44,8 @@ async function strike(place: Place, signal: Signal, random: Random, counters: Co
     random.fraction() < 0.75
       ? { step: pick(random, steps), nth: random.fraction() < 0.6 ? 1 : 2, signal }
       : null;
-  if (stop === null ? random.fraction() < 0.3 : stepsOfListings.includes(stop.step)) place.forgetEverything();
+  if (stop === null ? random.fraction() < 0.3 : stepsOfListings.includes(stop.step))
+    await place.forgetEverything();
   const changes = between(random, 1, 6);
   const afterMillis = between(random, 0, 300);
   const life = place.rosterd(['run'], stop === null ? {} : { stop });
@@ -68,7 +69,8 @@ async function strike(place: Place, signal: Signal, random: Random, counters: Co
   const clean = signal === 'SIGTERM' ? code === 0 || (askedTwice && by === signal) : by === signal;
   if (!clean) throw new Violation(`ended with ${code ?? by}: ${life.printed()}`);
   saysItPlainly(life.printed());
-  await judgeStopped(place);
+  if (place.outlived()) counters.add(`${signal} while it scrubbed: the next one begins beside the scrub`);
+  else await judgeStopped(place);
 }
 
 const struck = (life: Life) => life.printed().includes('came to: ');

@@ -24,7 +24,7 @@ export const fullDisk: Scenario = {
 };
 
 async function round(place: Place, random: Random, counters: Counters): Promise<void> {
-  place.forgetEverything();
+  await place.forgetEverything();
   const life = place.rosterd(['run'], { pagesMax: between(random, pages.low, pages.high) });
   if (!(await comesUp(life))) {
     const { code } = await endOf(life);

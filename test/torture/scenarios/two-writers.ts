@@ -43,7 +43,7 @@ async function overtaken(place: Place, counters: Counters): Promise<void> {
 
 /** Programs beside each other at full speed. */
 async function side(place: Place, random: Random, counters: Counters): Promise<void> {
-  if (random.fraction() < 0.3) place.forgetEverything();
+  if (random.fraction() < 0.3) await place.forgetEverything();
   const daemon = place.rosterd(['run']);
   await following(daemon);
   await place.churn(many);
