@@ -98,22 +98,35 @@ export function createReceiver(parts: ReceiverParts): Receiver {
     if (event === undefined) throw new Refusal('invalid_payload');
     const sources = event.test ? [] : parts.resolveSources(event);
     const receivedAt = instantFromMillis(now);
-    const stored = await withinMillis(
-      parts.clock,
-      limits.acceptMillis,
-      parts.inbox.accept({
-        ...event,
-        receivedAt,
-        body: thinBody(body.toString('utf8')),
-        lane: laneOf(sources),
-      }),
-    );
+    const storing = parts.inbox.accept({
+      ...event,
+      receivedAt,
+      body: thinBody(body.toString('utf8')),
+      lane: laneOf(sources),
+    });
+    const stored = await withinMillis(parts.clock, limits.acceptMillis, storing).catch((error: unknown) => {
+      workWhenStored(storing, event, sources);
+      throw error;
+    });
     lastAcceptedAt = receivedAt;
     const result = event.test ? 'test' : sources.length === 0 ? 'ignored' : 'accepted';
     answer(response, stored === 'duplicate' ? 'duplicate' : result);
     response.end();
     // A duplicate nudges as well: the first delivery may have been stored by a process that died right after.
     if (!event.test) parts.onAccepted(event, sources);
+  };
+
+  /** Whose sender was sent away and comes again in a minute or in hours: what is on disk by then need not wait for it. */
+  const workWhenStored = (
+    storing: Promise<unknown>,
+    event: EventSeen,
+    sources: readonly SourceName[],
+  ): void => {
+    storing
+      .then(() => {
+        if (!event.test && !closing) parts.onAccepted(event, sources);
+      })
+      .catch(() => {});
   };
 
   /** The first delivery after a rotation may be what has the new secret read. */

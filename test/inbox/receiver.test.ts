@@ -320,6 +320,31 @@ describe('trouble of our own', () => {
     expect(nudged).toEqual([]);
   });
 
+  test('what is stored after its sender was sent away is worked without waiting for it to come again', async () => {
+    let goOn = () => {};
+    const late = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    class Late extends MemoryInbox {
+      override async accept(event: AcceptedEvent): Promise<'stored' | 'duplicate'> {
+        await late;
+        return super.accept(event);
+      }
+    }
+    let hear = (_sources: readonly SourceName[]) => {};
+    const worked = new Promise<readonly SourceName[]>((resolve) => {
+      hear = resolve;
+    });
+    await build({
+      inbox: new Late(),
+      limits: { acceptMillis: 50 },
+      onAccepted: (_, sources) => hear(sources),
+    });
+    expect((await deliver()).status).toBe(503);
+    goOn();
+    expect(await worked).toEqual([acme]);
+  });
+
   test('a defect shows nothing of itself', async () => {
     await build({
       resolveSources: () => {

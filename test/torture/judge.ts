@@ -97,7 +97,10 @@ export async function judgeStopped(place: Place): Promise<void> {
 function nothingAcceptedIsLost(place: Place, database: Sqlite.Database): void {
   const rows = new Set(database.prepare<[], string>('SELECT event_id FROM webhook_inbox').pluck().all());
   const lost = place.accepted().filter((id) => !rows.has(id));
-  if (lost.length > 0) throw new Violation(`${lost.length} accepted events have no row: ${lost[0]}`);
+  if (lost.length > 0)
+    throw new Violation(
+      `${lost.length} accepted events have no row beside the ${rows.size} there: ${lost.join(', ')}`,
+    );
 }
 
 /** No version was followed by an older one: feed order, and one writer at a time. */

@@ -36,7 +36,7 @@ export interface Place {
   lookAtRemains<Result>(work: (database: Sqlite.Database) => Result): Result | null;
   /**
    * The next daemon begins without a database; what was accepted into the old one is nobody's loss. Nobody may have it
-   * open: who closes a deleted database last deletes the log that the next one has under its name.
+   * open still: SQLite promises nothing about a file that is deleted while it is in use.
    */
   forgetEverything(): Promise<void>;
   close(): Promise<void>;
