@@ -7,7 +7,7 @@ type Index = ReturnType<typeof shippedIndexes>[number];
 /** Built by one at a time, whoever they are: two would fail over its name. "rost" in ASCII, and a number of our own. */
 const lock = "SELECT pg_advisory_xact_lock(x'726f7374'::int, hashtext(current_schema() || ' ' || $1))";
 
-/** So many are built at a time: half the time with two processors, and two sorts in the memory of the server at most. */
+/** So many are built at a time: all in 0.7 of the time with two processors, and two sorts in the server's memory at most. */
 const lanes = 2;
 
 /**

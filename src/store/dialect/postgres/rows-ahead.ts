@@ -18,8 +18,8 @@ export interface Ahead {
  * Page after page of a first listing finds its source as the one before it did. So its rows go out with the statements
  * that lock the source: the server is at them when the answer arrives, which tells only whether they may stay. Nothing
  * else is written before that, and a commit never: whoever was overtaken, and whatever is not as it was, is rolled
- * back, and in the latter case the page is written once more by asking first. Saves a way there and back, and lets the
- * server work while the rest is prepared: some 15 % of a listing over loopback.
+ * back, and in the latter case the page is written once more by asking first. To ask first took 0.7 of a page's six
+ * milliseconds over loopback, and takes a whole way there and back anywhere else.
  */
 export class RowsAhead {
   /** Numbers of the sources whose last page was such a one. */
