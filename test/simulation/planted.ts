@@ -35,7 +35,8 @@ const found = await hunt({
     ...[script, '--first', '--no-shrink', '--jobs', '1', '--database', values.database],
     ...['--seeds', values.seeds, '--from', values.from],
   ],
-  finding: (line) => line.startsWith('seed '),
+  // That a server was not there says nothing of the bug.
+  finding: (line) => line.startsWith('seed ') && !line.includes('the simulator failed'),
 });
 await server?.close();
 const needed = found.flatMap((line) => (line === null ? [] : [Number(line.split(/\s+/)[1])]));

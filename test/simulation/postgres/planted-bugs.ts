@@ -54,12 +54,6 @@ export const plantedPostgresBugs: readonly PlantedBug[] = [
     '',
   ),
   bug(
-    'a lost grant leaves what came under it',
-    `${postgres}/commit.ts`,
-    "if (had) await this.#erasing.source('grant_lost');",
-    '',
-  ),
-  bug(
     'erased people stay in the files of their tables',
     `${postgres}/scrub.ts`,
     'VACUUM (FULL, ANALYZE)',
