@@ -28,7 +28,8 @@ async function page(place: Place, cursor: string | null): Promise<Map<string, Co
     url.searchParams.set('per_page', '100');
     if (at !== null) url.searchParams.set('cursor', at);
     const answer = await askPlatform(url, { headers: { authorization: `Bearer ${company?.token}` } });
-    if (!answer.ok) throw new Violation(`the saved cursor is refused with ${answer.status}`);
+    if (!answer.ok)
+      throw new Violation(`cursor ${at} is refused with ${answer.status}: ${await answer.text()}`);
     const { data, meta } = (await answer.json()) as {
       data: WireRecord[];
       meta: { has_more: boolean; next_cursor: string };

@@ -31,8 +31,10 @@ export function createPlatformServer(
   };
   const options = { requestTimeout: 30_000, headersTimeout: 10_000, maxHeaderSize: 32 * 1024 };
   const server = createServer(options, answer).on('checkContinue', answer);
-  return server.on('clientError', (_error, socket) => {
-    if (socket.writable) socket.end(unreadable(services));
+  return server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    // Who was slow, or met a server that was, made no mistake that an answer could name: it tries again.
+    const late = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
+    if (socket.writable && !late) socket.end(unreadable(services));
     else socket.destroy();
   });
 }
