@@ -18,6 +18,8 @@ export interface Ask {
   readonly urgency?: Urgency;
   /** GETs always are; a write is when doing it twice is doing it once. */
   readonly replayable?: boolean;
+  /** Is told the body as soon as it is one to be believed, and before it is parsed. */
+  readonly onText?: (text: string) => Promise<void>;
 }
 
 export interface Reply {
@@ -53,6 +55,7 @@ export function createApi(parts: ApiParts): Api {
     const answer = await parts.fetch(call);
     const fault = judgeResponse(callName(call), answer, parts.names, parts.clock.now());
     if (fault !== undefined) throw fault;
+    await ask.onText?.(answer.body);
     return {
       status: answer.status,
       body: parseJson(call, answer.status, answer.body),

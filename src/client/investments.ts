@@ -2,13 +2,14 @@ import { paths } from '../contract/paths.js';
 import { Fault, isFault } from '../domain/fault.js';
 import { type Instant, parseInstant } from '../domain/instant.js';
 import type { FeedItem } from '../domain/investment.js';
-import type { Position } from '../domain/position.js';
+import type { Cursor, PageToken, Position } from '../domain/position.js';
 import { storableText } from '../domain/text.js';
-import type { Feed, FeedPage, Urgency } from '../sync/ports.js';
+import type { Feed, FeedPage, NextTold, Urgency } from '../sync/ports.js';
 import type { Api, Reply } from './api.js';
 import { refusesVersion } from './judge-response.js';
 import { parseInvestment } from './parse-investment.js';
 import { parsePage } from './parse-page.js';
+import { peekNext } from './peek-next.js';
 
 /** What one source reads. `filters` are further query parameters: `offering_id`, `investor_id`. */
 export interface FeedScope {
@@ -27,7 +28,7 @@ export function investmentFeed(api: Api, scope: FeedScope, urgency: Urgency): Fe
     }
   };
   return {
-    async page(position, signal) {
+    async page(position, signal, onNext) {
       const { body, text } = await askedAt(position, {
         path: paths.investments,
         query: {
@@ -38,11 +39,25 @@ export function investmentFeed(api: Api, scope: FeedScope, urgency: Urgency): Fe
         },
         urgency,
         signal,
+        ...(onNext === undefined ? {} : { onText: toldNext(position, onNext) }),
       });
       const page = parsePage(body, text);
       refuseMismatch(position, page);
       return page;
     },
+  };
+}
+
+/** To parse a page takes half a millisecond, in which the request for the next one can already travel. */
+function toldNext(position: Position, onNext: NextTold): (text: string) => Promise<void> {
+  return async (text) => {
+    const next = peekNext(text);
+    if (next === null) return;
+    await onNext(
+      isListing(position)
+        ? { kind: 'page', token: next as PageToken }
+        : { kind: 'cursor', cursor: next as Cursor },
+    );
   };
 }
 
@@ -69,6 +84,8 @@ function foreignPosition({ message, about }: Fault): Fault {
   );
 }
 
+const isListing = ({ kind }: Position) => kind === 'start' || kind === 'page';
+
 function positionQuery(position: Position): Record<string, string> {
   switch (position.kind) {
     case 'start':
@@ -87,7 +104,7 @@ function positionQuery(position: Position): Record<string, string> {
  * come, would be read forever.
  */
 function refuseMismatch(position: Position, page: FeedPage): void {
-  const expected = position.kind === 'start' || position.kind === 'page' ? 'listing' : 'delta';
+  const expected = isListing(position) ? 'listing' : 'delta';
   if (page.mode !== expected) {
     throw new Fault(
       'contract_broken',

@@ -57,8 +57,8 @@ export async function syncSources(
 
 function watched(feed: Feed, onPage: (rows: number) => void): Feed {
   return {
-    page: async (position, signal) => {
-      const page = await feed.page(position, signal);
+    page: async (position, signal, onNext) => {
+      const page = await feed.page(position, signal, onNext);
       onPage(page.size);
       return page;
     },

@@ -6,8 +6,8 @@ import type { Feed } from '../sync/ports.js';
 /** For `"identity": "drop"`: names go no further than the parser. */
 export function withoutIdentity(feed: Feed): Feed {
   return {
-    page: async (position, signal) => {
-      const page = await feed.page(position, signal);
+    page: async (position, signal, onNext) => {
+      const page = await feed.page(position, signal, onNext);
       return new UnreadPage(page, () => page.items.map(nameless));
     },
   };

@@ -23,11 +23,16 @@ export class PageReader {
    * behind it is late by as much, some two milliseconds of a page's sixty over a wide network.
    */
   async readAhead(feed: Feed, position: Position): Promise<void> {
+    if (this.#ahead !== undefined && samePosition(this.#ahead.position, position)) return;
     this.drop();
     const cut = new AbortController();
     const abandon = () => cut.abort();
     this.signal.addEventListener('abort', abandon, { once: true });
-    const page = feed.page(position, cut.signal).finally(() => {
+    // Only a page that is waited for may send for the one behind it: there is never more than one ahead.
+    const onNext = async (next: Position) => {
+      if (!cut.signal.aborted && this.#ahead !== ahead) await this.readAhead(feed, next);
+    };
+    const page = feed.page(position, cut.signal, onNext).finally(() => {
       this.signal.removeEventListener('abort', abandon);
     });
     const ahead = { position, page, abandon };
@@ -52,7 +57,7 @@ export class PageReader {
       return await ahead.page;
     }
     this.drop();
-    return await feed.page(position, this.signal);
+    return await feed.page(position, this.signal, (next) => this.readAhead(feed, next));
   }
 
   drop(): void {

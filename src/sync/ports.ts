@@ -26,8 +26,14 @@ export interface FeedPage {
  * another account, `stopped` when `signal` fired.
  */
 export interface Feed {
-  page(position: Position, signal: AbortSignal): Promise<FeedPage>;
+  /**
+   * `onNext` may be told where the page behind this one begins before this one is read, a guess that the page confirms
+   * or not. The page waits for it.
+   */
+  page(position: Position, signal: AbortSignal, onNext?: NextTold): Promise<FeedPage>;
 }
+
+export type NextTold = (position: Position) => Promise<void>;
 
 /** Which budget a tick may draw on: `webhook` may use the reserve that `routine` work leaves untouched. */
 export type Urgency = 'routine' | 'webhook';

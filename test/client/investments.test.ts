@@ -64,6 +64,23 @@ describe('the feed', () => {
     await expect(read(position)).rejects.toMatchObject({ code, about: { status: 400 } });
   });
 
+  test('where the next page begins is told before the page is parsed, of the kind that was asked for', async () => {
+    const next: Position[] = [];
+    const feed = investmentFeed(api, scope, 'routine');
+    const told = async (position: Position) => void next.push(position);
+    nock(host).get('/investments').query(true).reply(200, listing('p2', true));
+    await feed.page({ kind: 'start' }, signal, told);
+    const delta = { data: 'broken', meta: { ...deltaPage().meta, has_more: true, next_cursor: 'c2' } };
+    nock(host).get('/investments').query(true).reply(200, delta);
+    await expect(feed.page({ kind: 'cursor', cursor: 'c1' as Cursor }, signal, told)).rejects.toMatchObject({
+      code: 'contract_broken',
+    });
+    expect(next).toEqual([
+      { kind: 'page', token: 'p2' },
+      { kind: 'cursor', cursor: 'c2' },
+    ]);
+  });
+
   test('INV-03 INV-06 INV-10 CLIENT-04 CLIENT-06 every page repeats the filters and passes the cursor back unchanged', async () => {
     const odd = 'c/1+2=&3 ü';
     nock(host).get('/investments').query(base).reply(200, listing(odd, true));

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import type { Cursor, Position } from '../../src/domain/position.js';
 import { PageReader } from '../../src/sync/page-reader.js';
-import type { Feed, FeedPage } from '../../src/sync/ports.js';
+import type { Feed, FeedPage, NextTold } from '../../src/sync/ports.js';
+import { settled } from './support/virtual-clock.js';
 
 const at = (cursor: string): Position => ({ kind: 'cursor', cursor: cursor as Cursor });
 
@@ -76,4 +77,72 @@ test('a page that is there before it is asked for is parsed while it waits, and 
   write();
   await reading;
   expect(parsed).toEqual(['behind early']);
+});
+
+/** A feed that tells where the next page begins before the page itself is let go. */
+class Telling implements Feed {
+  readonly asked: string[] = [];
+  readonly cut: string[] = [];
+  readonly #waiting = new Map<string, () => void>();
+
+  constructor(readonly next: (name: string) => string) {}
+
+  async page(position: Position, signal: AbortSignal, onNext?: NextTold): Promise<FeedPage> {
+    const name = position.kind === 'cursor' ? position.cursor : position.kind;
+    this.asked.push(name);
+    signal.addEventListener('abort', () => this.cut.push(name));
+    await new Promise<void>((resolve) => this.#waiting.set(name, resolve));
+    await onNext?.(at(this.next(name)));
+    return {
+      mode: 'delta',
+      size: 0,
+      items: [],
+      hasMore: true,
+      next: this.next(name),
+      publishedThrough: null,
+    };
+  }
+
+  async arrive(name: string): Promise<void> {
+    this.#waiting.get(name)?.();
+    await settled();
+  }
+}
+
+const following = (name: string) => String.fromCharCode(name.charCodeAt(0) + 1);
+
+test('a page that is waited for sends for the next one before it is read, and only once', async () => {
+  const feed = new Telling(following);
+  const reader = new PageReader(new AbortController().signal);
+  const reading = reader.read(feed, at('a'));
+  await feed.arrive('a');
+  expect((await reading).next).toBe('b');
+  expect(feed.asked).toEqual(['a', 'b']);
+  await reader.readAhead(feed, at('b'));
+  expect(feed.asked).toEqual(['a', 'b']);
+  const second = reader.read(feed, at('b'));
+  await feed.arrive('b');
+  await second;
+  expect(feed.asked).toEqual(['a', 'b', 'c']);
+});
+
+test('a page nobody waits for yet sends for none', async () => {
+  const feed = new Telling(following);
+  const reader = new PageReader(new AbortController().signal);
+  await reader.readAhead(feed, at('a'));
+  await feed.arrive('a');
+  expect(feed.asked).toEqual(['a']);
+  expect((await reader.read(feed, at('a'))).next).toBe('b');
+  expect(feed.asked).toEqual(['a']);
+});
+
+test('a page sent for on a word that proved wrong is cut off', async () => {
+  const feed = new Telling(() => 'x');
+  const reader = new PageReader(new AbortController().signal);
+  const reading = reader.read(feed, at('a'));
+  await feed.arrive('a');
+  await reading;
+  await reader.readAhead(feed, at('b'));
+  expect(feed.asked).toEqual(['a', 'x', 'b']);
+  expect(feed.cut).toEqual(['x']);
 });

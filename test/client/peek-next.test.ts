@@ -1,0 +1,45 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { parsePage } from '../../src/client/parse-page.js';
+import { peekNext } from '../../src/client/peek-next.js';
+
+const meta = (more: boolean, next: string) => ({
+  ...{ mode: 'bootstrap', has_more: more, page_count: 1, next_cursor: next },
+  published_through: '2026-10-20T09:30:04.000Z',
+});
+
+test.each([
+  ['the end of a page tells where the next begins', { data: [], meta: meta(true, 'p2') }, 'p2'],
+  ['the last page has none behind it', { data: [], meta: meta(false, 'c9') }, null],
+  ['a page that begins with its meta is not guessed at', { meta: meta(true, 'p2'), data: [{}] }, null],
+  [
+    'a record’s own meta is not the page’s',
+    { meta: meta(true, 'p2'), data: [{ meta: { has_more: true } }] },
+    null,
+  ],
+  [
+    'text that looks like one is none',
+    { data: ['"meta":{"has_more":true,"next_cursor":"x"}'], meta: 1 },
+    null,
+  ],
+  ['nothing is guessed from an empty position', { data: [], meta: meta(true, '') }, null],
+])('%s', (_, page, next) => {
+  expect(peekNext(JSON.stringify(page))).toBe(next);
+});
+
+test('whatever the text, a guess is a position or null, and of a sound page never another than its own', () => {
+  fc.assert(
+    fc.property(fc.string(), (text) => {
+      const next = peekNext(text);
+      expect(next === null || next.length > 0).toBe(true);
+    }),
+  );
+  fc.assert(
+    fc.property(fc.array(fc.jsonValue()), fc.boolean(), fc.string({ minLength: 1 }), (data, more, next) => {
+      const text = JSON.stringify({ data, meta: meta(more, next) });
+      const guess = peekNext(text);
+      if (guess !== null) expect(guess).toBe(parsePage(JSON.parse(text), text).next);
+      expect(guess !== null).toBe(more);
+    }),
+  );
+});
