@@ -2,7 +2,10 @@ import { bug, type PlantedBug } from '../../support/planting.js';
 
 const postgres = 'src/store/dialect/postgres';
 
-/** What worlds on a server have to see: the code that only they run, and what several daemons share. */
+/**
+ * What worlds on a server have to see: bugs of the code that only they run. Of what both databases share, such as the
+ * fence, files see more in the same time; a fleet of processes has a torture of its own.
+ */
 export const plantedPostgresBugs: readonly PlantedBug[] = [
   bug('a page is no transaction', `${postgres}/transaction.ts`, "    'BEGIN',\n", ''),
   bug(
@@ -42,12 +45,6 @@ export const plantedPostgresBugs: readonly PlantedBug[] = [
     'if (brake !== null && held < 0) {',
   ),
   bug(
-    'a record nobody can read is deleted by a listing',
-    `${postgres}/listing.ts`,
-    "if (held !== undefined) seen.add(held.rowNo);\n    if (item.kind === 'rejected') continue;",
-    "if (item.kind === 'rejected') continue;\n    if (held !== undefined) seen.add(held.rowNo);",
-  ),
-  bug(
     'what pages named outlives its listing',
     `${postgres}/stage.ts`,
     "  transaction.send('DELETE FROM staged_pages WHERE source_no = $1', sourceNo);\n",
@@ -64,17 +61,5 @@ export const plantedPostgresBugs: readonly PlantedBug[] = [
     'schema/postgres/0002_views.sql',
     'LEFT JOIN identity_rows i ON i.row_no = r.row_no\nWHERE s.listed_at IS NOT NULL;',
     'LEFT JOIN identity_rows i ON i.row_no = r.row_no;',
-  ),
-  bug(
-    'the fence is not checked',
-    'src/store/lease-rules.ts',
-    'if (held?.fence === lease.fence) return;',
-    'if (held?.fence !== undefined) return;',
-  ),
-  bug(
-    'what a clock put off is not settled before it is due',
-    'src/inbox/proven.ts',
-    'events.filter((event) => proofs.every((proof) => reaches(proof, event, apartMillis)));',
-    'events.filter((event) => isDue(event, at) && proofs.every((proof) => reaches(proof, event, apartMillis)));',
   ),
 ];
