@@ -49,3 +49,18 @@ export function withSqliteFaults<Result>(file: string, work: () => Result): Resu
     throw sqliteFault(error, file);
   }
 }
+
+/** For statements of ours on tables of ours: what SQLite does not understand in them stands in the file, not in them. */
+export function withSoundSchema<Result>(file: string, prepare: () => Result): Result {
+  return withSqliteFaults(file, () => {
+    try {
+      return prepare();
+    } catch (error) {
+      if (!(error instanceof Sqlite.SqliteError) || error.code !== 'SQLITE_ERROR') throw error;
+      throw new Fault('database_unusable', `${file} is damaged: its tables, views or triggers are not ours`, {
+        hint: 'Move the file aside, keep it, and start again: the mirror rebuilds itself from the platform.',
+        cause: error,
+      });
+    }
+  });
+}

@@ -13,6 +13,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { Fault } from '../../../../src/domain/fault.js';
 import { systemClock } from '../../../../src/runtime/clock.js';
 import { migrateSqlite } from '../../../../src/store/dialect/sqlite/migrate.js';
+import { SqliteMirror } from '../../../../src/store/dialect/sqlite/mirror.js';
 import { openSqlite, type SqliteDatabase } from '../../../../src/store/dialect/sqlite/open.js';
 import { tempFolder } from '../../temp-folder.js';
 
@@ -174,4 +175,17 @@ describe('opening to read', () => {
     expect(fault.about.hint).toContain('rosterd sync');
     expect(readdirSync(join(folder, 'data'))).toEqual([]);
   });
+});
+
+test('a file whose triggers were damaged is told as one, not as a bug of ours', () => {
+  const file = join(tempFolder(), 'mirror.db');
+  const database = migrated(file);
+  const damaged = (trigger: string) => () => {
+    database.raw.exec(trigger);
+    return new SqliteMirror(database, { clock: systemClock, leaseMs: 60_000 });
+  };
+  const words = 'CREATE TRIGGER cut AFTER UPDATE ON investment_rows BEGIN SELECT xoalesce(1, 2); END';
+  const fault = faultOf(damaged(words));
+  expect(fault).toMatchObject({ code: 'database_unusable' });
+  expect(fault.message).toBe(`${file} is damaged: its tables, views or triggers are not ours`);
 });
