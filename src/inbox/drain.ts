@@ -62,8 +62,9 @@ const clocksApartMillis = 60_000;
 /** How long deliveries wait for a daemon that knows their sources. */
 const strangeMillis = 24 * 3_600_000;
 
-/** How soon a lane is looked at again whose database was busy. */
+/** How soon a lane is looked at again whose database was busy, and how often that is worth a word. */
 const busyRetryMillis = 5000;
+const stuckMillis = 3_600_000;
 
 /**
  * Works accepted events. The work itself is a tick of their source, so a lane is only nudged, and its events are
@@ -83,6 +84,8 @@ export function createDrain(parts: DrainParts): Drain {
   const lanes = new Map<Lane, Promise<void>>();
   const queued = new Set<Lane>();
   const alarms = new Map<Lane, Interrupter>();
+  /** When it was last told that a lane cannot be settled. */
+  const toldStuck = new Map<Lane, number>();
   const known = new Set(parts.sources);
   const status = { worked: 0, retried: 0, givenUp: 0 };
 
@@ -189,10 +192,17 @@ export function createDrain(parts: DrainParts): Drain {
         return stopping.signal.aborted || settleLane(lane);
       })
       .then((left) => {
+        toldStuck.delete(lane);
         if (!left && lanes.get(lane) === next) lanes.delete(lane);
       })
       .catch((error: unknown) => {
-        logger.warn({ source: lane, error }, 'events could not be settled and are tried again');
+        const told = toldStuck.get(lane);
+        const due = told === undefined || clock.monotonic() - told >= stuckMillis;
+        if (due) toldStuck.set(lane, clock.monotonic());
+        logger[due ? 'warn' : 'debug'](
+          { source: lane, error },
+          'events could not be settled and are tried again',
+        );
         setAlarm(lane, clock.now() + busyRetryMillis, () => work(lane));
       });
     lanes.set(lane, next);

@@ -4,7 +4,7 @@ import type { EventId, SourceName } from '../../src/domain/ids.js';
 import { instantFromMillis, millisOf } from '../../src/domain/instant.js';
 import { createDrain, type Drain } from '../../src/inbox/drain.js';
 import { laneOf, type Ticked, type Ticks } from '../../src/inbox/ports.js';
-import { silentLogger } from '../../src/runtime/logger.js';
+import { type Logger, silentLogger } from '../../src/runtime/logger.js';
 import { settled, VirtualClock } from '../sync/support/virtual-clock.js';
 import { MemoryInbox } from './support/memory-inbox.js';
 
@@ -58,9 +58,9 @@ afterEach(async () => {
   expect(ticks.listening).toBe(0);
 });
 
-function build(sources: readonly SourceName[] = [acme, beta]): void {
+function build(sources: readonly SourceName[] = [acme, beta], logger: Logger = silentLogger): void {
   ticks = new FakeTicks();
-  drain = createDrain({ inbox, ticks, clock, logger: silentLogger, sources });
+  drain = createDrain({ inbox, ticks, clock, logger, sources });
   drains.push(drain);
 }
 
@@ -230,6 +230,29 @@ test('a busy database delays settling, it loses nothing', async () => {
   expect(inbox.states()).toEqual(['pending']);
   await clock.advance(5000);
   expect(inbox.states()).toEqual(['worked']);
+});
+
+test('a database that is busy for hours is told of at first and once an hour, and again when it happens anew', async () => {
+  const told: string[] = [];
+  const logger = { ...silentLogger, warn: (_: unknown, message: string) => void told.push(message) };
+  build([acme, beta], logger);
+  await arrive();
+  clock.jump(1);
+  inbox.failure = new Fault('database_busy', 'made up');
+  await ticks.end(acme, { publishedThrough: now() });
+  expect(told).toHaveLength(1);
+  await clock.advance(2.5 * 3_600_000);
+  expect(told).toHaveLength(3);
+  inbox.failure = undefined;
+  await clock.advance(5000);
+  expect(inbox.states()).toEqual(['worked']);
+  await arrive();
+  clock.jump(1);
+  inbox.failure = new Fault('database_busy', 'made up');
+  await ticks.end(acme, { publishedThrough: now() });
+  expect(told).toHaveLength(4);
+  inbox.failure = undefined;
+  await clock.advance(5000);
 });
 
 test('whoever waits at a socket when a tick ends goes before the settling of its events', async () => {
