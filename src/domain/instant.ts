@@ -39,3 +39,7 @@ export function instantFromMillis(millis: number): Instant {
 export function millisOf(instant: Instant): number {
   return Date.parse(instant);
 }
+
+export function justBefore(instant: Instant): Instant {
+  return instantFromMillis(millisOf(instant) - 1);
+}

@@ -236,6 +236,20 @@ describe('a re-listing', () => {
     expect(await rows('SELECT quarantined FROM sources')).toEqual([{ quarantined: 0 }]);
   });
 
+  test('what it does not name any more is not kept aside, though the clock was ahead when that was seen', async () => {
+    const { clock, list, rows } = await mirrorFixture();
+    await list([[record('inv_1')]]);
+    const month = 30 * 24 * 3_600_000;
+    clock.millis += month;
+    await list([[rejected('inv_2'), record('inv_1')]], 'relist');
+    clock.millis -= month;
+    await list([[rejected('inv_2'), record('inv_1')]], 'relist');
+    expect(await rows('SELECT resolved_at FROM quarantine')).toEqual([{ resolved_at: null }]);
+    await list([[record('inv_1')]], 'relist');
+    expect(await rows('SELECT body FROM quarantine_rows')).toEqual([{ body: null }]);
+    expect(await rows('SELECT quarantined FROM sources')).toEqual([{ quarantined: 0 }]);
+  });
+
   test('one source’s swap leaves the rows of another alone', async () => {
     const one = await mirrorFixture();
     await one.list([[record('inv_1'), record('inv_2')]]);

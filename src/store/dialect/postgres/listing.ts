@@ -15,7 +15,7 @@ import { listingProgress } from '../../standing.js';
 import type { Commit } from './commit.js';
 import { buildIdIndex } from './indexes.js';
 import { insertRows, replaceListedRows } from './page-rows.js';
-import { resolveBefore } from './quarantine.js';
+import { resolveBefore, seenBefore } from './quarantine.js';
 import { countUnseen, discardStage, forgetSeen, rememberSeen, stageRows, unstage } from './stage.js';
 import { swapIn } from './swap.js';
 import { statement } from './transaction.js';
@@ -33,6 +33,8 @@ export async function beginListing(commit: Commit, start: ListingStart): Promise
     );
     transaction.send('DELETE FROM investment_rows WHERE source_no = $1', source.no);
   }
+  // What was set aside until now was so before this listing, whatever the clock says.
+  if (source.quarantined > 0) seenBefore(transaction, source.no, commit.at);
   source.generation += 1;
   source.fingerprint = start.fingerprint;
   commit.moveTo(start.kind === 'first' ? 'listing' : 'relisting');

@@ -1,4 +1,4 @@
-import type { Instant } from '../../../domain/instant.js';
+import { type Instant, justBefore } from '../../../domain/instant.js';
 import type { Rejected } from '../../page-oddities.js';
 import { cappedBody } from '../../quarantine-body.js';
 import { payloadOf, recordset } from './recordset.js';
@@ -61,6 +61,14 @@ export async function resolveReadable(
   at: Instant,
 ): Promise<number> {
   return ids.length === 0 ? 0 : transaction.run(resolve, at, sourceNo, ids);
+}
+
+/** Times of commits stand still while a clock that was ahead is waited for. */
+export function seenBefore(transaction: Transaction, sourceNo: number, at: Instant): void {
+  transaction.send(
+    'UPDATE quarantine_rows SET seen_at = $1 WHERE source_no = $2 AND seen_at >= $3 AND resolved_at IS NULL',
+    ...[justBefore(at), sourceNo, at],
+  );
 }
 
 /** Whoever was set aside before a listing began was not among what it named. */

@@ -1,3 +1,4 @@
+import { justBefore } from '../../../domain/instant.js';
 import type { Cursor } from '../../../domain/position.js';
 import {
   type Applied,
@@ -29,6 +30,9 @@ export function beginListing(commit: Commit, start: ListingStart): ListingProgre
     statements.deleteRows.run(source.no);
     leaveUncounted(statements.raw);
   }
+  // What was set aside until now was so before this listing, whatever the clock says.
+  if (source.quarantined > 0)
+    statements.quarantineSeenBefore.run(justBefore(commit.at), source.no, commit.at);
   source.generation += 1;
   source.fingerprint = start.fingerprint;
   commit.moveTo(start.kind === 'first' ? 'listing' : 'relisting');

@@ -139,6 +139,10 @@ export function prepareStatements(raw: RawDatabase) {
       `UPDATE quarantine_rows SET resolved_at = ?, body = NULL
        WHERE source_no = ? AND id = ? AND resolved_at IS NULL`,
     ),
+    /** Times of commits stand still while a clock that was ahead is waited for. */
+    quarantineSeenBefore: prepare<[string, number, string]>(
+      'UPDATE quarantine_rows SET seen_at = ? WHERE source_no = ? AND seen_at >= ? AND resolved_at IS NULL',
+    ),
     resolveQuarantineBefore: prepare<[string, number, string]>(
       `UPDATE quarantine_rows SET resolved_at = ?, body = NULL
        WHERE source_no = ? AND seen_at < ? AND resolved_at IS NULL`,
