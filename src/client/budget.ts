@@ -80,9 +80,11 @@ export function block(
   ranOut: boolean,
 ): BudgetState {
   const current = at(state, rule, now);
-  const blockedUntil = now + Math.min(waitMillis, rule.windowMillis);
+  const until = now + Math.min(waitMillis, rule.windowMillis);
+  // Answers to requests that were under way at the same time may name several limits: the longest wait holds.
+  const blockedUntil = Math.max(until, current.blockedUntil ?? until);
   return ranOut
-    ? { windowStart: blockedUntil - rule.windowMillis, spent: rule.limit, blockedUntil }
+    ? { windowStart: until - rule.windowMillis, spent: rule.limit, blockedUntil }
     : { ...current, blockedUntil };
 }
 

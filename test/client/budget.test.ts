@@ -113,6 +113,12 @@ describe('one request', () => {
     });
   });
 
+  test('a 429 that asks for less does not end a longer wait', () => {
+    const state = block(block(spent(40), rule, start, 265_000, false), rule, start + 1000, 3000, false);
+    expect(spend(state, rule, start + 264_999, 'webhook')).toMatchObject({ until: start + 265_000 });
+    expect(spend(state, rule, start + 265_000, 'webhook')).toMatchObject({ kind: 'granted' });
+  });
+
   test('a 429 of another limit leaves the count as it was', () => {
     const state = block(spent(40), rule, start + 10, 1000, false);
     expect(spend(state, rule, start + 1010, 'routine')).toEqual({ kind: 'granted', state: spent(41) });
