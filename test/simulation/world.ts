@@ -330,7 +330,8 @@ export class World extends Chaos {
     for (const quiet of exchanges) {
       if (quiet.quietMillis === 0 || quiet.deliveredAt === null) continue;
       const from = quiet.deliveredAt;
-      const to = Math.min(from + quiet.quietMillis, from + hour) - 1_000;
+      // Some name a moment, and an answer may be long on its way.
+      const to = Math.min(quiet.sentAt + quiet.quietMillis, from + hour) - 1_000;
       const bad = exchanges.find(
         (one) => one.token === quiet.token && one.life === quiet.life && one.sentAt > from && one.sentAt < to,
       );
