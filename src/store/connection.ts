@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import { postgresFault } from './dialect/postgres/faults.js';
 import type { PostgresDatabase } from './dialect/postgres/open.js';
-import { sqliteFault } from './dialect/sqlite/faults.js';
+import { ownSqlFault } from './dialect/sqlite/faults.js';
 import type { SqliteDatabase } from './dialect/sqlite/open.js';
 import { type ReadDatabase, withViews } from './reads/views.js';
 
@@ -15,7 +15,7 @@ export interface Connection {
 }
 
 export function sqliteConnection(database: SqliteDatabase): Connection {
-  return connectionTo(withViews(database.kysely), (error) => sqliteFault(error, database.file));
+  return connectionTo(withViews(database.kysely), (error) => ownSqlFault(error, database.file));
 }
 
 export function postgresConnection(database: PostgresDatabase): Connection {

@@ -42,25 +42,27 @@ export function sqliteFault(error: unknown, file: string): unknown {
   }
 }
 
+/** For statements of ours, on tables of ours: what SQLite does not understand in them stands in the file, not in them. */
+export function ownSqlFault(error: unknown, file: string): unknown {
+  if (!(error instanceof Sqlite.SqliteError) || error.code !== 'SQLITE_ERROR' || !unsound.test(error.message))
+    return sqliteFault(error, file);
+  return new Fault(
+    'database_unusable',
+    `${file} is damaged: its format, tables, views or triggers are not ours`,
+    {
+      hint: 'Move the file aside, keep it, and start again: the mirror rebuilds itself from the platform.',
+      cause: error,
+    },
+  );
+}
+
+const unsound =
+  /^no such |^unsupported file format|^malformed |syntax error|^unrecognized token|^incomplete input/;
+
 export function withSqliteFaults<Result>(file: string, work: () => Result): Result {
   try {
     return work();
   } catch (error) {
-    throw sqliteFault(error, file);
+    throw ownSqlFault(error, file);
   }
-}
-
-/** For statements of ours on tables of ours: what SQLite does not understand in them stands in the file, not in them. */
-export function withSoundSchema<Result>(file: string, prepare: () => Result): Result {
-  return withSqliteFaults(file, () => {
-    try {
-      return prepare();
-    } catch (error) {
-      if (!(error instanceof Sqlite.SqliteError) || error.code !== 'SQLITE_ERROR') throw error;
-      throw new Fault('database_unusable', `${file} is damaged: its tables, views or triggers are not ours`, {
-        hint: 'Move the file aside, keep it, and start again: the mirror rebuilds itself from the platform.',
-        cause: error,
-      });
-    }
-  });
 }

@@ -22,7 +22,7 @@ import { standing } from '../../standing.js';
 import { type Halted, tellOutcome, tickValues } from '../../tick-outcome.js';
 import { Commit } from './commit.js';
 import { applyPage } from './delta.js';
-import { sqliteFault, withSoundSchema, withSqliteFaults } from './faults.js';
+import { sqliteFault, withSqliteFaults } from './faults.js';
 import { buildIndexes, sortingInFiles } from './indexes.js';
 import { addListingPage, beginListing, publishListing } from './listing.js';
 import type { SqliteDatabase } from './open.js';
@@ -53,7 +53,7 @@ export class SqliteMirror implements Mirror {
   constructor(database: SqliteDatabase, options: MirrorOptions) {
     this.#database = database;
     this.#options = options;
-    this.#statements = withSoundSchema(database.file, () => prepareStatements(database.raw));
+    this.#statements = withSqliteFaults(database.file, () => prepareStatements(database.raw));
   }
 
   async open({ name, fingerprint }: SourceIdentity, holder: string): Promise<Opened> {

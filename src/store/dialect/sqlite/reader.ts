@@ -2,13 +2,13 @@ import { SqliteDialect } from 'kysely';
 import { readingsOf } from '../../mirror-database.js';
 import type { Reader } from '../../reads/open-reader.js';
 import { connectSqlite } from './connect.js';
-import { sqliteFault } from './faults.js';
+import { ownSqlFault } from './faults.js';
 
 export function openSqliteReader(file: string): Reader {
   const opened = connectSqlite(file, { readonly: true });
   return {
     ...readingsOf(new SqliteDialect({ database: opened.raw })),
-    faultOf: (error) => sqliteFault(error, file),
+    faultOf: (error) => ownSqlFault(error, file),
     close: async () => opened.close(),
   };
 }

@@ -1,6 +1,6 @@
 import type { Ask } from '../../reads/snapshot.js';
 import { connectSqlite } from './connect.js';
-import { sqliteFault } from './faults.js';
+import { ownSqlFault } from './faults.js';
 
 /** The transaction stays open over awaits, so the connection is its own and reads only. */
 export async function sqliteSnapshot<Result>(
@@ -15,7 +15,7 @@ export async function sqliteSnapshot<Result>(
       raw.prepare<(string | number)[], Row>(text.join('?')).all(...values),
     );
   } catch (error) {
-    throw sqliteFault(error, file);
+    throw ownSqlFault(error, file);
   } finally {
     connection.close();
   }

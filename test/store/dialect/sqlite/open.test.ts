@@ -187,5 +187,15 @@ test('a file whose triggers were damaged is told as one, not as a bug of ours', 
   const words = 'CREATE TRIGGER cut AFTER UPDATE ON investment_rows BEGIN SELECT xoalesce(1, 2); END';
   const fault = faultOf(damaged(words));
   expect(fault).toMatchObject({ code: 'database_unusable' });
-  expect(fault.message).toBe(`${file} is damaged: its tables, views or triggers are not ours`);
+  expect(fault.message).toBe(`${file} is damaged: its format, tables, views or triggers are not ours`);
+});
+
+test('a file whose format is of no SQLite we know is told as damaged', () => {
+  const file = join(tempFolder(), 'mirror.db');
+  migrated(file).close();
+  const bytes = readFileSync(file);
+  // The schema format number of the header.
+  bytes.writeUInt32BE(77, 44);
+  writeFileSync(file, bytes);
+  expect(faultOf(() => openSqlite(file, { readonly: true }))).toMatchObject({ code: 'database_unusable' });
 });
