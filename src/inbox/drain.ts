@@ -124,9 +124,10 @@ export function createDrain(parts: DrainParts): Drain {
     const shared = elsewhere.length > 0 || others?.alone() === false;
     const at = instantFromMillis(now);
     // Each turn asks for events behind the last one seen, and numbers only rise.
-    for (let after = 0, full = true; full && !stopping.signal.aborted; ) {
+    for (let after = 0, full = true; full; ) {
       const events = await inbox.pending(lane, after, batch);
-      full = events.length === batch;
+      // What a tick has proven before a stop is settled with it, as far as one turn goes.
+      full = events.length === batch && !stopping.signal.aborted;
       after = events.at(-1)?.no ?? after;
       const sorted = proven(events, proofs, at, shared ? clocksApartMillis : 0);
       await settle(sorted.worked, sources.length === 0 ? 'ignored' : 'worked', at);
@@ -189,7 +190,7 @@ export function createDrain(parts: DrainParts): Drain {
       .then(() => setImmediate())
       .then(() => {
         queued.delete(lane);
-        return stopping.signal.aborted || settleLane(lane);
+        return settleLane(lane);
       })
       .then((left) => {
         toldStuck.delete(lane);

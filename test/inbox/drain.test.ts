@@ -267,3 +267,11 @@ test('whoever waits at a socket when a tick ends goes before the settling of its
   await ticks.end(acme);
   expect(order.slice(0, 2)).toEqual(['socket', 'settling']);
 });
+
+test('what a tick proved right before a stop is settled with it', async () => {
+  await arrive();
+  const ended = ticks.end(acme);
+  await drain.close();
+  await ended;
+  expect(inbox.states()).toEqual(['worked']);
+});
