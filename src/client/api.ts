@@ -84,11 +84,11 @@ function urlOf(base: string, ask: Ask): URL {
       throw new Error(`${ask.path} needs the parameter "${name}"`);
     return encodeURIComponent(value);
   });
-  const url = new URL(base + path);
+  const query = new URLSearchParams();
   for (const [name, value] of Object.entries(ask.query ?? {})) {
-    if (value !== undefined) url.searchParams.set(name, value);
+    if (value !== undefined) query.set(name, value);
   }
-  return url;
+  return new URL(query.size === 0 ? base + path : `${base}${path}?${query}`);
 }
 
 function parseJson(call: Call, status: number, text: string): unknown {

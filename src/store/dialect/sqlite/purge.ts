@@ -13,7 +13,8 @@ const rowsPerTransaction = 2_000;
 export function purgeHistory({ raw, file }: SqliteDatabase, before: Instant): number {
   return withSqliteFaults(file, () =>
     inTransaction(raw, () => {
-      const chosen = 'SELECT history_no FROM history_rows WHERE valid_to < ? ORDER BY valid_to LIMIT ?';
+      const chosen = `SELECT history_no FROM history_rows
+        WHERE source_no IN (SELECT no FROM sources) AND valid_to < ? ORDER BY source_no, valid_to LIMIT ?`;
       raw
         .prepare(
           `UPDATE sources SET history_from = max(coalesce(history_from, ''), gone.until)
@@ -29,6 +30,12 @@ export function purgeHistory({ raw, file }: SqliteDatabase, before: Instant): nu
   );
 }
 
+/**
+ * Ticks stand in the order they began in, save for those of a wrong clock: what is old stands among the first. An index
+ * by time would be written by every commit, and read once an hour.
+ */
+const ticksLookedAt = 20_000;
+
 /** Forgets ticks that began before `before`, some of them per call; answers how many. */
 export function purgeTicks({ raw, file }: SqliteDatabase, before: Instant): number {
   return withSqliteFaults(
@@ -36,7 +43,9 @@ export function purgeTicks({ raw, file }: SqliteDatabase, before: Instant): numb
     () =>
       raw
         .prepare(
-          'DELETE FROM tick_rows WHERE tick IN (SELECT tick FROM tick_rows WHERE started_at < ? LIMIT ?)',
+          `DELETE FROM tick_rows WHERE tick IN (
+             SELECT tick FROM (SELECT tick, started_at FROM tick_rows ORDER BY tick LIMIT ${ticksLookedAt})
+             WHERE started_at < ? LIMIT ?)`,
         )
         .run(before, rowsPerTransaction).changes,
   );
