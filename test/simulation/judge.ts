@@ -124,11 +124,12 @@ export class Judge {
   }
 
   /** H11: a listing never takes more than a person was asked about. */
-  #judgeBrake({ name, state }: SourceSeen, rows: readonly RowSeen[]): void {
+  #judgeBrake({ name, state, halted_from }: SourceSeen, rows: readonly RowSeen[]): void {
     const { brake, accepted, violate } = this.parts;
     const before = this.#last.get(name);
     const ids = rows.map(({ id }) => id);
-    this.#last.set(name, { state, ids });
+    // A halt in the middle of a sweep is no end of it: what its next page removes, the feed removed.
+    this.#last.set(name, { state: halted_from ?? state, ids });
     if (before === undefined || state !== 'sweeping' || before.state === 'sweeping' || accepted.has(name))
       return;
     const now = new Set(ids);
