@@ -1,7 +1,6 @@
-import { fork } from 'node:child_process';
-import { dirname, extname } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { dirname } from 'node:path';
 import { Fault } from '../domain/fault.js';
+import { startOwnProcess } from '../runtime/own-process.js';
 import type { Scrubbed } from './erasures.js';
 import type { ScrubReply, ScrubRequest } from './scrub-messages.js';
 
@@ -13,15 +12,9 @@ import type { ScrubReply, ScrubRequest } from './scrub-messages.js';
  * Throws `database_unusable`, `database_full`, and `stopped` when `signal` fires.
  */
 export async function scrubApart(request: ScrubRequest, signal: AbortSignal): Promise<Scrubbed> {
-  const own = fileURLToPath(import.meta.url);
-  const extension = extname(own);
-  const child = fork(fileURLToPath(new URL(`./scrub-child${extension}`, import.meta.url)), {
-    // From the sources (tests, tsx) the child is TypeScript too and needs the loader its parent may have built in.
-    execArgv: extension === '.ts' ? ['--import', 'tsx'] : [],
-    // SQLite's temporary copy belongs beside the database, on a disk that is meant to hold it.
-    env: { ...process.env, SQLITE_TMPDIR: dirname(request.file) },
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-  });
+  // SQLite's temporary copy belongs beside the database, on a disk that is meant to hold it.
+  const env = { ...process.env, SQLITE_TMPDIR: dirname(request.file) };
+  const child = startOwnProcess(import.meta.url, 'scrub-child', env);
   const kill = () => child.kill('SIGKILL');
   signal.addEventListener('abort', kill, { once: true });
   if (signal.aborted) kill();

@@ -1,8 +1,7 @@
-import { type ChildProcess, fork } from 'node:child_process';
-import { extname } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import type { ChildProcess } from 'node:child_process';
 import { Fault } from '../../../domain/fault.js';
 import type { Clock } from '../../../runtime/clock.js';
+import { startOwnProcess } from '../../../runtime/own-process.js';
 import { endedEarly, tooSlow } from '../../query-refusals.js';
 import type { QueryHandle, QueryLimits, SqlValue } from '../../reads/query.js';
 import type { QueryDemand, QueryReply, QueryRequest } from './query-messages.js';
@@ -22,7 +21,7 @@ export async function querySqlite(
   clock: Clock,
   signal: AbortSignal,
 ): Promise<QueryHandle> {
-  const child = startChild();
+  const child = startOwnProcess(import.meta.url, 'query-child');
   const replies = repliesOf(child);
   const ended = new AbortController();
   let cause: Fault | undefined;
@@ -84,18 +83,6 @@ export async function querySqlite(
 
 /** From nothing to a compiled statement. */
 const startMillisMax = 10_000;
-
-function startChild(): ChildProcess {
-  const own = fileURLToPath(import.meta.url);
-  const extension = extname(own);
-  // From the sources (tests, tsx) the child is TypeScript too and needs the loader its parent may have built in.
-  const execArgv = extension === '.ts' ? ['--import', 'tsx'] : [];
-  return fork(fileURLToPath(new URL(`./query-child${extension}`, import.meta.url)), {
-    execArgv,
-    serialization: 'advanced',
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-  });
-}
 
 /** Ends when the child does. */
 async function* repliesOf(child: ChildProcess): AsyncGenerator<QueryReply, undefined> {
