@@ -68,6 +68,8 @@ const ambientAllowed: Readonly<Record<string, string>> = {
 const processAllowed: Readonly<Record<string, string>> = {
   'store/dialect/sqlite/query-child.ts':
     'a process of its own, so that a query can be killed; it ends when its parent goes',
+  'store/dialect/sqlite/reading-child.ts':
+    'a process of its own, so that no question of the dashboard holds up the daemon; it ends when its parent goes',
   'store/scrub-child.ts':
     'a process of its own, so that rewriting the file holds nobody up; it ends when its parent goes',
 };
@@ -255,7 +257,8 @@ test('status answers at once: of the databases, only the driver of the one that 
 });
 
 test('a query starts at once: its process loads the driver alone', () => {
-  expect(loadedWith('store/dialect/sqlite/query-child.ts').packages).toEqual(['better-sqlite3']);
+  for (const child of ['query-child', 'reading-child'])
+    expect(loadedWith(`store/dialect/sqlite/${child}.ts`).packages).toEqual(['better-sqlite3']);
 });
 
 test('no file is longer than 400 lines', () => {

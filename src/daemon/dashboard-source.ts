@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import type { Config } from '../config/config.js';
 import type {
   CompanySeen,
@@ -25,13 +24,16 @@ import {
 } from '../store/reads/dashboard/company.js';
 import { readRecord } from '../store/reads/dashboard/record.js';
 import { rosterChoices, rosterCount, rosterPage, rosterRows } from '../store/reads/dashboard/roster.js';
+import type { ReadingsApart } from '../store/reads/open-readings.js';
 import { queryCsv, runQuery } from './query.js';
-import { type MirrorReader, readMirror } from './read-mirror.js';
+import type { MirrorReader } from './read-mirror.js';
 import type { FullStatus } from './status.js';
 
 export interface DashboardParts {
   readonly config: Pick<Config, 'database' | 'platform' | 'sources'>;
   readonly clock: Clock;
+  /** Reads the mirror without holding up this thread. */
+  readonly read: ReadingsApart['read'];
   readonly status: () => Promise<FullStatus>;
   readonly quotaOf: (source: string) => Promise<QuotaSeen | null>;
   readonly onTick: (listener: () => void) => () => void;
@@ -45,9 +47,15 @@ const queryLimits = { seconds: 5, rows: 1_000, fileRows: 100_000 } as const;
 const fileSeconds = 30;
 
 /** The mirror as the dashboard asks about it. */
-export function dashboardSource({ config, clock, status, quotaOf, onTick }: DashboardParts): DashboardSource {
+export function dashboardSource({
+  config,
+  clock,
+  read,
+  status,
+  quotaOf,
+  onTick,
+}: DashboardParts): DashboardSource {
   const place = config.database;
-  const read = <Result>(work: (db: MirrorReader) => Promise<Result>) => readMirror(place, work);
   const firstSource = config.sources[0]?.name ?? '';
   return {
     mirrorOf: new URL(config.platform.baseUrl).host,
@@ -67,10 +75,10 @@ export function dashboardSource({ config, clock, status, quotaOf, onTick }: Dash
     company: (source, company) => read((db) => companyOf(db, source, company)),
     roster: (wanted) =>
       read(async (db) => ({
-        rows: await inTurn(() => rosterPage(db, wanted)),
-        count: await inTurn(() => rosterCount(db, wanted.filter, countMax)),
+        rows: await rosterPage(db, wanted),
+        count: await rosterCount(db, wanted.filter, countMax),
         countMax,
-        choices: await inTurn(() => rosterChoices(db)),
+        choices: await rosterChoices(db),
       })),
     record: (source, id, identity) => read((db) => recordOf(db, source, id, identity)),
     rosterFile: (wanted, format, take) =>
@@ -88,29 +96,20 @@ export function dashboardSource({ config, clock, status, quotaOf, onTick }: Dash
   };
 }
 
-/**
- * SQLite answers in this thread, where webhooks are accepted too: between two questions of one page whoever waits gets
- * their turn.
- */
-async function inTurn<Result>(ask: () => Promise<Result>): Promise<Result> {
-  await setImmediate();
-  return await ask();
-}
-
 async function companyOf(
   db: MirrorReader,
   source: string,
   company: string | null,
 ): Promise<CompanySeen | null> {
   const seen = {
-    byStatus: await inTurn(() => totalsByStatus(db, source, company)),
-    byRound: await inTurn(() => totalsByRound(db, source, company)),
-    byDay: await inTurn(() => totalsByDay(db, source, company)),
-    leftByDay: await inTurn(() => goneByDay(db, source, company, 'valid_to')),
-    goneByDay: await inTurn(() => goneByDay(db, source, company, 'applied_at')),
+    byStatus: await totalsByStatus(db, source, company),
+    byRound: await totalsByRound(db, source, company),
+    byDay: await totalsByDay(db, source, company),
+    leftByDay: await goneByDay(db, source, company, 'valid_to'),
+    goneByDay: await goneByDay(db, source, company, 'applied_at'),
   };
   if (seen.byStatus.length === 0 && seen.leftByDay.length === 0) return null;
-  return { ...seen, largest: await inTurn(() => largestChanges(db, source, company, largestRows)) };
+  return { ...seen, largest: await largestChanges(db, source, company, largestRows) };
 }
 
 async function recordOf(

@@ -9,6 +9,7 @@ import type { Seat } from '../fleet/seat.js';
 import type { Receiver } from '../inbox/receiver.js';
 import type { Lifecycle } from '../runtime/lifecycle.js';
 import { packageVersion } from '../runtime/package-version.js';
+import { openReadings } from '../store/reads/open-readings.js';
 import { openSnapshots } from '../store/reads/snapshot.js';
 import type { PlatformConnection } from './connect-platform.js';
 import { dashboardSource } from './dashboard-source.js';
@@ -30,6 +31,8 @@ export async function serveConsole(
   const { clock, config, random } = parts;
   const snapshots = await openSnapshots(config.database);
   lifecycle.add('status connections', () => snapshots.close());
+  const readings = await openReadings(config.database, clock);
+  lifecycle.add('dashboard readings', () => readings.close());
   const status = () => statusOf(snapshots, clock, config);
   const processed = new ProcessMetrics();
   lifecycle.add(
@@ -48,7 +51,7 @@ export async function serveConsole(
       }),
     },
     dashboard: dashboardSource({
-      ...{ config, clock, status },
+      ...{ config, clock, status, read: readings.read },
       quotaOf: (source) => quotaOf(source, config.sources, engine.platform),
       onTick: (listener) => engine.sync.onTick(listener),
     }),

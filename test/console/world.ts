@@ -6,6 +6,7 @@ import { createConsole } from '../../src/console/console.js';
 import type { ConsoleAuth } from '../../src/console/guard/door.js';
 import { ProcessMetrics } from '../../src/console/process-metrics.js';
 import { dashboardSource } from '../../src/daemon/dashboard-source.js';
+import { readMirror } from '../../src/daemon/read-mirror.js';
 import { statusOf } from '../../src/daemon/status.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import type { LogFields, Logger } from '../../src/runtime/logger.js';
@@ -61,7 +62,7 @@ export async function startConsoleWorld(wish: WorldWish = {}): Promise<ConsoleWo
         listeners.add(listener);
         return () => void listeners.delete(listener);
       },
-      ...{ clock: systemClock, status },
+      ...{ clock: systemClock, status, read: (work) => readMirror(place, work) },
     }),
     auth: wish.auth ?? null,
     host: wish.host ?? '127.0.0.1',

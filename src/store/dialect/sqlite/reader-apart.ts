@@ -1,0 +1,79 @@
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  type QueryResult,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely';
+import { type Readings, readingsOf } from '../../mirror-database.js';
+import { ownSqlFault } from './faults.js';
+import type { AskApart, ReadingProcess } from './reading-process.js';
+
+/** What `openSqliteReader` gives, asked in another process. */
+export async function readSqliteApart<Result>(
+  process: ReadingProcess,
+  file: string,
+  work: (readings: Readings) => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await process.read(file, (ask) => work(readingsOf(dialectOver(ask))));
+  } catch (error) {
+    throw ownSqlFault(error, file);
+  }
+}
+
+function dialectOver(ask: AskApart): Dialect {
+  return {
+    createAdapter: () => new SqliteAdapter(),
+    createDriver: () => new ReadingDriver(new ReadingConnection(ask)),
+    createIntrospector: (db) => new SqliteIntrospector(db),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+  };
+}
+
+class ReadingConnection implements DatabaseConnection {
+  constructor(readonly ask: AskApart) {}
+
+  async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
+    return { rows: (await this.ask({ kind: 'all', sql, parameters })) as Row[] };
+  }
+
+  async *streamQuery<Row>({ sql, parameters }: CompiledQuery): AsyncIterableIterator<QueryResult<Row>> {
+    await this.ask({ kind: 'begin', sql, parameters });
+    try {
+      for (let rows = await this.#next<Row>(); rows.length > 0; rows = await this.#next<Row>())
+        yield { rows };
+    } finally {
+      await this.ask({ kind: 'drop' }).catch(() => {});
+    }
+  }
+
+  async #next<Row>(): Promise<Row[]> {
+    return (await this.ask({ kind: 'next' })) as Row[];
+  }
+}
+
+/** Nobody who only looks needs a transaction. */
+class ReadingDriver implements Driver {
+  constructor(readonly connection: DatabaseConnection) {}
+
+  async init(): Promise<void> {}
+
+  async acquireConnection(): Promise<DatabaseConnection> {
+    return this.connection;
+  }
+
+  async beginTransaction(): Promise<never> {
+    throw new Error('there are no transactions on a connection that reads apart');
+  }
+
+  commitTransaction = this.beginTransaction;
+  rollbackTransaction = this.beginTransaction;
+
+  async releaseConnection(): Promise<void> {}
+
+  async destroy(): Promise<void> {}
+}

@@ -1,0 +1,77 @@
+import Sqlite from 'better-sqlite3';
+import { Fault } from '../../../domain/fault.js';
+import { connectSqlite, type SqliteConnection } from './connect.js';
+import type { Failure, ReadingDemand } from './reading-messages.js';
+
+// The process that reads for the dashboard, so that no question holds up the daemon: see reading-process.ts.
+
+const rowsPerPiece = 500;
+
+interface Session {
+  readonly database: SqliteConnection;
+  rows: IterableIterator<unknown> | null;
+}
+
+const sessions = new Map<number, Session>();
+
+process.on('message', (demand: ReadingDemand) => {
+  const { no } = demand;
+  try {
+    process.send?.({ no, kind: 'rows', rows: answer(demand) });
+  } catch (error) {
+    process.send?.({ no, kind: 'failed', failure: failureOf(error) });
+  }
+});
+process.on('disconnect', () => process.exit(0));
+// A signal from a terminal reaches the whole group; who asks says when it is over.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
+
+function answer(demand: ReadingDemand): readonly unknown[] {
+  const no = demand.session;
+  if (demand.kind === 'open') {
+    sessions.set(no, { database: connectSqlite(demand.file, { readonly: true }), rows: null });
+    return [];
+  }
+  const session = sessions.get(no);
+  if (session === undefined) throw new Error(`session ${no} is not open`);
+  const { raw } = session.database;
+  switch (demand.kind) {
+    case 'all':
+      return raw.prepare(demand.sql).all(...demand.parameters);
+    case 'begin':
+      session.rows = raw.prepare(demand.sql).iterate(...demand.parameters);
+      return [];
+    case 'next':
+      return piece(session);
+    case 'drop':
+      drop(session);
+      return [];
+    case 'close':
+      sessions.delete(no);
+      drop(session);
+      session.database.close();
+      return [];
+  }
+}
+
+function piece({ rows }: Session): readonly unknown[] {
+  const taken: unknown[] = [];
+  while (rows !== null && taken.length < rowsPerPiece) {
+    const { done, value } = rows.next();
+    if (done === true) break;
+    taken.push(value);
+  }
+  return taken;
+}
+
+function drop(session: Session): void {
+  session.rows?.return?.();
+  session.rows = null;
+}
+
+function failureOf(error: unknown): Failure {
+  if (error instanceof Sqlite.SqliteError) return { of: 'sqlite', code: error.code, message: error.message };
+  if (error instanceof Fault)
+    return { of: 'fault', code: error.code, message: error.message, hint: error.about.hint ?? null };
+  return { of: 'defect', message: String(error) };
+}

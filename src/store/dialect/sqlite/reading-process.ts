@@ -1,0 +1,138 @@
+import type { ChildProcess } from 'node:child_process';
+import Sqlite from 'better-sqlite3';
+import { Fault } from '../../../domain/fault.js';
+import type { Clock } from '../../../runtime/clock.js';
+import { Interrupter } from '../../../runtime/interruption.js';
+import { startOwnProcess } from '../../../runtime/own-process.js';
+import type { Demand, Failure, ReadingReply } from './reading-messages.js';
+
+/** Asks on a connection of one's own, in the order of the questions. */
+export type AskApart = (demand: Demand) => Promise<readonly unknown[]>;
+
+/** Long enough for somebody who reads a page before asking for the next. */
+const idleMillis = 5 * 60_000;
+
+/**
+ * Reads SQLite for many in a process beside this one. SQLite answers a question without giving control back: a search
+ * through a million names takes two seconds, in which a daemon that asked itself would take no webhook. The process
+ * begins with the first reader and ends some minutes after the last; one that died is begun anew.
+ */
+export class ReadingProcess {
+  #running: Running | null = null;
+  #readers = 0;
+  #sessions = 0;
+  #rest = new Interrupter();
+
+  constructor(readonly clock: Clock) {}
+
+  /** Lets `work` ask on a connection to this file, which is closed behind it. */
+  async read<Result>(file: string, work: (ask: AskApart) => Promise<Result>): Promise<Result> {
+    const running = this.#awake();
+    this.#sessions += 1;
+    const session = this.#sessions;
+    const ask: AskApart = (demand) => running.ask(session, demand);
+    this.#readers += 1;
+    try {
+      await ask({ kind: 'open', file });
+      try {
+        return await work(ask);
+      } finally {
+        // Its end closes as well.
+        await ask({ kind: 'close' }).catch(() => {});
+      }
+    } finally {
+      this.#readers -= 1;
+      if (this.#readers === 0) void this.#endWhenIdle();
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#rest.abort();
+    // Whoever reads while it ends begins another.
+    const running = this.#running;
+    this.#running = null;
+    await running?.end();
+  }
+
+  #awake(): Running {
+    this.#rest.abort();
+    if (this.#running === null || this.#running.isOver) this.#running = new Running();
+    return this.#running;
+  }
+
+  async #endWhenIdle(): Promise<void> {
+    const rest = new Interrupter();
+    this.#rest = rest;
+    await this.clock.wait(idleMillis, rest);
+    if (!rest.aborted) await this.close();
+  }
+}
+
+interface Waiting {
+  readonly resolve: (rows: readonly unknown[]) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** One life of the process. */
+class Running {
+  readonly #child: ChildProcess;
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #ended: Promise<void>;
+  #over = false;
+  #asked = 0;
+
+  constructor() {
+    this.#child = startOwnProcess(import.meta.url, 'reading-child');
+    this.#child.on('message', (reply) => this.#hear(reply as ReadingReply));
+    this.#ended = new Promise((resolve) => {
+      const end = () => {
+        this.#over = true;
+        for (const { reject } of this.#waiting.values())
+          reject(new Fault('internal', 'the process that reads the mirror ended without an answer'));
+        this.#waiting.clear();
+        resolve();
+      };
+      this.#child.once('exit', end);
+      // It could not be started.
+      this.#child.once('error', end);
+    });
+  }
+
+  get isOver(): boolean {
+    return this.#over || !this.#child.connected;
+  }
+
+  ask(session: number, demand: Demand): Promise<readonly unknown[]> {
+    this.#asked += 1;
+    const no = this.#asked;
+    return new Promise((resolve, reject) => {
+      if (this.isOver) return reject(new Fault('internal', 'the process that reads the mirror has ended'));
+      this.#waiting.set(no, { resolve, reject });
+      // What cannot be sent has an end that is heard of.
+      this.#child.send({ ...demand, session, no }, () => {});
+    });
+  }
+
+  async end(): Promise<void> {
+    if (this.#child.connected) this.#child.disconnect();
+    await this.#ended;
+  }
+
+  #hear(reply: ReadingReply): void {
+    const waiting = this.#waiting.get(reply.no);
+    this.#waiting.delete(reply.no);
+    if (reply.kind === 'rows') waiting?.resolve(reply.rows);
+    else waiting?.reject(errorOf(reply.failure));
+  }
+}
+
+function errorOf(failure: Failure): Error {
+  switch (failure.of) {
+    case 'sqlite':
+      return new Sqlite.SqliteError(failure.message, failure.code);
+    case 'fault':
+      return new Fault(failure.code, failure.message, failure.hint === null ? {} : { hint: failure.hint });
+    case 'defect':
+      return new Error(failure.message);
+  }
+}

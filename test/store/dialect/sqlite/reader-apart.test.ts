@@ -1,0 +1,191 @@
+import { closeSync, openSync, readdirSync, readFileSync, writeSync } from 'node:fs';
+import { sql } from 'kysely';
+import { afterEach, expect, test } from 'vitest';
+import { Fault } from '../../../../src/domain/fault.js';
+import { openReadings, type ReadingsApart } from '../../../../src/store/reads/open-readings.js';
+import { readMirror } from '../../../../src/store/reads/read-mirror.js';
+import { VirtualClock } from '../../../sync/support/virtual-clock.js';
+import { freshMirror, seedInvestment, seedSource } from '../../support/mirror.js';
+import { tempFolder } from '../../temp-folder.js';
+
+const clock = new VirtualClock(0);
+let readings: ReadingsApart | undefined;
+
+afterEach(async () => {
+  await readings?.close();
+  readings = undefined;
+});
+
+function filled(rows = 3) {
+  const mirror = freshMirror();
+  seedSource(mirror, 1, { name: 'acme' });
+  mirror.raw.transaction(() => {
+    for (let no = 0; no < rows; no += 1) seedInvestment(mirror, 1, `inv_${String(no).padStart(4, '0')}`);
+  })();
+  return mirror;
+}
+
+async function apart(file: string): Promise<ReadingsApart> {
+  readings = await openReadings({ kind: 'sqlite', file }, clock);
+  return readings;
+}
+
+/** The processes of ours that read, as the system lists them. */
+function children(): readonly string[] {
+  const has = (pid: string, file: string, words: string) => {
+    try {
+      return readFileSync(`/proc/${pid}/${file}`, 'utf8').includes(words);
+    } catch {
+      return false;
+    }
+  };
+  return readdirSync('/proc').filter(
+    (pid) => has(pid, 'cmdline', 'reading-child') && has(pid, 'status', `PPid:\t${process.pid}\n`),
+  );
+}
+
+function told(error: unknown) {
+  if (!(error instanceof Fault)) throw error;
+  return { code: error.code, message: error.message, hint: error.about.hint };
+}
+
+test('what is asked apart is answered as it is here, value by value', async () => {
+  const { file } = filled();
+  const { read } = await apart(file);
+  const ask = (db: Parameters<Parameters<typeof read>[0]>[0]) =>
+    Promise.all([
+      db.selectFrom('roster').selectAll().orderBy('id').execute(),
+      sql`SELECT 1 AS one, 2.5 AS half, NULL AS none, 'ü' AS text, x'00ff' AS bytes, ${'given'} AS given`
+        .execute(db)
+        .then(({ rows }) => rows),
+    ]);
+  const answered = await read(ask);
+  expect(answered[0]).toHaveLength(3);
+  expect(answered).toEqual(await readMirror({ kind: 'sqlite', file }, ask));
+});
+
+test('many rows come piece by piece, each once and in order, and others may be asked for beside them', async () => {
+  const { file } = filled(1_234);
+  const { read } = await apart(file);
+  const ids: unknown[] = [];
+  const counts = new Set<unknown>();
+  await read(async (db) => {
+    for await (const { id } of db.selectFrom('investments').select('id').orderBy('id').stream()) {
+      ids.push(id);
+      if (ids.length % 400 === 0)
+        counts.add((await sql<{ n: number }>`SELECT count(*) AS n FROM investments`.execute(db)).rows[0]?.n);
+    }
+  });
+  expect(ids).toEqual([...ids].sort());
+  expect(new Set(ids).size).toBe(1_234);
+  expect([...counts]).toEqual([1_234]);
+});
+
+test('who turns away in the middle leaves nothing open', async () => {
+  const { file, raw } = filled(1_234);
+  const { read } = await apart(file);
+  await read(async (db) => {
+    for await (const _ of db.selectFrom('investments').select('id').stream()) break;
+    expect((await db.selectFrom('investments').select('id').execute()).length).toBe(1_234);
+  });
+  // A reader that still held the file would keep the log from being emptied.
+  expect(raw.pragma('wal_checkpoint(TRUNCATE)')).toMatchObject([{ busy: 0 }]);
+});
+
+test('a question that takes long holds nobody up here', async () => {
+  const { file } = filled();
+  const { read } = await apart(file);
+  let turns = 0;
+  let done = false;
+  const counted = read((db) =>
+    sql<{
+      n: number;
+    }>`WITH RECURSIVE up (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM up WHERE n < 3000000) SELECT count(*) AS n FROM up`.execute(
+      db,
+    ),
+  ).finally(() => {
+    done = true;
+  });
+  // The answer can only be heard in a turn of this loop: where the question held it up, it would be there at once.
+  while (!done) {
+    turns += 1;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect((await counted).rows).toEqual([{ n: 3_000_000 }]);
+  expect(turns).toBeGreaterThan(100);
+});
+
+test.each([
+  ['a file that is not there', () => `${tempFolder()}/gone.db`],
+  [
+    'a damaged file',
+    () => {
+      const { file, raw } = filled(200);
+      raw.pragma('wal_checkpoint(TRUNCATE)');
+      raw.close();
+      const fd = openSync(file, 'r+');
+      for (let page = 2; page < 40; page += 1) writeSync(fd, Buffer.alloc(64, 0xff), 0, 64, page * 4096);
+      closeSync(fd);
+      return file;
+    },
+  ],
+])('%s is told as it is here', async (_, fileOf) => {
+  const file = fileOf();
+  const ask = (read: ReadingsApart['read']) =>
+    read((db) => db.selectFrom('roster').selectAll().execute()).catch((error: unknown) => error);
+  const here = await ask((work) => readMirror({ kind: 'sqlite', file }, work));
+  const there = await ask((await apart(file)).read);
+  expect(told(there)).toMatchObject({ code: 'database_unusable', hint: expect.any(String) });
+  expect(told(there)).toEqual(told(here));
+});
+
+test('a statement of ours that is wrong is a defect there as here', async () => {
+  const { file } = filled();
+  const ask = (read: ReadingsApart['read']) =>
+    read((db) => sql`SELECT json('{')`.execute(db)).catch((error: unknown) => error);
+  const here = await ask((work) => readMirror({ kind: 'sqlite', file }, work));
+  expect(await ask((await apart(file)).read)).toEqual(here);
+});
+
+test('a process that was killed is told to who waits, and the next reader has another', async () => {
+  const { file } = filled();
+  const { read } = await apart(file);
+  const killed = read(async (db) => {
+    process.kill(Number(children()[0]), 'SIGKILL');
+    return await db.selectFrom('investments').select('id').execute();
+  });
+  await expect(killed).rejects.toMatchObject({ code: 'internal' });
+  expect(await read((db) => db.selectFrom('investments').select('id').execute())).toHaveLength(3);
+});
+
+test('the process ends some minutes after the last reader, and not while somebody reads', async () => {
+  const { file } = filled();
+  const { read } = await apart(file);
+  const ids = () => read((db) => db.selectFrom('investments').select('id').execute());
+  await ids();
+  const [first] = children();
+  expect(first).toBeDefined();
+  await clock.advance(4 * 60_000);
+  await ids();
+  await clock.advance(4 * 60_000);
+  expect(children()).toEqual([first]);
+  await read(async (db) => {
+    await clock.advance(10 * 60_000);
+    expect(await db.selectFrom('investments').select('id').execute()).toHaveLength(3);
+  });
+  expect(children()).toEqual([first]);
+  await clock.advance(6 * 60_000);
+  await expect.poll(children, { timeout: 30_000 }).toEqual([]);
+  expect(await ids()).toHaveLength(3);
+});
+
+test('closing ends the process, with a reader in it as well', async () => {
+  const { file } = filled();
+  const opened = await apart(file);
+  const cut = opened.read(async (db) => {
+    await opened.close();
+    return await db.selectFrom('investments').select('id').execute();
+  });
+  await expect(cut).rejects.toMatchObject({ code: 'internal' });
+  expect(children()).toEqual([]);
+});
