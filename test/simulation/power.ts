@@ -35,9 +35,12 @@ export function copyAsItLies(
     if (!name.endsWith('-wal')) copyFileSync(source, target);
     else writeFileSync(target, cutLog(readFileSync(source), death, floor, chance), { mode: 0o600 });
   }
-  // A lock file names its process by number; this one's is gone, and numbers that high are nobody's.
-  for (const name of readdirSync(to).filter((one) => one.endsWith('.lock'))) {
-    const holder = JSON.parse(readFileSync(join(to, name), 'utf8')) as object;
+  // A lock, and the right to remove one, name their process by number; this one's is gone, and numbers that high are
+  // nobody's. What an earlier power cut left empty names nobody.
+  for (const name of readdirSync(to).filter((one) => one.includes('.lock'))) {
+    const text = readFileSync(join(to, name), 'utf8');
+    if (text === '') continue;
+    const holder = JSON.parse(text) as object;
     writeFileSync(join(to, name), JSON.stringify({ ...holder, pid: 4_190_000 }), { mode: 0o600 });
   }
 }
