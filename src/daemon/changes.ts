@@ -1,7 +1,8 @@
+import { type Fault, isFault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
 import type { MirrorPlace } from '../store/place.js';
 import { openChangeNews } from '../store/reads/change-news.js';
-import { type Change, changesSince, followChanges } from '../store/reads/changes.js';
+import { type Change, changesSince, followChanges, type Patiently } from '../store/reads/changes.js';
 import { readMirror } from '../store/reads/read-mirror.js';
 import { requireSource } from './read-mirror.js';
 
@@ -13,7 +14,12 @@ export interface ChangesAsk {
   readonly source?: string;
   /** Goes on with what is committed from now on, until the signal fires. */
   readonly follow: boolean;
+  /** Told once whenever whoever follows has to wait for the database. */
+  readonly onWait?: (why: Fault) => void;
 }
+
+/** How soon a database that does not answer is asked again, and no later than. */
+const [waitMillis, waitMillisMax] = [500, 15_000];
 
 /** Hands the changes to `read` in their order. Throws `usage` for an unknown source. */
 export function readChanges<Result>(
@@ -23,14 +29,15 @@ export function readChanges<Result>(
   signal: AbortSignal,
   read: (changes: AsyncIterable<Change>) => Promise<Result>,
 ): Promise<Result> {
-  return readMirror(place, async (db) => {
+  return readMirror(place, async (db, faultOf) => {
     await requireSource(db, ask.source);
     const wanted = { after: ask.after, ...(ask.source === undefined ? {} : { source: ask.source }) };
     if (!ask.follow)
       return await read(everyChange((after) => changesSince(db, { ...wanted, after }), wanted.after));
     const news = await openChangeNews(place, db, clock);
     try {
-      return await read(followChanges(db, wanted, news, signal));
+      const patiently = untilAnswered({ faultOf, clock, onWait: ask.onWait ?? (() => {}) }, signal);
+      return await read(followChanges(db, wanted, news, signal, patiently));
     } finally {
       await news.close();
     }
@@ -47,4 +54,29 @@ async function* everyChange(
     yield* changes;
     changes = await batch(last.seq);
   }
+}
+
+/** What passes by itself, such as a restart of the server, is waited for; anything else ends it. */
+function untilAnswered(
+  parts: {
+    readonly faultOf: (error: unknown) => unknown;
+    readonly clock: Clock;
+    readonly onWait: (why: Fault) => void;
+  },
+  signal: AbortSignal,
+): Patiently {
+  return async (look) => {
+    // Ends with an answer, with what will not pass, or with the signal.
+    for (let tries = 0; !signal.aborted; tries += 1) {
+      try {
+        return await look();
+      } catch (error) {
+        const why = parts.faultOf(error);
+        if (!isFault(why, 'database_busy')) throw error;
+        if (tries === 0 && !signal.aborted) parts.onWait(why);
+        await parts.clock.wait(Math.min(waitMillisMax, waitMillis * 2 ** Math.min(tries, 10)), signal);
+      }
+    }
+    return null;
+  };
 }

@@ -152,6 +152,34 @@ describe('a mirror on PostgreSQL', { timeout: 60_000 }, () => {
     expect(seqs).toEqual(Array.from({ length: after - before }, (_, index) => before + 1 + index));
   });
 
+  test('changes --follow waits while the server cannot be had, says so once, and goes on where it was', async () => {
+    const { change_seq: before } = await json('status');
+    const io = world.io();
+    const { rosterd } = await import('./world.js');
+    const following = rosterd(['changes', '--follow', '--json', '--since', String(before - 1)], io);
+    const seqs = () =>
+      io
+        .out()
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => JSON.parse(line).seq);
+    await expect.poll(seqs, { timeout: 20_000 }).toEqual([before]);
+    const role = new URL(world.url).username;
+    await world.admin(`ALTER ROLE "${role}" CONNECTION LIMIT 0`);
+    await world.admin(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '${role}'`);
+    await expect.poll(() => io.err(), { timeout: 20_000 }).toContain('it is asked again until it answers');
+    expect((await run('changes', '--follow')).code).toBe(1);
+    await world.admin(`ALTER ROLE "${role}" CONNECTION LIMIT -1`);
+    const [{ id }] = (await json('query', 'SELECT id FROM investments ORDER BY id LIMIT 1')) as [Investment];
+    await world.control('PATCH', `/investments/${id}`, { amounts: { committed_cents: 812_345 } });
+    expect((await run('sync')).code).toBe(0);
+    await expect.poll(seqs, { timeout: 30_000 }).toEqual([before, before + 1]);
+    expect(io.err().match(/asked again/g)).toHaveLength(1);
+    expect(io.err()).not.toMatch(/\n\s+at /);
+    io.signals.emit('SIGTERM');
+    expect(await following).toMatchObject({ code: 0 });
+  });
+
   test('verify finds it equal, and names a difference somebody made', async () => {
     expect(await json('verify', '--full')).toMatchObject({ equal: true });
     const [{ id }] = (await json('query', 'SELECT id FROM investments ORDER BY id DESC LIMIT 1')) as [

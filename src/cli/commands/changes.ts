@@ -1,5 +1,5 @@
 import type { Change } from '../../daemon/changes.js';
-import { isFault } from '../../domain/fault.js';
+import { type Fault, isFault } from '../../domain/fault.js';
 import { printable } from '../../domain/printable.js';
 import type { Command } from '../command.js';
 import { databaseOptions, placeOf } from '../database-options.js';
@@ -27,7 +27,11 @@ export const changes: Command = {
     const place = await placeOf(context);
     const { readChanges } = await import('../../daemon/changes.js');
     const follow = options.flag('follow');
-    const ask = { after, follow, ...(source === undefined ? {} : { source }) };
+    const ask = {
+      ...{ after, follow, ...(source === undefined ? {} : { source }) },
+      onWait: ({ message }: Fault) =>
+        void io.stderr.write(`rosterd: ${message}; it is asked again until it answers\n`),
+    };
     const form = !options.flag('json') ? lines : follow ? jsonLines : jsonArray;
     try {
       await readChanges(place, ask, io.clock, signal, (found) => writePieces(io.stdout, form(found), signal));

@@ -32,6 +32,9 @@ export async function newestChange(db: Kysely<ReadDatabase>): Promise<number> {
   return newest?.seq ?? 0;
 }
 
+/** Runs a look at the database as often as it takes; null when it was told to stop before there was an answer. */
+export type Patiently = <Result>(look: () => Promise<Result>) => Promise<Result | null>;
+
 /**
  * Changes as they are committed, until `signal` fires. Where there was nothing new it looks again when `news` says so.
  * Order of `seq` is order of commit, so nothing can appear behind what was already seen.
@@ -41,12 +44,17 @@ export async function* followChanges(
   wanted: ChangesWanted,
   news: Pick<ChangeNews, 'next'>,
   signal: AbortSignal,
+  patiently: Patiently = (look) => look(),
 ): AsyncGenerator<Change> {
   let { after } = wanted;
   while (!signal.aborted) {
-    // Read before the changes, so that nothing between the two is passed over: what others wrote is not read again.
-    const newest = await newestChange(db);
-    const changes = await changesSince(db, { ...wanted, after });
+    const seen = await patiently(async () => {
+      // Read before the changes, so that nothing between the two is passed over: what others wrote is not read again.
+      const newest = await newestChange(db);
+      return { newest, changes: await changesSince(db, { ...wanted, after }) };
+    });
+    if (seen === null) return;
+    const { newest, changes } = seen;
     yield* changes;
     after = changes.at(-1)?.seq ?? Math.max(after, newest);
     if (changes.length === 0) await news.next(signal);
