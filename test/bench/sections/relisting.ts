@@ -16,6 +16,8 @@ export const relisting: Section = {
           'rec/s',
           seconds.map((one) => records / one),
         ),
+        // Of a process that listed everything before: the greater of the two.
+        measure('peak memory', 'MB', of('product-relisting', 'peakMegabytes'), { most: 200 }),
         measure(
           'file grown, a record',
           'B',
