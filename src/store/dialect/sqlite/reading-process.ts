@@ -21,6 +21,7 @@ export class ReadingProcess {
   #running: Running | null = null;
   #readers = 0;
   #sessions = 0;
+  #closed = false;
   #rest = new Interrupter();
 
   constructor(readonly clock: Clock) {}
@@ -42,12 +43,18 @@ export class ReadingProcess {
       }
     } finally {
       this.#readers -= 1;
-      if (this.#readers === 0) void this.#endWhenIdle();
+      if (this.#readers === 0 && !this.#closed) void this.#endWhenIdle();
     }
   }
 
+  /** For good. Whoever still reads is cut off: a stop does not wait for an answer nobody will see. */
   async close(): Promise<void> {
+    this.#closed = true;
     this.#rest.abort();
+    await this.#end();
+  }
+
+  async #end(): Promise<void> {
     // Whoever reads while it ends begins another.
     const running = this.#running;
     this.#running = null;
@@ -55,6 +62,7 @@ export class ReadingProcess {
   }
 
   #awake(): Running {
+    if (this.#closed) throw new Fault('stopped', 'the mirror is read no more: rosterd is stopping');
     this.#rest.abort();
     if (this.#running === null || this.#running.isOver) this.#running = new Running();
     return this.#running;
@@ -64,7 +72,7 @@ export class ReadingProcess {
     const rest = new Interrupter();
     this.#rest = rest;
     await this.clock.wait(idleMillis, rest);
-    if (!rest.aborted) await this.close();
+    if (!rest.aborted) await this.#end();
   }
 }
 
@@ -88,13 +96,13 @@ class Running {
       const end = () => {
         this.#over = true;
         for (const { reject } of this.#waiting.values())
-          reject(new Fault('internal', 'the process that reads the mirror ended without an answer'));
+          reject(new Error('the process that reads the mirror ended without an answer'));
         this.#waiting.clear();
         resolve();
       };
       this.#child.once('exit', end);
-      // It could not be started.
-      this.#child.once('error', end);
+      // It could not be started, or not be told something.
+      this.#child.on('error', end);
     });
   }
 
@@ -106,15 +114,16 @@ class Running {
     this.#asked += 1;
     const no = this.#asked;
     return new Promise((resolve, reject) => {
-      if (this.isOver) return reject(new Fault('internal', 'the process that reads the mirror has ended'));
+      if (this.isOver) return reject(new Error('the process that reads the mirror has ended'));
       this.#waiting.set(no, { resolve, reject });
       // What cannot be sent has an end that is heard of.
       this.#child.send({ ...demand, session, no }, () => {});
     });
   }
 
+  /** In the middle of a question it hears nothing else. It only reads, and its locks go with it. */
   async end(): Promise<void> {
-    if (this.#child.connected) this.#child.disconnect();
+    this.#child.kill('SIGKILL');
     await this.#ended;
   }
 

@@ -154,7 +154,7 @@ test('a process that was killed is told to who waits, and the next reader has an
     process.kill(Number(children()[0]), 'SIGKILL');
     return await db.selectFrom('investments').select('id').execute();
   });
-  await expect(killed).rejects.toMatchObject({ code: 'internal' });
+  await expect(killed).rejects.toThrow('ended without an answer');
   expect(await read((db) => db.selectFrom('investments').select('id').execute())).toHaveLength(3);
 });
 
@@ -179,13 +179,22 @@ test('the process ends some minutes after the last reader, and not while somebod
   expect(await ids()).toHaveLength(3);
 });
 
-test('closing ends the process, with a reader in it as well', async () => {
+test('closing ends the process at once, in the middle of a question as well, and nothing waits on', async () => {
   const { file } = filled();
   const opened = await apart(file);
-  const cut = opened.read(async (db) => {
+  const endless = opened.read((db) =>
+    sql`WITH RECURSIVE up (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM up) SELECT count(*) FROM up`.execute(
+      db,
+    ),
+  );
+  const idle = opened.read(async (db) => {
     await opened.close();
     return await db.selectFrom('investments').select('id').execute();
   });
-  await expect(cut).rejects.toMatchObject({ code: 'internal' });
+  await expect(endless).rejects.toThrow('ended without an answer');
+  await expect(idle).rejects.toThrow('has ended');
   expect(children()).toEqual([]);
+  // What waits keeps a process from ending.
+  expect(clock.sleeping).toBe(0);
+  await expect(opened.read(async () => 1)).rejects.toMatchObject({ code: 'stopped' });
 });
