@@ -2,7 +2,8 @@ import { type Fault, isFault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
 import type { MirrorPlace } from '../store/place.js';
 import { openChangeNews } from '../store/reads/change-news.js';
-import { type Change, changesSince, followChanges, type Patiently } from '../store/reads/changes.js';
+import { type Change, changesSince, followChanges } from '../store/reads/changes.js';
+import { openReader } from '../store/reads/open-reader.js';
 import { readMirror } from '../store/reads/read-mirror.js';
 import { requireSource } from './read-mirror.js';
 
@@ -18,9 +19,6 @@ export interface ChangesAsk {
   readonly onWait?: (why: Fault) => void;
 }
 
-/** How soon a database that does not answer is asked again, and no later than. */
-const [waitMillis, waitMillisMax] = [500, 15_000];
-
 /** Hands the changes to `read` in their order. Throws `usage` for an unknown source. */
 export function readChanges<Result>(
   place: MirrorPlace,
@@ -29,18 +27,11 @@ export function readChanges<Result>(
   signal: AbortSignal,
   read: (changes: AsyncIterable<Change>) => Promise<Result>,
 ): Promise<Result> {
-  return readMirror(place, async (db, faultOf) => {
+  if (ask.follow) return read(follow(place, ask, clock, signal));
+  return readMirror(place, async (db) => {
     await requireSource(db, ask.source);
-    const wanted = { after: ask.after, ...(ask.source === undefined ? {} : { source: ask.source }) };
-    if (!ask.follow)
-      return await read(everyChange((after) => changesSince(db, { ...wanted, after }), wanted.after));
-    const news = await openChangeNews(place, db, clock);
-    try {
-      const patiently = untilAnswered({ faultOf, clock, onWait: ask.onWait ?? (() => {}) }, signal);
-      return await read(followChanges(db, wanted, news, signal, patiently));
-    } finally {
-      await news.close();
-    }
+    const wanted = ask.source === undefined ? {} : { source: ask.source };
+    return await read(everyChange((after) => changesSince(db, { ...wanted, after }), ask.after));
   });
 }
 
@@ -56,27 +47,69 @@ async function* everyChange(
   }
 }
 
-/** What passes by itself, such as a restart of the server, is waited for; anything else ends it. */
-function untilAnswered(
-  parts: {
-    readonly faultOf: (error: unknown) => unknown;
-    readonly clock: Clock;
-    readonly onWait: (why: Fault) => void;
-  },
+/** How soon a database that does not answer is asked again, and no later than. */
+const [againMillis, againMillisMax] = [500, 15_000];
+/** A look reads a thousand rows by their number. A server that takes longer has died in silence, or will say so. */
+const answerMillis = 10_000;
+
+/**
+ * What passes by itself, such as a restart of the server, is waited for, and followed on over another connection from
+ * where it was; anything else ends it, as does whatever keeps it from beginning.
+ */
+async function* follow(
+  place: MirrorPlace,
+  ask: ChangesAsk,
+  clock: Clock,
   signal: AbortSignal,
-): Patiently {
-  return async (look) => {
-    // Ends with an answer, with what will not pass, or with the signal.
-    for (let tries = 0; !signal.aborted; tries += 1) {
-      try {
-        return await look();
-      } catch (error) {
-        const why = parts.faultOf(error);
-        if (!isFault(why, 'database_busy')) throw error;
-        if (tries === 0 && !signal.aborted) parts.onWait(why);
-        await parts.clock.wait(Math.min(waitMillisMax, waitMillis * 2 ** Math.min(tries, 10)), signal);
-      }
-    }
-    return null;
+): AsyncGenerator<Change> {
+  let { after } = ask;
+  let known = 0;
+  let began = false;
+  let tries = 0;
+  const onOpen = () => {
+    began = true;
+    tries = 0;
   };
+  // Ends with the signal, or with what will not pass.
+  while (!signal.aborted) {
+    try {
+      for await (const change of followOnce(place, { ...ask, after, known }, clock, signal, onOpen)) {
+        after = change.seq;
+        known = change.seq;
+        yield change;
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      if (!began || !isFault(error, 'database_busy')) throw error;
+      if (tries === 0) ask.onWait?.(error);
+      await clock.wait(Math.min(againMillisMax, againMillis * 2 ** Math.min(tries, 10)), signal);
+      tries += 1;
+    }
+  }
+}
+
+/** Over one connection, and no longer than it lasts. */
+async function* followOnce(
+  place: MirrorPlace,
+  { after, known, source }: ChangesAsk & { readonly known: number },
+  clock: Clock,
+  signal: AbortSignal,
+  onOpen: () => void,
+): AsyncGenerator<Change> {
+  const reader = await openReader(place, { answerMillis });
+  try {
+    await requireSource(reader.db, source);
+    onOpen();
+    const news = await openChangeNews(place, reader.db, clock);
+    try {
+      const wanted = { after, known, ...(source === undefined ? {} : { source }) };
+      yield* followChanges(reader.db, wanted, news, signal);
+    } finally {
+      await news.close();
+    }
+  } catch (error) {
+    throw reader.faultOf(error);
+  } finally {
+    await reader.close();
+  }
 }

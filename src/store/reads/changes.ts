@@ -1,4 +1,5 @@
 import type { Kysely, Selectable } from 'kysely';
+import { Fault } from '../../domain/fault.js';
 import type { ChangesView } from '../schema.js';
 import type { ChangeNews } from './change-news.js';
 import type { ReadDatabase } from './views.js';
@@ -32,31 +33,36 @@ export async function newestChange(db: Kysely<ReadDatabase>): Promise<number> {
   return newest?.seq ?? 0;
 }
 
-/** Runs a look at the database as often as it takes; null when it was told to stop before there was an answer. */
-export type Patiently = <Result>(look: () => Promise<Result>) => Promise<Result | null>;
-
 /**
  * Changes as they are committed, until `signal` fires. Where there was nothing new it looks again when `news` says so.
- * Order of `seq` is order of commit, so nothing can appear behind what was already seen.
+ * Order of `seq` is order of commit, so nothing can appear behind what was already seen. `known` is a number the feed is
+ * known to have reached: one that ends before it is an older copy, whose next changes would pass unseen.
  */
 export async function* followChanges(
   db: Kysely<ReadDatabase>,
-  wanted: ChangesWanted,
+  wanted: ChangesWanted & { readonly known?: number },
   news: Pick<ChangeNews, 'next'>,
   signal: AbortSignal,
-  patiently: Patiently = (look) => look(),
 ): AsyncGenerator<Change> {
-  let { after } = wanted;
+  let { after, known = 0 } = wanted;
   while (!signal.aborted) {
-    const seen = await patiently(async () => {
-      // Read before the changes, so that nothing between the two is passed over: what others wrote is not read again.
-      const newest = await newestChange(db);
-      return { newest, changes: await changesSince(db, { ...wanted, after }) };
-    });
-    if (seen === null) return;
-    const { newest, changes } = seen;
+    // Read before the changes, so that nothing between the two is passed over: what others wrote is not read again.
+    const newest = await newestChange(db);
+    const changes = await changesSince(db, { ...wanted, after });
+    if (newest < known) throw olderCopy(newest, known);
     yield* changes;
     after = changes.at(-1)?.seq ?? Math.max(after, newest);
+    known = Math.max(newest, changes.at(-1)?.seq ?? 0);
     if (changes.length === 0) await news.next(signal);
   }
+}
+
+function olderCopy(newest: number, known: number): Fault {
+  return new Fault(
+    'database_unusable',
+    `the mirror is an older copy: its changes end with ${newest}, and ${known} was there before`,
+    {
+      hint: `what comes now has numbers that were worked already: look at what differs, then go on with --since ${newest}`,
+    },
+  );
 }

@@ -118,6 +118,22 @@ describe('the local feed', () => {
     }
     expect(seen).toEqual(['inv_2', 'inv_new', 'inv_new']);
   });
+
+  test('following ends with a word when the numbers go back, since what comes under them was never seen', async () => {
+    const store = await feed(2);
+    const followed = (known: number) =>
+      (async () => {
+        const stop = new AbortController();
+        const news = { next: async () => stop.abort() };
+        for await (const _ of followChanges(readingOf(store), { after: 2, known }, news, stop.signal));
+      })();
+    await followed(2);
+    await expect(followed(5)).rejects.toMatchObject({
+      code: 'database_unusable',
+      message: expect.stringContaining('end with 2, and 5 was there before'),
+      about: { hint: expect.stringContaining('--since 2') },
+    });
+  });
 });
 
 describe('the status document', () => {

@@ -102,7 +102,7 @@ function isConnectionLoss(code: string): boolean {
 
 /** The driver says in words, not in a code, that a connection went away under a query. */
 const lostInWords =
-  /^(?:Connection terminated|timeout exceeded when trying to connect|Client (?:has encountered|was closed)|Query read timeout|Cannot use a pool after)/;
+  /^(?:Connection terminated|timeout expired|timeout exceeded when trying to connect|Client (?:has encountered|was closed)|Query read timeout|Cannot use a pool after)/;
 
 function codeOf(error: unknown): string | null {
   if (!(error instanceof Error) || error instanceof Fault) return null;

@@ -27,6 +27,8 @@ export interface PostgresOptions {
   readonly idleMs?: number;
   /** For what people ask: a statement that takes longer is canceled. Writes have limits of their own. */
   readonly statementTimeoutMs?: number;
+  /** For questions whose answers are short: a server that takes longer died in silence, and its connection is given up. */
+  readonly answerMillis?: number;
   /** Refuses a database that is not there yet or was written by a later version, and every write. */
   readonly readonly?: boolean;
 }
@@ -51,6 +53,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     ...(options.idleMs === undefined ? {} : { idleTimeoutMillis: options.idleMs }),
     // Statements whose answers are not needed go out together: a page costs a few round trips instead of twenty.
     pipeline: true,
+    ...(options.answerMillis === undefined ? {} : { query_timeout: options.answerMillis }),
     ...(options.statementTimeoutMs === undefined ? {} : { statement_timeout: options.statementTimeoutMs }),
   });
   // A connection that dies while nobody uses it is replaced by the next one; without a listener it ends the process.

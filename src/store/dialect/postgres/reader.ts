@@ -1,6 +1,6 @@
 import { PostgresDialect } from 'kysely';
 import { readingsOf } from '../../mirror-database.js';
-import type { Reader } from '../../reads/open-reader.js';
+import type { Reader, ReaderOptions } from '../../reads/open-reader.js';
 import { DeclaredCursor, withCursors } from './cursor.js';
 import { postgresFault } from './faults.js';
 import { openPostgres } from './open.js';
@@ -8,8 +8,8 @@ import { openPostgres } from './open.js';
 /** Long answers come in pieces on a connection of their own, and whoever streams may ask something beside it. */
 const connectionsMax = 2;
 
-export async function openPostgresReader(url: string): Promise<Reader> {
-  const opened = await openPostgres(url, { readonly: true, max: connectionsMax });
+export async function openPostgresReader(url: string, options: ReaderOptions = {}): Promise<Reader> {
+  const opened = await openPostgres(url, { readonly: true, max: connectionsMax, ...options });
   const dialect = new PostgresDialect({ pool: withCursors(opened.pool), cursor: DeclaredCursor });
   return {
     ...readingsOf(dialect),

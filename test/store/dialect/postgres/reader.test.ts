@@ -1,0 +1,45 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import pg from 'pg';
+import { expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../../../src/runtime/clock.js';
+import { postgresFault } from '../../../../src/store/dialect/postgres/faults.js';
+import { migratePostgres } from '../../../../src/store/dialect/postgres/migrate.js';
+import { openPostgres } from '../../../../src/store/dialect/postgres/open.js';
+import { openPostgresReader } from '../../../../src/store/dialect/postgres/reader.js';
+import { newestChange } from '../../../../src/store/reads/changes.js';
+import { freshDatabase } from '../../../postgres/fresh-database.js';
+import { wayTo } from '../../../postgres/way-to.js';
+
+test('a reader with little patience gives up a connection that died in silence, and has another', async () => {
+  const { url, swallow } = await wayTo((await freshDatabase()).url);
+  const writer = await openPostgres(url);
+  await migratePostgres(writer, { clock: systemClock, version: '0.0.0' });
+  await writer.close();
+  const reader = await openPostgresReader(url, { answerMillis: 300 });
+  onTestFinished(() => reader.close());
+  expect(await newestChange(reader.db)).toBe(0);
+  swallow();
+  const fault = await newestChange(reader.db).catch((error: unknown) => reader.faultOf(error));
+  expect(fault).toMatchObject({ code: 'database_busy' });
+  await expect.poll(() => newestChange(reader.db).catch(() => 'gone'), { timeout: 10_000 }).toBe(0);
+});
+
+test('a server that takes the connection and says nothing is told as one that cannot be reached', async () => {
+  const sockets = new Set<Socket>();
+  const silent = createServer((socket) => sockets.add(socket)).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    silent.close();
+  });
+  const { port } = silent.address() as AddressInfo;
+  const client = new pg.Client({ host: '127.0.0.1', port, connectionTimeoutMillis: 50 });
+  client.on('error', () => {});
+  // Its words are the driver's own, and may become others.
+  const error = await client.connect().catch((thrown: unknown) => thrown);
+  expect(postgresFault(error, 'postgres://there')).toMatchObject({
+    code: 'database_busy',
+    message: expect.stringContaining('cannot be reached'),
+  });
+});
