@@ -53,34 +53,50 @@ export class Budgets {
   /** Takes one request out of the budget, or throws `rate_limited` with the moment the next window starts. */
   async take(key: string, rule: BudgetRule, urgency: Urgency, signal: AbortSignal): Promise<void> {
     const held = await this.#get(key);
-    let refused: Fault | null = null;
-    await this.#move(key, held, async (state, isNew) => {
-      let spending = spend(state, rule, this.#parts.time.now(), urgency);
+    let answer = await this.#try(key, held, rule, urgency, true);
+    if (answer === 'doubtful') {
+      // Others with this token do not wait for it: a webhook has a reserve.
+      await this.#parts.askTime(signal);
+      answer = await this.#try(key, held, rule, urgency, false);
+    }
+    if (answer !== null && answer !== 'doubtful') throw answer;
+  }
+
+  /**
+   * Null when the request may go out. Before staying away for an hour on the word of a clock, ours or one remembered,
+   * the platform's is asked; neither is a wait over on the word of a clock that was set meanwhile.
+   */
+  async #try(
+    key: string,
+    held: Held,
+    rule: BudgetRule,
+    urgency: Urgency,
+    mayDoubt: boolean,
+  ): Promise<Fault | 'doubtful' | null> {
+    const { time } = this.#parts;
+    let answer: Fault | 'doubtful' | null = null;
+    await this.#move(key, held, (state, isNew) => {
+      const spending = spend(state, rule, time.now(), urgency);
+      const isRefused = spending.kind === 'refused';
       // Others may have learned since that the window is another one.
-      if (spending.kind === 'refused' && !isNew) return null;
-      // Before staying away for an hour on the word of a clock, ours or one remembered, the platform's is asked.
-      // Neither is a wait over on the word of a clock that was set meanwhile.
-      const { time } = this.#parts;
-      const isDoubtful =
-        spending.kind === 'refused'
-          ? time.sinceObservedMillis > timeIsFreshMillis
-          : state?.blockedUntil != null && time.isUnsure;
-      if (isDoubtful) {
-        await this.#parts.askTime(signal);
-        spending = spend(state, rule, this.#parts.time.now(), urgency);
+      if (isRefused && !isNew) return null;
+      const isDoubtful = isRefused
+        ? time.sinceObservedMillis > timeIsFreshMillis
+        : state?.blockedUntil != null && time.isUnsure;
+      if (isDoubtful && mayDoubt) {
+        answer = 'doubtful';
+        return state;
       }
-      refused = spending.kind === 'refused' ? spent(rule, time, spending.until) : null;
+      answer = isRefused ? spent(rule, time, spending.until) : null;
       return spending.state;
     });
-    if (refused !== null) throw refused;
+    return answer;
   }
 
   /** After a 429: nothing more goes out under this key for that long. */
   async block(key: string, rule: BudgetRule, waitMillis: number, ranOut: boolean): Promise<void> {
     const held = await this.#get(key);
-    await this.#move(key, held, async (state) =>
-      block(state, rule, this.#parts.time.now(), waitMillis, ranOut),
-    );
+    await this.#move(key, held, (state) => block(state, rule, this.#parts.time.now(), waitMillis, ranOut));
   }
 
   /** What is left under this key, for people to see; the moment is on our clock. */
@@ -102,25 +118,18 @@ export class Budgets {
   async #move(
     key: string,
     held: Held,
-    next: (state: BudgetState | null, isNew: boolean) => Promise<BudgetState | null>,
+    next: (state: BudgetState | null, isNew: boolean) => BudgetState | null,
   ): Promise<void> {
     const { swap, load } = this.#parts.store;
     if (swap === undefined) {
-      for (let swaps = 0; ; swaps += 1) {
-        const before = held.state;
-        const state = await next(before, true);
-        // Somebody else moved it meanwhile, most of all while the platform was asked for the time.
-        if (held.state !== before && swaps < swapsMax) continue;
-        held.state = state;
-        break;
-      }
+      held.state = next(held.state, true);
       await this.#save(key, held);
       return;
     }
     const turn = held.saving.then(async () => {
       let isNew = false;
       for (let swaps = 0; ; swaps += 1) {
-        const state = await next(held.state, isNew);
+        const state = next(held.state, isNew);
         try {
           if (
             state !== null &&
@@ -135,7 +144,7 @@ export class Budgets {
         } catch (error) {
           // The platform's own 429 is the backstop.
           this.#parts.logger.warn({ error }, 'a request budget could not be shared');
-          held.state = state ?? (await next(held.state, true));
+          held.state = state ?? next(held.state, true);
           return;
         }
       }

@@ -59,3 +59,31 @@ test('being refused again and again writes nothing', async () => {
     await expect(one.take('key', rule, 'webhook', signal)).rejects.toMatchObject({ code: 'rate_limited' });
   expect(saved).toEqual([]);
 });
+
+test('where budgets are shared, a webhook does not wait for somebody who asks the platform for the time', async () => {
+  let held: BudgetState | null = { windowStart: start, spent: 85, blockedUntil: null };
+  const store = {
+    load: async () => held,
+    save: async () => {},
+    swap: async (_key: string, before: BudgetState | null, after: BudgetState) => {
+      const isAsSeen = JSON.stringify(before) === JSON.stringify(held);
+      if (isAsSeen) held = after;
+      return isAsSeen;
+    },
+  };
+  let told = () => {};
+  const asked = new Promise<void>((resolve) => {
+    told = resolve;
+  });
+  const clock = { now: () => start, monotonic: () => start, wait: async () => {} };
+  const one = new Budgets({
+    ...{ store, time: new PlatformTime(clock), logger: silentLogger },
+    askTime: () => asked,
+  });
+  const refused = one.take('key', rule, 'routine', signal);
+  await one.take('key', rule, 'webhook', signal);
+  expect(held?.spent).toBe(86);
+  told();
+  await expect(refused).rejects.toMatchObject({ code: 'rate_limited' });
+  expect(held?.spent).toBe(86);
+});
