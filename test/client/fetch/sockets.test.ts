@@ -39,6 +39,19 @@ test('an answer comes whole, inflated, with its headers', async () => {
   expect(server.requests[0]?.headers['accept-encoding']).toBe('gzip');
 });
 
+test.each([200, 204, 401])(
+  'an empty answer %i that a proxy called zipped is an empty answer',
+  async (status) => {
+    const server = await listen((_, response) => {
+      response.writeHead(status, { 'content-encoding': 'gzip' });
+      response.end();
+    });
+    const send = open({ connections: 1 });
+    for (let times = 0; times < 2; times += 1)
+      expect(await send(callTo(server.url))).toMatchObject({ status, body: '' });
+  },
+);
+
 test('CLIENT-02 an explicit version is on every call, under the configured name', async () => {
   const server = await listen((_, response) => response.end('{}'));
   const send = withVersion(open(), headerNames('Other'), '2026-10-15');
