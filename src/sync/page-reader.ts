@@ -41,14 +41,13 @@ export class PageReader {
     });
     const ahead = { position, page, abandon };
     this.#ahead = ahead;
-    // Whoever takes the page sees its fault; nobody has to take it.
-    page.then(
-      (arrived) => {
+    // Whoever takes the page sees its fault, or meets the defect; nobody has to take it.
+    page
+      .then((arrived) => {
         // A server is still writing the page before it: this thread has nothing else to do.
         if (this.#ahead === ahead) arrived.items.at(0);
-      },
-      () => {},
-    );
+      })
+      .catch(() => {});
     // Behind every promise at hand, and then behind undici, which looks at a connection that was idle before it writes.
     await new Promise<void>((resolve) => nextTick(resolve));
     await setImmediate();

@@ -44,6 +44,22 @@ test('a page read ahead for another position is cut off and never used', async (
   expect(feed.cut).toEqual(['b']);
 });
 
+test('a defect that records of a page read ahead meet is met by who takes the page, and by nobody else', async () => {
+  const items = [] as FeedPage['items'][number][];
+  items.at = () => {
+    throw new RangeError('a defect');
+  };
+  const echo = new Echo();
+  const feed: Feed = {
+    page: async (position, signal) => ({ ...(await echo.page(position, signal)), items }),
+  };
+  const reader = new PageReader(new AbortController().signal);
+  await reader.readAhead(feed, at('b'));
+  await settled();
+  const { items: taken } = await reader.read(feed, at('b'));
+  expect(() => taken.at(0)).toThrow('a defect');
+});
+
 test('the end of a tick cuts off what is read ahead', async () => {
   const feed = new Echo();
   const stop = new AbortController();
