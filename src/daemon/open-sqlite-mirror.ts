@@ -47,6 +47,7 @@ export function openSqliteMirror({ file }: SqlitePlace, parts: OpenMirrorParts):
     const erasures = new SqliteErasures(main, clock);
     const scrubbed = (rewritten: number, signal: AbortSignal) =>
       scrub({ file, now: clock.now(), rewritten }, signal);
+    const looked = { upTo: 0 };
     return {
       mirror: gate.guard(mirror),
       budgets: gate.guard(new Budgets(sqliteConnection(main))),
@@ -59,7 +60,7 @@ export function openSqliteMirror({ file }: SqlitePlace, parts: OpenMirrorParts):
           statSync(file).size <= bytesAtOnce ? erasures.scrub() : await scrubbed(rewritten, signal),
         removeBackups: (before) => removeBackups(file, before),
         purgeHistory: (before) => inSteps(() => purgeHistory(main, before)),
-        purgeTicks: (before) => inSteps(() => purgeTicks(main, before)),
+        purgeTicks: (before) => inSteps(() => purgeTicks(main, before, looked)),
       },
       fleet: null,
       close: async () => {

@@ -179,6 +179,25 @@ test('ticks expire', () => {
   ]);
 });
 
+test('ticks expire behind those of a clock that was ahead, some at each turn', () => {
+  const mirror = freshMirror();
+  seedSource(mirror, 1);
+  const insert = mirror.raw.prepare(
+    `INSERT INTO tick_rows (source_no, trigger, mode, started_at, took_ms, pages, added, changed, removed, quarantined, outcome)
+     VALUES (1, 'timer', 'delta', ?, 1, 1, 0, 0, 0, 0, 'done')`,
+  );
+  mirror.raw.transaction(() => {
+    for (let no = 0; no < 45_000; no += 1)
+      insert.run(no < 41_000 ? '2036-01-01T00:00:00.000Z' : '2026-01-01T00:00:00.000Z');
+  })();
+  const looked = { upTo: 0 };
+  const turn = () => purgeTicks(mirror, '2026-07-01T00:00:00.000Z' as Instant, looked);
+  let gone = 0;
+  for (let turns = 0; turns < 10; turns += 1) gone += turn();
+  expect(gone).toBe(4_000);
+  expect(mirror.raw.prepare('SELECT count(*) FROM tick_rows').pluck().get()).toBe(41_000);
+});
+
 test('copies made before a migration expire, unfinished ones too; other files stay', () => {
   const mirror = freshMirror();
   onTestFinished(() => mirror.close());

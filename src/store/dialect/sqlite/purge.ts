@@ -30,23 +30,35 @@ export function purgeHistory({ raw, file }: SqliteDatabase, before: Instant): nu
   );
 }
 
-/**
- * Ticks stand in the order they began in, save for those of a wrong clock: what is old stands among the first. An index
- * by time would be written by every commit, and read once an hour.
- */
+/** Ticks looked at in one go. An index by time would be written by every commit, and read once an hour. */
 const ticksLookedAt = 20_000;
 
-/** Forgets ticks that began before `before`, some of them per call; answers how many. */
-export function purgeTicks({ raw, file }: SqliteDatabase, before: Instant): number {
-  return withSqliteFaults(
-    file,
-    () =>
-      raw
+/**
+ * Forgets ticks that began before `before`, some of them per call; answers how many. They stand in the order they
+ * began in, so what is old stands first, save behind ticks of a clock that was ahead: so each call also looks at some
+ * behind those that the call before looked at, which `looked` remembers, and begins anew at the end.
+ */
+export function purgeTicks(
+  { raw, file }: SqliteDatabase,
+  before: Instant,
+  looked: { upTo: number } = { upTo: 0 },
+): number {
+  const some = `SELECT tick, started_at FROM tick_rows WHERE tick > ? ORDER BY tick LIMIT ${ticksLookedAt}`;
+  return withSqliteFaults(file, () =>
+    inTransaction(raw, () => {
+      const { last } = raw
+        .prepare<[number], { last: number | null }>(`SELECT max(tick) AS last FROM (${some})`)
+        .get(looked.upTo) ?? { last: null };
+      const { changes } = raw
         .prepare(
           `DELETE FROM tick_rows WHERE tick IN (
-             SELECT tick FROM (SELECT tick, started_at FROM tick_rows ORDER BY tick LIMIT ${ticksLookedAt})
-             WHERE started_at < ? LIMIT ?)`,
+             SELECT tick FROM (SELECT * FROM (${some}) UNION SELECT * FROM (${some}))
+             WHERE started_at < ? LIMIT ${rowsPerTransaction})`,
         )
-        .run(before, rowsPerTransaction).changes,
+        .run(0, looked.upTo, before);
+      // Where more of them may be old than one transaction takes, the next call looks at them again.
+      if (changes < rowsPerTransaction) looked.upTo = last ?? 0;
+      return changes;
+    }),
   );
 }
