@@ -62,7 +62,7 @@ export class ReadingProcess {
   }
 
   #awake(): Running {
-    if (this.#closed) throw new Fault('stopped', 'the mirror is read no more: rosterd is stopping');
+    if (this.#closed) throw new Fault('stopped', 'the mirror is read no more: the daemon stops');
     this.#rest.abort();
     if (this.#running === null || this.#running.isOver) this.#running = new Running();
     return this.#running;
