@@ -3,7 +3,7 @@ import { systemClock } from '../../../src/runtime/clock.js';
 import type { Random } from '../../../src/runtime/random.js';
 import { fakeIo, rosterd } from '../../cli/world.js';
 import type { Counters } from '../counters.js';
-import { differences, held, truth } from '../judge.js';
+import { differences, held, truth, withoutTimes } from '../judge.js';
 import { endOf, saysItPlainly } from '../patience.js';
 import { openPlace, type Place } from '../place.js';
 import { between, pick, roundsIn, type Scenario } from '../scenario.js';
@@ -89,8 +89,11 @@ async function round(
   if (verify.code !== 0) return counters.add(`${kind}: verify names it`);
   const sync = await run('sync');
   if (sync.code !== 0) return counters.add(`${kind}: sync refuses`);
-  const wrong = differences(await truth(place), place.look(held));
+  const [wanted, mirror] = [await truth(place), place.look(held)];
+  if (differences(wanted, mirror).length === 0) return counters.add(`${kind}: nothing of the truth was hit`);
+  // When a record was published is not compared by `verify` (ARCHITECTURE.md, known gaps).
+  const wrong = differences(withoutTimes(wanted), withoutTimes(mirror));
   if (wrong.length > 0)
     throw new Violation(`${kind}: ${wrong.length} wrong records and nobody says so: ${wrong[0]}`);
-  counters.add(`${kind}: nothing of the truth was hit`);
+  counters.add(`${kind}: only when something was published was hit`);
 }
