@@ -68,9 +68,13 @@ export function countAdded(raw: RawDatabase): void {
   raw.exec(trigger);
 }
 
-/** Puts the totals of a source right; writes nothing while they are. */
+/** Whether the totals of a source are not what its rows add up to. Sorts all of them, by numbers and days. */
+export function areStray(raw: RawDatabase, sourceNo: number): boolean {
+  return raw.prepare(strayTotals(String(sourceNo))).get() !== undefined;
+}
+
+/** Adds up the rows of a source anew, in the caller's commit. */
 export function mendTotals(raw: RawDatabase, sourceNo: number): void {
-  if (raw.prepare(strayTotals(String(sourceNo))).get() === undefined) return;
   for (const { kept } of tables) raw.prepare(`DELETE FROM ${kept} WHERE source_no = ?`).run(sourceNo);
   // The trigger of a first listing adds up; there is no second way to do it.
   const listedAt = raw.prepare('SELECT listed_at FROM sources WHERE no = ?').pluck().get(sourceNo);

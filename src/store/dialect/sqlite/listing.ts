@@ -154,12 +154,14 @@ export function publishListing(
   commit: Commit,
   final: Cursor,
   policy: BrakePolicy,
+  totalsAreStray: boolean,
 ): { applied: Applied; brake: Brake | null } {
   const { statements, source } = commit;
   const listing = expectListing(commit);
   if (listing.final !== final)
     throw new Error('only a complete listing is published, with its own final cursor');
   const result = listing.kind === 'first' ? publishFirst(commit) : publishRelisted(commit, final, policy);
+  if (totalsAreStray && result.brake === null) mendTotals(statements.raw, source.no);
   if (result.brake !== null) return result;
   // Whoever was set aside before this listing began was not among what it named.
   if (source.quarantined > 0)
@@ -204,7 +206,6 @@ function publishRelisted(
     return { applied: nothingApplied, brake };
   }
   swapIn(commit);
-  mendTotals(statements.raw, source.no);
   const { changed, removed } = commit.applied(0, 0);
   return { applied: commit.applied(held - changed - removed, 0), brake: null };
 }
