@@ -173,7 +173,7 @@ test('ticks expire', () => {
   const tick = { trigger: 'timer', mode: 'delta', took_ms: 1, pages: 1, added: 0, changed: 0, removed: 0 };
   for (const started_at of ['2026-01-01T00:00:00.000Z', '2026-10-01T00:00:00.000Z'])
     seedRow(mirror, 'tick_rows', { source_no: 1, ...tick, quarantined: 0, outcome: 'done', started_at });
-  expect(purgeTicks(mirror, '2026-07-01T00:00:00.000Z' as Instant)).toBe(1);
+  expect(purgeTicks(mirror, '2026-07-01T00:00:00.000Z' as Instant, { upTo: 0 })).toBe(1);
   expect(mirror.raw.prepare('SELECT started_at FROM tick_rows').pluck().all()).toEqual([
     '2026-10-01T00:00:00.000Z',
   ]);

@@ -161,8 +161,8 @@ export function publishListing(
   if (listing.final !== final)
     throw new Error('only a complete listing is published, with its own final cursor');
   const result = listing.kind === 'first' ? publishFirst(commit) : publishRelisted(commit, final, policy);
-  if (totalsAreStray && result.brake === null) mendTotals(statements.raw, source.no);
   if (result.brake !== null) return result;
+  if (totalsAreStray) mendTotals(statements.raw, source.no);
   // Whoever was set aside before this listing began was not among what it named.
   if (source.quarantined > 0)
     source.quarantined -= statements.resolveQuarantineBefore.run(

@@ -38,17 +38,14 @@ const ticksLookedAt = 20_000;
  * began in, so what is old stands first, save behind ticks of a clock that was ahead: so each call also looks at some
  * behind those that the call before looked at, which `looked` remembers, and begins anew at the end.
  */
-export function purgeTicks(
-  { raw, file }: SqliteDatabase,
-  before: Instant,
-  looked: { upTo: number } = { upTo: 0 },
-): number {
+export function purgeTicks({ raw, file }: SqliteDatabase, before: Instant, looked: { upTo: number }): number {
   const some = `SELECT tick, started_at FROM tick_rows WHERE tick > ? ORDER BY tick LIMIT ${ticksLookedAt}`;
   return withSqliteFaults(file, () =>
     inTransaction(raw, () => {
-      const { last } = raw
-        .prepare<[number], { last: number | null }>(`SELECT max(tick) AS last FROM (${some})`)
-        .get(looked.upTo) ?? { last: null };
+      const last = raw
+        .prepare<[number], number | null>(`SELECT max(tick) FROM (${some})`)
+        .pluck()
+        .get(looked.upTo);
       const { changes } = raw
         .prepare(
           `DELETE FROM tick_rows WHERE tick IN (
