@@ -5,6 +5,8 @@ import { Budgets } from '../store/budgets.js';
 import { sqliteConnection } from '../store/connection.js';
 import { removeBackups } from '../store/dialect/sqlite/backups.js';
 import { SqliteErasures } from '../store/dialect/sqlite/erasures.js';
+import { withSqliteFaults } from '../store/dialect/sqlite/faults.js';
+import { catchUpIndexes } from '../store/dialect/sqlite/indexes.js';
 import { migrateSqlite } from '../store/dialect/sqlite/migrate.js';
 import { SqliteMirror } from '../store/dialect/sqlite/mirror.js';
 import { openSqlite } from '../store/dialect/sqlite/open.js';
@@ -33,6 +35,7 @@ export function openSqliteMirror({ file }: SqlitePlace, parts: OpenMirrorParts):
     const { ran, backup } = migrateSqlite(main, { clock, version: packageVersion() });
     if (ran.length > 0)
       logger.info({ count: ran.length, ...(backup === null ? {} : { file: backup }) }, 'schema migrated');
+    withSqliteFaults(file, () => catchUpIndexes(main.raw));
     const mirror = new SqliteMirror(main, {
       clock,
       leaseMs: leaseMillis,

@@ -13,6 +13,12 @@ const pairs = [
             coalesce(sum(raised_cents), 0)
      FROM investments GROUP BY source, company_id, substr(applied_at, 1, 10), currency`,
   ],
+  [
+    'SELECT source, investor_id, currency, investments, committed_cents, raised_cents, first_applied_at, last_applied_at FROM investor_totals',
+    `SELECT source, investor_id, currency, count(*), coalesce(sum(committed_cents), 0), coalesce(sum(raised_cents), 0),
+            min(applied_at), max(applied_at)
+     FROM investments WHERE investor_id IS NOT NULL GROUP BY source, investor_id, currency`,
+  ],
 ] as const;
 
 /** Totals are kept beside the rows: the first that are not what the rows add up to, or null. */

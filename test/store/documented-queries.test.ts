@@ -135,7 +135,6 @@ const expected: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
 
 /** What may read investment_rows from end to end, and why: everything else is answered from an index. */
 const mayScan: readonly string[] = [
-  'ticket-sizes', // sorts every commitment into a size
   'as-of', // looks at the time of every version
 ];
 
@@ -252,7 +251,12 @@ describe('documented queries', () => {
       [
         'totals of an investor',
         "SELECT * FROM investor_totals WHERE investor_id = 'usr_1'",
-        /COVERING INDEX investment_rows_investor \(investor_id=\?/,
+        /investor_rows_key \(investor_id=\?\)/,
+      ],
+      [
+        'when an investor came first',
+        "SELECT first_applied_at FROM investor_totals WHERE investor_id = 'usr_1'",
+        /COVERING INDEX investment_rows_investor \(investor_id=\? AND currency=\? AND source_no=\?\)/,
       ],
       [
         'history of an id',

@@ -15,7 +15,7 @@ export async function totalsCheck(file: string, clock: Clock, signal: AbortSigna
   if ('error' in looked) return failedBy(name, looked.error, lost(file));
   if (looked.lines === null) return skip(name, `not added up within ${lookMillis / 1000} s`);
   return looked.lines.length === 0
-    ? pass(name, 'totals of rounds and days are what the rows add up to')
+    ? pass(name, 'totals of rounds, days and investors are what the rows add up to')
     : fail(
         name,
         `totals are not what the rows add up to: ${looked.lines.join(', ')}`,

@@ -38,5 +38,6 @@ export const leftBehind: Readonly<Record<string, string>> = {
   leases: 'whoever works a source takes it anew',
   round_rows: 'totals that PostgreSQL adds up when asked',
   day_rows: 'likewise',
+  investor_rows: 'likewise',
   identity_residue: 'bytes of the erased may stand in the old file; in the new database they never stood',
 };

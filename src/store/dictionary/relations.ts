@@ -338,6 +338,7 @@ export const innerRelations: Readonly<Record<string, string>> = {
   change_rows: 'Rows behind `changes`.',
   round_rows: 'Rows behind `round_totals`, kept in step by triggers. SQLite only.',
   day_rows: 'Rows behind `daily_raised`, likewise.',
+  investor_rows: 'Rows behind `investor_totals`, likewise.',
   tick_rows: 'Rows behind `ticks`.',
   notice_rows: 'Rows behind `notices`.',
   quarantine_rows: 'Rows behind `quarantine`.',

@@ -39,6 +39,16 @@ export async function buildIndexes(raw: Sqlite.Database): Promise<void> {
   if (missing.length > 0) raw.exec('ANALYZE sqlite_schema');
 }
 
+/**
+ * A later version may index what it holds differently: a mirror listed by an earlier one gets that when it is opened,
+ * and any that somebody dropped. One that is not listed yet is indexed when it is.
+ */
+export function catchUpIndexes(raw: Sqlite.Database): void {
+  if (raw.prepare('SELECT 1 FROM sources WHERE listed_at IS NOT NULL').get() === undefined) return;
+  for (const statement of missingIndexes(raw))
+    sortingInFiles(raw, () => inTransaction(raw, () => build(raw, statement)));
+}
+
 /** Inside the caller's transaction: makes ids unique and quick to find, which a listing does without until it must. */
 export function buildIdIndex(raw: Sqlite.Database): void {
   const [first] = missingIndexes(raw);

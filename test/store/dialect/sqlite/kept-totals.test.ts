@@ -21,6 +21,11 @@ const reckoned = {
     SELECT source, company_id, substr(applied_at, 1, 10) AS day, currency, count(*) AS investments,
            coalesce(sum(committed_cents), 0) AS committed_cents, coalesce(sum(raised_cents), 0) AS raised_cents
     FROM investments GROUP BY source, company_id, day, currency`,
+  investor_totals: `
+    SELECT source, investor_id, currency, count(*) AS investments,
+           coalesce(sum(committed_cents), 0) AS committed_cents, coalesce(sum(raised_cents), 0) AS raised_cents,
+           min(applied_at) AS first_applied_at, max(applied_at) AS last_applied_at
+    FROM investments WHERE investor_id IS NOT NULL GROUP BY source, investor_id, currency`,
 };
 
 /** What is kept, and what adding up the rows gives, in one order. */
@@ -49,6 +54,7 @@ const cents = fc.constantFrom(null, 0, 5, -7, Number.MAX_SAFE_INTEGER, Number.MI
 const content = fc.record({
   company_id: fc.constantFrom(null, '', 'co_1'),
   offering_id: fc.constantFrom(null, 'ofr_1', 'ofr_2'),
+  investor_id: fc.constantFrom(null, 'usr_1', 'usr_2'),
   status: fc.constantFrom('active', 'executed'),
   applied_at: fc.constantFrom(null, '2026-10-10T23:59:59.999Z', '2026-10-11T00:00:00.000Z'),
   currency: fc.constantFrom(null, 'usd', 'eur'),
@@ -67,6 +73,12 @@ const write = fc.oneof(
     source,
     id,
     columns: fc.constant({ company_id: null, offering_id: 'ofr_1', applied_at: null, currency: null }),
+  }),
+  fc.record({
+    kind: fc.constant('set' as const),
+    source,
+    id,
+    columns: fc.record({ investor_id: fc.constantFrom(null, 'usr_1') }),
   }),
   fc.record({ kind: fc.constant('list' as const), source }),
 );
@@ -130,8 +142,21 @@ test('a source that is gone leaves no totals behind', () => {
   seedSource(mirror, 1);
   seedInvestment(mirror, 1, 'inv_a');
   mirror.raw.exec('DELETE FROM sources');
-  const left = 'SELECT (SELECT count(*) FROM round_rows) + (SELECT count(*) FROM day_rows)';
+  const left = `SELECT (SELECT count(*) FROM round_rows) + (SELECT count(*) FROM day_rows)
+    + (SELECT count(*) FROM investor_rows)`;
   expect(mirror.raw.prepare(left).pluck().get()).toBe(0);
+});
+
+test('an investor of whom nothing is held stands nowhere', () => {
+  const mirror = freshMirror();
+  seedSource(mirror, 1);
+  for (const name of ['a', 'b']) seedInvestment(mirror, 1, `inv_${name}`, { investor_id: 'usr_gone' });
+  const those = mirror.raw.prepare('SELECT investments FROM investor_rows').pluck();
+  expect(those.all()).toEqual([2]);
+  mirror.raw.exec("DELETE FROM investment_rows WHERE id = 'inv_a'");
+  expect(those.all()).toEqual([1]);
+  mirror.raw.exec('UPDATE investment_rows SET investor_id = NULL');
+  expect(those.all()).toEqual([]);
 });
 
 test('a sum beyond 64 bits stops neither a listing nor the feed', () => {
@@ -147,12 +172,12 @@ test('a sum beyond 64 bits stops neither a listing nor the feed', () => {
   expect(totals.get()?.raised_cents).toBeCloseTo(1_031 * raised_cents, -6);
 });
 
-test('a mirror listed under an older schema is counted when it is opened by this one', () => {
+test.each([8, 10])('a mirror listed before schema %i is counted when it is opened by this one', (number) => {
   const database = openSqlite(join(tempFolder(), 'mirror.db'));
   onTestFinished(() => database.close());
   const all = shippedMigrations('sqlite');
   const at = { clock: systemClock, version: '0.1.0' };
-  migrateSqlite(database, { ...at, migrations: all.filter(({ number }) => number < 8) });
+  migrateSqlite(database, { ...at, migrations: all.slice(0, number - 1) });
   seedSource(database, 1);
   seedSource(database, 2, { listed_at: null, listed_seq: null });
   seedInvestment(database, 1, 'inv_a');
@@ -160,6 +185,7 @@ test('a mirror listed under an older schema is counted when it is opened by this
   seedInvestment(database, 2, 'inv_a');
   migrateSqlite(database, at);
   expect(database.raw.prepare('SELECT sum(investments) FROM round_totals').pluck().get()).toBe(2);
+  expect(database.raw.prepare('SELECT sum(investments) FROM investor_totals').pluck().get()).toBe(2);
   expect(database.raw.prepare('SELECT listed_at FROM sources ORDER BY no').pluck().all()).toEqual([
     '2026-10-01T00:00:00.000Z',
     null,
@@ -181,6 +207,9 @@ test('totals that somebody spoiled are right again after the next full listing, 
     'DELETE FROM round_rows',
     'DELETE FROM day_rows',
     'INSERT INTO round_rows SELECT * FROM round_rows',
+    'UPDATE investor_rows SET raised_cents = raised_cents + 1',
+    'DELETE FROM investor_rows',
+    "INSERT INTO investor_rows VALUES (1, 'usr_nobody', 'usd', 1, 0, 0)",
   ]) {
     database.raw.exec(spoil);
     await list([page], 'relist');
@@ -188,22 +217,22 @@ test('totals that somebody spoiled are right again after the next full listing, 
   }
 });
 
-test('the trigger that counts added rows rests in the first listing of a mirror only, and comes back as it was', async () => {
+test('the triggers that count added rows rest in the first listing of a mirror only, and come back as they were', async () => {
   const { database, list, collect, delta, mirror, lease } = await mirrorFixture();
-  const trigger = () =>
-    database.raw.prepare("SELECT sql FROM sqlite_schema WHERE name = 'totals_added'").pluck().get();
-  const shipped = trigger();
-  expect(shipped).toContain('CREATE TRIGGER');
+  const names = "name IN ('totals_added', 'investors_added') ORDER BY name";
+  const triggers = () => database.raw.prepare(`SELECT sql FROM sqlite_schema WHERE ${names}`).pluck().all();
+  const shipped = triggers();
+  expect(shipped).toHaveLength(2);
   const final = await collect([[record('inv_1')], [record('inv_2')]]);
-  expect(trigger()).toBeUndefined();
+  expect(triggers()).toEqual([]);
   await mirror.publishListing(lease, final, { share: 1, rows: 0, accepted: true });
-  expect(trigger()).toBe(shipped);
+  expect(triggers()).toEqual(shipped);
   await delta([record('inv_3')]);
   expectEqual(database);
   await list([[record('inv_1'), record('inv_4')]], 'relist', { share: 1, rows: 9, accepted: true });
-  expect(trigger()).toBe(shipped);
+  expect(triggers()).toEqual(shipped);
   expectEqual(database);
   const other = await mirror.open({ name: 'other' as SourceName, fingerprint: 'f' }, 'holder');
   await mirror.beginListing(other.lease, { kind: 'first', fingerprint: 'f', restarts: 0, notBefore: null });
-  expect(trigger()).toBe(shipped);
+  expect(triggers()).toEqual(shipped);
 });
