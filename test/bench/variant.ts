@@ -1,7 +1,10 @@
+import { keepHeapLean } from '../../src/runtime/lean-heap.js';
 import { runVariant, type Variant } from './variants.js';
 
 /* One measurement as a process: `variant.ts NAME FEED_URL TURNS WARM_UP ROUNDS`, prints JSON. A database stands in BENCH_DATABASE, how long in BENCH_SECONDS. */
 
+// As the command line does.
+keepHeapLean();
 const [name, baseUrl = '', turns, warmUp, rounds] = process.argv.slice(2);
 const amount = { turns: Number(turns), warmUp: Number(warmUp), rounds: Number(rounds) };
 const { BENCH_DATABASE: database, BENCH_SECONDS: seconds } = process.env;
