@@ -1,6 +1,8 @@
 import { Fault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
 import { packageVersion } from '../runtime/package-version.js';
+import { withSqliteFaults } from '../store/dialect/sqlite/faults.js';
+import { catchUpIndexes } from '../store/dialect/sqlite/indexes.js';
 import { migrateSqlite } from '../store/dialect/sqlite/migrate.js';
 import { openSqlite } from '../store/dialect/sqlite/open.js';
 import { newestMigration } from '../store/migrate.js';
@@ -37,7 +39,12 @@ export function schemaOf(place: MirrorPlace, clock: Clock, apply: boolean): Sche
   if (!apply || pending.length === 0)
     return { ...{ file, newest, pending }, schema: newest - pending.length, ran: [], backup: null };
   const writer = openSqlite(file);
-  const { ran, backup } = closing(writer, () => migrateSqlite(writer, told));
+  const { ran, backup } = closing(writer, () => {
+    const migrated = migrateSqlite(writer, told);
+    // Whoever reads it before a daemon opens it would look through every row for each investor.
+    withSqliteFaults(file, () => catchUpIndexes(writer.raw));
+    return migrated;
+  });
   return { ...{ file, newest, ran, backup }, schema: newest, pending: [] };
 }
 

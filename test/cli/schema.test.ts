@@ -2,9 +2,11 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/runtime/clock.js';
+import { buildIndexes } from '../../src/store/dialect/sqlite/indexes.js';
 import { migrateSqlite } from '../../src/store/dialect/sqlite/migrate.js';
 import { openSqlite } from '../../src/store/dialect/sqlite/open.js';
-import { shippedMigrations } from '../../src/store/migrate.js';
+import { shippedIndexes, shippedMigrations } from '../../src/store/migrate.js';
+import { seedInvestment, seedSource } from '../store/support/mirror.js';
 import { tempFolder } from '../store/temp-folder.js';
 import { fakeIo, rosterd } from './world.js';
 
@@ -44,6 +46,25 @@ test('a schema of an earlier version is told without a change, and migrated afte
     ran: [],
     backup: null,
   });
+});
+
+test('a listed mirror that was migrated this way has every index, so that whoever reads it next need not wait', async () => {
+  const file = join(tempFolder(), 'mirror.db');
+  const older = openSqlite(file);
+  migrateSqlite(older, {
+    ...{ clock: systemClock, version: '0.0.1' },
+    migrations: shippedMigrations('sqlite').slice(0, 9),
+  });
+  seedSource(older, 1);
+  seedInvestment(older, 1, 'inv_a');
+  await buildIndexes(older.raw);
+  older.close();
+  const { code } = await rosterd(['schema', '--apply', '--database', file], fakeIo({ clock: systemClock }));
+  expect(code).toBe(0);
+  const reader = openSqlite(file, { readonly: true });
+  const built = reader.raw.prepare("SELECT name FROM sqlite_schema WHERE type = 'index'").pluck().all();
+  reader.close();
+  expect(built).toEqual(expect.arrayContaining(shippedIndexes('sqlite').map(({ name }) => name)));
 });
 
 test('a mirror that is not there is not made by looking, nor by --apply', async () => {
