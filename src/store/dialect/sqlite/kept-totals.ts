@@ -90,6 +90,8 @@ export function areStray(raw: RawDatabase, sourceNo: number): boolean {
 
 /** Adds up the rows of a source anew, in the caller's commit. */
 export function mendTotals(raw: RawDatabase, sourceNo: number): void {
+  // A daemon of an earlier version that was still open and published puts back those it knows.
+  countAdded(raw);
   for (const { kept } of tables) raw.prepare(`DELETE FROM ${kept} WHERE source_no = ?`).run(sourceNo);
   // The trigger of a first listing adds up; there is no second way to do it.
   const listedAt = raw.prepare('SELECT listed_at FROM sources WHERE no = ?').pluck().get(sourceNo);

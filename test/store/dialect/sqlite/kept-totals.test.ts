@@ -236,3 +236,19 @@ test('the triggers that count added rows rest in the first listing of a mirror o
   await mirror.beginListing(other.lease, { kind: 'first', fingerprint: 'f', restarts: 0, notBefore: null });
   expect(triggers()).toEqual(shipped);
 });
+
+test('a trigger that is gone is put back by the listing that finds totals to be wrong', async () => {
+  const { database, list, delta } = await mirrorFixture();
+  await list([[record('inv_1')]]);
+  for (const [at, name] of ['totals_added', 'investors_added'].entries()) {
+    database.raw.exec(`DROP TRIGGER ${name}`);
+    await delta([record(`inv_missed_${at}`)], `missed_${at}`);
+    await list([[record('inv_1'), record(`inv_missed_${at}`)]], 'relist', {
+      share: 1,
+      rows: 9,
+      accepted: true,
+    });
+    await delta([record(`inv_counted_${at}`)], `counted_${at}`);
+    expectEqual(database);
+  }
+});
