@@ -96,8 +96,8 @@ export class Machine {
   readonly lives: Life[] = [];
   #folder: string;
   #lives = 0;
-  /** Since when each lease, by its holder and its end, has kept somebody out. */
-  readonly #refusals = new Map<string, number>();
+  /** Since when each lease, by its holder and its end, has kept somebody out, and what the daemon's clock said then. */
+  readonly #refusals = new Map<string, { readonly at: number; readonly told: number }>();
 
   constructor(readonly parts: MachineParts) {
     this.#folder = join(parts.root, 'disk-0');
@@ -190,14 +190,17 @@ export class Machine {
 
   /**
    * P11: who holds a lease renews it, so one end of a lease keeps others out for as long as one may last and no longer.
-   * Not a minute from its holder's death on: one that was written by a clock ahead may begin to count later.
+   * Not a minute from its holder's death on: one that was written by a clock ahead may begin to count later, and
+   * begins to count anew where that clock is set right while somebody else's lock keeps everybody out.
    */
   #judgeRefusal(life: Life, refusal: string): void {
     const { now } = this.parts.scheduler;
-    const since = this.#refusals.get(refusal) ?? now;
+    const told = life.clock.now();
+    const first = this.#refusals.get(refusal) ?? { at: now, told };
+    const since = told - first.told < now - first.at ? { at: now, told } : first;
     this.#refusals.set(refusal, since);
-    if (!life.dead && now - since > 3 * leaseMillis)
-      this.parts.violate('P11', `a lease nobody renews has kept ${life.name} out for ${now - since} ms`);
+    if (!life.dead && now - since.at > 3 * leaseMillis)
+      this.parts.violate('P11', `a lease nobody renews has kept ${life.name} out for ${now - since.at} ms`);
   }
 
   #startFailed(life: Life, error: unknown): void {
