@@ -215,6 +215,10 @@ const breakages: readonly Breakage[] = [
     how: ({ configure }) => configure(other(sandbox.ready.companies[0]?.tokenWithoutIdentity ?? '')),
   },
   {
+    ...{ check: 'identity.acme', verdict: 'warn', mend: /^rosterd sync --source acme --resync$/ },
+    how: ({ sql }) => sql('UPDATE sources SET identity_included = 0'),
+  },
+  {
     ...{ check: 'budget.acme', verdict: 'warn', mend: /rosterd/ },
     how: ({ sql }) => sql(`UPDATE budgets SET spent = 990, window_start = '${new Date().toISOString()}'`),
   },

@@ -69,12 +69,14 @@ async function configured(
     const reachable = network.every(({ verdict }) => verdict !== 'fail');
     checks.push(...network);
     const budgets = held === null ? null : new Budgets(connectionTo(held.db, held.faultOf));
+    const status = held === null ? null : await statusOf(config.database, clock, config).catch(unreadable);
     const tools = {
       ...{ config, session, signal },
+      nameless: (name: string) =>
+        status?.sources.find(({ source }) => source === name)?.identity_included === 0,
       budgetOf: budgets === null ? null : (key: string) => budgets.load(key),
     };
     for (const source of config.sources) checks.push(...(await sourceChecks(source, reachable, tools)));
-    const status = held === null ? null : await statusOf(config.database, clock, config).catch(unreadable);
     checks.push(
       ...mirrorChecks(
         status,

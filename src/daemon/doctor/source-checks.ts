@@ -17,6 +17,8 @@ export interface SourceTools {
   readonly session: PlatformSession;
   /** Null when there is no database to remember it. */
   readonly budgetOf: ((key: string) => Promise<SpentBudget | null>) | null;
+  /** What came last to the mirror came without names. */
+  readonly nameless: (source: string) => boolean;
   readonly signal: AbortSignal;
 }
 
@@ -51,7 +53,7 @@ async function tokenOf(access: Access): Promise<string> {
 async function askedChecks(
   { name, access, filters }: SourceConfig,
   token: string,
-  { config, session, signal }: SourceTools,
+  { config, session, nameless, signal }: SourceTools,
 ): Promise<readonly Check[]> {
   const api = session.client.as(staticToken(() => token));
   const { companyId, offeringId, investorId } = filters;
@@ -69,7 +71,7 @@ async function askedChecks(
     return [
       pass(`token.${name}`, 'the token is valid'),
       pass(`scopes.${name}`, 'it may read investments'),
-      identityCheck(name, page, config),
+      identityCheck(name, page, config, nameless(name)),
       version,
     ];
   } catch (error) {
@@ -113,14 +115,17 @@ function refusals(name: string, access: Access, fault: Fault, config: Config): r
   return [failedBy(`token.${name}`, fault, mend), unknown('scopes'), unknown('identity'), unknown('version')];
 }
 
-function identityCheck(name: string, page: FeedPage, config: Config): Check {
+function identityCheck(name: string, page: FeedPage, config: Config, nameless: boolean): Check {
   const check = `identity.${name}`;
   const record = page.items.find((item) => item.kind === 'record');
   if (config.identity === 'drop') return pass(check, 'names are not kept, as configured');
   if (record?.kind !== 'record') return skip(check, 'there is no record to see it by');
-  return record.identity !== null
-    ? pass(check, 'names are granted')
-    : warn(check, 'the token does not include names (read:investors:pii)', 'rosterd connect');
+  if (record.identity === null)
+    return warn(check, 'the token does not include names (read:investors:pii)', 'rosterd connect');
+  const listed = `rosterd sync --source ${name} --resync`;
+  return nameless
+    ? warn(check, 'names are granted, but the mirror was filled without them', listed)
+    : pass(check, 'names are granted');
 }
 
 async function installationCheck(
