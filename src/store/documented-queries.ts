@@ -54,7 +54,7 @@ ORDER BY raised_cents DESC, offering_id NULLS FIRST, source`,
 FROM daily_raised
 WHERE day IS NOT NULL
 GROUP BY day, currency
-ORDER BY day, currency`,
+ORDER BY day, currency NULLS FIRST`,
   ),
   bare(
     'raised-per-month',
@@ -63,7 +63,7 @@ ORDER BY day, currency`,
 FROM daily_raised
 WHERE day IS NOT NULL
 GROUP BY month, currency
-ORDER BY month, currency`,
+ORDER BY month, currency NULLS FIRST`,
   ),
   bare(
     'top-investors',
@@ -88,7 +88,7 @@ SELECT source, currency, sum(raised_cents) FILTER (WHERE place <= 10) AS top_ten
          AS basis_points
 FROM ranked
 GROUP BY source, currency
-ORDER BY source, currency`,
+ORDER BY source, currency NULLS FIRST`,
   ),
   bare(
     'repeat-investors',
@@ -96,7 +96,7 @@ ORDER BY source, currency`,
     `SELECT source, currency, count(*) AS investors, count(*) FILTER (WHERE investments > 1) AS came_back
 FROM investor_totals
 GROUP BY source, currency
-ORDER BY source, currency`,
+ORDER BY source, currency NULLS FIRST`,
   ),
   bare(
     'ticket-sizes',
@@ -122,7 +122,7 @@ FROM (
   WHERE committed_cents IS NOT NULL
 ) AS sized
 GROUP BY currency, step
-ORDER BY currency, size`,
+ORDER BY currency NULLS FIRST, size`,
   ),
   bare(
     'waiting-longest',
@@ -148,7 +148,7 @@ LIMIT 20`,
 FROM sync_status s JOIN investments i ON i.source = s.source
 WHERE i.in_escrow_cents > 0
 GROUP BY s.source, i.currency, weeks
-ORDER BY s.source, i.currency, weeks`,
+ORDER BY s.source, i.currency NULLS FIRST, weeks NULLS FIRST`,
       [
         'CAST((julianday(s.complete_up_to) - julianday(i.applied_at)) / 7 AS INTEGER)',
         'trunc(extract(epoch FROM s.complete_up_to::timestamp - i.applied_at::timestamp) / 604800)::bigint',
@@ -163,7 +163,7 @@ ORDER BY s.source, i.currency, weeks`,
 FROM investment_history
 WHERE ended_by = 'tombstone'
 GROUP BY week, currency
-ORDER BY week, currency`,
+ORDER BY week, currency NULLS FIRST`,
       ["date(valid_to, 'weekday 0', '-6 days')", "date_trunc('week', valid_to::timestamp)::date"],
     ),
   ),
@@ -192,11 +192,11 @@ LIMIT 50`,
   FROM investment_history
   WHERE valid_from <= '2026-10-15T00:00:00.000Z' AND valid_to > '2026-10-15T00:00:00.000Z'
 )
-SELECT source, offering_id, currency, sum(investments) AS investments, sum(raised_cents) AS raised_cents
+SELECT source, offering_id, currency, sum(investments) AS investments, coalesce(sum(raised_cents), 0) AS raised_cents
 FROM counted
 GROUP BY source, offering_id, currency
 HAVING sum(investments) > 0
-ORDER BY source, offering_id NULLS FIRST, currency`,
+ORDER BY source, offering_id NULLS FIRST, currency NULLS FIRST`,
     `WITH then_held AS (
   SELECT source, offering_id, currency, raised_cents
   FROM investments
@@ -209,7 +209,7 @@ ORDER BY source, offering_id NULLS FIRST, currency`,
 SELECT source, offering_id, currency, count(*) AS investments, coalesce(sum(raised_cents), 0) AS raised_cents
 FROM then_held
 GROUP BY source, offering_id, currency
-ORDER BY source, offering_id NULLS FIRST, currency`,
+ORDER BY source, offering_id NULLS FIRST, currency NULLS FIRST`,
   ),
   {
     name: 'roster-page',

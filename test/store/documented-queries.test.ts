@@ -47,6 +47,18 @@ const rows: readonly (readonly [string, Row])[] = [
     ...{ row_no: 4, currency: 'eur', applied_at: null, committed_cents: null, raised_cents: null },
   }),
   investment(2, 'inv_1', { row_no: 5, investor_id: 'usr_9', applied_at: '2026-10-02T13:00:00.000Z' }),
+  // Nobody said in which currency: such rows stand before the others in either database.
+  investment(2, 'inv_5', {
+    ...{ row_no: 6, offering_id: 'ofr_2', currency: null, applied_at: '2026-10-02T09:00:00.000Z' },
+    ...{ committed_cents: 7, raised_cents: 7, in_escrow_cents: 3 },
+  }),
+  investment(2, 'inv_6', {
+    ...{ row_no: 7, offering_id: 'ofr_2', currency: null, applied_at: null, in_escrow_cents: 2 },
+    ...{ committed_cents: null, raised_cents: null, investor_id: null },
+  }),
+  history('inv_8', {
+    ...{ currency: null, raised_cents: null, valid_to: '2026-10-07T00:00:00.000Z', ended_by: 'tombstone' },
+  }),
   history('inv_3', {
     ...{ offering_id: 'ofr_2', raised_cents: 11 },
     ...{ valid_to: '2026-10-18T00:00:00.000Z', ended_by: 'update' },
@@ -75,46 +87,61 @@ const expected: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   'by-status': [
     ['active', 'usd', 3, 200_000],
     ['executed', 'usd', 1, 20_000],
+    ['active', null, 2, 7],
     ['active', 'eur', 1, 0],
   ],
   'by-round': [
     ['acme', 'ofr_1', 'usd', 2, 120_000, 40],
     ['beta', 'ofr_1', 'usd', 1, 100_000, 0],
+    ['beta', 'ofr_2', null, 2, 7, 5],
     ['acme', 'ofr_1', 'eur', 1, 0, 0],
     ['acme', 'ofr_2', 'usd', 1, 0, 0],
   ],
   'raised-per-day': [
     ['2026-09-30', 'usd', 100_000, 100_000],
+    ['2026-10-02', null, 7, 7],
     ['2026-10-02', 'usd', 120_000, 220_000],
   ],
   'raised-per-month': [
     ['2026-09', 'usd', 1, 100_000],
+    ['2026-10', null, 1, 7],
     ['2026-10', 'usd', 3, 120_000],
   ],
   'top-investors': [
     ['usr_1', 'usd', 2, 100_000],
     ['usr_9', 'usd', 1, 100_000],
     ['usr_2', 'usd', 1, 20_000],
+    ['usr_1', null, 1, 7],
     ['usr_1', 'eur', 1, 0],
   ],
   concentration: [
     ['acme', 'eur', 0, 0, null],
     ['acme', 'usd', 120_000, 120_000, 10_000],
+    ['beta', null, 7, 7, 10_000],
     ['beta', 'usd', 100_000, 100_000, 10_000],
   ],
   'repeat-investors': [
     ['acme', 'eur', 1, 0],
     ['acme', 'usd', 2, 1],
+    ['beta', null, 1, 0],
     ['beta', 'usd', 1, 0],
   ],
   'ticket-sizes': [
+    [null, '1: under 500', 1, 7],
     ['usd', '1: under 500', 1, 20_000],
     ['usd', '3: 1,000 to 4,999', 2, 200_000],
     ['usd', '4: 5,000 and more', 1, 600_000],
   ],
   'waiting-longest': [['acme', 'inv_3', '2026-10-02T12:00:00.000Z', 'needs_id, needs_money']],
-  'escrow-ageing': [['acme', 'usd', 2, 1, 40]],
-  'lost-per-week': [['2026-10-05', 'usd', 1, 100_000]],
+  'escrow-ageing': [
+    ['acme', 'usd', 2, 1, 40],
+    ['beta', null, null, 1, 2],
+    ['beta', null, 2, 1, 3],
+  ],
+  'lost-per-week': [
+    ['2026-10-05', null, 1, null],
+    ['2026-10-05', 'usd', 1, 100_000],
+  ],
   'latest-changes': [
     [3, '2026-10-18T00:00:00.000Z', 'acme', 'inv_3', 'changed', '["raised_cents"]'],
     [1, '2026-10-18T00:00:00.000Z', 'acme', null, 'snapshot', '[]'],
@@ -124,6 +151,7 @@ const expected: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
     ['acme', 'ofr_1', 'usd', 2, 120_000],
     ['acme', 'ofr_2', 'usd', 1, 11],
     ['beta', 'ofr_1', 'usd', 1, 100_000],
+    ['beta', 'ofr_2', null, 2, 7],
   ],
   'roster-page': [
     ['2026-10-02T12:00:00.000Z', 'inv_3', null, null, 'active', 'usd', 600_000],
