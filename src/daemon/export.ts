@@ -41,6 +41,8 @@ export interface PreparedExport {
   readonly nameless: readonly string[];
   /** Sources whose first listing is not complete: none of their rows are in the mirror yet. */
   readonly unreadable: readonly string[];
+  /** Sources whose history begins after the moment that was asked for. */
+  readonly younger: readonly { readonly source: string; readonly from: string }[];
 }
 
 /** Hands what the file is made of to `write`, from one snapshot. Throws `usage` for an unknown source. */
@@ -59,6 +61,9 @@ export function exportMirror<Result>(
       sources: standings.map(({ source }) => source),
       nameless: standings.filter((one) => one.identity_included === 0).map(({ source }) => source),
       unreadable: standings.filter(({ readable }) => readable === 0).map(({ source }) => source),
+      younger: standings.flatMap(({ source, history_from: from }) =>
+        ask.asOf !== undefined && from !== null && from > ask.asOf ? [{ source, from }] : [],
+      ),
     });
   });
 }
@@ -108,6 +113,7 @@ function counted({ columns, rows }: RowSource, onRow: () => void): RowSource {
 }
 
 function standingsOf(db: MirrorReader, source: string | undefined) {
-  const all = db.selectFrom('sync_status').select(['source', 'rows', 'readable', 'identity_included']);
+  const columns = ['source', 'rows', 'readable', 'identity_included', 'history_from'] as const;
+  const all = db.selectFrom('sync_status').select(columns);
   return (source === undefined ? all : all.where('source', '=', source)).execute();
 }

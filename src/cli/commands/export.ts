@@ -66,6 +66,8 @@ export const exportCommand: Command = {
       rowsTotal = about.rowsTotal ?? undefined;
       for (const name of about.unreadable)
         out.warn(`${name}: its first listing is not complete, no rows yet`);
+      for (const { source: name, from } of about.younger)
+        out.warn(`${name}: its history begins at ${from}, after the moment asked for`);
       if (identity)
         for (const name of about.nameless) out.warn(`${name}: the mirror holds no names of this source`);
       const target = targetOf(context, about.sources, format, daemon.founderCsvName);
