@@ -43,10 +43,15 @@ export const changes: Command = {
   },
 };
 
+/** What is still to come is not known: a column is as wide as the widest so far. */
 async function* lines(found: AsyncIterable<Change>): AsyncGenerator<string> {
+  let width = 0;
   for await (const { seq, at, source, kind, id, fields, reason } of found) {
-    const what = [fields.join(','), reason ?? ''].filter((text) => text !== '').join(' ');
-    const line = `${String(seq).padStart(7)}  ${at}  ${source}  ${kind.padEnd(8)}  ${id ?? '-'}  ${what}`;
+    width = Math.max(width, source.length);
+    // Nearly all are published for that reason; behind "removed" it would only puzzle.
+    const why = reason === null || reason === 'changed' ? '' : `(${reason})`;
+    const what = [fields.join(','), why].filter((text) => text !== '').join(' ');
+    const line = `${String(seq).padStart(7)}  ${at}  ${source.padEnd(width)}  ${kind.padEnd(8)}  ${id ?? '-'}  ${what}`;
     yield `${printable(line.trimEnd())}\n`;
   }
 }
