@@ -30,7 +30,7 @@ export const triggers = {
     'changes ID, or --count investments of --company, to what --set says; anything without it',
   'investment.canceled': 'cancels ID, or --count investments of --company',
   'investment.withdrawn': 'takes ID, or --count investments of --company, out of the feed: a tombstone',
-  churn: '--count random creates, changes and withdrawals',
+  churn: '--changes random creates, changes and withdrawals',
   clock: "moves the sandbox's time: --advance 3d, or --now",
   deactivate: 'deactivates the user ID',
   revoke: 'revokes the installation ID',
