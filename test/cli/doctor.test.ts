@@ -34,13 +34,13 @@ interface Office {
 }
 
 /** A configured machine whose mirror is up to date; nothing of it fails until a test breaks it. */
-async function office(): Promise<Office> {
+async function office(platform = sandbox): Promise<Office> {
   const folder = tempFolder();
-  const [company] = sandbox.ready.companies;
+  const [company] = platform.ready.companies;
   const tokenFile = join(folder, 'acme.token');
   writeFileSync(tokenFile, company?.token ?? '', { mode: 0o600 });
   const settings = {
-    platform: { baseUrl: sandbox.ready.baseUrl },
+    platform: { baseUrl: platform.ready.baseUrl },
     database: 'sqlite:mirror.db',
     sources: [
       { name: 'acme', token: { file: tokenFile }, company: company?.id, installation: company?.installation },
@@ -103,6 +103,21 @@ test('beside a running daemon it finds the daemon and nothing wrong', async () =
   const { code, diagnosis } = await doctor();
   expect(code).toBe(0);
   expect(diagnosis.checks.find(({ name }) => name === 'receiver.port')?.message).toContain('the daemon runs');
+});
+
+test('a platform whose clock is wrong is asked all the same', async () => {
+  const platform = await startSandbox({ records: 5, companies: 1 });
+  onTestFinished(() => platform.close());
+  const { doctor } = await office(platform);
+  const moved = await fetch(`${platform.ready.control}/clock`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ advanceSeconds: 600 }),
+  });
+  expect(moved.ok).toBe(true);
+  const { diagnosis } = await doctor();
+  const verdicts = Object.fromEntries(diagnosis.checks.map(({ name, verdict }) => [name, verdict]));
+  expect(verdicts).toMatchObject({ 'platform.clock': 'fail', 'token.acme': 'pass', 'scopes.acme': 'pass' });
 });
 
 test('for people: one line each, with what to type below what is wrong', async () => {
