@@ -35,7 +35,7 @@ ORDER BY source`,
     `SELECT status, currency, sum(investments) AS investments, sum(raised_cents) AS raised_cents
 FROM round_totals
 GROUP BY status, currency
-ORDER BY raised_cents DESC, status`,
+ORDER BY raised_cents DESC, status, currency NULLS FIRST`,
   ),
   bare(
     'by-round',
@@ -44,7 +44,7 @@ ORDER BY raised_cents DESC, status`,
        sum(raised_cents) AS raised_cents, sum(in_escrow_cents) AS in_escrow_cents
 FROM round_totals
 GROUP BY source, offering_id, currency
-ORDER BY raised_cents DESC, offering_id NULLS FIRST, source`,
+ORDER BY raised_cents DESC, offering_id NULLS FIRST, source, currency NULLS FIRST`,
   ),
   bare(
     'raised-per-day',
@@ -71,7 +71,7 @@ ORDER BY month, currency NULLS FIRST`,
     `SELECT investor_id, currency, sum(investments) AS investments, sum(raised_cents) AS raised_cents
 FROM investor_totals
 GROUP BY investor_id, currency
-ORDER BY raised_cents DESC, investor_id
+ORDER BY raised_cents DESC, investor_id, currency NULLS FIRST
 LIMIT 20`,
   ),
   bare(

@@ -50,7 +50,7 @@ const rows: readonly (readonly [string, Row])[] = [
   // Nobody said in which currency: such rows stand before the others in either database.
   investment(2, 'inv_5', {
     ...{ row_no: 6, offering_id: 'ofr_2', currency: null, applied_at: '2026-10-02T09:00:00.000Z' },
-    ...{ committed_cents: 7, raised_cents: 7, in_escrow_cents: 3 },
+    ...{ committed_cents: 7, raised_cents: 0, in_escrow_cents: 3 },
   }),
   investment(2, 'inv_6', {
     ...{ row_no: 7, offering_id: 'ofr_2', currency: null, applied_at: null, in_escrow_cents: 2 },
@@ -87,37 +87,37 @@ const expected: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   'by-status': [
     ['active', 'usd', 3, 200_000],
     ['executed', 'usd', 1, 20_000],
-    ['active', null, 2, 7],
+    ['active', null, 2, 0],
     ['active', 'eur', 1, 0],
   ],
   'by-round': [
     ['acme', 'ofr_1', 'usd', 2, 120_000, 40],
     ['beta', 'ofr_1', 'usd', 1, 100_000, 0],
-    ['beta', 'ofr_2', null, 2, 7, 5],
     ['acme', 'ofr_1', 'eur', 1, 0, 0],
     ['acme', 'ofr_2', 'usd', 1, 0, 0],
+    ['beta', 'ofr_2', null, 2, 0, 5],
   ],
   'raised-per-day': [
     ['2026-09-30', 'usd', 100_000, 100_000],
-    ['2026-10-02', null, 7, 7],
+    ['2026-10-02', null, 0, 0],
     ['2026-10-02', 'usd', 120_000, 220_000],
   ],
   'raised-per-month': [
     ['2026-09', 'usd', 1, 100_000],
-    ['2026-10', null, 1, 7],
+    ['2026-10', null, 1, 0],
     ['2026-10', 'usd', 3, 120_000],
   ],
   'top-investors': [
     ['usr_1', 'usd', 2, 100_000],
     ['usr_9', 'usd', 1, 100_000],
     ['usr_2', 'usd', 1, 20_000],
-    ['usr_1', null, 1, 7],
+    ['usr_1', null, 1, 0],
     ['usr_1', 'eur', 1, 0],
   ],
   concentration: [
     ['acme', 'eur', 0, 0, null],
     ['acme', 'usd', 120_000, 120_000, 10_000],
-    ['beta', null, 7, 7, 10_000],
+    ['beta', null, 0, 0, null],
     ['beta', 'usd', 100_000, 100_000, 10_000],
   ],
   'repeat-investors': [
@@ -151,7 +151,7 @@ const expected: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
     ['acme', 'ofr_1', 'usd', 2, 120_000],
     ['acme', 'ofr_2', 'usd', 1, 11],
     ['beta', 'ofr_1', 'usd', 1, 100_000],
-    ['beta', 'ofr_2', null, 2, 7],
+    ['beta', 'ofr_2', null, 2, 0],
   ],
   'roster-page': [
     ['2026-10-02T12:00:00.000Z', 'inv_3', null, null, 'active', 'usd', 600_000],
