@@ -13,7 +13,7 @@ import { isProcessGone, processName } from '../runtime/process-name.js';
 import type { TickListener } from '../sync/create-sync.js';
 import { type Daemon, startDaemon } from './daemon.js';
 import { demoMarkOf } from './demo-mark.js';
-import type { EngineParts } from './engine.js';
+import { type EngineParts, startEngine } from './engine.js';
 import { openSandbox, type Sandbox, type SandboxOptions } from './sandbox.js';
 import { statusOf } from './status.js';
 
@@ -50,14 +50,10 @@ export async function startDemo(parts: DemoParts): Promise<Demo> {
     const ports = { receiver: port, console: await freePort(consolePort) };
     const config = demoConfig(parts.file, sandbox, ports, await registerWebhook(sandbox, url));
     await refuseStrangers(config, parts.clock);
+    await listAnew({ ...parts, config });
     const daemon = await startDaemon({ ...parts, config });
     lifecycle.add('daemon', () => daemon.close());
-    // The platform is a new one at every start, with a feed of its own: what an earlier one left is listed again.
-    const { sync } = daemon.engine;
-    await Promise.all(
-      config.sources.map(({ name }) => sync.tick(name, { resync: true, acceptDeletions: true })),
-    );
-    sync.onTick(parts.onTick);
+    daemon.engine.sync.onTick(parts.onTick);
     const activity = startActivity(sandbox.services, parts.pauseMillis);
     lifecycle.add('activity', () => activity.close());
     const { sources } = await statusOf({ kind: 'sqlite', file: parts.file }, parts.clock);
@@ -66,6 +62,20 @@ export async function startDemo(parts: DemoParts): Promise<Demo> {
   } catch (error) {
     await lifecycle.close();
     throw error;
+  }
+}
+
+/**
+ * The platform is a new one at every start, with a feed of its own. What an earlier one left is listed again before
+ * there is a daemon, which would tell of every source that it is another's now.
+ */
+async function listAnew(parts: EngineParts): Promise<void> {
+  const engine = await startEngine(parts);
+  try {
+    const ask = { resync: true, acceptDeletions: true };
+    await Promise.all(parts.config.sources.map(({ name }) => engine.sync.tick(name, ask)));
+  } finally {
+    await engine.close();
   }
 }
 

@@ -52,6 +52,7 @@ test('demo mirrors an invented platform, prints where everything is, and its que
   const again = running(['demo', '--records', '60'], cwd);
   await expect.poll(() => again.io.out(), { timeout: 40_000 }).toContain('npx rosterd query');
   expect(await again.stop()).toMatchObject({ code: 0 });
+  expect(again.io.err()).not.toContain('waits for a human');
 }, 120_000);
 
 test('demo leaves alone a mirror that is not its own', async () => {
