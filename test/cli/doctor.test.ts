@@ -231,7 +231,8 @@ const breakages: readonly Breakage[] = [
   },
   {
     ...{ check: 'identity.acme', verdict: 'warn', mend: /^rosterd sync --source acme --resync$/ },
-    how: ({ sql }) => sql('UPDATE sources SET identity_included = 0'),
+    // A record that changed since brought its own.
+    how: ({ sql }) => sql('DELETE FROM identity_rows WHERE row_no > (SELECT min(row_no) FROM identity_rows)'),
   },
   {
     ...{ check: 'budget.acme', verdict: 'warn', mend: /rosterd/ },

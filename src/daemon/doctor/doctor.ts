@@ -7,6 +7,7 @@ import type { Logger } from '../../runtime/logger.js';
 import type { Random } from '../../runtime/random.js';
 import { Budgets } from '../../store/budgets.js';
 import { connectionTo } from '../../store/connection.js';
+import { namelessSources } from '../../store/reads/nameless-sources.js';
 import { openReader } from '../../store/reads/open-reader.js';
 import { openSession } from '../platform-session.js';
 import { statusOf } from '../status.js';
@@ -71,10 +72,13 @@ async function configured(
     checks.push(...network);
     const budgets = held === null ? null : new Budgets(connectionTo(held.db, held.faultOf));
     const status = held === null ? null : await statusOf(config.database, clock, config).catch(unreadable);
+    const nameless =
+      held === null
+        ? null
+        : await namelessSources(held.db).catch((error: unknown) => unreadable(held.faultOf(error)));
     const tools = {
       ...{ config, session, signal },
-      nameless: (name: string) =>
-        status?.sources.find(({ source }) => source === name)?.identity_included === 0,
+      nameless: (name: string) => nameless?.has(name) === true,
       budgetOf: budgets === null ? null : (key: string) => budgets.load(key),
     };
     for (const source of config.sources) checks.push(...(await sourceChecks(source, reachable, tools)));

@@ -17,7 +17,7 @@ export interface SourceTools {
   readonly session: PlatformSession;
   /** Null when there is no database to remember it. */
   readonly budgetOf: ((key: string) => Promise<SpentBudget | null>) | null;
-  /** What came last to the mirror came without names. */
+  /** Most of what the mirror holds of it came without names. */
   readonly nameless: (source: string) => boolean;
   readonly signal: AbortSignal;
 }
