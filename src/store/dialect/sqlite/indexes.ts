@@ -35,8 +35,7 @@ export async function buildIndexes(raw: Sqlite.Database): Promise<void> {
     sortingInFiles(raw, () => inTransaction(raw, () => build(raw, statement)));
     await setImmediate();
   }
-  // The sizes we wrote down were read when this connection opened, before there was an index to apply them to.
-  if (missing.length > 0) raw.exec('ANALYZE sqlite_schema');
+  readSizesAgain(raw, missing);
 }
 
 /**
@@ -45,8 +44,14 @@ export async function buildIndexes(raw: Sqlite.Database): Promise<void> {
  */
 export function catchUpIndexes(raw: Sqlite.Database): void {
   if (raw.prepare('SELECT 1 FROM sources WHERE listed_at IS NOT NULL').get() === undefined) return;
-  for (const statement of missingIndexes(raw))
-    sortingInFiles(raw, () => inTransaction(raw, () => build(raw, statement)));
+  const missing = missingIndexes(raw);
+  for (const statement of missing) sortingInFiles(raw, () => inTransaction(raw, () => build(raw, statement)));
+  readSizesAgain(raw, missing);
+}
+
+/** The sizes we wrote down were read when this connection opened, before there was an index to apply them to. */
+function readSizesAgain(raw: Sqlite.Database, built: readonly string[]): void {
+  if (built.length > 0) raw.exec('ANALYZE sqlite_schema');
 }
 
 /** Inside the caller's transaction: makes ids unique and quick to find, which a listing does without until it must. */
