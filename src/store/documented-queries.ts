@@ -131,7 +131,7 @@ ORDER BY currency NULLS FIRST, size`,
       `SELECT i.source, i.id, i.applied_at,
        (SELECT group_concat(b.value ->> 'key', ', ') FROM json_each(i.blockers) b) AS blockers
 FROM investments i
-WHERE i.source = 'acme' AND i.status = 'active' AND i.blockers <> '[]'
+WHERE i.source = 'acme' AND i.status = 'active' AND i.blockers <> '[]' AND i.applied_at IS NOT NULL
 ORDER BY i.applied_at, i.id
 LIMIT 20`,
       ['group_concat', 'string_agg'],

@@ -63,7 +63,8 @@ export const bareQueries: Readonly<Record<string, string>> = {
     FROM rows WHERE committed_cents IS NOT NULL GROUP BY currency, size ORDER BY currency, size`,
   'waiting-longest': `SELECT source, id, applied_at,
       (SELECT group_concat(b.value ->> 'key', ', ') FROM json_each(blockers) b) AS blockers
-    FROM rows WHERE source = 'acme' AND status = 'active' AND blockers <> '[]' ORDER BY applied_at, id LIMIT 20`,
+    FROM rows WHERE source = 'acme' AND status = 'active' AND blockers <> '[]' AND applied_at IS NOT NULL
+    ORDER BY applied_at, id LIMIT 20`,
   'escrow-ageing': `SELECT r.source, r.currency,
       CAST((julianday(s.complete_up_to) - julianday(r.applied_at)) / 7 AS INTEGER) AS weeks,
       count(*) AS investments, sum(r.in_escrow_cents) AS in_escrow_cents

@@ -45,6 +45,7 @@ const rows: readonly (readonly [string, Row])[] = [
   }),
   investment(1, 'inv_4', {
     ...{ row_no: 4, currency: 'eur', applied_at: null, committed_cents: null, raised_cents: null },
+    blockers: '[{"key":"needs_id"}]',
   }),
   investment(2, 'inv_1', { row_no: 5, investor_id: 'usr_9', applied_at: '2026-10-02T13:00:00.000Z' }),
   // Nobody said in which currency: such rows stand before the others in either database.
