@@ -19,6 +19,7 @@ const files: Readonly<Record<string, readonly [string, () => string]>> = {
   'icon.svg': ['image/svg+xml', () => own('icon.svg')],
   'ages.js': ['text/javascript', () => own('ages.js')],
   'live.js': ['text/javascript', () => own('live.js')],
+  'language.js': ['text/javascript', () => own('language.js')],
   'charts.js': ['text/javascript', () => own('charts.js')],
   'query.js': ['text/javascript', () => own('query.js')],
   'uplot.js': ['text/javascript', () => uplot('uPlot.esm.js')],

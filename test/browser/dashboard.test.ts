@@ -88,6 +88,17 @@ test.each([
   await context.close();
 });
 
+test('charts are drawn in a browser whose language is none, as on a Linux without a locale', async () => {
+  const { context, page, complaints } = await visit();
+  await page.addInitScript(
+    "Object.defineProperty(Navigator.prototype, 'language', { get: () => 'en-US@posix', configurable: true })",
+  );
+  await page.goto(world.url + pages.company);
+  await page.locator('.plot canvas').first().waitFor();
+  expect(complaints).toEqual([]);
+  await context.close();
+});
+
 test.each([
   ['light', '{ resultTypes: ["violations"] }'],
   // Only colours differ in the dark.

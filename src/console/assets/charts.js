@@ -1,4 +1,5 @@
 // Draws each chart from the table beside it, so that the two cannot disagree.
+import './language.js';
 import uPlot from './uplot.js';
 
 const height = 240;
