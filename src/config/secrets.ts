@@ -43,6 +43,11 @@ export class Secret {
     return typeof reference === 'object' && 'file' in reference ? reference.file : null;
   }
 
+  /** For messages: where it comes from. */
+  get origin(): string {
+    return originOf(this.#reference);
+  }
+
   /** Throws `usage` when it cannot be read or is empty. */
   async reveal(): Promise<string> {
     const reference = this.#reference;
@@ -59,7 +64,7 @@ export class Secret {
   }
 
   toString(): string {
-    return `(secret, ${originOf(this.#reference)})`;
+    return `(secret, ${this.origin})`;
   }
 
   toJSON(): string {

@@ -31,7 +31,7 @@ export async function sourceChecks(
   const { name } = source;
   const names = [`token.${name}`, `scopes.${name}`, `identity.${name}`, `version.${name}`];
   const token = await tokenOf(source.access).catch((error: unknown) =>
-    failedBy(names[0] ?? '', error, 'rosterd connect'),
+    failedBy(names[0] ?? '', error, anotherToken(source.access)),
   );
   if (typeof token !== 'string') {
     return [token, ...names.slice(1).map((one) => skip(one, 'there is no token to ask with'))];
@@ -51,10 +51,11 @@ async function tokenOf(access: Access): Promise<string> {
 }
 
 async function askedChecks(
-  { name, access, filters }: SourceConfig,
+  source: SourceConfig,
   token: string,
   { config, session, nameless, signal }: SourceTools,
 ): Promise<readonly Check[]> {
+  const { name, access, filters } = source;
   const api = session.client.as(staticToken(() => token));
   const { companyId, offeringId, investorId } = filters;
   const scope = {
@@ -71,7 +72,7 @@ async function askedChecks(
     return [
       pass(`token.${name}`, 'the token is valid'),
       pass(`scopes.${name}`, 'it may read investments'),
-      identityCheck(name, page, config, nameless(name)),
+      identityCheck(source, page, config, nameless(name)),
       version,
     ];
   } catch (error) {
@@ -91,7 +92,7 @@ function refusals(name: string, access: Access, fault: Fault, config: Config): r
             'the access token has run out; the next tick refreshes it',
             `rosterd sync --source ${name}`,
           )
-        : fail(`token.${name}`, `the token is not accepted: ${told}`, 'rosterd connect');
+        : fail(`token.${name}`, `the token is not accepted: ${told}`, anotherToken(access));
     return [token, unknown('scopes'), unknown('identity'), unknown('version')];
   }
   const accepted = pass(`version.${name}`, `API version ${config.platform.version} is accepted`);
@@ -99,7 +100,7 @@ function refusals(name: string, access: Access, fault: Fault, config: Config): r
   if (fault.code === 'forbidden')
     return [
       valid,
-      fail(`scopes.${name}`, `it may not read these investments: ${told}`, 'rosterd connect'),
+      fail(`scopes.${name}`, `it may not read these investments: ${told}`, anotherToken(access)),
       unknown('identity'),
       accepted,
     ];
@@ -115,13 +116,25 @@ function refusals(name: string, access: Access, fault: Fault, config: Config): r
   return [failedBy(`token.${name}`, fault, mend), unknown('scopes'), unknown('identity'), unknown('version')];
 }
 
-function identityCheck(name: string, page: FeedPage, config: Config, nameless: boolean): Check {
+/** A token that somebody else looks after is replaced where it is kept. */
+function anotherToken(access: Access): string {
+  return access.kind === 'token'
+    ? `rosterd connect, or another token (this one is ${access.token.origin})`
+    : 'rosterd connect';
+}
+
+function identityCheck(
+  { name, access }: SourceConfig,
+  page: FeedPage,
+  config: Config,
+  nameless: boolean,
+): Check {
   const check = `identity.${name}`;
   const record = page.items.find((item) => item.kind === 'record');
   if (config.identity === 'drop') return pass(check, 'names are not kept, as configured');
   if (record?.kind !== 'record') return skip(check, 'there is no record to see it by');
   if (record.identity === null)
-    return warn(check, 'the token does not include names (read:investors:pii)', 'rosterd connect');
+    return warn(check, 'the token does not include names (read:investors:pii)', anotherToken(access));
   const listed = `rosterd sync --source ${name} --resync`;
   return nameless
     ? warn(check, 'names are granted, but the mirror was filled without them', listed)
