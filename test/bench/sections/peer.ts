@@ -21,7 +21,7 @@ export const peer: Section = {
     const folder = mkdtempSync(join(tmpdir(), 'rosterd-bench-peer-'));
     try {
       if (!(await isInstalled(folder))) return [];
-      return await besideOurs(scale, Math.min(20_000, ...scale.records), {
+      return await besideOurs(scale, Math.min(100_000, ...scale.records), {
         name: wanted,
         ratio: 'speed ÷ the peer',
         least: 5,
