@@ -1,6 +1,7 @@
 import type { HeaderNames } from '../contract/headers.js';
 import { Fault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
+import type { Interruption } from '../runtime/interruption.js';
 import type { Urgency } from '../sync/ports.js';
 import { type Call, callName, type Fetch } from './fetch/fetch.js';
 import { judgeResponse, requestIdOf } from './judge-response.js';
@@ -14,7 +15,7 @@ export interface Ask {
   readonly body?: unknown;
   /** The other kind of body, for the token endpoint. */
   readonly form?: Readonly<Record<string, string>>;
-  readonly signal: AbortSignal;
+  readonly signal: Interruption;
   readonly urgency?: Urgency;
   /** GETs always are; a write is when doing it twice is doing it once. */
   readonly replayable?: boolean;

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Fault } from '../domain/fault.js';
 import { type Instant, instantFromMillis } from '../domain/instant.js';
+import type { Interruption } from '../runtime/interruption.js';
 import type { Logger } from '../runtime/logger.js';
 import type { Urgency } from '../sync/ports.js';
 import { type BudgetRule, type BudgetState, block, remaining, spend } from './budget.js';
@@ -12,7 +13,7 @@ export interface BudgetsParts {
   readonly time: PlatformTime;
   readonly logger: Logger;
   /** Asks the platform for the time, without a token. May fail silently. */
-  readonly askTime: (signal: AbortSignal) => Promise<void>;
+  readonly askTime: (signal: Interruption) => Promise<void>;
 }
 
 /** Requests that may still be made in the window that ends then. */
@@ -51,7 +52,7 @@ export class Budgets {
   }
 
   /** Takes one request out of the budget, or throws `rate_limited` with the moment the next window starts. */
-  async take(key: string, rule: BudgetRule, urgency: Urgency, signal: AbortSignal): Promise<void> {
+  async take(key: string, rule: BudgetRule, urgency: Urgency, signal: Interruption): Promise<void> {
     const held = await this.#get(key);
     let answer = await this.#try(key, held, rule, urgency, true);
     if (answer === 'doubtful') {

@@ -2,6 +2,7 @@ import type { HeaderNames } from '../contract/headers.js';
 import { paths } from '../contract/paths.js';
 import { isFault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
+import type { Interruption } from '../runtime/interruption.js';
 import type { Logger } from '../runtime/logger.js';
 import type { Random } from '../runtime/random.js';
 import { type Api, createApi } from './api.js';
@@ -67,7 +68,7 @@ export function createClient(options: ClientOptions): Client {
     options.timeoutMillis ?? 30_000,
   );
   const api = (fetch: Fetch) => createApi({ baseUrl: options.baseUrl, fetch, names, clock });
-  const askTime = async (signal: AbortSignal) => {
+  const askTime = async (signal: Interruption) => {
     try {
       await api(wire)({ path: paths.discovery, signal });
     } catch (error) {

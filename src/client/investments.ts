@@ -4,6 +4,7 @@ import { type Instant, parseInstant } from '../domain/instant.js';
 import type { FeedItem } from '../domain/investment.js';
 import type { Cursor, PageToken, Position } from '../domain/position.js';
 import { storableText } from '../domain/text.js';
+import type { Interruption } from '../runtime/interruption.js';
 import type { Feed, FeedPage, NextTold, Urgency } from '../sync/ports.js';
 import type { Api, Reply } from './api.js';
 import { refusesVersion } from './judge-response.js';
@@ -129,7 +130,7 @@ export interface CurrentInvestment {
 export async function readInvestment(
   api: Api,
   id: string,
-  signal: AbortSignal,
+  signal: Interruption,
 ): Promise<CurrentInvestment | null> {
   const reply = await orNull(api({ path: paths.investment, params: { id }, signal }));
   if (reply === null) return null;
@@ -160,7 +161,7 @@ export interface OfferingStats {
 export async function readOfferingStats(
   api: Api,
   offering: string,
-  signal: AbortSignal,
+  signal: Interruption,
 ): Promise<OfferingStats | null> {
   const reply = await orNull(api({ path: paths.offeringStats, params: { offering_id: offering }, signal }));
   if (reply === null) return null;

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { paths } from '../contract/paths.js';
 import { Fault } from '../domain/fault.js';
+import type { Interruption } from '../runtime/interruption.js';
 import type { Random } from '../runtime/random.js';
 import { isSameSecret } from '../runtime/same-secret.js';
 import type { Api } from './api.js';
@@ -90,7 +91,7 @@ export function exchangeCode(
   api: Api,
   client: OAuthClient,
   exchange: CodeExchange,
-  signal: AbortSignal,
+  signal: Interruption,
 ): Promise<TokenSet> {
   return askToken(api, client, signal, false, {
     grant_type: 'authorization_code',
@@ -108,7 +109,7 @@ export function refreshTokens(
   api: Api,
   client: OAuthClient,
   refreshToken: string,
-  signal: AbortSignal,
+  signal: Interruption,
 ): Promise<TokenSet> {
   return askToken(api, client, signal, true, { grant_type: 'refresh_token', refresh_token: refreshToken });
 }
@@ -118,7 +119,7 @@ export async function revokeTokens(
   api: Api,
   client: OAuthClient,
   token: string,
-  signal: AbortSignal,
+  signal: Interruption,
 ): Promise<void> {
   await api({
     method: 'POST',
@@ -136,7 +137,7 @@ function clientFields({ clientId, clientSecret }: OAuthClient): Readonly<Record<
 async function askToken(
   api: Api,
   client: OAuthClient,
-  signal: AbortSignal,
+  signal: Interruption,
   replayable: boolean,
   grant: Readonly<Record<string, string>>,
 ): Promise<TokenSet> {

@@ -1,5 +1,6 @@
 import { investmentFeed } from '../client/investments.js';
 import type { Config, SourceConfig } from '../config/config.js';
+import type { Interruption } from '../runtime/interruption.js';
 import { identityIncluded } from '../store/page-oddities.js';
 import type { Feed, SyncSource, Urgency } from '../sync/ports.js';
 import type { PlatformConnection } from './connect-platform.js';
@@ -45,7 +46,7 @@ export async function syncSources(
         ...(config.identity === 'drop'
           ? {}
           : {
-              mayReadIdentity: async (signal: AbortSignal) => {
+              mayReadIdentity: async (signal: Interruption) => {
                 const sample = investmentFeed(api, { ...scope, perPage: sampleRecords }, 'routine');
                 return identityIncluded((await sample.page({ kind: 'start' }, signal)).items);
               },

@@ -34,3 +34,12 @@ export class Interrupter implements Interruption {
     }
   }
 }
+
+/** For whoever takes nothing else, as `fetch` does. */
+export function abortSignalOf(interruption: Interruption): AbortSignal {
+  if (interruption instanceof AbortSignal) return interruption;
+  const controller = new AbortController();
+  if (interruption.aborted) controller.abort();
+  else interruption.addEventListener('abort', () => controller.abort(), { once: true });
+  return controller.signal;
+}

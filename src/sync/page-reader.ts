@@ -1,6 +1,7 @@
 import { nextTick } from 'node:process';
 import { setImmediate } from 'node:timers/promises';
 import type { Position } from '../domain/position.js';
+import { Interrupter, type Interruption } from '../runtime/interruption.js';
 import type { Feed, FeedPage } from './ports.js';
 
 interface Ahead {
@@ -16,7 +17,7 @@ interface Ahead {
 export class PageReader {
   #ahead: Ahead | undefined;
 
-  constructor(readonly signal: AbortSignal) {}
+  constructor(readonly signal: Interruption) {}
 
   /**
    * Resolves once the request is on its way. On SQLite writing a page holds this thread: a request that goes out
@@ -29,14 +30,14 @@ export class PageReader {
       return;
     }
     this.drop();
-    const cut = new AbortController();
+    const cut = new Interrupter();
     const abandon = () => cut.abort();
     this.signal.addEventListener('abort', abandon, { once: true });
     // Only a page that is waited for may send for the one behind it: there is never more than one ahead.
     const onNext = async (next: Position) => {
-      if (!cut.signal.aborted && this.#ahead !== ahead) await this.readAhead(feed, next);
+      if (!cut.aborted && this.#ahead !== ahead) await this.readAhead(feed, next);
     };
-    const page = feed.page(position, cut.signal, onNext).finally(() => {
+    const page = feed.page(position, cut, onNext).finally(() => {
       this.signal.removeEventListener('abort', abandon);
     });
     const ahead = { position, page, abandon };

@@ -4,6 +4,7 @@ import type { Instant } from '../domain/instant.js';
 import type { FeedItem } from '../domain/investment.js';
 import type { Cents } from '../domain/money.js';
 import type { Cursor, PageToken, Position } from '../domain/position.js';
+import type { Interruption } from '../runtime/interruption.js';
 
 /** One page of the platform's feed. `next` is never empty: a page without it is `contract_broken`. */
 export interface FeedPage {
@@ -30,7 +31,7 @@ export interface Feed {
    * `onNext` may be told where the page behind this one begins before this one is read, a guess that the page confirms
    * or not. The page waits for it.
    */
-  page(position: Position, signal: AbortSignal, onNext?: NextTold): Promise<FeedPage>;
+  page(position: Position, signal: Interruption, onNext?: NextTold): Promise<FeedPage>;
 }
 
 export type NextTold = (position: Position) => Promise<void>;
@@ -46,7 +47,7 @@ export interface SyncSource {
    * Whether the token may read who people are; null when nothing there can tell. Left out where identity is not
    * kept anyway. Throws as a feed does.
    */
-  readonly mayReadIdentity?: (signal: AbortSignal) => Promise<boolean | null>;
+  readonly mayReadIdentity?: (signal: Interruption) => Promise<boolean | null>;
 }
 
 /** What a source is, as the configuration tells it. */

@@ -4,6 +4,7 @@ import { type Instant, instantFromMillis, millisOf } from '../domain/instant.js'
 import type { Position } from '../domain/position.js';
 import type { BackoffPlan } from '../runtime/backoff.js';
 import type { Clock } from '../runtime/clock.js';
+import { Interrupter, type Interruption } from '../runtime/interruption.js';
 import type { Logger } from '../runtime/logger.js';
 import type { Random } from '../runtime/random.js';
 import { decide, tickStart } from './decide.js';
@@ -77,8 +78,8 @@ export async function runTick(
 ): Promise<TickResult> {
   const startedAt = parts.clock.now();
   const begun = parts.clock.monotonic();
-  const cut = new AbortController();
-  const reader = new PageReader(cut.signal);
+  const cut = new Interrupter();
+  const reader = new PageReader(cut);
   let opened: Opened;
   try {
     if (ask.expected && ask.resync !== true && !signal.aborted)
@@ -154,7 +155,7 @@ class Tick {
     readonly begun: number,
   ) {}
 
-  get signal(): AbortSignal {
+  get signal(): Interruption {
     return this.reader.signal;
   }
 

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { Fault, type FaultCode } from '../../src/domain/fault.js';
 import { instantFromMillis, millisOf } from '../../src/domain/instant.js';
 import type { Cursor, Position } from '../../src/domain/position.js';
+import type { Interruption } from '../../src/runtime/interruption.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { type Feed, type FeedPage, type Mirror, nothingApplied } from '../../src/sync/ports.js';
 import { runTick, type TickAsk } from '../../src/sync/run-tick.js';
@@ -98,7 +99,7 @@ describe('the position where the last tick ended', () => {
   });
 
   test('is cut off where the mirror cannot be opened', async () => {
-    let signalled: AbortSignal | undefined;
+    let signalled: Interruption | undefined;
     const feed: Feed = {
       page: (_position, signal) => {
         signalled = signal;

@@ -1,3 +1,4 @@
+import type { Interruption } from '../../runtime/interruption.js';
 import type { Urgency } from '../../sync/ports.js';
 
 /**
@@ -12,7 +13,7 @@ export interface Call {
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
-  readonly signal: AbortSignal;
+  readonly signal: Interruption;
   readonly urgency: Urgency;
   /** Whether sending it again after a 5xx or a lost answer is harmless. */
   readonly replayable: boolean;

@@ -1,4 +1,5 @@
 import { Fault } from '../../domain/fault.js';
+import { abortSignalOf } from '../../runtime/interruption.js';
 import { type Call, callName, type Fetch, type WireFetch, type WireResponse } from './fetch.js';
 
 export interface Caps {
@@ -18,12 +19,13 @@ export const defaultCaps: Caps = { bodyBytesMax: 16 * 1024 * 1024 };
  */
 export function withCaps(wire: WireFetch, caps: Caps = defaultCaps): Fetch {
   return async (call) => {
-    const response = await reach(call, () =>
+    const signal = abortSignalOf(call.signal);
+    const response = await reach(call, signal, () =>
       wire(call.url, {
         method: call.method,
         headers: { ...call.headers, 'accept-encoding': 'gzip' },
         body: call.body,
-        signal: call.signal,
+        signal,
         redirect: 'manual',
       }),
     );
@@ -43,7 +45,7 @@ export function withCaps(wire: WireFetch, caps: Caps = defaultCaps): Fetch {
     return {
       status: response.status,
       headers: response.headers,
-      body: await reach(call, () => readBody(call, response, caps.bodyBytesMax)),
+      body: await reach(call, signal, () => readBody(call, response, caps.bodyBytesMax)),
     };
   };
 }
@@ -75,13 +77,13 @@ async function discard(response: WireResponse): Promise<void> {
     .catch(() => {});
 }
 
-async function reach<Result>(call: Call, send: () => Promise<Result>): Promise<Result> {
+async function reach<Result>(call: Call, signal: AbortSignal, send: () => Promise<Result>): Promise<Result> {
   try {
     return await send();
   } catch (error) {
     // The signal's reason is already a Fault: the deadline's, or the caller's wish to stop.
-    if (call.signal.aborted && call.signal.reason instanceof Fault) throw call.signal.reason;
-    if (call.signal.aborted) throw new Fault('stopped', `${callName(call)} was stopped`);
+    if (signal.aborted && signal.reason instanceof Fault) throw signal.reason;
+    if (signal.aborted) throw new Fault('stopped', `${callName(call)} was stopped`);
     if (error instanceof Fault) throw error;
     throw unreachable(call, error);
   }

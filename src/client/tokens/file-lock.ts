@@ -3,6 +3,7 @@ import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { Fault } from '../../domain/fault.js';
 import type { Clock } from '../../runtime/clock.js';
+import type { Interruption } from '../../runtime/interruption.js';
 import { isRunning } from '../../runtime/process-name.js';
 import { unwritable } from './unwritable.js';
 
@@ -31,7 +32,7 @@ const pollMillis = 50;
 export interface LockParts {
   readonly path: string;
   readonly clock: Clock;
-  readonly signal: AbortSignal;
+  readonly signal: Interruption;
 }
 
 export async function withFileLock<Result>(

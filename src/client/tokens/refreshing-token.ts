@@ -1,6 +1,7 @@
 import { Fault, isFault } from '../../domain/fault.js';
 import { instantFromMillis, millisOf } from '../../domain/instant.js';
 import type { Clock } from '../../runtime/clock.js';
+import type { Interruption } from '../../runtime/interruption.js';
 import type { Logger } from '../../runtime/logger.js';
 import type { Api } from '../api.js';
 import { refreshTokens, type TokenSet } from '../oauth.js';
@@ -54,7 +55,7 @@ class RefreshingToken implements TokenProvider {
     this.#known = undefined;
   }
 
-  async current(signal: AbortSignal): Promise<string> {
+  async current(signal: Interruption): Promise<string> {
     const known = this.#known ?? (await readCredentials(this.#parts.path));
     this.#known = known;
     if (known.refreshToken === null || this.#lifeLeft(known) > leewayMillis) return known.accessToken;
@@ -67,7 +68,7 @@ class RefreshingToken implements TokenProvider {
     }
   }
 
-  async renew(refused: string, signal: AbortSignal): Promise<string> {
+  async renew(refused: string, signal: Interruption): Promise<string> {
     // Ends: each further turn needs a caller before us whose signal fired.
     for (;;) {
       if (this.#known !== undefined && this.#known.accessToken !== refused) return this.#known.accessToken;
@@ -83,7 +84,7 @@ class RefreshingToken implements TokenProvider {
     }
   }
 
-  #rotate(refused: string, signal: AbortSignal): Promise<Credentials> {
+  #rotate(refused: string, signal: Interruption): Promise<Credentials> {
     const { path, clock } = this.#parts;
     return withFileLock({ path: `${path}.lock`, clock, signal }, async (isMine) => {
       const stored = await readCredentials(path);
@@ -105,7 +106,7 @@ class RefreshingToken implements TokenProvider {
   async #ask(
     stored: Credentials,
     refreshToken: string,
-    signal: AbortSignal,
+    signal: Interruption,
   ): Promise<Credentials | undefined> {
     if (refreshToken === this.#dead) return undefined;
     const api = this.#parts.application(stored.clientId);
