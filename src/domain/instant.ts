@@ -32,12 +32,8 @@ export function parseInstant(value: unknown): Instant | undefined {
   return `${utc.toISOString().slice(0, 19)}.${fraction.slice(0, 3).padEnd(3, '0')}Z` as Instant;
 }
 
-/** The last one told: a tick asks eight times within a millisecond or two, and told anew each takes a microsecond and a half. */
-let told: { readonly millis: number; readonly instant: Instant } | undefined;
-
 export function instantFromMillis(millis: number): Instant {
-  if (told?.millis !== millis) told = { millis, instant: new Date(millis).toISOString() as Instant };
-  return told.instant;
+  return new Date(millis).toISOString() as Instant;
 }
 
 export function millisOf(instant: Instant): number {

@@ -3,9 +3,6 @@ import type { Effect } from './tick-state.js';
 /** The longest honest way from one page to the next has six steps: two positions that are gone, and a new listing. */
 const stepsWithoutPageMax = 12;
 
-/** A tick of one page takes three. To look at those would be one part in seventy of such a tick. */
-const stepsUnwatched = 6;
-
 /**
  * Ends a tick that goes in circles, which only a defect of `decide`, or of a mirror that forgets, can make it do.
  *
@@ -19,21 +16,15 @@ export class StepGuard {
   #sinceMark = 0;
   #markLasts = 1;
   #sincePage = 0;
-  #steps = 0;
 
   /** Throws when this step was taken before, or when too many led nowhere. */
   step(effect: Effect, standing: unknown): void {
+    const step = JSON.stringify([effect, standing]);
+    if (step === this.#mark) throw new Error(`a tick came back to a step it had taken: ${effect.kind}`);
     const page = effect.kind === 'store_listing_page' || effect.kind === 'apply_page';
     this.#sincePage = page ? 0 : this.#sincePage + 1;
     if (this.#sincePage > stepsWithoutPageMax)
       throw new Error(`a tick took ${this.#sincePage} steps without writing a page: ${effect.kind}`);
-    this.#steps += 1;
-    if (this.#steps > stepsUnwatched) this.#compare(effect, standing);
-  }
-
-  #compare(effect: Effect, standing: unknown): void {
-    const step = JSON.stringify([effect, standing]);
-    if (step === this.#mark) throw new Error(`a tick came back to a step it had taken: ${effect.kind}`);
     this.#sinceMark += 1;
     if (this.#sinceMark < this.#markLasts) return;
     this.#mark = step;
