@@ -5,12 +5,10 @@ import { Budgets } from '../store/budgets.js';
 import { sqliteConnection } from '../store/connection.js';
 import { removeBackups } from '../store/dialect/sqlite/backups.js';
 import { SqliteErasures } from '../store/dialect/sqlite/erasures.js';
-import { withSqliteFaults } from '../store/dialect/sqlite/faults.js';
-import { catchUpIndexes } from '../store/dialect/sqlite/indexes.js';
-import { migrateSqlite } from '../store/dialect/sqlite/migrate.js';
 import { SqliteMirror } from '../store/dialect/sqlite/mirror.js';
 import { openSqlite } from '../store/dialect/sqlite/open.js';
 import { purgeHistory, purgeTicks } from '../store/dialect/sqlite/purge.js';
+import { upgradeSqlite } from '../store/dialect/sqlite/upgrade.js';
 import { Inbox } from '../store/inbox.js';
 import { Outbox } from '../store/outbox.js';
 import type { SqlitePlace } from '../store/place.js';
@@ -32,10 +30,9 @@ export function openSqliteMirror({ file }: SqlitePlace, parts: OpenMirrorParts):
   const { clock, logger, notices, identity, scrub = scrubApart } = parts;
   const main = openSqlite(file);
   try {
-    const { ran, backup } = migrateSqlite(main, { clock, version: packageVersion() });
+    const { ran, backup } = upgradeSqlite(main, { clock, version: packageVersion() });
     if (ran.length > 0)
       logger.info({ count: ran.length, ...(backup === null ? {} : { file: backup }) }, 'schema migrated');
-    withSqliteFaults(file, () => catchUpIndexes(main.raw));
     const mirror = new SqliteMirror(main, {
       clock,
       leaseMs: leaseMillis,

@@ -1,10 +1,9 @@
 import { Fault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
 import { packageVersion } from '../runtime/package-version.js';
-import { withSqliteFaults } from '../store/dialect/sqlite/faults.js';
-import { catchUpIndexes } from '../store/dialect/sqlite/indexes.js';
 import { migrateSqlite } from '../store/dialect/sqlite/migrate.js';
 import { openSqlite } from '../store/dialect/sqlite/open.js';
+import { upgradeSqlite } from '../store/dialect/sqlite/upgrade.js';
 import { newestMigration } from '../store/migrate.js';
 import type { MirrorPlace } from '../store/place.js';
 
@@ -39,12 +38,7 @@ export function schemaOf(place: MirrorPlace, clock: Clock, apply: boolean): Sche
   if (!apply || pending.length === 0)
     return { ...{ file, newest, pending }, schema: newest - pending.length, ran: [], backup: null };
   const writer = openSqlite(file);
-  const { ran, backup } = closing(writer, () => {
-    const migrated = migrateSqlite(writer, told);
-    // Whoever reads it before a daemon opens it would look through every row for each investor.
-    withSqliteFaults(file, () => catchUpIndexes(writer.raw));
-    return migrated;
-  });
+  const { ran, backup } = closing(writer, () => upgradeSqlite(writer, told));
   return { ...{ file, newest, ran, backup }, schema: newest, pending: [] };
 }
 
