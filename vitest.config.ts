@@ -1,9 +1,27 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
+/**
+ * Folders whose tests keep no state in modules, in the environment or in global hooks. Their files share a process, so
+ * that what they import is loaded once; `npm run test:flicker` runs them in random order to prove that they may.
+ */
+const shared = [
+  'domain',
+  'runtime',
+  'config',
+  'client',
+  'conformance',
+  'exports',
+  'outbox',
+  'platform',
+  'store',
+  'sync',
+  'verify',
+];
+const sharedFiles = shared.map((folder) => `test/${folder}/**/*.test.ts`);
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
     globalSetup: ['test/postgres/global-setup.ts'],
     pool: 'forks',
     // Half of them wait for processes and disks most of the time; vitest's own default leaves a core idle.
@@ -12,5 +30,9 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     expect: { poll: { timeout: 40_000 } },
+    projects: [
+      { extends: true, test: { name: 'shared', isolate: false, include: sharedFiles } },
+      { extends: true, test: { name: 'isolated', include: ['test/**/*.test.ts'], exclude: sharedFiles } },
+    ],
   },
 });

@@ -1,10 +1,12 @@
 /** rosterd as a library: everything here is a contract, everything else may change between versions. */
+import './runtime/require-node.js';
+
 export type { ConfigInput } from './config/from-object.js';
 export { InvalidConfig, type Problem } from './config/problems.js';
 export type { ChangeListener } from './daemon/change-pump.js';
 export { createMirror, type Mirror, type MirrorOptions } from './daemon/library.js';
+export type { SourceResult } from './daemon/source-result.js';
 export type { FullStatus } from './daemon/status.js';
-export type { SourceResult } from './daemon/sync-once.js';
 export { type About, Fault, type FaultCode, isFault } from './domain/fault.js';
 export type { Clock } from './runtime/clock.js';
 export type { LogFields, Logger } from './runtime/logger.js';

@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import ts from 'typescript';
 import { expect, test } from 'vitest';
 import { demoQueries } from '../src/cli/commands/demo.js';
 import { commands } from '../src/cli/commands/index.js';
 import { packageRoot } from '../src/runtime/package-root.js';
+import { nodesOf, stringOf, syntaxOf } from './support/syntax.js';
 import { generatedFiles } from './tools/generated.js';
 
 const readme = readFileSync(join(packageRoot, 'README.md'), 'utf8');
@@ -65,17 +65,12 @@ function sourceTexts(): { path: string; text: string }[] {
   for (const path of files.filter((name) => name.endsWith('.ts'))) {
     const code = readFileSync(join(packageRoot, 'src', path), 'utf8');
     if (!code.includes('rosterd ')) continue;
-    const visit = (node: ts.Node): void => {
-      if (ts.isStringLiteral(node) || ts.isNoSubstitutionTemplateLiteral(node))
-        found.push({ path, text: node.text });
-      else if (ts.isTemplateExpression(node))
-        found.push({
-          path,
-          text: node.head.text + node.templateSpans.map(({ literal }) => `X${literal.text}`).join(''),
-        });
-      ts.forEachChild(node, visit);
-    };
-    visit(ts.createSourceFile(path, code, ts.ScriptTarget.Latest));
+    for (const node of nodesOf(syntaxOf(path, code).root)) {
+      const text = stringOf(node);
+      if (text !== undefined) found.push({ path, text });
+      else if (node.type === 'TemplateLiteral')
+        found.push({ path, text: node.quasis.map(({ value }) => value.cooked ?? '').join('X') });
+    }
   }
   return found;
 }

@@ -5,10 +5,10 @@
 -- those who may.
 
 GRANT USAGE ON SCHEMA :"schema" TO rosterd_analyst, rosterd_identity;
-GRANT SELECT ON investments, investment_history, changes, incoming, round_totals, daily_raised, investor_totals,
-  sync_status, sources, ticks, drift, notices, erasures, migrations, fleet_members, fleet_sources
+GRANT SELECT ON investments, investment_history, changes, incoming, awaiting_deletion, round_totals, daily_raised,
+  investor_totals, sync_status, sources, ticks, drift, notices, erasures, migrations, fleet_members, fleet_sources
   TO rosterd_analyst, rosterd_identity;
-GRANT SELECT (quarantine_no, source, id, problem, seen_at, resolved_at) ON quarantine TO rosterd_analyst;
+GRANT SELECT (quarantine_no, source, id, problem, seen_at, resolved_at, times) ON quarantine TO rosterd_analyst;
 GRANT SELECT (inbox_no, event_id, installation, event, source, investment, observed_at, test, received_at, state,
   attempts, next_at, worked_at) ON webhook_inbox TO rosterd_analyst;
 GRANT SELECT ON identities, roster, quarantine, webhook_inbox, forgotten TO rosterd_identity;

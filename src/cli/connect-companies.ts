@@ -10,7 +10,8 @@ import {
   mirrorScopes,
   startConnecting,
 } from '../daemon/connect.js';
-import { entryOf, sourceNameFor, tokenFileOf } from '../daemon/connected-source.js';
+import { entryOf, namedFor, sourceNameFor, tokenFileOf } from '../daemon/connected-source.js';
+import { mirroredBy } from '../daemon/mirrored-by.js';
 import { Fault, isFault } from '../domain/fault.js';
 import { askLine } from './ask.js';
 import type { ConnectingCommand } from './connecting-command.js';
@@ -24,6 +25,8 @@ export interface Connected extends Installed {
   readonly company: Eligible;
   readonly source: string;
   readonly file: string;
+  /** The source mirrored the company in another way before, and gets this token instead. */
+  readonly replaces: boolean;
 }
 
 /** `rosterd connect`: each company on its own, so that one refusal does not take back what others were granted. */
@@ -83,14 +86,39 @@ async function connectOne(
   { context: { options, signal }, loaded, folder }: ConnectingCommand,
 ): Promise<Connected> {
   const { sources } = loaded.settings;
-  const entry = entryOf(sources.map(plainEntry), company);
+  const entries = sources.map(plainEntry);
+  const same = entryOf(entries, company);
+  const replaced = same === undefined ? await sourceToReplace() : undefined;
+  const entry = same ?? entries.find(({ name }) => name === replaced);
   const taken = [...sources.map(({ name }) => name), ...before.map(({ source }) => source)];
-  const source = entry?.name ?? sourceNameFor(company, taken);
+  const source = entry?.name ?? replaced ?? sourceNameFor(company, taken);
   const file = tokenFileOf(entry, source);
   const wantsIdentity = !options.flag('withoutIdentity') && loaded.config.identity === 'keep';
   const scopes = [...mirrorScopes, ...(wantsIdentity ? [identityScope] : [])];
   const installed = await connecting.install(company.id, scopes, resolve(folder, file), signal);
-  return { ...installed, company, source, file };
+  return { ...installed, company, source, file, replaces: replaced !== undefined };
+
+  /** Asked before anything is installed. A second source would count every record of the company twice. */
+  async function sourceToReplace(): Promise<string | undefined> {
+    const held = await mirroredBy(loaded.config.database, company.id);
+    const found = [...new Set([...namedFor(sources.map(withCompany), company), ...held])];
+    // What the mirror holds of a source that nobody configures any more stays as it is.
+    const configured = found.filter((name) => entries.some((one) => one.name === name));
+    const [first, ...more] = configured.length > 0 ? configured : found;
+    if (first === undefined || (options.flag('replace') && more.length === 0)) return first;
+    const names = [first, ...more].map((name) => `"${name}"`).join(' and ');
+    throw new Fault('usage', `${company.name} is mirrored already, by source ${names}`, {
+      hint:
+        more.length === 0
+          ? `--replace gives source "${first}" the new token; a second source would count every record twice`
+          : 'leave one of them in "sources", then --replace gives it the new token',
+    });
+  }
+}
+
+function withCompany(source: ConnectingCommand['loaded']['settings']['sources'][number]) {
+  const { companyId } = source.filters;
+  return { ...plainEntry(source), filters: companyId === undefined ? {} : { companyId } };
 }
 
 /** Settings say `undefined` where an entry says nothing. */

@@ -41,6 +41,7 @@ export const exitCodeOfFault: Readonly<Record<FaultCode, ExitCode>> = {
   database_busy: exitCodes.failed,
   database_full: exitCodes.failed,
   database_unusable: exitCodes.failed,
+  out_of_descriptors: exitCodes.failed,
   usage: exitCodes.usage,
   stopped: exitCodes.stopped,
   internal: exitCodes.failed,

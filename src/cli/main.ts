@@ -1,6 +1,4 @@
 #!/usr/bin/env node
-import { keepHeapLean } from '../runtime/lean-heap.js';
-import { runProcess } from './process.js';
+import { begin } from './begin.js';
 
-keepHeapLean();
-await runProcess(process.argv.slice(2));
+begin(() => import('./command-line.js').then(({ runCommandLine }) => runCommandLine((args) => args)));

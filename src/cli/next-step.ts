@@ -17,6 +17,7 @@ export const nextStep: Readonly<Record<FaultCode, string>> = {
   database_busy: 'the same again when the other program is done',
   database_full: 'the same again when there is room on the disk: df -h',
   database_unusable: 'rosterd doctor, which examines the database',
+  out_of_descriptors: 'ulimit -n 1024, or LimitNOFILE=1024 in the systemd unit; then the same again',
   usage: 'the same with --help, which lists what can be given',
   stopped: 'the same again; what was finished is kept',
   internal: 'the same with --log-level debug, which adds where it happened',

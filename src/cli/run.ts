@@ -1,6 +1,8 @@
 import { CommanderError } from 'commander';
 import { maskCredentials } from '../contract/credential-shapes.js';
 import { Fault } from '../domain/fault.js';
+import { descriptorsFault } from '../runtime/file-descriptors.js';
+import { incompleteInstallation } from '../runtime/incomplete-installation.js';
 import type { Command } from './command.js';
 import { commandsFor } from './commands-for.js';
 import { type ExitCode, exitCodeOfFault, exitCodes } from './exit-codes.js';
@@ -8,6 +10,7 @@ import type { Io } from './io.js';
 import { nextStep } from './next-step.js';
 import { Output } from './output/output.js';
 import { Talk } from './output/talk.js';
+import { guarded } from './output/terminal.js';
 import { programOf } from './program.js';
 
 /** Parses, runs one command and says how it ended. Whatever goes wrong is told on stderr; nothing is thrown. */
@@ -17,14 +20,16 @@ export async function run(
   given?: readonly Command[],
 ): Promise<ExitCode> {
   // The log, notes and progress share one stderr, so that none of them breaks another's line.
-  const io: Io = { ...process, stderr: new Talk(process.stderr) };
+  const io: Io = { ...process, stdout: guarded(process.stdout), stderr: new Talk(process.stderr) };
   const out = new Output(io);
   const stop = new AbortController();
   const unlisten = listen(process, out, stop);
   let code: ExitCode = exitCodes.done;
   const words = spelledOut(args);
-  const commands = given ?? (await commandsFor(words));
+  let commands: readonly Command[] = given ?? [];
   try {
+    // Loading them may fail as well: each is a file of its own.
+    if (given === undefined) commands = await commandsFor(words);
     const program = programOf(commands, {
       writeOut: (text) => io.stdout.write(text),
       columns: io.stdout.columns ?? 80,
@@ -78,10 +83,17 @@ interface Asked {
 
 function report(error: unknown, out: Output, { debugging, command }: Asked): ExitCode {
   if (error instanceof CommanderError) return reportUsage(error, command, out);
-  if (error instanceof Fault) {
-    out.error(error.message);
-    out.note(`Try: ${error.about.hint ?? nextStep[error.code]}`);
-    return exitCodeOfFault[error.code];
+  const fault = error instanceof Fault ? error : descriptorsFault(error);
+  if (fault !== null) {
+    out.error(fault.message);
+    out.note(`Try: ${fault.about.hint ?? nextStep[fault.code]}`);
+    return exitCodeOfFault[fault.code];
+  }
+  const incomplete = incompleteInstallation(error);
+  if (incomplete !== null) {
+    out.error(incomplete.message);
+    out.note(`Try: ${incomplete.hint}`);
+    return exitCodes.failed;
   }
   out.error('rosterd met a state it does not expect; this is a bug, please report it');
   if (debugging)

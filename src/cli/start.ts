@@ -1,7 +1,10 @@
 #!/usr/bin/env node
-import { keepHeapLean } from '../runtime/lean-heap.js';
-import { runProcess } from './process.js';
-import { startArgs } from './start-args.js';
+import { begin } from './begin.js';
 
-keepHeapLean();
-await runProcess(startArgs(process.argv.slice(2), process.cwd(), process.env));
+begin(async () => {
+  const [{ runCommandLine }, { startArgs }] = await Promise.all([
+    import('./command-line.js'),
+    import('./start-args.js'),
+  ]);
+  await runCommandLine((args) => startArgs(args, process.cwd(), process.env));
+});

@@ -43,6 +43,11 @@ export async function writeConnected(
       for (const entry of entries) out.line(JSON.stringify(entry));
     }
   }
+  for (const { source, replaces } of connected)
+    if (replaces)
+      out.note(
+        `Source ${source} reads with another token now. Try: rosterd sync --source ${source} --resync`,
+      );
   for (const { source, identity } of connected)
     if (!identity) out.warn(`${source}: identity is not granted, names and addresses stay empty`);
 }
@@ -64,7 +69,9 @@ async function writeSources(
   const sources = connected.flatMap((one): Edit[] => {
     const held = known.indexOf(one.source);
     const at = held < 0 ? next++ : held;
-    return Object.entries(entryFor(one)).map(([key, value]) => ({ path: ['sources', at, key], value }));
+    // A sign-in of the source it replaces would stand beside the token.
+    const edits = Object.entries({ ...entryFor(one), ...(one.replaces ? { credentials: undefined } : {}) });
+    return edits.map(([key, value]) => ({ path: ['sources', at, key], value }));
   });
   const file = configFileOf({ file: options.text('config'), cwd: io.cwd, env: io.env });
   await editConfigFile(resolve(io.cwd, file), [...platformEdits(context.options, loaded), ...sources]);

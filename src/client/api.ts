@@ -3,6 +3,7 @@ import { Fault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Interruption } from '../runtime/interruption.js';
 import type { Urgency } from '../sync/ports.js';
+import type { BodyLimits } from './fetch/body-limits.js';
 import { type Call, callName, type Fetch } from './fetch/fetch.js';
 import { judgeResponse, requestIdOf } from './judge-response.js';
 
@@ -19,6 +20,8 @@ export interface Ask {
   readonly urgency?: Urgency;
   /** GETs always are; a write is when doing it twice is doing it once. */
   readonly replayable?: boolean;
+  /** How large the answer may be; `smallAnswer` when not given. */
+  readonly limits?: BodyLimits;
   /** Is told the body as soon as it is one to be believed, and before it is parsed. */
   readonly onText?: (text: string) => Promise<void>;
 }
@@ -52,6 +55,7 @@ export function createApi(parts: ApiParts): Api {
       signal: ask.signal,
       urgency: ask.urgency ?? 'routine',
       replayable: ask.replayable ?? method === 'GET',
+      ...(ask.limits === undefined ? {} : { limits: ask.limits }),
     };
     const answer = await parts.fetch(call);
     const fault = judgeResponse(callName(call), answer, parts.names, parts.clock.now());

@@ -2,6 +2,7 @@ import { paths } from '../contract/paths.js';
 import { Fault } from '../domain/fault.js';
 import { type InstallationId, parseId } from '../domain/ids.js';
 import type { Api } from './api.js';
+import { tokenShape } from './oauth.js';
 import {
   brokenResource,
   fieldsOf,
@@ -148,7 +149,7 @@ export async function revokeInstallation(
 function mintedOf(body: unknown): MintedToken {
   const { data, token } = fieldsOf(body);
   const { access_token, scope } = fieldsOf(token);
-  if (typeof access_token !== 'string' || !/^[\x21-\x7e]+$/.test(access_token))
+  if (typeof access_token !== 'string' || !tokenShape.test(access_token))
     throw brokenResource('token', 'access_token');
   const installation = installationOf(data);
   return {

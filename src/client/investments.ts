@@ -7,6 +7,7 @@ import { storableText } from '../domain/text.js';
 import type { Interruption } from '../runtime/interruption.js';
 import type { Feed, FeedPage, NextTold, Urgency } from '../sync/ports.js';
 import type { Api, Reply } from './api.js';
+import { pageAnswer } from './fetch/body-limits.js';
 import { refusesVersion } from './judge-response.js';
 import { parseInvestment } from './parse-investment.js';
 import { parsePage } from './parse-page.js';
@@ -40,9 +41,10 @@ export function investmentFeed(api: Api, scope: FeedScope, urgency: Urgency): Fe
         },
         urgency,
         signal,
+        limits: pageAnswer(scope.perPage),
         ...(onNext === undefined ? {} : { onText: toldNext(position, onNext) }),
       });
-      const page = parsePage(body, text);
+      const page = parsePage(body, text, scope.perPage);
       refuseMismatch(position, page);
       return page;
     },
@@ -143,6 +145,9 @@ export async function readInvestment(
   };
 }
 
+/** The platform knows a dozen. Each that differs is a line of a receipt. */
+const statusesMax = 200;
+
 export interface Tally {
   readonly count: number;
   readonly committed_cents: number;
@@ -168,7 +173,10 @@ export async function readOfferingStats(
   const body = asObject(reply.body);
   const data = asObject(body.data);
   const byStatus: Record<string, Tally> = Object.create(null);
-  for (const [status, tally] of Object.entries(asObject(data.by_status))) {
+  const tallies = Object.entries(asObject(data.by_status));
+  if (tallies.length > statusesMax)
+    throw new Fault('contract_broken', `the offering's stats name more than ${statusesMax} statuses`);
+  for (const [status, tally] of tallies) {
     byStatus[status] = tallyOf(tally, `by_status.${status}`);
   }
   return {

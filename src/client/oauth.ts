@@ -6,6 +6,9 @@ import type { Random } from '../runtime/random.js';
 import { isSameSecret } from '../runtime/same-secret.js';
 import type { Api } from './api.js';
 
+/** Servers refuse headers from 8 KB on, and a token is one. */
+export const tokenShape = /^[\x21-\x7e]{1,6000}$/;
+
 /** What the token endpoint gives. `expiresInSeconds` null means that it does not expire. */
 export interface TokenSet {
   readonly accessToken: string;
@@ -161,13 +164,16 @@ function parseTokenSet(body: unknown): TokenSet {
   return {
     accessToken: access_token,
     refreshToken: refresh_token ?? null,
-    expiresInSeconds: expires_in ?? null,
+    expiresInSeconds: expires_in == null ? null : Math.min(expires_in, lifeSecondsMax),
     scope: typeof scope === 'string' ? scope : '',
   };
 }
 
+/** Ten years. A moment beyond what a date can hold would end every later refresh with an error. */
+const lifeSecondsMax = 10 * 365 * 24 * 3600;
+
 function isToken(value: unknown): value is string {
-  return typeof value === 'string' && /^[\x21-\x7e]+$/.test(value);
+  return typeof value === 'string' && tokenShape.test(value);
 }
 
 function broken(field: string): Fault {

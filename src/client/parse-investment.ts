@@ -31,7 +31,7 @@ class Rejection extends Error {
 export function parseInvestment(value: unknown, body: () => string): FeedItem {
   try {
     if (!isWire(value)) throw new Rejection('the record is not an object');
-    return isTombstone(value) ? tombstone(value) : fullRecord(value);
+    return isTombstone(value) ? tombstone(value) : fullRecord(value, { fields: 0, values: 0 });
   } catch (error) {
     if (!(error instanceof Rejection)) throw error;
     const id = isWire(value) ? (parseId('investment', value.id) ?? null) : null;
@@ -67,9 +67,22 @@ function tombstone(wire: Wire): FeedItem {
   };
 }
 
+/**
+ * What a record brings beyond its columns, counted while it is read. All of it is sorted, stored and compared with every
+ * later version, so that it has bounds, far above what the platform sends: no fields we do not know, and a few values
+ * in lists.
+ */
+interface Beyond {
+  fields: number;
+  values: number;
+}
+
+const unknownFieldsMax = 200;
+const valuesMax = 2_000;
+
 const none: Wire = Object.freeze(Object.create(null));
 
-function fullRecord(wire: Wire): FeedItem {
+function fullRecord(wire: Wire, beyond: Beyond): FeedItem {
   const amounts = object(wire.amounts, 'amounts') ?? missing('amounts');
   const investor = object(wire.investor, 'investor') ?? none;
   const status = word(wire.status, 'status') ?? missing('status');
@@ -101,13 +114,13 @@ function fullRecord(wire: Wire): FeedItem {
       converted_from: id('investment', wire.converted_from, 'converted_from'),
       investor_deactivated: flag(investor.deactivated, 'investor.deactivated') ?? false,
       via_entity: flag(investor.via_entity, 'investor.via_entity') ?? false,
-      blockers: list(wire.blockers, 'blockers'),
-      contracts: contracts(wire.contracts),
+      blockers: list(wire.blockers, 'blockers', beyond),
+      contracts: contracts(wire.contracts, beyond),
       observed_at: instant(wire.observed_at, 'observed_at') ?? missing('observed_at'),
       reason: text(wire.reason, 'reason'),
-      extra: extra(wire, amounts),
+      extra: extra(wire, amounts, beyond),
     },
-    identity: identity(wire, investor),
+    identity: identity(wire, investor, beyond),
   };
 }
 
@@ -115,10 +128,10 @@ function fullRecord(wire: Wire): FeedItem {
  * Null when the token holds no identity grant: then the keys are left out, not null. A field of `investor` that
  * we do not know speaks of a person too, so it stands here and nowhere else.
  */
-function identity(wire: Wire, investor: Wire): Identity | null {
-  const unknown = unknownOf(investor, investorFields, 'investor');
+function identity(wire: Wire, investor: Wire, beyond: Beyond): Identity | null {
+  const unknown = unknownOf(investor, investorFields, 'investor', beyond);
   const address = object(investor.address, 'investor.address') ?? none;
-  const unknownOfAddress = unknownOf(address, addressFields, 'investor.address');
+  const unknownOfAddress = unknownOf(address, addressFields, 'investor.address', beyond);
   if (
     unknown === null &&
     investor.name === undefined &&
@@ -148,12 +161,12 @@ function identity(wire: Wire, investor: Wire): Identity | null {
   };
 }
 
-function extra(wire: Wire, amounts: Wire): string | null {
-  const unknownAmounts = unknownOf(amounts, amountFields, 'amounts');
+function extra(wire: Wire, amounts: Wire, beyond: Beyond): string | null {
+  const unknownAmounts = unknownOf(amounts, amountFields, 'amounts', beyond);
   for (const key in unknownAmounts) {
     if (key.endsWith('_cents')) cents(unknownAmounts[key], 'an unknown field of amounts');
   }
-  return nested(unknownOf(wire, recordFields, 'the record'), 'amounts', unknownAmounts);
+  return nested(unknownOf(wire, recordFields, 'the record', beyond), 'amounts', unknownAmounts);
 }
 
 const recordFields = new Set(
@@ -170,12 +183,15 @@ const addressFields = new Set('line city state postal_code country'.split(' '));
 type Unknown = { [key: string]: Json };
 
 /** Null, the usual case, costs one look at each key. A null prototype keeps `__proto__` a key like any other. */
-function unknownOf(wire: Wire, known: ReadonlySet<string>, where: string): Unknown | null {
+function unknownOf(wire: Wire, known: ReadonlySet<string>, where: string, beyond: Beyond): Unknown | null {
   let unknown: Unknown | null = null;
   for (const key of Object.keys(wire)) {
     if (known.has(key)) continue;
+    beyond.fields += 1;
+    if (beyond.fields > unknownFieldsMax)
+      throw new Rejection(`the record has more than ${unknownFieldsMax} unknown fields`);
     unknown ??= Object.create(null) as Unknown;
-    unknown[key] = shallow(wire[key], `an unknown field of ${where}`);
+    unknown[key] = small(wire[key], `an unknown field of ${where}`, beyond);
   }
   return unknown;
 }
@@ -190,26 +206,29 @@ function nested(outer: Unknown | null, name: string, inner: Unknown | null): str
 /** JSON from the wire nests without limit, our stack does not. Nothing the platform sends goes beyond three. */
 const depthMax = 32;
 
-function shallow(value: unknown, field: string): Json {
-  if (isDeeperThan(depthMax, value)) throw new Rejection(`${field} is nested deeper than ${depthMax} levels`);
+function small(value: unknown, field: string, beyond: Beyond): Json {
+  weigh(value, depthMax, field, beyond);
   return value as Json;
 }
 
-function isDeeperThan(levels: number, value: unknown): boolean {
-  if (value === null || typeof value !== 'object') return false;
-  if (levels === 0) return true;
-  for (const inner of Object.values(value)) if (isDeeperThan(levels - 1, inner)) return true;
-  return false;
+function weigh(value: unknown, levels: number, field: string, beyond: Beyond): void {
+  const inner = typeof value !== 'object' || value === null ? [] : Object.values(value);
+  beyond.values += 1;
+  if (beyond.values + inner.length > valuesMax)
+    throw new Rejection(`lists and unknown fields hold more than ${valuesMax} values, up to ${field}`);
+  if (typeof value === 'object' && value !== null && levels === 0)
+    throw new Rejection(`${field} is nested deeper than ${depthMax} levels`);
+  for (const one of inner) weigh(one, levels - 1, field, beyond);
 }
 
-function list(value: unknown, field: string): string {
+function list(value: unknown, field: string, beyond: Beyond): string {
   if (value === undefined || value === null) return '[]';
   if (!Array.isArray(value)) throw new Rejection(`${field} is not an array`);
-  return value.length === 0 ? '[]' : canonicalJson(shallow(value, field));
+  return value.length === 0 ? '[]' : canonicalJson(small(value, field, beyond));
 }
 
-function contracts(value: unknown): string {
-  const json = list(value, 'contracts');
+function contracts(value: unknown, beyond: Beyond): string {
+  const json = list(value, 'contracts', beyond);
   if (json === '[]') return json;
   for (const contract of value as readonly unknown[]) {
     if (isWire(contract)) cents(contract.override_amount_cents, 'contracts.override_amount_cents');
@@ -218,9 +237,14 @@ function contracts(value: unknown): string {
 }
 
 function text(value: unknown, field: string): string | null {
-  if (typeof value === 'string') return storableText(value);
-  return absent(value, field, 'text');
+  if (typeof value !== 'string') return absent(value, field, 'text');
+  if (value.length > textLengthMax)
+    throw new Rejection(`${field} is longer than ${textLengthMax} characters`);
+  return storableText(value);
 }
+
+/** A bio or a message of fifty pages. Every page of the roster and every export repeats what is longer. */
+const textLengthMax = 100_000;
 
 /** Far above any word of a vocabulary, and below what an index of PostgreSQL takes in one entry. */
 const wordLengthMax = 200;

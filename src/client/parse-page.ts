@@ -3,6 +3,7 @@ import { type Instant, parseInstant } from '../domain/instant.js';
 import type { FeedItem } from '../domain/investment.js';
 import { storableText } from '../domain/text.js';
 import type { FeedPage } from '../sync/ports.js';
+import { pageItemsMin } from './fetch/body-limits.js';
 import { parseInvestment } from './parse-investment.js';
 import { rawItems } from './raw-items.js';
 
@@ -11,10 +12,13 @@ import { rawItems } from './raw-items.js';
  * it is set aside with its own piece of `text`, the page as sent. Records are parsed when they are asked for, which
  * is after the next page was.
  */
-export function parsePage(body: unknown, text: string): FeedPage {
+export function parsePage(body: unknown, text: string, perPage: number = pageItemsMin): FeedPage {
   const page = asObject(body) ?? broken('the body is not an object');
   const { data } = page;
   if (!Array.isArray(data)) broken('`data` is not an array');
+  const itemsMax = pageItemsMax(perPage);
+  if (data.length > itemsMax)
+    broken(`${perPage} records were asked for, ${data.length} came, and more than ${itemsMax} are not taken`);
   const meta = asObject(page.meta) ?? broken('`meta` is missing');
   if (typeof meta.has_more !== 'boolean') broken('`meta.has_more` is not true or false');
   const envelope = {
@@ -26,6 +30,12 @@ export function parsePage(body: unknown, text: string): FeedPage {
   };
   return new UnreadPage(envelope, () => itemsOf(data, text));
 }
+
+/**
+ * Twice of what was asked for. A deployment that takes no `per_page` sends its own size, at most the largest there is;
+ * each record costs a write, so the length of a page bounds how long the commit of one takes.
+ */
+const pageItemsMax = (perPage: number): number => 2 * Math.max(perPage, pageItemsMin);
 
 /** Once its items were asked for, a page holds them and nothing else: what arrived is ten times as large. */
 export class UnreadPage implements FeedPage {
@@ -69,9 +79,19 @@ function modeOf(value: unknown): FeedPage['mode'] {
 
 /** Older deployments number their cursors; as text they are passed back just as unchanged. */
 function nextOf(value: unknown): string {
-  if (typeof value === 'string' && value !== '') return value;
   if (Number.isSafeInteger(value)) return String(value);
-  return broken('`meta.next_cursor` is missing');
+  if (typeof value !== 'string' || value === '') return broken('`meta.next_cursor` is missing');
+  return isPosition(value)
+    ? value
+    : broken(`\`meta.next_cursor\` is not text of at most ${positionLengthMax} characters`);
+}
+
+/** It goes into a URL, which servers refuse from 8 KB on: a stored position that cannot be asked for halts its source. */
+const positionLengthMax = 4_096;
+
+/** Whether a cursor can be stored and sent back as it came. */
+export function isPosition(value: string): boolean {
+  return value !== '' && value.length <= positionLengthMax && storableText(value) === value;
 }
 
 /** Absent on the deprecated alias, null when nothing was published yet. */

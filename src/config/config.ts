@@ -93,6 +93,7 @@ export interface ReceiverConfig {
   readonly secrets: readonly Secret[];
   readonly endpoint: EndpointConfig | null;
   readonly maxConnections: number;
+  readonly maxConnectionsPerAddress: number;
 }
 
 /** The webhook endpoint the daemon looks after. */
@@ -172,6 +173,8 @@ export function configFrom(settings: Settings, around: Surroundings): Config {
             ),
             endpoint: receiver.endpoint === null ? null : endpointFrom(receiver.endpoint, located),
             maxConnections: receiver.maxConnections,
+            maxConnectionsPerAddress:
+              receiver.maxConnectionsPerAddress ?? Math.ceil(receiver.maxConnections / 2),
           },
     console: settings.console === null ? null : consoleFrom(settings.console, secret),
     identity: settings.identity,
@@ -197,6 +200,20 @@ export function configFrom(settings: Settings, around: Surroundings): Config {
     }),
     log: settings.log,
   });
+}
+
+/** A database as a first configuration names it, before there is a file. */
+export function databaseAt(
+  database: string,
+  { env, folder }: { readonly env: Surroundings['env']; readonly folder: string },
+): DatabaseConfig {
+  if (!isPostgres(database))
+    return { kind: 'sqlite', file: resolve(folder, database.slice('sqlite:'.length)) };
+  const { url, password } = withoutPassword(database);
+  return {
+    ...{ kind: 'postgres', url },
+    password: password === null ? null : new Secret('database', password, { env, folder }),
+  };
 }
 
 type Locate = (file: string, ...path: Path) => string;

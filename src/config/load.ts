@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { Fault } from '../domain/fault.js';
+import { authoritiesIn } from '../runtime/authority.js';
 import { type Config, configFrom, folderOfFile } from './config.js';
 import { type JsonDocument, JsonMistake, parseJsonText } from './json-text.js';
 import { environmentOverrides, flagOverrides, type Override, withValue } from './overrides.js';
@@ -73,15 +74,41 @@ export function loadConfig(request: ConfigRequest): LoadedConfig {
   if (!parsed.success || problems.length > 0) throw new InvalidConfig([...problems, ...strays]);
 
   const folder = document.file === null ? request.cwd : folderOfFile(document.file);
+  const config = configFrom(parsed.data, {
+    env: request.env,
+    folderOf: (path) => (/^(?:env|flag) /.test(originOf(path)) ? request.cwd : folder),
+  });
+  const distrusted = authorityProblem(config.platform.caFile);
+  if (distrusted !== null) {
+    const path = ['platform', 'ca'];
+    throw new InvalidConfig([{ path: pathText(path), where: whereOf(path), ...distrusted }, ...strays]);
+  }
   return {
-    config: configFrom(parsed.data, {
-      env: request.env,
-      folderOf: (path) => (/^(?:env|flag) /.test(originOf(path)) ? request.cwd : folder),
-    }),
+    config,
     settings: parsed.data,
     file: document.file,
     warnings: [...warningsAbout(parsed.data), ...strays.map(strayText)],
     originOf,
+  };
+}
+
+/**
+ * What is wrong with a file of authorities, so that it is told here and not by the first request. One that cannot be
+ * read is no mistake of the configuration: it may be checked on a machine that does not have the file.
+ */
+function authorityProblem(file: string | null): Pick<Problem, 'message' | 'hint'> | null {
+  if (file === null) return null;
+  let pem: string;
+  try {
+    pem = readFileSync(file, 'utf8');
+  } catch {
+    return null;
+  }
+  const found = authoritiesIn(pem);
+  if (typeof found !== 'string') return null;
+  return {
+    message: `${file} ${found}`,
+    hint: `look into it: openssl x509 -in ${file} -noout -subject -dates`,
   };
 }
 

@@ -1,5 +1,6 @@
 import { isSandboxToken } from '../contract/credential-shapes.js';
 import { isPostgres, withoutPassword } from './database.js';
+import { doubledSources, overlappingSources } from './doubled-sources.js';
 import type { Path } from './path.js';
 import type { Settings } from './settings.js';
 import { isLoopback, parseListen } from './values.js';
@@ -17,6 +18,7 @@ export function clashesIn(settings: Settings): readonly Clash[] {
     ...repeatedNames('sources', settings.sources),
     ...repeatedNames('notices', settings.notices),
     ...settings.sources.flatMap(sourceClashes),
+    ...doubledSources(settings.sources),
     ...settings.notices.flatMap((notice, index) =>
       unknownSources(notice.rules.sources ?? [], index, settings),
     ),
@@ -130,11 +132,12 @@ function sharedAddress({ receiver, console: board }: Settings): readonly Clash[]
 }
 
 export function warningsAbout(settings: Settings): readonly string[] {
-  return settings.sources.flatMap((source, index) =>
+  const writtenOut = settings.sources.flatMap((source, index) =>
     typeof source.token === 'string' && isSandboxToken(source.token)
       ? [`sources[${index}].token is written out; fine for a sandbox token, never do so with a live one`]
       : [],
   );
+  return [...writtenOut, ...overlappingSources(settings.sources)];
 }
 
 /** It shows rows: who may reach it may read them, unless they have to sign in. */

@@ -92,9 +92,9 @@ export class Secret {
   #fromFile(file: string): string {
     let text: string;
     try {
-      const { mode } = statSync(file);
       // Windows has no such bits: there the folder's own rights decide.
-      if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
+      const ownUser = process.geteuid?.();
+      if (ownUser !== undefined && isOpenToOthers(statSync(file), ownUser)) {
         throw new Fault('usage', `${this.name}: others on this machine can read ${file}`, {
           hint: `chmod 600 ${file}`,
         });
@@ -143,6 +143,20 @@ export class Secret {
       child.stdin?.end();
     });
   }
+}
+
+/**
+ * Whether users other than the daemon's may read or write a secret file. A file of the daemon's own user must have no
+ * bits for group or others. A file of root may also be readable by its group: that is how systemd's credentials,
+ * Kubernetes' `fsGroup` and an administrator's `chown root:rosterd` hand a secret to a service. PostgreSQL judges its
+ * private key by the same rule.
+ */
+export function isOpenToOthers(
+  { mode, uid }: { readonly mode: number; readonly uid: number },
+  ownUser: number,
+): boolean {
+  const ofRootForUs = uid === 0 && ownUser !== 0;
+  return (mode & (ofRootForUs ? 0o037 : 0o077)) !== 0;
 }
 
 function originOf(reference: SecretReference): string {

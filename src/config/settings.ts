@@ -155,15 +155,18 @@ const sync = z
       .strictObject({
         share: z.number().min(0).max(1).default(0.2).meta({
           description:
-            'Share of the rows held, 0 to 1; more deletions than this by a re-listing must be accepted',
+            'Share of the rows held, 0 to 1. A re-listing that lacks more of them deletes none of these: they await deletion until accepted',
         }),
         rows: z.int().min(0).default(50).meta({
           description:
-            'Rows; fewer deletions than this never stop a re-listing, so small mirrors are not nagged',
+            'Rows; fewer missing rows than this are deleted without asking, so small mirrors are not nagged',
         }),
       })
       .prefault({})
-      .meta({ description: 'When a re-listing would delete more than both, it stops and asks' }),
+      .meta({
+        description:
+          'When a re-listing lacks more rows than both, it is published without its deletions, which a person has to accept',
+      }),
   })
   .prefault({})
   .meta({ description: 'How often and how fast to follow the platform' });
@@ -219,8 +222,13 @@ const receiver = z
           'Signing secrets, all of them valid: list the new one beside the old while rotating. Needed unless endpoint is set',
       }),
     endpoint,
-    maxConnections: z.int().min(1).max(10_000).default(100).meta({
-      description: 'Connections at once; more wait in the backlog, so that a flood cannot take the memory',
+    maxConnections: z.int().min(1).max(10_000).default(2_048).meta({
+      description:
+        'Connections at once; when all are taken, a newcomer takes the place of the one that waited longest without a delivery',
+    }),
+    maxConnectionsPerAddress: z.int().min(1).max(10_000).nullable().default(null).meta({
+      description:
+        'Connections of one address that has not delivered yet, while all are taken; null allows half of maxConnections. Raise it to maxConnections behind a proxy whose address everybody shares',
     }),
   })
   .nullable()

@@ -26,7 +26,9 @@ export async function secretFaults(config: Config): Promise<readonly Fault[]> {
 
 function secretsOf(config: Config): readonly Secret[] {
   const { application, management } = config.platform;
+  const { database } = config;
   return [
+    ...(database.kind === 'postgres' && database.password !== null ? [database.password] : []),
     ...(application?.clientSecret == null ? [] : [application.clientSecret]),
     ...(management === null ? [] : secretsOfAccess(management)),
     ...config.sources.flatMap(({ access }) => secretsOfAccess(access)),

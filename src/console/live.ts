@@ -3,6 +3,7 @@ import { isFault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
+import { visitOf } from './guard/admit.js';
 
 export interface LiveParts {
   /** What the page shows now, and a text that differs when there is something new in it. */
@@ -39,6 +40,15 @@ export function createLive({ look, onChange, clock, logger }: LiveParts): Live {
   const nudge = () => nudged.abort();
   const stopListening = onChange(nudge);
 
+  /** A session that has ended, or a credential that was rotated, gets nothing more. */
+  const endThoseWhoLeft = async () => {
+    for (const response of open) {
+      if (await visitOf(response).lasts()) continue;
+      open.delete(response);
+      response.end();
+    }
+  };
+
   const run = async () => {
     let told = '';
     for (let first = true; open.size > 0 && !closing.signal.aborted; first = false) {
@@ -48,6 +58,7 @@ export function createLive({ look, onChange, clock, logger }: LiveParts): Live {
       }
       nudged = new AbortController();
       try {
+        await endThoseWhoLeft();
         const { fragment, mark } = await look();
         for (const response of open) {
           const news = mark !== told || fresh.has(response);

@@ -1,15 +1,17 @@
 import { Counter, Gauge, Registry } from 'prom-client';
-import type { ProcessCounts, StatusSeen } from './ports.js';
+import type { ProblemSeen, ProcessCounts, StatusSeen } from './ports.js';
 import type { ProcessMetrics } from './process-metrics.js';
 
 const states = ['ok', 'working', 'failing', 'attention'] as const;
 
 /**
  * Metrics in the text format of Prometheus, made anew for each scrape from what the mirror says, so that they agree
- * with `rosterd status`. Times are times, not ages; sources are labels, people never.
+ * with `rosterd status`. Times are times, not ages; sources are labels, people never. Without a status, because the
+ * mirror cannot be read, they are those of the process alone.
  */
 export async function metricsText(
-  status: StatusSeen,
+  status: StatusSeen | null,
+  problems: readonly ProblemSeen[],
   counts: ProcessCounts,
   processed: ProcessMetrics,
   version: string,
@@ -22,7 +24,19 @@ export async function metricsText(
     { version, node: process.version },
     1,
   );
+  gauge('mirror_readable', 'Whether the mirror could be read for this scrape').set(status === null ? 0 : 1);
+  const known = gauge('daemon_problems', 'What the running daemon knows to be wrong with itself', 'severity');
+  for (const severity of ['ill', 'attention'] as const)
+    known.set({ severity }, problems.filter((one) => one.severity === severity).length);
+  const problem = gauge(
+    'daemon_problem',
+    'Whether the running daemon reports this problem',
+    'key',
+    'severity',
+  );
+  for (const { key, severity } of problems) problem.set({ key, severity }, 1);
   const state = gauge('source_health', 'Whether a source is in this state', 'source', 'state');
+  const followed = gauge('source_followed', 'Whether a configuration names the source', 'source');
   const through = gauge('published_through_timestamp_seconds', 'Data is complete up to this time', 'source');
   const success = gauge('sync_last_success_timestamp_seconds', 'End of the last successful tick', 'source');
   const expiry = gauge(
@@ -39,9 +53,20 @@ export async function metricsText(
     'Records set aside and not yet followed by a readable version',
     'source',
   );
-  for (const source of status.sources) {
+  const awaiting = gauge(
+    'awaiting_deletion',
+    'Rows the last listing did not name, whose deletion a person has to accept',
+    'source',
+  );
+  const names = gauge(
+    'names_incomplete',
+    'Whether names are missing that a re-listing is to bring',
+    'source',
+  );
+  for (const source of status?.sources ?? []) {
     const label = { source: source.source };
     for (const one of states) state.set({ ...label, state: one }, source.health === one ? 1 : 0);
+    followed.set(label, source.followed ? 1 : 0);
     setTime(through, label, source.complete_up_to);
     setTime(success, label, source.last_success_at);
     setTime(expiry, label, source.cursor_expires_at);
@@ -51,14 +76,20 @@ export async function metricsText(
     rows.set(label, source.rows);
     incoming.set(label, source.rows_incoming);
     aside.set(label, source.quarantine_open);
+    awaiting.set(label, source.awaiting_deletion);
+    names.set(label, source.names_incomplete);
   }
   const waiting = gauge('waiting', 'Work that waits', 'queue', 'state');
-  waiting.set({ queue: 'webhooks', state: 'pending' }, status.inbox.pending);
-  waiting.set({ queue: 'webhooks', state: 'given_up' }, status.inbox.given_up);
-  waiting.set({ queue: 'notices', state: 'pending' }, status.notices.pending);
-  waiting.set({ queue: 'notices', state: 'given_up' }, status.notices.given_up);
-  gauge('erasures_pending', 'Erasures whose bytes may still stand in the file').set(status.erasures.pending);
-  gauge('change_seq', 'Number of the newest change').set(status.change_seq);
+  // Without a status no figure is better than a nought.
+  if (status !== null) {
+    for (const queue of ['inbox', 'notices'] as const)
+      for (const one of ['pending', 'given_up'] as const)
+        waiting.set({ queue: queue === 'inbox' ? 'webhooks' : queue, state: one }, status[queue][one]);
+    gauge('erasures_pending', 'Erasures whose bytes may still stand in the file').set(
+      status.erasures.pending,
+    );
+    gauge('change_seq', 'Number of the newest change').set(status.change_seq);
+  }
   gauge('clock_skew_seconds', 'How far the platform is ahead of this clock').set(counts.clockSkewSeconds);
   if (counts.fleet !== null) {
     gauge('fleet_members', 'Daemons that share the database and live').set(counts.fleet.living);
@@ -72,6 +103,19 @@ export async function metricsText(
     registers: [registry],
   });
   for (const [result, count] of Object.entries(counts.deliveries)) deliveries.inc({ result }, count);
+  if (counts.connections !== null) {
+    const { closed, bytes, ...open } = counts.connections;
+    const now = gauge('webhook_connections', 'Open connections of the webhook receiver', 'state');
+    for (const [state, count] of Object.entries(open)) now.set({ state }, count);
+    gauge('webhook_unfinished_bytes', 'Bytes held of webhook bodies not yet answered').set(bytes);
+    const ended = new Counter({
+      name: 'rosterd_webhook_connections_closed_total',
+      help: 'Connections the receiver closed before their senders did, by reason',
+      labelNames: ['reason'],
+      registers: [registry],
+    });
+    for (const [reason, count] of Object.entries(closed)) ended.inc({ reason }, count);
+  }
   if (counts.storage !== null) {
     gauge('db_size_bytes', 'Size of the database file').set(counts.storage.databaseBytes);
     gauge('wal_size_bytes', 'Size of its write-ahead log').set(counts.storage.logBytes);

@@ -34,6 +34,16 @@ export class ProcessMetrics {
     registers: [this.registry],
   });
 
+  readonly #refusals = new Counter({
+    name: 'rosterd_console_refused_credentials_total',
+    help: 'Wrong tokens or passwords at the console',
+    registers: [this.registry],
+  });
+
+  credentialRefused(): void {
+    this.#refusals.inc();
+  }
+
   ticked(source: string, { trigger, outcome, tookMs, applied }: TickMeasured): void {
     this.#runs.inc({ source, cause: trigger, result: outcome });
     this.#duration.observe({ source }, tookMs / 1_000);

@@ -1,6 +1,6 @@
 import { type Response, Router, urlencoded } from 'express';
 import type { Logger } from '../runtime/logger.js';
-import { addressOf, giveCookie, takeCookie, tooMany, visitOf } from './guard/admit.js';
+import { giveCookie, sessionOf, takeCookie, visitOf } from './guard/admit.js';
 import type { Door } from './guard/door.js';
 import { fieldOf, isOwnForm, isOwnOrigin, pathOf } from './guard/own-forms.js';
 import type { Sessions } from './guard/sessions.js';
@@ -17,9 +17,9 @@ export interface SignInParts {
 /** The page on which somebody types the token. With a user and password the browser asks by itself. */
 export function signInPages({ door, sessions, logger, version }: SignInParts): Router {
   const router = Router();
-  const show = (response: Response, to: string, wrong: string | null) =>
+  const show = (response: Response, status: number, to: string, wrong: string | null) =>
     response
-      .status(wrong === null ? 200 : 401)
+      .status(status)
       .type('html')
       .send(
         pageText(
@@ -30,22 +30,24 @@ export function signInPages({ door, sessions, logger, version }: SignInParts): R
       );
   router.get('/sign-in', (request, response) => {
     const { to } = request.query;
-    show(response, pathOf(typeof to === 'string' ? to : '/'), null);
+    show(response, 200, pathOf(typeof to === 'string' ? to : '/'), null);
   });
   router.post('/sign-in', urlencoded({ extended: false, limit: '8kb' }), async (request, response) => {
     const to = pathOf(fieldOf(request, 'to'));
     // There is no session yet whose token a form could carry; where it comes from is still told.
     if (!isOwnOrigin(request)) return refuseForgery(response);
-    const judged = await door.judge(fieldOf(request, 'token').trim(), addressOf(request));
+    const judged = await door.judge(fieldOf(request, 'token').trim());
     if (judged === 'admitted') {
-      giveCookie(request, response, sessions.begin(true));
+      const mark = await door.mark();
+      // The cookie of the browser's last session is replaced, so nobody could sign out of that one any more.
+      const last = sessionOf(request, sessions, mark);
+      if (last !== undefined) sessions.end(last);
+      giveCookie(request, response, sessions.begin(true, mark));
       logger.info({}, 'somebody signed in at the console');
       response.redirect(303, to);
       return;
     }
-    logger.warn({ event: judged }, 'a sign-in at the console was not accepted');
-    if (judged === 'slow down') return tooMany(response);
-    show(response, to, 'This is not the token.');
+    show(response, judged === 'slow down' ? 429 : 401, to, 'This is not the token.');
   });
   return router;
 }

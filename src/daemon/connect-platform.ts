@@ -8,6 +8,7 @@ import { staticToken } from '../client/tokens/static-token.js';
 import type { TokenProvider } from '../client/tokens/token-provider.js';
 import type { Access, Config } from '../config/config.js';
 import { Fault } from '../domain/fault.js';
+import { authoritiesIn, untimely } from '../runtime/authority.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Logger } from '../runtime/logger.js';
 import type { Random } from '../runtime/random.js';
@@ -39,7 +40,7 @@ export function connectPlatform({ platform }: Config, parts: PlatformParts): Pla
           connectMillis: platform.connectTimeoutMillis,
           headersMillis: platform.requestTimeoutMillis,
           bodyMillis: platform.requestTimeoutMillis,
-          extraCa: platform.caFile === null ? null : readAuthority(platform.caFile),
+          extraCa: platform.caFile === null ? null : readAuthority(platform.caFile, parts),
         })
       : { fetch: parts.wire, close: async () => {} };
   const client = createClient({
@@ -78,13 +79,23 @@ function announced(wire: WireFetch, beforeCall: () => void): WireFetch {
   };
 }
 
-function readAuthority(file: string): string {
+/** The authorities of `platform.ca`. Those that are not valid now are told of: they may be why nothing is trusted. */
+function readAuthority(file: string, { clock, logger }: Pick<PlatformParts, 'clock' | 'logger'>): string {
+  let pem: string;
   try {
-    return readFileSync(file, 'utf8');
+    pem = readFileSync(file, 'utf8');
   } catch (cause) {
     throw new Fault('usage', `platform.ca: ${file} cannot be read`, {
       hint: 'point it at a PEM file this user may read, or remove it',
       cause,
     });
   }
+  const found = authoritiesIn(pem);
+  if (typeof found === 'string')
+    throw new Fault('usage', `platform.ca: ${file} ${found}`, {
+      hint: `look into it: openssl x509 -in ${file} -noout -subject -dates`,
+    });
+  for (const hint of untimely(found, clock.now()))
+    logger.warn({ file, hint }, 'an authority named as platform.ca is not valid now');
+  return pem;
 }

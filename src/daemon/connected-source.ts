@@ -50,6 +50,20 @@ export function entryOf(
   );
 }
 
+/** Names of the entries that say they mirror this company, by whatever way in. */
+export function namedFor(
+  entries: readonly (SourceEntry & { readonly filters?: { readonly companyId?: string } })[],
+  company: { readonly id: string; readonly installation: string | null },
+): readonly string[] {
+  return entries
+    .filter(
+      (entry) =>
+        (entry.company ?? entry.filters?.companyId) === company.id ||
+        (entry.installation !== undefined && entry.installation === company.installation),
+    )
+    .map(({ name }) => name);
+}
+
 /** Where a file-held token of this entry is; a token from elsewhere is replaced by a file. */
 export function tokenFileOf(entry: SourceEntry | undefined, name: string): string {
   const { token } = entry ?? {};

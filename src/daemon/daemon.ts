@@ -3,8 +3,12 @@ import type { Seat } from '../fleet/seat.js';
 import type { Drain } from '../inbox/drain.js';
 import { createReceiver, type Receiver } from '../inbox/receiver.js';
 import { type Delivery, startDelivery } from '../outbox/deliver.js';
+import { descriptorLimit, raiseLimit } from '../runtime/file-descriptors.js';
 import { type Closable, Lifecycle } from '../runtime/lifecycle.js';
+import type { Logger } from '../runtime/logger.js';
 import { choresOf } from './chores.js';
+import { type ClockWatch, watchClock } from './clock-watch.js';
+import { receiverConnections } from './connection-limits.js';
 import { createEndpointCare, type EndpointCare } from './endpoint-care.js';
 import { type Engine, type EngineParts, startEngine } from './engine.js';
 import { keepHouse } from './housekeeping.js';
@@ -26,6 +30,8 @@ export interface Daemon extends Closable {
   readonly receiverUrl: string | null;
   /** Health, status and metrics; null when switched off. */
   readonly consoleUrl: string | null;
+  /** Reads secrets in files and commands again now, and checks what each source's token may read. Never throws. */
+  rereadSecrets(): Promise<void>;
   /** What is still open, for a process that will not end. */
   readonly open: readonly string[];
 }
@@ -33,15 +39,17 @@ export interface Daemon extends Closable {
 /** Everything `rosterd run` runs. Parts start in the order in which they need one another and stop in reverse. */
 export async function startDaemon(parts: EngineParts): Promise<Daemon> {
   const { config, logger } = parts;
+  warnOfDescriptors(config, logger);
   const lifecycle = new Lifecycle();
   try {
     const engine = await startEngine(parts);
     lifecycle.add('engine', engine.close);
+    const clockWatch = watchClock(engine, parts, lifecycle);
     const seat = seatOf(engine);
     const receiver =
       config.receiver === null
         ? null
-        : await startReceiver(config, config.receiver, engine, parts, seat, lifecycle);
+        : await startReceiver(config, config.receiver, engine, parts, seat, lifecycle, clockWatch);
     const drain = receiver?.drain ?? (await startDrainAlone(engine, parts, seat, lifecycle));
     const logged = { clock: parts.clock, logger: logger.child({ component: 'housekeeping' }) };
     const house = keepHouse({ ...logged, ...choresWhereLed(choresOf(config, engine.mirror), seat) });
@@ -51,7 +59,7 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
       engine.sync.onTick(() => house.look()),
     );
     const delivery = config.notices.length > 0 ? deliverNotices(engine, parts, seat, lifecycle) : null;
-    const consoleUrl =
+    const served =
       config.console === null
         ? null
         : await (await import('./serve-console.js')).serveConsole(
@@ -62,6 +70,10 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
             seat,
             lifecycle,
           );
+    engine.onDatabaseBack(() => {
+      house.look();
+      delivery?.wake();
+    });
     const onLead = () => {
       house.look();
       delivery?.wake();
@@ -80,7 +92,17 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
     return {
       engine,
       receiverUrl: receiver?.url ?? null,
-      consoleUrl,
+      consoleUrl: served?.url ?? null,
+      rereadSecrets: async () => {
+        await receiver?.rereadSecrets();
+        served?.rereadSecrets();
+        const { management } = config.platform;
+        if (management !== null) engine.platform.tokensOf(management).reload?.();
+        for (const { name, access } of config.sources) {
+          engine.platform.tokensOf(access).reload?.();
+          engine.sync.recheck(name);
+        }
+      },
       get open() {
         return lifecycle.open;
       },
@@ -90,6 +112,20 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
     await lifecycle.close();
     throw error;
   }
+}
+
+/** The database and what is read beside it, connections to the platform, log and pipes; measured at 60 to 80. */
+const descriptorsBase = 120;
+
+/** Told at the start, when there is still one to tell it with. */
+function warnOfDescriptors(config: Config, logger: Logger): void {
+  const limit = descriptorLimit();
+  const needed = descriptorsBase + (config.receiver?.maxConnections ?? 0) + config.sources.length;
+  if (limit === null || limit >= needed) return;
+  logger.warn(
+    { count: limit, hint: `some ${needed} are needed; ${raiseLimit}` },
+    'this process may open too few files and connections',
+  );
 }
 
 /** Queued by every commit; whoever is to be told hears of it when the tick that committed is over. */
@@ -113,6 +149,14 @@ function deliverNotices(
   return delivery;
 }
 
+interface StartedReceiver {
+  readonly url: string;
+  readonly receiver: Receiver;
+  readonly drain: Drain;
+  /** Reads the signing secrets again; those read before stay in use when one cannot be read. */
+  rereadSecrets(): Promise<void>;
+}
+
 /** The receiver and the drain behind it, closed with `lifecycle`. Answers it and its address. */
 export async function startReceiver(
   config: Config,
@@ -121,7 +165,8 @@ export async function startReceiver(
   parts: EngineParts,
   seat: Seat,
   lifecycle: Lifecycle,
-): Promise<{ readonly url: string; readonly receiver: Receiver; readonly drain: Drain }> {
+  clockWatch: ClockWatch,
+): Promise<StartedReceiver> {
   const { clock } = parts;
   const logger = parts.logger.child({ component: 'inbox' });
   const care = careFor(config, settings, engine, parts, seat);
@@ -143,7 +188,8 @@ export async function startReceiver(
       if (!granted.every((name) => seat.worksHere(name))) seat.tell({ kind: 'recheck', sources: granted });
       drain.accepted(sources);
     },
-    limits: { connections: settings.maxConnections },
+    onGenuine: (signerAheadSeconds) => clockWatch.delivered(signerAheadSeconds),
+    limits: receiverConnections(settings, logger),
     ...{ clock, logger },
   });
   lifecycle.add('receiver', () => receiver.close());
@@ -153,7 +199,11 @@ export async function startReceiver(
     lifecycle.add('endpoint care', () => care.close());
     care.start();
   }
-  return { url: `${addressOf(host, port)}${settings.path}`, receiver, drain };
+  return {
+    url: `${addressOf(host, port)}${settings.path}`,
+    rereadSecrets: () => ring.reread(),
+    ...{ receiver, drain },
+  };
 }
 
 function careFor(

@@ -43,8 +43,14 @@ const activityRows = 10;
 const largestRows = 15;
 /** Counting a whole roster for one line of text is not worth it beyond this. */
 const countMax = 10_001;
-const queryLimits = { seconds: 5, rows: 1_000, fileRows: 100_000 } as const;
+/** A page of that size is built while webhooks wait, in some tens of milliseconds; a file is passed on in pieces. */
+const queryLimits = { seconds: 5, rows: 1_000, fileRows: 100_000, megabytes: 4, fileMegabytes: 256 } as const;
 const fileSeconds = 30;
+const megabyte = 1_048_576;
+/** Of one row, on a page and in a file: what the daemon holds at once. */
+const rowBytesMax = queryLimits.megabytes * megabyte;
+/** Two queries may run at once; a sync takes 200. */
+const memoryMegabytes = 512;
 
 /** The mirror as the dashboard asks about it. */
 export function dashboardSource({
@@ -63,7 +69,7 @@ export function dashboardSource({
     // What a reader would replace by a source of theirs is replaced already.
     queries: documentedQueries.map((query) => ({
       ...query,
-      sql: query.sql.replaceAll(`'acme'`, `'${firstSource}'`),
+      sql: textFor(place, query).replaceAll(`'acme'`, `'${firstSource}'`),
     })),
     overview: async () => {
       const { sources, ...seen } = await status();
@@ -88,13 +94,22 @@ export function dashboardSource({
       }),
     query: (sql, identity, signal) => queried(place, sql, identity, clock, signal),
     queryFile: async (sql, identity, signal) => {
-      const limits = { timeoutMs: fileSeconds * 1_000, rowsMax: queryLimits.fileRows, identity };
+      const limits = {
+        ...{ timeoutMs: fileSeconds * 1_000, rowsMax: queryLimits.fileRows, identity },
+        ...{ rowBytesMax, memoryMegabytes, bytesMax: queryLimits.fileMegabytes * megabyte },
+      };
       const handle = await runQuery(place, sql, limits, clock, signal);
       return wholeOnly(queryCsv(handle), () => handle.truncated());
     },
     onChange: onTick,
   };
 }
+
+/** The text of a query for that database, where the two differ. */
+const textFor = (
+  { kind }: MirrorPlace,
+  { sql, postgres = sql }: (typeof documentedQueries)[number],
+): string => (kind === 'postgres' ? postgres : sql);
 
 async function companyOf(
   db: MirrorReader,
@@ -134,7 +149,10 @@ async function queried(
   clock: Clock,
   signal: AbortSignal,
 ): Promise<QuerySeen> {
-  const limits = { timeoutMs: queryLimits.seconds * 1_000, rowsMax: queryLimits.rows, identity };
+  const limits = {
+    ...{ timeoutMs: queryLimits.seconds * 1_000, rowsMax: queryLimits.rows, identity },
+    ...{ rowBytesMax, memoryMegabytes, bytesMax: queryLimits.megabytes * megabyte },
+  };
   const handle = await runQuery(place, sql, limits, clock, signal);
   // What the limit counts too: from the compiled statement to its last row.
   const began = clock.monotonic();

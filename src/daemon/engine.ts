@@ -1,16 +1,19 @@
 import type { WireFetch } from '../client/fetch/fetch.js';
 import type { Config, SourceConfig } from '../config/config.js';
 import type { Clock } from '../runtime/clock.js';
+import { HealthRegister } from '../runtime/health-register.js';
 import { type Closable, Lifecycle } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
 import { processName } from '../runtime/process-name.js';
 import { type Random, randomText } from '../runtime/random.js';
 import { createSync, type Sync } from '../sync/create-sync.js';
 import { connectPlatform, type PlatformConnection } from './connect-platform.js';
+import { type DatabaseReturn, watchReturn } from './database-return.js';
 import { ForgottenLedger } from './forgotten-ledger.js';
 import { noticeHooks } from './notices.js';
 import { leaseMillis, type OpenMirror, openMirror } from './open-mirror.js';
 import { type PageListener, syncSources } from './sync-sources.js';
+import { WorkWatch } from './work-watch.js';
 
 export interface EngineParts {
   readonly config: Config;
@@ -34,6 +37,11 @@ export interface Engine extends Closable {
   readonly mirror: OpenMirror;
   readonly platform: PlatformConnection;
   readonly sync: Sync;
+  /** What this process knows to be wrong with itself. */
+  readonly health: HealthRegister;
+  readonly watch: WorkWatch;
+  /** Called when a database that was away answers again; the sources are woken without it. */
+  onDatabaseBack(listener: () => void): void;
   /** How leases, and members of a fleet, name this process. */
   readonly holder: string;
 }
@@ -45,14 +53,22 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
   const { config, clock, random, logger } = parts;
   const lifecycle = new Lifecycle();
   try {
-    const mirror = await (parts.openMirror ?? openMirror)(config.database, {
+    const health = new HealthRegister();
+    let back: DatabaseReturn | null = null;
+    const watch = new WorkWatch({
+      ...{ register: health, clock },
+      onAway: () => back?.away(),
+      onWorks: () => back?.works(),
+    });
+    const opened = await (parts.openMirror ?? openMirror)(config.database, {
       clock,
       logger,
       identity: config.identity,
       ledger: new ForgottenLedger(config.forget.ledger),
       ...given('notices', noticeHooks(config)),
     });
-    lifecycle.add('mirror', () => mirror.close());
+    lifecycle.add('mirror', () => opened.close());
+    const mirror = watch.over(opened);
     const platform = connectPlatform(config, {
       ...{ clock, random, logger, budgets: mirror.budgets },
       ...given('wire', parts.wire),
@@ -77,7 +93,23 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
       },
     });
     lifecycle.add('sync', () => sync.close());
-    return { mirror, platform, sync, holder, close: () => lifecycle.close() };
+    sync.onTick((source, result) => watch.ticked(source, result));
+    const listeners = [() => sync.databaseIsBack()];
+    if (opened.server !== null) {
+      back = watchReturn({
+        ask: opened.server.ask,
+        ...{ clock, logger: logger.child({ component: 'database' }) },
+        onBack: () => {
+          for (const listener of listeners) listener();
+        },
+      });
+      lifecycle.add('database probe', back.close);
+    }
+    return {
+      ...{ mirror, platform, sync, health, watch, holder },
+      onDatabaseBack: (listener) => void listeners.push(listener),
+      close: () => lifecycle.close(),
+    };
   } catch (error) {
     await lifecycle.close();
     throw error;

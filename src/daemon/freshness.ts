@@ -2,7 +2,7 @@ import { Fault } from '../domain/fault.js';
 import { type Instant, instantFromMillis, millisOf } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
 import { isThere } from '../store/reads/is-there.js';
-import { healthOf } from '../store/reads/status.js';
+import { isAhead } from '../store/reads/judge-source.js';
 import { type MirrorPlace, type MirrorReader, readMirror, requireSource } from './read-mirror.js';
 
 export interface Freshness {
@@ -77,6 +77,7 @@ async function freshnessOf(
       name,
       rows.find(({ source }) => source === name),
       limit,
+      now,
     ),
   );
   const stale = sources.filter(({ fresh }) => !fresh);
@@ -94,12 +95,13 @@ type Standing = Awaited<ReturnType<typeof standings>>[number];
 function standings(db: MirrorReader) {
   return db
     .selectFrom('sync_status')
-    .select(['source', 'state', 'meaning', 'readable', 'complete_up_to', 'last_outcome', 'last_error'])
+    .select(['source', 'state', 'meaning', 'readable', 'complete_up_to'])
+    .select(['last_success_at', 'last_outcome', 'last_error'])
     .orderBy('source')
     .execute();
 }
 
-function judged(source: string, row: Standing | undefined, limit: number): SourceFreshness {
+function judged(source: string, row: Standing | undefined, limit: number, now: number): SourceFreshness {
   if (row === undefined) {
     const meaning = 'never synced: not in this mirror yet';
     return { source, fresh: false, human: false, complete_up_to: null, meaning, last_error: null };
@@ -108,10 +110,20 @@ function judged(source: string, row: Standing | undefined, limit: number): Sourc
   const upTo = row.readable === 1 ? row.complete_up_to : null;
   return {
     source,
-    fresh: upTo !== null && millisOf(upTo as Instant) >= limit,
-    human: healthOf(row) === 'attention',
+    fresh: isFresh(upTo, row.last_success_at, limit, now),
+    // Rows that await deletion need a person too, and the source follows the feed meanwhile.
+    human: row.state === 'halted',
     complete_up_to: upTo,
     meaning: row.meaning,
     last_error: row.last_error,
   };
+}
+
+/**
+ * `complete_up_to` is the platform's time. One in the future proves nothing about ours, so the last successful tick
+ * has to be as recent too, by our own clock.
+ */
+function isFresh(upTo: string | null, success: string | null, limit: number, now: number): boolean {
+  const reaches = (time: string | null) => time !== null && millisOf(time as Instant) >= limit;
+  return reaches(upTo) && (!isAhead(upTo, now) || (reaches(success) && !isAhead(success, now)));
 }

@@ -19,6 +19,8 @@ const residueSpacingMillis = 60 * minuteMillis;
 /** A listing under way is let be until an erasure has waited this long: in all it is gone within 15 minutes. */
 const overdueMillis = 12 * minuteMillis;
 const purgeMillis = 60 * minuteMillis;
+/** A wall clock that moved this much otherwise than time did was set, and not merely adjusted. */
+const setMillisMin = 10 * minuteMillis;
 
 /** How long what is kept for looking back is kept. */
 export const keepMillis = { ticks: 90 * dayMillis, notices: 30 * dayMillis } as const;
@@ -42,9 +44,11 @@ export interface House extends Closable {
 export function keepHouse(parts: HousekeepingParts): House {
   const { clock, logger } = parts;
   const stopping = new AbortController();
+  /** On the monotonic clock, as the last purge: a wall clock set back must not put either off. */
   let scrubbedAt: number | null = null;
   let rewritten = 0;
   let purgedAt: number | null = null;
+  let wallAhead = clock.now() - clock.monotonic();
   let complained: string | null = null;
   /** Scrubs in a row that did not get done, and when the next one may be tried, on the monotonic clock. */
   let kept = 0;
@@ -55,7 +59,8 @@ export function keepHouse(parts: HousekeepingParts): House {
   const scrub = async () => {
     const now = clock.now();
     const begun = clock.monotonic();
-    if (begun < retryAt || !isScrubDue(await parts.pending(), now, scrubbedAt)) return;
+    const restedMillis = scrubbedAt === null ? null : begun - scrubbedAt;
+    if (begun < retryAt || !isScrubDue(await parts.pending(), now, restedMillis)) return;
     // Until it has got done it counts as kept from it, also when it throws.
     retryAt = begun + Math.min(retryMillisMax, lookMillis * 2 ** Math.min(kept, 20));
     kept += 1;
@@ -65,7 +70,7 @@ export function keepHouse(parts: HousekeepingParts): House {
       retryAt = Number.NEGATIVE_INFINITY;
     }
     if (result.kind === 'scrubbed') {
-      scrubbedAt = now;
+      scrubbedAt = begun;
       complained = null;
       const tookMs = Math.round(clock.monotonic() - begun);
       logger.info({ count: result.erasures, tookMs }, 'erased identities are out of the file');
@@ -86,9 +91,19 @@ export function keepHouse(parts: HousekeepingParts): House {
 
   const purge = async () => {
     const now = clock.now();
-    if (purgedAt !== null && now - purgedAt < purgeMillis) return;
+    const begun = clock.monotonic();
+    if (purgedAt !== null && begun - purgedAt < purgeMillis) return;
+    // What is too old is judged by a clock that goes as time does. One that was set is believed an hour later, if it
+    // still says the same: what a clock ahead by a month would delete does not come back.
+    const wasSet = Math.abs(now - begun - wallAhead) > setMillisMin;
+    wallAhead = now - begun;
+    if (wasSet) {
+      purgedAt = begun;
+      logger.warn({}, 'the clock was set: old entries are kept for another hour');
+      return;
+    }
     const count = await parts.purge(now);
-    purgedAt = now;
+    purgedAt = begun;
     if (count > 0) logger.info({ count }, 'what was kept long enough is gone');
   };
 
@@ -129,10 +144,12 @@ export function keepHouse(parts: HousekeepingParts): House {
   };
 }
 
-export function isScrubDue(pending: PendingErasures, now: number, scrubbedAt: number | null): boolean {
-  const rested = (millis: number) => scrubbedAt === null || now - scrubbedAt >= millis;
+/** `restedMillis`: since the last scrub, null before the first. An erasure from the future is overdue. */
+export function isScrubDue(pending: PendingErasures, now: number, restedMillis: number | null): boolean {
+  const rested = (millis: number) => restedMillis === null || restedMillis >= millis;
   if (pending.since === null) return pending.residue && !pending.listing && rested(residueSpacingMillis);
-  const overdue = now - millisOf(pending.since) >= overdueMillis;
+  const waited = now - millisOf(pending.since);
+  const overdue = waited >= overdueMillis || waited < -setMillisMin;
   return overdue || (rested(spacingMillis) && !pending.listing);
 }
 

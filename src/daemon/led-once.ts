@@ -24,8 +24,12 @@ export function outboxWhereLed(outbox: Outbox, seat: Seat): Outbox {
   return {
     dueFor: (target, now, max) => outbox.dueFor(target, now, max),
     waiting: async () => (seat.leads ? await outbox.waiting() : []),
+    about: (notice, since) => outbox.about(notice, since),
+    putOff: (notice, until) => outbox.putOff(notice, until),
+    merge: (into, notice, body) => outbox.merge(into, notice, body),
+    drop: (notices) => outbox.drop(notices),
     delivered: (notice, at) => outbox.delivered(notice, at),
     retryLater: (notice, nextAt, error) => outbox.retryLater(notice, nextAt, error),
-    giveUp: (notice, error) => outbox.giveUp(notice, error),
+    giveUp: (notice, at, error) => outbox.giveUp(notice, at, error),
   };
 }

@@ -10,12 +10,13 @@ import { placeText } from '../store/place.js';
 import { openReader } from '../store/reads/open-reader.js';
 import type { ManualAsk } from '../sync/source-loop.js';
 import { type ChangeListener, ChangePump } from './change-pump.js';
+import { watchClock } from './clock-watch.js';
 import { startReceiver } from './daemon.js';
 import { startEngine } from './engine.js';
+import type { SourceResult } from './source-result.js';
 import { startDrainAlone } from './start-drain.js';
 import { seatOf, startWork } from './start-work.js';
 import { type FullStatus, statusOf } from './status.js';
-import type { SourceResult } from './sync-once.js';
 
 export interface MirrorOptions {
   /** What would stand in `config.json`. */
@@ -87,10 +88,11 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
     let started: Promise<void> | undefined;
     const start = async () => {
       const seat = seatOf(engine);
+      const clockWatch = watchClock(engine, parts, lifecycle);
       const receiver =
         config.receiver === null
           ? null
-          : await startReceiver(config, config.receiver, engine, parts, seat, lifecycle);
+          : await startReceiver(config, config.receiver, engine, parts, seat, lifecycle, clockWatch);
       receiverUrl = receiver?.url ?? null;
       const drain = receiver?.drain ?? (await startDrainAlone(engine, parts, seat, lifecycle));
       await startWork({ engine, parts, seat, drain }, lifecycle);
@@ -119,7 +121,7 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
         pumps.add(pump);
         return () => void pumps.delete(pump);
       },
-      status: () => statusOf(config.database, clock, config),
+      status: () => statusOf(config.database, clock, config, { daemons: [], problems: engine.health.list() }),
       stop: () => lifecycle.close(),
     };
   } catch (error) {

@@ -26,7 +26,16 @@ export interface OpenMirror {
   readonly upkeep: Upkeep;
   /** Where several daemons may share the database; null where it is one's alone. */
   readonly fleet: OpenFleet | null;
+  /** The server that may be away and come back; null where the database is a file. */
+  readonly server: DatabaseServer | null;
   close(): Promise<void>;
+}
+
+export interface DatabaseServer {
+  /** Whether the error says that it could not be reached. */
+  isAway(error: unknown): boolean;
+  /** Asks one short question over a connection of its own. Rejects while it is away. */
+  ask(): Promise<void>;
 }
 
 /** What has to be done to a database now and then, by whoever keeps the house. */

@@ -1,4 +1,5 @@
 import { packageVersion } from '../runtime/package-version.js';
+import { isSharedProcessGone } from '../runtime/process-name.js';
 import { SharedBudgets } from '../store/budgets.js';
 import { postgresConnection } from '../store/connection.js';
 import { PostgresErasures } from '../store/dialect/postgres/erasures.js';
@@ -7,6 +8,7 @@ import { migratePostgres } from '../store/dialect/postgres/migrate.js';
 import { PostgresMirror } from '../store/dialect/postgres/mirror.js';
 import { openPostgres } from '../store/dialect/postgres/open.js';
 import { purgeHistory, purgeTicks } from '../store/dialect/postgres/purge.js';
+import { isAway, reachPostgres } from '../store/dialect/postgres/reach.js';
 import { Inbox } from '../store/inbox.js';
 import { Outbox } from '../store/outbox.js';
 import { type PostgresPlace, secretUrlOf } from '../store/place.js';
@@ -37,6 +39,7 @@ export async function openPostgresMirror(place: PostgresPlace, parts: OpenMirror
       mirror: new PostgresMirror(main, {
         clock,
         leaseMs: leaseMillis,
+        isGone: isSharedProcessGone,
         identity,
         ...(notices === undefined ? {} : { notices }),
       }),
@@ -54,6 +57,7 @@ export async function openPostgresMirror(place: PostgresPlace, parts: OpenMirror
       },
       fleet: (member, ears) =>
         new PostgresFleet(member, { url, database: main, version: packageVersion() }, ears),
+      server: { isAway, ask: () => reachPostgres(url) },
       close: async () => {
         await receiving.close();
         await main.close();

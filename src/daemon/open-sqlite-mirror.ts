@@ -63,6 +63,7 @@ export function openSqliteMirror({ file }: SqlitePlace, parts: OpenMirrorParts):
         purgeTicks: (before) => inSteps(() => purgeTicks(main, before, looked)),
       },
       fleet: null,
+      server: null,
       close: async () => {
         accepting.close();
         main.close();

@@ -4,6 +4,7 @@ import type { Cell } from '../exports/ports.js';
 import type { QueryHandle, SqlValue } from '../store/reads/query.js';
 
 export { type QueryHandle, type QueryLimits, runQuery, type SqlValue } from '../store/reads/query.js';
+export { gathered };
 
 /**
  * A result as CSV, row by row as it is found. Nobody knows the meaning of a column of somebody's own SQL, so every

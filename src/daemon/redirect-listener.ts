@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Fault } from '../domain/fault.js';
+import { ConnectionTable } from '../runtime/connection-table.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import { listenFault } from './listen-fault.js';
 import { redirectPage, redirectPageHeaders } from './redirect-page.js';
@@ -11,6 +12,9 @@ const loopback = /^(http:\/\/(127\.0\.0\.1|\[::1\]|localhost))(?::(\d{1,5}))?((?
 export function isLoopbackRedirect(uri: string): boolean {
   return loopback.test(uri);
 }
+
+/** Any page or program of this machine can open connections; the browser that comes back still finds a place. */
+const connectionLimits = { connections: 16, perAddress: 16, bytes: Number.POSITIVE_INFINITY };
 
 export interface RedirectListener extends Closable {
   /** With the port that was free. */
@@ -37,7 +41,8 @@ export async function listenForRedirect(
   });
   let taken = false;
 
-  const server = createServer({ headersTimeout: 5_000, requestTimeout: 5_000 }, (request, response) => {
+  const server = createServer({ headersTimeout: 5_000, requestTimeout: 5_000 });
+  new ConnectionTable(connectionLimits).serve(server, (request, response) => {
     const query = queryOf(request, expected);
     if (taken || query === undefined) return reply(response, taken ? 410 : 404, refusals.stranger);
     if (!isOurs(query)) return reply(response, 400, refusals.foreignState);
@@ -47,7 +52,6 @@ export async function listenForRedirect(
     reply(response, 200, query.has('error') ? endings.denied : endings.done);
     server.close();
   });
-  server.maxConnections = 16;
   await listen(server, host, Number(port));
   const bound = (server.address() as AddressInfo).port;
   const redirectUri = `${origin}:${bound}${rest}`;

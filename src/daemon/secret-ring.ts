@@ -28,16 +28,27 @@ export class SecretRing {
   }
 
   values(): readonly string[] {
-    if (this.#reading === null && this.clock.monotonic() - this.#readAt > rereadMillis)
-      this.#reading = this.load()
-        .catch((error: unknown) => {
-          this.#readAt = this.clock.monotonic();
-          this.logger.warn({ error }, 'a signing secret cannot be read; the ones read before stay in use');
-        })
-        .finally(() => {
-          this.#reading = null;
-        });
+    if (this.clock.monotonic() - this.#readAt > rereadMillis) void this.#read();
     return [...this.managed(), ...this.#values];
+  }
+
+  /** Reads them again. When one cannot be read, the log says so and those read before stay in use. */
+  async reread(): Promise<void> {
+    // One that began before this call may have seen a file that was replaced since.
+    await this.#reading;
+    await this.#read();
+  }
+
+  #read(): Promise<void> {
+    this.#reading ??= this.load()
+      .catch((error: unknown) => {
+        this.#readAt = this.clock.monotonic();
+        this.logger.warn({ error }, 'a signing secret cannot be read; the ones read before stay in use');
+      })
+      .finally(() => {
+        this.#reading = null;
+      });
+    return this.#reading;
   }
 
   /** For a delivery that none of them signed: when a reading is under way, the newest after it; null when none is. */

@@ -9,15 +9,23 @@ import type { Seat } from '../fleet/seat.js';
 import type { Receiver } from '../inbox/receiver.js';
 import type { Lifecycle } from '../runtime/lifecycle.js';
 import { packageVersion } from '../runtime/package-version.js';
+import { processName } from '../runtime/process-name.js';
 import { openReadings } from '../store/reads/open-readings.js';
 import { openSnapshots } from '../store/reads/snapshot.js';
 import type { PlatformConnection } from './connect-platform.js';
+import { leaveAddress, newKey } from './daemon-address.js';
 import { dashboardSource } from './dashboard-source.js';
 import type { Engine, EngineParts } from './engine.js';
 import { addressOf } from './listen-address.js';
 import { listenFault } from './listen-fault.js';
 import { statusOf } from './status.js';
 import { storageOf } from './storage.js';
+
+export interface ServedConsole {
+  readonly url: string;
+  /** Reads the sign-in's secret again before it is next compared. */
+  rereadSecrets(): void;
+}
 
 /** Dashboard, health, status and metrics on a listener of their own, beside the one that faces the internet. */
 export async function serveConsole(
@@ -27,13 +35,20 @@ export async function serveConsole(
   parts: EngineParts,
   seat: Seat,
   lifecycle: Lifecycle,
-): Promise<string> {
+): Promise<ServedConsole> {
   const { clock, config, random } = parts;
   const snapshots = await openSnapshots(config.database);
   lifecycle.add('status connections', () => snapshots.close());
   const readings = await openReadings(config.database, clock);
   lifecycle.add('dashboard readings', () => readings.close());
-  const status = () => statusOf(snapshots, clock, config);
+  const name = processName();
+  let consoleUrl: string | null = null;
+  const status = () =>
+    statusOf(snapshots, clock, config, {
+      daemons: [{ pid: process.pid, console_url: consoleUrl, state: 'answers' }],
+      problems: engine.health.list(),
+    });
+  const key = newKey(random);
   const processed = new ProcessMetrics();
   lifecycle.add(
     'tick metrics',
@@ -42,8 +57,10 @@ export async function serveConsole(
   const shown = createConsole({
     source: {
       status,
+      problems: () => engine.health.list(),
       counts: async () => ({
         deliveries: receiver?.status().results ?? {},
+        connections: receiver?.status().connections ?? null,
         clockSkewSeconds: engine.platform.client.time.aheadMillis / 1_000,
         fleet: seat.held === null ? null : { living: seat.living, held: seat.held, leads: seat.leads },
         quotas: await quotasOf(config.sources, engine.platform),
@@ -56,7 +73,8 @@ export async function serveConsole(
       onTick: (listener) => engine.sync.onTick(listener),
     }),
     processed,
-    auth: auth === null ? null : await doorOf(auth),
+    own: { key, process: name },
+    auth: auth === null ? null : await consoleAuthOf(auth),
     host: at.host,
     ...{ hosts, clock, random },
     logger: parts.logger.child({ component: 'console' }),
@@ -65,17 +83,24 @@ export async function serveConsole(
   lifecycle.add('console', () => shown.close());
   try {
     const { host, port } = await shown.listen(at.port);
-    return addressOf(host, port);
+    consoleUrl = addressOf(host, port);
+    const url = addressOf(reachable(host), port);
+    const logger = parts.logger.child({ component: 'console' });
+    lifecycle.add('address for status', await leaveAddress(config, { url, key }, logger));
+    return { url: consoleUrl, rereadSecrets: () => shown.rereadSecrets() };
   } catch (error) {
     throw listenFault(error, 'console.listen', at);
   }
 }
 
+/** One that listens everywhere is asked on this machine. */
+const reachable = (host: string): string => (host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host);
+
 /** Guessing is slowed down, but a word from a dictionary is not worth slowing down for. */
 const lengthMin = 12;
 
-/** Read once before it counts: a secret that is missing or short is told at the start, not at the first sign-in. */
-async function doorOf(auth: ConsoleSignIn): Promise<ConsoleAuth> {
+/** Reads the secret once: one that is missing or short fails at the start, not at the first sign-in. Throws `usage`. */
+export async function consoleAuthOf(auth: ConsoleSignIn): Promise<ConsoleAuth> {
   if (auth.kind === 'token') {
     requireLength(auth.token, await auth.token.reveal());
     return { kind: 'token', token: () => auth.token.reveal() };

@@ -4,7 +4,7 @@ import { alone, FleetSeat, type Seat } from '../fleet/seat.js';
 import type { Drain } from '../inbox/drain.js';
 import type { Others } from '../inbox/ports.js';
 import type { Lifecycle } from '../runtime/lifecycle.js';
-import { isProcessGone } from '../runtime/process-name.js';
+import { isSharedProcessGone } from '../runtime/process-name.js';
 import type { Engine, EngineParts } from './engine.js';
 
 /** The daemon's place among others, before it takes it; see `startWork`. */
@@ -36,7 +36,8 @@ export async function startWork(work: WorkParts, lifecycle: Lifecycle): Promise<
   const fleet = createFleet({
     open: mirror.fleet,
     member: holder,
-    ...{ sources, clock, logger, isGone: isProcessGone, onLead },
+    ...{ sources, clock, logger, isGone: isSharedProcessGone, onLead },
+    onHeartbeat: (error) => engine.watch.heartbeat(error),
     follow: (source) => sync.follow(source),
     leave: (source) => sync.leave(source),
     isBusy: (source) => sync.isBusy(source),
@@ -46,6 +47,10 @@ export async function startWork(work: WorkParts, lifecycle: Lifecycle): Promise<
     },
   });
   seat.take(fleet);
+  engine.onDatabaseBack(() => {
+    fleet.look();
+    drain?.databaseIsBack();
+  });
   lifecycle.add('fleet', async () => {
     // Ticks end with the page they write; only then others may take what was held.
     await sync.close();

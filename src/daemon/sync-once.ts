@@ -1,20 +1,19 @@
-import type { SourceName } from '../domain/ids.js';
 import { deliverDue } from '../outbox/deliver.js';
-import type { TickResult } from '../sync/run-tick.js';
 import type { ManualAsk } from '../sync/source-loop.js';
 import { choresOf } from './chores.js';
 import { type Engine, type EngineParts, startEngine } from './engine.js';
 import { noticeTargets } from './notices.js';
 import { scrubOnce } from './scrub-once.js';
+import type { SourceResult } from './source-result.js';
 import { statusOf } from './status.js';
-
-export interface SourceResult extends TickResult {
-  readonly source: SourceName;
-}
 
 export interface SyncedOnce extends SourceResult {
   /** Records of it in quarantine now, whenever they were set aside. */
   readonly quarantineOpen: number;
+  /** Rows of it that await deletion now: a person has to accept it. */
+  readonly awaitingDeletion: number;
+  /** What stands in the way of complete names, in words; null when nothing does. */
+  readonly namesNote: string | null;
 }
 
 /** One tick of each source, side by side as far as the configuration allows; ends when the last one has. */
@@ -43,10 +42,15 @@ export async function syncOnce(
       await scrubOnce({ pending, scrub, clock, logger: logger.child({ component: 'erasure' }) }, signal);
     }
     const { sources: standing } = await statusOf(parts.config.database, parts.clock);
-    return results.map((result) => ({
-      ...result,
-      quarantineOpen: standing.find(({ source }) => source === result.source)?.quarantine_open ?? 0,
-    }));
+    return results.map((result) => {
+      const now = standing.find(({ source }) => source === result.source);
+      return {
+        ...result,
+        quarantineOpen: now?.quarantine_open ?? 0,
+        awaitingDeletion: now?.awaiting_deletion ?? 0,
+        namesNote: now?.names_note ?? null,
+      };
+    });
   } finally {
     signal.removeEventListener('abort', stop);
     await engine.close();

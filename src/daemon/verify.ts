@@ -160,11 +160,7 @@ async function tick(
 }
 
 function notCaughtUp({ outcome, code, message, retryAt }: TickReport): Fault {
-  const about = {
-    hint: outcome === 'held' ? 'rosterd sync --accept-deletions, if that is what happened' : 'rosterd status',
-    ...(retryAt === null ? {} : { retryAt }),
-  };
-  if (outcome === 'held') return new Fault('too_many_deletions', message ?? 'a re-listing waits', about);
+  const about = { hint: 'rosterd status', ...(retryAt === null ? {} : { retryAt }) };
   const fallback = outcome === 'waiting' ? 'rate_limited' : 'stopped';
   return new Fault(
     code ?? fallback,

@@ -20,6 +20,7 @@ export type FaultCode =
   | 'database_busy' // a lock that did not clear in time
   | 'database_full'
   | 'database_unusable' // damaged, foreign, newer, unreadable
+  | 'out_of_descriptors' // the limit of open files and sockets; passes when some are closed or the limit is raised
   | 'usage' // the command line or the configuration
   | 'stopped' // told to stop before the end
   | 'internal';
@@ -42,6 +43,7 @@ export const reaction: Readonly<Record<FaultCode, Reaction>> = {
   database_busy: 'retry',
   database_full: 'retry',
   database_unusable: 'halt',
+  out_of_descriptors: 'retry',
   usage: 'halt',
   stopped: 'stop',
   internal: 'halt',
@@ -52,6 +54,8 @@ export interface About {
   readonly hint?: string;
   /** The earliest moment at which trying again makes sense. */
   readonly retryAt?: Instant;
+  /** It stays until somebody changes something: not tried again at once, and then at the longest interval. */
+  readonly lasting?: boolean;
   /** The platform's own `error.type`, status and request id: safe to log, useful to support. */
   readonly type?: string;
   readonly status?: number;

@@ -23,6 +23,8 @@ export interface FleetParts {
   readonly onLook: () => void;
   /** What only one of the fleet does is this member's to do from now on. */
   readonly onLead: () => void;
+  /** After each heartbeat: null, or why it could not be written. */
+  readonly onHeartbeat?: (error: unknown) => void;
 }
 
 export interface Fleet extends Closable {
@@ -36,6 +38,8 @@ export interface Fleet extends Closable {
   readonly alone: boolean;
   /** Whether what is done once in a fleet is done here: notices, and keeping house. Two may think so for a moment. */
   readonly leads: boolean;
+  /** The database is back: the next heartbeat is due now. */
+  look(): void;
   /** Never rejects: what a lost message spoke of stands in the database, and is found there a little later. */
   tell(message: Message): Promise<void>;
 }
@@ -165,7 +169,9 @@ export function createFleet(parts: FleetParts): Fleet {
       try {
         await turn();
         silent = false;
+        parts.onHeartbeat?.(null);
       } catch (error) {
+        if (!stopping.signal.aborted) parts.onHeartbeat?.(error);
         if (!silent && !stopping.signal.aborted)
           logger.warn({ error }, 'the fleet cannot be reached and is tried again');
         silent = true;
@@ -197,6 +203,7 @@ export function createFleet(parts: FleetParts): Fleet {
     get leads() {
       return leads;
     },
+    look: call,
     tell,
     close: async () => {
       stopping.abort();

@@ -63,10 +63,11 @@ export interface FleetStore {
   close(): Promise<void>;
 }
 
-/** `onMessage` hears what other members tell; `onGap` that some of it may have been lost. */
+/** `onMessage` hears what other members tell; `onGap` that some of it may have been lost; `onLost` that nothing is heard now. */
 export interface FleetEars {
   readonly onMessage: (message: Message) => void;
   readonly onGap: () => void;
+  readonly onLost?: () => void;
 }
 
 /** Opens the store of a member; the database supplies it where several daemons may share it. */

@@ -47,6 +47,8 @@ export interface Drain extends Closable {
   heardTicked(source: SourceName): void;
   /** Looks for events that nobody spoke of: whoever stored them may have died right after. */
   look(): Promise<void>;
+  /** The database is back: lanes that could not be settled are due now. */
+  databaseIsBack(): void;
   status(): DrainStatus;
 }
 
@@ -256,6 +258,9 @@ export function createDrain(parts: DrainParts): Drain {
           if (tick === undefined || tick.startedAt < dueAt) ticks.nudge(source);
         }
       }
+    },
+    databaseIsBack: () => {
+      for (const lane of toldStuck.keys()) work(lane);
     },
     status: () => ({ ...status }),
     close: async () => {

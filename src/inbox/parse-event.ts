@@ -1,6 +1,7 @@
 import { parseId } from '../domain/ids.js';
 import { type Instant, parseInstant } from '../domain/instant.js';
 import type { EventSeen } from './ports.js';
+import { thinBody } from './thin-body.js';
 
 /** Real envelopes are three or four deep; a parser of somebody else's need not survive more. */
 const jsonDepthMax = 32;
@@ -9,12 +10,27 @@ const eventShape = /^[A-Za-z0-9_.-]{1,100}$/;
 const installationShape = /^[A-Za-z0-9_-]{0,200}$/;
 const testPrefix = 'evt_test_';
 
+/** What a delivery is about, and its body as it is stored. Both come from one parse, so they cannot disagree. */
+export interface ParsedDelivery {
+  readonly event: EventSeen;
+  readonly body: string;
+}
+
 /**
- * Reads what a delivery is about. Only the few fields named here are looked at, each as an own property, so a key
- * called `__proto__` is nothing special; undefined when it is no event at all. Names nobody knows yet are fine.
+ * Parses the raw bytes of a delivery once. Returns undefined when they are no event. A UTF-8 byte order mark in
+ * front is ignored; it stays part of what was signed.
  */
-export function parseEvent(body: Uint8Array): EventSeen | undefined {
-  const envelope = parseJson(body);
+export function parseDelivery(raw: Uint8Array): ParsedDelivery | undefined {
+  const envelope = parseJson(raw);
+  const event = eventOf(envelope);
+  return event === undefined ? undefined : { event, body: thinBody(envelope) };
+}
+
+/**
+ * Reads only the few fields named here, each as an own property, so a key called `__proto__` is nothing special.
+ * Unknown event names are fine.
+ */
+function eventOf(envelope: unknown): EventSeen | undefined {
   const eventId = parseId('event', own(envelope, 'id'));
   const event = own(envelope, 'event');
   if (eventId === undefined || typeof event !== 'string' || !eventShape.test(event)) return undefined;

@@ -17,13 +17,39 @@ export function proven(
   at: Instant,
   apartMillis: number,
 ) {
-  const worked = events.filter((event) => proofs.every((proof) => reaches(proof, event, apartMillis)));
-  const tried = events.filter(
+  const told = events.map((event) => withoutFuture(event, at));
+  const worked = told.filter((event) => proofs.every((proof) => reaches(proof, event, apartMillis)));
+  const tried = told.filter(
     (event) =>
-      !worked.includes(event) && isDue(event, at) && proofs.every((proof) => beganAfter(proof, event)),
+      !worked.includes(event) &&
+      isDue(event, at) &&
+      (event.isUndated || proofs.every((proof) => beganAfter(proof, event))),
   );
   const hopeless = tried.filter((event) => event.attempts >= gapsSeconds.length);
   return { worked, hopeless, late: tried.filter((event) => !hopeless.includes(event)) };
+}
+
+/** No event waits longer for its next look, and no host's clock is further ahead of another's. */
+const gapMillisMax = 1_000 * Math.max(...gapsSeconds);
+const clocksApartMillis = 60_000;
+
+interface Dated extends PendingEvent {
+  /** When it came is not known, and it was not looked for yet. */
+  readonly isUndated: boolean;
+}
+
+/**
+ * Times that cannot be were written under a clock that was ahead, and would keep an event waiting for as long as that
+ * clock was wrong. A look put off too far is due. An event that came in the future counts from the look that was put
+ * off since: the clock is right again by then.
+ */
+function withoutFuture(event: PendingEvent, at: Instant): Dated {
+  const now = millisOf(at);
+  const { receivedAt } = event;
+  const isAhead = event.nextAt !== null && millisOf(event.nextAt) - now > gapMillisMax + clocksApartMillis;
+  const nextAt = isAhead ? null : event.nextAt;
+  if (millisOf(receivedAt) - now <= clocksApartMillis) return { ...event, nextAt, isUndated: false };
+  return { ...event, nextAt, receivedAt: nextAt ?? at, isUndated: nextAt === null };
 }
 
 const isDue = ({ nextAt }: PendingEvent, at: Instant) => nextAt === null || nextAt <= at;

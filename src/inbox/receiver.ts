@@ -1,17 +1,18 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import express, { type ErrorRequestHandler, type Express, type Request, type RequestHandler } from 'express';
 import type { SourceName } from '../domain/ids.js';
 import { type Instant, instantFromMillis } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
+import { type ConnectionCounts, ConnectionTable } from '../runtime/connection-table.js';
 import { Interrupter } from '../runtime/interruption.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import { closeServer, listen } from '../runtime/listening.js';
 import type { Logger } from '../runtime/logger.js';
-import { parseEvent } from './parse-event.js';
+import { RareLog } from '../runtime/rare-log.js';
+import { parseDelivery } from './parse-event.js';
 import { type EventSeen, type Inbox, laneOf } from './ports.js';
 import { bodyBytesMax, drained, readBody } from './read-body.js';
 import { Refusal, type Result, statusOf } from './refusal.js';
-import { thinBody } from './thin-body.js';
 import { type Verdict, verifySignature } from './verify-signature.js';
 
 export interface ReceiverParts {
@@ -28,6 +29,8 @@ export interface ReceiverParts {
   readonly resolveSources: (event: EventSeen) => readonly SourceName[];
   /** Called once the event is on disk, with the sources it belongs to. */
   readonly onAccepted: (event: EventSeen, sources: readonly SourceName[]) => void;
+  /** Told of every genuine signature: null when its time was in tolerance, else how far its signer is ahead of this clock. */
+  readonly onGenuine?: (signerAheadSeconds: number | null) => void;
   readonly limits?: Partial<ReceiverLimits>;
 }
 
@@ -35,17 +38,30 @@ export interface ReceiverLimits {
   readonly headersMillis: number;
   readonly requestMillis: number;
   readonly checkEveryMillis: number;
+  /** Keep-alive of a connection that delivered: longer than proxies keep theirs, so that the proxy ends it. */
+  readonly restMillis: number;
   readonly connections: number;
+  /** Of one address, while all places are taken and it never delivered. */
+  readonly perAddress: number;
+  /** Of bodies not yet answered, together. */
+  readonly bytes: number;
   /** How long a sender waits for the database before it is asked to come again. */
   readonly acceptMillis: number;
 }
+
+/** Between two log lines about connections that were closed. */
+const closingsLogMillis = 60_000;
 
 /** Node's own defaults wait a minute for headers and five for a body, with no end of connections. */
 const receiverLimits: ReceiverLimits = {
   headersMillis: 5000,
   requestMillis: 10_000,
   checkEveryMillis: 1000,
-  connections: 512,
+  restMillis: 65_000,
+  connections: 2048,
+  perAddress: 1024,
+  // A thousand of the largest real bodies, at once and unfinished.
+  bytes: 32 * 1024 * 1024,
   acceptMillis: 2000,
 };
 
@@ -54,6 +70,7 @@ export interface ReceiverStatus {
   readonly lastAcceptedAt: Instant | null;
   /** Which secret verified the last delivery, counted from 0. */
   readonly lastSecret: number | null;
+  readonly connections: ConnectionCounts;
 }
 
 export interface Receiver extends Closable {
@@ -89,19 +106,25 @@ export function createReceiver(parts: ReceiverParts): Receiver {
     refuseEarly(request);
     // Only a sender who waits for it has an `Expect` that comes this far; the others have begun to send.
     if (request.headers.expect !== undefined) response.writeContinue();
-    const body = await readBody(request);
+    const body = await readBody(request, (bytes) => connections.hold(request, bytes));
     const now = parts.clock.now();
     const verdict = await verify(request.get(parts.signatureHeader), body, now);
-    if (!verdict.ok) throw new Refusal(verdict.problem);
+    if (!verdict.ok) {
+      if (verdict.problem === 'timestamp_out_of_tolerance') parts.onGenuine?.(verdict.signerAheadSeconds);
+      throw new Refusal(verdict.problem);
+    }
+    parts.onGenuine?.(null);
+    connections.prove(request);
     lastSecret = verdict.secret;
-    const event = parseEvent(body);
-    if (event === undefined) throw new Refusal('invalid_payload');
+    const delivery = parseDelivery(body);
+    if (delivery === undefined) throw new Refusal('invalid_payload');
+    const { event } = delivery;
     const sources = event.test ? [] : parts.resolveSources(event);
     const receivedAt = instantFromMillis(now);
     const storing = parts.inbox.accept({
       ...event,
       receivedAt,
-      body: thinBody(body.toString('utf8')),
+      body: delivery.body,
       lane: laneOf(sources),
     });
     const stored = await withinMillis(parts.clock, limits.acceptMillis, storing).catch((error: unknown) => {
@@ -169,12 +192,29 @@ export function createReceiver(parts: ReceiverParts): Receiver {
     void drained(request, parts.clock).then(() => response.end());
   };
 
-  const server = serverFor(appFor(parts.path, receive, refuse), limits);
+  const closings = new RareLog(parts.clock, closingsLogMillis, (counts) => {
+    const count = Object.values(counts).reduce((sum, one) => sum + one, 0);
+    const hint = 'rosterd_webhook_connections_closed_total at /metrics counts them by reason';
+    parts.logger.warn({ count, code: Object.keys(counts).join(','), hint }, 'connections were closed');
+  });
+  const connections = new ConnectionTable(limits, (reason) => closings.add(reason));
+  const server = serverFor(limits);
+  const app = appFor(parts.path, receive, refuse);
+  connections.serve(server, (request, response) => {
+    // Before routing: strangers ask for it without end, and routing is half of what it costs.
+    if (request.method === 'GET' && request.url === '/healthz') answerHealth(response);
+    else app(request, response);
+  });
   return {
     listen: (port, host = '127.0.0.1') => listen(server, port, host),
-    status: () => ({ results: { ...results }, lastAcceptedAt, lastSecret }),
+    status: () => ({
+      ...{ results: { ...results }, lastAcceptedAt, lastSecret },
+      connections: connections.counts(),
+    }),
     close: async () => {
       closing = true;
+      closings.close();
+      connections.closeSilent();
       await closeServer(server, parts.clock, limits.requestMillis);
       await Promise.allSettled(underWay);
     },
@@ -189,14 +229,16 @@ function appFor(path: string, receive: RequestHandler, refuse: ErrorRequestHandl
   app.all(path, () => {
     throw new Refusal('wrong_method');
   });
-  app.get('/healthz', (_request, response) => {
-    response.type('text/plain').send('ok\n');
-  });
+  app.get('/healthz', (_request, response) => answerHealth(response));
   app.use(() => {
     throw new Refusal('not_found');
   });
   app.use(refuse);
   return app;
+}
+
+function answerHealth(response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'text/plain; charset=utf-8', 'content-length': '3' }).end('ok\n');
 }
 
 /** What the headers alone decide. */
@@ -237,18 +279,12 @@ async function withinMillis<Value>(clock: Clock, millis: number, work: Promise<V
   }
 }
 
-function serverFor(app: Express, limits: ReceiverLimits): Server {
-  const server = createServer(
-    {
-      headersTimeout: limits.headersMillis,
-      requestTimeout: limits.requestMillis,
-      connectionsCheckingInterval: limits.checkEveryMillis,
-      maxHeaderSize: 8 * 1024,
-    },
-    app,
-  );
-  // Node would tell such a sender to go on before anybody has looked at what it announces.
-  server.on('checkContinue', app);
-  server.maxConnections = limits.connections;
-  return server;
+function serverFor(limits: ReceiverLimits): Server {
+  return createServer({
+    headersTimeout: limits.headersMillis,
+    requestTimeout: limits.requestMillis,
+    connectionsCheckingInterval: limits.checkEveryMillis,
+    keepAliveTimeout: limits.restMillis,
+    maxHeaderSize: 8 * 1024,
+  });
 }

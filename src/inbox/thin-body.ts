@@ -16,9 +16,12 @@ const dataKeys = [
   'converted_to',
 ] as const;
 
-/** The body as it is kept until it is worked: enough to see what was announced, and nothing of people to erase later. */
-export function thinBody(body: string): string {
-  const envelope = own(JSON.parse(body));
+/**
+ * Returns the body to store until the event is worked: enough to see what was announced, and no personal data that
+ * would have to be erased later. Takes the parsed envelope: parsing the bytes again could read them differently.
+ */
+export function thinBody(parsed: unknown): string {
+  const envelope = own(parsed);
   const thin = { ...picked(envelope, envelopeKeys), data: picked(own(envelope.data), dataKeys) };
   return JSON.stringify(thin);
 }

@@ -7,15 +7,16 @@ export interface SignatureHeader {
   readonly signatures: readonly string[];
 }
 
-export type SignatureProblem =
-  | 'missing_header'
-  | 'malformed_header'
-  | 'timestamp_out_of_tolerance'
-  | 'signature_mismatch';
-
 export type Verdict =
   /** Which of the secrets matched, counted from 0: shows when an old one may be removed. */
-  { readonly ok: true; readonly secret: number } | { readonly ok: false; readonly problem: SignatureProblem };
+  | { readonly ok: true; readonly secret: number }
+  | { readonly ok: false; readonly problem: 'missing_header' | 'malformed_header' | 'signature_mismatch' }
+  /** The signature is genuine and only its time is wrong: a replay, or a clock. Positive when the signer is ahead of us. */
+  | {
+      readonly ok: false;
+      readonly problem: 'timestamp_out_of_tolerance';
+      readonly signerAheadSeconds: number;
+    };
 
 /** A rotation overlap needs two; more only multiply the work a forger can cause. */
 const signaturesTriedMax = 8;
@@ -43,8 +44,9 @@ export function parseSignatureHeader(header: string): SignatureHeader | undefine
 }
 
 /**
- * Whether one of our secrets signed exactly these bytes, not long ago. Every secret is tried on every value and
- * each comparison takes the same time, so that the answer's delay tells nothing.
+ * Checks that one of our secrets signed exactly these bytes within the tolerance. Every secret is tried on every
+ * value and each comparison takes the same time, so the delay of the answer reveals nothing. The signature is
+ * checked before the time: `timestamp_out_of_tolerance` therefore always means a genuine signature.
  */
 export function verifySignature(
   header: string | undefined,
@@ -55,9 +57,6 @@ export function verifySignature(
   if (header === undefined || header.trim() === '') return { ok: false, problem: 'missing_header' };
   const parsed = parseSignatureHeader(header);
   if (parsed === undefined) return { ok: false, problem: 'malformed_header' };
-  const ageSeconds = Math.floor(now / 1000) - Number(parsed.timestamp);
-  if (Math.abs(ageSeconds) > signatureToleranceSeconds)
-    return { ok: false, problem: 'timestamp_out_of_tolerance' };
   const given = parsed.signatures.slice(0, signaturesTriedMax).map((value) => Buffer.from(value, 'utf8'));
   let match = -1;
   for (const [index, secret] of secrets.slice(0, secretsTriedMax).entries()) {
@@ -65,7 +64,11 @@ export function verifySignature(
     for (const value of given)
       if (value.length === wanted.length && timingSafeEqual(value, wanted) && match < 0) match = index;
   }
-  return match < 0 ? { ok: false, problem: 'signature_mismatch' } : { ok: true, secret: match };
+  if (match < 0) return { ok: false, problem: 'signature_mismatch' };
+  const signerAheadSeconds = Number(parsed.timestamp) - Math.floor(now / 1000);
+  return Math.abs(signerAheadSeconds) > signatureToleranceSeconds
+    ? { ok: false, problem: 'timestamp_out_of_tolerance', signerAheadSeconds }
+    : { ok: true, secret: match };
 }
 
 function digestOf(secret: string, timestamp: string, body: Uint8Array): string {

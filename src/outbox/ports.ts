@@ -1,5 +1,11 @@
 import type { Instant } from '../domain/instant.js';
 
+/**
+ * No notice waits longer for its next attempt. One that seems to was put off under a clock that was ahead, and is due
+ * now: waiting for that time could take as long as the clock was wrong.
+ */
+export const noticeWaitMillisMax = 2 * 3_600_000;
+
 export interface DueNotice {
   readonly notice: number;
   readonly source: string;
@@ -16,10 +22,25 @@ export interface Outbox {
   dueFor(target: string, now: Instant, max: number): Promise<readonly DueNotice[]>;
   /** Targets that have something pending, and when the first of it is due. */
   waiting(): Promise<readonly { readonly target: string; readonly dueAt: Instant }[]>;
+  /** What is known of other notices about the same record to the same target. */
+  about(notice: number, since: Instant): Promise<Spacing>;
+  /** Waits until then; no attempt was made. */
+  putOff(notice: number, until: Instant): Promise<void>;
+  /** `into`, which waits for the same record and target, gets this body, and `notice` is gone. */
+  merge(into: number, notice: number, body: string): Promise<void>;
+  /** Removes notices that have nothing left to say. */
+  drop(notices: readonly number[]): Promise<void>;
   delivered(notice: number, at: Instant): Promise<void>;
   /** One attempt more. `error` is a sentence of ours, without anything the other side said. */
   retryLater(notice: number, nextAt: Instant, error: string): Promise<void>;
-  giveUp(notice: number, error: string): Promise<void>;
+  giveUp(notice: number, at: Instant, error: string): Promise<void>;
+}
+
+export interface Spacing {
+  /** When another notice was delivered or given up, the last time after `since`; null when none was. */
+  readonly triedAt: Instant | null;
+  /** An earlier one that is still pending. */
+  readonly earlier: { readonly notice: number; readonly body: string } | null;
 }
 
 /** What came of sending one notice. */

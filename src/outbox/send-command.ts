@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import type { Clock } from '../runtime/clock.js';
+import { descriptorsFault } from '../runtime/file-descriptors.js';
 import type { Send, Sent } from './ports.js';
 
 /** A command may call out itself; one that takes longer hangs. */
@@ -23,7 +24,10 @@ export function sendToCommand([program = '', ...args]: readonly string[], clock:
         resolve(sent);
       };
       child.once('error', (error: NodeJS.ErrnoException) =>
-        end({ kind: 'failed', why: `could not be run (${error.code ?? 'unknown reason'})` }),
+        end({
+          kind: 'failed',
+          why: descriptorsFault(error)?.message ?? `could not be run (${error.code ?? 'unknown reason'})`,
+        }),
       );
       child.once('close', (code, killedBy) => {
         if (code === 0) return end({ kind: 'delivered' });
@@ -35,8 +39,9 @@ export function sendToCommand([program = '', ...args]: readonly string[], clock:
         end({ kind: 'failed', why });
       });
       // One that does not read its input has still been told.
-      child.stdin.on('error', () => {});
-      child.stdin.end(`${body}\n`);
+      // Without a file descriptor left there is neither a child nor a pipe to it; `error` tells.
+      child.stdin?.on('error', () => {});
+      child.stdin?.end(`${body}\n`);
       signal.addEventListener('abort', kill, { once: true });
       if (signal.aborted) kill();
       void clock.wait(runMillisMax, ended.signal).then(() => {

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import type { Clock } from '../runtime/clock.js';
+import { descriptorsFault } from '../runtime/file-descriptors.js';
+import { tlsProblem } from '../runtime/tls-problem.js';
 import type { DueNotice, PostFetch, Send, Sent } from './ports.js';
 
 /** Read again for every notice, so that a rotated one takes effect. Rejects when it cannot be read. */
@@ -92,7 +94,7 @@ async function send(prepare: () => Promise<Post>, parts: HttpParts, signal: Abor
   } catch (error) {
     if (late.signal.aborted && !done.signal.aborted)
       return { kind: 'failed', why: `no answer within ${answerMillisMax / 1000} s` };
-    return { kind: 'failed', why: `could not be reached (${codeOf(error)})` };
+    return { kind: 'failed', why: whyUnreachable(error) };
   } finally {
     done.abort();
   }
@@ -115,6 +117,19 @@ function judge(status: number, retryAfter: string | null): Sent {
 }
 
 /** Codes such as ECONNREFUSED; messages may quote the address, which may be the secret. */
+function whyUnreachable(error: unknown): string {
+  const spent = descriptorsFault(error);
+  if (spent !== null) return spent.message;
+  const code = codeOf(error);
+  const problem = tlsProblem(code, {
+    trust: 'NODE_EXTRA_CA_CERTS in the environment of rosterd',
+    address: 'the address of the notice',
+  });
+  return problem === null
+    ? `could not be reached (${code})`
+    : `could not be reached: ${problem.what} (${code}); ${problem.next}`;
+}
+
 function codeOf(error: unknown): string {
   for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth += 1) {
     const code = (at as { code?: unknown }).code;

@@ -21,7 +21,7 @@ export interface MirrorDatabase
       | 'webhook_inbox'
       | 'erasures'
     >,
-    Pick<ReadViews, 'roster' | 'sync_status' | 'forgotten'> {
+    Pick<ReadViews, 'roster' | 'awaiting_deletion' | 'sync_status' | 'forgotten'> {
   incoming: Omit<InvestmentsView, 'valid_from' | 'change_seq'>;
   round_totals: RoundTotalsView;
   daily_raised: DailyRaisedView;
@@ -55,6 +55,8 @@ interface Totals {
   investments: number;
   committed_cents: number;
   raised_cents: number;
+  /** JSON of the sums as text, when one does not fit into 64 bits. */
+  exact_cents: string | null;
 }
 
 export interface RoundTotalsView extends Totals {

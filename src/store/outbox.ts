@@ -1,5 +1,10 @@
-import type { Instant } from '../domain/instant.js';
-import type { DueNotice, Outbox as OutboxPort } from '../outbox/ports.js';
+import { type Instant, instantFromMillis, millisOf } from '../domain/instant.js';
+import {
+  type DueNotice,
+  noticeWaitMillisMax,
+  type Outbox as OutboxPort,
+  type Spacing,
+} from '../outbox/ports.js';
 import type { Connection } from './connection.js';
 
 /** Notices queued by the commits they tell of. Delivered at least once: a crash after sending sends again. */
@@ -11,18 +16,21 @@ export class Outbox implements OutboxPort {
    * that never was, and only waits for its minute to end, does not.
    */
   async dueFor(target: string, now: Instant, max: number): Promise<readonly DueNotice[]> {
+    const latest = instantFromMillis(millisOf(now) + noticeWaitMillisMax);
     const rows = await this.connection.run((db) =>
       db
         .selectFrom('notices')
         .select(['notice', 'source', 'target', 'body', 'queued_at', 'attempts', 'next_at'])
         .where('state', '=', 'pending')
         .where('target', '=', target)
-        .where(({ or, eb }) => or([eb('next_at', '<=', now), eb('attempts', '>', 0)]))
+        .where(({ or, eb }) =>
+          or([eb('next_at', '<=', now), eb('next_at', '>', latest), eb('attempts', '>', 0)]),
+        )
         .orderBy('notice')
         .limit(max)
         .execute(),
     );
-    const held = rows.findIndex(({ next_at }) => next_at > now);
+    const held = rows.findIndex(({ next_at }) => next_at > now && next_at <= latest);
     return (held === -1 ? rows : rows.slice(0, held)).map(({ queued_at, next_at: _, ...row }) => ({
       ...row,
       queuedAt: queued_at as Instant,
@@ -46,8 +54,66 @@ export class Outbox implements OutboxPort {
     return rows.map(({ target, heldUntil, dueAt }) => ({ target, dueAt: (heldUntil ?? dueAt) as Instant }));
   }
 
+  async about(notice: number, since: Instant): Promise<Spacing> {
+    const others = await this.connection.run((db) =>
+      db
+        .selectFrom('notice_rows as one')
+        .innerJoin('change_rows as told', 'told.seq', 'one.seq')
+        .innerJoin('change_rows as change', (join) =>
+          join.onRef('change.id', '=', 'told.id').onRef('change.source_no', '=', 'told.source_no'),
+        )
+        .innerJoin('notice_rows as other', (join) =>
+          join.onRef('other.seq', '=', 'change.seq').onRef('other.target', '=', 'one.target'),
+        )
+        .select(['other.notice', 'other.body', 'other.state', 'other.next_at'])
+        .where('one.notice', '=', notice)
+        .where('other.notice', '<>', notice)
+        .where(({ or, and, eb }) =>
+          or([
+            and([eb('other.state', '=', 'pending'), eb('other.notice', '<', notice)]),
+            and([eb('other.state', '<>', 'pending'), eb('other.next_at', '>', since)]),
+          ]),
+        )
+        .orderBy('other.notice')
+        .execute(),
+    );
+    const tried = others.filter(({ state }) => state !== 'pending').map(({ next_at }) => next_at);
+    const earlier = others.find(({ state }) => state === 'pending');
+    return {
+      triedAt: (tried.sort().at(-1) ?? null) as Instant | null,
+      earlier: earlier === undefined ? null : { notice: earlier.notice, body: earlier.body },
+    };
+  }
+
+  async putOff(notice: number, until: Instant): Promise<void> {
+    await this.connection.run((db) =>
+      db.updateTable('notice_rows').set({ next_at: until }).where('notice', '=', notice).execute(),
+    );
+  }
+
+  /** In this order a crash in between leaves both, and folding them again comes to the same. */
+  async merge(into: number, notice: number, body: string): Promise<void> {
+    await this.connection.run((db) =>
+      db
+        .updateTable('notice_rows')
+        .set(({ selectFrom }) => ({
+          body,
+          seq: selectFrom('notice_rows as later').select('later.seq').where('later.notice', '=', notice),
+        }))
+        .where('notice', '=', into)
+        .execute(),
+    );
+    await this.drop([notice]);
+  }
+
+  async drop(notices: readonly number[]): Promise<void> {
+    await this.connection.run((db) =>
+      db.deleteFrom('notice_rows').where('notice', 'in', notices).where('state', '=', 'pending').execute(),
+    );
+  }
+
   delivered(notice: number, at: Instant): Promise<void> {
-    return this.settle(notice, { state: 'delivered', delivered_at: at, last_error: null });
+    return this.settle(notice, { state: 'delivered', delivered_at: at, next_at: at, last_error: null });
   }
 
   /** `error` is a sentence of ours, without anything the other side said. */
@@ -55,8 +121,8 @@ export class Outbox implements OutboxPort {
     return this.settle(notice, { next_at: nextAt, last_error: error });
   }
 
-  giveUp(notice: number, error: string): Promise<void> {
-    return this.settle(notice, { state: 'given_up', last_error: error });
+  giveUp(notice: number, at: Instant, error: string): Promise<void> {
+    return this.settle(notice, { state: 'given_up', next_at: at, last_error: error });
   }
 
   /** Forgets notices delivered before `before`. Those given up stay: somebody should see them. */
@@ -76,7 +142,7 @@ export class Outbox implements OutboxPort {
     change: {
       state?: 'delivered' | 'given_up';
       delivered_at?: string;
-      next_at?: string;
+      next_at: string;
       last_error: string | null;
     },
   ): Promise<void> {

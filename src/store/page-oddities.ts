@@ -1,4 +1,6 @@
 import type { FeedItem } from '../domain/investment.js';
+import { storableText } from '../domain/text.js';
+import { cutField } from './oddity-limits.js';
 
 export type Rejected = Extract<FeedItem, { kind: 'rejected' }>;
 
@@ -24,8 +26,10 @@ export function oddities(items: readonly FeedItem[]): PageOddities {
       last.set(item.id, null);
     } else {
       last.set(item.investment.id, null);
-      for (const field of unknownFieldsOf(item))
+      for (const whole of unknownFieldsOf(item)) {
+        const field = storableText(cutField(whole));
         unknownFields.set(field, (unknownFields.get(field) ?? 0) + 1);
+      }
     }
   }
   const setAside = [...nameless, ...[...last.values()].filter((item) => item !== null)];

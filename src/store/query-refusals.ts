@@ -34,11 +34,40 @@ export function notValid(complaint: string, cause?: unknown): Fault {
   });
 }
 
-/** Where people stand: their own table, those of a listing under way, and bodies nobody could read. */
-export const tablesWithPeople = ['identity_rows', 'staged_rows', 'quarantine_rows'] as const;
+export function hasParameters(): Fault {
+  return notValid('it has parameters, and no values are bound to them');
+}
+
+export function rowTooLarge(bytesMax: number): Fault {
+  return new Fault('usage', `a row of the result holds more than ${megabytes(bytesMax)}`, {
+    hint: 'Select fewer columns, or a part of a long text with substr().',
+  });
+}
+
+export function resultTooLarge(bytesMax: number): Fault {
+  return new Fault('usage', `the result holds more than ${megabytes(bytesMax)}`, {
+    hint: 'Select fewer rows or columns; `rosterd query` has no such limit.',
+  });
+}
+
+export function tooMuchMemory(megabytesMax: number): Fault {
+  return new Fault('usage', `the query needs more than ${megabytesMax} MB of memory and was ended`, {
+    hint: 'Sort or group fewer rows, and build no long texts: no group_concat over a whole table.',
+  });
+}
+
+const megabytes = (bytes: number): string => `${Math.floor(bytes / 1_048_576)} MB`;
+
+const showNames =
+  'Ask for names to be shown first, or leave identities, roster and message bodies out of it.';
 
 export function readsPeople(): Fault {
   return new Fault('usage', 'this statement reads names or other things people wrote, which are masked', {
-    hint: 'Ask for names to be shown first, or leave identities, roster and quarantine out of it.',
+    hint: showNames,
   });
+}
+
+/** `what`: the part of the statement that nobody vouches for. */
+export function cannotJudge(what: string): Fault {
+  return new Fault('usage', `while names are masked this statement is refused: ${what}`, { hint: showNames });
 }

@@ -11,6 +11,7 @@ export interface Database {
   sweeps: SweepsTable;
   investment_rows: InvestmentRowsTable;
   identity_rows: IdentityRowsTable;
+  awaiting_deletion_rows: AwaitingDeletionRowsTable;
   history_rows: HistoryRowsTable;
   change_rows: ChangeRowsTable;
   staged_rows: StagedRowsTable;
@@ -36,6 +37,7 @@ export interface Database {
 /** SQLite's boolean. */
 export type Bit = 0 | 1;
 
+/** `held` is what versions before 0.2 wrote where they stopped at a complete listing; read as `relisting`. */
 export type ActiveState = 'empty' | 'listing' | 'relisting' | 'held' | 'sweeping' | 'following';
 export type SourceState = ActiveState | 'halted';
 
@@ -126,6 +128,8 @@ export interface SourcesTable {
   halted_message: string | null;
   halted_at: string | null;
   history_from: string | null;
+  awaiting_deletion: Generated<number>;
+  names_from_generation: number | null;
 }
 
 export interface ListingsTable {
@@ -160,6 +164,13 @@ export interface InvestmentRowsTable extends RecordColumns {
 
 export interface IdentityRowsTable extends IdentityColumns {
   row_no: number;
+}
+
+export interface AwaitingDeletionRowsTable {
+  row_no: number;
+  source_no: number;
+  generation: number;
+  missing_since: string;
 }
 
 export interface HistoryRowsTable extends RecordColumns {
@@ -228,10 +239,12 @@ interface QuarantineColumns {
   body: string | null;
   seen_at: string;
   resolved_at: string | null;
+  times: Generated<number>;
 }
 
 export interface QuarantineRowsTable extends QuarantineColumns {
   source_no: number;
+  digest: string | null;
 }
 
 interface DriftColumns {

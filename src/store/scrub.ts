@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
 import { Fault } from '../domain/fault.js';
+import { endedWithoutAnswer } from '../runtime/file-descriptors.js';
 import { startOwnProcess } from '../runtime/own-process.js';
 import type { Scrubbed } from './erasures.js';
 import type { ScrubReply, ScrubRequest } from './scrub-messages.js';
@@ -14,7 +15,7 @@ import type { ScrubReply, ScrubRequest } from './scrub-messages.js';
 export async function scrubApart(request: ScrubRequest, signal: AbortSignal): Promise<Scrubbed> {
   // SQLite's temporary copy belongs beside the database, on a disk that is meant to hold it.
   const env = { ...process.env, SQLITE_TMPDIR: dirname(request.file) };
-  const child = startOwnProcess(import.meta.url, 'scrub-child', env);
+  const child = startOwnProcess(import.meta.url, 'scrub-child', { env });
   const kill = () => child.kill('SIGKILL');
   signal.addEventListener('abort', kill, { once: true });
   if (signal.aborted) kill();
@@ -30,7 +31,7 @@ export async function scrubApart(request: ScrubRequest, signal: AbortSignal): Pr
     });
     if (reply?.kind === 'done') return reply.scrubbed;
     if (signal.aborted) throw new Fault('stopped', 'the scrub was stopped before its end');
-    if (reply === null) throw new Fault('internal', 'the process that scrubs ended without an answer');
+    if (reply === null) throw endedWithoutAnswer('the process that scrubs');
     throw new Fault(reply.code, reply.message, reply.hint === null ? {} : { hint: reply.hint });
   } finally {
     signal.removeEventListener('abort', kill);

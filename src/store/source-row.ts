@@ -19,10 +19,12 @@ export const sourceColumns = [
   'listed_at',
   'listed_seq',
   'rows_held',
+  'awaiting_deletion',
   'rows_incoming',
   'pages_incoming',
   'quarantined',
   'identity_included',
+  'names_from_generation',
   'last_tick_at',
   'last_success_at',
   'last_outcome',
@@ -39,11 +41,21 @@ export const sourceColumns = [
   'halted_at',
 ] as const satisfies readonly (keyof SourceRow)[];
 
-/** The wall clock may go back; a source's commits do not, or as-of would answer two versions at once. */
-export function notBefore(source: SourceRow, now: number): Instant {
-  const instant = instantFromMillis(now);
+/**
+ * The two times of a commit. They differ only after the wall clock went back, for example when a jump forward was
+ * corrected. Versions and changes take `at`: within a source it never goes back, or as-of would return two versions at
+ * once. Everything that is later compared with the wall clock (the last tick, the age of the cursor, when a notice is
+ * due, since when an erasure waits) takes `now`: one written under a clock that was ahead is replaced by the next.
+ */
+export interface CommitTimes {
+  readonly at: Instant;
+  readonly now: Instant;
+}
+
+export function commitTimes(source: SourceRow, nowMillis: number): CommitTimes {
+  const now = instantFromMillis(nowMillis);
   const last = source.last_committed_at as Instant | null;
-  return last !== null && last > instant ? last : instant;
+  return { at: last !== null && last > now ? last : now, now };
 }
 
 /** What the platform names on a page is how far its feed reaches: read that far is the last page alone. */

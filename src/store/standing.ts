@@ -2,6 +2,7 @@ import type { FaultCode } from '../domain/fault.js';
 import type { Instant } from '../domain/instant.js';
 import type { Cursor, PageToken, Position } from '../domain/position.js';
 import type { Active, Listed, ListingProgress, Standing } from '../sync/ports.js';
+import { namesIncomplete } from './identity-grant.js';
 import type { ActiveState } from './schema.js';
 import type { ListingRow, SourceRow, SweepRow } from './source-row.js';
 
@@ -46,15 +47,12 @@ function active(source: SourceRow, state: ActiveState, behind: Behind): Active {
       return { kind: 'empty' };
     case 'listing':
     case 'relisting':
+    // Where versions before 0.2 stopped at their brake: a complete listing, which the next tick publishes.
+    case 'held':
       return {
         kind: 'listing',
         listing: listingProgress(present(behind.listing, source)),
       };
-    case 'held': {
-      const listing = present(behind.listing, source);
-      const brake = { wouldRemove: listing.would_remove ?? 0, held: source.rows_held };
-      return { kind: 'held', listing: listingProgress(listing), brake };
-    }
     case 'sweeping': {
       const sweep = present(behind.sweep, source);
       return {
@@ -65,7 +63,12 @@ function active(source: SourceRow, state: ActiveState, behind: Behind): Active {
       };
     }
     case 'following':
-      return { kind: 'following', cursor: present(source.cursor, source) as Cursor, listed: listed(source) };
+      return {
+        kind: 'following',
+        cursor: present(source.cursor, source) as Cursor,
+        listed: listed(source),
+        namesIncomplete: namesIncomplete(source),
+      };
   }
 }
 

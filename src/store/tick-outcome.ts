@@ -24,22 +24,27 @@ export function tickValues(source: SourceRow, report: TickReport): readonly (str
   ];
 }
 
-/** What the end of a tick says about its source. */
-export function tellOutcome(source: SourceRow, at: Instant, report: TickReport, halted: Halted | null): void {
-  source.last_tick_at = at;
+/** What the end of a tick says about its source. `now` is the wall clock's: a time in the future ends with the next tick. */
+export function tellOutcome(
+  source: SourceRow,
+  now: Instant,
+  report: TickReport,
+  halted: Halted | null,
+): void {
+  source.last_tick_at = now;
   source.last_outcome = report.outcome;
   source.retry_at = report.retryAt;
   if (report.outcome === 'done') {
-    source.last_success_at = at;
+    source.last_success_at = now;
     source.last_error_code = null;
     source.last_error = null;
     source.last_error_at = null;
   } else if (report.code !== null) {
     source.last_error_code = report.code;
     source.last_error = report.message;
-    source.last_error_at = at;
+    source.last_error_at = now;
   }
-  if (halted !== null) halt(source, at, halted);
+  if (halted !== null) halt(source, now, halted);
   else if (source.halted_from !== null) moveTo(source, source.halted_from);
 }
 

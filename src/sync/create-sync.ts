@@ -32,12 +32,14 @@ export interface Sync extends Closable {
   leave(source: SourceName): Promise<void>;
   /** Whether a tick of it runs. */
   isBusy(source: SourceName): boolean;
-  /** Something happened on the platform: look soon. Cheap, and any number of them costs at most two ticks. */
+  /** Something happened on the platform: look soon. Cheap: all that come during one tick cost one more after it. */
   nudge(source: SourceName): void;
   /** Its token or grant may be another one now: looks at once, even at a halted source, and asks what may be read. */
   recheck(source: SourceName): void;
   /** One tick for a human who waits for its end. */
   tick(source: SourceName, ask?: ManualAsk): Promise<TickResult>;
+  /** The database was away and answers again: what waits because of it goes on at once. */
+  databaseIsBack(): void;
   /** Told after every tick, before the next one of that source begins. Returns how to stop listening. */
   onTick(listener: TickListener): () => void;
   /** Resolves once no tick runs and none is due. */
@@ -118,6 +120,9 @@ export function createSync(parts: SyncParts): Sync {
     nudge: (name) => loopOf(name).nudge(),
     recheck: (name) => loopOf(name).recheck(),
     tick: (name, ask = {}) => loopOf(name).ask(ask),
+    databaseIsBack: () => {
+      for (const loop of loops.values()) loop.databaseIsBack();
+    },
     onTick: (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);
@@ -143,8 +148,7 @@ function report(log: SyncParts['logger'], { report, standing }: TickResult): voi
   };
   if (standing?.kind === 'halted' && trigger === 'timer' && mode === 'none')
     log.debug(fields, 'the source still waits for a human');
-  else if (standing?.kind === 'halted' || report.outcome === 'held')
-    log.error(fields, 'the source waits for a human');
+  else if (standing?.kind === 'halted') log.error(fields, 'the source waits for a human');
   else if (report.outcome === 'failed') log.warn(fields, 'the tick failed and is tried again');
   else if (applied.quarantined > 0) log.warn(fields, 'records could not be read and were set aside');
   else if (report.outcome === 'done' && pages <= 1 && applied.added + applied.changed + applied.removed === 0)

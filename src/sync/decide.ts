@@ -3,18 +3,31 @@ import { instantFromMillis, millisOf } from '../domain/instant.js';
 import type { Cursor, PageToken, Position } from '../domain/position.js';
 import { advanced, atRest } from './advance.js';
 import type { Active, ListingProgress, Standing, Trigger } from './ports.js';
-import { freshStart, mayStart, type Restart, relistAfter, restartAfter } from './restart-spacing.js';
+import {
+  freshStart,
+  mayStart,
+  type Restart,
+  relistAfter,
+  relistNames,
+  restartAfter,
+} from './restart-spacing.js';
 import type { Decision, Effect, Failure, TickEnd, TickEvent, TickState } from './tick-state.js';
 
 /*
  * One tick of one source, as a pure function: what is committed plus what happened gives what to do next.
  *
  *   empty ─ begin ─▶ listing ─ last page ─▶ publish ─▶ sweeping ─ last page ─▶ following
- *                      ▲  ▲                    └─ too many deletions ─▶ held ─ accepted ─▶ sweeping
- *                      │  └─ 410: again, later                           │
- *                      └──────── 410, or a resync asked for ─────────────┴── sweeping, following
+ *                      ▲  ▲                               │                      │
+ *                      │  └─ 410: again, later            │                      │
+ *                      └── 410, a resync asked for ───────┴──────────────────────┤
+ *                      └── names are incomplete, and it is time ─────────────────┘
  *
  * and from anywhere, when only a human can help, to halted, which remembers where it was.
+ *
+ * The deletion brake is no state. A listing that names too few of the rows held is published all the same: the mirror
+ * keeps the others and marks them as awaiting deletion, and the source goes on following the feed. Accepting deletes
+ * what is marked at that moment, before anything is read; it covers no listing but one that `--resync` asks for in the
+ * same breath, and one that was complete already.
  *
  * The one loop is fetch → page → commit → fetch. Each turn changes the committed position, which `advanced`
  * checks never comes back; it ends when the feed says that there is no more. A tick begins at most one listing
@@ -27,7 +40,9 @@ export function decide(state: TickState, event: TickEvent, now: number): Decisio
     case 'resync_asked':
       return resync(state);
     case 'deletions_accepted':
-      return setOut({ ...at(state, active(state.standing)), acceptDeletions: true }, now);
+      return accepted(state, now);
+    case 'awaiting_deleted':
+      return setOut(state, now);
     case 'filters_changed':
       return filtersChanged(state, now);
     case 'listing_begun':
@@ -39,9 +54,7 @@ export function decide(state: TickState, event: TickEvent, now: number): Decisio
     case 'delta_page_applied':
       return deltaPageApplied(expected(state, event, 'sweeping', 'following'), event);
     case 'published':
-      return published(expected(state, event, 'listing', 'held'), now);
-    case 'brake_answered':
-      return braked(expected(state, event, 'listing', 'held'), event.brake);
+      return published(expected(state, event, 'listing'), now);
     case 'gone':
       return gone(expected(state, event, 'listing', 'sweeping', 'following'), event.asked, now);
     case 'failed':
@@ -87,12 +100,13 @@ function setOut(state: TickState, now: number): Decision {
       return begin(state, 'first', freshStart);
     case 'listing':
       return continueListing(state, standing.listing, now);
-    case 'held':
-      return state.acceptDeletions ? publish(state, standing.listing) : heldStill(state, standing);
     case 'sweeping':
       return fetch(state, standing.since);
-    case 'following':
+    case 'following': {
+      const restart = standing.namesIncomplete ? relistNames(standing.listed, now) : null;
+      if (restart !== null) return begin(state, 'relist', restart);
       return fetch(state, { kind: 'cursor', cursor: standing.cursor });
+    }
     case 'halted':
       throw new Error('a halted source sets out from the standing before its halt');
   }
@@ -108,6 +122,15 @@ function continueListing(state: TickState, listing: ListingProgress, now: number
     message: `the feed's positions expire faster than it can be listed (start ${listing.restarts + 1}); the next one is spaced out`,
     retryAt: listing.notBefore,
   });
+}
+
+/** What a human saw as awaiting deletion goes. A listing nobody has seen the end of is not part of that. */
+function accepted(state: TickState, now: number): Decision {
+  const standing = active(state.standing);
+  const listing = standing.kind === 'listing' ? standing.listing : null;
+  const next = { ...at(state, standing), acceptDeletions: listing !== null && listing.final !== null };
+  if (standing.kind === 'empty' || listing?.kind === 'first') return setOut(next, now);
+  return { next, effects: [{ kind: 'delete_awaiting' }] };
 }
 
 function resync(state: TickState): Decision {
@@ -170,23 +193,21 @@ function deltaPageApplied(
   const position = { kind: 'cursor', cursor: reached.cursor } as const;
   const next: Active =
     reached.kind === 'following' || standing.kind === 'following'
-      ? { kind: 'following', cursor: reached.cursor, listed }
+      ? // Whether names are complete is read with the next standing: a tick begins at most one listing for them.
+        { kind: 'following', cursor: reached.cursor, listed, namesIncomplete: false }
       : { kind: 'sweeping', since: position, cursor: standing.cursor, listed };
   return hasMore ? fetch(at(state, next), position) : finish(at(state, next), done);
 }
 
-function published(state: Expecting<'listing' | 'held'>, now: number): Decision {
+function published(state: Expecting<'listing'>, now: number): Decision {
   const { final, lowMark, restarts } = state.standing.listing;
   if (final === null) throw new Error('a listing was published before its last page');
   const cursor: Position = { kind: 'cursor', cursor: final };
   const since: Position = lowMark === null ? cursor : { kind: 'since', time: lowMark };
   const listed = { at: instantFromMillis(now), restarts };
-  return setOut({ ...at(state, { kind: 'sweeping', since, cursor: final, listed }), advance: atRest }, now);
-}
-
-function braked(state: Expecting<'listing' | 'held'>, brake: Held['brake']): Decision {
-  const held: Held = { kind: 'held', listing: state.standing.listing, brake };
-  return heldStill(at(state, held), held);
+  // What was accepted is done; a listing that follows in this tick was not meant.
+  const next = { ...at(state, { kind: 'sweeping', since, cursor: final, listed }), acceptDeletions: false };
+  return setOut({ ...next, advance: atRest }, now);
 }
 
 function gone(
@@ -207,13 +228,16 @@ function gone(
 }
 
 function failed(state: TickState, failure: Failure, now: number): Decision {
-  const { code, message, retryAt } = failure;
+  const { code, message, retryAt, lasting } = failure;
   switch (reaction[code]) {
     case 'wait':
       return finish(state, { outcome: 'waiting', code, message, retryAt });
     case 'retry':
     case 'relist':
-      return finish(state, { outcome: 'failed', code, message, retryAt });
+      return finish(state, {
+        ...{ outcome: 'failed', code, message, retryAt },
+        ...(lasting === true ? { lasting } : {}),
+      });
     case 'stop':
       return finish(state, { outcome: 'stopped', code, message, retryAt: null });
     case 'ask':
@@ -239,15 +263,6 @@ function halt(
       },
     ],
   };
-}
-
-function heldStill(state: TickState, { brake }: Held): Decision {
-  return finish(state, {
-    outcome: 'held',
-    code: 'too_many_deletions',
-    message: `publishing the new listing would delete ${brake.wouldRemove} of ${brake.held} records (rosterd sync --accept-deletions)`,
-    retryAt: null,
-  });
 }
 
 const done: TickEnd = { outcome: 'done', code: null, message: null, retryAt: null };
@@ -285,7 +300,6 @@ const breached = (state: TickState, message: string, now: number): Decision => {
   return failed(state, { code: 'contract_broken', message, hint: null, retryAt }, now);
 };
 
-type Held = Extract<Standing, { kind: 'held' }>;
 type Expecting<Kind extends Standing['kind']> = TickState & {
   readonly standing: Extract<Standing, { kind: Kind }>;
 };

@@ -1,5 +1,8 @@
-/** What became of the question in a tick; `not_asked` where it could not be put, or nobody answers it. */
-export type GrantAnswer = 'followed' | 'failed' | 'not_asked';
+/**
+ * What became of the question in a tick; `not_asked` where it could not be put, or nobody answers it. `regained` where
+ * names are incomplete since the grant is back: the next tick lists for them.
+ */
+export type GrantAnswer = 'followed' | 'regained' | 'failed' | 'not_asked';
 
 /**
  * When a source is next asked whether its token may still read identity. Once an hour is a request of the thousand
@@ -22,6 +25,7 @@ const retryMillis = 15_000;
 export function afterCheck({ failures }: GrantCheck, answer: GrantAnswer, now: number): GrantCheck {
   switch (answer) {
     case 'followed':
+    case 'regained':
       return { dueAt: now + restMillis, failures: 0 };
     case 'failed':
       return {

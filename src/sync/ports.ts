@@ -63,13 +63,18 @@ export type Standing = Active | Halted;
 export type Active =
   | { readonly kind: 'empty' }
   | { readonly kind: 'listing'; readonly listing: ListingProgress }
-  | { readonly kind: 'held'; readonly listing: ListingProgress; readonly brake: Brake }
   /**
    * `since` is where the overlap pass reads next: the low mark before its first page, a cursor behind it.
    * `cursor` is the final one of the listing: where deltas begin if the low mark is too old to be asked for.
    */
   | { readonly kind: 'sweeping'; readonly since: Position; readonly cursor: Cursor; readonly listed: Listed }
-  | { readonly kind: 'following'; readonly cursor: Cursor; readonly listed: Listed };
+  | {
+      readonly kind: 'following';
+      readonly cursor: Cursor;
+      readonly listed: Listed;
+      /** The token may read identity again, and of some records it was left out before: only a listing brings it. */
+      readonly namesIncomplete: boolean;
+    };
 
 /** Waits for a human. `before` is where work goes on once the cause is gone; nothing of it was lost. */
 export interface Halted {
@@ -96,14 +101,14 @@ export interface ListingProgress {
   readonly lowMark: Instant | null;
   readonly pages: number;
   readonly rows: number;
-  /** Set by the page without a successor: the listing is complete and waits to be published. */
+  /** Set by the page without a successor: the listing is complete and is published next. */
   readonly final: Cursor | null;
   /** How often a 410 in the middle made this listing start again, and when it may do so next. */
   readonly restarts: number;
   readonly notBefore: Instant | null;
 }
 
-/** A re-listing that would delete too much stops here and waits for a human. */
+/** The deletions of a re-listing that a human has to accept: so many of the rows held were not named by it. */
 export interface Brake {
   readonly wouldRemove: number;
   readonly held: number;
@@ -144,11 +149,13 @@ export interface TickReport {
   readonly tookMs: number;
   readonly pages: number;
   readonly applied: Applied;
-  readonly outcome: 'done' | 'waiting' | 'held' | 'failed' | 'stopped';
+  readonly outcome: 'done' | 'waiting' | 'failed' | 'stopped';
   readonly code: FaultCode | null;
   readonly message: string | null;
   /** When the next try makes sense, if not at the usual interval. */
   readonly retryAt: Instant | null;
+  /** Set when it stays as it is until somebody does what `message` says; it is tried again all the same. */
+  readonly lasting?: boolean;
 }
 
 /** How a tick ends, once it is known what its last page did. */
@@ -158,6 +165,8 @@ export interface Opened {
   readonly lease: Lease;
   readonly standing: Standing;
   readonly filtersChanged: boolean;
+  /** What the last page or look told of the grant; null before any did. */
+  readonly identityIncluded: boolean | null;
   /** When the position in the feed was last stored; null before there is one. The platform forgets old ones. */
   readonly cursorSavedAt: Instant | null;
 }
@@ -187,7 +196,11 @@ export interface Mirror {
     lease: Lease,
     page: FeedPage,
   ): Promise<{ readonly progress: ListingProgress; readonly applied: Applied }>;
-  /** Makes a complete listing visible in one commit, or answers the brake without changing what readers see. */
+  /**
+   * Makes a complete listing visible in one commit. Where it names so few of the rows held that the brake applies, the
+   * others stay and are marked as awaiting deletion; the answer tells how many. Within the brake, or when accepted,
+   * they are deleted, those marked before included, and no mark is left.
+   */
   publishListing(
     lease: Lease,
     final: Cursor,
@@ -200,6 +213,11 @@ export interface Mirror {
    */
   applyPage(lease: Lease, page: FeedPage, reached: Reached, ending?: Ending): Promise<Applied>;
 
+  /** Deletes every row marked as awaiting deletion, as a listing does that is within the brake. */
+  deleteAwaiting(lease: Lease): Promise<Applied>;
+
+  /** The token may read identity, as the platform said when asked. Returns whether names are incomplete. */
+  regainIdentity(lease: Lease): Promise<boolean>;
   /** The grant includes identity no more: erases what the source holds of it. False when it held none. */
   loseIdentity(lease: Lease): Promise<boolean>;
 

@@ -39,6 +39,19 @@ export function relistAfter({ at, restarts }: Listed, now: number): Restart {
   return startIn(relistMillis[restarts] ?? spacingMillisMax, restarts, now);
 }
 
+/**
+ * The listing that brings names back after the grant did; null while it is too early. It counts as a start behind the
+ * last complete listing, as one after a 410 does, so that a grant which comes and goes has the same bound: two at once,
+ * then ten on the first day and six on each that follows. Until its time comes the source goes on following the feed.
+ */
+export function relistNames({ at, restarts }: Listed, now: number): Restart | null {
+  const sinceLast = now - millisOf(at);
+  if (sinceLast >= quietMillis) return { restarts: 1, notBefore: null };
+  const waitMillis = relistMillis[restarts] ?? spacingMillisMax;
+  // A listing of the future was published before the clock was set back, and means nothing now.
+  return sinceLast >= waitMillis || sinceLast < 0 ? { restarts: restarts + 1, notBefore: null } : null;
+}
+
 function startIn(waitMillis: number, restarts: number, now: number): Restart {
   return { restarts: restarts + 1, notBefore: waitMillis === 0 ? null : instantFromMillis(now + waitMillis) };
 }

@@ -9,6 +9,7 @@ import type { Logger } from '../runtime/logger.js';
 import type { Random } from '../runtime/random.js';
 import { decide, tickStart } from './decide.js';
 import { failureOf, waitMillis } from './failure-of.js';
+import { followGrant } from './follow-grant.js';
 import type { GrantAnswer } from './grant-check.js';
 import { type KeptLease, keepLease } from './keep-lease.js';
 import { PageReader } from './page-reader.js';
@@ -67,6 +68,8 @@ export interface TickResult {
   readonly publishedThrough: Instant | null;
   /** Whether the platform said if identity may be read, and the mirror follows. */
   readonly grant: GrantAnswer;
+  /** Whether the database says how it ended, as far as it has to: else this result is all there is. */
+  readonly recorded: boolean;
 }
 
 /** Performs what `decide` decides, one effect after the other, until the tick is over. Never rejects. */
@@ -103,13 +106,16 @@ export async function runTick(
       standing: null,
       publishedThrough: null,
       grant: 'not_asked',
+      recorded: false,
     };
   }
   warnOfAge(opened, parts);
   const stop = () => cut.abort();
   signal.addEventListener('abort', stop, { once: true });
   if (signal.aborted) stop();
-  const tick = new Tick(source, ask, parts, opened.lease, reader, startedAt, begun);
+  const tick = new Tick(
+    ...[source, ask, parts, opened.lease, opened.identityIncluded === true, reader, startedAt, begun],
+  );
   const keeping = keepLease({ ...parts, lease: opened.lease }, parts.options.leaseRenewMillis, (error) => {
     tick.lost = error;
     cut.abort();
@@ -150,6 +156,8 @@ class Tick {
     readonly ask: TickAsk,
     readonly parts: TickParts,
     readonly lease: Lease,
+    /** As known when the tick began. */
+    readonly identityIncluded: boolean,
     readonly reader: PageReader,
     readonly startedAt: number,
     readonly begun: number,
@@ -265,9 +273,19 @@ class Tick {
         if (this.#mode === 'none') this.#mode = modeOf(standing);
         const policy = { ...options.brake, accepted: effect.accepted };
         const { applied, brake } = await mirror.publishListing(this.lease, effect.final, policy);
-        if (brake !== null) return { kind: 'brake_answered', brake };
         this.#count(applied);
+        if (brake !== null)
+          this.parts.logger.error(
+            { count: brake.wouldRemove, rows: brake.held, hint: 'rosterd sync --accept-deletions' },
+            'rows that a new listing does not name await deletion until a person accepts it',
+          );
         return { kind: 'published' };
+      }
+      case 'delete_awaiting': {
+        if (this.signal.aborted) return this.#cutShort();
+        if (this.#mode === 'none') this.#mode = modeOf(standing);
+        this.#count(await mirror.deleteAwaiting(this.lease));
+        return { kind: 'awaiting_deleted' };
       }
     }
   }
@@ -295,7 +313,8 @@ class Tick {
         : 'not_asked';
     const report = this.#written ?? this.#report(end, this.#applied);
     const publishedThrough = end.outcome === 'done' ? this.#publishedThrough : null;
-    if (this.endWritten || halt === 'as it is') return { report, standing, publishedThrough, grant };
+    if (this.endWritten || halt === 'as it is')
+      return { report, standing, publishedThrough, grant, recorded: true };
     try {
       await mirror.recordTick(this.lease, report, halt);
     } catch (error) {
@@ -310,10 +329,12 @@ class Tick {
           standing: seen,
           publishedThrough: null,
           grant,
+          recorded: false,
         };
       }
+      return { report, standing, publishedThrough, grant, recorded: false };
     }
-    return { report, standing, publishedThrough, grant };
+    return { report, standing, publishedThrough, grant, recorded: true };
   }
 
   #report(end: TickEnd, applied: Applied): TickReport {
@@ -328,23 +349,10 @@ class Tick {
     };
   }
 
-  /**
-   * Records already held say nothing when a scope is taken away, and none has to arrive for weeks. That this could
-   * not be asked is no reason for a tick to fail that read everything; it is asked again soon.
-   */
-  async #followGrant(): Promise<GrantAnswer> {
-    const { mayReadIdentity } = this.source;
-    if (mayReadIdentity === undefined || this.signal.aborted) return 'not_asked';
+  #followGrant(): Promise<GrantAnswer> {
+    const { lease, identityIncluded, signal } = this;
     const { mirror, logger } = this.parts;
-    try {
-      const granted = await mayReadIdentity(this.signal);
-      if (granted === false && (await mirror.loseIdentity(this.lease)))
-        logger.warn({}, 'the token may not read identity any more: what was held of it is erased');
-      return 'followed';
-    } catch (error) {
-      logger.debug({ error }, 'whether identity may be read could not be asked');
-      return 'failed';
-    }
+    return followGrant(this.source, { mirror, logger, lease, identityIncluded }, signal);
   }
 
   /** Only what a webhook announced may draw on the reserve; a listing would drain it. */

@@ -33,6 +33,9 @@ export interface LoopParts {
   readonly onRest: () => void;
 }
 
+/** How often a source whose ticks do not fail is woken because the database was away. */
+const wokenMillisMin = 15_000;
+
 /** A quarter of the interval, up or down, so that sources which started together do not stay together. */
 const jitterShare = 0.25;
 
@@ -41,6 +44,11 @@ const haltedNudgeMillis = 60 * 60_000;
 /** How often a halted source is opened to see whether somebody else ended its halt, which asks the platform nothing. */
 const haltedLookMillis = 5 * 60_000;
 
+/**
+ * No wait is longer: an hour's quota, or the spacing of listings that met a 410. A moment further off was told by a clock
+ * that was ahead, ours or the platform's.
+ */
+const retryMillisMax = 4 * 60 * 60_000;
 /** A moment already past, told by a platform whose clock is behind ours, must not make a source spin. */
 const retryMillisMin = 1000;
 
@@ -66,6 +74,8 @@ export class SourceLoop {
   #running: Promise<void> | null = null;
   #halted = false;
   #failures = 0;
+  #databaseFailed = false;
+  #wokenAt = Number.NEGATIVE_INFINITY;
   /** Moments on the monotonic clock: a wall clock set back must not make anything wait longer. */
   #timerDue = 0;
   #nudgeDue = 0;
@@ -104,6 +114,21 @@ export class SourceLoop {
     this.#recheck = false;
     this.#wake.abort();
     await this.#running;
+  }
+
+  /**
+   * The database is back: a source whose last tick failed because of it is due now, and not when its backoff ends. So
+   * are the others, which may have missed a moment that they do not know of, but at most every 15 s.
+   */
+  databaseIsBack(): void {
+    if (!this.#timed || this.#elsewhere || this.#halted) return;
+    const now = this.parts.clock.monotonic();
+    if (!this.#databaseFailed && now - this.#wokenAt < wokenMillisMin) return;
+    this.#wokenAt = now;
+    this.#failures = 0;
+    this.#timerDue = now;
+    this.#nudgeDue = now;
+    this.#wake.abort();
   }
 
   nudge(): void {
@@ -233,17 +258,20 @@ export class SourceLoop {
   }
 
   /** Answers whether a tick of a nudge may still find requests where this one found none. */
-  #plan({ report, standing }: TickResult, trigger: Trigger): boolean {
+  #plan({ report, standing, grant }: TickResult, trigger: Trigger): boolean {
     const { clock, random, intervalMillis, idleIntervalMillis } = this.parts;
     const now = clock.monotonic();
     const onlyLooked = this.#halted && trigger === 'timer';
     this.#halted = standing?.kind === 'halted';
     this.#failures = report.outcome === 'failed' && !this.#halted ? this.#failures + 1 : 0;
+    this.#databaseFailed = report.outcome === 'failed' && report.code?.startsWith('database_') === true;
     const usual = stretched(this.#stretch, intervalMillis, idleIntervalMillis);
     const interval = usual * (1 + jitterShare * (2 * random.fraction() - 1));
     const wait =
-      report.retryAt === null ? interval : Math.max(retryMillisMin, millisOf(report.retryAt) - clock.now());
-    this.#timerDue = now + (this.#halted ? haltedLookMillis : wait);
+      report.retryAt === null
+        ? interval
+        : Math.min(retryMillisMax, Math.max(retryMillisMin, millisOf(report.retryAt) - clock.now()));
+    this.#timerDue = now + (this.#halted ? haltedLookMillis : grant === 'regained' ? 0 : wait);
     // A nudge may draw on a reserve the timer may not, so what made the timer wait need not hold it up; once.
     const reserveLeft =
       report.code === 'rate_limited' && trigger !== 'webhook' && standing?.kind === 'following';

@@ -6,7 +6,6 @@ export function modeOf(standing: Standing): TickReport['mode'] {
     case 'empty':
       return 'listing';
     case 'listing':
-    case 'held':
       return standing.listing.kind === 'first' ? 'listing' : 'relisting';
     case 'sweeping':
       return 'sweep';

@@ -3,7 +3,6 @@ import type { Instant } from '../domain/instant.js';
 import type { Cursor, Position } from '../domain/position.js';
 import type { Advance } from './advance.js';
 import type {
-  Brake,
   FeedPage,
   ListingProgress,
   ListingStart,
@@ -17,6 +16,7 @@ import type {
 export interface TickState {
   readonly standing: Standing;
   readonly advance: Advance;
+  /** A human agreed to whatever the listing that is published next deletes. */
   readonly acceptDeletions: boolean;
   /** How long to leave a platform alone that breaks the contract; grows with each tick that fails. */
   readonly breachWaitMillis: number;
@@ -33,7 +33,7 @@ export type TickEvent =
   | { readonly kind: 'listing_page_stored'; readonly listing: ListingProgress }
   | { readonly kind: 'delta_page_applied'; readonly reached: Reached; readonly hasMore: boolean }
   | { readonly kind: 'published' }
-  | { readonly kind: 'brake_answered'; readonly brake: Brake }
+  | { readonly kind: 'awaiting_deleted' }
   | { readonly kind: 'gone'; readonly asked: Position }
   | { readonly kind: 'failed'; readonly failure: Failure }
   | { readonly kind: 'stop_asked' };
@@ -46,6 +46,8 @@ export interface Failure {
   readonly message: string;
   readonly hint: string | null;
   readonly retryAt: Instant;
+  /** It stays until somebody changes something. */
+  readonly lasting?: boolean;
 }
 
 export type Effect =
@@ -55,12 +57,13 @@ export type Effect =
   | { readonly kind: 'prefetch'; readonly position: Position }
   | { readonly kind: 'store_listing_page' }
   | { readonly kind: 'apply_page'; readonly reached: Reached }
+  | { readonly kind: 'delete_awaiting' }
   | { readonly kind: 'publish'; readonly final: Cursor; readonly accepted: boolean }
   | { readonly kind: 'finish'; readonly end: TickEnd; readonly halt: Halt | null }
   /** The source waits for a human and this tick changed nothing, not even when the halt began. */
   | { readonly kind: 'remain_halted'; readonly end: TickEnd };
 
-export type TickEnd = Pick<TickReport, 'outcome' | 'code' | 'message' | 'retryAt'>;
+export type TickEnd = Pick<TickReport, 'outcome' | 'code' | 'message' | 'retryAt' | 'lasting'>;
 export interface Halt {
   readonly code: FaultCode;
   readonly message: string;

@@ -7,6 +7,17 @@ const amountColumns = contentFields.filter(
     field.endsWith('_cents'),
 );
 
+/** A row that awaits deletion is known to be missing on the platform: what is wrong with it is that it is there. */
+export function compareDoubted(
+  id: string,
+  held: Version | undefined,
+  platform: Version | undefined,
+  awaiting: ReadonlySet<string>,
+): Drift | null {
+  if (held === undefined || !awaiting.has(id)) return compareRecord(id, held, platform);
+  return platform === undefined ? null : { kind: 'doubted', id };
+}
+
 /** Null when both sides say the same, or neither has it. */
 export function compareRecord(
   id: string,

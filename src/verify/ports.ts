@@ -39,10 +39,12 @@ export type HeldTallies = Readonly<Record<string, Readonly<Record<string, Tally>
 /** What the mirror holds of one source, as committed. Each method is one look. */
 export interface HeldRows {
   count(): Promise<number>;
-  /** By offering, then by status; visible rows only, as the platform counts. */
+  /** By offering, then by status; visible rows that do not await deletion only, as the platform counts. */
   tallies(): Promise<HeldTallies>;
   /** Offerings that stand in a row now or once did. */
   offerings(): Promise<readonly string[]>;
+  /** Ids of rows that await deletion: the last listing did not name them, and a person has to accept it. */
+  awaiting(): Promise<ReadonlySet<string>>;
   /** The ids at these places of their order. */
   idsAt(places: readonly number[]): Promise<readonly string[]>;
   ids(): AsyncIterable<string>;

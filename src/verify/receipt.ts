@@ -26,7 +26,9 @@ export type Drift =
   /** On the platform and not in the mirror. */
   | { readonly kind: 'missing'; readonly id: string }
   /** In the mirror and not on the platform. */
-  | { readonly kind: 'extra'; readonly id: string };
+  | { readonly kind: 'extra'; readonly id: string }
+  /** Awaits deletion in the mirror, and the platform has it. */
+  | { readonly kind: 'doubted'; readonly id: string };
 
 export interface StatsReceipt {
   readonly offerings: number;
@@ -60,12 +62,17 @@ export interface Ended {
 /** What was held against what, and what came of it. A part that was not reached is null. */
 export interface SourceReceipt {
   readonly source: string;
-  /** `unsettled`: the source kept changing, so that a difference could neither be named nor ruled out. */
-  readonly outcome: 'equal' | 'drift' | 'unsettled' | 'unfinished' | 'failed';
+  /**
+   * `awaiting`: equal but for rows that await deletion. `unsettled`: the source kept changing, so that a difference could
+   * neither be named nor ruled out.
+   */
+  readonly outcome: 'equal' | 'awaiting' | 'drift' | 'unsettled' | 'unfinished' | 'failed';
   readonly at: Instant;
   readonly took_ms: number;
   readonly published_through: Instant | null;
   readonly rows: number;
+  /** Rows that await deletion, which the platform need not have: no drift, and not equal. */
+  readonly awaiting_deletion: number;
   readonly stats: StatsReceipt | null;
   readonly sample: SampleReceipt | null;
   readonly full: FullReceipt | null;

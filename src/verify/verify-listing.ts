@@ -2,7 +2,7 @@ import type { Version } from '../domain/difference.js';
 import type { Instant } from '../domain/instant.js';
 import type { FeedItem } from '../domain/investment.js';
 import type { PageToken, Position } from '../domain/position.js';
-import { compareRecord } from './compare-record.js';
+import { compareDoubted } from './compare-record.js';
 import type { FullReceipt } from './receipt.js';
 import { type RecordsParts, verifyRecords } from './verify-records.js';
 
@@ -23,10 +23,11 @@ export async function verifyListing(parts: RecordsParts, through: Instant | null
 
   await catchUp();
   const changed = await held.changedSince(mark);
+  const awaiting = await held.awaiting();
   const moving: string[] = [];
   for (const [id, listed] of suspects) {
     const ours = (await held.records([id])).get(id);
-    const differs = compareRecord(id, ours, listed);
+    const differs = compareDoubted(id, ours, listed, awaiting);
     if (differs === null) continue;
     if (changed.has(id) || isNewer(ours, listed) || (ours === undefined && isSince(through, listed)))
       moving.push(id);
@@ -73,10 +74,11 @@ class Reading {
     this.#unreadable += items.length - records.length;
     for (const item of items) if (item.kind === 'rejected' && item.id !== null) this.#seen.add(item.id);
     const held = await this.parts.held.records(records.map(({ investment }) => investment.id));
+    const awaiting = await this.parts.held.awaiting();
     for (const record of records) {
       const { id } = record.investment;
       this.#seen.add(id);
-      if (compareRecord(id, held.get(id), record) === null) this.suspects.delete(id);
+      if (compareDoubted(id, held.get(id), record, awaiting) === null) this.suspects.delete(id);
       else this.suspects.set(id, record);
     }
   }

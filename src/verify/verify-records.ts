@@ -1,4 +1,4 @@
-import { compareRecord } from './compare-record.js';
+import { compareDoubted } from './compare-record.js';
 import type { HeldRows, Platform } from './ports.js';
 import type { Drift } from './receipt.js';
 import { type SettleParts, settle } from './settle.js';
@@ -37,9 +37,10 @@ async function compareOne(
 ): Promise<Drift | 'unpublished' | null> {
   const read = await platform.current(id);
   const ours = (await held.records([id])).get(id);
-  if (read === null) return compareRecord(id, ours, undefined);
+  const awaiting = await held.awaiting();
+  if (read === null) return compareDoubted(id, ours, undefined, awaiting);
   if (read.publishedMatches !== true) return 'unpublished';
   const [item] = await held.keepable([read.item]);
   // A tombstone in place of a record, or a record nobody can read: the feed is where those are told.
-  return item?.kind === 'record' ? compareRecord(id, ours, item) : 'unpublished';
+  return item?.kind === 'record' ? compareDoubted(id, ours, item, awaiting) : 'unpublished';
 }

@@ -62,13 +62,15 @@ export async function verifySource(parts: VerifyParts, ask: VerifyAsk): Promise<
     ended = endedBy(error);
   }
   const named = distinct(drift);
+  const awaiting = (await held.awaiting()).size;
   return {
     source,
-    outcome: outcomeOf(named, unsettled, ended),
+    outcome: outcomeOf(named, unsettled, ended, awaiting),
     at,
     took_ms: Math.round(clock.monotonic() - begun),
     published_through: publishedThrough,
     rows: await held.count(),
+    awaiting_deletion: awaiting,
     ...{ stats, sample, full, drift: named, unsettled: [...new Set(unsettled)], ended },
   };
 }
@@ -98,11 +100,13 @@ function outcomeOf(
   drift: readonly Drift[],
   unsettled: readonly string[],
   ended: Ended | null,
+  awaiting: number,
 ): SourceReceipt['outcome'] {
   if (drift.length > 0) return 'drift';
   if (ended !== null)
     return ended.code === 'stopped' || ended.code === 'rate_limited' ? 'unfinished' : 'failed';
-  return unsettled.length > 0 ? 'unsettled' : 'equal';
+  if (unsettled.length > 0) return 'unsettled';
+  return awaiting > 0 ? 'awaiting' : 'equal';
 }
 
 function endedBy({ code, message, about }: Fault): Ended {

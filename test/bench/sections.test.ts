@@ -22,7 +22,7 @@ const tiny: Scale = {
 /** How many figures each gives; a section that is added says so here. */
 const figures: Readonly<Record<string, number>> = {
   ...{ bootstrap: 11, relisting: 4, delta: 6, webhook: 6, wan: 2, queries: 15, start: 9, growth: 12 },
-  ...{ requests: 5, platform: 9, postgres: 3, soak: 3, peer: 0 },
+  ...{ requests: 5, platform: 9, postgres: 3, soak: 3, hostile: 6, peer: 0 },
 };
 
 test('there is a number of figures for every section', () => {

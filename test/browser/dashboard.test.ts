@@ -125,6 +125,42 @@ test.each([
   await context.close();
 });
 
+test('Clear ends a name search, the way back brings it back, and a second tab never had it', async () => {
+  const { context, page, complaints } = await visit();
+  await page.goto(`${world.url}/roster`);
+  await page.getByRole('button', { name: 'Show for 15 minutes' }).click();
+  await page.getByLabel('Find', { exact: true }).fill('lovelace');
+  await page.keyboard.press('Enter');
+  await page.getByText('3 investments', { exact: true }).waitFor();
+  expect(decodeURIComponent(page.url())).not.toMatch(/lovelace/i);
+  await page.getByLabel('Source').selectOption('acme');
+  await page.getByRole('button', { name: 'Filter' }).click();
+  await page.waitForURL(/source=acme/);
+  await page.getByText('3 investments', { exact: true }).waitFor();
+
+  const tab = await context.newPage();
+  await tab.goto(`${world.url}/roster?source=acme`);
+  await tab.getByText('123 investments', { exact: true }).waitFor();
+
+  await page.getByRole('link', { name: 'Clear' }).click();
+  await page.getByText('124 investments', { exact: true }).waitFor();
+  expect(await page.getByLabel('Find', { exact: true }).inputValue()).toBe('');
+  const [file] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'CSV' }).click(),
+  ]);
+  expect(
+    readFileSync(await file.path(), 'utf8')
+      .trimEnd()
+      .split('\r\n'),
+  ).toHaveLength(125);
+  await page.goBack();
+  await page.getByText('3 investments', { exact: true }).waitFor();
+  expect(await page.getByLabel('Find', { exact: true }).inputValue()).toBe('lovelace');
+  expect(complaints).toEqual([]);
+  await context.close();
+});
+
 test('the keyboard alone gets everywhere: skip, filter, open a record, show the person, run SQL', async () => {
   const { context, page, complaints } = await visit();
   await page.goto(`${world.url}/roster`);

@@ -4,11 +4,12 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { writeCredentials } from '../../src/client/tokens/credentials-file.js';
-import { type Sandbox, startSandbox } from '../../src/platform/sandbox/sandbox.js';
+import type { Sandbox } from '../../src/platform/sandbox/sandbox.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { fakeIo, rosterd } from '../cli/world.js';
 import { type OwnDatabase, rolePassword } from '../postgres/own-role.js';
 import { freePort } from '../support/free-port.js';
+import { startSeededSandbox } from '../support/seeded-sandbox.js';
 import { type Program, startLife } from '../torture/life.js';
 import { dumpServer } from './dump-server.js';
 import type { Canary } from './sweep.js';
@@ -42,7 +43,7 @@ export interface Played {
 
 /** In a file of the folder, unless another database is given. */
 export async function playDay(folder: string, program: Program, own?: OwnDatabase): Promise<Played> {
-  const sandbox = await startSandbox({ seed: 11, companies: 1, records: 40, limits: false });
+  const sandbox = await startSeededSandbox({ seed: 11, companies: 1, records: 40, limits: false });
   const sink = await openSink(folder);
   const database =
     own === undefined

@@ -95,6 +95,69 @@ test('connecting again mints another token of the same install, for the same sou
   expect(statSync(join(folder, 'config.json')).mode & 0o777).toBe(0o640);
 });
 
+test('a company that a source mirrors already gets no second one: it is named, and --replace gives it the token', async () => {
+  const { folder, io, write } = desk();
+  const company = world.ready.companies[0];
+  // All that its token sees, which says nothing of a company.
+  const config = { platform: { baseUrl: world.url }, database: 'sqlite:./mirror.db' };
+  const old = { name: 'old', token: company?.token ?? '' };
+  write('config.json', JSON.stringify({ ...config, sources: [old] }));
+  expect((await rosterd(['sync'], io())).code).toBe(0);
+  const rows = async () =>
+    JSON.parse((await rosterd(['query', 'SELECT count(*) AS n FROM investments', '--json'], io())).out);
+  const before = await rows();
+
+  const connecting = async (...more: string[]) => {
+    const session = start(args(publicClient, '--company', company?.id ?? '', '--write', ...more), io());
+    await fetch(await consent(world, await session.link(), founder(0).email));
+    return await session.ended;
+  };
+  const refused = await connecting();
+  expect(refused.code).toBe(2);
+  expect(refused.err).toContain('is mirrored already, by source "old"');
+  expect(refused.err).toContain('--replace gives source "old" the new token');
+  expect(configOf(folder).sources).toEqual([old]);
+
+  const replaced = await connecting('--replace');
+  expect([replaced.code, replaced.err]).toEqual([0, expect.stringContaining('sync --source old --resync')]);
+  expect(configOf(folder).sources).toEqual([
+    {
+      ...{ name: 'old', token: { file: 'credentials/old.token' }, company: company?.id },
+      installation: expect.stringMatching(/^inst_/),
+    },
+  ]);
+  expect((await rosterd(['sync', '--source', 'old', '--resync'], io())).code).toBe(0);
+  expect(await rows()).toEqual(before);
+});
+
+test.each([
+  ['a filter', { token: { env: 'OLD' }, filters: { offeringId: 'ofr_1' } }, 'filters.companyId'],
+  ['a sign-in of its own', { credentials: { file: 'old.json', clientId: 'pk_test_1' } }, 'company'],
+] as const)(
+  'a source with %s is replaced only when asked for, and keeps no second way in',
+  async (_what, entry, key) => {
+    const { folder, io, write } = desk();
+    const company = world.ready.companies[0];
+    const id = company?.id ?? '';
+    const named = key === 'company' ? { company: id } : { filters: { ...entry.filters, companyId: id } };
+    write(
+      'config.json',
+      JSON.stringify({ platform: { baseUrl: world.url }, sources: [{ name: 'old', ...entry, ...named }] }),
+    );
+    const results = [];
+    for (const more of [[], ['--replace']]) {
+      const session = start(args(publicClient, '--company', id, '--write', ...more), io());
+      await fetch(await consent(world, await session.link(), founder(0).email));
+      results.push((await session.ended).code);
+    }
+    expect(results).toEqual([2, 0]);
+    const { sources } = configOf(folder);
+    expect(sources).toHaveLength(1);
+    expect(sources[0]).toMatchObject({ name: 'old', company: id, token: { file: 'credentials/old.token' } });
+    expect(sources[0]).not.toHaveProperty('credentials');
+  },
+);
+
 test('identity that was not granted is told, not assumed', async () => {
   const { io } = desk();
   const company = world.ready.companies[2];

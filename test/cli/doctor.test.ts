@@ -10,16 +10,17 @@ import { startDaemon } from '../../src/daemon/daemon.js';
 import type { Diagnosis } from '../../src/daemon/doctor/doctor.js';
 import { nodeCheck } from '../../src/daemon/doctor/machine-checks.js';
 import { clockCheck } from '../../src/daemon/doctor/platform-checks.js';
-import { type Sandbox, startSandbox } from '../../src/platform/sandbox/sandbox.js';
+import type { Sandbox } from '../../src/platform/sandbox/sandbox.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { partsFor } from '../daemon/world.js';
 import { tempFolder } from '../store/temp-folder.js';
 import { freePort } from '../support/free-port.js';
+import { startSeededSandbox } from '../support/seeded-sandbox.js';
 import { fakeIo, rosterd } from './world.js';
 
 let sandbox: Sandbox;
 beforeAll(async () => {
-  sandbox = await startSandbox({ records: 60, companies: 1 });
+  sandbox = await startSeededSandbox({ records: 60, companies: 1 });
 });
 afterAll(() => sandbox.close());
 
@@ -106,7 +107,7 @@ test('beside a running daemon it finds the daemon and nothing wrong', async () =
 });
 
 test('a platform whose clock is wrong is asked all the same', async () => {
-  const platform = await startSandbox({ records: 5, companies: 1 });
+  const platform = await startSeededSandbox({ records: 5, companies: 1 });
   onTestFinished(() => platform.close());
   const { doctor } = await office(platform);
   const moved = await fetch(`${platform.ready.control}/clock`, {
@@ -217,7 +218,7 @@ const breakages: readonly Breakage[] = [
       configure({ platform: { baseUrl: `http://127.0.0.1:${await freePort()}` } }),
   },
   {
-    ...{ check: 'platform.tls', verdict: 'fail', mend: /platform\.ca/ },
+    ...{ check: 'platform.tls', verdict: 'fail', mend: /platform\.baseUrl/ },
     how: ({ configure }) =>
       configure({ platform: { baseUrl: sandbox.ready.baseUrl.replace('http:', 'https:') } }),
   },
@@ -244,7 +245,11 @@ const breakages: readonly Breakage[] = [
   },
   {
     ...{ check: 'health.acme', verdict: 'fail', mend: /rosterd sync --source acme --accept-deletions/ },
-    how: ({ sql }) => sql("UPDATE sources SET state = 'held'"),
+    how: ({ sql }) => sql('UPDATE sources SET awaiting_deletion = 3'),
+  },
+  {
+    ...{ check: 'health.acme', verdict: 'warn', mend: /rosterd run/ },
+    how: ({ sql }) => sql('UPDATE sources SET identity_included = 1, names_from_generation = 9'),
   },
   {
     ...{ check: 'cursor.acme', verdict: 'warn', mend: /rosterd sync --source acme/ },
@@ -372,10 +377,13 @@ describe('each thing that is wrong is found by name, with the command that mends
 
 test.each([
   ['18.20.0', 'fail'],
-  ['20.18.1', 'fail'],
-  ['20.19.0', 'pass'],
-  ['22.1.0', 'pass'],
-  ['23.0.0', 'fail'],
+  ['20.19.0', 'fail'],
+  ['22.18.9', 'fail'],
+  ['22.19.0', 'pass'],
+  ['23.0.0', 'warn'],
+  ['24.0.0', 'pass'],
+  ['26.10.0', 'pass'],
+  ['27.0.0', 'warn'],
 ])('Node %s: %s', (version, verdict) => {
   expect(nodeCheck(version).verdict).toBe(verdict);
 });

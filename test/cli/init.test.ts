@@ -5,17 +5,18 @@ import { join, resolve } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/load.js';
-import { type Sandbox, startSandbox } from '../../src/platform/sandbox/sandbox.js';
+import type { Sandbox } from '../../src/platform/sandbox/sandbox.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { packageRoot } from '../../src/runtime/package-root.js';
 import { tempFolder } from '../store/temp-folder.js';
+import { startSeededSandbox } from '../support/seeded-sandbox.js';
 import { fakeIo, rosterd } from './world.js';
 
 let sandbox: Sandbox;
 let token: string;
 let company: string;
 beforeAll(async () => {
-  sandbox = await startSandbox({ records: 20, companies: 1, limits: false });
+  sandbox = await startSeededSandbox({ records: 20, companies: 1, limits: false });
   const [first] = sandbox.ready.companies;
   token = first?.token ?? '';
   company = first?.id ?? '';
@@ -59,6 +60,26 @@ describe('init from flags', () => {
     expect(readFileSync(join(folder, 'config.json'), 'utf8')).not.toContain(token);
     expect(existsSync(resolve(folder, String(config.$schema)))).toBe(true);
     expect((await rosterd(['sync'], ioIn(folder))).code).toBe(0);
+  });
+
+  test('a mirror that holds the company under another name is not given a second source', async () => {
+    const folder = tempFolder();
+    const as = (source: string, ...more: string[]) =>
+      rosterd(
+        [
+          ...['init', '--base-url', sandbox.url, '--source', source, '--token-env', 'ACME_TOKEN'],
+          ...['--company', company, '--no-doctor', ...more],
+        ],
+        ioIn(folder),
+      );
+    expect((await as('acme')).code).toBe(0);
+    expect((await rosterd(['sync'], ioIn(folder))).code).toBe(0);
+    const second = await as('acme-2', '--force');
+    expect(second.code).toBe(2);
+    expect(second.err).toContain(`${company} is mirrored there already, by source "acme"`);
+    expect(written(folder)).toMatchObject({ sources: [{ name: 'acme' }] });
+    expect((await as('acme', '--force')).code).toBe(0);
+    expect((await as('acme-2', '--force', '--database', 'sqlite:./data/other.db')).code).toBe(0);
   });
 
   test('keeps real records out of the file of a demonstration, unless that file is named', async () => {

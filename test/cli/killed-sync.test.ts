@@ -5,53 +5,70 @@ import Sqlite from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { packageRoot } from '../../src/runtime/package-root.js';
 import { mirrorWorld } from './mirror-world.js';
+import { password, postgresWorld } from './postgres-world.js';
 
-test('P11 a living holder keeps others out; killed in the middle of a page, the next sync goes on at once', async () => {
-  const world = await mirrorWorld(250);
-  onTestFinished(() => world.close());
-  // The second page never comes, so the process stands in the middle of its first listing.
-  await world.control('POST', '/faults', [
-    { method: 'GET', path: '/investments', after: 1, times: 1, action: { delayMs: 600_000 } },
-  ]);
-  const main = join(packageRoot, 'src', 'cli', 'main.ts');
-  const config = join(world.folder, 'config.json');
-  const child = spawn(process.execPath, ['--import', 'tsx', main, 'sync', '--config', config], {
-    cwd: packageRoot,
-    env: { PATH: process.env.PATH, ACME: world.company.token },
-    stdio: 'ignore',
-  });
-  onTestFinished(() => {
-    child.kill('SIGKILL');
-  });
-  const pages = () => {
-    try {
+/** Pages of a first listing that are committed; a text while there is no mirror to read. */
+type Pages = () => Promise<unknown>;
+
+const worlds = {
+  SQLite: async () => {
+    const world = await mirrorWorld(250);
+    const pages: Pages = async () => {
       const raw = new Sqlite(join(world.folder, 'mirror.db'), { readonly: true, fileMustExist: true });
       try {
         return raw.prepare('SELECT pages_incoming FROM sources').pluck().get();
       } finally {
         raw.close();
       }
-    } catch {
-      return 'no mirror yet';
-    }
-  };
-  await expect.poll(pages, { timeout: 60_000 }).toBe(1);
+    };
+    return { world, env: {}, pages };
+  },
+  PostgreSQL: async () => {
+    const world = await postgresWorld(250);
+    const pages: Pages = async () =>
+      Number((await world.admin('SELECT pages_incoming FROM sources'))[0]?.pages_incoming);
+    return { world, env: { DB_PASSWORD: password }, pages };
+  },
+} as const;
 
-  const refused = await world.run(['sync']);
-  expect(refused.code).toBe(1);
-  expect(refused.err).toMatch(new RegExp(`source acme is held by [^ ]+:${child.pid}:`));
+test.each(['SQLite', 'PostgreSQL'] as const)(
+  'P11 a living holder keeps others out; killed in the middle of a page, the next sync goes on at once (%s)',
+  async (database) => {
+    const { world, env, pages } = await worlds[database]();
+    onTestFinished(() => world.close());
+    // The second page never comes, so the process stands in the middle of its first listing.
+    await world.control('POST', '/faults', [
+      { method: 'GET', path: '/investments', after: 1, times: 1, action: { delayMs: 600_000 } },
+    ]);
+    const main = join(packageRoot, 'src', 'cli', 'main.ts');
+    const config = join(world.folder, 'config.json');
+    const child = spawn(process.execPath, ['--import', 'tsx', main, 'sync', '--config', config], {
+      cwd: packageRoot,
+      env: { PATH: process.env.PATH, ACME: world.company.token, ...env },
+      stdio: 'ignore',
+    });
+    onTestFinished(() => {
+      child.kill('SIGKILL');
+    });
+    await expect.poll(() => pages().catch(() => 'no mirror yet'), { timeout: 60_000 }).toBe(1);
 
-  child.kill('SIGKILL');
-  await once(child, 'exit');
-  expect((await world.run(['sync'])).code).toBe(0);
-  // The page that was committed is not fetched again.
-  const { requests } = (await world.control('GET', '/requests')) as { requests: Asked[] };
-  // Whoever asks for one record only wants to know what the token may see.
-  const listed = requests.filter(
-    ({ path, query }) => path === '/investments' && query.per_page === '100' && !('updated_since' in query),
-  );
-  expect(listed.filter(({ query }) => !('cursor' in query))).toHaveLength(1);
-}, 90_000);
+    const refused = await world.run(['sync']);
+    expect(refused.code).toBe(1);
+    expect(refused.err).toMatch(new RegExp(`source acme is held by [^ ]+:${child.pid}:`));
+
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    expect((await world.run(['sync'])).code).toBe(0);
+    // The page that was committed is not fetched again.
+    const { requests } = (await world.control('GET', '/requests')) as { requests: Asked[] };
+    // Whoever asks for one record only wants to know what the token may see.
+    const listed = requests.filter(
+      ({ path, query }) => path === '/investments' && query.per_page === '100' && !('updated_since' in query),
+    );
+    expect(listed.filter(({ query }) => !('cursor' in query))).toHaveLength(1);
+  },
+  90_000,
+);
 
 interface Asked {
   readonly path: string;

@@ -58,6 +58,11 @@ function fillEveryTable(path: string): void {
     JSON.stringify({ name: odd }),
   );
   add("INSERT INTO staged_pages (source_no, page, seen) VALUES (1, 1, '[1,2,3]'), (1, 2, '[]')");
+  add(
+    'INSERT INTO awaiting_deletion_rows SELECT max(row_no), source_no, 1, ? FROM investment_rows WHERE source_no = 1',
+    at,
+  );
+  add('UPDATE sources SET awaiting_deletion = 1 WHERE no = 1');
   add('INSERT INTO quarantine_rows (source_no, problem, body, seen_at) VALUES (1, ?, ?, ?)', odd, odd, at);
   add(
     "INSERT INTO drift_rows (source_no, field, times, first_seen, last_seen) VALUES (1, 'Z', 1, ?, ?), (1, 'a', 2, ?, ?)",
@@ -239,7 +244,7 @@ describe('rosterd migrate', { timeout: 90_000 }, () => {
     expect(rows).toEqual([{ odd, large: '9007199254740993', seen: '1,2,3', leases: 0 }]);
     // What was only put there for the copy would change what a sync does.
     await postgres.pool.query(
-      "DELETE FROM staged_rows; DELETE FROM staged_pages; DELETE FROM sources WHERE name = 'beta'",
+      "DELETE FROM staged_rows; DELETE FROM staged_pages; DELETE FROM awaiting_deletion_rows; UPDATE sources SET awaiting_deletion = 0; DELETE FROM sources WHERE name = 'beta'",
     );
     await postgres.close();
 

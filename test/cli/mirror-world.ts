@@ -1,8 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Sandbox, startSandbox } from '../../src/platform/sandbox/sandbox.js';
+import type { Sandbox } from '../../src/platform/sandbox/sandbox.js';
 import { systemClock } from '../../src/runtime/clock.js';
+import { startSeededSandbox } from '../support/seeded-sandbox.js';
 import { fakeIo, rosterd } from './world.js';
 
 export interface MirrorWorld {
@@ -23,7 +24,7 @@ export interface MirrorWorld {
 /** A platform in this process, a configuration for it and a mirror of it, made by the commands themselves. */
 export async function mirrorWorld(records = 40): Promise<MirrorWorld> {
   const folder = mkdtempSync(join(tmpdir(), 'rosterd-cli-'));
-  const sandbox = await startSandbox({ companies: 1, records, limits: false });
+  const sandbox = await startSeededSandbox({ companies: 1, records, limits: false });
   const [company] = sandbox.ready.companies;
   if (company === undefined) throw new Error('a sandbox without a company');
   const config = {

@@ -5,10 +5,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Sandbox, startSandbox } from '../../src/platform/sandbox/sandbox.js';
+import type { Sandbox } from '../../src/platform/sandbox/sandbox.js';
 import { packageRoot } from '../../src/runtime/package-root.js';
 import { withClient } from '../postgres/run-databases.js';
 import { type PostgresServer, startPostgres } from '../postgres/server.js';
+import { startSeededSandbox } from '../support/seeded-sandbox.js';
 
 const secret = 'whsec_dGVzdC1zZWNyZXQtb2YtdGhlLXJlc3RhcnQ';
 const patient = { timeout: 30_000, interval: 50 };
@@ -22,7 +23,7 @@ let log = '';
 beforeAll(async () => {
   [server, sandbox] = await Promise.all([
     startPostgres(),
-    startSandbox({ companies: 1, records: 30, limits: false }),
+    startSeededSandbox({ companies: 1, records: 30, limits: false }),
   ]);
   folder = mkdtempSync(join(tmpdir(), 'rosterd-restart-'));
   const [company] = sandbox.ready.companies;

@@ -3,14 +3,15 @@ import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { VerifyReceipt } from '../../src/daemon/verify.js';
-import { type Sandbox, startSandbox } from '../../src/platform/sandbox/sandbox.js';
+import type { Sandbox } from '../../src/platform/sandbox/sandbox.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { tempFolder } from '../store/temp-folder.js';
+import { startSeededSandbox } from '../support/seeded-sandbox.js';
 import { fakeIo, rosterd } from './world.js';
 
 let sandbox: Sandbox;
 beforeAll(async () => {
-  sandbox = await startSandbox({ records: 60, companies: 1 });
+  sandbox = await startSeededSandbox({ records: 60, companies: 1 });
 });
 afterAll(() => sandbox.close());
 

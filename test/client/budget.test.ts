@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type BudgetState, block, spend, tokenEndpointRule, tokenRule } from '../../src/client/budget.js';
+import fc from '../support/property.js';
 
 const hour = 3_600_000;
 const rule = tokenRule(100);

@@ -32,9 +32,9 @@ function tokenEndpoint(status: number, body: nock.Body) {
   const seen: { form?: Record<string, string>; contentType?: string | undefined } = {};
   nock(host)
     .post('/oauth/token')
-    .reply(function (_, form) {
-      seen.form = Object.fromEntries(new URLSearchParams(typeof form === 'string' ? form : { ...form }));
-      seen.contentType = String(this.req.headers['content-type']);
+    .reply(async (request: Request) => {
+      seen.form = Object.fromEntries(new URLSearchParams(await request.text()));
+      seen.contentType = String(request.headers.get('content-type'));
       return [status, body];
     });
   return seen;

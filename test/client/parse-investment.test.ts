@@ -1,7 +1,7 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseInvestment as parse } from '../../src/client/parse-investment.js';
 import type { FeedItem } from '../../src/domain/investment.js';
+import fc from '../support/property.js';
 import { deactivated, tombstone, wholeRecord, withoutIdentity } from './fixtures.js';
 
 const parseInvestment = (value: unknown) => parse(value, () => 'as sent');

@@ -1,7 +1,7 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parsePage } from '../../src/client/parse-page.js';
 import { isFault } from '../../src/domain/fault.js';
+import fc from '../support/property.js';
 import { deltaPage } from './fixtures.js';
 
 const { data: known, meta: right } = deltaPage();

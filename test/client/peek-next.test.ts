@@ -1,7 +1,7 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parsePage } from '../../src/client/parse-page.js';
 import { peekNext } from '../../src/client/peek-next.js';
+import fc from '../support/property.js';
 
 const meta = (more: boolean, next: string) => ({
   ...{ mode: 'bootstrap', has_more: more, page_count: 1, next_cursor: next },

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { rawItems } from '../../src/client/raw-items.js';
+import fc from '../support/property.js';
 
 test('whatever stands in a page, its pieces are the entries of `data`', () => {
   const indent = fc.constantFrom(undefined, 1, '\t');

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { JsonMistake, parseJsonText } from '../../src/config/json-text.js';
+import fc from '../support/property.js';
 
 test('reads whatever JSON.stringify writes, as JSON.parse does', () => {
   fc.assert(

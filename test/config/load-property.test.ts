@@ -1,7 +1,7 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { InvalidConfig } from '../../src/config/problems.js';
 import { isFault } from '../../src/domain/fault.js';
+import fc from '../support/property.js';
 import { folder, load, minimal } from './world.js';
 
 const settings = [

@@ -2,7 +2,7 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { format, inspect } from 'node:util';
 import { expect, test } from 'vitest';
-import { Secret, type SecretReference } from '../../src/config/secrets.js';
+import { isOpenToOthers, Secret, type SecretReference } from '../../src/config/secrets.js';
 import { folder } from './world.js';
 
 const secret = (reference: SecretReference, env: Record<string, string> = {}, at = folder()) =>
@@ -40,6 +40,19 @@ test('is read from a file that only its owner can read', async () => {
     code: 'usage',
     about: { hint: `chmod 600 ${file}` },
   });
+});
+
+test.each([
+  ['its own, closed', 0o100600, 1000, 1000, false],
+  ['its own, readable by its group', 0o100640, 1000, 1000, true],
+  ['of root, readable by a group: systemd credentials, Kubernetes fsGroup', 0o100440, 0, 1000, false],
+  ['of root, closed to everybody else', 0o100400, 0, 1000, false],
+  ['of root, writable by a group', 0o100460, 0, 1000, true],
+  ['of root, readable by everybody, as Docker Swarm mounts by default', 0o100444, 0, 1000, true],
+  ['of root, readable by a group, where the daemon is root itself', 0o100640, 0, 0, true],
+  ['of another user, readable by a group', 0o100640, 1001, 1000, true],
+])('a secret file %s: open to others is judged from owner and mode', (_, mode, uid, ownUser, open) => {
+  expect(isOpenToOthers({ mode, uid }, ownUser)).toBe(open);
 });
 
 test('a rotated file takes effect without a restart', async () => {

@@ -1,5 +1,5 @@
-import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import fc from '../support/property.js';
 import { challenge, form, makeClient, redirectUri, type TestClient, Visitor } from './credentials.js';
 import { startWorld, type TestWorld } from './world.js';
 

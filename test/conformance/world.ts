@@ -1,6 +1,7 @@
 import type { HeaderNames } from '../../src/contract/headers.js';
-import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/platform/sandbox/sandbox.js';
+import type { Sandbox, SandboxOptions } from '../../src/platform/sandbox/sandbox.js';
 import { stillClock } from '../platform/still-clock.js';
+import { startSeededSandbox } from '../support/seeded-sandbox.js';
 import { DeclaredAnswers } from './declared.js';
 
 export interface Answered {
@@ -34,7 +35,7 @@ export const worldStart = Date.parse('2026-11-02T09:00:00.000Z');
 
 /** A listening platform in which time stands at `worldStart` until a test moves `world.clock`. */
 export async function startWorld(options: SandboxOptions = {}): Promise<TestWorld> {
-  const sandbox = await startSandbox({
+  const sandbox = await startSeededSandbox({
     seed: 1,
     companies: 2,
     records: 12,

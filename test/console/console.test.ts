@@ -1,12 +1,14 @@
+import { once } from 'node:events';
 import { request } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { type ConsoleParts, createConsole } from '../../src/console/console.js';
-import type { SourceHealth, StatusSeen } from '../../src/console/ports.js';
+import type { ProblemSeen, SourceHealth, StatusSeen } from '../../src/console/ports.js';
 import { ProcessMetrics } from '../../src/console/process-metrics.js';
 import { Fault } from '../../src/domain/fault.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { silentLogger } from '../../src/runtime/logger.js';
-import { systemRandom } from '../../src/runtime/random.js';
+import { testRandom } from '../support/chance.js';
 import { counts } from './world.js';
 
 const acme: SourceHealth = {
@@ -17,22 +19,27 @@ const acme: SourceHealth = {
     cursor_saved_at: '2026-10-20T11:00:00.000Z',
     last_success_at: null,
   },
-  ...{ last_error_code: null, quarantine_open: 2 },
+  ...{ last_error_code: null, quarantine_open: 2, awaiting_deletion: 3, names_incomplete: 1, followed: true },
 };
 
 const status = (...sources: SourceHealth[]): StatusSeen => ({
   ...{ at: '2026-10-20T12:00:01.000Z', health: sources[0]?.health ?? 'working', sources, change_seq: 7 },
   ...{ inbox: { pending: 3, given_up: 0 }, notices: { pending: 0, given_up: 1 }, erasures: { pending: 4 } },
+  problems: [],
 });
 
-async function consoleOver(read: () => Promise<StatusSeen>, processed = new ProcessMetrics()) {
+async function consoleOver(
+  read: () => Promise<StatusSeen>,
+  processed = new ProcessMetrics(),
+  problems: readonly ProblemSeen[] = [],
+) {
   const shown = createConsole({
-    source: { status: read, counts: async () => counts },
+    source: { status: read, problems: () => problems, counts: async () => counts },
     // None of its pages is asked for here.
     dashboard: { mirrorOf: 'a platform', onChange: () => () => {} } as unknown as ConsoleParts['dashboard'],
     processed,
     ...{ auth: null, hosts: [], host: '127.0.0.1' },
-    ...{ clock: systemClock, random: systemRandom, logger: silentLogger, version: '1.2.3' },
+    ...{ clock: systemClock, random: testRandom(), logger: silentLogger, version: '1.2.3' },
   });
   onTestFinished(() => shown.close());
   const { port } = await shown.listen(0);
@@ -44,12 +51,16 @@ test('alive, ready and healthy are three things', async () => {
   const { get } = await consoleOver(async () => status(listing, acme));
   expect((await get('/livez')).status).toBe(200);
   const ready = await get('/readyz');
-  expect([ready.status, await ready.json()]).toEqual([503, { ready: false, waiting: ['acme'] }]);
+  expect([ready.status, await ready.json()]).toEqual([
+    503,
+    { ready: false, waiting: ['acme'], problems: [] },
+  ]);
   const healthy = await get('/healthz');
   expect(healthy.status).toBe(200);
   expect(await healthy.json()).toEqual({
     health: 'working',
     reasons: [{ source: 'acme', health: 'working', state: 'listing', code: null }],
+    problems: [],
   });
   expect((await get('/healthz?strict=1')).status).toBe(503);
 });
@@ -77,6 +88,8 @@ test('metrics speak in base units, with sources as labels', async () => {
     'rosterd_published_through_timestamp_seconds{source="acme"} 1792497600',
     'rosterd_records_visible{source="acme"} 12',
     'rosterd_records_quarantined{source="acme"} 2',
+    'rosterd_awaiting_deletion{source="acme"} 3',
+    'rosterd_names_incomplete{source="acme"} 1',
     'rosterd_waiting{queue="webhooks",state="pending"} 3',
     'rosterd_erasures_pending 4',
     'rosterd_webhook_deliveries_total{result="accepted"} 5',
@@ -90,6 +103,10 @@ test('metrics speak in base units, with sources as labels', async () => {
     'rosterd_sync_duration_seconds_sum{source="acme"} 2.08',
     'rosterd_records_applied_total{source="acme",kind="added"} 4',
     'rosterd_clock_skew_seconds 1.5',
+    'rosterd_webhook_connections{state="waiting"} 7',
+    'rosterd_webhook_unfinished_bytes 900',
+    'rosterd_webhook_connections_closed_total{reason="evicted"} 4',
+    'rosterd_webhook_connections_closed_total{reason="refused"} 0',
   ]) {
     expect(text).toContain(`${line}\n`);
   }
@@ -103,7 +120,7 @@ test('a mirror that cannot be read is told in a sentence, while the process is a
   const answer = await get('/healthz');
   expect([answer.status, await answer.json()]).toEqual([
     503,
-    { health: 'attention', code: 'database_unusable', message: 'the mirror is damaged' },
+    { health: 'attention', code: 'database_unusable', message: 'the mirror is damaged', problems: [] },
   ]);
 });
 
@@ -121,4 +138,57 @@ test('a name that somebody else pointed at this machine is refused', async () =>
       .end();
   });
   expect(statusCode).toBe(421);
+});
+
+const diskFull: ProblemSeen = {
+  ...{ key: 'tick.acme', severity: 'ill', source: 'acme', since: '2026-10-20T11:59:00.000Z' },
+  text: 'its last tick failed and could not be written down: no room left',
+};
+
+test('a daemon that cannot do its work is neither healthy nor ready, but alive; one that a person should look at is both', async () => {
+  const over = (...problems: ProblemSeen[]) =>
+    consoleOver(async () => ({ ...status(acme), problems }), new ProcessMetrics(), problems);
+  const codes = async ({ get }: Awaited<ReturnType<typeof over>>) =>
+    Promise.all(['/livez', '/readyz', '/healthz'].map(async (path) => (await get(path)).status));
+  expect(await codes(await over())).toEqual([200, 200, 200]);
+  const skew: ProblemSeen = { ...diskFull, key: 'clock-skew', severity: 'attention' };
+  expect(await codes(await over(skew))).toEqual([200, 200, 200]);
+  const ill = await over(diskFull, skew);
+  expect(await codes(ill)).toEqual([200, 503, 503]);
+  expect(await (await ill.get('/healthz')).json()).toMatchObject({ problems: [diskFull, skew] });
+  const text = await (await ill.get('/metrics')).text();
+  expect(text).toContain('rosterd_daemon_problems{severity="ill"} 1\n');
+  expect(text).toContain('rosterd_daemon_problem{key="clock-skew",severity="attention"} 1\n');
+  expect(text).toContain('rosterd_source_followed{source="acme"} 1\n');
+});
+
+test('a mirror that cannot be read still has metrics of the process, which say so', async () => {
+  const { get } = await consoleOver(
+    async () => {
+      throw new Fault('database_busy', 'the server is away');
+    },
+    new ProcessMetrics(),
+    [diskFull],
+  );
+  const answer = await get('/metrics');
+  const text = await answer.text();
+  expect(answer.status).toBe(200);
+  expect(text).toContain('rosterd_mirror_readable 0\n');
+  expect(text).toContain('rosterd_daemon_problems{severity="ill"} 1\n');
+  expect(text).not.toContain('rosterd_change_seq 0');
+  expect(await (await get('/healthz')).json()).toMatchObject({ problems: [diskFull] });
+});
+
+test('strangers that hold five hundred connections open do not keep a signed-in page or a probe out', async () => {
+  const { port, get } = await consoleOver(async () => status(acme));
+  const held: Socket[] = [];
+  for (let count = 0; count < 520; count += 1) {
+    const socket = connect(port, '127.0.0.1').on('error', () => {});
+    await once(socket, 'connect');
+    held.push(socket);
+  }
+  expect((await get('/livez')).status).toBe(200);
+  expect((await get('/status.json')).status).toBe(200);
+  await expect.poll(() => held.filter(({ closed }) => closed).length).toBeGreaterThanOrEqual(8);
+  for (const socket of held) socket.destroy();
 });

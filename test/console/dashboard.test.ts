@@ -113,23 +113,87 @@ test('the roster is narrowed by its filters, and an id leads to its rows', async
   expect((await ask(world.port, '/roster?after=nonsense')).status).toBe(200);
 });
 
+/** The address that the forms of a roster lead back to. */
+const searchIn = (body: string): string =>
+  /name="to" value="(\/roster[^"]*search=[^"]*)"/.exec(body)?.[1]?.replaceAll('&amp;', '&') ?? '';
+
+test('a name search belongs to the address of its page: without it every row is shown and in the file', async () => {
+  const visitor = new Visitor(world.port);
+  await visitor.get('/roster');
+  await visitor.post('/identity', { do: 'show', to: '/roster' });
+  const found = await visitor.post('/roster/find', {
+    text: 'lovelace',
+    to: '/roster?source=acme&status=active',
+  });
+  expect(texts(found.body)).toContain('3 investments');
+  const search = searchIn(found.body);
+  expect(search).toContain('source=acme&status=active&search=');
+
+  // The button, a link of another page, another tab: none of them has the search in its address.
+  expect(/<a class="button" href="([^"]+)">Clear/.exec(found.body)?.[1]).toBe('/roster');
+  for (const path of ['/roster', '/roster?source=acme', '/roster?order=raised_cents']) {
+    expect(texts((await visitor.get(path)).body), path).toMatch(/12[34] investments/);
+    const file = await visitor.send('/roster/file', { csrf: visitor.csrf, format: 'csv', to: path });
+    expect(file.body.split('\r\n').length, path).toBeGreaterThan(123);
+  }
+  // The way back, and every link and form of the page, has it.
+  expect(texts((await visitor.get(search)).body)).toContain('3 investments');
+  for (const [, path = ''] of found.body.matchAll(/href="(\/roster\?[^"]*order=[^"]*)"/g))
+    expect(ids((await visitor.get(path.replaceAll('&amp;', '&'))).body), path).toHaveLength(3);
+  expect(found.body).toContain(`<input type="hidden" name="search" value="${search.split('=').at(-1)}">`);
+  const taken = await visitor.send('/roster/file', { csrf: visitor.csrf, format: 'csv', to: search });
+  expect(taken.body.split('\r\n')).toHaveLength(5);
+
+  // An emptied field, and an id, end it.
+  const emptied = await visitor.post('/roster/find', { text: '', to: search });
+  expect(searchIn(emptied.body)).toBe('');
+  expect(ids((await visitor.post('/roster/find', { text: 'inv_0000', to: search })).body)).toEqual([
+    'inv_0000',
+  ]);
+});
+
+test('a search that is kept no more says so, and gives no file of other rows', async () => {
+  const visitor = new Visitor(world.port);
+  await visitor.get('/roster');
+  const masked = await visitor.post('/roster/find', { text: 'lovelace', to: '/roster' });
+  const search = searchIn(masked.body);
+  // What is masked was not narrowed, and the file of that page is neither.
+  expect(/class="download".*?name="to" value="([^"]+)"/s.exec(masked.body)?.[1]).toBe('/roster');
+  const file = { format: 'csv', to: search };
+  expect((await visitor.send('/roster/file', { csrf: visitor.csrf, ...file })).status).toBe(409);
+  await visitor.post('/identity', { do: 'show', to: '/' });
+  await visitor.get(search);
+  expect((await visitor.send('/roster/file', { csrf: visitor.csrf, ...file })).status).toBe(200);
+  await visitor.post('/identity', { do: 'mask', to: '/roster' });
+  await visitor.post('/identity', { do: 'show', to: '/roster' });
+  expect(texts((await visitor.get(search)).body)).toContain('The name you searched for is kept no more');
+  const refused = await visitor.send('/roster/file', { csrf: visitor.csrf, ...file });
+  expect([refused.status, texts(refused.body)]).toEqual([409, expect.stringContaining('Search again')]);
+  // The key means nothing in another browser.
+  const other = new Visitor(world.port);
+  expect(texts((await other.get(search)).body)).toContain('kept no more');
+});
+
 test('names are masked until somebody asks, in that browser alone, and neither address nor log ever holds one', async () => {
+  world.logged.length = 0;
   const visitor = new Visitor(world.port);
   for (const path of ['/roster?id=inv_ada', '/records/acme/inv_ada'])
     expect((await visitor.get(path)).body).not.toContain(person);
   const searched = await visitor.post('/roster/find', { text: 'lovelace', to: '/roster' });
   expect(texts(searched.body)).toContain('Names can be searched once they are shown.');
 
-  const shown = await visitor.send('/identity', { csrf: visitor.csrf, do: 'show', to: '/roster' });
-  expect([shown.status, shown.headers.location]).toEqual([303, '/roster']);
-  const narrowed = await visitor.get('/roster');
+  const to = searchIn(searched.body);
+  expect(to).toMatch(/^\/roster\?search=\w+$/);
+  const shown = await visitor.send('/identity', { csrf: visitor.csrf, do: 'show', to });
+  expect([shown.status, shown.headers.location]).toEqual([303, to]);
+  const narrowed = await visitor.get(to);
   expect(ids(narrowed.body).sort()).toEqual(['inv_ada', 'inv_euro', 'inv_undated']);
   expect(narrowed.body).toContain('ada@example.com');
   expect((await visitor.get('/records/acme/inv_ada')).body).toContain('London');
   expect((await ask(world.port, '/records/acme/inv_ada')).body).not.toContain('London');
 
   const file = await visitor.send('/roster/file', {
-    ...{ csrf: visitor.csrf, format: 'csv', identity: 'yes', to: '/roster' },
+    ...{ csrf: visitor.csrf, format: 'csv', identity: 'yes', to },
   });
   expect(file.body.split('\r\n')).toHaveLength(5);
   expect(file.body).toContain(person);
@@ -197,6 +261,51 @@ test('the SQL box reads, says what is wrong, and reads no people while they are 
     ...{ csrf: visitor.csrf, do: 'file', sql: "SELECT 1 AS one, '=2+2' AS formula" },
   });
   expect(file.body).toBe("one,formula\r\n1,'=2+2\r\n");
+});
+
+test('names stay masked in the SQL box and its file, whatever stands in front of the statement, and the log says so', {
+  timeout: 240_000,
+}, async () => {
+  const visitor = new Visitor(world.port);
+  await visitor.get('/sql');
+  const from = world.logged.length;
+  for (const sql of [';SELECT name, email FROM identities', '-- first\n;SELECT name FROM roster'])
+    for (const what of ['run', 'file']) {
+      const answer = await visitor.post('/sql', { sql, do: what });
+      expect([answer.status, texts(answer.body)]).toEqual([422, expect.stringContaining('which are masked')]);
+      expect(answer.body).not.toMatch(new RegExp(`${person}|ada@example`));
+    }
+  const said = world.logged
+    .slice(from)
+    .map(({ fields, message }) => `${message}: ${fields.event}, ${fields.mode}`);
+  expect(said).toEqual(
+    ['query', 'query file', 'query', 'query file'].map(
+      (event) => `a query was refused at the console: ${event}, identity masked`,
+    ),
+  );
+  await visitor.post('/identity', { do: 'show', to: '/sql' });
+  const sql = ';SELECT name FROM identities';
+  const file = await visitor.send('/sql', { csrf: visitor.csrf, do: 'file', sql });
+  expect(file.body).toContain(person);
+  expect(world.logged.at(-1)).toMatchObject({
+    fields: { event: 'query file' },
+    message: 'identity was shown at the console',
+  });
+});
+
+test('a result too large for a page or a file says so, and its file is not begun', {
+  timeout: 240_000,
+}, async () => {
+  const visitor = new Visitor(world.port);
+  await visitor.get('/sql');
+  const sql = "SELECT printf('%.*c', 5000000, 'x')";
+  for (const what of ['run', 'file']) {
+    const answer = await visitor.post('/sql', { sql, do: what });
+    expect([answer.status, texts(answer.body)]).toEqual([
+      422,
+      expect.stringContaining('a row of the result holds more than 4 MB'),
+    ]);
+  }
 });
 
 test('a query that finds no end is ended', { timeout: 120_000 }, async () => {

@@ -3,14 +3,14 @@ import { rosterBody } from '../../src/console/pages/roster.js';
 import { addressFrom } from '../../src/console/pages/roster-address.js';
 
 test.each([
-  ['', '', 'Nothing is held yet. Rows appear when the first listing is complete.'],
-  ['status=executed', '', 'No investment fits. Take a filter away to see more.'],
-  ['', 'lovelace', 'No investment fits. Take a filter away to see more.'],
+  ['', undefined, 'Nothing is held yet. Rows appear when the first listing is complete.'],
+  ['status=executed', undefined, 'No investment fits. Take a filter away to see more.'],
+  ['search=key', 'lovelace', 'No investment fits. Take a filter away to see more.'],
 ])('an empty roster asked for %j and %j says why', (query, person, says) => {
   const body = rosterBody({
     address: addressFrom(new URLSearchParams(query)),
     seen: { rows: [], count: 0, countMax: 10, choices: [] },
-    ...{ csrf: 'c', identityUntil: null, person, rowsMax: 50 },
+    ...{ csrf: 'c', identityUntil: person === undefined ? null : 1, person, rowsMax: 50 },
   });
   expect(body.text).toContain(says);
 });

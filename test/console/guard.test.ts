@@ -1,12 +1,28 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { hostCheck } from '../../src/console/guard/hosts.js';
 import { pathOf } from '../../src/console/guard/own-forms.js';
+import { Refusals } from '../../src/console/guard/refusals.js';
 import { Sessions } from '../../src/console/guard/sessions.js';
-import { systemRandom } from '../../src/runtime/random.js';
+import { Fault } from '../../src/domain/fault.js';
+import { type Clock, systemClock } from '../../src/runtime/clock.js';
+import { type LogFields, silentLogger } from '../../src/runtime/logger.js';
 import { StandingClock } from '../store/support/mirror.js';
+import { testRandom } from '../support/chance.js';
+import { settled, VirtualClock } from '../sync/support/virtual-clock.js';
 import { ask, type ConsoleWorld, startConsoleWorld, Visitor, type WorldWish } from './world.js';
 
 const token = 'a-token-of-decent-length';
+
+/** The machine's clock, which a test can move on. */
+class MovableClock implements Clock {
+  #ahead = 0;
+  readonly wait = systemClock.wait;
+  now = () => systemClock.now() + this.#ahead;
+  monotonic = () => systemClock.monotonic() + this.#ahead;
+  move(millis: number): void {
+    this.#ahead += millis;
+  }
+}
 
 async function worldFor(wish: WorldWish): Promise<ConsoleWorld> {
   const world = await startConsoleWorld({ rows: 1, ...wish });
@@ -39,13 +55,45 @@ test('a form leads back to a path of ours, whatever was sent', () => {
 
 test('sessions end when nobody uses them, and visitors cannot push out who signed in', () => {
   const clock = new StandingClock();
-  const sessions = new Sessions(clock, systemRandom);
-  const signedIn = sessions.begin(true);
-  const others = Array.from({ length: 600 }, () => sessions.begin(false));
-  expect(sessions.get(signedIn.id)).toBe(signedIn);
-  expect(others.filter(({ id }) => sessions.get(id) !== undefined)).toHaveLength(499);
+  const sessions = new Sessions(clock, testRandom());
+  const signedIn = sessions.begin(true, 'mark');
+  const others = Array.from({ length: 600 }, () => sessions.begin(false, 'mark'));
+  expect(sessions.get(signedIn.id, 'mark')).toBe(signedIn);
+  expect(others.filter(({ id }) => sessions.get(id, 'mark') !== undefined)).toHaveLength(499);
   clock.advance(12 * 3_600_000 + 1);
-  expect(sessions.get(signedIn.id)).toBeUndefined();
+  expect(sessions.get(signedIn.id, 'mark')).toBeUndefined();
+});
+
+test('a session that is used every hour ends a day after it began', () => {
+  const clock = new StandingClock();
+  const sessions = new Sessions(clock, testRandom());
+  const { id } = sessions.begin(true, 'mark');
+  const usedFor = Array.from({ length: 30 }, () => {
+    clock.advance(3_600_000);
+    return sessions.get(id, 'mark');
+  });
+  expect(usedFor.filter((session) => session !== undefined)).toHaveLength(24);
+});
+
+test('wrong credentials are logged at once, then counted in one line a minute until none come', async () => {
+  const clock = new VirtualClock();
+  const logged: (number | undefined)[] = [];
+  const logger = { ...silentLogger, warn: ({ count }: LogFields) => void logged.push(count) };
+  const refusals = new Refusals(clock, logger, () => {});
+  onTestFinished(() => refusals.close());
+  const answers = Array.from({ length: 12 }, () => refusals.count());
+  expect(answers).toEqual([...Array<string>(10).fill('refused'), 'slow down', 'slow down']);
+  expect(logged).toEqual([1]);
+  await clock.advance(60_000);
+  expect([logged, refusals.count()]).toEqual([[1, 11], 'refused']);
+  await clock.advance(180_000);
+  expect(logged).toEqual([1, 11, 1]);
+  expect(clock.sleeping).toBe(0);
+  refusals.count();
+  refusals.count();
+  refusals.close();
+  await settled();
+  expect(logged).toEqual([1, 11, 1, 1, 1]);
 });
 
 describe('forms', () => {
@@ -143,15 +191,105 @@ describe('behind a token', () => {
     expect(JSON.parse(file.body)).toMatchObject({ id: 'inv_ada', raised_cents: 777_700 });
   });
 
-  test('guessing is slowed down, while who is in stays in', async () => {
+  test('wrong tokens get 429 after ten in a minute, while the right one is accepted at any time', async () => {
+    const { port, logged } = await worldFor({ auth });
+    const visitor = new Visitor(port);
+    await visitor.send('/sign-in', { token, to: '/' });
+    const scrape = (bearer: string) =>
+      ask(port, '/metrics', { headers: { accept: '*/*', authorization: `Bearer ${bearer}` } });
+    const statuses = [];
+    for (let turn = 0; turn < 12; turn += 1) statuses.push((await scrape('guess')).status);
+    expect(statuses).toEqual([...Array<number>(10).fill(401), 429, 429]);
+    expect((await visitor.get('/roster')).status).toBe(200);
+    const counted = (await scrape(token)).body;
+    expect(counted).toContain('rosterd_console_refused_credentials_total 12');
+    const wrong = await new Visitor(port).send('/sign-in', { token: 'guess', to: '/' });
+    expect([wrong.status, wrong.headers['set-cookie']]).toEqual([429, undefined]);
+    expect((await new Visitor(port).send('/sign-in', { token, to: '/' })).status).toBe(303);
+    expect(logged.filter(({ message }) => message.includes('wrong credentials'))).toHaveLength(1);
+  });
+
+  test('a rotated token is accepted at once, and sessions opened with the old one end', async () => {
+    const secret = { is: token };
+    const clock = new MovableClock();
+    const { port, tick } = await worldFor({ clock, auth: { kind: 'token', token: async () => secret.is } });
+    const visitor = new Visitor(port);
+    await visitor.send('/sign-in', { token, to: '/' });
+    const stream = await fetch(`http://127.0.0.1:${port}/events`, { headers: { cookie: visitor.cookie } });
+    expect([(await visitor.get('/roster')).status, stream.status]).toEqual([200, 200]);
+
+    secret.is = 'another-token-of-decent-length';
+    clock.move(6_000);
+    const headers = { accept: '*/*', authorization: `Bearer ${secret.is}` };
+    expect((await ask(port, '/metrics', { headers })).status).toBe(200);
+    tick();
+    expect(await stream.text()).toContain('event: overview');
+    expect((await visitor.get('/roster')).headers.location).toBe('/sign-in?to=%2Froster');
+    const old = await ask(port, '/metrics', { headers: { ...headers, authorization: `Bearer ${token}` } });
+    expect(old.status).toBe(401);
+  });
+
+  test('sessions opened with the old token end within half a minute, whoever signs in with the new one', async () => {
+    const secret = { is: token };
+    const clock = new MovableClock();
+    const { port } = await worldFor({ clock, auth: { kind: 'token', token: async () => secret.is } });
+    const visitor = new Visitor(port);
+    await visitor.send('/sign-in', { token, to: '/' });
+    secret.is = 'another-token-of-decent-length';
+    clock.move(30_000);
+    expect((await visitor.get('/roster')).status).toBe(303);
+    secret.is = token;
+    clock.move(30_000);
+    expect((await visitor.get('/roster')).status).toBe(303);
+  });
+
+  test('a secret that cannot be read keeps in who is in, and tells nobody where it is kept', async () => {
+    const secret = { readable: true };
+    const clock = new MovableClock();
+    const { port, logged } = await worldFor({
+      clock,
+      auth: {
+        kind: 'token',
+        token: async () => {
+          if (secret.readable) return token;
+          throw new Fault('usage', 'console.auth.token: /run/secrets/console cannot be read (ENOENT)');
+        },
+      },
+    });
+    const visitor = new Visitor(port);
+    await visitor.send('/sign-in', { token, to: '/' });
+    secret.readable = false;
+    clock.move(31_000);
+    expect((await visitor.get('/roster')).status).toBe(200);
+    const answer = await new Visitor(port).send('/sign-in', { token, to: '/' });
+    expect([answer.status, answer.headers['set-cookie']]).toEqual([503, undefined]);
+    expect(answer.body).toContain('the sign-in cannot be checked now');
+    expect(answer.body).not.toContain('/run/secrets');
+    expect(logged.filter(({ message }) => message.includes('cannot be read'))).toHaveLength(1);
+    secret.readable = true;
+    clock.move(5_000);
+    expect((await new Visitor(port).send('/sign-in', { token, to: '/' })).status).toBe(303);
+  });
+
+  test('signing out ends the live view of this browser', async () => {
+    const { port, tick } = await worldFor({ auth });
+    const visitor = new Visitor(port);
+    await visitor.send('/sign-in', { token, to: '/' });
+    await visitor.get('/');
+    const stream = await fetch(`http://127.0.0.1:${port}/events`, { headers: { cookie: visitor.cookie } });
+    await visitor.send('/sign-out', { csrf: visitor.csrf });
+    tick();
+    expect(await stream.text()).toContain('retry: 2000');
+  });
+
+  test('signing in again ends the session that the browser had', async () => {
     const { port } = await worldFor({ auth });
     const visitor = new Visitor(port);
     await visitor.send('/sign-in', { token, to: '/' });
-    const guess = () => ask(port, '/metrics', { headers: { accept: '*/*', authorization: 'Bearer guess' } });
-    const statuses = [];
-    for (let turn = 0; turn < 12; turn += 1) statuses.push((await guess()).status);
-    expect(statuses).toEqual([...Array<number>(10).fill(401), 429, 429]);
+    const first = visitor.cookie;
+    await visitor.send('/sign-in', { token, to: '/' });
     expect((await visitor.get('/roster')).status).toBe(200);
+    expect((await ask(port, '/roster', { headers: { cookie: first } })).status).toBe(303);
   });
 });
 

@@ -8,12 +8,12 @@ import { ProcessMetrics } from '../../src/console/process-metrics.js';
 import { dashboardSource } from '../../src/daemon/dashboard-source.js';
 import { readMirror } from '../../src/daemon/read-mirror.js';
 import { statusOf } from '../../src/daemon/status.js';
-import { systemClock } from '../../src/runtime/clock.js';
+import { type Clock, systemClock } from '../../src/runtime/clock.js';
 import type { LogFields, Logger } from '../../src/runtime/logger.js';
-import { systemRandom } from '../../src/runtime/random.js';
 import { migrateSqlite } from '../../src/store/dialect/sqlite/migrate.js';
 import { openSqlite, type SqliteDatabase } from '../../src/store/dialect/sqlite/open.js';
 import { seedHistory, seedIdentity, seedInvestment, seedRow, seedSource } from '../store/support/mirror.js';
+import { testRandom } from '../support/chance.js';
 
 /** A text that would run, load, break out of an attribute or end an element, if anything let it. */
 export const hostile = `"><script>window.pwned=1</script><img src=x onerror="window.pwned=1">'{{7*7}}</textarea></title>`;
@@ -36,6 +36,7 @@ export interface WorldWish {
   readonly hosts?: readonly string[];
   /** Investments beside the hand-made ones. */
   readonly rows?: number;
+  readonly clock?: Clock;
 }
 
 /** A console over a mirror of its own on disk: two sources, one of them full of hostile texts. */
@@ -49,7 +50,7 @@ export async function startConsoleWorld(wish: WorldWish = {}): Promise<ConsoleWo
   const listeners = new Set<() => void>();
   const status = () => statusOf(place, systemClock);
   const shown = createConsole({
-    source: { status, counts: async () => counts },
+    source: { status, problems: () => [], counts: async () => counts },
     processed: new ProcessMetrics(),
     dashboard: dashboardSource({
       config: {
@@ -67,7 +68,8 @@ export async function startConsoleWorld(wish: WorldWish = {}): Promise<ConsoleWo
     auth: wish.auth ?? null,
     host: wish.host ?? '127.0.0.1',
     hosts: wish.hosts ?? [],
-    ...{ clock: systemClock, random: systemRandom, logger: rememberedIn(logged), version: '1.2.3' },
+    ...{ clock: wish.clock ?? systemClock, random: testRandom() },
+    ...{ logger: rememberedIn(logged), version: '1.2.3' },
   });
   const { port } = await shown.listen(0);
   return {
@@ -245,6 +247,7 @@ function rememberedIn(logged: ConsoleWorld['logged']): Logger {
 export const counts = {
   ...{
     deliveries: { accepted: 5 },
+    connections: { waiting: 7, resting: 2, busy: 1, bytes: 900, closed: { evicted: 4, refused: 0 } },
     clockSkewSeconds: 1.5,
     fleet: null,
     quotas: { acme: { limit: 1_000, left: 640 } },
@@ -314,6 +317,10 @@ export class Visitor {
       body: new URLSearchParams(fields).toString(),
     });
     return this.#heard(answer);
+  }
+
+  get cookie(): string {
+    return this.#cookie;
   }
 
   get csrf(): string {

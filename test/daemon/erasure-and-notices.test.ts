@@ -9,18 +9,18 @@ import { startDaemon } from '../../src/daemon/daemon.js';
 import { statusOf } from '../../src/daemon/status.js';
 import { syncOnce } from '../../src/daemon/sync-once.js';
 import type { SourceName } from '../../src/domain/ids.js';
-import { startSandbox } from '../../src/platform/sandbox/sandbox.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { silentLogger } from '../../src/runtime/logger.js';
-import { systemRandom } from '../../src/runtime/random.js';
 import { openSqlite } from '../../src/store/dialect/sqlite/open.js';
 import { readMirror } from '../../src/store/reads/read-mirror.js';
 import { tempFolder } from '../store/temp-folder.js';
+import { testRandom } from '../support/chance.js';
+import { startSeededSandbox } from '../support/seeded-sandbox.js';
 
 const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 
 async function world(more: Record<string, unknown> = {}) {
-  const sandbox = await startSandbox({ seed: 7, companies: 1, records: 40, limits: false });
+  const sandbox = await startSeededSandbox({ seed: 7, companies: 1, records: 40, limits: false });
   const notices: { text: string; id: string; type: string }[] = [];
   const hook = createServer(async (request, response) => {
     let body = '';
@@ -58,7 +58,7 @@ async function world(more: Record<string, unknown> = {}) {
     return loadConfig({ file: path, cwd: folder, env: { T: token, S: secret }, flags: [] }).config;
   };
   const parts = (set: Record<string, unknown> = more, token?: string) => ({
-    ...{ config: configOf(set, token), clock: systemClock, random: systemRandom, logger: silentLogger },
+    ...{ config: configOf(set, token), clock: systemClock, random: testRandom(), logger: silentLogger },
   });
   const control = async (method: string, path: string, body?: unknown) => {
     const response = await fetch(`${sandbox.url}/_sandbox${path}`, {

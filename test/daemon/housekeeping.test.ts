@@ -19,16 +19,22 @@ const nothing: PendingErasures = { receipts: 0, since: null, residue: false, lis
 test.each<[string, Partial<PendingErasures>, number | null, boolean]>([
   ['nothing waits', {}, null, false],
   ['an erasure, and none was scrubbed yet', { since: since(0) }, null, true],
-  ['an erasure soon after a scrub', { since: since(1) }, now - minutes(9), false],
-  ['an erasure ten minutes after a scrub', { since: since(1) }, now - minutes(10), true],
+  ['an erasure soon after a scrub', { since: since(1) }, minutes(9), false],
+  ['an erasure ten minutes after a scrub', { since: since(1) }, minutes(10), true],
   ['an erasure during a listing', { since: since(11), listing: true }, null, false],
   ['an overdue one during a listing', { since: since(12), listing: true }, null, true],
-  ['an overdue one soon after a scrub', { since: since(12) }, now - minutes(1), true],
+  [
+    'an erasure whose time is in the future, during a listing',
+    { since: since(-40), listing: true },
+    null,
+    true,
+  ],
+  ['an overdue one soon after a scrub', { since: since(12) }, minutes(1), true],
   ['a replaced value', { residue: true }, null, true],
-  ['a replaced value within the hour', { residue: true }, now - minutes(59), false],
+  ['a replaced value within the hour', { residue: true }, minutes(59), false],
   ['a replaced value during a listing', { residue: true, listing: true }, null, false],
-])('%s: due %s', (_, pending, scrubbedAt, due) => {
-  expect(isScrubDue({ ...nothing, ...pending }, now, scrubbedAt)).toBe(due);
+])('%s: due %s', (_, pending, restedMillis, due) => {
+  expect(isScrubDue({ ...nothing, ...pending }, now, restedMillis)).toBe(due);
 });
 
 test('a scrub that is kept from its work is tried again less and less, whoever calls, and at once after it got done', async () => {
@@ -215,4 +221,31 @@ test('copies made before a migration expire, unfinished ones too; other files st
   expect(removeBackups(mirror.file, Date.parse('2026-09-01T00:00:00Z'))).toEqual([old, unfinished]);
   expect(backupsOf(mirror.file).map(({ file }) => file)).toEqual([young]);
   expect([old, unfinished, young, other].map((file) => existsSync(file))).toEqual([false, false, true, true]);
+});
+
+test('a clock that was set deletes nothing until it has said the same for an hour', async () => {
+  const clock = new VirtualClock(now);
+  const purged: string[] = [];
+  const house = keepHouse({
+    ...{ clock, logger: silentLogger },
+    pending: () => nothing,
+    scrub: async () => ({ kind: 'clean' }),
+    purge: async (at) => {
+      purged.push(new Date(at).toISOString());
+      return 0;
+    },
+  });
+  await clock.advance(minutes(1));
+  clock.setBack(-40 * 86_400_000);
+  await clock.advance(minutes(60));
+  clock.setBack(40 * 86_400_000);
+  await clock.advance(minutes(60));
+  expect(purged).toEqual(['2026-10-20T12:00:00.000Z']);
+  await clock.advance(minutes(60));
+  expect(purged.map((at) => at.slice(0, 10))).toEqual(['2026-10-20', '2026-10-20']);
+  // One that stays wrong is believed in the end: nothing here can tell.
+  clock.setBack(-40 * 86_400_000);
+  await clock.advance(minutes(120));
+  expect(purged.at(-1)?.slice(0, 10)).toBe('2026-11-29');
+  await house.close();
 });

@@ -19,6 +19,10 @@ function work(leads: boolean) {
     {
       waiting: async () => [{ target: 'slack', dueAt: '2026-05-01T00:00:00.000Z' as never }],
       dueFor: async () => [],
+      about: async () => ({ triedAt: null, earlier: null }),
+      putOff: async () => {},
+      merge: async () => {},
+      drop: async () => {},
       delivered: async (notice) => void done.push(`delivered ${notice}`),
       retryLater: async () => {},
       giveUp: async () => {},

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { request } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { listenForRedirect, type RedirectListener } from '../../src/daemon/redirect-listener.js';
 import { redirectPage } from '../../src/daemon/redirect-page.js';
@@ -73,4 +75,18 @@ test('a port that is written is the one listened on, and when it is taken the op
     code: 'usage',
     message: expect.stringContaining('platform.application.redirectUri'),
   });
+});
+
+test('connections that are held open do not keep the browser out', async () => {
+  const { redirectUri, arrived } = await open();
+  const { hostname, port } = new URL(redirectUri);
+  const held: Socket[] = [];
+  for (let count = 0; count < 40; count += 1) {
+    const socket = connect(Number(port), hostname).on('error', () => {});
+    await once(socket, 'connect');
+    held.push(socket);
+  }
+  expect((await ask('/callback?code=mine&state=ours')).status).toBe(200);
+  expect((await arrived).get('code')).toBe('mine');
+  for (const socket of held) socket.destroy();
 });

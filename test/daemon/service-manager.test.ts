@@ -2,8 +2,10 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { tellServiceManager } from '../../src/daemon/service-manager.js';
+import { startWatchdog, tellServiceManager } from '../../src/daemon/service-manager.js';
+import { systemClock } from '../../src/runtime/clock.js';
 import { silentLogger } from '../../src/runtime/logger.js';
+import { manualClock } from '../platform/webhooks/manual-clock.js';
 
 /** A `systemd-notify` that writes down what it was given. */
 function messenger(script = 'echo "$@" >> "$0.said"; env >> "$0.env"') {
@@ -19,19 +21,59 @@ function messenger(script = 'echo "$@" >> "$0.said"; env >> "$0.env"') {
   };
 }
 
-test('systemd is told that the daemon serves and that it ends, in the name of the main process', async () => {
+test('systemd learns of start, reload and stop, in the name of the main process', async () => {
   const { env, said } = messenger();
-  await tellServiceManager('ready', env, silentLogger);
-  await tellServiceManager('stopping', env, silentLogger);
-  expect(said('said')).toBe(
-    `--ready --status=following the platform --pid=${process.pid}\n` +
-      `--stopping --status=finishing the page under way --pid=${process.pid}\n`,
-  );
+  for (const message of ['ready', 'reloading', 'kept', 'stopping'] as const)
+    await tellServiceManager(message, env, silentLogger);
+  const main = ` MAINPID=${process.pid}`;
+  const lines = said('said').trimEnd().split('\n');
+  expect(lines).toEqual([
+    `READY=1 STATUS=following the platform${main}`,
+    expect.stringMatching(/^RELOADING=1 MONOTONIC_USEC=\d{6,} STATUS=reloading the configuration MAINPID=/),
+    `READY=1 STATUS=following the platform; the last reload was refused, the log says why${main}`,
+    `STOPPING=1 STATUS=finishing the page under way${main}`,
+  ]);
   expect(said('env')).toContain('NOTIFY_SOCKET=/run/nobody');
   expect(said('env')).not.toContain('canary');
 });
 
-test('without a socket nobody is told anything', async () => {
+test('the time of a reload is that of the clock which systemd compares it with', async () => {
+  const { env, said } = messenger();
+  const micros = () => process.hrtime.bigint() / 1_000n;
+  const before = micros();
+  await tellServiceManager('reloading', env, silentLogger);
+  const told = BigInt(/MONOTONIC_USEC=(\d+)/.exec(said('said'))?.[1] ?? '0');
+  expect([before <= told, told <= micros()]).toEqual([true, true]);
+});
+
+test('the watchdog is fed twice in its period until it closes', async () => {
+  const { env, said } = messenger();
+  const clock = manualClock(0);
+  const watchdog = startWatchdog({ ...env, WATCHDOG_USEC: '20000000' }, clock, silentLogger);
+  const fed = () => {
+    try {
+      return said('said').trimEnd().split('\n');
+    } catch {
+      return [];
+    }
+  };
+  await expect.poll(() => fed().length).toBe(1);
+  await expect.poll(() => clock.waiting).toBe(1);
+  clock.advance(10_000);
+  await expect.poll(() => fed()).toEqual(['WATCHDOG=1', 'WATCHDOG=1']);
+  await watchdog.close();
+});
+
+test.each([
+  ['has no WatchdogSec=', {}],
+  ['watches another process', { WATCHDOG_USEC: '20000000', WATCHDOG_PID: '1' }],
+])('no watchdog is fed where the unit %s', async (_, more) => {
+  const { env, said } = messenger();
+  await startWatchdog({ ...env, ...more }, systemClock, silentLogger).close();
+  expect(() => said('said')).toThrow('ENOENT');
+});
+
+test('without a socket no message is sent', async () => {
   const { env, said } = messenger();
   await tellServiceManager('ready', { PATH: env.PATH }, silentLogger);
   expect(() => said('said')).toThrow('ENOENT');

@@ -34,6 +34,7 @@ test('a running daemon notices a replaced token: goes on with a new one, forgets
     keep(company.token);
     await expect.poll(state, seconds).toBe('following');
     expect(names()).toBeGreaterThan(0);
+    const all = names();
     await daemon.engine.sync.idle();
 
     // Nothing changes on the platform: no record arrives that would show it.
@@ -42,6 +43,12 @@ test('a running daemon notices a replaced token: goes on with a new one, forgets
     expect(reader.prepare('SELECT cause FROM erasures').pluck().all()).toEqual(['grant_lost']);
     expect(reader.prepare('SELECT identity_included FROM sync_status').pluck().get()).toBe(0);
     expect(reader.prepare('SELECT count(*) FROM investments').pluck().get()).toBeGreaterThan(0);
+    await daemon.engine.sync.idle();
+
+    // And when it may read them again they come back without anybody asking for a listing.
+    keep(company.token);
+    await expect.poll(names, seconds).toBe(all);
+    expect(reader.prepare('SELECT names_incomplete FROM sync_status').pluck().get()).toBe(0);
   } finally {
     await daemon.close();
   }

@@ -9,14 +9,15 @@ import { Secret } from '../../src/config/secrets.js';
 import { settingsSchema } from '../../src/config/settings.js';
 import type { Daemon } from '../../src/daemon/daemon.js';
 import type { EngineParts } from '../../src/daemon/engine.js';
-import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/platform/sandbox/sandbox.js';
+import type { Sandbox, SandboxOptions } from '../../src/platform/sandbox/sandbox.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { silentLogger } from '../../src/runtime/logger.js';
-import { systemRandom } from '../../src/runtime/random.js';
+import { testRandom } from '../support/chance.js';
+import { startSeededSandbox } from '../support/seeded-sandbox.js';
 
 /** A seeded platform on a port of its own; gone with the test. */
 export async function sandboxFor(options: SandboxOptions = {}): Promise<Sandbox> {
-  const sandbox = await startSandbox({ records: 300, companies: 3, ...options });
+  const sandbox = await startSeededSandbox({ records: 300, companies: 3, ...options });
   onTestFinished(() => sandbox.close());
   return sandbox;
 }
@@ -74,7 +75,7 @@ export function webhookTick({ engine }: Daemon): Promise<void> {
 }
 
 export function partsFor(config: Config): EngineParts {
-  return { config, clock: systemClock, random: systemRandom, logger: silentLogger };
+  return { config, clock: systemClock, random: testRandom(), logger: silentLogger };
 }
 
 /** Another program's connection, as an analyst's. */

@@ -1,7 +1,10 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import Sqlite from 'better-sqlite3';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { packageRoot } from '../../src/runtime/package-root.js';
+import { openNames } from './open-names.js';
 import { blocksOf } from './page-blocks.js';
 import { pages } from './pages.js';
 import { sameOutput } from './same-output.js';
@@ -38,6 +41,30 @@ const anchorsOf = (text: string): string[] =>
       .replaceAll(' ', '-'),
   );
 
+test('whatever a page types to copy the mirror is typed under umask 077', () => {
+  const copies = pages.flatMap((path) =>
+    [...page(path).matchAll(/^.*(?:\.backup |\bVACUUM INTO\b|\bpg_dump -|--identity\b.* > ).*$/gm)].map(
+      ([line]) => line,
+    ),
+  );
+  expect(copies.length).toBeGreaterThan(1);
+  expect(copies.filter((line) => !line.includes('umask 077'))).toEqual([]);
+});
+
+test('a file in which people of the mirror are named is found when others may read it', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'rosterd-names-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const mirror = new Sqlite(join(folder, 'mirror.db'));
+  mirror.exec("CREATE TABLE identities (name TEXT); INSERT INTO identities VALUES ('Ada Lovelace')");
+  mirror.close();
+  writeFileSync(join(folder, 'rows.csv'), 'id,name\ninv_1,Ada Lovelace\n', { mode: 0o644 });
+  writeFileSync(join(folder, 'ids.csv'), 'id\ninv_1\n', { mode: 0o644 });
+  chmodSync(join(folder, 'mirror.db'), 0o644);
+  expect([...openNames(folder)].sort()).toEqual(['mirror.db', 'rows.csv']);
+  for (const name of ['mirror.db', 'rows.csv']) chmodSync(join(folder, name), 0o600);
+  expect(openNames(folder)).toEqual([]);
+});
+
 test('most commands run, and the front door and every page for people with a task has some', () => {
   const runs = (path: string) => blocksOf(page(path)).filter(({ kind }) => kind === 'run').length;
   for (const path of ['README.md', ...['operating', 'connecting', 'querying', 'sandbox'].map(inDocs)])
@@ -50,7 +77,7 @@ const inDocs = (name: string) => `docs/${name}.md`;
 
 test('installing and building, which a page is tried without, are what npm does with these words', () => {
   const { scripts } = JSON.parse(page('package.json')) as { scripts: Record<string, string> };
-  expect(scripts.start).toBe('npm run build && node dist/cli/start.js');
+  expect(scripts).toMatchObject({ start: 'node .ci/start.mjs', dependencies: 'node .ci/installed.mjs' });
 });
 
 test('blocks are told apart by what stands behind their fence', () => {

@@ -2,6 +2,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { packageRoot } from '../../src/runtime/package-root.js';
+import { openNames } from './open-names.js';
 import { pages } from './pages.js';
 import { tryPage } from './try-page.js';
 
@@ -39,11 +40,14 @@ for (const page of wanted.length > 0 ? wanted : pages) {
   const folder = clone();
   const began = performance.now();
   const text = readFileSync(join(packageRoot, page), 'utf8');
-  const { run, compared, notRun, wrong } = await tryPage(text, {
+  const tried = await tryPage(text, {
     folder,
     seconds: secondsMax,
     preamble: preamble(page),
   });
+  const { run, compared, notRun } = tried;
+  const open = openNames(folder);
+  const wrong = tried.wrong ?? (open.length === 0 ? null : `Others may read the names in ${open.join(', ')}`);
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   const took = ((performance.now() - began) / 1_000).toFixed(1);
   console.log(`${page}: ${run} blocks run, ${compared} outputs compared, ${notRun} not run, in ${took} s`);

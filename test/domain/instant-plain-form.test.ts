@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parseInstant } from '../../src/domain/instant.js';
+import fc from '../support/property.js';
 
 test('the plain form reads the same as any other way to write that moment', () => {
   const date = fc.date({

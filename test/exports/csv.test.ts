@@ -1,8 +1,8 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { csv } from '../../src/exports/csv.js';
 import { jsonLines } from '../../src/exports/json-lines.js';
 import type { Cell } from '../../src/exports/ports.js';
+import fc from '../support/property.js';
 import { rowSource, whole } from './rows.js';
 
 const columns = [

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { isFault } from '../../src/domain/fault.js';
 import { writeExport } from '../../src/exports/write-file.js';
-import { systemRandom } from '../../src/runtime/random.js';
+import { testRandom } from '../support/chance.js';
 
 function folder(): string {
   const made = mkdtempSync(join(tmpdir(), 'rosterd-exports-'));
@@ -25,7 +25,7 @@ describe('writing an export', () => {
     const file = join(home, 'out.csv');
     const before = process.umask(0);
     onTestFinished(() => void process.umask(before));
-    expect(await writeExport(file, pieces(50_000), systemRandom, idle)).toBe(500_000);
+    expect(await writeExport(file, pieces(50_000), testRandom(), idle)).toBe(500_000);
     expect(readdirSync(home)).toEqual(['out.csv']);
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(readFileSync(file, 'utf8')).toHaveLength(500_000);
@@ -39,7 +39,7 @@ describe('writing an export', () => {
     const source = pieces(20_000, () => {
       during = readFileSync(file, 'utf8');
     });
-    await writeExport(file, source, systemRandom, idle);
+    await writeExport(file, source, testRandom(), idle);
     expect(during).toBe('before');
     expect(readFileSync(file, 'utf8')).toHaveLength(200_000);
   });
@@ -51,7 +51,7 @@ describe('writing an export', () => {
     const failing = pieces(20_000, () => {
       throw new Error('the database went away');
     });
-    await expect(writeExport(file, failing, systemRandom, idle)).rejects.toThrow('the database went away');
+    await expect(writeExport(file, failing, testRandom(), idle)).rejects.toThrow('the database went away');
     expect(readdirSync(home)).toEqual(['out.csv']);
     expect(readFileSync(file, 'utf8')).toBe('before');
   });
@@ -65,7 +65,7 @@ describe('writing an export', () => {
         yield 'x'.repeat(20);
       }
     }
-    await expect(writeExport(join(home, 'out.csv'), endless(), systemRandom, stop.signal)).rejects.toSatisfy(
+    await expect(writeExport(join(home, 'out.csv'), endless(), testRandom(), stop.signal)).rejects.toSatisfy(
       (error) => isFault(error, 'stopped'),
     );
     expect(readdirSync(home)).toEqual([]);
@@ -73,7 +73,7 @@ describe('writing an export', () => {
 
   test('a folder that is not there is told as such', async () => {
     await expect(
-      writeExport(join(folder(), 'none', 'out.csv'), pieces(1), systemRandom, idle),
+      writeExport(join(folder(), 'none', 'out.csv'), pieces(1), testRandom(), idle),
     ).rejects.toSatisfy((error) => isFault(error, 'usage'));
   });
 });

@@ -1,8 +1,8 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { SourceName } from '../../src/domain/ids.js';
 import type { Holdings } from '../../src/fleet/ports.js';
 import { shareOf } from '../../src/fleet/share.js';
+import fc from '../support/property.js';
 
 const names = (count: number, from = 0) =>
   Array.from({ length: count }, (_, n) => `s${String(from + n).padStart(4, '0')}` as SourceName);

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parseEvent } from '../../src/inbox/parse-event.js';
+import { parseDelivery } from '../../src/inbox/parse-event.js';
+import fc from '../support/property.js';
 
 const envelope = {
   id: 'evt_1',
@@ -10,6 +10,7 @@ const envelope = {
   installation: { id: 'inst_1', target: { type: 'company', id: 'co_9', name: 'Acme' }, test: false },
   data: { id: 'inv_1', visible: true, company: 'co_1', reason: null, observed_at: '2026-10-20T09:29:58.5Z' },
 };
+const parseEvent = (raw: Uint8Array) => parseDelivery(raw)?.event;
 const parse = (value: unknown) => parseEvent(Buffer.from(JSON.stringify(value)));
 const nested = (depth: number) =>
   parseEvent(

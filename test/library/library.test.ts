@@ -12,9 +12,10 @@ import {
   type Mirror,
   type MirrorDatabase,
 } from '../../src/index.js';
-import { type Sandbox, startSandbox } from '../../src/platform/sandbox/sandbox.js';
+import type { Sandbox } from '../../src/platform/sandbox/sandbox.js';
 import { packageRoot } from '../../src/runtime/package-root.js';
 import { publicRelations } from '../../src/store/dictionary/relations.js';
+import { startSeededSandbox } from '../support/seeded-sandbox.js';
 
 const run = promisify(execFile);
 const folder = mkdtempSync(join(tmpdir(), 'rosterd-library-'));
@@ -23,7 +24,7 @@ let company: Sandbox['ready']['companies'][number];
 let mirror: Mirror;
 
 beforeAll(async () => {
-  sandbox = await startSandbox({ companies: 1, records: 30, limits: false });
+  sandbox = await startSeededSandbox({ companies: 1, records: 30, limits: false });
   [company] = sandbox.ready.companies as [typeof company];
   mirror = await createMirror({
     config: {
@@ -104,7 +105,14 @@ describe('a mirror inside another program', () => {
   test('its types name what the dictionary names, no more and no less', () => {
     const named: Record<keyof MirrorDatabase, true> = {
       ...{ investments: true, identities: true, roster: true, investment_history: true, incoming: true },
-      ...{ changes: true, round_totals: true, daily_raised: true, investor_totals: true, sync_status: true },
+      ...{
+        changes: true,
+        round_totals: true,
+        daily_raised: true,
+        investor_totals: true,
+        sync_status: true,
+        awaiting_deletion: true,
+      },
       ...{ ticks: true, notices: true, quarantine: true, drift: true, sources: true, webhook_inbox: true },
       ...{ erasures: true, forgotten: true },
     };
@@ -116,6 +124,7 @@ describe('a mirror inside another program', () => {
       investments: true,
       committed_cents: true,
       raised_cents: true,
+      exact_cents: true,
     } as const;
     const round: Columns<'round_totals'> = {
       ...totals,
@@ -161,7 +170,7 @@ test('the example compiles against the built package as a user would have it, an
   const installed = join(packageRoot, 'node_modules');
   for (const name of readdirSync(installed))
     if (!name.startsWith('.')) symlinkSync(join(installed, name), join(modules, name));
-  await run(process.execPath, [join('.ci', 'build-when-stale.mjs')], { cwd: packageRoot });
+  await run(process.execPath, [join('.ci', 'build.mjs'), '--types'], { cwd: packageRoot });
   cpSync(join(packageRoot, 'dist'), join(built, 'dist'), { recursive: true });
   cpSync(join(packageRoot, 'package.json'), join(built, 'package.json'));
   cpSync(join(packageRoot, 'schema'), join(built, 'schema'), { recursive: true });

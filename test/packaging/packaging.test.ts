@@ -78,6 +78,9 @@ test('the unit does not start anew what only a person can mend, and gives nothin
   expect(value('ExecStart')).toBe('/usr/bin/rosterd run --config /etc/rosterd/config.json');
   // Who says that the daemon is ready is a process beside the main one.
   expect([value('Type'), value('NotifyAccess')]).toEqual(['notify', 'all']);
+  expect(value('ExecReload')).toBe('/bin/kill -HUP $MAINPID');
+  expect(value('WatchdogSec')).toBe('3min');
+  expect(read('systemd', 'rosterd.sysusers.conf')).toMatch(new RegExp(`^u ${value('User')} `, 'm'));
   for (const line of unit.split('\n')) expect(line).toMatch(/^(?:|#.*|\[\w+\]|[A-Z][A-Za-z]+=.*)$/);
   for (const key of ['NoNewPrivileges', 'PrivateTmp', 'ProtectHome', 'RestrictNamespaces'])
     expect(value(key)).toBe('yes');
@@ -91,13 +94,8 @@ test('the unit does not start anew what only a person can mend, and gives nothin
 test('whom it forgot has a writable place of its own, apart from the mirror, wherever it is packaged', () => {
   const unit = read('systemd', 'rosterd.service');
   const file = read('docker', 'Dockerfile');
-  const compose = read('docker', 'compose.yaml');
   expect(/^StateDirectory=(.*)$/m.exec(unit)?.[1]?.split(' ')).toEqual(['rosterd', 'rosterd-ledger']);
-  expect(/^VOLUME (.*)$/m.exec(file)?.[1]?.split(' ')).toEqual(['/data', '/ledger']);
-  for (const volume of ['data', 'ledger']) {
-    expect(compose).toMatch(new RegExp(`^ {6}- ${volume}:/${volume}$`, 'm'));
-    expect(compose).toMatch(new RegExp(`^ {2}${volume}: \\{\\}$`, 'm'));
-  }
+  expect(/^VOLUME (.*)$/m.exec(file)?.[1]?.split(' ')).toEqual(['/data', '/ledger', '/credentials']);
   for (const [text, ledger] of [
     [unit, '/var/lib/rosterd-ledger/forgotten.jsonl'],
     [file, '/ledger/forgotten.jsonl'],
@@ -109,14 +107,25 @@ test('whom it forgot has a writable place of its own, apart from the mirror, whe
   }
 });
 
-test('the container runs as nobody, on a Node this package supports, and asks whether it is alive', () => {
+test('the image runs as a user that is not root, on a Node this package supports, and is built from what it needs', () => {
   const file = read('docker', 'Dockerfile');
-  const { files } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as {
+  const { files, engines } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as {
     files: string[];
+    engines: { node: string };
   };
-  expect(files).toContain('packaging');
+  expect(files).toEqual(expect.arrayContaining(['packaging', '!packaging/docker/secrets']));
+  expect(engines.node).toBe('>=22.19');
   expect(file).toMatch(/^USER 65532:65532$/m);
-  expect(file).toMatch(/^FROM node:20-bookworm-slim$/m);
+  const bases = [...file.matchAll(/^FROM (\S+)/gm)].map(([, base]) => base);
+  expect(new Set(bases)).toEqual(new Set(['node:24-bookworm-slim']));
+  expect(file).toContain('npm ci --omit=dev --ignore-scripts');
   expect(file).toContain('/livez');
-  for (const name of ['dist', 'schema', 'node_modules']) expect(file).toContain(`/build/${name} ./${name}`);
+  // The build context is a list of what goes in: a configuration, secrets and mirrors of the folder stay out.
+  const context = readFileSync(join(packageRoot, '.dockerignore'), 'utf8')
+    .split('\n')
+    .filter((line) => /^[^#]/.test(line));
+  expect(context[0]).toBe('*');
+  expect(context.slice(1).every((line) => line.startsWith('!'))).toBe(true);
+  for (const needed of ['.ci', 'package.json', 'package-lock.json', 'schema', 'src'])
+    expect(context).toContain(`!${needed}`);
 });

@@ -30,7 +30,15 @@ export class Judge {
   /** How far each source's mirror was proven to reach; a relisting keeps that until it is swapped in. */
   readonly #solid = new Map<string, number>();
   readonly #seen = new Map<string, number>();
-  readonly #last = new Map<string, { readonly state: string; readonly ids: readonly string[] }>();
+  readonly #last = new Map<
+    string,
+    {
+      readonly state: string;
+      readonly generation: number;
+      readonly ids: readonly string[];
+      readonly awaiting: readonly string[];
+    }
+  >();
   readonly #states = new Map<string, string>();
   readonly #companies = new Map<string, string>();
   readonly #readers = new Map<string, Reader>();
@@ -87,6 +95,8 @@ export class Judge {
   /** A power cut may take the newest leases with it, numbers and all. */
   machineDied(): void {
     for (const state of this.#states.values()) this.parts.counters.add(`died while:${state}`);
+    for (const { awaiting } of this.#last.values())
+      if (awaiting.length > 0) this.parts.counters.add('died while:rows await deletion');
     this.#fences.clear();
   }
 
@@ -106,15 +116,25 @@ export class Judge {
     }
     if (rows.length !== source.rows_held)
       violate('I3', `${source.name} shows ${rows.length} rows and says it holds ${source.rows_held}`);
+    const awaiting = rows.filter((row) => row.awaiting === 1).length;
+    if (awaiting !== source.awaiting_deletion)
+      violate(
+        'I3',
+        `${source.name} marks ${awaiting} rows and says ${source.awaiting_deletion} await deletion`,
+      );
+    if (awaiting > 0) counters.add('seen:rows await deletion');
     this.#judgeBrake(source, rows);
     const reach = this.#reachOf(source);
     if (reach === undefined) violate('I2', `${source.name}: its position was never handed out`);
-    const company = rows[0]?.text.split('|')[0] ?? this.#companyOf(source);
+    // Of a company it does not mirror any more a source may keep rows, but only as awaiting deletion.
+    const own = rows.find((row) => row.awaiting === 0);
+    const company = own?.text.split('|')[0] ?? this.#companyOf(source);
     const must = truth.visible(company, reach ?? 0);
     const held = new Map(rows.map(({ id, text }) => [id, text]));
+    const marked = new Set(rows.filter((row) => row.awaiting === 1).map(({ id }) => id));
     if (held.size !== rows.length) violate('I3', `${source.name} shows a record twice`);
     for (const id of new Set([...must.keys(), ...held.keys()])) {
-      const problem = this.#problemOf(source.name, id, held.get(id), reach ?? 0);
+      const problem = this.#problemOf(source.name, id, held.get(id), reach ?? 0, marked.has(id));
       if (problem !== undefined)
         violate(
           problem.invariant,
@@ -123,16 +143,27 @@ export class Judge {
     }
   }
 
-  /** H11: a listing never takes more than a person was asked about. */
-  #judgeBrake({ name, state, halted_from }: SourceSeen, rows: readonly RowSeen[]): void {
-    const { brake, accepted, violate } = this.parts;
+  /**
+   * H11: a listing never takes more than a person was asked about, and what a person was asked about goes by nothing
+   * else than the answer, another listing, or the feed.
+   */
+  #judgeBrake({ name, state, halted_from, generation }: SourceSeen, rows: readonly RowSeen[]): void {
+    const { brake, accepted, violate, truth } = this.parts;
     const before = this.#last.get(name);
     const ids = rows.map(({ id }) => id);
+    const awaiting = rows.filter((row) => row.awaiting === 1).map(({ id }) => id);
     // A halt in the middle of a sweep is no end of it: what its next page removes, the feed removed.
-    this.#last.set(name, { state: halted_from ?? state, ids });
-    if (before === undefined || state !== 'sweeping' || before.state === 'sweeping' || accepted.has(name))
-      return;
+    this.#last.set(name, { state: halted_from ?? state, generation, ids, awaiting });
+    if (before === undefined || accepted.has(name)) return;
     const now = new Set(ids);
+    const listedBefore = before.state === 'following' || before.state === 'sweeping';
+    if (listedBefore && before.generation === generation) {
+      const withdrawn = (id: string) =>
+        truth.story(id).some(({ version, silent }) => version === null && !silent);
+      const taken = before.awaiting.find((id) => !now.has(id) && !withdrawn(id));
+      if (taken !== undefined) violate('H11', `${taken} awaited deletion and is gone, and nobody said so`);
+    }
+    if (state !== 'sweeping' || before.state === 'sweeping') return;
     const gone = before.ids.filter((id) => !now.has(id)).length;
     if (gone >= brake.rows && gone > brake.share * before.ids.length)
       violate('H11', `a listing took ${gone} of ${before.ids.length} records and asked nobody`);
@@ -173,6 +204,7 @@ export class Judge {
     id: string,
     text: string | undefined,
     reach: number,
+    awaits: boolean,
   ): { invariant: string; what: string } | undefined {
     const { truth, platform } = this.parts;
     const story = truth.story(id);
@@ -182,6 +214,8 @@ export class Judge {
       return { invariant: 'I12', what: `no version ever read ${text}` };
     const back = this.#wentBack(source, id, told);
     if (back !== undefined) return back;
+    // As it was when a listing did not name it; marked wrongly, it is gone at rest, when a person has accepted.
+    if (awaits) return undefined;
     if ((platform.poisoned.get(id) ?? 0) >= (truth.latest(id, reach)?.seq ?? 0))
       return text === undefined && this.#mustStay(source, id)
         ? { invariant: 'I2', what: 'a record that was shown, and could not be read since, is gone' }
@@ -191,7 +225,9 @@ export class Judge {
     if (story.some((one) => one.seq > reach)) return undefined;
     const latest = truth.latest(id, reach);
     if (latest === undefined || latest.version === null)
-      return text === undefined ? undefined : { invariant: 'I5', what: 'a withdrawn record is shown' };
+      return text === undefined
+        ? undefined
+        : { invariant: 'I5', what: 'a withdrawn record is shown, and nobody was asked about it' };
     if (text === undefined) return { invariant: 'I2', what: 'a record behind the position is missing' };
     return this.#texts(source, latest).includes(text)
       ? undefined

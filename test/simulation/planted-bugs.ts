@@ -55,8 +55,8 @@ export const plantedBugs: readonly PlantedBug[] = [
   bug(
     '2xx before the inbox has it',
     'src/inbox/receiver.ts',
-    "parts.inbox.accept({\n      ...event,\n      receivedAt,\n      body: thinBody(body.toString('utf8')),\n      lane: laneOf(sources),\n    });",
-    "(parts.clock.wait(200).then(() => parts.inbox.accept({ ...event, receivedAt, body: thinBody(body.toString('utf8')), lane: laneOf(sources) })).catch(() => {}), Promise.resolve<'stored' | 'duplicate'>('stored'));",
+    'parts.inbox.accept({\n      ...event,\n      receivedAt,\n      body: delivery.body,\n      lane: laneOf(sources),\n    });',
+    "(parts.clock.wait(200).then(() => parts.inbox.accept({ ...event, receivedAt, body: delivery.body, lane: laneOf(sources) })).catch(() => {}), Promise.resolve<'stored' | 'duplicate'>('stored'));",
   ),
   bug(
     'the accepting connection does not wait for the disk',
@@ -174,11 +174,16 @@ export const plantedBugs: readonly PlantedBug[] = [
   ),
   bug(
     'a failing source reads as healthy',
-    'src/store/reads/status.ts',
+    'src/store/reads/judge-source.ts',
     "if (last_outcome === 'failed') return 'failing';",
     '',
   ),
-  bug('a waiting source reads as healthy', 'src/store/reads/status.ts', " && last_outcome !== 'waiting'", ''),
+  bug(
+    'a waiting source reads as healthy',
+    'src/store/reads/judge-source.ts',
+    " && last_outcome !== 'waiting'",
+    '',
+  ),
   bug(
     'the log shows the refresh form',
     'src/client/fetch/with-retry.ts',
@@ -225,8 +230,8 @@ export const plantedBugs: readonly PlantedBug[] = [
   bug(
     'commits follow a clock that goes back',
     'src/store/source-row.ts',
-    'return last !== null && last > instant ? last : instant;',
-    'return last === null ? instant : instant;',
+    'return { at: last !== null && last > now ? last : now, now };',
+    'return { at: last === null ? now : now, now };',
   ),
   bug(
     'stopping does not wait for the ticks',
@@ -243,14 +248,14 @@ export const plantedBugs: readonly PlantedBug[] = [
   bug(
     'signatures never grow old',
     'src/inbox/verify-signature.ts',
-    'if (Math.abs(ageSeconds) > signatureToleranceSeconds)',
-    'if (Math.abs(ageSeconds) > signatureToleranceSeconds * 1e9)',
+    'Math.abs(signerAheadSeconds) > signatureToleranceSeconds',
+    'Math.abs(signerAheadSeconds) > signatureToleranceSeconds * 1e9',
   ),
   bug(
     'unknown installations are refused',
     'src/inbox/receiver.ts',
-    "if (event === undefined) throw new Refusal('invalid_payload');\n    const sources = event.test ? [] : parts.resolveSources(event);",
-    "if (event === undefined) throw new Refusal('invalid_payload');\n    const sources = event.test ? [] : parts.resolveSources(event);\n    if (!event.test && sources.length === 0) throw new Refusal('not_found');",
+    'const sources = event.test ? [] : parts.resolveSources(event);',
+    "const sources = event.test ? [] : parts.resolveSources(event);\n    if (!event.test && sources.length === 0) throw new Refusal('not_found');",
   ),
   bug(
     'a cursor is kept although its page failed to commit',
@@ -263,6 +268,18 @@ export const plantedBugs: readonly PlantedBug[] = [
     'src/store/identity-grant.ts',
     'const lost = !included && source.identity_included === 1;',
     'const lost = false;',
+  ),
+  bug(
+    'names that may be read again are not listed for',
+    'src/sync/decide.ts',
+    'standing.namesIncomplete ? relistNames(standing.listed, now) : null',
+    'standing.namesIncomplete && now === 0 ? relistNames(standing.listed, now) : null',
+  ),
+  bug(
+    'what is named again keeps its mark',
+    `${sqlite}/delta.ts`,
+    "  commit.unmark(namedBy(items, 'delta'));\n",
+    '',
   ),
   bug(
     'a lost grant leaves what came under it',

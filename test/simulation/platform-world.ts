@@ -305,28 +305,17 @@ export class PlatformWorld extends World {
     const { scheduler, plan } = this;
     const bound = scheduler.now + 3 * plan.intervalSeconds * 1000 * 1.3 + 7 * 60 * minute;
     let difference: string | undefined = 'nothing was read yet';
-    // Names that may be read again come with the next listing, which somebody has to ask for.
-    const moved = new Map(
-      this.sources
-        .filter(({ account }) => this.identityMoved.has(account.name))
-        .map(({ name }) => [name, -1]),
-    );
     for (let asked = 0; scheduler.now < bound; asked += 1) {
       const look = this.look();
       difference = await this.#difference(look);
-      if (difference === undefined && moved.size === 0) return;
+      // Names that may be read again come with a listing that nobody has to ask for.
+      if (difference === undefined) return;
       for (const source of this.sources) {
         const seen = look.sources.find(({ name }) => name === source.name);
-        const before = moved.get(source.name);
         if (seen === undefined || asked >= 400) continue;
-        if (before !== undefined && before >= 0 && seen.generation > before) moved.delete(source.name);
-        if (seen.state === 'held') this.ask(source, { acceptDeletions: true });
-        else if (seen.state === 'halted')
+        if (seen.state === 'halted')
           this.ask(source, seen.halted_code === 'filters_changed' ? { resync: true } : {});
-        else if (seen.state === 'following' && moved.has(source.name)) {
-          this.ask(source, { resync: true });
-          moved.set(source.name, seen.generation);
-        }
+        else if (seen.awaiting_deletion > 0) this.ask(source, { acceptDeletions: true });
       }
       await this.until(scheduler.now + Math.max(minute, plan.intervalSeconds * 250), () => false);
     }

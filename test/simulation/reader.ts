@@ -8,6 +8,8 @@ export interface SourceSeen {
   readonly listed_at: string | null;
   readonly rows_held: number;
   readonly generation: number;
+  readonly awaiting_deletion: number;
+  readonly names_incomplete: 0 | 1;
   readonly last_outcome: string | null;
   readonly since: string | null;
   readonly reached: string | null;
@@ -16,6 +18,8 @@ export interface SourceSeen {
 export interface RowSeen {
   readonly id: string;
   readonly text: string;
+  /** 1 where a person has to accept its deletion. */
+  readonly awaiting: 0 | 1;
 }
 
 /** Under which fence a source was last written, and what a write moves. */
@@ -46,12 +50,14 @@ export interface Reader {
 }
 
 export const sourcesQuery = `SELECT s.no, s.name, s.state, s.halted_from, s.halted_code, s.cursor, s.listed_at, s.rows_held, s.generation,
+  s.awaiting_deletion, CASE WHEN s.identity_included = 1 AND s.names_from_generation IS NOT NULL THEN 1 ELSE 0 END AS names_incomplete,
   s.last_outcome, w.since, w.reached FROM sources s LEFT JOIN sweeps w ON w.source_no = s.no ORDER BY s.name`;
 
 export const rowsQuery = `SELECT source, id, company_id || '|' || coalesce(group_label, '') || '|' || status || '|' || committed_cents || '|'
   || coalesce(CAST(raised_cents AS text), '') || '|' || coalesce(investor_id, '') || '|' || investor_deactivated || '|'
   || CASE WHEN name IS NULL AND email IS NULL AND message IS NULL THEN '-'
-     ELSE coalesce(name, '') || '|' || coalesce(email, '') || '|' || coalesce(message, '') END AS text
+     ELSE coalesce(name, '') || '|' || coalesce(email, '') || '|' || coalesce(message, '') END AS text,
+  CASE WHEN EXISTS (SELECT 1 FROM awaiting_deletion a WHERE a.id = roster.id AND a.source = roster.source) THEN 1 ELSE 0 END AS awaiting
   FROM roster`;
 
 /** Sources with rows of a listing that is over, or of the one before. */

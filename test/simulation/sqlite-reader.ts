@@ -28,7 +28,8 @@ export class SqliteReader implements Reader {
         `SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'change_rows'), 0) || '/' ||
          coalesce((SELECT group_concat(state || generation || coalesce(cursor, '') || coalesce(listed_at, '')) FROM sources), '')
          || coalesce((SELECT group_concat(coalesce(since, '') || coalesce(reached, '')) FROM sweeps), '') || '/' ||
-         (SELECT count(*) || '/' || total(change_seq) FROM investment_rows) || '/' || (SELECT count(*) FROM identity_rows)`,
+         (SELECT count(*) || '/' || total(change_seq) FROM investment_rows) || '/' || (SELECT count(*) FROM identity_rows) || '/' ||
+         (SELECT count(*) FROM awaiting_deletion_rows)`,
       )
       .pluck();
   }

@@ -1,7 +1,7 @@
 import { mkdtempSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { join } from 'node:path';
-import { healthOf } from '../../src/store/reads/status.js';
+import { healthOf } from '../../src/store/reads/judge-source.js';
 import { Chance } from './chance.js';
 import { Counters } from './counters.js';
 import type { DatabaseWatch } from './database-watch.js';

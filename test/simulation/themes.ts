@@ -20,7 +20,7 @@ const day = 24 * 60 * minute;
 
 const themes: Readonly<Record<string, Theme>> = {
   'sign-ins that turn fast, on a network that doubles and a machine that dies': { weight: 4, tell: signIns },
-  'names under a grant that ends': { weight: 2, tell: grantEnds },
+  'names under a grant that ends, or begins': { weight: 2, tell: grantMoves },
   'changes behind the reader of a listing': { weight: 1, tell: changesWhileListing },
   'records nobody can read in a listing': { weight: 1, tell: unreadableListing },
   'large pages': { weight: 1, tell: largePages },
@@ -69,8 +69,8 @@ function signIns(plan: Plan, chance: Chance): Plan {
   );
 }
 
-/** Noticed with the next record, or by asking where none comes. */
-function grantEnds(plan: Plan, chance: Chance): Plan {
+/** Noticed with the next record, or by asking where none comes; one that begins has everything listed again. */
+function grantMoves(plan: Plan, chance: Chance): Plan {
   const silent = chance.yes(0.5);
   const calm = without(plan, ['narrow', 'resync', 'expire', 'access_lost', 'gone_delta', 'replica_back']);
   const at = within(plan, chance, silent ? 0.98 : 0.4, silent ? 1 : 0.6);
@@ -78,13 +78,14 @@ function grantEnds(plan: Plan, chance: Chance): Plan {
     at: within(plan, chance, 0.6, 1),
     act: { kind: 'publish', what: 'change', times: 1 } as const,
   }));
+  const begins = chance.yes(0.4);
   const quiet = { ...calm, acts: calm.acts.filter((one) => !silent || one.at < at) };
   return told(
     {
       ...quiet,
       freedom: { ...plan.freedom, emptyPages: 0 },
       records: Math.max(plan.records, 10),
-      accounts: plan.accounts.map((account) => ({ ...account, identity: true })),
+      accounts: plan.accounts.map((account) => ({ ...account, identity: !begins })),
     },
     [{ at, act: { kind: 'narrow' } }, ...publishing],
     [],

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { SqliteErasures } from '../../src/store/dialect/sqlite/erasures.js';
 import { openSqlite } from '../../src/store/dialect/sqlite/open.js';
-import { healthOf } from '../../src/store/reads/status.js';
+import { healthOf } from '../../src/store/reads/judge-source.js';
 import { Chaos } from './chaos.js';
 import type { Counters } from './counters.js';
 import type { Life } from './machine.js';
@@ -115,7 +115,9 @@ export class World extends Chaos {
       this.sources
         .filter(
           ({ company, account }) =>
-            this.identityMoved.has(account.name) || truth.of(company).some((one) => one.silent),
+            // Names that may be read again come by themselves, once a look at the platform can tell.
+            (this.identityMoved.has(account.name) && !(account.identity && platform.tellsGrant(company))) ||
+            truth.of(company).some((one) => one.silent),
         )
         .map(({ name }) => name),
     );
@@ -139,7 +141,7 @@ export class World extends Chaos {
           this.judgeHalt(seen.halted_code);
           this.ask(source, seen.halted_code === 'filters_changed' ? { resync: true } : {});
           asked += 1;
-        } else if (seen?.state === 'held' && asked < 40) {
+        } else if (seen !== undefined && seen.awaiting_deletion > 0 && asked < 40) {
           this.ask(source, { acceptDeletions: true });
           asked += 1;
         } else if (moved.has(source.name) && seen?.state === 'following' && asked < 40) {

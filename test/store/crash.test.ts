@@ -12,6 +12,7 @@ const tables = [
   'sweeps',
   'investment_rows',
   'identity_rows',
+  'awaiting_deletion_rows',
   'history_rows',
   'change_rows',
   'staged_rows',
@@ -36,6 +37,12 @@ const addPage = (mirror: Mirror, lease: Lease) => mirror.addListingPage(lease, l
 const addPlain = (mirror: Mirror, lease: Lease) =>
   mirror.addListingPage(lease, listingPage([record('inv_1'), record('inv_4')], 'p1', true));
 const publish = (mirror: Mirror, lease: Lease) => mirror.publishListing(lease, 'end' as Cursor, cautious);
+const braked = { share: 0, rows: 1, accepted: false };
+/** Names none of the rows held but one, and one that is new. */
+const addFew = (mirror: Mirror, lease: Lease) =>
+  mirror.addListingPage(lease, listingPage([record('inv_3', { status: 'y' }), record('inv_9')], 'end'));
+const publishBraked = (mirror: Mirror, lease: Lease) => mirror.publishListing(lease, 'end' as Cursor, braked);
+const awaiting = [begin('relist'), addFew, publishBraked];
 const apply = (mirror: Mirror, lease: Lease) =>
   mirror.applyPage(lease, deltaPage(items), { kind: 'following', cursor: 'c' as Cursor });
 const report: TickReport = {
@@ -78,6 +85,21 @@ const writes: Record<
   'beginning a re-listing': { listed: true, before: [begin('relist'), addPage], write: begin('relist') },
   'a page of a re-listing': { listed: true, before: [begin('relist')], write: addPage },
   'publishing a re-listing': { listed: true, before: [begin('relist'), addPage], write: publish },
+  'publishing a re-listing whose deletions are held': {
+    ...{ listed: true, before: [begin('relist'), addFew], write: publishBraked },
+  },
+  'publishing one more': {
+    ...{ listed: true, before: [...awaiting, begin('relist'), addPage], write: publishBraked },
+  },
+  'deleting what awaits deletion': {
+    ...{ listed: true, before: awaiting, write: (mirror, lease) => mirror.deleteAwaiting(lease) },
+  },
+  'a delta page that names what awaits deletion': { listed: true, before: awaiting, write: apply },
+  'a page of a re-listing that does': {
+    listed: true,
+    before: [...awaiting, begin('relist')],
+    write: addPage,
+  },
   'recording a tick that halts': { listed: true, before: [], write: tick },
 };
 

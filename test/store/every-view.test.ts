@@ -38,8 +38,12 @@ async function fill(store: Store): Promise<void> {
     rows_incoming: 1,
     ...unlisted,
   });
-  await seedSource(store, 5, { name: 'relisting', state: 'relisting', identity_included: 0 });
-  await seedSource(store, 6, { name: 'held', state: 'held', identity_included: 1 });
+  await seedSource(store, 5, {
+    ...{ name: 'relisting', state: 'relisting', identity_included: 0, awaiting_deletion: 1 },
+  });
+  await seedSource(store, 6, {
+    ...{ name: 'held', state: 'held', identity_included: 1, names_from_generation: 2 },
+  });
   await seedSource(store, 7, { name: 'sweeping', state: 'sweeping', last_outcome: 'stopped' });
   await seedSource(store, 8, {
     ...{
@@ -85,7 +89,10 @@ async function fill(store: Store): Promise<void> {
       await seedIdentity(store, row, { name: text, email: n === 2 ? null : text, email_hidden: n % 2 });
   }
   const held = await seedInvestment(store, 5, 'inv_named');
-  await seedInvestment(store, 5, 'inv_unnamed');
+  const unnamed = await seedInvestment(store, 5, 'inv_unnamed');
+  await seedRow(store, 'awaiting_deletion_rows', {
+    ...{ row_no: unnamed, source_no: 5, generation: 1, missing_since: at },
+  });
   await seedRow(store, 'staged_pages', { source_no: 5, page: 1, seen: numbersIn(store, [held]) });
   await seedRow(store, 'staged_rows', {
     source_no: 5,

@@ -1,6 +1,10 @@
-import { describe, expect } from 'vitest';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { describe, expect, onTestFinished } from 'vitest';
 import { isFault } from '../../src/domain/fault.js';
 import { millisOf } from '../../src/domain/instant.js';
+import { isSharedProcessGone, processName } from '../../src/runtime/process-name.js';
 import type { TickReport } from '../../src/sync/ports.js';
 import { test } from './both-databases.js';
 import { mirrorFixture } from './mirror-fixture.js';
@@ -69,6 +73,29 @@ describe('a lease', () => {
     dead.add('tester');
     await expect(mirror.open(acme, 'second')).resolves.toMatchObject({ lease: { fence: lease.fence + 1 } });
     await expect(mirror.recordTick(lease, report, null)).rejects.toMatchObject({ code: 'lease_lost' });
+  });
+
+  test('of a process that stands still lasts as long as any other, and ends at once when it is killed', async () => {
+    const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)']);
+    onTestFinished(() => void child.kill('SIGKILL'));
+    await once(child, 'spawn');
+    const stat = readFileSync(`/proc/${child.pid}/stat`, 'utf8');
+    const birth = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
+    const frozen = `${processName().replace(/:\d+:\d*\./, `:${child.pid}:${birth}.`)}:abcdefgh`;
+    const { mirror, lease, clock } = await mirrorFixture({ isGone: isSharedProcessGone });
+    await mirror.release(lease);
+    await mirror.open(acme, frozen);
+    child.kill('SIGSTOP');
+    await expect(mirror.open(acme, 'second')).rejects.toMatchObject({ code: 'lease_lost' });
+    clock.millis += 61_000;
+    const { lease: second } = await mirror.open(acme, 'second');
+    await mirror.release(second);
+    const { lease: again } = await mirror.open(acme, frozen);
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    const { lease: third } = await mirror.open(acme, 'third');
+    expect(third.fence).toBe(again.fence + 1);
+    await expect(mirror.recordTick(again, report, null)).rejects.toMatchObject({ code: 'lease_lost' });
   });
 
   test('that is renewed stays, and one that is released is free at once', async () => {

@@ -12,10 +12,11 @@ export interface Expected {
   readonly kind: 'added' | 'changed' | 'removed';
 }
 
-/** What a mirror is, in a few lines: the last entry of a page counts, whole; a listing is the truth. */
+/** What a mirror is, in a few lines: the last entry of a page counts, whole; a listing is the truth but for its brake. */
 export class MirrorModel {
   readonly rows = new Map<string, Version>();
   readonly quarantined = new Set<string>();
+  readonly awaiting = new Set<string>();
 
   applyPage(items: readonly FeedItem[]): Expected[] {
     const last = new Map<string, FeedItem>();
@@ -29,6 +30,7 @@ export class MirrorModel {
       }
     }
     const changes: Expected[] = [];
+    for (const item of items) this.awaiting.delete(idOf(item));
     for (const [id, item] of last) {
       const held = this.rows.get(id);
       if (item.kind !== 'record') {
@@ -44,7 +46,14 @@ export class MirrorModel {
     return changes;
   }
 
-  relist(pages: readonly (readonly FeedItem[])[]): Expected[] {
+  accept(): Expected[] {
+    const gone = [...this.awaiting];
+    for (const id of gone) this.rows.delete(id);
+    this.awaiting.clear();
+    return gone.map((id) => ({ id, kind: 'removed' }));
+  }
+
+  relist(pages: readonly (readonly FeedItem[])[], mayRemove = Number.POSITIVE_INFINITY): Expected[] {
     const named = new Map<string, Version | 'unreadable'>();
     // Whoever is gone leaves at the end of the page that says so, even when a later one brings the record back.
     for (const page of pages) {
@@ -67,8 +76,11 @@ export class MirrorModel {
       else this.quarantined.delete(idOf(item));
     }
     const changes: Expected[] = [];
-    for (const id of [...this.rows.keys()])
-      if (!named.has(id)) {
+    const absent = [...this.rows.keys()].filter((id) => !named.has(id));
+    this.awaiting.clear();
+    for (const id of absent)
+      if (absent.length > mayRemove) this.awaiting.add(id);
+      else {
         this.rows.delete(id);
         changes.push({ id, kind: 'removed' });
       }

@@ -1,9 +1,9 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { SourceName } from '../../src/domain/ids.js';
 import type { Instant } from '../../src/domain/instant.js';
 import type { FeedItem } from '../../src/domain/investment.js';
 import type { SourceIdentity } from '../../src/sync/ports.js';
+import fc from '../support/property.js';
 import { canonicalDump } from './canonical-dump.js';
 import { freshStore, mirrorFixture, type Store } from './mirror-fixture.js';
 import { type Expected, MirrorModel, type Version } from './mirror-model.js';
@@ -34,7 +34,13 @@ const listed = fc.array(fc.array(entry(fc.constant(null)), { maxLength: 6 }), { 
 const page = fc.array(entry(fc.constantFrom('r1', 'r2')), { maxLength: 8 });
 const step = fc.oneof(
   { weight: 4, arbitrary: page.map((items) => ({ kind: 'delta' as const, items })) },
-  { weight: 1, arbitrary: listed.map((pages) => ({ kind: 'relist' as const, pages })) },
+  {
+    weight: 2,
+    arbitrary: fc
+      .tuple(listed, fc.boolean())
+      .map(([pages, braked]) => ({ kind: 'relist' as const, pages, braked })),
+  },
+  { weight: 1, arbitrary: fc.constant({ kind: 'accept' as const }) },
 );
 
 const visible = `SELECT i.id, i.status, i.observed_at, i.reason, p.name
@@ -43,6 +49,8 @@ const asOf = `SELECT id, status, observed_at, reason FROM investments WHERE sour
   UNION ALL SELECT id, status, observed_at, reason FROM investment_history
   WHERE source = ? AND valid_from <= ? AND ? < valid_to ORDER BY id`;
 const accepted = { share: 0, rows: 0, accepted: true };
+/** Two are too many. */
+const braked = { share: 0, rows: 2, accepted: false };
 
 const worlds = fc.tuple(listed, fc.array(step, { maxLength: 8 }));
 
@@ -75,7 +83,8 @@ test('both databases, told the same, are equal to the letter, and to the model',
 type Pages = readonly (readonly FeedItem[])[];
 type PlayedStep =
   | { readonly kind: 'delta'; readonly items: readonly FeedItem[] }
-  | { readonly kind: 'relist'; readonly pages: Pages };
+  | { readonly kind: 'relist'; readonly pages: Pages; readonly braked: boolean }
+  | { readonly kind: 'accept' };
 
 async function playAndCompare(
   store: Store,
@@ -83,15 +92,24 @@ async function playAndCompare(
   first: Pages,
   steps: readonly PlayedStep[],
 ): Promise<void> {
-  const { list, delta, rows } = await mirrorFixture({ store, source });
+  const { list, delta, rows, mirror, lease } = await mirrorFixture({ store, source });
   const { name } = source;
   const model = new MirrorModel();
   const moments: { at: string; rows: Omit<Version & { id: string }, 'name'>[] }[] = [];
   const check = async (changes: readonly Expected[], since: number) => {
     expect(await rows(visible, name)).toEqual(model.visible());
-    expect(await rows('SELECT rows_held, quarantined FROM sources WHERE name = ?', name)).toEqual([
-      { rows_held: model.rows.size, quarantined: model.quarantined.size },
+    expect(
+      await rows('SELECT rows_held, quarantined, awaiting_deletion FROM sources WHERE name = ?', name),
+    ).toEqual([
+      {
+        rows_held: model.rows.size,
+        quarantined: model.quarantined.size,
+        awaiting_deletion: model.awaiting.size,
+      },
     ]);
+    expect(await rows('SELECT id FROM awaiting_deletion WHERE source = ? ORDER BY id', name)).toEqual(
+      [...model.awaiting].sort().map((id) => ({ id })),
+    );
     expect(sorted((await rows('SELECT id, kind FROM changes WHERE seq > ?', since)) as Expected[])).toEqual(
       sorted(changes),
     );
@@ -108,10 +126,20 @@ async function playAndCompare(
   await check([], listed_seq);
   for (const next of steps) {
     const [{ seq }] = (await rows('SELECT max(seq) AS seq FROM changes')) as [{ seq: number }];
-    const changes = next.kind === 'delta' ? model.applyPage(next.items) : model.relist(next.pages);
-    if (next.kind === 'delta') await delta(next.items);
-    else await list(next.pages, 'relist', accepted);
-    await check(changes, seq);
+    switch (next.kind) {
+      case 'delta':
+        await delta(next.items);
+        await check(model.applyPage(next.items), seq);
+        break;
+      case 'relist':
+        await list(next.pages, 'relist', next.braked ? braked : accepted);
+        await check(model.relist(next.pages, next.braked ? 1 : undefined), seq);
+        break;
+      case 'accept':
+        await mirror.deleteAwaiting(lease);
+        await check(model.accept(), seq);
+        break;
+    }
   }
   for (const { at, rows: then } of moments) expect(await rows(asOf, name, at, name, at, at)).toEqual(then);
   expect(await rows('SELECT max(seq) - count(*) AS holes FROM changes')).toEqual([{ holes: 0 }]);

@@ -37,9 +37,17 @@ describe.each(databases)('notices in $database', ({ open }) => {
     expect(await outbox.dueFor('slack', at(5), 10)).toMatchObject([{ notice: 2 }]);
   });
 
+  test('a notice that was put off under a clock that was ahead is due now, and holds up nothing for long', async () => {
+    const { outbox } = await fresh(2);
+    await outbox.retryLater(1, '2026-11-29T12:00:00.000Z' as Instant, 'answered 503');
+    expect(await outbox.dueFor('slack', at(4), 10)).toMatchObject([{ notice: 1 }, { notice: 2 }]);
+    await outbox.retryLater(1, '2026-10-20T13:30:00.000Z' as Instant, 'answered 503');
+    expect(await outbox.dueFor('slack', at(4), 10)).toEqual([]);
+  });
+
   test('a notice given up stays visible, and cannot be delivered any more', async () => {
     const { outbox, row } = await fresh(1);
-    await outbox.giveUp(1, 'answered 410');
+    await outbox.giveUp(1, at(1), 'answered 410');
     await outbox.delivered(1, at(2));
     expect(await row(1)).toMatchObject({ state: 'given_up', last_error: 'answered 410', delivered_at: null });
     expect(await outbox.waiting()).toEqual([]);
@@ -49,7 +57,7 @@ describe.each(databases)('notices in $database', ({ open }) => {
     const { outbox } = await fresh(3);
     await outbox.delivered(1, at(1));
     await outbox.delivered(2, at(9));
-    await outbox.giveUp(3, 'answered 410');
+    await outbox.giveUp(3, at(1), 'answered 410');
     expect(await outbox.purge(at(5))).toBe(1);
   });
 

@@ -107,28 +107,33 @@ describe('a re-listing', () => {
     }
   });
 
-  test('that would delete too much stops, shows nothing, and is published later without a new fetch', async () => {
-    const { list, mirror, rows } = await mirrorFixture();
+  test('that would delete too much is published in one commit, and what it did not name stays and is marked', async () => {
+    const { list, store, mirror, lease, collect, rows } = await mirrorFixture();
     await list(pagesOf(range(300).map((id) => record(id))));
-    const { applied, brake } = await list([range(200).map((id) => record(id, { status: 'x' }))], 'relist');
+    const reader = await aReader(store);
+    const look = async () =>
+      (
+        await reader(
+          "SELECT count(*) AS rows, (SELECT count(*) FROM awaiting_deletion) AS marked, (SELECT count(*) FROM investments WHERE status = 'x') AS fresh FROM investments",
+        )
+      )[0];
+    const final = await collect(
+      [[...range(200), 'inv_new'].map((id) => record(id, { status: 'x' }))],
+      'relist',
+    );
+    expect(await look()).toEqual({ rows: 300, marked: 0, fresh: 0 });
+    const { applied, brake } = await mirror.publishListing(lease, final, cautious);
     expect(brake).toEqual({ wouldRemove: 100, held: 300 });
-    expect(applied).toMatchObject({ added: 0, changed: 0, removed: 0 });
-    expect(await rows('SELECT state, rows_held FROM sources')).toEqual([{ state: 'held', rows_held: 300 }]);
-    expect(await rows('SELECT DISTINCT status FROM investments')).toEqual([{ status: 'approved' }]);
-    const { lease, standing } = await mirror.open(acme, 'tester');
-    expect(standing).toMatchObject({
-      kind: 'held',
-      listing: { final: 'p1' },
-      brake: { wouldRemove: 100, held: 300 },
-    });
-    const outcome = await mirror.publishListing(lease, 'p1' as never, { ...cautious, accepted: true });
-    expect(outcome).toEqual({
-      applied: { added: 0, changed: 200, removed: 100, unchanged: 0, quarantined: 0 },
-      brake: null,
-    });
-    expect(await rows('SELECT state, rows_held FROM sources')).toEqual([
-      { state: 'sweeping', rows_held: 200 },
+    expect(applied).toEqual({ added: 1, changed: 200, removed: 0, unchanged: 100, quarantined: 0 });
+    expect(await look()).toEqual({ rows: 301, marked: 100, fresh: 201 });
+    expect(await rows('SELECT state, rows_held, awaiting_deletion, generation FROM sources')).toEqual([
+      { state: 'sweeping', rows_held: 301, awaiting_deletion: 100, generation: 2 },
     ]);
+    expect(await rows("SELECT DISTINCT kind FROM changes WHERE kind <> 'snapshot' ORDER BY 1")).toEqual([
+      { kind: 'added' },
+      { kind: 'changed' },
+    ]);
+    expect((await mirror.open(acme, 'tester')).standing).toMatchObject({ kind: 'sweeping', cursor: 'p1' });
   });
 
   test.each([

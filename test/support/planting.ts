@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import ts from 'typescript';
+import { transformSync } from 'esbuild';
 import { packageRoot } from '../../src/runtime/package-root.js';
 
 /** A bug that could have been written, as text to replace. Whatever claims to find bugs has to see it. */
@@ -32,13 +32,10 @@ export interface Layout {
   readonly translated: Readonly<Record<string, string>>;
 }
 
-const compilerOptions = {
-  module: ts.ModuleKind.ESNext,
-  target: ts.ScriptTarget.ES2022,
-  verbatimModuleSyntax: true,
-} as const;
+const tsconfigRaw = { compilerOptions: { verbatimModuleSyntax: true } };
 
-const toJavaScript = (text: string) => ts.transpileModule(text, { compilerOptions }).outputText;
+const toJavaScript = (text: string) =>
+  transformSync(text, { loader: 'ts', format: 'esm', target: 'es2022', tsconfigRaw }).code;
 
 /** Copies of the package in which bugs are planted; the package itself is never touched. */
 export class Greenhouse {

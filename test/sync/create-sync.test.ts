@@ -146,7 +146,7 @@ test('the timer looks less often while webhooks announce everything', async () =
   expect(ticks.length).toBeGreaterThanOrEqual(48);
 });
 
-test('a burst of a thousand nudges costs at most two ticks', async () => {
+test('a burst of a thousand nudges within one tick costs at most two ticks', async () => {
   const gate = new Gate(truth);
   build([gate.source(acme)]).start();
   await gate.release();
@@ -159,6 +159,25 @@ test('a burst of a thousand nudges costs at most two ticks', async () => {
   await sync.idle();
   expect(ticks.map(({ result }) => result.report.trigger)).toEqual(['webhook', 'webhook']);
   expect(gate.urgency.at(-1)).toBe('webhook');
+});
+
+test('a burst that lasts as long as three ticks costs at most one tick more than that', async () => {
+  const gate = new Gate(truth);
+  build([gate.source(acme)]).start();
+  await gate.release();
+  await sync.idle();
+  ticks.length = 0;
+  sync.nudge(acme);
+  await settled();
+  for (let turn = 1; turn <= 3; turn += 1) {
+    for (let times = 0; times < 250; times += 1) sync.nudge(acme);
+    await gate.release();
+    await clock.advance(1_000);
+    await settled();
+  }
+  await gate.release();
+  await sync.idle();
+  expect(ticks.map(({ result }) => result.report.trigger)).toEqual(Array<string>(4).fill('webhook'));
 });
 
 describe('nudges that never stop', () => {
@@ -513,4 +532,76 @@ test('a wall clock set back by a day does not delay the next tick', async () => 
   ticks.length = 0;
   await clock.advance(2 * minute);
   expect(ticks.length).toBeGreaterThan(0);
+});
+
+test('a wait that ends in forty days was told by a clock that was ahead, and lasts four hours at most', async () => {
+  let told = false;
+  const feed: Feed = {
+    page: async (position) => {
+      if (told) return truth.page(position);
+      told = true;
+      const retryAt = instantFromMillis(clock.now() + 40 * 24 * 60 * minute);
+      throw new Fault('rate_limited', 'the budget is spent', { retryAt });
+    },
+  };
+  build([sourceOf(feed)]).start();
+  await sync.idle();
+  expect(outcomes()).toEqual(['acme waiting']);
+  await clock.advance(4 * 60 * minute);
+  expect(outcomes().slice(0, 2)).toEqual(['acme waiting', 'acme done']);
+});
+
+describe('a database that was away', () => {
+  const away = new Fault('database_busy', 'postgres://db cannot be reached (ECONNREFUSED)');
+
+  /** A source whose ticks fail `times` times since its database is away, each after the backoff of the one before. */
+  async function failing(times: number): Promise<void> {
+    build([sourceOf(truth)]).start();
+    await sync.idle();
+    ticks.length = 0;
+    const open = vi.spyOn(mirror, 'open').mockRejectedValue(away);
+    while (ticks.length < times) await clock.advance(minute / 60);
+    open.mockRestore();
+  }
+
+  test('is used the moment it is back, and not when the backoff of its sources ends', async () => {
+    await failing(4);
+    sync.databaseIsBack();
+    await settled();
+    expect(outcomes().slice(-2)).toEqual(['acme failed', 'acme done']);
+    expect(ticks.at(-1)?.result).toMatchObject({ recorded: true });
+    expect(ticks.at(-2)?.result).toMatchObject({ recorded: false, standing: null });
+  });
+
+  test('is tried again every half minute at most, although a platform that fails is not', async () => {
+    await failing(7);
+    const failed = ticks.map(({ result }) => Date.parse(result.report.startedAt));
+    for (const [index, startedAt] of failed.entries())
+      if (index > 0) expect(startedAt - (failed[index - 1] ?? 0)).toBeLessThanOrEqual(31_000);
+  });
+
+  test('wakes sources that noticed nothing as well, but not for each of many flaps', async () => {
+    build([sourceOf(truth)]).start();
+    await sync.idle();
+    await clock.advance(10 * minute);
+    ticks.length = 0;
+    for (let flap = 0; flap < 5; flap += 1) {
+      sync.databaseIsBack();
+      await settled();
+    }
+    expect(outcomes()).toEqual(['acme done']);
+  });
+
+  test('does not wake a halted source, nor one that another member works', async () => {
+    build([
+      sourceOf({ page: async () => Promise.reject(new Fault('forbidden', 'no scope')) }),
+      sourceOf(truth, beta),
+    ]).start();
+    await sync.idle();
+    await sync.leave(beta);
+    ticks.length = 0;
+    sync.databaseIsBack();
+    await settled();
+    expect(ticks).toEqual([]);
+  });
 });

@@ -26,13 +26,12 @@ const listing: ListingProgress = {
 };
 const complete: ListingProgress = { ...listing, kind: 'relist', token: null, final: 'f1' as Cursor };
 const listed = { at: ago(48 * hour), restarts: 0 };
-const following: Active = { kind: 'following', cursor, listed };
+const following: Active = { kind: 'following', cursor, listed, namesIncomplete: false };
 const since: Position = { kind: 'since', time: lowMark };
 
 const states: Record<Standing['kind'], Standing> = {
   empty: { kind: 'empty' },
   listing: { kind: 'listing', listing },
-  held: { kind: 'held', listing: complete, brake: { wouldRemove: 60, held: 100 } },
   sweeping: { kind: 'sweeping', since, cursor: 'f1' as Cursor, listed },
   following,
   halted: { kind: 'halted', code: 'reauthorize', message: 'revoked', at: ago(hour / 2), before: following },
@@ -65,7 +64,7 @@ const events: Record<TickEvent['kind'], TickEvent> = {
     hasMore: false,
   },
   published: { kind: 'published' },
-  brake_answered: { kind: 'brake_answered', brake: { wouldRemove: 70, held: 100 } },
+  awaiting_deleted: { kind: 'awaiting_deleted' },
   gone: { kind: 'gone', asked: { kind: 'cursor', cursor } },
   failed: failure('unreachable'),
   stop_asked: { kind: 'stop_asked' },
@@ -85,7 +84,7 @@ const table: Record<Standing['kind'], Record<TickEvent['kind'], Expected>> = {
     listing_page_stored: 'impossible',
     delta_page_applied: 'impossible',
     published: 'impossible',
-    brake_answered: 'impossible',
+    awaiting_deleted: 'empty: begin first, at once',
     gone: 'impossible',
     failed: 'empty: finish failed unreachable, retry',
     stop_asked: 'empty: finish stopped',
@@ -100,37 +99,22 @@ const table: Record<Standing['kind'], Record<TickEvent['kind'], Expected>> = {
     listing_page_stored: 'listing: fetch page p2',
     delta_page_applied: 'impossible',
     published: 'impossible',
-    brake_answered: 'held: finish held too_many_deletions',
+    awaiting_deleted: 'listing: fetch page p1',
     gone: 'listing: begin first, in 60 s',
     failed: 'listing: finish failed unreachable, retry',
     stop_asked: 'listing: finish stopped',
   },
-  held: {
-    tick_asked: 'held: finish held too_many_deletions',
-    resync_asked: 'held: begin relist, at once',
-    deletions_accepted: 'held: publish f1, accepted',
-    filters_changed: 'halted: finish failed filters_changed, halt',
-    listing_begun: 'listing: fetch start',
-    page_arrived: 'impossible',
-    listing_page_stored: 'impossible',
-    delta_page_applied: 'impossible',
-    published: `sweeping: fetch since ${lowMark}`,
-    brake_answered: 'held: finish held too_many_deletions',
-    gone: 'impossible',
-    failed: 'held: finish failed unreachable, retry',
-    stop_asked: 'held: finish stopped',
-  },
   sweeping: {
     tick_asked: `sweeping: fetch since ${lowMark}`,
     resync_asked: 'sweeping: begin relist, at once',
-    deletions_accepted: `sweeping: fetch since ${lowMark}`,
+    deletions_accepted: 'sweeping: delete awaiting',
     filters_changed: 'halted: finish failed filters_changed, halt',
     listing_begun: 'listing: fetch start',
     page_arrived: 'sweeping: apply sweeping n1 + ahead cursor n1',
     listing_page_stored: 'impossible',
     delta_page_applied: 'following: finish done',
     published: 'impossible',
-    brake_answered: 'impossible',
+    awaiting_deleted: `sweeping: fetch since ${lowMark}`,
     gone: 'sweeping: begin relist, at once',
     failed: 'sweeping: finish failed unreachable, retry',
     stop_asked: 'sweeping: finish stopped',
@@ -138,14 +122,14 @@ const table: Record<Standing['kind'], Record<TickEvent['kind'], Expected>> = {
   following: {
     tick_asked: 'following: fetch cursor c1',
     resync_asked: 'following: begin relist, at once',
-    deletions_accepted: 'following: fetch cursor c1',
+    deletions_accepted: 'following: delete awaiting',
     filters_changed: 'halted: finish failed filters_changed, halt',
     listing_begun: 'listing: fetch start',
     page_arrived: 'following: apply following n1 + ahead cursor n1',
     listing_page_stored: 'impossible',
     delta_page_applied: 'following: finish done',
     published: 'impossible',
-    brake_answered: 'impossible',
+    awaiting_deleted: 'following: fetch cursor c1',
     gone: 'following: begin relist, at once',
     failed: 'following: finish failed unreachable, retry',
     stop_asked: 'following: finish stopped',
@@ -153,14 +137,14 @@ const table: Record<Standing['kind'], Record<TickEvent['kind'], Expected>> = {
   halted: {
     tick_asked: 'halted: remain failed reauthorize',
     resync_asked: 'following: begin relist, at once',
-    deletions_accepted: 'following: fetch cursor c1',
+    deletions_accepted: 'following: delete awaiting',
     filters_changed: 'halted: finish failed filters_changed, halt',
     listing_begun: 'listing: fetch start',
     page_arrived: 'impossible',
     listing_page_stored: 'impossible',
     delta_page_applied: 'impossible',
     published: 'impossible',
-    brake_answered: 'impossible',
+    awaiting_deleted: 'impossible',
     gone: 'impossible',
     failed: 'halted: finish failed unreachable, retry',
     stop_asked: 'halted: finish stopped',
@@ -185,6 +169,8 @@ function effectText(effect: Effect): string {
       return 'store';
     case 'apply_page':
       return `apply ${effect.reached.kind} ${effect.reached.cursor}`;
+    case 'delete_awaiting':
+      return 'delete awaiting';
     case 'publish':
       return `publish ${effect.final}${effect.accepted ? ', accepted' : ''}`;
     case 'finish': {
@@ -202,7 +188,7 @@ function outcome(state: TickState, event: TickEvent): string {
     const { next, effects } = decide(state, event, now);
     return `${next.standing.kind}: ${effects.map(effectText).join(' + ')}`;
   } catch (error) {
-    if (error instanceof Error && /cannot happen|before its last page/.test(error.message))
+    if (error instanceof Error && /cannot happen|before its last page|before its halt/.test(error.message))
       return 'impossible';
     throw error;
   }
@@ -271,6 +257,91 @@ describe('setting out', () => {
   });
 });
 
+describe('accepted deletions', () => {
+  const relisting = (over: Partial<ListingProgress>): Standing => ({
+    kind: 'listing',
+    listing: { ...listing, kind: 'relist', ...over },
+  });
+  const behind = (standing: Standing, ...events: readonly TickEvent[]) => {
+    let state = tickStart(standing, { acceptDeletions: true });
+    let last = '';
+    for (const event of events) {
+      const decision = decide(state, event, now);
+      state = decision.next;
+      last = decision.effects.map(effectText).join(' + ');
+    }
+    return { last, covers: state.acceptDeletions };
+  };
+  const { deletions_accepted, awaiting_deleted, resync_asked, published } = events;
+
+  test('are what awaits deletion now: a listing that is not at its end is not part of that', () => {
+    const { last, covers } = behind(relisting({}), deletions_accepted, awaiting_deleted);
+    expect(last).toBe('fetch page p1');
+    expect(covers).toBe(false);
+  });
+
+  test('cover a listing that was complete already, as versions before 0.2 left it at their brake', () => {
+    const complete = relisting({ token: null, final: 'f1' as Cursor });
+    expect(behind(complete, deletions_accepted, awaiting_deleted).last).toBe('publish f1, accepted');
+  });
+
+  test('cover the listing that is asked for in the same breath, and none behind it', () => {
+    expect(behind(following, resync_asked).covers).toBe(true);
+    const complete = relisting({ token: null, final: 'f1' as Cursor });
+    expect(behind(complete, published).covers).toBe(false);
+  });
+
+  test('of a first listing are none', () => {
+    expect(behind(states.listing, deletions_accepted).last).toBe('fetch page p1');
+  });
+});
+
+describe('incomplete names', () => {
+  const nameless = (hours: number, restarts: number): Standing => ({
+    ...following,
+    listed: { at: ago(hours * hour), restarts },
+    namesIncomplete: true,
+  });
+
+  test('are listed again at once, and later ones with the spacing of a 410', () => {
+    const tries = [0, 1, 2, 3, 4, 50].map((restarts) =>
+      [0, 1 / 15, 1, 4].filter((hours) =>
+        answer(nameless(hours, restarts), events.tick_asked).includes('begin relist, at once'),
+      ),
+    );
+    expect(tries).toEqual([[0, 1 / 15, 1, 4], [0, 1 / 15, 1, 4], [1 / 15, 1, 4], [1, 4], [4], [4]]);
+    expect(answer(nameless(0, 2), events.tick_asked)).toBe('following: fetch cursor c1');
+  });
+
+  test('that come and go for a day are listed ten times at most, and six on each day that follows', () => {
+    let listings = 0;
+    let { at, restarts } = listed;
+    const begun: number[] = [];
+    for (let minutes = 0; minutes < 3 * 24 * 60; minutes += 1) {
+      const moment = now + minutes * 60_000;
+      const standing: Standing = { ...following, listed: { at, restarts }, namesIncomplete: true };
+      const [effect] = decide(tickStart(standing), events.tick_asked, moment).effects;
+      if (effect?.kind !== 'begin_listing') continue;
+      listings += 1;
+      begun[Math.floor(minutes / 1440)] = (begun[Math.floor(minutes / 1440)] ?? 0) + 1;
+      at = instantFromMillis(moment);
+      restarts = effect.start.restarts;
+    }
+    expect(Math.max(...begun.slice(1))).toBeLessThanOrEqual(6);
+    expect(begun[0]).toBeLessThanOrEqual(10);
+    expect(listings).toBeGreaterThan(10);
+  });
+
+  test('begin one listing in a tick, whatever it brings', () => {
+    const swept = decide(tickStart(states.sweeping), events.delta_page_applied, now).next.standing;
+    expect(swept).toMatchObject({ kind: 'following', namesIncomplete: false });
+  });
+
+  test('do not hold up deletions that are accepted, which come first', () => {
+    expect(answer(nameless(48, 0), events.deletions_accepted)).toBe('following: delete awaiting');
+  });
+});
+
 describe('a page', () => {
   const arrives = (
     standing: Standing,
@@ -326,7 +397,7 @@ describe('410', () => {
   test('CLIENT-09 a cursor long after the last listing is relisted at once, within a day with spacing', () => {
     expect(gone(following, { kind: 'cursor', cursor })).toBe('following: begin relist, at once');
     const waits = [0, 1, 2, 3, 4, 50].map((restarts) => {
-      const soon: Standing = { kind: 'following', cursor, listed: { at: ago(23 * hour), restarts } };
+      const soon: Standing = { ...following, listed: { at: ago(23 * hour), restarts } };
       return gone(soon, { kind: 'cursor', cursor }).replace('following: begin relist, ', '');
     });
     expect(waits).toEqual(['at once', 'at once', 'in 240 s', 'in 3600 s', 'in 14400 s', 'in 14400 s']);

@@ -300,22 +300,60 @@ describe('following', () => {
   });
 });
 
-test('a re-listing that would delete too much waits for a human, who need not fetch again', async () => {
+test('a re-listing that would delete too much is published but for that, and the source goes on following', async () => {
   for (let number = 1; number <= 100; number += 1) truth.publish(number, 5);
   truth.freedom = { ...truth.freedom, perPage: 100 };
   await tick();
   for (let number = 1; number <= 60; number += 1) truth.publish(number, null);
-  expect((await tick({ trigger: 'manual', resync: true })).report).toMatchObject({
-    outcome: 'held',
-    code: 'too_many_deletions',
+  truth.expire();
+  truth.publish(101, 7);
+  expect((await tick()).report).toMatchObject({
+    ...{ outcome: 'done', code: null, mode: 'relisting' },
+    applied: { added: 1, removed: 0 },
   });
-  expect(mirror.of(acme).rows.size).toBe(100);
+  expect(mirror.of(acme).active.kind).toBe('following');
+  expect(mirror.of(acme).rows.size).toBe(101);
+  expect(mirror.of(acme).awaiting.size).toBe(60);
+  truth.publish(102, 8);
+  truth.publish(1, 9);
+  expect((await tick()).report).toMatchObject({ outcome: 'done', applied: { added: 1, changed: 1 } });
+  expect(mirror.of(acme).awaiting.size, 'one of them came back').toBe(59);
   truth.asked.length = 0;
-  expect((await tick()).report.outcome).toBe('held');
-  expect(truth.asked).toEqual([]);
-  expect((await tick({ trigger: 'manual', acceptDeletions: true })).report.outcome).toBe('done');
-  expect(kinds()[0], 'nothing is listed again').toBe('since');
-  expect(mirror.of(acme).rows.size).toBe(40);
+  expect((await tick({ trigger: 'manual', acceptDeletions: true })).report).toMatchObject({
+    ...{ outcome: 'done', mode: 'delta' },
+    applied: { removed: 59 },
+  });
+  expect(kinds(), 'nothing is listed again').toEqual(['cursor']);
+  expect(rows()).toEqual(truly());
+});
+
+test('accepting with a resync lets that listing delete whatever it does not name', async () => {
+  for (let number = 1; number <= 100; number += 1) truth.publish(number, 5);
+  await tick();
+  for (let number = 1; number <= 60; number += 1) truth.publish(number, null);
+  const ask = { trigger: 'manual', resync: true, acceptDeletions: true } as const;
+  expect((await tick(ask)).report).toMatchObject({ outcome: 'done', applied: { removed: 60 } });
+  expect(mirror.of(acme).awaiting.size).toBe(0);
+});
+
+describe('a grant that comes back', () => {
+  const asking = (granted: boolean) =>
+    runTick(
+      { ...sourceOf(truth, acme, 'f1'), mayReadIdentity: async () => granted },
+      { trigger: 'timer', checkGrant: true },
+      partsOf(mirror, clock),
+      never,
+    );
+
+  test('is listed for by the next tick, once', async () => {
+    await tick();
+    expect((await asking(true)).grant, 'it was there all the time').toBe('followed');
+    await asking(false);
+    expect((await asking(true)).grant).toBe('regained');
+    expect((await tick()).report.mode).toBe('relisting');
+    expect((await asking(true)).grant).toBe('followed');
+    expect((await tick()).report.mode).toBe('delta');
+  });
 });
 
 describe('faults', () => {

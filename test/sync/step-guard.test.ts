@@ -1,7 +1,7 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { StepGuard } from '../../src/sync/step-guard.js';
 import type { Effect } from '../../src/sync/tick-state.js';
+import fc from '../support/property.js';
 
 const store: Effect = { kind: 'store_listing_page' };
 

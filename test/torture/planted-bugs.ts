@@ -21,8 +21,8 @@ export const plantedBugs: readonly TortureBug[] = [
     'accept-to-tick',
     '2xx before the inbox has it',
     'src/inbox/receiver.ts',
-    "parts.inbox.accept({\n      ...event,\n      receivedAt,\n      body: thinBody(body.toString('utf8')),\n      lane: laneOf(sources),\n    });",
-    "(parts.clock.wait(200).then(() => parts.inbox.accept({ ...event, receivedAt, body: thinBody(body.toString('utf8')), lane: laneOf(sources) })).catch(() => {}), Promise.resolve<'stored' | 'duplicate'>('stored'));",
+    'parts.inbox.accept({\n      ...event,\n      receivedAt,\n      body: delivery.body,\n      lane: laneOf(sources),\n    });',
+    "(parts.clock.wait(200).then(() => parts.inbox.accept({ ...event, receivedAt, body: delivery.body, lane: laneOf(sources) })).catch(() => {}), Promise.resolve<'stored' | 'duplicate'>('stored'));",
   ),
   of(
     'accept-to-tick',

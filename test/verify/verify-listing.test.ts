@@ -20,6 +20,7 @@ function stage(listed: readonly FeedItem[], still: readonly string[]) {
             tallies: async () => ({}),
             offerings: async () => [],
             idsAt: async () => [],
+            awaiting: async () => new Set<string>(),
           },
           async *ids() {},
           ...{

@@ -30,7 +30,7 @@ export const changes: Command = {
     const ask = {
       ...{ after, follow, ...(source === undefined ? {} : { source }) },
       onWait: ({ message }: Fault) =>
-        void io.stderr.write(`rosterd: ${message}; it is asked again until it answers\n`),
+        void io.stderr.write(`rosterd: ${printable(message)}; it is asked again until it answers\n`),
     };
     const form = !options.flag('json') ? lines : follow ? jsonLines : jsonArray;
     try {

@@ -31,6 +31,7 @@ export const connect: Command = {
     { flags: '--source <name>', summary: 'sign in for this source, which has credentials' },
     { flags: '--management', summary: 'sign in for webhook endpoints' },
     { flags: '--write', summary: 'put the result into the configuration file' },
+    { flags: '--replace', summary: 'give the token to the source that mirrors the company already' },
     jsonOption,
   ],
   async run(context) {

@@ -52,7 +52,7 @@ export const exportCommand: Command = {
     let rows = 0;
     let rowsTotal: number | undefined;
     const ask = {
-      ...{ format, identity, raw: options.flag('raw'), ...asOf(options) },
+      ...{ format, identity, raw: options.flag('raw'), ...asOf(options, io.clock.now()) },
       ...(source === undefined ? {} : { source }),
       ...(company === undefined ? {} : { company }),
       onRow: () => {

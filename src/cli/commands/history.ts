@@ -21,13 +21,13 @@ export const history: Command = {
     jsonOption,
   ],
   async run(context) {
-    const { args, options, out } = context;
+    const { args, options, out, io } = context;
     const id = parseId('investment', args[0]);
     if (id === undefined)
       throw new Fault('usage', `${JSON.stringify(args[0])} is not the id of an investment`, {
         hint: 'ids of investments begin with inv_',
       });
-    const moment = asOf(options);
+    const moment = asOf(options, io.clock.now());
     const source = options.text('source');
     const place = await placeOf(context);
     const { readHistory } = await import('../../daemon/history.js');
@@ -42,7 +42,7 @@ export const history: Command = {
     out.error(
       moment.asOf === undefined
         ? `${id} is not in this mirror, and no version of it is kept`
-        : `${id} was not here at ${moment.asOf}`,
+        : `${id} was not here at ${options.text('asOf')}`,
     );
     out.note(
       moment.asOf === undefined

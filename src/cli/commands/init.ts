@@ -1,5 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import type { FirstAnswers } from '../../config/first-config.js';
+import { Fault } from '../../domain/fault.js';
 import { type Command, type CommandContext, configOptions } from '../command.js';
 import { defaultDatabase } from '../database-options.js';
 import { exitCodes } from '../exit-codes.js';
@@ -50,6 +52,7 @@ export const init: Command = {
     // Before the first question: nobody likes to answer eight of them for nothing.
     if (!replace && existsSync(file)) throw alreadyThere(file);
     const answers = await askFirst(context, await usualDatabase(context, dirname(file)));
+    await refuseSecondSource(answers, context, dirname(file));
     await writeFirstConfig(file, firstConfig(answers, file), replace);
     out.note(`wrote ${file}`);
     if (answers.source === null) {
@@ -66,6 +69,28 @@ export const init: Command = {
     return code;
   },
 };
+
+/** A mirror that is there may hold the company under another name: both would be counted, and one never followed. */
+async function refuseSecondSource(
+  { source, database }: FirstAnswers,
+  { io }: CommandContext,
+  folder: string,
+): Promise<void> {
+  if (source?.company == null) return;
+  const [{ mirroredBy }, { databaseAt }] = await Promise.all([
+    import('../../daemon/mirrored-by.js'),
+    import('../../config/config.js'),
+  ]);
+  const lookedUp = async (company: string) =>
+    mirroredBy(databaseAt(database, { env: io.env, folder }), company);
+  // A server that does not answer is the doctor's to tell.
+  const held = await lookedUp(source.company).catch((): readonly string[] => []);
+  const [first] = held;
+  if (first === undefined || held.includes(source.name)) return;
+  throw new Fault('usage', `${source.company} is mirrored there already, by source "${first}"`, {
+    hint: `--source ${first} goes on with it; --database sqlite:./data/other.db starts another mirror`,
+  });
+}
 
 /** Real records beside made-up people would be counted together, so those keep their file and these get another. */
 async function usualDatabase({ options, out }: CommandContext, folder: string): Promise<string> {

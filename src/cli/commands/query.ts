@@ -3,6 +3,7 @@ import { Fault } from '../../domain/fault.js';
 import { type Command, type CommandContext, jsonOption } from '../command.js';
 import { databaseOptions, placeOf } from '../database-options.js';
 import { exitCodes } from '../exit-codes.js';
+import type { Output } from '../output/output.js';
 import { writePieces } from '../output/write-pieces.js';
 
 const rowsShownMax = 1_000;
@@ -40,11 +41,11 @@ export const query: Command = {
     const timeoutMs = (options.whole('timeout', { min: 1, max: 3_600 }) ?? 30) * 1_000;
     const place = await placeOf(context);
     const sql = await sqlOf(context);
-    const { queryCsv, runQuery } = await import('../../daemon/query.js');
+    const { gathered, queryCsv, runQuery } = await import('../../daemon/query.js');
     const result = await runQuery(place, sql, { rowsMax, timeoutMs }, io.clock, signal);
     try {
       if (asCsv) await writePieces(io.stdout, queryCsv(result), signal);
-      else await show(result, context);
+      else await writePieces(io.stdout, gathered(shownBy(result, context)), signal);
     } finally {
       result.close();
     }
@@ -67,21 +68,43 @@ async function sqlOf({ args, io }: CommandContext): Promise<string> {
   return text;
 }
 
-async function show(result: QueryHandle, { options, out }: CommandContext): Promise<void> {
-  const rows: (readonly SqlValue[])[] = [];
-  for await (const row of result.rows) rows.push(row);
-  if (options.flag('json')) {
-    const keys = distinct(result.columns);
-    return out.json(rows.map((row) => objectOf(keys, row)));
+/** Rows as they are found: what is in memory does not grow with the result. */
+const shownBy = (result: QueryHandle, { options, out, io }: CommandContext): AsyncIterable<string> =>
+  options.flag('json') ? jsonArray(result, io.stdout.isTTY === true) : tableText(result, out);
+
+/** As `JSON.stringify` writes the whole: in one line for programs, indented for people. */
+async function* jsonArray({ columns, rows }: QueryHandle, indented: boolean): AsyncGenerator<string> {
+  const keys = distinct(columns);
+  const [begin, between, end] = indented ? ['[\n', ',\n', '\n]\n'] : ['[', ',', ']\n'];
+  let before = begin;
+  for await (const row of rows) {
+    const text = JSON.stringify(objectOf(keys, row), null, indented ? 2 : undefined);
+    yield before + (indented ? `  ${text.replaceAll('\n', '\n  ')}` : text);
+    before = between;
   }
-  out.rows(
-    result.columns.map((title, index) => ({
-      title,
-      ...(rows.every((row) => isNumber(row[index])) ? { align: 'right' as const } : {}),
-    })),
-    rows.map((row) => row.map(shown)),
-  );
+  yield before === begin ? '[]\n' : end;
 }
+
+/** Columns are as wide as the first thousand rows want them: all of them, unless more were asked for. */
+async function* tableText({ columns, rows }: QueryHandle, out: Output): AsyncGenerator<string> {
+  const reading = rows[Symbol.asyncIterator]();
+  const first: (readonly SqlValue[])[] = [];
+  let next = await reading.next();
+  for (; next.done !== true && first.length < rowsShownMax; next = await reading.next())
+    first.push(next.value);
+  const lines = out.layout(
+    columns.map((title, index) => ({
+      title,
+      ...(first.every((row) => isNumber(row[index])) ? { align: 'right' as const } : {}),
+    })),
+    first.map((row) => row.map(shown)),
+  );
+  let index = 0;
+  for (const row of first) yield textOf(lines(row.map(shown), index++));
+  for (; next.done !== true; next = await reading.next()) yield textOf(lines(next.value.map(shown), index++));
+}
+
+const textOf = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join('');
 
 const isNumber = (value: SqlValue | undefined): boolean =>
   value === null || typeof value === 'number' || typeof value === 'bigint';

@@ -1,34 +1,67 @@
+import type { Daemon } from '../../daemon/daemon.js';
 import { packageVersion } from '../../runtime/package-version.js';
-import { type Command, configOptions } from '../command.js';
+import { type Command, type CommandContext, configOptions } from '../command.js';
 import { configOf } from '../config-options.js';
 import { enginePartsOf } from '../engine-of.js';
 import { exitCodes } from '../exit-codes.js';
-import { untilAborted } from '../until-aborted.js';
+import { ReloadRequests } from '../reload-requests.js';
 
 export const run: Command = {
   name: 'run',
   summary: 'Follow the platform in the foreground until told to stop',
   examples: [
     ['rosterd run', 'with ./config.json; SIGTERM finishes the page and ends with 0'],
-    ['rosterd run --config /etc/rosterd.json --log-format json', 'as a service'],
+    ['rosterd run --config /etc/rosterd.json --log-format json', 'as a service; SIGHUP reloads'],
   ],
   options: configOptions,
   async run(context) {
-    const loaded = await configOf(context);
-    const parts = await enginePartsOf(context, loaded);
-    // Before the rest is loaded, which takes longer: whoever watches sees at once that something begins.
-    parts.logger.info({ component: 'daemon', version: packageVersion() }, 'starting');
-    const { placeText, startDaemon } = await import('../../daemon/daemon.js');
-    const { tellServiceManager } = await import('../../daemon/service-manager.js');
-    const daemon = await startDaemon(parts);
-    if (daemon.receiverUrl !== null) context.out.note(`receiving webhooks at ${daemon.receiverUrl}`);
-    if (daemon.consoleUrl !== null) context.out.note(`dashboard at ${daemon.consoleUrl}/`);
-    context.out.note(`mirroring into ${placeText(loaded.config.database)}; Ctrl-C to stop`);
-    const { env } = context.io;
-    await tellServiceManager('ready', env, parts.logger);
-    await untilAborted(context.signal);
-    await tellServiceManager('stopping', env, parts.logger);
-    await daemon.close();
-    return exitCodes.done;
+    // First of all: a SIGHUP that arrives while the daemon starts must not end it.
+    const reloads = new ReloadRequests(context.io);
+    try {
+      return await follow(context, reloads);
+    } finally {
+      reloads.close();
+    }
   },
 };
+
+async function follow(context: CommandContext, reloads: ReloadRequests) {
+  const { io, out, signal } = context;
+  const { env } = io;
+  const loaded = await configOf(context);
+  const parts = await enginePartsOf(context, loaded);
+  // Before the rest is loaded, which takes longer: whoever watches sees at once that something begins.
+  parts.logger.info({ component: 'daemon', version: packageVersion() }, 'starting');
+  const { placeText, startDaemon } = await import('../../daemon/daemon.js');
+  const { startWatchdog, tellServiceManager } = await import('../../daemon/service-manager.js');
+  const { reload } = await import('../../daemon/reload.js');
+  const daemon = await startDaemon(parts);
+  noteAddresses(daemon, context);
+  out.note(`mirroring into ${placeText(loaded.config.database)}; Ctrl-C to stop`);
+  const watchdog = startWatchdog(env, io.clock, parts.logger);
+  await tellServiceManager('ready', env, parts.logger);
+  let running = { loaded, parts, daemon };
+  try {
+    while (await reloads.next(signal)) {
+      await tellServiceManager('reloading', env, running.parts.logger);
+      const reloaded = await reload(running, {
+        load: () => configOf(context),
+        partsOf: (next) => enginePartsOf(context, next),
+      });
+      running = reloaded.running;
+      if (reloaded.outcome === 'applied') noteAddresses(running.daemon, context);
+      const kept = reloaded.outcome === 'refused' || reloaded.outcome === 'failed';
+      await tellServiceManager(kept ? 'kept' : 'ready', env, running.parts.logger);
+    }
+    await tellServiceManager('stopping', env, running.parts.logger);
+    await running.daemon.close();
+  } finally {
+    await watchdog.close();
+  }
+  return exitCodes.done;
+}
+
+function noteAddresses({ receiverUrl, consoleUrl }: Daemon, { out }: CommandContext): void {
+  if (receiverUrl !== null) out.note(`receiving webhooks at ${receiverUrl}`);
+  if (consoleUrl !== null) out.note(`dashboard at ${consoleUrl}/`);
+}

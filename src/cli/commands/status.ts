@@ -1,4 +1,3 @@
-import type { Config } from '../../config/config.js';
 import type { EndpointHealth, FullStatus, SourceStatus } from '../../daemon/status.js';
 import { counted, grouped } from '../../domain/counted.js';
 import { type Command, type CommandContext, jsonOption } from '../command.js';
@@ -20,16 +19,18 @@ export const status: Command = {
     jsonOption,
     {
       flags: '--check',
-      summary: 'exit 1 when a source is behind, failing, waits for a human or has records in quarantine',
+      summary:
+        'exit 1 when a source is behind, failing, waits for a human or has rows in quarantine or awaiting deletion',
     },
   ],
   async run(context) {
     const { out, options, io } = context;
     const { place, config } = await mirrorOf(context);
     const { statusOf } = await import('../../daemon/status.js');
-    const document = await statusOf(place, io.clock, config);
+    const { askDaemons } = await import('../../daemon/daemon-address.js');
+    const document = await statusOf(place, io.clock, config, await askDaemons(place, config, io.clock));
     if (options.flag('json')) out.json(document);
-    else show(document, config, context);
+    else show(document, context);
     return options.flag('check') && document.health !== 'ok' ? exitCodes.failed : exitCodes.done;
   },
 };
@@ -38,7 +39,7 @@ const columns = ['SOURCE', 'STATE', 'ROWS', 'COMPLETE UP TO', 'LAST TICK', 'CURS
   title,
 }));
 
-function show(document: FullStatus, config: Config | null, { out, io }: CommandContext): void {
+function show(document: FullStatus, { out, io }: CommandContext): void {
   const now = io.clock.now();
   out.table(
     columns,
@@ -53,10 +54,10 @@ function show(document: FullStatus, config: Config | null, { out, io }: CommandC
       source.cursor_days_left === null ? '-' : `${counted(source.cursor_days_left, 'day')} left`,
     ]),
   );
-  const followed = config?.sources.map(({ name }) => String(name));
   for (const source of document.sources)
-    for (const line of remarks(source, followed?.includes(source.source) ?? true))
-      out.line(`${source.source}: ${line}`);
+    for (const line of remarks(source)) out.line(`${source.source}: ${line}`);
+  for (const { text, since, source } of document.problems)
+    if (source === undefined) out.line(`${text} (since ${ago(since, now)})`);
   if (document.endpoint !== null) for (const line of endpointRemarks(document.endpoint)) out.line(line);
   for (const line of fleetRemarks(document, now)) out.line(line);
   const { inbox, notices, erasures } = document;
@@ -77,21 +78,19 @@ function stateOf({ state, health, meaning }: SourceStatus): string {
   return health === 'ok' ? state : `${state} (${health})`;
 }
 
-function remarks(source: SourceStatus, followed: boolean): string[] {
+function remarks(source: SourceStatus): string[] {
   const lines: string[] = [];
   const { health, state } = source;
   if (state === 'empty' && source.last_tick_at === null)
     lines.push(`not started: rosterd sync --source ${source.source}`);
-  else if (health === 'working' || health === 'failing' || state === 'held' || state === 'halted')
-    lines.push(source.meaning);
+  else if (health === 'working' || health === 'failing' || state === 'halted') lines.push(source.meaning);
   if (source.last_error !== null && health !== 'ok' && source.last_outcome !== 'done')
     lines.push(source.last_error);
-  if (!followed) lines.push('not in the configuration: nobody follows it, what is shown gets old');
-  else if (source.stale) lines.push('nobody looked for a while: is `rosterd run` running?');
+  for (const { text } of source.concerns) lines.push(text);
   if (source.retry_at !== null) lines.push(`tries again at ${source.retry_at}`);
-  if (source.deletions_waiting !== null) {
+  if (source.awaiting_deletion > 0) {
     lines.push(
-      `a re-listing would delete ${counted(source.deletions_waiting, 'row')}: rosterd sync --accept-deletions`,
+      `${counted(source.awaiting_deletion, 'row')} awaiting_deletion, not named by the last listing: rosterd sync --source ${source.source} --accept-deletions`,
     );
   }
   if (source.cursor_old) {
@@ -104,7 +103,9 @@ function remarks(source: SourceStatus, followed: boolean): string[] {
       `${counted(source.quarantine_open, 'record')} in quarantine, not shown as the platform has them: ${quarantineQuery(source.source)}`,
     );
   }
-  if (source.identity_included === 0) lines.push('the token may not read identity');
+  if (source.identity_included === 0)
+    lines.push('no names are held: the token could not read identity when it was last asked');
+  if (source.names_note !== null) lines.push(source.names_note);
   return lines;
 }
 

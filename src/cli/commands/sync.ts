@@ -14,13 +14,16 @@ export const sync: Command = {
   examples: [
     ['rosterd sync', 'every source; exit 1 also when a record could not be read'],
     ['rosterd sync --source acme --resync', 'list acme again, beside the rows it holds'],
-    ['rosterd sync --accept-deletions', 'let a re-listing delete what it stopped at'],
+    ['rosterd sync --accept-deletions', 'delete the rows that await deletion'],
   ],
   options: [
     ...configOptions,
     { flags: '--source <name>', summary: 'only this source', repeats: true },
     { flags: '--resync', summary: 'list everything again and apply the differences' },
-    { flags: '--accept-deletions', summary: 'delete more than the brake allows' },
+    {
+      flags: '--accept-deletions',
+      summary: 'delete the rows that await deletion; with --resync, whatever it does not name',
+    },
     jsonOption,
   ],
   async run(context) {
@@ -41,7 +44,11 @@ export const sync: Command = {
     const results = await syncOnce(parts, ask, signal);
     if (io.stderr.isTTY === true && pages > 0) progress.finish();
     if (options.flag('json'))
-      out.json(results.map(({ source, report, quarantineOpen }) => ({ source, ...report, quarantineOpen })));
+      out.json(
+        results.map(({ source, report, quarantineOpen, awaitingDeletion, namesNote }) => ({
+          ...{ source, ...report, quarantineOpen, awaitingDeletion, namesNote },
+        })),
+      );
     else out.table(columns, results.map(rowOf));
     for (const result of results) explain(result, context);
     return worstOf(results.map(exitCodeOf));
@@ -59,7 +66,7 @@ function rowOf({ source, report }: SyncedOnce): string[] {
 }
 
 function explain(
-  { source, report, standing, quarantineOpen }: SyncedOnce,
+  { source, report, standing, quarantineOpen, awaitingDeletion, namesNote }: SyncedOnce,
   { out, io }: Parameters<Command['run']>[0],
 ): void {
   const { quarantined: setAside } = report.applied;
@@ -70,13 +77,20 @@ function explain(
   else if (quarantineOpen > 0)
     out.warn(`${source}: ${counted(quarantineOpen, 'record')} in quarantine since an earlier sync`);
   if (quarantineOpen > 0) out.note(`Try: ${quarantineQuery(source)}`);
+  if (awaitingDeletion > 0) {
+    out.warn(
+      `${source}: ${counted(awaitingDeletion, 'row')} that the last listing did not name ${awaitingDeletion === 1 ? 'awaits' : 'await'} deletion; everything else is published`,
+    );
+    out.note(`Look: rosterd query "SELECT * FROM awaiting_deletion WHERE source = '${source}'"`);
+    out.note(`To delete: rosterd sync --source ${source} --accept-deletions`);
+  }
+  if (namesNote !== null) out.warn(`${source}: ${namesNote}`);
   if (report.outcome === 'done') return;
   out.error(`${source}: ${report.message ?? report.outcome}`);
   if (report.outcome === 'failed' && report.retryAt === null)
     out.note(`Try: ${nextStep[report.code ?? 'internal']}`);
-  if (report.outcome === 'held')
-    out.note('Try: rosterd sync --accept-deletions, if that is what happened on the platform');
-  if (report.retryAt !== null && standing?.kind !== 'halted') {
+  if (report.lasting === true) out.note('What was fetched is kept. Try: that, and then rosterd sync');
+  else if (report.retryAt !== null && standing?.kind !== 'halted') {
     const seconds = Math.max(0, Math.ceil((millisOf(report.retryAt) - io.clock.now()) / 1000));
     out.note(`What was fetched is kept. Try: rosterd sync after ${report.retryAt} (in ${seconds} s)`);
   }

@@ -107,6 +107,8 @@ function sentenceOf(drift: Drift): string {
       return `${drift.id} is on the platform and not in the mirror`;
     case 'extra':
       return `${drift.id} is in the mirror and not on the platform`;
+    case 'doubted':
+      return `${drift.id} awaits deletion in the mirror and is on the platform`;
   }
 }
 
@@ -114,13 +116,24 @@ function amountText({ column, held, platform }: AmountDifference): string {
   return `${column} held ${held ?? 'none'}, platform ${platform ?? 'none'}`;
 }
 
-function remarks({ stats, sample, full, unsettled, repair }: VerifiedSource): string[] {
+function remarks({
+  stats,
+  sample,
+  full,
+  unsettled,
+  repair,
+  awaiting_deletion: awaiting,
+}: VerifiedSource): string[] {
   const lines = (stats?.skipped ?? []).map(({ offering, why }) => `${offering} was not counted: ${why}`);
   if (sample !== null && sample.unpublished > 0)
     lines.push(`${sample.unpublished} of the sample changed and are not published yet`);
   if (full !== null && full.unreadable > 0)
     lines.push(`${counted(full.unreadable, 'record')} could not be read: in quarantine`);
   if (unsettled.length > 0) lines.push(`kept changing and could not be compared: ${unsettled.join(', ')}`);
+  if (awaiting > 0)
+    lines.push(
+      `${counted(awaiting, 'row')} awaiting deletion: kept though the last listing did not name ${awaiting === 1 ? 'it' : 'them'}, and in no count above but ROWS`,
+    );
   if (repair !== null) {
     const { outcome, added, changed, removed, drift } = repair;
     lines.push(
@@ -130,22 +143,28 @@ function remarks({ stats, sample, full, unsettled, repair }: VerifiedSource): st
   return lines;
 }
 
-function explain({ source, outcome, ended, drift, full, repair }: VerifiedSource, out: Context['out']): void {
+function explain(
+  { source, outcome, ended, drift, full, repair, awaiting_deletion }: VerifiedSource,
+  out: Context['out'],
+): void {
   if (ended !== null) {
     out.error(`${source}: ${ended.message}`);
     if (ended.retry_at !== null) out.note(`Try: again after ${ended.retry_at}`);
     else out.note(`Try: ${ended.hint ?? nextStep[ended.code]}`);
   }
+  if (awaiting_deletion > 0)
+    out.note(`Look: rosterd query "SELECT * FROM awaiting_deletion WHERE source = '${source}'"`);
+  if (outcome === 'awaiting') out.note(`To delete: rosterd sync --source ${source} --accept-deletions`);
   if (outcome !== 'drift') return;
   if (full === null && drift.some(({ kind }) => kind === 'tally'))
     out.note(`Try: rosterd verify --source ${source} --full, which names the records`);
   if (repair === null) out.note(`Try: rosterd verify --source ${source} --repair, which lists it again`);
-  else if (repair.outcome === 'held') out.note('Try: rosterd sync --accept-deletions');
 }
 
 function exitCodeOf({ outcome, ended }: VerifiedSource): ExitCode {
   if (outcome === 'equal') return exitCodes.done;
-  if (outcome === 'drift') return exitCodes.drift;
+  // Kept until a person accepts, but not what the platform has: a run that proves nothing must not exit 0.
+  if (outcome === 'drift' || outcome === 'awaiting') return exitCodes.drift;
   return outcome === 'failed' && ended !== null
     ? exitCodeOfFault[ended.code satisfies FaultCode]
     : exitCodes.stopped;

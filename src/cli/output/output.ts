@@ -3,8 +3,9 @@ import type { Clock } from '../../runtime/clock.js';
 import type { Io } from '../io.js';
 import { type Paint, paintFor, wantsColor } from './color.js';
 import { Progress } from './progress.js';
-import { blockLines, type Column, fitsReadably, tableLines } from './table.js';
+import { blockLayout, type Column, fitsReadably, tableLayout } from './table.js';
 import { Talk } from './talk.js';
+import { guarded, Terminal } from './terminal.js';
 
 /** Results go to stdout, talk to stderr. */
 export class Output {
@@ -15,18 +16,23 @@ export class Output {
   readonly #io: Pick<Io, 'stdout'> & { readonly stderr: Talk };
 
   constructor(io: Io) {
-    this.#io = { stdout: io.stdout, stderr: io.stderr instanceof Talk ? io.stderr : new Talk(io.stderr) };
+    this.#io = {
+      stdout: guarded(io.stdout),
+      stderr: io.stderr instanceof Talk ? io.stderr : new Talk(io.stderr),
+    };
     this.paint = paintFor(wantsColor(io.stdout, io.env));
     this.talkPaint = paintFor(wantsColor(io.stderr, io.env));
   }
 
-  /** One line of the result, control characters written out; `styled` text is ours and passes as it is. */
+  /** One line of the result, control characters written out; what is `styled` is ours, or printable already. */
   line(text = ''): void {
     this.#io.stdout.write(`${printable(text)}\n`);
   }
 
   styled(text: string): void {
-    this.#io.stdout.write(`${text}\n`);
+    const { stdout } = this.#io;
+    if (stdout instanceof Terminal) stdout.styled(`${text}\n`);
+    else stdout.write(`${text}\n`);
   }
 
   /** Indented for people at a terminal, one line for programs behind a pipe. */
@@ -36,17 +42,34 @@ export class Output {
 
   /** A table, or where one would be too narrow to be read, a block of lines for each row. */
   rows(columns: readonly Column[], rows: readonly (readonly string[])[]): void {
+    const lines = this.layout(columns, rows);
+    for (const [index, row] of rows.entries()) for (const line of lines(row, index)) this.styled(line);
+  }
+
+  /** Prints the head of what `rows` prints and returns the lines of each row: for more rows than are held at once. */
+  layout(
+    columns: readonly Column[],
+    first: readonly (readonly string[])[],
+  ): (row: readonly string[], index: number) => readonly string[] {
     const { isTTY, columns: width = 80 } = this.#io.stdout;
-    if (isTTY !== true || fitsReadably(columns, rows, width)) this.table(columns, rows);
-    else for (const line of blockLines(columns, rows, width)) this.styled(line);
+    return isTTY !== true || fitsReadably(columns, first, width)
+      ? this.#tableLayout(columns, first)
+      : blockLayout(columns, width);
   }
 
   /** Fits the terminal; behind a pipe lines are as long as they need, so that grep finds whole ones. */
   table(columns: readonly Column[], rows: readonly (readonly string[])[]): void {
+    const lines = this.#tableLayout(columns, rows);
+    for (const row of rows) for (const line of lines(row)) this.styled(line);
+  }
+
+  #tableLayout(columns: readonly Column[], rows: readonly (readonly string[])[]) {
     const width = this.#io.stdout.isTTY === true ? (this.#io.stdout.columns ?? 80) : Number.POSITIVE_INFINITY;
-    const [head = '', ...body] = tableLines(columns, rows, width);
-    this.styled(this.paint.bold(head));
-    for (const line of body) this.styled(line);
+    const { head, lines } = tableLayout(columns, rows, width);
+    const [first = '', ...rest] = head;
+    this.styled(this.paint.bold(first));
+    for (const line of rest) this.styled(line);
+    return lines;
   }
 
   /** Of long work, on stderr. */

@@ -19,22 +19,41 @@ export function tableLines(
   rows: readonly (readonly string[])[],
   width: number,
 ): readonly string[] {
+  const { head, lines } = tableLayout(columns, rows, width);
+  return [...head, ...rows.flatMap(lines)];
+}
+
+export interface TableLayout {
+  readonly head: readonly string[];
+  /** The lines of one row; a cell that is wider than those the layout was made from makes its line longer, or wraps. */
+  lines(row: readonly string[]): readonly string[];
+}
+
+/** The layout that suits these rows, and that others may follow. Without a width nothing wraps. */
+export function tableLayout(
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+  width: number,
+): TableLayout {
   const titles = columns.map(({ title }) => title);
-  const cells = [titles, ...rows.map((row) => columns.map((_, at) => printable(row[at] ?? '')))];
-  const widths = fitted(
-    columns.map((_, at) => Math.max(...cells.map((row) => lengthOf(row[at] ?? '')))),
-    width - gap.length * (columns.length - 1),
-  );
-  return cells.flatMap((row) => {
-    const parts = row.map((cell, at) => wrapped(cell, widths[at] ?? columnWidthMin));
-    const height = Math.max(...parts.map((lines) => lines.length));
+  const printed = (row: readonly string[]) => columns.map((_, at) => printable(row[at] ?? ''));
+  const natural = printed(titles).map(lengthOf);
+  for (const row of rows)
+    for (const [at, cell] of printed(row).entries()) natural[at] = Math.max(natural[at] ?? 0, lengthOf(cell));
+  const widths = fitted(natural, width - gap.length * (columns.length - 1));
+  const lines = (row: readonly string[]) => {
+    const parts = printed(row).map((cell, at) =>
+      width === Number.POSITIVE_INFINITY ? [cell] : wrapped(cell, widths[at] ?? columnWidthMin),
+    );
+    const height = Math.max(0, ...parts.map((cells) => cells.length));
     return Array.from({ length: height }, (_, line) =>
       parts
-        .map((lines, at) => padded(lines[line] ?? '', widths[at] ?? 0, columns[at]?.align))
+        .map((cells, at) => padded(cells[line] ?? '', widths[at] ?? 0, columns[at]?.align))
         .join(gap)
         .trimEnd(),
     );
-  });
+  };
+  return { head: lines(titles), lines };
 }
 
 /** Below this an id, a time or a word is broken into pieces nobody reads. */
@@ -47,7 +66,10 @@ export function fitsReadably(
   width: number,
 ): boolean {
   const widths = columns.map(({ title }, at) =>
-    Math.max(lengthOf(title), ...rows.map((row) => lengthOf(printable(row[at] ?? '')))),
+    rows.reduce(
+      (widest, row) => Math.max(widest, lengthOf(printable(row[at] ?? ''))),
+      lengthOf(printable(title)),
+    ),
   );
   const least = widths.map((natural) => Math.min(natural, readableWidth));
   return sum(least) + gap.length * (columns.length - 1) <= width;
@@ -59,21 +81,31 @@ export function blockLines(
   rows: readonly (readonly string[])[],
   width: number,
 ): readonly string[] {
+  const lines = blockLayout(columns, width);
+  return rows.flatMap(lines);
+}
+
+/** The lines of the row with that index. */
+export function blockLayout(
+  columns: readonly Column[],
+  width: number,
+): (row: readonly string[], index: number) => readonly string[] {
   const titles = columns.map(({ title }) => printable(title));
   const margin = Math.max(...titles.map(lengthOf)) + gap.length;
-  return rows.flatMap((row, index) => [
+  return (row, index) => [
     `-- row ${index + 1} --`,
     ...titles.flatMap((title, at) =>
       wrapped(printable(row[at] ?? ''), Math.max(columnWidthMin, width - margin)).map((part, line) =>
         (padded(line === 0 ? title : '', margin, 'left') + part).trimEnd(),
       ),
     ),
-  ]);
+  ];
 }
 
 /** Takes one character at a time from the widest column, until all fit or none can give. */
 function fitted(natural: readonly number[], room: number): readonly number[] {
-  const widths = [...natural];
+  // None gets more than there is, so a giant need not give way character by character.
+  const widths = natural.map((width) => Math.min(width, Math.max(room, columnWidthMin)));
   for (let over = sum(widths) - room; over > 0; over -= 1) {
     const widest = widths.indexOf(Math.max(...widths));
     const width = widths[widest] ?? 0;
@@ -86,14 +118,15 @@ function fitted(natural: readonly number[], room: number): readonly number[] {
 /** Breaks at a space when there is one in the second half of the line, else in the word. */
 function wrapped(text: string, width: number): readonly string[] {
   const lines: string[] = [];
-  let rest = [...text];
-  while (rest.length > width) {
-    const space = rest.lastIndexOf(' ', width);
-    const cut = space > width / 2 ? space : width;
-    lines.push(rest.slice(0, cut).join(''));
-    rest = rest.slice(rest[cut] === ' ' ? cut + 1 : cut);
+  const characters = [...text];
+  let from = 0;
+  while (characters.length - from > width) {
+    const space = characters.lastIndexOf(' ', from + width);
+    const cut = space > from + width / 2 ? space : from + width;
+    lines.push(characters.slice(from, cut).join(''));
+    from = characters[cut] === ' ' ? cut + 1 : cut;
   }
-  return [...lines, rest.join('')];
+  return [...lines, characters.slice(from).join('')];
 }
 
 function padded(text: string, width: number, align: Column['align']): string {

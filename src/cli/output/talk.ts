@@ -1,7 +1,10 @@
 import { Writable } from 'node:stream';
+import { printableLines } from '../../domain/printable.js';
 import type { OutputStream } from '../io.js';
 
 const clearLine = '\r\u001b[K';
+/** The colours of ours and of the log; captured, so that `split` keeps them. */
+const colors = new RegExp(`(${'\u001b'}\\[[\\d;]*m)`);
 
 /**
  * stderr as the parts of one command share it: its last line may be drawn over and over, as progress is, and what
@@ -40,10 +43,19 @@ export class Talk extends Writable {
 
   // Handed on at once, so that nothing said waits in here when the process ends.
   override _write(chunk: string | Uint8Array, _encoding: string, done: () => void): void {
-    const text = typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString();
+    const said = typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString();
+    const text = this.isTTY ? harmless(said) : said;
     const above = this.#drawn !== '' && !this.#midLine;
     this.#midLine = !text.endsWith('\n');
     this.#stream.write((above ? clearLine : '') + text + (this.#midLine ? '' : this.#drawn));
     done();
   }
+}
+
+/** On a terminal nothing but colours is a command to it, whoever wrote the text. */
+function harmless(text: string): string {
+  return text
+    .split(colors)
+    .map((part, at) => (at % 2 === 1 ? part : printableLines(part)))
+    .join('');
 }

@@ -1,8 +1,8 @@
 import { rootCertificates } from 'node:tls';
 import { Agent } from 'undici';
+import { answerBytesMax } from './body-limits.js';
 import { exchange } from './exchange.js';
 import type { WireFetch } from './fetch.js';
-import { defaultCaps } from './with-caps.js';
 
 export interface PoolOptions {
   /** Sockets to the platform at once. Sources take turns on them. */
@@ -30,7 +30,7 @@ export function openConnectionPool(options: PoolOptions = {}): ConnectionPool {
     connections: options.connections ?? 8,
     headersTimeout: options.headersMillis ?? 20_000,
     bodyTimeout: options.bodyMillis ?? 15_000,
-    maxResponseSize: options.wireBytesMax ?? defaultCaps.bodyBytesMax,
+    maxResponseSize: options.wireBytesMax ?? answerBytesMax,
     connect: {
       timeout: options.connectMillis ?? 10_000,
       ...(options.extraCa == null ? {} : { ca: [...rootCertificates, options.extraCa] }),

@@ -29,7 +29,11 @@ export function exchange(dispatcher: Dispatcher, url: URL, init: WireInit): Prom
           // 100 and its like announce the answer; they are none.
           if (status < 200) return;
           const read = readingFrom(names);
-          arriving = new ArrivingBody((reason) => controller.abort(reason));
+          arriving = new ArrivingBody({
+            cut: (reason) => controller.abort(reason),
+            pause: () => controller.pause(),
+            resume: () => controller.resume(),
+          });
           resolve({ status, headers: read, body: isZipped(read) ? inflated(arriving) : arriving });
         },
         onResponseData: (_, chunk) => arriving?.push(chunk),

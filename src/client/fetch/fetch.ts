@@ -1,5 +1,6 @@
 import type { Interruption } from '../../runtime/interruption.js';
 import type { Urgency } from '../../sync/ports.js';
+import type { BodyLimits } from './body-limits.js';
 
 /**
  * The one shape every layer takes and gives. A body is whole text on both sides, so that a layer may send the
@@ -17,6 +18,8 @@ export interface Call {
   readonly urgency: Urgency;
   /** Whether sending it again after a 5xx or a lost answer is harmless. */
   readonly replayable: boolean;
+  /** How large its answer may be; `smallAnswer` when not given. */
+  readonly limits?: BodyLimits;
 }
 
 export interface Answer {

@@ -1,23 +1,22 @@
 import { Fault } from '../../domain/fault.js';
 import { abortSignalOf } from '../../runtime/interruption.js';
+import { BoundedBody, refusalBytesMax, smallAnswer } from './body-limits.js';
 import { type Call, callName, type Fetch, type WireFetch, type WireResponse } from './fetch.js';
+import { unreachable } from './unreachable.js';
 
 export interface Caps {
-  /** The largest body accepted, counted after inflating. Bytes on the wire are capped by the connection pool. */
+  /** The largest body accepted of any answer, counted after inflating. A call may ask for less: see `BodyLimits`. */
   readonly bodyBytesMax: number;
 }
 
-/** A full page of 100 records is 0.2 MB; 16 MB is room for a hundredfold growth and still nothing to memory. */
-export const defaultCaps: Caps = { bodyBytesMax: 16 * 1024 * 1024 };
-
 /**
  * The innermost layer: a real fetch becomes ours. It reads the whole body while counting, and lets go of the
- * connection the moment there is too much: 0.3 MB of gzip can hold 300 MB.
+ * connection the moment there is too much: 0.3 MB of gzip can hold 300 MB, and 1 KB of it 400,000 records.
  *
  * Only gzip is asked for and accepted. A redirect is never followed: it would carry the token along, and the API
  * has none. What cannot be reached becomes `unreachable` here; everything with a status goes on as an answer.
  */
-export function withCaps(wire: WireFetch, caps: Caps = defaultCaps): Fetch {
+export function withCaps(wire: WireFetch, caps?: Caps): Fetch {
   return async (call) => {
     const signal = abortSignalOf(call.signal);
     const response = await reach(call, signal, () =>
@@ -45,29 +44,33 @@ export function withCaps(wire: WireFetch, caps: Caps = defaultCaps): Fetch {
     return {
       status: response.status,
       headers: response.headers,
-      body: await reach(call, signal, () => readBody(call, response, caps.bodyBytesMax)),
+      body: await reach(call, signal, () => readBody(call, response, caps)),
     };
   };
 }
 
 const acceptedEncodings: ReadonlySet<string> = new Set(['', 'gzip', 'x-gzip', 'identity']);
 
-async function readBody(call: Call, response: WireResponse, bytesMax: number): Promise<string> {
+async function readBody(call: Call, response: WireResponse, caps: Caps | undefined): Promise<string> {
   if (response.body === null) return '';
-  const chunks: Uint8Array[] = [];
+  const limits = call.limits ?? smallAnswer;
+  const bytesMax = Math.min(limits.bytesMax, caps?.bodyBytesMax ?? limits.bytesMax);
+  const body = new BoundedBody({ ...limits, bytesMax });
+  const isRefusal = response.status >= 400;
   let bytes = 0;
-  // Leaving the loop by a throw cancels the stream, which closes the connection.
+  // Leaving the loop, by a throw too, cancels the stream, which closes the connection.
   for await (const chunk of response.body) {
     bytes += chunk.byteLength;
-    if (bytes > bytesMax) {
-      throw new Fault('contract_broken', `${callName(call)} answered with more than ${bytesMax} bytes`, {
+    // Its status says what is to be done, however much was sent with it.
+    if (isRefusal && bytes > refusalBytesMax) break;
+    const excess = body.add(chunk);
+    if (excess !== null) {
+      throw new Fault('contract_broken', `${callName(call)} answered with ${excess}`, {
         status: response.status,
       });
     }
-    chunks.push(chunk);
   }
-  // Bytes that are no UTF-8 become U+FFFD: the same rule that holds for text at the door of the databases.
-  return Buffer.concat(chunks, bytes).toString('utf8');
+  return body.toString();
 }
 
 async function discard(response: WireResponse): Promise<void> {
@@ -87,32 +90,6 @@ async function reach<Result>(call: Call, signal: AbortSignal, send: () => Promis
     if (error instanceof Fault) throw error;
     throw unreachable(call, error);
   }
-}
-
-/** undici hides the cause inside `fetch failed`, nock throws it bare. */
-function unreachable(call: Call, error: unknown): Fault {
-  const code = codeOf(error) ?? 'no answer';
-  if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') {
-    return new Fault('contract_broken', `${callName(call)} answered with more bytes than are accepted`);
-  }
-  return new Fault('unreachable', `${call.url.host} could not be reached for ${callName(call)}: ${code}`, {
-    cause: error,
-    ...(isCertificateProblem(code)
-      ? { hint: 'the certificate was not accepted; a private authority goes into the configuration' }
-      : {}),
-  });
-}
-
-function codeOf(error: unknown): string | undefined {
-  for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth += 1) {
-    const code = (at as { code?: unknown }).code;
-    if (typeof code === 'string' && /^[A-Z][A-Z0-9_]{2,60}$/.test(code)) return code;
-  }
-  return undefined;
-}
-
-function isCertificateProblem(code: string): boolean {
-  return /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|TLS|SSL/.test(code);
 }
 
 function hostOf(location: string | null, base: URL): string {

@@ -96,7 +96,8 @@ function isRateLimit(outcome: Outcome): boolean {
 }
 
 function isFailure(outcome: Outcome): boolean {
-  if (outcome.kind === 'fault') return outcome.fault.code === 'unreachable';
+  if (outcome.kind === 'fault')
+    return outcome.fault.code === 'unreachable' && outcome.fault.about.lasting !== true;
   return outcome.answer.status >= 500 || outcome.answer.status === 408;
 }
 

@@ -1,5 +1,4 @@
 import type { Request, RequestHandler, Response } from 'express';
-import type { Logger } from '../../runtime/logger.js';
 import type { Door } from './door.js';
 import type { Session, Sessions } from './sessions.js';
 
@@ -7,7 +6,6 @@ export interface AdmitParts {
   readonly sessions: Sessions;
   /** Null when everybody who reaches the listener may look: then it is bound to this machine alone. */
   readonly door: Door | null;
-  readonly logger: Logger;
 }
 
 /** What is known of the asker; on every request behind `admit`. */
@@ -15,31 +13,46 @@ export interface Visit {
   session: Session | undefined;
   /** Came with a credential in its header, which a page elsewhere cannot add: no form token is needed. */
   readonly program: boolean;
+  /** Of the credential in force; empty where nobody has to sign in. */
+  readonly mark: string;
+  /** Whether it would be let in now as well: for answers that take as long as a page is open. */
+  readonly lasts: () => Promise<boolean>;
 }
 
 const visits = new WeakMap<Response, Visit>();
 
+const nobody: Visit = { session: undefined, program: false, mark: '', lasts: async () => false };
+
 export function visitOf(response: Response): Visit {
-  return visits.get(response) ?? { session: undefined, program: false };
+  return visits.get(response) ?? nobody;
 }
 
 /** Browsers keep cookies per host, not per port: the port in the name keeps two daemons on one machine apart. */
 const cookieName = (request: Request): string => `rosterd_${request.socket.localPort ?? 0}`;
 
 /** Lets in who has signed in, or everybody where nobody has to. Others get the way to the sign-in. */
-export function admit({ sessions, door, logger }: AdmitParts): RequestHandler {
+export function admit({ sessions, door }: AdmitParts): RequestHandler {
   return async (request, response, next) => {
-    const session = sessions.get(cookieOf(request, cookieName(request)));
-    if (door === null || session?.signedIn === true) {
-      visits.set(response, { session, program: false });
+    if (door === null) {
+      const session = sessionOf(request, sessions, '');
+      visits.set(response, { session, program: false, mark: '', lasts: async () => true });
       return next();
     }
-    const judged = await door.judgeHeader(request.headers.authorization, addressOf(request));
+    const mark = await door.mark();
+    const session = sessionOf(request, sessions, mark);
+    if (session?.signedIn === true) {
+      const lasts = async () => sessions.lasts(session, await door.mark());
+      visits.set(response, { session, program: false, mark, lasts });
+      return next();
+    }
+    const judged = await door.judgeHeader(request.headers.authorization);
     if (judged === 'admitted') {
-      visits.set(response, { session, program: door.kind === 'token' });
+      // Judging may have read a credential that was rotated a moment ago.
+      const admitted = await door.mark();
+      const lasts = async () => admitted === (await door.mark());
+      visits.set(response, { session, program: door.kind === 'token', mark: admitted, lasts });
       return next();
     }
-    if (judged !== undefined) logger.warn({ event: judged }, 'a sign-in at the console was not accepted');
     if (judged === 'slow down') return tooMany(response);
     turnAway(door, request, response);
   };
@@ -62,16 +75,16 @@ export function tooMany(response: Response): void {
     .status(429)
     .set('retry-after', '60')
     .type('text/plain')
-    .send('too many wrong attempts: try again in a minute\n');
+    .send(
+      'not the right credential, like too many before it within a minute; the right one is always accepted\n',
+    );
 }
-
-export const addressOf = (request: Request): string => request.socket.remoteAddress ?? '';
 
 /** The session of this browser, begun if it has none: its cookie goes with the answer. */
 export function sessionFor(request: Request, response: Response, sessions: Sessions): Session {
   const visit = visitOf(response);
   if (visit.session !== undefined) return visit.session;
-  const session = sessions.begin(false);
+  const session = sessions.begin(false, visit.mark);
   visits.set(response, { ...visit, session });
   giveCookie(request, response, session);
   return session;
@@ -86,6 +99,10 @@ export function giveCookie(request: Request, response: Response, { id }: Session
 export function takeCookie(request: Request, response: Response): void {
   response.clearCookie(cookieName(request), { httpOnly: true, sameSite: 'strict', path: '/' });
 }
+
+/** The session whose cookie came with a request; undefined when there is none or it has ended. */
+export const sessionOf = (request: Request, sessions: Sessions, mark: string): Session | undefined =>
+  sessions.get(cookieOf(request, cookieName(request)), mark);
 
 function cookieOf(request: Request, name: string): string | undefined {
   return (request.headers.cookie ?? '')

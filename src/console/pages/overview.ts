@@ -13,10 +13,21 @@ export function overviewBody(seen: OverviewSeen): Html {
 
 export function overviewParts(seen: OverviewSeen): Html {
   const now = Date.parse(seen.at);
-  return html`<section id="sources" aria-labelledby="sources-title"><h2 id="sources-title">Sources</h2>
+  return html`${problems(seen, now)}<section id="sources" aria-labelledby="sources-title"><h2 id="sources-title">Sources</h2>
 ${seen.sources.length === 0 ? html`<p class="empty">Nothing is mirrored yet: the first tick has not begun.</p>` : html`<div class="cards">${seen.sources.map((source) => sourceCard(source, now))}</div>`}</section>
 ${figures(seen, now)}
 ${activity(seen.activity, now)}`;
+}
+
+/** What the process knows to be wrong with itself; what concerns one source stands at its card. */
+function problems({ problems }: OverviewSeen, now: number): Html | null {
+  const own = problems.filter(({ source }) => source === undefined);
+  if (own.length === 0) return null;
+  return html`<section id="daemon" aria-labelledby="daemon-title"><h2 id="daemon-title">This daemon</h2>
+${own.map(
+  ({ severity, text, since }) =>
+    html`<p class="note wrong"><span class="state" data-state="${severity === 'ill' ? 'failing' : 'attention'}">${severity === 'ill' ? 'Cannot do its work' : 'Needs a person'}</span> ${text}. <span class="soft">Since ${age(since, now)}</span></p>`,
+)}</section>`;
 }
 
 function figures({ inbox, notices, erasures, change_seq }: OverviewSeen, now: number): Html {

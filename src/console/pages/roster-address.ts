@@ -2,9 +2,11 @@ import { storableText } from '../../domain/text.js';
 import type { RosterFilter, RosterOrder, RosterPlace, RosterWanted } from '../ports/dashboard.js';
 import { rosterOrders } from '../ports/dashboard.js';
 
-/** The choices of a roster page as they stand in its address. A name never does: see `Session.person`. */
+/** The choices of a roster page as they stand in its address. A name never does. */
 export interface RosterAddress {
   readonly filter: Omit<RosterFilter, 'person'>;
+  /** Key of a name that was searched for, see `NameSearches`; empty when there is none. */
+  readonly search: string;
   readonly order: RosterOrder;
   readonly descending: boolean;
   readonly after: RosterPlace | null;
@@ -21,15 +23,17 @@ export function addressFrom(query: URLSearchParams): RosterAddress {
   }
   const order = rosterOrders.find((one) => one === query.get('order')) ?? 'applied_at';
   return {
-    ...{ filter, order, descending: query.get('dir') !== 'asc' },
+    ...{ filter, search: /^\w{1,32}$/.exec(query.get('search') ?? '')?.[0] ?? '' },
+    ...{ order, descending: query.get('dir') !== 'asc' },
     after: placeFrom(query.get('after') ?? '', order),
   };
 }
 
 export function rosterPath(address: RosterAddress, change: Partial<RosterAddress> = {}): string {
-  const { filter, order, descending, after } = { ...address, ...change };
+  const { filter, search, order, descending, after } = { ...address, ...change };
   const query = new URLSearchParams();
   for (const key of filterKeys) if (filter[key] !== undefined) query.set(key, filter[key]);
+  if (search !== '') query.set('search', search);
   if (order !== 'applied_at') query.set('order', order);
   if (!descending) query.set('dir', 'asc');
   if (after !== null) query.set('after', placeText(after));
@@ -37,15 +41,14 @@ export function rosterPath(address: RosterAddress, change: Partial<RosterAddress
 }
 
 export function wantedFrom(
-  address: RosterAddress,
-  person: string,
+  { filter, order, descending, after }: RosterAddress,
+  person: string | undefined,
   identity: boolean,
   rowsMax: number,
 ): RosterWanted {
   return {
-    ...address,
-    filter: identity && person !== '' ? { ...address.filter, person } : address.filter,
-    ...{ rowsMax, identity },
+    filter: identity && person !== undefined ? { ...filter, person } : filter,
+    ...{ order, descending, after, rowsMax, identity },
   };
 }
 

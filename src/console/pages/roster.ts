@@ -13,17 +13,21 @@ export interface RosterShown {
   readonly csrf: string;
   /** Until when names are shown; null while they are masked. */
   readonly identityUntil: number | null;
-  /** A name was searched for; it counts only while names are shown. */
-  readonly person: string;
+  /** The name that the address searches for, which counts only while names are shown; undefined when it is not known. */
+  readonly person: string | undefined;
   readonly rowsMax: number;
 }
 
-const narrowed = ({ address, person }: RosterShown): boolean =>
-  Object.keys(address.filter).length > 0 || person !== '' || address.after !== null;
+const narrowed = (shown: RosterShown): boolean =>
+  Object.keys(shown.address.filter).length > 0 || isSearched(shown) || shown.address.after !== null;
+
+/** Whether the rows are narrowed to a name. */
+const isSearched = ({ person, identityUntil }: RosterShown): boolean =>
+  person !== undefined && identityUntil !== null;
 
 export function rosterBody(shown: RosterShown): Html {
   const { address, seen, csrf, identityUntil } = shown;
-  return html`<div class="heading"><h1>Roster</h1>${identityBar(csrf, identityUntil, rosterPath(address))}</div>
+  return html`<div class="heading"><h1>Roster</h1>${identityBar(csrf, identityUntil, pathAfterIdentity(shown))}</div>
 ${find(shown)}${filters(shown)}
 <p class="soft" role="status">${howMany(shown)}</p>
 ${table(
@@ -56,6 +60,10 @@ ${table(
 ${paging(shown)}${download(shown)}`;
 }
 
+/** Names that were searched for are forgotten when names are masked. */
+const pathAfterIdentity = ({ address, identityUntil }: RosterShown): string =>
+  rosterPath(address, identityUntil === null ? {} : { search: '' });
+
 function sortable(title: string, order: RosterOrder | null, address: RosterAddress): Column {
   if (order === null) return { title };
   const current = address.order === order;
@@ -74,13 +82,15 @@ function investor(name: string | null, email: string | null, id: string | null, 
 /** What is typed here travels in the body of the form, since a name must not end up in an address. */
 function find({ address, csrf, identityUntil, person }: RosterShown): Html {
   return html`<form class="find" method="post" action="/roster/find" role="search">${csrfField(csrf)}<input type="hidden" name="to" value="${rosterPath(address)}">
-<label for="find">Find</label><input id="find" name="text" type="search" maxlength="200" autocomplete="off" value="${identityUntil === null ? (address.filter.id ?? '') : person || (address.filter.id ?? '')}" placeholder="an id, or a name once names are shown" aria-describedby="find-note"><button>Find</button>
-<p id="find-note" class="soft">${findNote(person, identityUntil)}</p></form>`;
+<label for="find">Find</label><input id="find" name="text" type="search" maxlength="200" autocomplete="off" value="${(identityUntil === null ? undefined : person) ?? address.filter.id ?? ''}" placeholder="an id, or a name once names are shown" aria-describedby="find-note"><button>Find</button>
+<p id="find-note" class="soft">${findNote(address.search, person, identityUntil)}</p></form>`;
 }
 
-function findNote(person: string, identityUntil: number | null): Html | string {
-  if (person === '')
+function findNote(search: string, person: string | undefined, identityUntil: number | null): Html | string {
+  if (search === '')
     return 'Investments, investors (usr_…), rounds (ofr_…) and companies (co_…) by the beginning of their id.';
+  if (person === undefined)
+    return html`<strong>The name you searched for is kept no more: these are the rows without it.</strong> Type it again.`;
   return identityUntil === null
     ? html`<strong>Names can be searched once they are shown.</strong>`
     : 'Narrowed to what you typed, which is kept out of the address. Empty the field to see all.';
@@ -118,6 +128,7 @@ ${choose(
   'Status',
   options(({ status }) => status),
 )}
+${address.search === '' ? null : html`<input type="hidden" name="search" value="${address.search}">`}
 ${filter.id === undefined ? null : html`<input type="hidden" name="id" value="${filter.id}">`}
 <input type="hidden" name="order" value="${address.order}"><input type="hidden" name="dir" value="${address.descending ? 'desc' : 'asc'}">
 <span class="buttons"><button class="primary">Filter</button> <a class="button" href="/roster">Clear</a></span></form>`;
@@ -143,11 +154,13 @@ function paging({ address, seen, rowsMax }: RosterShown): Html | null {
   return html`<nav class="paging" aria-label="Pages of the roster">${first} ${next}</nav>`;
 }
 
-function download({ address, csrf, identityUntil }: RosterShown): Html {
+function download(shown: RosterShown): Html {
+  const { address, csrf, identityUntil } = shown;
+  const search = isSearched(shown) ? address.search : '';
   const names =
     identityUntil === null
       ? html`<span class="soft">Without names, which are masked.</span>`
       : html`<label class="check"><input type="checkbox" name="identity" value="yes"> with names and emails</label>`;
-  return html`<form class="download" method="post" action="/roster/file">${csrfField(csrf)}<input type="hidden" name="to" value="${rosterPath(address, { after: null })}">
+  return html`<form class="download" method="post" action="/roster/file">${csrfField(csrf)}<input type="hidden" name="to" value="${rosterPath(address, { search, after: null })}">
 <span>Take these rows with you:</span> <button name="format" value="csv">CSV</button> <button name="format" value="jsonl">JSON Lines</button> ${names}</form>`;
 }

@@ -17,8 +17,9 @@ export function sourceCard(source: SourceSeen, now: number): Html {
   return html`<article class="card" aria-labelledby="${title}">
 <header><h3 id="${title}"><a href="/roster?source=${encodeURIComponent(source.source)}">${source.source}</a></h3>
 <span class="state" data-state="${source.health}">${words[source.health]}</span></header>
-<p>${sentence(source.meaning)}${source.stale ? html` <span class="wrong">Nobody has looked for a while.</span>` : null}</p>
-${waiting(source, now)}${progress(source, now)}${trouble(source, now)}
+${source.followed ? html`<p>${sentence(source.meaning)}</p>` : null}
+${source.concerns.map(({ text }) => html`<p class="note wrong">${sentence(text)}</p>`)}
+${waiting(source, now)}${progress(source, now)}${awaiting(source)}${names(source)}${trouble(source, now)}
 <dl class="facts">
 ${fact('Complete up to', age(source.complete_up_to, now))}
 ${fact('Investments', count(source.rows))}
@@ -26,7 +27,7 @@ ${fact('Last look', age(source.last_tick_at, now))}
 ${fact('Cursor', cursor(source, now))}
 ${fact('Quota left', quota(source, now))}
 ${source.quarantine_open > 0 ? fact('Quarantined', html`<a href="#quarantine" class="wrong">${count(source.quarantine_open)}</a>`) : null}
-${source.identity_included === 0 ? fact('Identity', 'not included: the token may not read it, or none is kept') : null}
+${source.identity_included === 0 ? fact('Identity', 'not included: the token could not read it when last asked, or none is kept') : null}
 </dl></article>`;
 }
 
@@ -45,13 +46,17 @@ function progress(source: SourceSeen, now: number): Html | null {
   if (source.listing_started_at === null) return null;
   const { rows_incoming: rows, pages_incoming: pages, rows: held } = source;
   const sofar = html`${counted(rows, 'row')} in ${counted(pages, 'page')} since ${age(source.listing_started_at, now)}`;
-  const waits =
-    source.deletions_waiting === null
-      ? null
-      : html`<p class="note wrong">Publishing it would remove ${counted(source.deletions_waiting, 'row')}. To accept: <code>rosterd sync --source ${source.source} --accept-deletions</code></p>`;
-  if (held === 0) return html`<p class="progress">${sofar}</p>${waits}`;
-  return html`<p class="progress"><label>${sofar} <progress max="${Math.max(held, rows)}" value="${rows}"></progress></label></p>${waits}`;
+  if (held === 0) return html`<p class="progress">${sofar}</p>`;
+  return html`<p class="progress"><label>${sofar} <progress max="${Math.max(held, rows)}" value="${rows}"></progress></label></p>`;
 }
+
+function awaiting({ source, awaiting_deletion: rows }: SourceSeen): Html | null {
+  if (rows === 0) return null;
+  return html`<p class="note wrong">${counted(rows, 'row')} that the last listing did not name ${rows === 1 ? 'awaits' : 'await'} deletion; everything else is published. To delete: <code>rosterd sync --source ${source} --accept-deletions</code></p>`;
+}
+
+const names = ({ names_note }: SourceSeen): Html | null =>
+  names_note === null ? null : html`<p class="note">${sentence(names_note)}</p>`;
 
 function trouble(
   { health, last_error, last_error_at, last_error_code }: SourceSeen,

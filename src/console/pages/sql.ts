@@ -27,7 +27,7 @@ export function sqlBody(shown: SqlShown): Html {
   )}</ul></nav>
 <div>
 <form class="sql" method="post" action="/sql">${csrfField(csrf)}
-<label for="sql">One statement that reads. At most ${limits.seconds} seconds and ${counted(limits.rows, 'row')}; a file takes up to ${counted(limits.fileRows, 'row')}.</label>
+<label for="sql">One statement that reads. At most ${limits.seconds} seconds, ${counted(limits.rows, 'row')} and ${limits.megabytes} MB; a file takes up to ${counted(limits.fileRows, 'row')} and ${limits.fileMegabytes} MB.</label>
 <textarea id="sql" name="sql" rows="10" maxlength="20000" spellcheck="false" autocapitalize="off" autocomplete="off" required${shown.problem === null ? null : html` aria-invalid="true" aria-describedby="problem"`}>
 ${sql}</textarea>
 <p class="buttons"><button class="primary" name="do" value="run">Run</button> <button name="do" value="file">Download as CSV</button> <span class="soft keys">Ctrl + Enter runs</span></p></form>

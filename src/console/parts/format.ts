@@ -10,7 +10,8 @@ const moneyFormats = new Map<string, Intl.NumberFormat>();
 
 /** `$1,234.56`; an amount without a known currency stays a bare number. */
 export function money(cents: number, currency: string | null): string {
-  return moneyFormat(currency).format(cents / 100);
+  // A sum beyond 2^53 is not whole as a number any more: it is told as about so much.
+  return `${Math.abs(cents) > Number.MAX_SAFE_INTEGER ? '≈ ' : ''}${moneyFormat(currency).format(cents / 100)}`;
 }
 
 /** The platform writes `usd`. Whatever is no code of a currency is none. */

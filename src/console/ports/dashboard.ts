@@ -18,11 +18,17 @@ export interface DashboardSource {
     take: (pieces: AsyncIterable<string>) => Promise<void>,
   ): Promise<void>;
   readonly queries: readonly ReadyQuery[];
-  /** Throws `usage` for SQL that does not parse, writes, is too slow, or reads people without `identity`. */
+  /** Throws `usage` for SQL that does not parse, writes, is too slow or too large, or reads people without `identity`. */
   query(sql: string, identity: boolean, signal: AbortSignal): Promise<QuerySeen>;
   /** The whole result as CSV; ends with an error, never short, when it is too long or too slow. */
   queryFile(sql: string, identity: boolean, signal: AbortSignal): Promise<AsyncIterable<string>>;
-  readonly queryLimits: { readonly seconds: number; readonly rows: number; readonly fileRows: number };
+  readonly queryLimits: {
+    readonly seconds: number;
+    readonly rows: number;
+    readonly fileRows: number;
+    readonly megabytes: number;
+    readonly fileMegabytes: number;
+  };
   /** Told that there may be something new to see. Answers how to stop listening. */
   onChange(listener: () => void): () => void;
 }
@@ -31,11 +37,13 @@ export type FileFormat = 'csv' | 'jsonl';
 
 export interface SourceSeen extends SourceHealth {
   readonly meaning: string;
-  readonly stale: boolean;
+  /** What makes it worse than its state says, in sentences without their full stop. */
+  readonly concerns: readonly { readonly code: string; readonly text: string }[];
   readonly pages_incoming: number;
   readonly listing_started_at: string | null;
-  readonly deletions_waiting: number | null;
   readonly identity_included: 0 | 1 | null;
+  /** What stands in the way of complete names; null when nothing does. */
+  readonly names_note: string | null;
   readonly cursor_age_seconds: number | null;
   readonly cursor_days_left: number | null;
   readonly cursor_old: boolean;

@@ -1,9 +1,6 @@
 import { Router } from 'express';
 import { fieldOf, pathOf } from '../guard/own-forms.js';
-import { type Desk, ownForm } from './desk.js';
-
-/** Long enough to do what one came for, short enough to be masked again when somebody else sits down. */
-const shownMillis = 15 * 60_000;
+import { type Desk, ownForm, shownMillis } from './desk.js';
 
 export function identityRoutes(desk: Desk): Router {
   const router = Router();
@@ -11,8 +8,8 @@ export function identityRoutes(desk: Desk): Router {
     const session = desk.session(request, response);
     const show = fieldOf(request, 'do') === 'show';
     session.identityUntil = show ? desk.clock.now() + shownMillis : 0;
-    // A name that was searched for is forgotten with the rest.
-    if (!show) session.person = '';
+    // Names that were searched for are forgotten with the rest.
+    if (!show) session.names.forget();
     desk.logger.info({}, show ? 'identity is shown on request' : 'identity is masked again');
     response.redirect(303, pathOf(fieldOf(request, 'to')));
   });

@@ -38,6 +38,7 @@ export function sqlRoutes(desk: Desk): Router {
       return { result, problem: null };
     } catch (error) {
       if (!isFault(error)) throw error;
+      desk.auditRefusal('query', identity);
       return { result: null, problem: { message: error.message, hint: error.about.hint } };
     }
   };
@@ -73,7 +74,9 @@ export function sqlRoutes(desk: Desk): Router {
       if (identity) desk.audit('query file', {});
       await sendFile(response, 'query.csv', pieces);
     }).catch((error: unknown) => {
-      if (!isFault(error) || response.headersSent) throw error;
+      if (!isFault(error)) throw error;
+      desk.auditRefusal('query file', identity);
+      if (response.headersSent) throw error;
       show(request, response, sql, '', {
         result: null,
         problem: { message: error.message, hint: error.about.hint },

@@ -9,10 +9,12 @@ import { Budgets } from '../../store/budgets.js';
 import { connectionTo } from '../../store/connection.js';
 import { namelessSources } from '../../store/reads/nameless-sources.js';
 import { openReader } from '../../store/reads/open-reader.js';
+import { askDaemons } from '../daemon-address.js';
 import { openSession } from '../platform-session.js';
 import { statusOf } from '../status.js';
 import { type Check, failedBy, pass } from './check.js';
 import { credentialsCheck, secretsCheck } from './config-checks.js';
+import { daemonChecks } from './daemon-checks.js';
 import { databaseChecks } from './database-checks.js';
 import { nodeCheck } from './machine-checks.js';
 import { mirrorChecks } from './mirror-checks.js';
@@ -71,7 +73,9 @@ async function configured(
     const reachable = network.every(({ name, verdict }) => verdict !== 'fail' || name === 'platform.clock');
     checks.push(...network);
     const budgets = held === null ? null : new Budgets(connectionTo(held.db, held.faultOf));
-    const status = held === null ? null : await statusOf(config.database, clock, config).catch(unreadable);
+    const asked = await askDaemons(config.database, config, clock);
+    const status =
+      held === null ? null : await statusOf(config.database, clock, config, asked).catch(unreadable);
     const nameless =
       held === null
         ? null
@@ -82,6 +86,7 @@ async function configured(
       budgetOf: budgets === null ? null : (key: string) => budgets.load(key),
     };
     for (const source of config.sources) checks.push(...(await sourceChecks(source, reachable, tools)));
+    checks.push(...daemonChecks(asked));
     checks.push(
       ...mirrorChecks(
         status,

@@ -1,14 +1,15 @@
 import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { nodeTooOld, testedNodeLines } from '../../runtime/supported-node.js';
 import { type Check, fail, pass, skip, warn } from './check.js';
 
-/** As package.json has it: below it parts of the language are missing, above it the SQLite driver was never tried. */
+/** Other lines are likely to work, because the SQLite driver uses Node-API, but no test runs on them. */
 export function nodeCheck(version: string): Check {
-  const [major = 0, minor = 0] = version.split('.').map(Number);
-  const known = (major === 20 && minor >= 19) || major === 21 || major === 22;
-  return known
+  const refusal = nodeTooOld(version);
+  if (refusal !== null) return fail('node', refusal.message, refusal.hint);
+  return testedNodeLines.includes(Number.parseInt(version, 10))
     ? pass('node', `Node ${version}`)
-    : fail('node', `Node ${version} is not one rosterd runs on (20.19 to 22)`, 'nvm install 22');
+    : warn('node', `Node ${version} is not a tested line (${testedNodeLines.join(', ')})`, 'nvm install 24');
 }
 
 const megabyte = 1_000_000;

@@ -12,6 +12,8 @@ const scrubMillisMax = 24 * 3_600_000;
 const cursorDaysWarn = 14;
 
 const perSource = ['health', 'cursor', 'quarantine'];
+/** What the daemon reports has a check of its own. */
+const concernsOfMirror = new Set(['unfollowed', 'overdue', 'clock_ahead']);
 
 /** What the mirror says of itself. */
 export function mirrorChecks(status: StatusDocument | null, sources: readonly string[]): readonly Check[] {
@@ -28,6 +30,15 @@ export function mirrorChecks(status: StatusDocument | null, sources: readonly st
         status.sources.find((one) => one.source === source),
       ),
     ),
+    ...status.sources
+      .filter(({ followed }) => !followed)
+      .map(({ source, concerns }) =>
+        warn(
+          `health.${source}`,
+          concerns.map(({ text }) => text).join('; '),
+          'rosterd config show; then add it to the sources of config.json',
+        ),
+      ),
     inboxCheck(status.inbox, now),
     noticesCheck(status.notices),
     erasuresCheck(status.erasures, now),
@@ -47,12 +58,6 @@ function sourceChecks(name: string, source: SourceStatus | undefined): readonly 
 function healthCheck(name: string, source: SourceStatus): Check {
   const check = `health.${name}`;
   const why = source.last_error === null ? '' : `: ${source.last_error}`;
-  if (source.state === 'held')
-    return fail(
-      check,
-      `a re-listing would delete ${counted(source.deletions_waiting ?? 0, 'row')} and waits`,
-      `rosterd sync --source ${name} --accept-deletions`,
-    );
   if (source.state === 'halted') {
     const mend =
       source.last_error_code === 'filters_changed'
@@ -62,8 +67,17 @@ function healthCheck(name: string, source: SourceStatus): Check {
           : `rosterd sync --source ${name}`;
     return fail(check, `stopped, a person has to help${why}`, mend);
   }
-  if (source.health === 'failing')
+  if (source.last_outcome === 'failed')
     return fail(check, `the last attempt failed${why}`, `rosterd sync --source ${name}`);
+  const concern = source.concerns.find(({ code }) => concernsOfMirror.has(code));
+  if (concern !== undefined) return fail(check, concern.text, 'rosterd run');
+  if (source.awaiting_deletion > 0)
+    return fail(
+      check,
+      `${counted(source.awaiting_deletion, 'row')} that the last listing did not name ${source.awaiting_deletion === 1 ? 'awaits' : 'await'} deletion`,
+      `rosterd sync --source ${name} --accept-deletions`,
+    );
+  if (source.names_note !== null) return warn(check, source.names_note, 'rosterd run');
   // Quarantine alone has a check of its own.
   return source.health === 'ok' || source.health === 'attention'
     ? pass(check, source.meaning)

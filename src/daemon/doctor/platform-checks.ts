@@ -5,6 +5,7 @@ import { connect as connectTls, rootCertificates } from 'node:tls';
 import type { Config } from '../../config/config.js';
 import { paths } from '../../contract/paths.js';
 import { isFault } from '../../domain/fault.js';
+import { platformPeer, tlsProblem } from '../../runtime/tls-problem.js';
 import type { PlatformSession } from '../platform-session.js';
 import { type Check, fail, failedBy, pass, skip, warn } from './check.js';
 
@@ -51,6 +52,7 @@ export async function platformChecks(
     url.protocol === 'https:'
       ? await opens(() => secured(host, port, timeout, platform.caFile), 'secureConnect')
       : null;
+  const tls = distrusted === null ? null : tlsProblem(distrusted, platformPeer);
   checks.push(
     url.protocol !== 'https:'
       ? skip('platform.tls', 'plain HTTP, which only this machine may use')
@@ -58,8 +60,8 @@ export async function platformChecks(
         ? pass('platform.tls', 'the certificate is trusted')
         : fail(
             'platform.tls',
-            `no trusted connection (${distrusted})`,
-            'rosterd config show; platform.ca names a private authority',
+            `no trusted connection: ${tls?.what ?? distrusted} (${distrusted})`,
+            tls?.next ?? 'rosterd config show; platform.ca names a private authority',
           ),
   );
   if (distrusted !== null) return [...checks, ...rest()];

@@ -2,6 +2,7 @@ import { counted } from '../../domain/counted.js';
 import { instantFromMillis } from '../../domain/instant.js';
 import type { Clock } from '../../runtime/clock.js';
 import { schemaPath } from '../../runtime/package-root.js';
+import { isSharedProcessGone } from '../../runtime/process-name.js';
 import { inspectServer, type Pooler, type ServerReport } from '../../store/dialect/postgres/inspect.js';
 import { appliedMigrations } from '../../store/dialect/postgres/migrate.js';
 import { openPostgres, type PostgresDatabase } from '../../store/dialect/postgres/open.js';
@@ -104,10 +105,18 @@ function rightsCheck({ mayCreate, unwritable, standby, user, schema }: ServerRep
 /** As psql takes it: the file names its schemas by variables. */
 export function rolesCheck({
   rolesMissing,
+  mayMask,
+  user,
   schema,
   identitySchema,
-}: Pick<ServerReport, 'rolesMissing' | 'schema' | 'identitySchema'>): Check {
+}: Pick<ServerReport, 'rolesMissing' | 'mayMask' | 'user' | 'schema' | 'identitySchema'>): Check {
   const name = 'database.roles';
+  if (rolesMissing.length === 0 && !mayMask)
+    return warn(
+      name,
+      `${user} may not read as rosterd_analyst, so the SQL box of the dashboard refuses every query while names are masked`,
+      `as an administrator: GRANT rosterd_analyst TO ${user};`,
+    );
   return rolesMissing.length === 0
     ? pass(name, 'the roles for analysts are there')
     : warn(
@@ -171,7 +180,8 @@ function logCheck({ log }: ServerReport): Check {
 }
 
 /** Leases live as long as a tick, so a daemon at rest is not seen here. */
-function holdersCheck({ holders }: ServerReport): Check {
+function holdersCheck(report: ServerReport): Check {
+  const holders = report.holders.filter((holder) => !isSharedProcessGone(holder));
   return pass(
     'database.holders',
     holders.length === 0 ? 'nobody writes right now' : `held by ${holders.join(', ')}`,

@@ -20,7 +20,7 @@ export function describeApi(operations: readonly Operation[], headers: HeaderNam
     const item = { [operation.method.toLowerCase()]: operationItem(operation, headers) };
     paths[operation.path] = { ...paths[operation.path], ...item };
   }
-  return createDocument(
+  const document = createDocument(
     {
       openapi: '3.1.1',
       info: {
@@ -67,4 +67,6 @@ export function describeApi(operations: readonly Operation[], headers: HeaderNam
       },
     },
   );
+  // Its type is that of version 3.2, which may hold more than version 3.1 does; what stands above is version 3.1.
+  return document as ApiDocument;
 }

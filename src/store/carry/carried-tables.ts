@@ -17,6 +17,7 @@ export const carriedTables: readonly CarriedTable[] = [
   { name: 'listings', key: ['source_no'] },
   { name: 'sweeps', key: ['source_no'] },
   { name: 'investment_rows', key: ['row_no'], counter: 'row_no' },
+  { name: 'awaiting_deletion_rows', key: ['row_no'] },
   { name: 'identity_rows', key: ['row_no'], identity: true },
   { name: 'history_rows', key: ['history_no'], counter: 'history_no' },
   { name: 'change_rows', key: ['seq'] },
@@ -39,5 +40,6 @@ export const leftBehind: Readonly<Record<string, string>> = {
   round_rows: 'totals that PostgreSQL adds up when asked',
   day_rows: 'likewise',
   investor_rows: 'likewise',
+  beyond_sums: 'likewise',
   identity_residue: 'bytes of the erased may stand in the old file; in the new database they never stood',
 };

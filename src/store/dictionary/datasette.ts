@@ -1,6 +1,7 @@
 import { documentedQueries } from '../documented-queries.js';
 import type { RelationEntry } from './column.js';
-import { innerRelations, publicRelations } from './relations.js';
+import { innerRelations } from './inner-relations.js';
+import { publicRelations } from './relations.js';
 
 /** Datasette calls a database by the name of its file: `mirror.db`. */
 const databaseName = 'mirror';

@@ -6,11 +6,20 @@ const noPerson = 'the row has no identity';
 const count = column('investments', 'integer', 'How many investments');
 const committed = column('committed_cents', 'cents', 'Their sum; amounts not sent count as 0');
 const raised = column('raised_cents', 'cents', 'Their sum; amounts not sent count as 0');
+const exactSums = column(
+  'exact_cents',
+  'json',
+  'The sums of this row as text, exact, when one of them does not fit into 64 bits. That one is then 9223372036854775807 or its negative',
+  'all sums fit, as they do unless the platform is broken',
+);
 const companyOf = column('company_id', 'text', 'Company', 'the platform did not say');
 const rowsIncoming =
   'Records that the pages of the listing under way brought; one named by two pages counts twice until it is complete';
 const inQuarantine =
   'Records in quarantine now: they could not be read, and no readable version came since. Not 0 is not healthy';
+const awaitingDeletion = 'Rows of the view `awaiting_deletion`. Not 0 is not healthy';
+const namesIncomplete =
+  '1 while the platform sends identities but left some out before: a listing that completes them is to come, or under way';
 const currencyOf = column('currency', 'text', 'Currency of the sums', 'not sent');
 
 /** What outsiders may rely on. Columns stand in the order of the table or view. */
@@ -67,6 +76,25 @@ export const publicRelations: readonly RelationEntry[] = [
     columns: [...key, ...record],
   },
   {
+    name: 'awaiting_deletion',
+    kind: 'view',
+    meaning:
+      'Rows of `investments` that the last complete listing did not name, too many to delete without asking (`sync.brake`). They stay in every other view until a person accepts (`rosterd sync --accept-deletions`), the platform names them again, or a later listing lacks few enough. No identity.',
+    columns: [
+      ...key,
+      companyOf,
+      column('offering_id', 'text', 'Offering (round)', 'the platform did not say'),
+      column('investor_id', 'text', 'Investor, as an id without a name', 'the platform did not say'),
+      column('status', 'text', 'Status, as last published'),
+      column('currency', 'text', 'Currency of the amounts', 'not sent'),
+      column('committed_cents', 'cents', 'Committed', 'not sent'),
+      column('raised_cents', 'cents', 'Contribution to the raised figure', 'not sent'),
+      column('applied_at', 'time', 'When the investment was made', 'not sent'),
+      column('missing_since', 'time', 'Commit of the first listing that did not name it'),
+      column('generation', 'integer', 'Number of the last listing that did not name it'),
+    ],
+  },
+  {
     name: 'changes',
     kind: 'view',
     meaning: 'The local feed: every change in the order of commit.',
@@ -94,6 +122,7 @@ export const publicRelations: readonly RelationEntry[] = [
       committed,
       column('in_escrow_cents', 'cents', 'Their sum; amounts not sent count as 0'),
       raised,
+      exactSums,
     ],
   },
   {
@@ -108,6 +137,7 @@ export const publicRelations: readonly RelationEntry[] = [
       count,
       committed,
       raised,
+      exactSums,
     ],
   },
   {
@@ -123,6 +153,7 @@ export const publicRelations: readonly RelationEntry[] = [
       raised,
       column('first_applied_at', 'time', 'Earliest `applied_at`', 'none was sent'),
       column('last_applied_at', 'time', 'Latest `applied_at`', 'none was sent'),
+      exactSums,
     ],
   },
   {
@@ -147,7 +178,7 @@ export const publicRelations: readonly RelationEntry[] = [
       column(
         'deletions_waiting',
         'integer',
-        'Rows a complete listing would delete, if a person agrees',
+        '`awaiting_deletion`, as earlier versions named it',
         'none waits',
       ),
       column(
@@ -167,12 +198,14 @@ export const publicRelations: readonly RelationEntry[] = [
       column('last_tick_at', 'time', 'Last attempt', 'none yet'),
       column('last_success_at', 'time', 'Last attempt that ended well', 'none yet'),
       column('last_committed_at', 'time', 'Last commit of this source', 'none yet'),
-      column('last_outcome', 'text', '`done`, `waiting`, `held`, `failed` or `stopped`', 'none yet'),
+      column('last_outcome', 'text', '`done`, `waiting`, `failed` or `stopped`', 'none yet'),
       column('last_error_code', 'text', 'Code of the last error', 'there was none'),
       column('last_error', 'text', 'Its message, without personal data', 'there was none'),
       column('last_error_at', 'time', 'When it happened', 'there was none'),
       column('retry_at', 'time', 'Earliest time of the next attempt', 'nothing to wait for'),
       column('history_from', 'time', 'As-of reaches back to here', 'no listing is complete yet'),
+      column('awaiting_deletion', 'integer', awaitingDeletion),
+      column('names_incomplete', 'flag', namesIncomplete),
     ],
   },
   {
@@ -191,7 +224,11 @@ export const publicRelations: readonly RelationEntry[] = [
       column('changed', 'integer', 'Investments changed'),
       column('removed', 'integer', 'Investments removed'),
       column('quarantined', 'integer', 'Records newly set aside; one that already was is not counted again'),
-      column('outcome', 'text', '`done`, `waiting`, `held`, `failed` or `stopped`'),
+      column(
+        'outcome',
+        'text',
+        '`done`, `waiting`, `failed` or `stopped`; `held` in ticks of versions before 0.2',
+      ),
       column('code', 'text', 'Code of the error', 'there was none'),
       column('message', 'text', 'Its message, without personal data', 'there was none'),
     ],
@@ -209,7 +246,7 @@ export const publicRelations: readonly RelationEntry[] = [
       column('queued_at', 'time', 'When the change was committed'),
       column('state', 'text', '`pending`, `delivered` or `given_up`'),
       column('attempts', 'integer', 'Attempts so far'),
-      column('next_at', 'time', 'Not tried before'),
+      column('next_at', 'time', 'While pending, not tried before; else when it was tried last'),
       column('delivered_at', 'time', 'When it was accepted', 'not delivered'),
       column('last_error', 'text', 'Why the last attempt failed', 'none failed'),
     ],
@@ -227,6 +264,11 @@ export const publicRelations: readonly RelationEntry[] = [
       column('body', 'json', 'The record as sent', 'resolved or erased'),
       column('seen_at', 'time', 'When it came'),
       column('resolved_at', 'time', 'When a readable version came', 'still open'),
+      column(
+        'times',
+        'integer',
+        'Entries it stands for: 1, and more in the one row that counts what was not kept once 10,000 entries were open',
+      ),
     ],
   },
   {
@@ -236,7 +278,11 @@ export const publicRelations: readonly RelationEntry[] = [
       'Fields the platform sends that this version of rosterd does not know. Their values are in `extra`.',
     columns: [
       source,
-      column('field', 'text', 'Path of the field in the record'),
+      column(
+        'field',
+        'text',
+        'Path of the field in the record, cut after 200 characters; `(more fields)` counts those beyond 500 names of a source',
+      ),
       column('times', 'integer', 'Records it came with'),
       column('first_seen', 'time', 'First time'),
       column('last_seen', 'time', 'Last time'),
@@ -250,7 +296,11 @@ export const publicRelations: readonly RelationEntry[] = [
       column('no', 'integer', 'Number of the source; inner key'),
       column('name', 'text', 'Name in the configuration'),
       column('fingerprint', 'text', 'Digest of account, realm and filters: the cursor belongs to these'),
-      column('state', 'text', '`empty`, `listing`, `relisting`, `held`, `sweeping`, `following` or `halted`'),
+      column(
+        'state',
+        'text',
+        '`empty`, `listing`, `relisting`, `sweeping`, `following` or `halted`. `held`, where versions before 0.2 stopped at the deletion brake, is read as `relisting`',
+      ),
       column('cursor', 'text', 'Position in the feed; opaque', 'no listing is complete yet'),
       column('cursor_saved_at', 'time', 'When it was stored', 'there is none'),
       column(
@@ -269,7 +319,7 @@ export const publicRelations: readonly RelationEntry[] = [
       column('identity_included', 'flag', '1 if the platform sends identities', 'not known yet'),
       column('last_tick_at', 'time', 'Last attempt', 'none yet'),
       column('last_success_at', 'time', 'Last attempt that ended well', 'none yet'),
-      column('last_outcome', 'text', '`done`, `waiting`, `held`, `failed` or `stopped`', 'none yet'),
+      column('last_outcome', 'text', '`done`, `waiting`, `failed` or `stopped`', 'none yet'),
       column('last_error_code', 'text', 'Code of the last error', 'there was none'),
       column('last_error', 'text', 'Its message, without personal data', 'there was none'),
       column('last_error_at', 'time', 'When it happened', 'there was none'),
@@ -282,6 +332,13 @@ export const publicRelations: readonly RelationEntry[] = [
       column('halted_message', 'text', 'What stopped it, in words', 'not halted'),
       column('halted_at', 'time', 'When it was stopped', 'not halted'),
       column('history_from', 'time', 'Superseded versions that ended before are purged', 'none was purged'),
+      column('awaiting_deletion', 'integer', awaitingDeletion),
+      column(
+        'names_from_generation',
+        'integer',
+        'First listing that can complete names that pages left out',
+        'none was left out',
+      ),
     ],
   },
   {
@@ -329,26 +386,3 @@ export const publicRelations: readonly RelationEntry[] = [
     columns: [column('id', 'text', 'Investment or investor'), column('forgotten_at', 'time', 'Since when')],
   },
 ];
-
-/** Ours to change in any version. Listed so that nothing in the file is unexplained. */
-export const innerRelations: Readonly<Record<string, string>> = {
-  investment_rows: 'Rows behind `investments`, those of an unfinished first listing included.',
-  identity_rows: 'Rows behind `identities`.',
-  history_rows: 'Rows behind `investment_history`.',
-  change_rows: 'Rows behind `changes`.',
-  round_rows: 'Rows behind `round_totals`, kept in step by triggers. SQLite only.',
-  day_rows: 'Rows behind `daily_raised`, likewise.',
-  investor_rows: 'Rows behind `investor_totals`, likewise.',
-  tick_rows: 'Rows behind `ticks`.',
-  notice_rows: 'Rows behind `notices`.',
-  quarantine_rows: 'Rows behind `quarantine`.',
-  drift_rows: 'Rows behind `drift`.',
-  listings: 'The listing under way of each source.',
-  sweeps: 'What a source still has to read after a listing.',
-  staged_rows: 'Rows of a re-listing that differ from those held.',
-  staged_pages: 'Which held rows the pages of a re-listing named.',
-  leases: 'Which process holds which source.',
-  budgets: 'Requests spent per token and window; the token as a digest.',
-  identity_residue: 'Set while bytes of removed identities wait to be scrubbed.',
-  migrations: 'Schema migrations that ran, and under which version.',
-};

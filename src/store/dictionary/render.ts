@@ -1,5 +1,6 @@
 import type { ColumnType, RelationEntry } from './column.js';
-import { innerRelations, publicRelations } from './relations.js';
+import { innerRelations } from './inner-relations.js';
+import { publicRelations } from './relations.js';
 
 const typeWords: Readonly<Record<ColumnType, string>> = {
   text: 'text',

@@ -14,6 +14,8 @@ export interface FleetMember {
   readonly leads: 0 | 1;
   /** The sources it works. */
   readonly sources: readonly string[];
+  /** The sources of its configuration. */
+  readonly follows: readonly string[];
 }
 
 interface Row extends Omit<FleetMember, 'host' | 'leads'> {
@@ -29,7 +31,9 @@ export async function readFleet(ask: Ask): Promise<readonly FleetMember[] | null
     SELECT coalesce(has_table_privilege(to_regclass('fleet_members'), 'SELECT'), false) AS readable`;
   if (may?.readable !== 1) return null;
   const rows = await ask<Row>`
-    SELECT m.member, m.version, m.joined_at, m.seen_at, m.seen_at >= fleet_clock(${memberMillis}) AS alive,
+    SELECT m.member, m.version, m.joined_at, m.seen_at,
+           m.seen_at >= fleet_clock(${memberMillis}) AND m.seen_at <= fleet_clock(${-memberMillis}) AS alive,
+           m.sources AS follows,
            ARRAY(SELECT s.source FROM fleet_sources s WHERE s.member = m.member ORDER BY s.source) AS sources
     FROM fleet_members m ORDER BY m.joined_at, m.member`;
   const first = rows.find(({ alive }) => alive === 1);

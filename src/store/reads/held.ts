@@ -29,7 +29,24 @@ export async function countHeld(db: Kysely<ReadDatabase>, source: string): Promi
   return count;
 }
 
-/** By offering, then by status. Rows founders do not see are left out, as the platform leaves them out. */
+/** Rows whose deletion a person has to accept: kept, though the last listing did not name them. */
+const awaiting = (db: Kysely<ReadDatabase>, source: string) =>
+  db.selectFrom('awaiting_deletion').select('awaiting_deletion.id').where('source', '=', source);
+
+export async function idsAwaitingDeletion(
+  db: Kysely<ReadDatabase>,
+  source: string,
+): Promise<ReadonlySet<string>> {
+  return new Set((await awaiting(db, source).execute()).map(({ id }) => id));
+}
+
+const sumOf = (cents: 'committed_cents' | 'raised_cents') =>
+  sql<number>`coalesce(sum(CAST(${sql.ref(cents)} AS double precision)), 0)`;
+
+/**
+ * By offering, then by status. Rows founders do not see are left out, as the platform leaves them out, and so are those
+ * that await deletion.
+ */
 export async function talliesHeld(
   db: Kysely<ReadDatabase>,
   source: string,
@@ -40,12 +57,14 @@ export async function talliesHeld(
       'offering_id',
       'status',
       fn.countAll<number>().as('count'),
-      fn.coalesce(fn.sum<number>('committed_cents'), sql<number>`0`).as('committed_cents'),
-      fn.coalesce(fn.sum<number>('raised_cents'), sql<number>`0`).as('raised_cents'),
+      // Whole within 2^53, as far as the platform can tell a sum; beyond, SQLite's sum of integers would be an error.
+      sumOf('committed_cents').as('committed_cents'),
+      sumOf('raised_cents').as('raised_cents'),
     ])
     .where('source', '=', source)
     .where('visible', '=', 1)
     .where('offering_id', 'is not', null)
+    .where('id', 'not in', awaiting(db, source))
     .groupBy(['offering_id', 'status'])
     .execute();
   const tallies: Record<string, Record<string, HeldTally>> = Object.create(null);

@@ -10,6 +10,12 @@ export interface QueryLimits {
   readonly timeoutMs: number;
   /** Null for all rows. */
   readonly rowsMax: number | null;
+  /** The bytes of one row, as the database holds them (default: 64 MB). A larger one ends the query with `usage`. */
+  readonly rowBytesMax?: number;
+  /** The bytes of all rows; null, the default, for a result that is written on as it is found. */
+  readonly bytesMax?: number | null;
+  /** What the process of a query on SQLite may take (default: 2 GB). On PostgreSQL the server has limits of its own. */
+  readonly memoryMegabytes?: number;
   /** False refuses, as `usage`, what would read people; unless given they may be read. */
   readonly identity?: boolean;
 }
@@ -24,10 +30,13 @@ export interface QueryHandle {
   close(): void;
 }
 
+/** Text of one cell that a person could still mean to read; less than the longest text of the engine. */
+export const rowBytesMaxDefault = 64 * 1_048_576;
+
 /**
  * Runs one reading statement of somebody's own, which can be ended at any moment.
  *
- * Throws `usage` for SQL that does not parse, writes or takes longer than the limit, `stopped` when `signal`
+ * Throws `usage` for SQL that does not parse, writes, or takes more time, bytes or memory than the limits allow, `stopped` when `signal`
  * fires, `database_unusable` and `database_busy` as every opening does.
  */
 export async function runQuery(

@@ -2,15 +2,13 @@ import type { Selectable } from 'kysely';
 import { cursorWarningSeconds } from '../../contract/limits.js';
 import { type Instant, instantFromMillis, millisOf } from '../../domain/instant.js';
 import type { Clock } from '../../runtime/clock.js';
+import type { HealthReport } from '../../runtime/health-register.js';
 import type { TicksView } from '../schema.js';
+import { type Concern, type Health, judgeSource, reportedHealth, worstOf } from './judge-source.js';
 import type { Ask } from './snapshot.js';
 import type { SyncStatusView } from './views.js';
 
-/**
- * `attention` needs a person, `failing` tries again by itself, `working` has not caught up yet. A source with records
- * in quarantine needs one too: it follows the feed, and is not what the platform holds.
- */
-export type Health = 'ok' | 'working' | 'failing' | 'attention';
+export type { Health } from './judge-source.js';
 
 export interface SourceStatus extends SyncStatusView {
   readonly health: Health;
@@ -21,8 +19,14 @@ export interface SourceStatus extends SyncStatusView {
   readonly cursor_age_seconds: number | null;
   /** The position has been the same for 60 days: within a month everything has to be listed again. */
   readonly cursor_old: boolean;
-  /** Nobody looked for so long that nothing can be said about now: `ok` would be a guess. */
+  /** What stands in the way of complete names, in words; null when nothing does. */
+  readonly names_note: string | null;
+  /** The last tick is overdue, or dated in the future, so that nothing can be said about now. */
   readonly stale: boolean;
+  /** Whether a configuration names it. */
+  readonly followed: boolean;
+  /** What makes it worse than its row says, for people. */
+  readonly concerns: readonly Concern[];
   /** Whole days until the platform may forget the position; negative once it may have. */
   readonly cursor_days_left: number | null;
   /** Newest first. */
@@ -51,38 +55,45 @@ export interface StatusDocument {
   };
   /** Number of the newest change. */
   readonly change_seq: number;
+  /** What running daemons report of themselves, whether or not the database could store it. */
+  readonly problems: readonly HealthReport[];
 }
 
-/** Longer than this without a tick and nobody is following, unless the interval is as long. */
+/** Longer than this without a tick and nobody is following, where the interval of the source is not known. */
 export const staleMillisDefault = 15 * 60_000;
 
 export interface StatusWanted {
   readonly ticksMax?: number;
   readonly staleMillis?: number;
-  /** Sources that should be there: one that never ran is told as such, after the others. */
-  readonly configured?: readonly string[];
+  /**
+   * Sources that should be there: one that never ran is listed after the others, and one that is not among them has
+   * nobody who follows it. Without it every source counts as followed.
+   */
+  readonly configured?: readonly string[] | undefined;
+  /** Sources that other daemons of the fleet work. */
+  readonly elsewhere?: readonly string[];
+  readonly problems?: readonly HealthReport[];
 }
 
 const secondMillis = 1_000;
 const dayMillis = 86_400 * secondMillis;
-const worst: readonly Health[] = ['attention', 'failing', 'working', 'ok'];
 
 /** Everything `rosterd status` and a dashboard show, of one snapshot, so that its parts agree. */
-export async function readStatus(
-  ask: Ask,
-  clock: Clock,
-  { ticksMax = 5, staleMillis = staleMillisDefault, configured = [] }: StatusWanted = {},
-): Promise<StatusDocument> {
+export async function readStatus(ask: Ask, clock: Clock, wanted: StatusWanted = {}): Promise<StatusDocument> {
   const now = clock.now();
+  const { problems = [] } = wanted;
   const sources: SourceStatus[] = [];
   for (const row of await ask<SyncStatusView>`SELECT * FROM sync_status ORDER BY source`)
-    sources.push(await sourceStatus(ask, row, now, ticksMax, staleMillis));
-  for (const name of configured)
+    sources.push(await sourceStatus(ask, row, now, wanted));
+  for (const name of wanted.configured ?? [])
     if (!sources.some(({ source }) => source === name)) sources.push(notStarted(name));
   const [newest] = await ask<{ seq: number | null }>`SELECT max(seq) AS seq FROM change_rows`;
   return {
     at: instantFromMillis(now),
-    health: worst.find((health) => sources.some((source) => source.health === health)) ?? 'working',
+    health: worstOf([
+      ...(sources.length === 0 ? (['working'] as const) : sources.map(({ health }) => health)),
+      ...problems.map(reportedHealth),
+    ]),
     sources,
     inbox: waiting(
       await ask`SELECT state, count(*) AS count, min(received_at) AS oldest_at
@@ -94,6 +105,7 @@ export async function readStatus(
     ),
     erasures: await pendingErasures(ask),
     change_seq: newest?.seq ?? 0,
+    problems,
   };
 }
 
@@ -101,25 +113,30 @@ async function sourceStatus(
   ask: Ask,
   row: SyncStatusView,
   now: number,
-  ticksMax: number,
-  staleMillis: number,
+  { ticksMax = 5, staleMillis = staleMillisDefault, configured, elsewhere = [], problems = [] }: StatusWanted,
 ): Promise<SourceStatus> {
-  const [source] = await ask<{ no: number; generation: number }>`
-    SELECT no, generation FROM sources WHERE name = ${row.source}`;
-  const { no = 0, generation = 0 } = source ?? {};
+  const [source] = await ask<{ no: number; generation: number; names_from: number | null }>`
+    SELECT no, generation, names_from_generation AS names_from FROM sources WHERE name = ${row.source}`;
+  const { no = 0, generation = 0, names_from = null } = source ?? {};
   const ticks = await ask<Selectable<TicksView>>`
     SELECT * FROM ticks WHERE source = ${row.source} ORDER BY tick DESC LIMIT ${ticksMax}`;
   const [quarantine] = await ask<{ open: number }>`
-    SELECT count(*) AS open FROM quarantine_rows WHERE source_no = ${no} AND resolved_at IS NULL`;
+    SELECT coalesce(sum(times), 0) AS open FROM quarantine_rows WHERE source_no = ${no} AND resolved_at IS NULL`;
   const open = quarantine?.open ?? 0;
   const age = since(row.cursor_saved_at, now, secondMillis);
-  const health = healthOf(row);
-  const stale = row.last_tick_at === null || now - millisOf(row.last_tick_at as Instant) > staleMillis;
+  const judgement = judgeSource(
+    { ...row, quarantineOpen: open },
+    {
+      ...{ now, staleMillis },
+      followed: configured === undefined || [...configured, ...elsewhere].includes(row.source),
+      reports: problems.filter(({ source: concerned }) => concerned === row.source),
+    },
+  );
   return {
     ...row,
-    health: stale && health === 'ok' ? 'failing' : health === 'ok' && open > 0 ? 'attention' : health,
-    stale,
+    ...judgement,
     generation,
+    names_note: namesNote(row, names_from !== null && generation >= names_from),
     quarantine_open: open,
     cursor_age_seconds: age,
     cursor_old: age !== null && age >= cursorWarningSeconds,
@@ -132,9 +149,11 @@ async function sourceStatus(
 function notStarted(source: string): SourceStatus {
   return {
     ...{ source, state: 'empty', meaning: 'not started', health: 'working', stale: false },
+    ...{ followed: true, concerns: [] },
     ...{ readable: 0, rows: 0, rows_incoming: 0, pages_incoming: 0, generation: 0 },
     ...{ quarantined: 0, quarantine_open: 0, deletions_waiting: null, listing_started_at: null },
     ...{ complete_up_to: null, identity_included: null, history_from: null },
+    ...{ awaiting_deletion: 0, names_incomplete: 0, names_note: null },
     ...{ cursor_saved_at: null, cursor_expires_at: null },
     ...{ cursor_age_seconds: null, cursor_old: false, cursor_days_left: null },
     ...{ last_tick_at: null, last_success_at: null, last_committed_at: null, last_outcome: null },
@@ -142,15 +161,17 @@ function notStarted(source: string): SourceStatus {
   };
 }
 
-/**
- * A source that failed its last attempt, or was told to wait, never reads as healthy, whatever state it is in. Neither
- * does one whose last attempt was cut short by a stop: it learned nothing, and those before it may have failed for hours.
- */
-export function healthOf({ state, last_outcome }: Pick<SyncStatusView, 'state' | 'last_outcome'>): Health {
-  if (state === 'halted' || state === 'held') return 'attention';
-  if (last_outcome === 'failed') return 'failing';
-  const learned = last_outcome !== 'stopped' && last_outcome !== 'waiting';
-  return state === 'following' && learned ? 'ok' : 'working';
+/** `completes`: the listing under way began after the grant was back, so that its end completes the names. */
+function namesNote(row: SyncStatusView, completes: boolean): string | null {
+  if (row.names_incomplete === 0) return null;
+  const incomplete = 'names are incomplete:';
+  if (row.state === 'halted') return `${incomplete} re-listing begins once the source goes on`;
+  if (row.state !== 'relisting' && row.state !== 'listing')
+    return `${incomplete} re-listing begins by itself with one of the next ticks`;
+  if (!completes) return `${incomplete} re-listing follows the listing under way`;
+  if (row.last_error_code === 'rate_limited' && row.retry_at !== null)
+    return `${incomplete} re-listing waits for the quota until ${row.retry_at}`;
+  return `${incomplete} re-listing is under way`;
 }
 
 function since(time: string | null, now: number, unit: number): number | null {

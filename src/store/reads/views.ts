@@ -4,6 +4,7 @@ import type { Bit, Database, IdentityColumns, InvestmentsView, SourceState } fro
 
 /** Views that are only read, and the small tables of erasure. */
 export type ReadViews = {
+  awaiting_deletion: AwaitingDeletionView;
   roster: RosterView;
   sync_status: SyncStatusView;
   round_totals: RoundTotalsView;
@@ -43,6 +44,23 @@ export interface SyncStatusView {
   last_error_at: string | null;
   retry_at: string | null;
   history_from: string | null;
+  awaiting_deletion: number;
+  names_incomplete: Bit;
+}
+
+export interface AwaitingDeletionView {
+  source: string;
+  id: string;
+  company_id: string | null;
+  offering_id: string | null;
+  investor_id: string | null;
+  status: string;
+  currency: string | null;
+  committed_cents: number | null;
+  raised_cents: number | null;
+  applied_at: string | null;
+  missing_since: string;
+  generation: number;
 }
 
 export type ReadDatabase = Database & ReadViews;

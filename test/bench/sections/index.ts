@@ -2,6 +2,7 @@ import type { Section } from '../measures.js';
 import { bootstrap } from './bootstrap.js';
 import { delta } from './delta.js';
 import { growth } from './growth.js';
+import { hostile } from './hostile.js';
 import { peer } from './peer.js';
 import { platform } from './platform.js';
 import { postgres } from './postgres.js';
@@ -16,5 +17,5 @@ import { webhook } from './webhook.js';
 /** In the order in which they run and are told. */
 export const sections: readonly Section[] = [
   ...[bootstrap, relisting, delta, webhook, wan, queries],
-  ...[start, growth, requests, platform, postgres, soak, peer],
+  ...[start, growth, requests, platform, postgres, soak, hostile, peer],
 ];

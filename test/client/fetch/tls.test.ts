@@ -1,20 +1,34 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { createServer as createPlainServer } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { openConnectionPool } from '../../../src/client/fetch/connection-pool.js';
 import { withCaps } from '../../../src/client/fetch/with-caps.js';
+import { defaultRetryPlan, Outage, withRetry } from '../../../src/client/fetch/with-retry.js';
+import { isFault } from '../../../src/domain/fault.js';
+import { silentLogger } from '../../../src/runtime/logger.js';
+import { seededRandom } from '../../../src/runtime/random.js';
+import { failureOf } from '../../../src/sync/failure-of.js';
+import { StandingClock } from '../../store/support/mirror.js';
 import { callTo } from './calls.js';
 
-/** Throw-away certificates that sign themselves: one for 127.0.0.1, one for another host. */
+/**
+ * Throw-away certificates: two that sign themselves, for 127.0.0.1 and for another host, and three of an authority, all
+ * for 127.0.0.1: one that has expired, one that is not valid yet and one that is good.
+ */
 const pem = (name: string) => readFileSync(new URL(`../fixtures/tls/${name}.pem`, import.meta.url), 'utf8');
 
 async function serve(name: string) {
   let requests = 0;
+  let connections = 0;
   const server = createServer({ cert: pem(`${name}.cert`), key: pem(`${name}.key`) }, (_, response) => {
     requests += 1;
     response.end('{}');
+  });
+  server.on('connection', () => {
+    connections += 1;
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -23,7 +37,11 @@ async function serve(name: string) {
     server.close();
     await once(server, 'close');
   });
-  return { url: `https://127.0.0.1:${(server.address() as AddressInfo).port}/`, requests: () => requests };
+  return {
+    url: `https://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    requests: () => requests,
+    connections: () => connections,
+  };
 }
 
 function open(extraCa: string | null) {
@@ -55,4 +73,53 @@ test('a trusted certificate of another host is not accepted', async () => {
     message: expect.stringContaining('ERR_TLS_CERT_ALTNAME_INVALID'),
   });
   expect(server.requests()).toBe(0);
+});
+
+const trusting = pem('authority.cert');
+
+test.each([
+  ['a self-signed certificate', 'loopback', null, 'self-signed', 'platform.ca'],
+  ['an authority that is not trusted', 'leaf', null, 'authority that is not trusted', 'platform.ca'],
+  ['an expired certificate', 'expired', trusting, 'has expired', 'clock'],
+  ['a certificate of the future', 'future', trusting, 'not valid yet', 'clock'],
+  [
+    'a certificate of another host',
+    'other-host',
+    pem('other-host.cert'),
+    'another host name',
+    'platform.baseUrl',
+  ],
+])(
+  '%s: says what is wrong and what to change, and is asked once and not again at once',
+  async (_, name, ca, what, next) => {
+    const server = await serve(name);
+    const clock = new StandingClock();
+    const random = seededRandom(1);
+    const fetch = withRetry(open(ca), {
+      ...{ plan: defaultRetryPlan, clock, random, logger: silentLogger, outage: new Outage() },
+    });
+    const error: unknown = await fetch(callTo(server.url)).catch((reason: unknown) => reason);
+    if (!isFault(error, 'unreachable')) throw error;
+    expect(error.message).toContain(what);
+    expect(error.about.hint).toContain(next);
+    expect([server.connections(), server.requests()]).toEqual([1, 0]);
+    // A tick tells both, and comes again at the longest interval: a certificate that was mended needs nobody here.
+    const backoff = { baseMillis: 1_000, capMillis: 300_000 };
+    const failure = failureOf(error, { backoff, failures: 0, clock, random });
+    expect(failure.message).toContain(what);
+    expect(failure.message).toContain(next);
+    expect(Date.parse(failure.retryAt) - clock.now()).toBe(300_000);
+  },
+);
+
+test('https to a port of plain HTTP: says so, and to look at the address', async () => {
+  const server = createPlainServer((_, response) => response.end('{}')).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  await expect(open(null)(callTo(`https://127.0.0.1:${port}/`))).rejects.toMatchObject({
+    code: 'unreachable',
+    message: expect.stringContaining('does not speak TLS on this port'),
+    about: { lasting: true, hint: expect.stringContaining('platform.baseUrl') },
+  });
 });

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Cursor, readCursor, writeCursor } from '../../../src/platform/investments/cursor.js';
+import fc from '../../support/property.js';
 
 const key = Buffer.alloc(32, 7);
 const number = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });

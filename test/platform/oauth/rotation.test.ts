@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { findClient } from '../../../src/platform/oauth/clients.js';
 import { mintToken } from '../../../src/platform/oauth/mint.js';
@@ -8,6 +7,7 @@ import { digestOf } from '../../../src/platform/state/secrets.js';
 import { one } from '../../../src/platform/state/statements.js';
 import { makeClient, type TestClient, userNo } from '../../conformance/credentials.js';
 import { startWorld, type TestWorld } from '../../conformance/world.js';
+import fc from '../../support/property.js';
 
 /**
  * Two hold the refresh token of one family and neither knows of the other. Whatever they do, in whatever order:

@@ -41,8 +41,8 @@ export const plantedPostgresBugs: readonly PlantedBug[] = [
   bug(
     'the brake is off',
     `${postgres}/listing.ts`,
-    'if (brake !== null) {',
-    'if (brake !== null && held < 0) {',
+    'await swapIn(commit, { removesUnseen: brake === null });',
+    'await swapIn(commit, { removesUnseen: true });',
   ),
   bug(
     'what pages named outlives its listing',

@@ -15,7 +15,7 @@ const keyQuery = `SELECT (SELECT last_seq FROM feed_counter) || '/' ||
             FROM sources), '') || '/' ||
   coalesce((SELECT string_agg(coalesce(since, '') || coalesce(reached, ''), ',' ORDER BY source_no) FROM sweeps), '') || '/' ||
   (SELECT count(*) || '/' || coalesce(sum(change_seq), 0) FROM investment_rows) || '/' ||
-  (SELECT count(*) FROM identities) AS key`;
+  (SELECT count(*) FROM identities) || '/' || (SELECT count(*) FROM awaiting_deletion) AS key`;
 
 /** Whoever writes needs this thread to go on, and it stands still while it looks: no lock is waited for. */
 const settings = ['SET lock_timeout = 500', 'SET default_transaction_isolation = "repeatable read"'];
@@ -36,7 +36,7 @@ export class PostgresReader implements Reader {
       readonly { readonly key: string }[],
     ];
     const bySource = new Map<string, RowSeen[]>(sources.map(({ name }) => [name, []]));
-    for (const { source, id, text } of rows) bySource.get(source)?.push({ id, text });
+    for (const { source, id, text, awaiting } of rows) bySource.get(source)?.push({ id, text, awaiting });
     return { sources, rows: bySource, key: keys[0]?.key ?? '' };
   }
 

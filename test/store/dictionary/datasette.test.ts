@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { openSqlite } from '../../../src/store/dialect/sqlite/open.js';
 import { renderDatasette } from '../../../src/store/dictionary/datasette.js';
-import { innerRelations, publicRelations } from '../../../src/store/dictionary/relations.js';
+import { innerRelations } from '../../../src/store/dictionary/inner-relations.js';
+import { publicRelations } from '../../../src/store/dictionary/relations.js';
 import { documentedQueries } from '../../../src/store/documented-queries.js';
 import { freshMirror } from '../support/mirror.js';
 

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { schemaPath } from '../../../src/runtime/package-root.js';
-import { innerRelations, publicRelations } from '../../../src/store/dictionary/relations.js';
+import { innerRelations } from '../../../src/store/dictionary/inner-relations.js';
+import { publicRelations } from '../../../src/store/dictionary/relations.js';
 import { renderDictionary } from '../../../src/store/dictionary/render.js';
 import { freshMirror } from '../support/mirror.js';
 

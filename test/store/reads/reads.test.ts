@@ -5,7 +5,7 @@ import { investmentsAsOf } from '../../../src/store/reads/as-of.js';
 import { changesSince, followChanges } from '../../../src/store/reads/changes.js';
 import { investmentColumns, personColumns } from '../../../src/store/reads/columns.js';
 import { historyOf } from '../../../src/store/reads/history.js';
-import { healthOf } from '../../../src/store/reads/status.js';
+import { healthOf } from '../../../src/store/reads/judge-source.js';
 import { test } from '../both-databases.js';
 import { freshStore, placeOf, readingOf, type Store } from '../mirror-fixture.js';
 import { StandingClock, statusOf } from '../support/mirror.js';
@@ -247,19 +247,30 @@ describe('the status document', () => {
 
   test('a source that failed or waits for a person never reads as ok', () => {
     const states = ['empty', 'listing', 'relisting', 'held', 'sweeping', 'following', 'halted'] as const;
-    expect(states.map((state) => healthOf({ state, last_outcome: 'done' }))).toEqual([
+    const whole = { awaiting_deletion: 0, names_incomplete: 0 } as const;
+    expect(states.map((state) => healthOf({ state, last_outcome: 'done', ...whole }))).toEqual([
       'working',
       'working',
       'working',
-      'attention',
+      'working',
       'working',
       'ok',
       'attention',
     ]);
-    expect(states.map((state) => healthOf({ state, last_outcome: 'failed' }))).not.toContain('ok');
+    expect(states.map((state) => healthOf({ state, last_outcome: 'failed', ...whole }))).not.toContain('ok');
     // Told to stay away for up to an hour, it knows nothing of what happens meanwhile.
-    expect(states.map((state) => healthOf({ state, last_outcome: 'waiting' }))).not.toContain('ok');
+    expect(states.map((state) => healthOf({ state, last_outcome: 'waiting', ...whole }))).not.toContain('ok');
     // Ten that failed before it are not forgotten because the eleventh was cut short.
-    expect(states.map((state) => healthOf({ state, last_outcome: 'stopped' }))).not.toContain('ok');
+    expect(states.map((state) => healthOf({ state, last_outcome: 'stopped', ...whole }))).not.toContain('ok');
+  });
+
+  test('rows that await deletion need a person, incomplete names time', () => {
+    const seen = { state: 'following', last_outcome: 'done' } as const;
+    expect(healthOf({ ...seen, awaiting_deletion: 1, names_incomplete: 1 })).toBe('attention');
+    expect(healthOf({ ...seen, awaiting_deletion: 0, names_incomplete: 1 })).toBe('working');
+    expect(
+      healthOf({ ...seen, last_outcome: 'failed', awaiting_deletion: 1, names_incomplete: 0 }),
+      'what awaits deletion must not hide that it fails',
+    ).toBe('failing');
   });
 });

@@ -1,9 +1,9 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { addressFrom, rosterPath, wantedFrom } from '../../../src/console/pages/roster-address.js';
 import { rosterOrders } from '../../../src/console/ports/dashboard.js';
 import { rosterPage } from '../../../src/store/reads/dashboard/roster.js';
 import { readMirror } from '../../../src/store/reads/read-mirror.js';
+import fc from '../../support/property.js';
 import { databases, sourceRow } from '../support/databases.js';
 import { recordDefaults } from '../support/mirror.js';
 

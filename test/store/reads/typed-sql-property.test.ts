@@ -1,8 +1,8 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { isFault } from '../../../src/domain/fault.js';
 import { openSqlite } from '../../../src/store/dialect/sqlite/open.js';
 import { prepareReading } from '../../../src/store/dialect/sqlite/reading-statement.js';
+import fc from '../../support/property.js';
 import { freshMirror, seedInvestment, seedSource } from '../support/mirror.js';
 
 const words = [

@@ -1,7 +1,7 @@
 import { CompiledQuery } from 'kysely';
 import { onTestFinished } from 'vitest';
 import { type Connection, postgresConnection, sqliteConnection } from '../../../src/store/connection.js';
-import { openPostgres } from '../../../src/store/dialect/postgres/open.js';
+import { openPostgres, type PostgresDatabase } from '../../../src/store/dialect/postgres/open.js';
 import type { SqliteDatabase } from '../../../src/store/dialect/sqlite/open.js';
 import type { MirrorPlace } from '../../../src/store/place.js';
 import { migratedDatabase } from '../../postgres/fresh-database.js';
@@ -38,10 +38,13 @@ export const databases: readonly Kind[] = [
       const { url } = await migratedDatabase();
       const opened = await openPostgres(url);
       onTestFinished(() => opened.close());
-      return working({ kind: 'postgres', url, password: null }, postgresConnection(opened));
+      return postgresMirror(opened, url);
     },
   },
 ];
+
+export const postgresMirror = (opened: PostgresDatabase, url: string): WorkingMirror =>
+  working({ kind: 'postgres', url, password: null }, postgresConnection(opened));
 
 export const sqliteMirror = (mirror: SqliteDatabase): WorkingMirror =>
   working({ kind: 'sqlite', file: mirror.file }, sqliteConnection(mirror));

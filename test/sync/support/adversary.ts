@@ -181,6 +181,8 @@ function underAttack(mirror: Mirror, { crashAt, after, busy, check }: Attack) {
     publishListing: wrap(mirror.publishListing),
     applyPage: wrap(mirror.applyPage),
     loseIdentity: wrap(mirror.loseIdentity),
+    regainIdentity: wrap(mirror.regainIdentity),
+    deleteAwaiting: wrap(mirror.deleteAwaiting),
     recordTick: wrap(mirror.recordTick),
   };
   return { mirror: wrapped, crashed: () => dead };

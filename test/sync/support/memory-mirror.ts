@@ -27,10 +27,12 @@ interface Held {
   halted: Halted | null;
   rows: Map<InvestmentId, Investment>;
   staged: Map<InvestmentId, Investment>;
+  awaiting: Set<InvestmentId>;
   generation: number;
   fence: number;
   holder: string | null;
   identity: boolean;
+  namesIncomplete: boolean;
   readonly ticks: TickReport[];
 }
 
@@ -55,10 +57,12 @@ export class MemoryMirror implements Mirror {
       halted: null,
       rows: new Map(),
       staged: new Map(),
+      awaiting: new Set(),
       generation: 0,
       fence: 0,
       holder: null,
       identity: true,
+      namesIncomplete: false,
       ticks: [],
     };
     this.sources.set(name, held);
@@ -68,8 +72,9 @@ export class MemoryMirror implements Mirror {
     held.fence += 1;
     return {
       lease: { source: name, fence: held.fence },
-      standing: held.halted ?? held.active,
+      standing: held.halted ?? standingOf(held),
       filtersChanged: held.fingerprint !== fingerprint,
+      identityIncluded: held.identity,
       cursorSavedAt: null,
     };
   }
@@ -78,7 +83,23 @@ export class MemoryMirror implements Mirror {
     const held = this.#under(lease);
     const had = held.identity;
     held.identity = false;
+    held.namesIncomplete = true;
     return had;
+  }
+
+  async regainIdentity(lease: Lease): Promise<boolean> {
+    const held = this.#under(lease);
+    held.identity = true;
+    return held.namesIncomplete;
+  }
+
+  async deleteAwaiting(lease: Lease): Promise<Applied> {
+    const held = this.#under(lease);
+    const removed = held.awaiting.size;
+    for (const id of held.awaiting) held.rows.delete(id);
+    held.awaiting.clear();
+    this.onCommit(held);
+    return { ...nothingApplied, removed };
   }
 
   async renew(lease: Lease): Promise<void> {
@@ -124,16 +145,16 @@ export class MemoryMirror implements Mirror {
 
   async publishListing(lease: Lease, final: Cursor, policy: BrakePolicy) {
     const held = this.#under(lease);
-    if (held.active.kind !== 'listing' && held.active.kind !== 'held') throw new Error('nothing to publish');
+    if (held.active.kind !== 'listing') throw new Error('nothing to publish');
     const { listing } = held.active;
-    const wouldRemove = [...held.rows.keys()].filter((id) => !held.staged.has(id)).length;
-    if (!policy.accepted && wouldRemove >= policy.rows && wouldRemove > policy.share * held.rows.size) {
-      const brake = { wouldRemove, held: held.rows.size };
-      held.active = { kind: 'held', listing, brake };
-      return { applied: nothingApplied, brake };
-    }
+    const absent = [...held.rows].filter(([id]) => !held.staged.has(id));
+    const wouldRemove = absent.length;
+    const tooMany = wouldRemove >= policy.rows && wouldRemove > policy.share * held.rows.size;
+    const brake = tooMany && !policy.accepted ? { wouldRemove, held: held.rows.size } : null;
     const added = [...held.staged.keys()].filter((id) => !held.rows.has(id)).length;
-    held.rows = held.staged;
+    held.rows = new Map([...held.staged, ...(brake === null ? [] : absent)]);
+    held.awaiting = new Set(brake === null ? [] : absent.map(([id]) => id));
+    held.namesIncomplete &&= !held.identity;
     held.staged = new Map();
     const listed = { at: instantFromMillis(this.now()), restarts: listing.restarts };
     const since =
@@ -142,7 +163,7 @@ export class MemoryMirror implements Mirror {
         : ({ kind: 'since', time: listing.lowMark } as const);
     held.active = { kind: 'sweeping', since, cursor: final, listed };
     this.onCommit(held);
-    return { applied: { ...nothingApplied, added, removed: wouldRemove }, brake: null };
+    return { applied: { ...nothingApplied, added, removed: brake === null ? wouldRemove : 0 }, brake };
   }
 
   async applyPage(lease: Lease, page: FeedPage, reached: Reached, ending?: Ending): Promise<Applied> {
@@ -150,10 +171,13 @@ export class MemoryMirror implements Mirror {
     const { active } = held;
     if (active.kind !== 'sweeping' && active.kind !== 'following') throw new Error('no delta is due');
     const applied = apply(held.rows, page.items);
+    for (const item of page.items)
+      if (item.kind !== 'rejected')
+        held.awaiting.delete(item.kind === 'record' ? item.investment.id : item.id);
     const { cursor } = reached;
     held.active =
       reached.kind === 'following' || active.kind === 'following'
-        ? { kind: 'following', cursor, listed: active.listed }
+        ? { kind: 'following', cursor, listed: active.listed, namesIncomplete: false }
         : { ...active, since: { kind: 'cursor', cursor } };
     if (ending !== undefined) {
       held.ticks.push(ending(applied));
@@ -179,6 +203,9 @@ export class MemoryMirror implements Mirror {
     return held;
   }
 }
+
+const standingOf = ({ active, identity, namesIncomplete }: Held): Active =>
+  active.kind === 'following' ? { ...active, namesIncomplete: identity && namesIncomplete } : active;
 
 function apply(rows: Map<InvestmentId, Investment>, items: readonly FeedItem[]): Applied {
   let { added, changed, removed, unchanged, quarantined } = nothingApplied;

@@ -3,11 +3,12 @@ import type { FeedItem } from '../../../domain/investment.js';
 import type { Applied } from '../../../sync/ports.js';
 import { type CommitHooks, type CommittedChange, changeOf, changesPerCall } from '../../committed-change.js';
 import { unreadableErasures, withoutErased, withoutForgotten } from '../../forgotten.js';
-import { judgeGrant } from '../../identity-grant.js';
+import { grantIsGone, grantIsThere, judgeGrant } from '../../identity-grant.js';
+import { driftFieldsMax, moreFields } from '../../oddity-limits.js';
 import { oddities } from '../../page-oddities.js';
 import { lastOfEach, type RecordItem, type Step, type Tombstone } from '../../plan-page.js';
 import type { ActiveState } from '../../schema.js';
-import { moveTo, type SourceRow, sourceColumns } from '../../source-row.js';
+import { type CommitTimes, moveTo, type SourceRow, sourceColumns } from '../../source-row.js';
 import { announce, reserveNumbers } from './changes.js';
 import { Erasing } from './erasing.js';
 import { type HeldRow, readHeld } from './held-row.js';
@@ -16,6 +17,7 @@ import { queueNotices } from './notices.js';
 import { archiveRows, insertRows, removeRows, replacePeople, updateRows } from './page-rows.js';
 import { resolveReadable, setAside } from './quarantine.js';
 import { payloadOf, recordset } from './recordset.js';
+import { markUnseen, unmarkAll, unmarkNamed } from './stage.js';
 import { statement, type Transaction } from './transaction.js';
 
 /**
@@ -25,6 +27,10 @@ import { statement, type Transaction } from './transaction.js';
 export class Commit {
   /** What the source row will be; everything a write changes about the source is changed here. */
   readonly source: SourceRow;
+  /** The time of its versions and changes. */
+  readonly at: Instant;
+  /** The wall clock, for everything that is compared with it later: see `CommitTimes`. */
+  readonly now: Instant;
   readonly indexed: boolean;
   readonly #erasing: Erasing;
   readonly #changes: CommittedChange[] = [];
@@ -35,12 +41,14 @@ export class Commit {
   constructor(
     readonly transaction: Transaction,
     readonly locked: LockedSource,
-    readonly at: Instant,
+    { at, now }: CommitTimes,
     readonly hooks: CommitHooks,
   ) {
+    this.at = at;
+    this.now = now;
     this.source = { ...locked.source, last_committed_at: at };
     this.indexed = locked.indexed;
-    this.#erasing = new Erasing(transaction, this.source.no, at);
+    this.#erasing = new Erasing(transaction, this.source.no, now);
   }
 
   held(ids: readonly string[]): Promise<ReadonlyMap<string, HeldRow>> {
@@ -130,10 +138,31 @@ export class Commit {
 
   /** False when there was none to lose. */
   async loseGrant(): Promise<boolean> {
-    const had = this.source.identity_included === 1;
+    const had = grantIsGone(this.source);
     if (had) await this.#erasing.source('grant_lost');
-    this.source.identity_included = 0;
     return had;
+  }
+
+  /** Returns whether names are incomplete. */
+  regainGrant(): boolean {
+    return grantIsThere(this.source);
+  }
+
+  /** A page named these records: they do not await deletion any more. */
+  async unmark(ids: readonly string[]): Promise<void> {
+    if (this.source.awaiting_deletion === 0 || ids.length === 0) return;
+    this.source.awaiting_deletion -= await unmarkNamed(this.transaction, this.source.no, ids);
+  }
+
+  /** Exactly the rows that no page of the listing named await deletion from now on. */
+  async markUnseen(): Promise<void> {
+    const { no, generation } = this.source;
+    this.source.awaiting_deletion = await markUnseen(this.transaction, no, generation, this.at);
+  }
+
+  unmarkAll(): void {
+    unmarkAll(this.transaction, this.source.no);
+    this.source.awaiting_deletion = 0;
   }
 
   /** Quarantine and unknown fields of a page. Answers how many entries are newly set aside; one that was already is not new. */
@@ -141,10 +170,10 @@ export class Commit {
     const found = oddities(items);
     const { no } = this.source;
     if (found.unknownFields.size > 0) {
-      const rows = [...found.unknownFields];
-      this.transaction.send(countDrift, no, this.at, payloadOf(rows));
+      const rows = [...found.unknownFields].map(([field, times], n) => [n, field, times] as const);
+      this.transaction.send(countDrift, no, this.at, payloadOf(rows), driftFieldsMax, moreFields);
     }
-    const opened = await setAside(this.transaction, no, found.setAside, this.at);
+    const opened = await setAside(this.transaction, this.source, found.setAside, this.at);
     this.source.quarantined += opened;
     if (this.source.quarantined > 0)
       this.source.quarantined -= await resolveReadable(this.transaction, no, found.readable, this.at);
@@ -229,7 +258,7 @@ export class Commit {
     const { notices } = this.hooks;
     const changes = this.#changes.splice(0);
     if (changes.length === 0 || notices === undefined) return;
-    await queueNotices(this.transaction, this.source.no, this.at, notices.draft(changes), notices);
+    await queueNotices(this.transaction, this.source.no, this.now, notices.draft(changes), notices);
   }
 }
 
@@ -270,8 +299,15 @@ const investorsOf = statement(
 
 const countDrift = statement(
   'count_drift',
-  `INSERT INTO drift_rows AS d (source_no, field, times, first_seen, last_seen)
-   SELECT $1, t.field, t.times, $2, $2 FROM ${recordset('$3', 'field text', 'times bigint')}
+  // As `boundedDrift` does it, without a way there and back for the names that are known.
+  `WITH known AS (SELECT field FROM drift_rows WHERE source_no = $1),
+     found AS (SELECT t.n, t.field, t.times, t.field IN (SELECT field FROM known) AS is_known
+       FROM ${recordset('$3', 'n int', 'field text', 'times bigint')}),
+     placed AS (SELECT field, times, is_known, row_number() OVER (PARTITION BY is_known ORDER BY n) AS place FROM found),
+     counted AS (SELECT CASE WHEN is_known OR place <= $4 - (SELECT count(*) FROM known WHERE field <> $5)
+         THEN field ELSE $5 END AS field, times FROM placed)
+   INSERT INTO drift_rows AS d (source_no, field, times, first_seen, last_seen)
+   SELECT $1, field, sum(times), $2, $2 FROM counted GROUP BY field
    ON CONFLICT (source_no, field) DO UPDATE
    SET times = d.times + excluded.times, last_seen = excluded.last_seen`,
 );

@@ -45,6 +45,7 @@ export function withCursors(pool: pg.Pool): PostgresPool {
   return {
     connect: async () => lending(await pool.connect()),
     end: () => pool.end(),
+    options: pool.options,
   };
 }
 
@@ -58,7 +59,9 @@ function lending(client: pg.PoolClient): PostgresPoolClient {
     asked instanceof DeclaredCursor
       ? asked.on(client)
       : client.query(asked as string, parameters as unknown[] | undefined);
-  const lent = { query, release: () => client.release() } as PostgresPoolClient;
+  // A connection whose transaction could not be ended is to be destroyed, not handed to the next who asks.
+  const release = (destroy?: boolean) => client.release(destroy);
+  const lent = { query, release } as PostgresPoolClient;
   known.set(client, lent);
   return lent;
 }

@@ -1,4 +1,5 @@
 import type { Applied, FeedPage, Reached } from '../../../sync/ports.js';
+import { namedBy } from '../../awaiting-deletion.js';
 import { planPage } from '../../plan-page.js';
 import { markReadThrough } from '../../source-row.js';
 import type { Commit } from './commit.js';
@@ -10,13 +11,14 @@ export async function applyPage(commit: Commit, page: FeedPage, reached: Reached
   if (source.listed_at === null)
     throw new Error(`source ${source.name} was never listed: a delta cannot apply`);
   const items = await commit.receive(page.items);
+  await commit.unmark(namedBy(items, 'delta'));
   const ids = items.flatMap((item) => (item.kind === 'record' ? item.investment.id : (item.id ?? [])));
   const held = await commit.held([...new Set(ids)]);
   const plan = planPage(items, (id) => held.get(id));
   await commit.perform(plan.steps);
   const quarantined = await commit.note(items);
   markReadThrough(source, page);
-  source.cursor_saved_at = commit.at;
+  source.cursor_saved_at = commit.now;
   if (reached.kind === 'following') {
     source.cursor = reached.cursor;
     transaction.send('DELETE FROM sweeps WHERE source_no = $1', source.no);

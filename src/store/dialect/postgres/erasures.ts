@@ -77,7 +77,10 @@ export class PostgresErasures implements Erasures {
         await erasing.source('dropped');
         erased += await erasing.finish();
       }
-      transaction.send('UPDATE sources SET identity_included = NULL WHERE identity_included IS NOT NULL');
+      transaction.send(
+        `UPDATE sources SET identity_included = NULL, names_from_generation = generation + 1
+         WHERE identity_included IS NOT NULL`,
+      );
       return erased;
     });
   }

@@ -1,4 +1,6 @@
 import { Fault } from '../../../domain/fault.js';
+import { descriptorsFault } from '../../../runtime/file-descriptors.js';
+import { tlsProblem } from '../../../runtime/tls-problem.js';
 
 /**
  * PostgreSQL's conditions and those of the way to it become faults here and nowhere else. What is not listed
@@ -6,8 +8,26 @@ import { Fault } from '../../../domain/fault.js';
  * `url` is without its password. The driver's own message goes into the cause only: it may quote a row.
  */
 export function postgresFault(error: unknown, url: string): unknown {
+  const spent = descriptorsFault(error);
+  if (spent !== null) return spent;
+  if (error instanceof Error && error.message === noTlsInWords)
+    return new Fault('database_busy', `${url} cannot be reached: the server offers no TLS`, {
+      hint: 'switch ssl on at the server, or take sslmode out of the URL of "database"',
+      lasting: true,
+      cause: error,
+    });
   const code = codeOf(error);
   if (code === null) return error;
+  const tls = tlsProblem(code, {
+    trust: 'sslrootcert in the URL of "database"',
+    address: 'the URL of "database"',
+  });
+  if (tls !== null)
+    return new Fault('database_busy', `${url} cannot be reached: ${tls.what} (${code})`, {
+      hint: tls.next,
+      lasting: true,
+      cause: error,
+    });
   const busy =
     busyWhen[code] ?? (isConnectionLoss(code) ? 'cannot be reached or closed the connection' : null);
   if (busy !== null)
@@ -99,6 +119,18 @@ const connectionLosses: ReadonlySet<string> = new Set([
 function isConnectionLoss(code: string): boolean {
   return connectionLosses.has(code) || /^08...$/.test(code);
 }
+
+/** What a server says that is ending or beginning. */
+const notServing: ReadonlySet<string> = new Set(['57P01', '57P02', '57P03']);
+
+/** Whether there is nobody to ask, rather than somebody who refuses. */
+export function isServerAway(error: unknown): boolean {
+  const code = codeOf(error);
+  return code !== null && (isConnectionLoss(code) || notServing.has(code));
+}
+
+/** The driver says it in words. */
+const noTlsInWords = 'The server does not support SSL connections';
 
 /** The driver says in words, not in a code, that a connection went away under a query. */
 const lostInWords =

@@ -4,5 +4,9 @@
  */
 export const memberMillis = 8_000;
 
-/** Whether the member of table `m` lives. */
-export const isAlive = (m: string) => `${m}.seen_at >= fleet_clock(${memberMillis})`;
+/**
+ * Whether the member of table `m` is alive. A heartbeat in the future was written before the server's clock was set
+ * back: a dead member must not keep its sources until that time comes, and a living one sends the next within seconds.
+ */
+export const isAlive = (m: string) =>
+  `(${m}.seen_at >= fleet_clock(${memberMillis}) AND ${m}.seen_at <= fleet_clock(-${memberMillis}))`;

@@ -20,7 +20,7 @@ export class PostgresFleet implements FleetStore {
   constructor(
     private readonly member: string,
     private readonly place: FleetPlace,
-    { onMessage, onGap }: FleetEars,
+    { onMessage, onGap, onLost }: FleetEars,
   ) {
     // Channels belong to the database, so two mirrors in one have two.
     this.#channel = `rosterd_${place.database.schema}`.slice(0, 63);
@@ -33,6 +33,7 @@ export class PostgresFleet implements FleetStore {
         if (heard !== null && heard.from !== member) onMessage(heard.message);
       },
       onConnected: onGap,
+      ...(onLost === undefined ? {} : { onLost }),
     });
   }
 
@@ -97,7 +98,7 @@ interface MemberRow {
 
 /** Those that were dead for a day go, so that the table stays as small as the fleet. */
 const join = `
-  WITH forgotten AS (DELETE FROM fleet_members WHERE seen_at < fleet_clock(86400000) AND member <> $1)
+  WITH forgotten AS (DELETE FROM fleet_members WHERE (seen_at < fleet_clock(86400000) OR seen_at > fleet_clock(-86400000)) AND member <> $1)
   INSERT INTO fleet_members (member, version, sources, joined_at, seen_at)
   VALUES ($1, $2, $3, fleet_clock(), fleet_clock())
   ON CONFLICT (member) DO UPDATE SET sources = excluded.sources, seen_at = excluded.seen_at`;

@@ -15,6 +15,8 @@ export interface ServerReport {
   readonly unwritable: readonly string[];
   /** Of the roles for analysts, those that are not there. */
   readonly rolesMissing: readonly string[];
+  /** Whether this user may read as an analyst does, which the SQL box of the dashboard needs while names are masked. */
+  readonly mayMask: boolean;
   /** How many more connections this user can open; null when nothing limits them. */
   readonly connectionsLeft: number | null;
   readonly pooler: Pooler;
@@ -48,6 +50,7 @@ export async function inspectServer(database: PostgresDatabase, now: string): Pr
       mayCreate: row.may_create === 1,
       unwritable: row.unwritable ?? [],
       rolesMissing: row.roles_missing ?? [],
+      mayMask: row.may_mask === 1,
       connectionsLeft: row.connections_left,
       pooler: await poolerOf(database.pool),
       standby: row.standby === 1,
@@ -64,6 +67,7 @@ interface Row {
   readonly may_create: 0 | 1;
   readonly unwritable: readonly string[] | null;
   readonly roles_missing: readonly string[] | null;
+  readonly may_mask: 0 | 1;
   readonly connections_left: number | null;
   readonly standby: 0 | 1;
   readonly undurable: readonly string[] | null;
@@ -84,6 +88,8 @@ const look = `
        AND (n.nspname = $2 OR c.relname IN ('sources', 'investment_rows', 'history_rows', 'change_rows', 'leases'))
        AND NOT has_table_privilege(c.oid, 'INSERT')) AS unwritable,
     (SELECT array_agg(role) FROM unnest($3::text[]) AS role WHERE to_regrole(role) IS NULL) AS roles_missing,
+    (SELECT coalesce(bool_or(pg_has_role(oid, CASE WHEN current_setting('server_version_num')::int < 160000 THEN 'MEMBER' ELSE 'SET' END)), false)
+     FROM pg_roles WHERE rolname = ($3::text[])[1]) AS may_mask,
     (SELECT least(
        current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
          - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),

@@ -32,6 +32,7 @@ export async function openSource(
     lease: { source: name, fence },
     standing: standing(source, { listing, sweep }),
     filtersChanged: source.fingerprint !== fingerprint,
+    identityIncluded: source.identity_included === null ? null : source.identity_included === 1,
     cursorSavedAt: source.cursor_saved_at as Instant | null,
   };
 }

@@ -8,7 +8,9 @@ import {
   type ListingStart,
   nothingApplied,
 } from '../../../sync/ports.js';
+import { namedBy } from '../../awaiting-deletion.js';
 import { brakeOn } from '../../brake.js';
+import { namesListed } from '../../identity-grant.js';
 import { lastOfEach, planListed, type RecordItem } from '../../plan-page.js';
 import type { ListingRow } from '../../source-row.js';
 import { listingProgress } from '../../standing.js';
@@ -17,7 +19,7 @@ import { buildIdIndex } from './indexes.js';
 import { insertRows, replaceListedRows } from './page-rows.js';
 import { resolveBefore, seenBefore } from './quarantine.js';
 import { countUnseen, discardStage, forgetSeen, rememberSeen, stageRows, unstage } from './stage.js';
-import { swapIn } from './swap.js';
+import { removeAwaiting, swapIn } from './swap.js';
 import { statement } from './transaction.js';
 
 export async function beginListing(commit: Commit, start: ListingStart): Promise<ListingProgress> {
@@ -69,6 +71,7 @@ export async function addListingPage(
   );
   if (erases && !commit.locked.idsIndexed) await buildIdIndex(transaction);
   const page = { ...received, items: await commit.receive(received.items) };
+  await commit.unmark(namedBy(page.items, 'listing'));
   const rows =
     listing.rows +
     (sent ??
@@ -169,22 +172,28 @@ export async function publishListing(
   if (listing.final !== final)
     throw new Error('only a complete listing is published, with its own final cursor');
   const result =
-    listing.kind === 'first' ? await publishFirst(commit) : await publishRelisted(commit, final, policy);
-  if (result.brake !== null) return result;
+    listing.kind === 'first' ? await publishFirst(commit) : await publishRelisted(commit, policy);
   if (source.quarantined > 0)
-    source.quarantined -= await resolveBefore(transaction, source.no, listing.started_at, commit.at);
+    source.quarantined = await resolveBefore(transaction, source.no, listing.started_at, commit.at);
   discardListing(commit);
   transaction.send(
     'INSERT INTO sweeps (source_no, since, cursor) VALUES ($1, $2, $3)',
     ...[source.no, listing.low_mark, final],
   );
   source.cursor = final;
-  source.cursor_saved_at = commit.at;
+  source.cursor_saved_at = commit.now;
   source.published_through = listing.low_mark;
-  source.last_listing_at = commit.at;
+  source.last_listing_at = commit.now;
   source.listing_restarts = listing.restarts;
+  namesListed(source, listing.generation);
   commit.moveTo('sweeping');
   return result;
+}
+
+export async function deleteAwaiting(commit: Commit): Promise<Applied> {
+  await removeAwaiting(commit);
+  commit.unmarkAll();
+  return commit.applied(0, 0);
 }
 
 /** Not one row is written again: their time and number stand in the source. */
@@ -200,26 +209,21 @@ async function publishFirst(commit: Commit): Promise<{ applied: Applied; brake: 
   return { applied: { ...nothingApplied, added: source.rows_held }, brake: null };
 }
 
+/** Rows the listing did not name leave, or are marked where there are too many of them: the rest is published either way. */
 async function publishRelisted(
   commit: Commit,
-  final: Cursor,
   policy: BrakePolicy,
 ): Promise<{ applied: Applied; brake: Brake | null }> {
   const { transaction, source } = commit;
   const held = source.rows_held;
   const absent = await countUnseen(transaction, source.no);
   const brake = brakeOn(policy, { wouldRemove: absent, held });
-  if (brake !== null) {
-    transaction.send(
-      'UPDATE listings SET final = $1, would_remove = $2 WHERE source_no = $3',
-      ...[final, absent, source.no],
-    );
-    commit.moveTo('held');
-    return { applied: nothingApplied, brake };
-  }
-  await swapIn(commit);
+  // Before new rows are there, which the pages could not name by a number.
+  if (brake !== null) await commit.markUnseen();
+  else if (source.awaiting_deletion > 0) commit.unmarkAll();
+  await swapIn(commit, { removesUnseen: brake === null });
   const { changed, removed } = commit.applied(0, 0);
-  return { applied: commit.applied(held - changed - removed, 0), brake: null };
+  return { applied: commit.applied(held - changed - removed, 0), brake };
 }
 
 function discardListing({ transaction, source }: Commit): void {

@@ -17,13 +17,13 @@ import type {
 } from '../../../sync/ports.js';
 import { checkFence } from '../../lease-rules.js';
 import type { MirrorOptions } from '../../mirror-options.js';
-import { notBefore } from '../../source-row.js';
+import { commitTimes } from '../../source-row.js';
 import { type Halted, tellOutcome, tickColumns, tickValues } from '../../tick-outcome.js';
 import { Commit } from './commit.js';
 import { applyPage } from './delta.js';
 import { buildIndexes } from './indexes.js';
 import { giveBackLease, openSource, renewLease } from './leases.js';
-import { addListingPage, beginListing, publishListing } from './listing.js';
+import { addListingPage, beginListing, deleteAwaiting, publishListing } from './listing.js';
 import { lockAllSources, lockedSource } from './locked-source.js';
 import type { PostgresDatabase } from './open.js';
 import { type Ahead, RowsAhead } from './rows-ahead.js';
@@ -124,6 +124,14 @@ export class PostgresMirror implements Mirror {
     );
   }
 
+  async deleteAwaiting(lease: Lease): Promise<Applied> {
+    return this.#commit(lease, (commit) => deleteAwaiting(commit));
+  }
+
+  async regainIdentity(lease: Lease): Promise<boolean> {
+    return this.#commit(lease, async (commit) => commit.regainGrant());
+  }
+
   async loseIdentity(lease: Lease): Promise<boolean> {
     return this.#commit(lease, (commit) => commit.loseGrant());
   }
@@ -151,7 +159,10 @@ export class PostgresMirror implements Mirror {
         checkFence(locked.lease, lease);
         ahead?.judge(locked);
         const now = clock.now();
-        const commit = new Commit(transaction, locked, notBefore(locked.source, now), { notices, identity });
+        const commit = new Commit(transaction, locked, commitTimes(locked.source, now), {
+          notices,
+          identity,
+        });
         const result = await work(commit, now);
         // Nobody who was gone may be there again after a power cut, whatever said so.
         if ((await commit.finish()) && mayBeLost) transaction.send(mustLast);
@@ -177,9 +188,9 @@ function concernsEverySource({ items }: FeedPage): boolean {
   );
 }
 
-function tellTick({ transaction, source, at }: Commit, report: TickReport, halted: Halted | null): void {
+function tellTick({ transaction, source, now }: Commit, report: TickReport, halted: Halted | null): void {
   transaction.send(insertTick, ...tickValues(source, report));
-  tellOutcome(source, at, report, halted);
+  tellOutcome(source, now, report, halted);
 }
 
 const insertTick = statement(

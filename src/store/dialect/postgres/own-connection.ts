@@ -11,6 +11,8 @@ export interface OwnConnectionParts {
   readonly onPayload: (payload: string) => void;
   /** Connected, at first or again: what was announced before was not heard. */
   readonly onConnected: () => void;
+  /** The connection ended, and not because this side closed it. */
+  readonly onLost?: () => void;
 }
 
 /** A server that does not answer for so long is as good as gone, and asked anew over another connection. */
@@ -58,6 +60,7 @@ export class OwnConnection {
     if (this.#current === client) {
       this.#current = null;
       this.#client = null;
+      if (!this.#closed) this.#parts.onLost?.();
     }
     // One that timed out may still be open on our side.
     void client.end().catch(() => {});

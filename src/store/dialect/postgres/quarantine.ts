@@ -1,49 +1,77 @@
 import { type Instant, justBefore } from '../../../domain/instant.js';
+import { quarantineMax, uncountedDigest, uncountedProblem } from '../../oddity-limits.js';
 import type { Rejected } from '../../page-oddities.js';
-import { cappedBody } from '../../quarantine-body.js';
+import { cappedBody, digestOf } from '../../quarantine-body.js';
+import type { SourceRow } from '../../source-row.js';
 import { payloadOf, recordset } from './recordset.js';
 import { statement, type Transaction } from './transaction.js';
 
-const entries = recordset('$2', 'n int', 'id text', 'problem text', 'body text');
+const entries = recordset('$2', 'n int', 'id text', 'problem text', 'body text', 'digest text');
 
+/** By three joins, each along an index: with OR between them every entry is held against every row. */
 const reseen = statement(
   'quarantine_again',
-  `UPDATE quarantine_rows q SET problem = t.problem, body = t.body, seen_at = $3
-   FROM ${entries}
-   WHERE q.source_no = $1 AND q.resolved_at IS NULL
-     AND (q.id = t.id OR (t.id IS NULL AND q.id IS NULL AND q.problem = t.problem AND q.body = t.body))
+  `WITH t AS MATERIALIZED (SELECT * FROM ${entries}),
+     q AS (SELECT * FROM quarantine_rows WHERE source_no = $1 AND resolved_at IS NULL),
+     again AS (
+       SELECT t.n, q.quarantine_no FROM t JOIN q ON q.id = t.id
+       UNION ALL SELECT t.n, q.quarantine_no FROM t JOIN q ON q.digest = t.digest
+       -- Set aside by a version that knew no digests.
+       UNION ALL SELECT t.n, q.quarantine_no FROM t JOIN q ON q.body = t.body
+         WHERE t.id IS NULL AND q.id IS NULL AND q.digest IS NULL
+     )
+   UPDATE quarantine_rows r SET problem = t.problem, digest = t.digest, seen_at = $3,
+     body = CASE WHEN t.id IS NULL THEN r.body ELSE t.body END
+   FROM again JOIN t ON t.n = again.n
+   WHERE r.quarantine_no = again.quarantine_no
    RETURNING t.n`,
 );
 
 const open = statement(
   'quarantine_open',
-  `INSERT INTO quarantine_rows (source_no, id, problem, body, seen_at)
-   SELECT $1, t.id, t.problem, t.body, $3 FROM ${entries} ORDER BY t.n`,
+  `INSERT INTO quarantine_rows (source_no, id, problem, body, digest, times, seen_at)
+   SELECT $1, t.id, t.problem, t.body, t.digest, 1, $3 FROM ${entries} ORDER BY t.n`,
+);
+
+const countUnkept = statement(
+  'quarantine_unkept',
+  `WITH counted AS (
+     UPDATE quarantine_rows SET times = times + $4, seen_at = $5
+     WHERE source_no = $1 AND digest = $2 AND resolved_at IS NULL RETURNING 1
+   )
+   INSERT INTO quarantine_rows (source_no, problem, body, digest, times, seen_at)
+   SELECT $1, $3, '', $2, $4, $5 WHERE NOT EXISTS (SELECT 1 FROM counted)`,
 );
 
 /**
- * At most one open row for an id, and for an entry without one at most one for the same body, so that a page
- * that is read again adds nothing. Answers how many rows were opened.
+ * At most one open row for an id, and for an entry without one at most one for the same content, so that what is read
+ * again adds nothing. Beyond `quarantineMax` entries are counted in one row and not kept. Returns how many entries were
+ * not set aside before.
  */
 export async function setAside(
   transaction: Transaction,
-  sourceNo: number,
+  source: Pick<SourceRow, 'no' | 'quarantined'>,
   rejected: readonly Rejected[],
   at: Instant,
 ): Promise<number> {
   if (rejected.length === 0) return 0;
+  const sourceNo = source.no;
   const seen = new Set<string>();
   const rows = rejected.flatMap(({ id, problem, body: whole }, n) => {
     const body = cappedBody(whole);
-    const key = JSON.stringify([id, id === null ? [problem, body] : null]);
+    const digest = id === null ? digestOf(whole, problem) : null;
+    const key = JSON.stringify([id, digest]);
     if (seen.has(key)) return [];
     seen.add(key);
-    return [[n, id, problem, body] as const];
+    return [[n, id, problem, body, digest] as const];
   });
   const known = await transaction.rows<{ n: number }>(reseen, sourceNo, payloadOf(rows), at);
   const again = new Set(known.map(({ n }) => n));
   const fresh = rows.filter(([n]) => !again.has(n));
-  if (fresh.length > 0) transaction.send(open, sourceNo, payloadOf(fresh), at);
+  const kept = fresh.slice(0, Math.max(0, quarantineMax - source.quarantined));
+  const unkept = fresh.length - kept.length;
+  if (kept.length > 0) transaction.send(open, sourceNo, payloadOf(kept), at);
+  if (unkept > 0) transaction.send(countUnkept, sourceNo, uncountedDigest, uncountedProblem, unkept, at);
   return fresh.length;
 }
 
@@ -71,16 +99,21 @@ export function seenBefore(transaction: Transaction, sourceNo: number, at: Insta
   );
 }
 
-/** Whoever was set aside before a listing began was not among what it named. */
-export function resolveBefore(
+/** Resolves what was set aside before a listing began and was not among what it named. Returns how many are open. */
+export async function resolveBefore(
   transaction: Transaction,
   sourceNo: number,
   startedAt: string,
   at: Instant,
 ): Promise<number> {
-  return transaction.run(
+  transaction.send(
     `UPDATE quarantine_rows SET resolved_at = $1, body = NULL
      WHERE source_no = $2 AND seen_at < $3 AND resolved_at IS NULL`,
     ...[at, sourceNo, startedAt],
   );
+  const row = await transaction.row<{ open: number }>(
+    'SELECT coalesce(sum(times), 0) AS open FROM quarantine_rows WHERE source_no = $1 AND resolved_at IS NULL',
+    sourceNo,
+  );
+  return row?.open ?? 0;
 }

@@ -2,12 +2,29 @@ import pg from 'pg';
 import { Fault } from '../../../domain/fault.js';
 import type { Clock } from '../../../runtime/clock.js';
 import { addressText } from '../../place.js';
-import { endedEarly, notOneStatement, notValid, onlyReads, tooSlow } from '../../query-refusals.js';
-import type { QueryHandle, QueryLimits, SqlValue } from '../../reads/query.js';
+import {
+  cannotJudge,
+  endedEarly,
+  hasParameters,
+  notOneStatement,
+  notValid,
+  onlyReads,
+  readsPeople,
+  resultTooLarge,
+  rowTooLarge,
+  tooSlow,
+} from '../../query-refusals.js';
+import { type QueryHandle, type QueryLimits, rowBytesMaxDefault, type SqlValue } from '../../reads/query.js';
+import { bytesOf, ResultSize } from '../../reads/result-size.js';
+import { statementText } from '../../statement-text.js';
 import { postgresFault } from './faults.js';
-import { refuseIdentity } from './refuse-identity.js';
+import { resultTooLargeCode, rowTooLargeCode, withoutNames } from './masked-query.js';
+import { cellsOf } from './row-text.js';
 
-const batchRows = 500;
+const batchRowsMax = 500;
+/** The first batch is small, because nobody knows yet how wide its rows are. */
+const batchRowsFirst = 16;
+const batchBytes = 256 * 1_024;
 const connectTimeoutMs = 5_000;
 
 type Row = readonly SqlValue[];
@@ -15,7 +32,8 @@ type Row = readonly SqlValue[];
 /**
  * Runs one reading statement on a connection of its own, in a transaction that cannot write, through a cursor of
  * the server: what is in memory is one batch, whatever the answer's size. The time limit is the server's, which
- * ends the statement itself; a signal cuts the connection, which the server notices within a second.
+ * ends the statement itself; a signal cuts the connection, which the server notices within a second. What the server
+ * sends is counted at the socket, so that a row beyond the limit is never held: the connection is cut first.
  */
 export async function queryPostgres(
   url: string,
@@ -55,26 +73,36 @@ export async function queryPostgres(
     if (!ended.signal.aborted) stop(tooSlow(limits.timeoutMs));
   });
 
+  const size = {
+    rowBytesMax: limits.rowBytesMax ?? rowBytesMaxDefault,
+    bytesMax: limits.bytesMax ?? null,
+  };
+  const statement = statementText(sql);
+  const masked = limits.identity === false;
+  const arriving = new ArrivingBytes(client, size.rowBytesMax, () => stop(rowTooLarge(size.rowBytesMax)));
   const attempt = async <Result>(work: () => Promise<Result>): Promise<Result> => {
     try {
       if (cause !== undefined) throw cause;
       return await work();
     } catch (error) {
       close();
-      throw cause ?? queryFault(error, limits.timeoutMs, shown);
+      throw cause ?? queryFault(error, { timeoutMs: limits.timeoutMs, url: shown, masked, ...size });
     }
   };
   const first = await attempt(async () => {
     await client.connect();
-    await client.query(opening(limits.timeoutMs));
-    if (limits.identity === false) await refuseIdentity(client, sql);
-    return await begin(client, sql);
+    arriving.watch();
+    await client.query(opening(limits.timeoutMs, masked ? 'READ WRITE' : 'READ ONLY'));
+    if (!masked) return await begin(client, statement, arriving);
+    const rowsMax = limits.rowsMax === null ? null : limits.rowsMax + 1;
+    return await beginMasked(client, statement, { ...size, rowsMax }, arriving);
   });
 
   let truncated = false;
   async function* rows(): AsyncGenerator<Row> {
     try {
       let seen = 0;
+      const counted = new ResultSize(size);
       for (let batch = first; batch.rows.length > 0; batch = await attempt(batch.next)) {
         for (const row of batch.rows) {
           if (seen === limits.rowsMax) {
@@ -82,6 +110,7 @@ export async function queryPostgres(
             return;
           }
           seen += 1;
+          counted.add(bytesOf(row));
           yield row;
         }
       }
@@ -92,9 +121,9 @@ export async function queryPostgres(
   return { columns: first.columns, rows: rows(), truncated: () => truncated, close };
 }
 
-const opening = (timeoutMs: number): string =>
+const opening = (timeoutMs: number, access: 'READ ONLY' | 'READ WRITE'): string =>
   [
-    'BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY',
+    `BEGIN ISOLATION LEVEL REPEATABLE READ, ${access}`,
     `SET LOCAL statement_timeout = ${timeoutMs}`,
     `SET LOCAL idle_in_transaction_session_timeout = ${timeoutMs + 60_000}`,
     'SET LOCAL client_connection_check_interval = 1000',
@@ -107,24 +136,92 @@ interface Batch {
 }
 
 /** EXPLAIN and SHOW have no cursor to be fetched from piece by piece; their answers are short. */
-const shortAnswer = /^\s*(?:explain|show)\b/i;
+const shortAnswer = /^(?:explain|show)\b/i;
 
 /** As one statement of the extended protocol, which refuses two in one text. */
-async function begin(client: pg.Client, sql: string): Promise<Batch> {
-  const run = async (text: string) =>
-    await client.query({ text, rowMode: 'array', queryMode: 'extended' } as pg.QueryArrayConfig);
-  if (shortAnswer.test(sql)) {
-    const { fields, rows } = await run(sql);
+async function begin(client: pg.Client, statement: string, arriving: ArrivingBytes): Promise<Batch> {
+  if (shortAnswer.test(statement)) {
+    const { fields, rows } = await extended(client, statement);
     const columns = fields.map(({ name }) => name);
     const none = async (): Promise<Batch> => ({ columns, rows: [], next: none });
     return { columns, rows: rows as Row[], next: none };
   }
-  await run(`DECLARE rosterd_query NO SCROLL CURSOR FOR ${sql}`);
+  await extended(client, `DECLARE rosterd_query NO SCROLL CURSOR FOR ${statement}`);
+  return fetched(client, arriving, ({ fields, rows }) => ({
+    columns: fields.map(({ name }) => name),
+    rows: rows as Row[],
+  }));
+}
+
+/** The same while names are masked: every row arrives as one text and is taken apart here. */
+async function beginMasked(
+  client: pg.Client,
+  statement: string,
+  limits: Parameters<typeof withoutNames>[2],
+  arriving: ArrivingBytes,
+): Promise<Batch> {
+  const masked = await withoutNames(client, statement, limits);
+  if (masked.description === null) throw readsOnly();
+  const { columns, types } = masked.description;
+  const parsers = types.map(parserOf);
+  await extended(client, `DECLARE rosterd_query NO SCROLL CURSOR FOR ${masked.text}`, masked.values);
+  return fetched(client, arriving, ({ rows }) => ({
+    columns,
+    rows: (rows as string[][]).map(([line = '']) =>
+      cellsOf(line, columns.length).map((cell, at) => (cell === null ? null : (parsers[at]?.(cell) ?? cell))),
+    ),
+  }));
+}
+
+const extended = async (client: pg.Client, text: string, values: readonly unknown[] = []) =>
+  await client.query({
+    text,
+    values: [...values],
+    rowMode: 'array',
+    queryMode: 'extended',
+  } as pg.QueryArrayConfig);
+
+/** Piece by piece, each about as large as a piece should be by what the one before weighed. */
+function fetched(
+  client: pg.Client,
+  arriving: ArrivingBytes,
+  read: (result: pg.QueryArrayResult) => Omit<Batch, 'next'>,
+): Promise<Batch> {
+  let wanted = batchRowsFirst;
   const next = async (): Promise<Batch> => {
-    const { fields, rows } = await run(`FETCH ${batchRows} FROM rosterd_query`);
-    return { columns: fields.map(({ name }) => name), rows: rows as Row[], next };
+    arriving.begin();
+    const batch = read(await extended(client, `FETCH ${wanted} FROM rosterd_query`));
+    const rowBytes = Math.max(1, arriving.bytes / Math.max(1, batch.rows.length));
+    wanted = Math.max(1, Math.min(batchRowsMax, wanted * 4, Math.floor(batchBytes / rowBytes)));
+    return { ...batch, next };
   };
   return next();
+}
+
+/** A row may arrive with others, and quoted: bytes of an answer beyond this many times the largest row end the query. */
+const rowsAtOnce = 4;
+
+/** Counts what a connection receives for one answer, before the driver has put it together. */
+class ArrivingBytes {
+  bytes = 0;
+
+  constructor(
+    private readonly client: pg.Client,
+    private readonly rowBytesMax: number,
+    private readonly onTooMany: () => void,
+  ) {}
+
+  /** Once connected, since the stream of an encrypted connection is another one before. */
+  watch(): void {
+    this.client.connection.stream.on('data', (chunk: Buffer) => {
+      this.bytes += chunk.length;
+      if (this.bytes > this.rowBytesMax * rowsAtOnce) this.onTooMany();
+    });
+  }
+
+  begin(): void {
+    this.bytes = 0;
+  }
 }
 
 /** Not `end`, which waits for the statement that is running. */
@@ -132,25 +229,62 @@ function cut(client: pg.Client): void {
   client.connection.stream.destroy();
 }
 
+interface Failing {
+  readonly timeoutMs: number;
+  readonly url: string;
+  readonly masked: boolean;
+  readonly rowBytesMax: number;
+  readonly bytesMax: number | null;
+}
+
+const readsOnly = () => onlyReads('SELECT, WITH, VALUES, TABLE, EXPLAIN or SHOW');
+
+const noReading =
+  /near "(?:insert|update|delete|merge|create|drop|alter|truncate|copy|vacuum|set|begin|commit|grant|revoke|call|do|refresh|listen|notify|lock|analyze|reindex)"/i;
+
 /** Class 42 is about the text of the statement, 22 about the values it meets. */
-function queryFault(error: unknown, timeoutMs: number, url: string): unknown {
+function queryFault(error: unknown, { timeoutMs, url, masked, rowBytesMax, bytesMax }: Failing): unknown {
+  if (error instanceof Fault) return error;
   const { code, message } = error as { readonly code?: unknown; readonly message?: string };
+  if (typeof code !== 'string') return postgresFault(error, url);
   if (code === '57014') return tooSlow(timeoutMs);
+  if (code === rowTooLargeCode) return rowTooLarge(rowBytesMax);
+  if (code === resultTooLargeCode) return resultTooLarge(bytesMax ?? rowBytesMax);
+  if (code === '42501' && masked)
+    return /denied for (?:schema|table|view|column)/.test(message ?? '')
+      ? readsPeople()
+      : cannotJudge('it needs rights that the role rosterd_analyst does not have');
   if (code === '42501')
     return new Fault('usage', `the query failed: ${message}`, {
       hint: 'Names are for the role rosterd_identity, everything else for rosterd_analyst: ask for a grant.',
     });
   const writes = code === '25006' || /data-modifying|INTO is not allowed|specify INTO/i.test(message ?? '');
-  const noReading =
-    /near "(?:insert|update|delete|merge|create|drop|alter|truncate|copy|vacuum|set|begin|commit|grant|revoke|call|do|refresh|listen|notify|lock|analyze|reindex)"/i;
-  if (writes || (code === '42601' && noReading.test(message ?? '')))
-    return onlyReads('SELECT, WITH, VALUES, TABLE, EXPLAIN or SHOW');
+  if (
+    writes ||
+    (code === '42601' && noReading.test(message ?? '')) ||
+    /cannot open [A-Z ]+ query as cursor/.test(message ?? '')
+  )
+    return readsOnly();
   if (code === '42601' && /multiple commands/.test(message ?? '')) return notOneStatement();
-  if (typeof code === 'string' && /^42/.test(code)) return notValid(String(message));
-  if (typeof code === 'string' && /^(?:22|0A|2[135]|54)/.test(code))
-    return new Fault('usage', `the query failed: ${message}`);
-  return postgresFault(error, url);
+  if (code === '42P02') return hasParameters();
+  if (/^42/.test(code)) return notValid(String(message));
+  if (!/^(?:22|0A|2[135]|54|P0|38|39)/.test(code)) return postgresFault(error, url);
+  return new Fault('usage', `the query failed: ${masked ? wordless(code) : message}`);
 }
+
+/** What the server says about a value quotes it. While names are masked its text is not repeated. */
+const wordless = (code: string): string =>
+  `${meanings[code] ?? 'the server refused a value it met'} (SQLSTATE ${code})`;
+
+const meanings: Readonly<Record<string, string>> = {
+  '22P02': 'a text cannot be converted to the type that was asked for',
+  '22003': 'a number is out of range',
+  '22007': 'a text is no date or time',
+  '22008': 'a date or time is out of range',
+  '22012': 'division by zero',
+  '21000': 'a subquery used as a value returned more than one row',
+  '54000': 'a value is larger than the server allows',
+};
 
 const { builtins } = pg.types;
 const whole: ReadonlySet<number> = new Set([builtins.INT2, builtins.INT4, builtins.INT8, builtins.OID]);

@@ -78,3 +78,43 @@ export function discardStage(transaction: Transaction, sourceNo: number): void {
   transaction.send('DELETE FROM staged_rows WHERE source_no = $1', sourceNo);
   transaction.send('DELETE FROM staged_pages WHERE source_no = $1', sourceNo);
 }
+
+/**
+ * Marks the unseen with this generation and takes every other mark back; returns how many there are. Who was marked
+ * before keeps the moment since when it is missing.
+ */
+export async function markUnseen(
+  transaction: Transaction,
+  sourceNo: number,
+  generation: number,
+  at: string,
+): Promise<number> {
+  const marked = await transaction.run(
+    `INSERT INTO awaiting_deletion_rows (row_no, source_no, generation, missing_since)
+     SELECT r.row_no, r.source_no, $2, $3 ${unseen}
+     ON CONFLICT (row_no) DO UPDATE SET generation = excluded.generation`,
+    ...[sourceNo, generation, at],
+  );
+  transaction.send(
+    'DELETE FROM awaiting_deletion_rows WHERE source_no = $1 AND generation <> $2',
+    ...[sourceNo, generation],
+  );
+  return marked;
+}
+
+/** Returns how many of them were marked. */
+export function unmarkNamed(
+  transaction: Transaction,
+  sourceNo: number,
+  ids: readonly string[],
+): Promise<number> {
+  return transaction.run(
+    `DELETE FROM awaiting_deletion_rows a USING investment_rows r
+     WHERE r.row_no = a.row_no AND r.source_no = $1 AND r.id = ANY($2::text[])`,
+    ...[sourceNo, ids],
+  );
+}
+
+export function unmarkAll(transaction: Transaction, sourceNo: number): void {
+  transaction.send('DELETE FROM awaiting_deletion_rows WHERE source_no = $1', sourceNo);
+}

@@ -12,11 +12,27 @@ import { unseen } from './stage.js';
  *
  * The plan is a temporary table of this transaction. It holds numbers and names of fields, never a value.
  */
-export async function swapIn(commit: Commit): Promise<void> {
-  const { source, at, transaction } = commit;
+export async function swapIn(
+  commit: Commit,
+  { removesUnseen }: { readonly removesUnseen: boolean },
+): Promise<void> {
+  const { source, transaction } = commit;
   transaction.send(createPlan);
-  transaction.send(planRemovals, source.no);
+  if (removesUnseen) transaction.send(planRemovals, source.no);
   transaction.send(planStaged, source.no);
+  await carryOut(commit);
+}
+
+/** The same for rows that a person, asked whether they may go, has said yes to. */
+export async function removeAwaiting(commit: Commit): Promise<void> {
+  const { source, transaction } = commit;
+  transaction.send(createPlan);
+  transaction.send(planAwaiting, source.no);
+  await carryOut(commit);
+}
+
+async function carryOut(commit: Commit): Promise<void> {
+  const { source, at, transaction } = commit;
   transaction.send('ANALYZE swap');
   const counts = { added: 0, changed: 0, removed: 0 };
   for (const { kind, rows } of await transaction.rows<{ kind: keyof typeof counts; rows: number }>(countPlan))
@@ -69,6 +85,10 @@ const createPlan = `
 const planRemovals = `
   INSERT INTO swap (kind, row_no, fields, person)
   SELECT 'removed', r.row_no, '[]', true ${unseen} ORDER BY r.row_no`;
+
+const planAwaiting = `
+  INSERT INTO swap (kind, row_no, fields, person)
+  SELECT 'removed', row_no, '[]', true FROM awaiting_deletion_rows WHERE source_no = $1 ORDER BY row_no`;
 
 const differing = (name: string, held: string, staged: string) =>
   `CASE WHEN ${held} IS DISTINCT FROM ${staged} THEN ',"${name}"' ELSE '' END`;

@@ -9,13 +9,14 @@ import {
   type NoticeDraft,
 } from '../../committed-change.js';
 import { unreadableErasures, withoutErased, withoutForgotten } from '../../forgotten.js';
-import { judgeGrant } from '../../identity-grant.js';
+import { grantIsGone, grantIsThere, judgeGrant } from '../../identity-grant.js';
 import { spaced, spacedSince } from '../../notice-spacing.js';
+import { boundedDrift } from '../../oddity-limits.js';
 import { oddities } from '../../page-oddities.js';
 import { lastOfEach, type RecordItem, type Step } from '../../plan-page.js';
 import { columnsToWrite, identityValues, recordValues, stored } from '../../record-columns.js';
 import type { ActiveState } from '../../schema.js';
-import { moveTo, type SourceRow, sourceColumns } from '../../source-row.js';
+import { type CommitTimes, moveTo, type SourceRow, sourceColumns } from '../../source-row.js';
 import { Erasing } from './erasing.js';
 import { type HeldRow, heldRow } from './held-row.js';
 import { resolveReadable, setAside } from './quarantine.js';
@@ -28,6 +29,10 @@ import type { Statements } from './statements.js';
 export class Commit {
   /** What the source row will be; everything a write changes about the source is changed here. */
   readonly source: SourceRow;
+  /** The time of its versions and changes. */
+  readonly at: Instant;
+  /** The wall clock, for everything that is compared with it later: see `CommitTimes`. */
+  readonly now: Instant;
   readonly #erasing: Erasing;
   readonly #changes: CommittedChange[] = [];
   readonly #before: SourceRow;
@@ -39,13 +44,15 @@ export class Commit {
   constructor(
     readonly statements: Statements,
     source: SourceRow,
-    readonly at: Instant,
+    { at, now }: CommitTimes,
     readonly hooks: CommitHooks,
   ) {
+    this.at = at;
+    this.now = now;
     this.source = { ...source, last_committed_at: at };
     this.#before = source;
     this.#lastSeq = statements.lastSeq.get() ?? 0;
-    this.#erasing = new Erasing(statements.raw, source.no, at, statements.residue);
+    this.#erasing = new Erasing(statements.raw, source.no, now, statements.residue);
   }
 
   held(id: string): HeldRow | undefined {
@@ -110,18 +117,44 @@ export class Commit {
 
   /** False when there was none to lose. */
   loseGrant(): boolean {
-    const had = this.source.identity_included === 1;
+    const had = grantIsGone(this.source);
     if (had) this.#erasing.source('grant_lost');
-    this.source.identity_included = 0;
     return had;
+  }
+
+  /** Returns whether names are incomplete. */
+  regainGrant(): boolean {
+    return grantIsThere(this.source);
+  }
+
+  /** A page named these records: they do not await deletion any more. */
+  unmark(ids: readonly string[]): void {
+    if (this.source.awaiting_deletion === 0 || ids.length === 0) return;
+    const { changes } = this.statements.unmarkNamed.run(JSON.stringify(ids), this.source.no);
+    this.source.awaiting_deletion -= changes;
+  }
+
+  /** Exactly the rows that no page of the listing named await deletion from now on. */
+  markUnseen(): void {
+    const { no, generation } = this.source;
+    this.source.awaiting_deletion = this.statements.markUnseen.run(generation, this.at, no, no).changes;
+    this.statements.unmarkOthers.run(no, generation);
+  }
+
+  unmarkAll(): void {
+    this.statements.unmarkAll.run(this.source.no);
+    this.source.awaiting_deletion = 0;
   }
 
   /** Quarantine and unknown fields of a page. Answers how many entries are newly set aside; one that was already is not new. */
   note(items: readonly FeedItem[]): number {
     const found = oddities(items);
-    for (const [field, times] of found.unknownFields)
-      this.statements.countDrift.run(this.source.no, field, times, this.at, this.at);
-    const opened = setAside(this.statements, this.source.no, found.setAside, this.at);
+    if (found.unknownFields.size > 0) {
+      const known = new Set(this.statements.driftFields.all(this.source.no));
+      for (const [field, times] of boundedDrift(found.unknownFields, known))
+        this.statements.countDrift.run(this.source.no, field, times, this.at, this.at);
+    }
+    const opened = setAside(this.statements, this.source, found.setAside, this.at);
     this.source.quarantined += opened;
     if (this.source.quarantined > 0)
       this.source.quarantined -= resolveReadable(this.statements, this.source.no, found.readable, this.at);
@@ -246,10 +279,10 @@ export class Commit {
   }
 
   #queue({ id, seq, target, body }: NoticeDraft): void {
-    const last = this.statements.lastNotice.get(id, this.source.no, target, spacedSince(this.at));
-    const step = spaced(last, this.at, body, this.hooks.notices);
+    const last = this.statements.lastNotice.get(id, this.source.no, target, spacedSince(this.now));
+    const step = spaced(last, this.now, body, this.hooks.notices);
     if (step.kind === 'insert')
-      this.statements.insertNotice.run(this.source.no, seq, target, body, this.at, step.nextAt);
+      this.statements.insertNotice.run(this.source.no, seq, target, body, this.now, step.nextAt);
     else if (step.kind === 'delete') this.statements.deleteNotice.run(step.notice);
     else this.statements.foldNotice.run(seq, step.body, step.notice);
   }

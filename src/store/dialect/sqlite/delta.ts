@@ -1,4 +1,5 @@
 import type { Applied, FeedPage, Reached } from '../../../sync/ports.js';
+import { namedBy } from '../../awaiting-deletion.js';
 import { planPage } from '../../plan-page.js';
 import { markReadThrough } from '../../source-row.js';
 import type { Commit } from './commit.js';
@@ -10,11 +11,12 @@ export function applyPage(commit: Commit, page: FeedPage, reached: Reached): App
   if (source.listed_at === null)
     throw new Error(`source ${source.name} was never listed: a delta cannot apply`);
   const items = commit.receive(page.items);
+  commit.unmark(namedBy(items, 'delta'));
   const plan = planPage(items, (id) => commit.held(id));
   for (const step of plan.steps) commit.perform(step);
   const quarantined = commit.note(items);
   markReadThrough(source, page);
-  source.cursor_saved_at = commit.at;
+  source.cursor_saved_at = commit.now;
   if (reached.kind === 'following') {
     source.cursor = reached.cursor;
     statements.deleteSweep.run(source.no);

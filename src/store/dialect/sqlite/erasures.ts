@@ -83,7 +83,10 @@ export class SqliteErasures implements Erasures {
           erasing.source('dropped');
           erased += erasing.finish();
         }
-        raw.exec('UPDATE sources SET identity_included = NULL');
+        raw.exec(
+          `UPDATE sources SET identity_included = NULL, names_from_generation = generation + 1
+           WHERE identity_included IS NOT NULL`,
+        );
         return erased;
       }),
     );

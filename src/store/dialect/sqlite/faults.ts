@@ -1,5 +1,6 @@
 import Sqlite from 'better-sqlite3';
 import { Fault } from '../../../domain/fault.js';
+import { descriptorsSpent } from '../../../runtime/file-descriptors.js';
 
 /**
  * SQLite's result codes become faults here and nowhere else. What is not listed (constraints, misuse, a value
@@ -27,19 +28,24 @@ export function sqliteFault(error: unknown, file: string): unknown {
         cause: error,
       });
     case 'SQLITE_CANTOPEN':
+    case 'SQLITE_IOERR':
+      return descriptorsSpent(error) ?? unusable(error, file);
     case 'SQLITE_READONLY':
     case 'SQLITE_PERM':
     case 'SQLITE_AUTH':
-    case 'SQLITE_IOERR':
     case 'SQLITE_NOLFS':
     case 'SQLITE_PROTOCOL':
-      return new Fault('database_unusable', `${file} cannot be read or written (${error.code})`, {
-        hint: `Check the disk and who owns ${file} and its folder.`,
-        cause: error,
-      });
+      return unusable(error, file);
     default:
       return error;
   }
+}
+
+function unusable(error: { readonly code: string }, file: string): Fault {
+  return new Fault('database_unusable', `${file} cannot be read or written (${error.code})`, {
+    hint: `Check the disk and who owns ${file} and its folder.`,
+    cause: error,
+  });
 }
 
 /** For statements of ours, on tables of ours: what SQLite does not understand in them stands in the file, not in them. */

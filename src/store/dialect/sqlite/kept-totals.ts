@@ -54,7 +54,10 @@ function strayTotals(sources: string): string {
     .join('\nUNION ALL\n');
 }
 
-export const strayTotalsSql = strayTotals('SELECT no FROM sources WHERE listed_at IS NOT NULL');
+/** Of a source with a sum beyond 64 bits nothing is kept that counts: its totals are added up whenever they are asked for. */
+export const strayTotalsSql = strayTotals(
+  'SELECT no FROM sources WHERE listed_at IS NOT NULL AND no NOT IN (SELECT source_no FROM beyond_sums)',
+);
 
 /** By the migration that ships each. */
 const countingTriggers = {
@@ -85,13 +88,16 @@ export function countAdded(raw: RawDatabase): void {
 
 /** Whether the totals of a source are not what its rows add up to. Sorts all of them, by numbers and days. */
 export function areStray(raw: RawDatabase, sourceNo: number): boolean {
-  return raw.prepare(strayTotals(String(sourceNo))).get() !== undefined;
+  const isBeyond = raw.prepare('SELECT 1 FROM beyond_sums WHERE source_no = ?').get(sourceNo) !== undefined;
+  return isBeyond || raw.prepare(strayTotals(String(sourceNo))).get() !== undefined;
 }
 
 /** Adds up the rows of a source anew, in the caller's commit. */
 export function mendTotals(raw: RawDatabase, sourceNo: number): void {
   // A daemon of an earlier version that was still open and published puts back those it knows.
   countAdded(raw);
+  // Whether a sum is still beyond 64 bits is seen when it is kept again.
+  raw.prepare('DELETE FROM beyond_sums WHERE source_no = ?').run(sourceNo);
   for (const { kept } of tables) raw.prepare(`DELETE FROM ${kept} WHERE source_no = ?`).run(sourceNo);
   // The trigger of a first listing adds up; there is no second way to do it.
   const listedAt = raw.prepare('SELECT listed_at FROM sources WHERE no = ?').pluck().get(sourceNo);

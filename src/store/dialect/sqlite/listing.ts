@@ -9,7 +9,9 @@ import {
   type ListingStart,
   nothingApplied,
 } from '../../../sync/ports.js';
+import { namedBy } from '../../awaiting-deletion.js';
 import { brakeOn } from '../../brake.js';
+import { namesListed } from '../../identity-grant.js';
 import { lastOfEach, type RecordItem } from '../../plan-page.js';
 import { recordValues } from '../../record-columns.js';
 import type { ListingRow } from '../../source-row.js';
@@ -18,7 +20,7 @@ import type { Commit } from './commit.js';
 import { buildIdIndex } from './indexes.js';
 import { countAdded, leaveUncounted, mendTotals } from './kept-totals.js';
 import { sameAsHeld } from './same-as-held.js';
-import { swapIn } from './swap.js';
+import { removeAwaiting, swapIn } from './swap.js';
 
 export function beginListing(commit: Commit, start: ListingStart): ListingProgress {
   const { statements, source } = commit;
@@ -58,6 +60,7 @@ export function addListingPage(
   );
   if (erases) buildIdIndex(statements.raw);
   const page = { ...received, items: commit.receive(received.items) };
+  commit.unmark(namedBy(page.items, 'listing'));
   const rows =
     listing.rows +
     (listing.kind === 'first' ? addFirst(commit, page) : addRelisted(commit, page, listing.pages));
@@ -160,25 +163,29 @@ export function publishListing(
   const listing = expectListing(commit);
   if (listing.final !== final)
     throw new Error('only a complete listing is published, with its own final cursor');
-  const result = listing.kind === 'first' ? publishFirst(commit) : publishRelisted(commit, final, policy);
-  if (result.brake !== null) return result;
+  const result = listing.kind === 'first' ? publishFirst(commit) : publishRelisted(commit, policy);
   if (totalsAreStray) mendTotals(statements.raw, source.no);
   // Whoever was set aside before this listing began was not among what it named.
-  if (source.quarantined > 0)
-    source.quarantined -= statements.resolveQuarantineBefore.run(
-      commit.at,
-      source.no,
-      listing.started_at,
-    ).changes;
+  if (source.quarantined > 0) {
+    statements.resolveQuarantineBefore.run(commit.at, source.no, listing.started_at);
+    source.quarantined = statements.countQuarantine.get(source.no) ?? 0;
+  }
   discardListing(commit);
   statements.putSweep.run(source.no, listing.low_mark, final);
   source.cursor = final;
-  source.cursor_saved_at = commit.at;
+  source.cursor_saved_at = commit.now;
   source.published_through = listing.low_mark;
-  source.last_listing_at = commit.at;
+  source.last_listing_at = commit.now;
   source.listing_restarts = listing.restarts;
+  namesListed(source, listing.generation);
   commit.moveTo('sweeping');
   return result;
+}
+
+export function deleteAwaiting(commit: Commit): Applied {
+  removeAwaiting(commit);
+  commit.unmarkAll();
+  return commit.applied(0, 0);
 }
 
 /** Not one row is written again: their time and number stand in the source. */
@@ -191,23 +198,18 @@ function publishFirst(commit: Commit): { applied: Applied; brake: null } {
   return { applied: { ...nothingApplied, added: source.rows_held }, brake: null };
 }
 
-function publishRelisted(
-  commit: Commit,
-  final: Cursor,
-  policy: BrakePolicy,
-): { applied: Applied; brake: Brake | null } {
+/** Rows the listing did not name leave, or are marked where there are too many of them: the rest is published either way. */
+function publishRelisted(commit: Commit, policy: BrakePolicy): { applied: Applied; brake: Brake | null } {
   const { statements, source } = commit;
   const held = source.rows_held;
   const absent = statements.countUnseen.get(source.no, source.no) ?? 0;
   const brake = brakeOn(policy, { wouldRemove: absent, held });
-  if (brake !== null) {
-    statements.holdListing.run(final, absent, source.no);
-    commit.moveTo('held');
-    return { applied: nothingApplied, brake };
-  }
-  swapIn(commit);
+  // Before new rows are there, which the pages could not name by a number.
+  if (brake !== null) commit.markUnseen();
+  else if (source.awaiting_deletion > 0) commit.unmarkAll();
+  swapIn(commit, { removesUnseen: brake === null });
   const { changed, removed } = commit.applied(0, 0);
-  return { applied: commit.applied(held - changed - removed, 0), brake: null };
+  return { applied: commit.applied(held - changed - removed, 0), brake };
 }
 
 function discardListing({ statements, source }: Commit): void {

@@ -17,7 +17,7 @@ import type {
 } from '../../../sync/ports.js';
 import { checkFence, nextFence } from '../../lease-rules.js';
 import type { MirrorOptions } from '../../mirror-options.js';
-import { notBefore, type SourceRow } from '../../source-row.js';
+import { commitTimes, type SourceRow } from '../../source-row.js';
 import { standing } from '../../standing.js';
 import { type Halted, tellOutcome, tickValues } from '../../tick-outcome.js';
 import { Commit } from './commit.js';
@@ -25,7 +25,7 @@ import { applyPage } from './delta.js';
 import { sqliteFault, withSqliteFaults } from './faults.js';
 import { buildIndexes, sortingInFiles } from './indexes.js';
 import { areStray } from './kept-totals.js';
-import { addListingPage, beginListing, publishListing } from './listing.js';
+import { addListingPage, beginListing, deleteAwaiting, publishListing } from './listing.js';
 import type { SqliteDatabase } from './open.js';
 import { prepareStatements, type Statements } from './statements.js';
 import { inTransaction, withoutWaiting } from './transaction.js';
@@ -75,6 +75,7 @@ export class SqliteMirror implements Mirror {
           sweep: this.#statements.sweep.get(source.no),
         }),
         filtersChanged: source.fingerprint !== fingerprint,
+        identityIncluded: source.identity_included === null ? null : source.identity_included === 1,
         cursorSavedAt: source.cursor_saved_at as Instant | null,
       };
     });
@@ -141,6 +142,14 @@ export class SqliteMirror implements Mirror {
     });
   }
 
+  async deleteAwaiting(lease: Lease): Promise<Applied> {
+    return this.#commit('durable', lease, (commit) => deleteAwaiting(commit));
+  }
+
+  async regainIdentity(lease: Lease): Promise<boolean> {
+    return this.#commit('durable', lease, (commit) => commit.regainGrant());
+  }
+
   async loseIdentity(lease: Lease): Promise<boolean> {
     return this.#commit('durable', lease, (commit) => commit.loseGrant());
   }
@@ -165,7 +174,7 @@ export class SqliteMirror implements Mirror {
       const source = this.#source(lease.source);
       checkFence(this.#statements.lease.get(source.no), lease);
       const { notices, identity = 'keep' } = this.#options;
-      const commit = new Commit(this.#statements, source, notBefore(source, now), { notices, identity });
+      const commit = new Commit(this.#statements, source, commitTimes(source, now), { notices, identity });
       const result = work(commit, now);
       if (commit.finish() && durability === 'bookkeeping') throw new MustLast(now);
       return result;
@@ -199,7 +208,7 @@ export class SqliteMirror implements Mirror {
   }
 }
 
-function tellTick({ statements, source, at }: Commit, report: TickReport, halted: Halted | null): void {
+function tellTick({ statements, source, now }: Commit, report: TickReport, halted: Halted | null): void {
   statements.insertTick.run(...tickValues(source, report));
-  tellOutcome(source, at, report, halted);
+  tellOutcome(source, now, report, halted);
 }

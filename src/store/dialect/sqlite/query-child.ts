@@ -1,14 +1,20 @@
 import Sqlite from 'better-sqlite3';
 import { Fault } from '../../../domain/fault.js';
+import { endWhenLarger } from '../../../runtime/memory-limit.js';
+import { hasParameters, rowTooLarge, tooMuchMemory } from '../../query-refusals.js';
 import type { SqlValue } from '../../reads/query.js';
+import { bytesOf, ResultSize } from '../../reads/result-size.js';
+import { statementText } from '../../statement-text.js';
 import { connectSqlite } from './connect.js';
+import { prepareMasked } from './judge-program.js';
 import type { QueryDemand, QueryReply, QueryRequest } from './query-messages.js';
 import { prepareReading } from './reading-statement.js';
-import { refuseIdentity } from './refuse-identity.js';
 
 // The process that runs one query and can be killed in the middle of it: see query.ts.
 
 const batchRows = 500;
+/** What crosses to the other process at once, so that neither of them holds more. */
+const batchBytes = 256 * 1_024;
 const waitMsForLock = 2_000;
 
 let demanded: () => void = () => {};
@@ -20,35 +26,48 @@ process.on('message', (demand: QueryDemand) => {
 process.on('disconnect', () => process.exit(0));
 
 async function answer(request: QueryRequest): Promise<void> {
+  endWhenLarger(request.memoryMegabytes);
   try {
     await run(request);
   } catch (error) {
-    await send(failure(error));
+    await send(failure(faultOf(error, request)));
   }
   process.disconnect();
 }
 
-async function run({ file, sql, rowsMax, identity }: QueryRequest): Promise<void> {
-  const database = connectSqlite(file, { readonly: true, busyTimeoutMs: waitMsForLock });
+async function run(request: QueryRequest): Promise<void> {
+  const database = connectSqlite(request.file, { readonly: true, busyTimeoutMs: waitMsForLock });
   try {
-    const statement = prepareReading(database.raw, sql);
-    if (!identity) refuseIdentity(database.raw, sql);
+    const { raw } = database;
+    const text = statementText(request.sql);
+    const statement = request.identity ? prepareReading(raw, text) : prepareMasked(raw, text);
     await send({ kind: 'columns', columns: statement.columns().map(({ name }) => name) });
-    let batch: SqlValue[][] = [];
-    let rows = 0;
-    for (const row of statement.iterate()) {
-      if (rows === rowsMax) return await finish(batch, true);
-      rows += 1;
-      batch.push(row.map(smallest));
-      if (batch.length === batchRows) {
-        await sendRows(batch);
-        batch = [];
-      }
-    }
-    await finish(batch, false);
+    await sendAll(statement, request);
   } finally {
     database.close();
   }
+}
+
+type Reading = ReturnType<typeof prepareReading>;
+
+async function sendAll(statement: Reading, { rowsMax, rowBytesMax, bytesMax }: QueryRequest): Promise<void> {
+  const size = new ResultSize({ rowBytesMax, bytesMax });
+  let batch: SqlValue[][] = [];
+  let bytes = 0;
+  let rows = 0;
+  for (const row of statement.iterate()) {
+    if (rows === rowsMax) return await finish(batch, true);
+    rows += 1;
+    const held = bytesOf(row);
+    size.add(held);
+    bytes += held;
+    batch.push(row.map(smallest));
+    if (batch.length < batchRows && bytes < batchBytes) continue;
+    await sendRows(batch);
+    batch = [];
+    bytes = 0;
+  }
+  await finish(batch, false);
 }
 
 async function finish(batch: SqlValue[][], truncated: boolean): Promise<void> {
@@ -77,12 +96,26 @@ function smallest(value: SqlValue): SqlValue {
     : value;
 }
 
-function failure(error: unknown): QueryReply {
-  if (error instanceof Fault) {
-    const code = error.code === 'usage' || error.code === 'database_busy' ? error.code : 'database_unusable';
-    return { kind: 'failed', code, message: error.message, hint: error.about.hint ?? null };
-  }
-  if (error instanceof Sqlite.SqliteError)
-    return { kind: 'failed', code: 'usage', message: `the query failed: ${error.message}`, hint: null };
-  return { kind: 'failed', code: 'internal', message: String(error), hint: null };
+function failure({ code, message, about }: Fault): QueryReply {
+  const known =
+    code === 'usage' || code === 'database_busy' || code === 'internal' ? code : 'database_unusable';
+  return { kind: 'failed', code: known, message, hint: about.hint ?? null };
+}
+
+function faultOf(error: unknown, { memoryMegabytes, rowBytesMax }: QueryRequest): Fault {
+  if (error instanceof Fault) return error;
+  // A gigabyte is the largest value that SQLite builds.
+  if (error instanceof Sqlite.SqliteError && error.code === 'SQLITE_TOOBIG') return rowTooLarge(rowBytesMax);
+  if (isOutOfMemory(error)) return tooMuchMemory(memoryMegabytes);
+  if (error instanceof Sqlite.SqliteError) return new Fault('usage', `the query failed: ${error.message}`);
+  if (error instanceof RangeError && /parameter/i.test(error.message)) return hasParameters();
+  return new Fault('internal', String(error));
+}
+
+/** SQLite's own word for it, and the engine's for a text that it cannot hold. */
+function isOutOfMemory(error: unknown): boolean {
+  if (error instanceof Sqlite.SqliteError) return error.code === 'SQLITE_NOMEM';
+  return (
+    error instanceof Error && /longer than 0x|Invalid string length|allocation failed/i.test(error.message)
+  );
 }

@@ -5,6 +5,9 @@ export interface QueryRequest {
   readonly file: string;
   readonly sql: string;
   readonly rowsMax: number | null;
+  readonly rowBytesMax: number;
+  readonly bytesMax: number | null;
+  readonly memoryMegabytes: number;
   /** False refuses a statement that would read the tables with people in them. */
   readonly identity: boolean;
 }

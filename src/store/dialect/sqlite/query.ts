@@ -1,9 +1,10 @@
 import type { ChildProcess } from 'node:child_process';
 import { Fault } from '../../../domain/fault.js';
 import type { Clock } from '../../../runtime/clock.js';
+import { endedWithoutAnswer } from '../../../runtime/file-descriptors.js';
 import { startOwnProcess } from '../../../runtime/own-process.js';
-import { endedEarly, tooSlow } from '../../query-refusals.js';
-import type { QueryHandle, QueryLimits, SqlValue } from '../../reads/query.js';
+import { endedEarly, tooMuchMemory, tooSlow } from '../../query-refusals.js';
+import { type QueryHandle, type QueryLimits, rowBytesMaxDefault, type SqlValue } from '../../reads/query.js';
 import type { QueryDemand, QueryReply, QueryRequest } from './query-messages.js';
 
 /**
@@ -13,6 +14,8 @@ import type { QueryDemand, QueryReply, QueryRequest } from './query-messages.js'
  * neither a timer in this thread nor terminating a worker thread would be heard before the statement yields,
  * which for an aggregate over a careless join is never. A process can be killed, and SQLite's readers hold
  * only locks that vanish with it. It costs some tens of milliseconds per query.
+ *
+ * What a statement builds stays in that process: the row, the result and the memory of the process are bounded there.
  */
 export async function querySqlite(
   file: string,
@@ -21,7 +24,10 @@ export async function querySqlite(
   clock: Clock,
   signal: AbortSignal,
 ): Promise<QueryHandle> {
-  const child = startOwnProcess(import.meta.url, 'query-child');
+  const memoryMegabytes = limits.memoryMegabytes ?? memoryMegabytesDefault;
+  const child = startOwnProcess(import.meta.url, 'query-child', {
+    heapMegabytes: Math.floor(memoryMegabytes / 2),
+  });
   const replies = repliesOf(child);
   const ended = new AbortController();
   let cause: Fault | undefined;
@@ -52,10 +58,12 @@ export async function querySqlite(
   const next = async () => {
     const { value: reply } = await replies.next();
     if (reply !== undefined && reply.kind !== 'failed') return reply;
+    if (ended.signal.aborted) cause ??= endedEarly();
     close();
     if (cause !== undefined) throw cause;
-    if (reply === undefined)
-      throw new Fault('internal', 'the process that ran the query ended without an answer');
+    if (reply === undefined && memorySignals.has(child.signalCode ?? ''))
+      throw tooMuchMemory(memoryMegabytes);
+    if (reply === undefined) throw endedWithoutAnswer('the process that ran the query');
     throw faultOf(reply);
   };
 
@@ -73,13 +81,23 @@ export async function querySqlite(
     }
   }
 
-  const request: QueryRequest = { file, sql, rowsMax: limits.rowsMax, identity: limits.identity ?? true };
+  const request: QueryRequest = {
+    ...{ file, sql, memoryMegabytes, rowsMax: limits.rowsMax, identity: limits.identity ?? true },
+    rowBytesMax: limits.rowBytesMax ?? rowBytesMaxDefault,
+    bytesMax: limits.bytesMax ?? null,
+  };
   tell(child, { kind: 'start', request });
   const first = await next();
   allow(limits.timeoutMs);
   if (first.kind !== 'columns') throw new Error(`a query began with ${first.kind}`);
   return { columns: first.columns, rows: rows(), truncated: () => truncated, close };
 }
+
+/** A million rows are sorted in less; a statement that wants all memory there is leaves the rest of the machine some. */
+const memoryMegabytesDefault = 2_048;
+
+/** Sent by its own watch over its memory, by the engine whose heap is full, or by the system that has none left. */
+const memorySignals: ReadonlySet<string> = new Set(['SIGUSR2', 'SIGABRT', 'SIGTRAP', 'SIGILL', 'SIGKILL']);
 
 /** From nothing to a compiled statement. */
 const startMillisMax = 10_000;

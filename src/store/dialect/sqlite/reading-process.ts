@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import Sqlite from 'better-sqlite3';
 import { Fault } from '../../../domain/fault.js';
 import type { Clock } from '../../../runtime/clock.js';
+import { endedWithoutAnswer } from '../../../runtime/file-descriptors.js';
 import { Interrupter } from '../../../runtime/interruption.js';
 import { startOwnProcess } from '../../../runtime/own-process.js';
 import type { Demand, Failure, ReadingReply } from './reading-messages.js';
@@ -96,7 +97,7 @@ class Running {
       const end = () => {
         this.#over = true;
         for (const { reject } of this.#waiting.values())
-          reject(new Error('the process that reads the mirror ended without an answer'));
+          reject(endedWithoutAnswer('the process that reads the mirror'));
         this.#waiting.clear();
         resolve();
       };

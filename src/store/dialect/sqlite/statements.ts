@@ -122,18 +122,33 @@ export function prepareStatements(raw: RawDatabase) {
       `SELECT quarantine_no, problem, body FROM quarantine_rows
        WHERE source_no = ? AND id = ? AND resolved_at IS NULL`,
     ),
-    sameQuarantine: prepare<[number, string, string], number>(
+    sameQuarantine: prepare<[number, string], number>(
       `SELECT quarantine_no FROM quarantine_rows
-         WHERE source_no = ? AND id IS NULL AND problem = ? AND body = ? AND resolved_at IS NULL`,
+       WHERE source_no = ? AND digest = ? AND resolved_at IS NULL`,
     ).pluck(),
-    insertQuarantine: prepare<[number, string | null, string, string, string]>(
-      'INSERT INTO quarantine_rows (source_no, id, problem, body, seen_at) VALUES (?, ?, ?, ?, ?)',
+    /** Set aside by a version that knew no digests. */
+    sameBody: prepare<[number, string], number>(
+      `SELECT quarantine_no FROM quarantine_rows
+       WHERE source_no = ? AND id IS NULL AND digest IS NULL AND body = ? AND resolved_at IS NULL`,
+    ).pluck(),
+    insertQuarantine: prepare<[number, string | null, string, string, string | null, string]>(
+      'INSERT INTO quarantine_rows (source_no, id, problem, body, digest, seen_at) VALUES (?, ?, ?, ?, ?, ?)',
     ),
+    countUnkept: prepare<[times: number, at: string, source: number, digest: string]>(
+      `UPDATE quarantine_rows SET times = times + ?, seen_at = ?
+       WHERE source_no = ? AND digest = ? AND resolved_at IS NULL`,
+    ),
+    insertUnkept: prepare<[source: number, problem: string, digest: string, times: number, at: string]>(
+      "INSERT INTO quarantine_rows (source_no, problem, body, digest, times, seen_at) VALUES (?, ?, '', ?, ?, ?)",
+    ),
+    countQuarantine: prepare<[number], number>(
+      `SELECT coalesce(sum(times), 0) FROM quarantine_rows WHERE source_no = ? AND resolved_at IS NULL`,
+    ).pluck(),
     updateQuarantine: prepare<[string, string, string, number]>(
       'UPDATE quarantine_rows SET problem = ?, body = ?, seen_at = ? WHERE quarantine_no = ?',
     ),
-    touchQuarantine: prepare<[string, number]>(
-      'UPDATE quarantine_rows SET seen_at = ? WHERE quarantine_no = ?',
+    touchQuarantine: prepare<[string, string, string, number]>(
+      'UPDATE quarantine_rows SET problem = ?, digest = ?, seen_at = ? WHERE quarantine_no = ?',
     ),
     resolveQuarantine: prepare<[string, number, string]>(
       `UPDATE quarantine_rows SET resolved_at = ?, body = NULL
@@ -147,6 +162,7 @@ export function prepareStatements(raw: RawDatabase) {
       `UPDATE quarantine_rows SET resolved_at = ?, body = NULL
        WHERE source_no = ? AND seen_at < ? AND resolved_at IS NULL`,
     ),
+    driftFields: prepare<[number], string>('SELECT field FROM drift_rows WHERE source_no = ?').pluck(),
     countDrift: prepare<[number, string, number, string, string]>(
       `INSERT INTO drift_rows (source_no, field, times, first_seen, last_seen) VALUES (?, ?, ?, ?, ?)
        ON CONFLICT (source_no, field) DO UPDATE
@@ -159,9 +175,6 @@ export function prepareStatements(raw: RawDatabase) {
     ),
     advanceListing: prepare<[string | null, string | null, string | null, number, number, number]>(
       'UPDATE listings SET token = ?, final = ?, low_mark = ?, pages = ?, rows = ? WHERE source_no = ?',
-    ),
-    holdListing: prepare<[string, number, number]>(
-      'UPDATE listings SET final = ?, would_remove = ? WHERE source_no = ?',
     ),
     deleteListing: prepare<[number]>('DELETE FROM listings WHERE source_no = ?'),
     putSweep: prepare<[number, string | null, string]>(
@@ -193,6 +206,21 @@ export function prepareStatements(raw: RawDatabase) {
     countUnseen: prepare<[number, number], number>(
       `SELECT count(*) FROM investment_rows WHERE source_no = ? AND row_no NOT IN (${seen})`,
     ).pluck(),
+
+    /** Marks the unseen with this generation; who was marked before keeps the moment since when it is missing. */
+    markUnseen: prepare<[number, string, number, number]>(
+      `INSERT INTO awaiting_deletion_rows (row_no, source_no, generation, missing_since)
+       SELECT row_no, source_no, ?, ? FROM investment_rows WHERE source_no = ? AND row_no NOT IN (${seen})
+       ON CONFLICT (row_no) DO UPDATE SET generation = excluded.generation`,
+    ),
+    unmarkOthers: prepare<[number, number]>(
+      'DELETE FROM awaiting_deletion_rows WHERE source_no = ? AND generation <> ?',
+    ),
+    unmarkNamed: prepare<[string, number]>(
+      `DELETE FROM awaiting_deletion_rows WHERE row_no IN (
+         SELECT r.row_no FROM json_each(?) named CROSS JOIN investment_rows r ON r.id = named.value AND r.source_no = ?)`,
+    ),
+    unmarkAll: prepare<[number]>('DELETE FROM awaiting_deletion_rows WHERE source_no = ?'),
 
     insertTick: prepare<unknown[]>(
       `INSERT INTO tick_rows (${tickColumns.join(', ')}) VALUES (${tickColumns.map(() => '?').join(', ')})`,

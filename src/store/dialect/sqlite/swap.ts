@@ -14,13 +14,27 @@ import { seen } from './statements.js';
  * The plan is a temporary table of this connection. It holds numbers and names of fields, never a value, and goes
  * with the transaction, however that ends.
  */
-export function swapIn(commit: Commit): void {
+export function swapIn(commit: Commit, { removesUnseen }: { readonly removesUnseen: boolean }): void {
+  const { source, statements } = commit;
+  const { raw } = statements;
+  raw.exec(createPlan);
+  if (removesUnseen) raw.prepare(planRemovals).run(source.no, source.no);
+  raw.prepare(planStaged).run(source.no);
+  carryOut(commit);
+}
+
+/** The same for rows that a person, asked whether they may go, has said yes to. */
+export function removeAwaiting(commit: Commit): void {
+  const { raw } = commit.statements;
+  raw.exec(createPlan);
+  raw.prepare(planAwaiting).run(commit.source.no);
+  carryOut(commit);
+}
+
+function carryOut(commit: Commit): void {
   const { source, at, statements } = commit;
   const { raw } = statements;
   const prepare: Prepare = (sql) => raw.prepare(sql);
-  raw.exec(createPlan);
-  prepare(planRemovals).run(source.no, source.no);
-  prepare(planStaged).run(source.no);
   const counts = { added: 0, changed: 0, removed: 0 };
   for (const { kind, rows } of prepare<[], { kind: keyof typeof counts; rows: number }>(countPlan).all())
     counts[kind] = rows;
@@ -76,6 +90,10 @@ const planRemovals = `
   INSERT INTO temp.swap (kind, row_no, fields, person)
   SELECT 'removed', row_no, '[]', 1 FROM investment_rows
   WHERE source_no = ? AND row_no NOT IN (${seen}) ORDER BY row_no`;
+
+const planAwaiting = `
+  INSERT INTO temp.swap (kind, row_no, fields, person)
+  SELECT 'removed', row_no, '[]', 1 FROM awaiting_deletion_rows WHERE source_no = ? ORDER BY row_no`;
 
 const differing = (name: string, held: string, staged: string) =>
   `CASE WHEN ${held} IS NOT ${staged} THEN ',"${name}"' ELSE '' END`;

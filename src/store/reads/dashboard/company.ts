@@ -12,10 +12,16 @@ const changesLookedThrough = 20_000;
 
 type Db = Kysely<ReadDatabase>;
 
+/**
+ * As SQLite adds up integers, a sum beyond 2^63 is an error and no page. This one is whole within 2^53 as a number of
+ * JavaScript is, and pages mark what is beyond as about so much.
+ */
+const sumOf = (cents: string) => sql<number>`sum(CAST(${sql.ref(cents)} AS double precision))`;
+
 const amounts = [
   sql<number>`sum(investments)`.as('investments'),
-  sql<number>`sum(committed_cents)`.as('committed_cents'),
-  sql<number>`sum(raised_cents)`.as('raised_cents'),
+  sumOf('committed_cents').as('committed_cents'),
+  sumOf('raised_cents').as('raised_cents'),
 ] as const;
 
 /** PostgreSQL adds up to a type that arrives as text; cents within 2^53 are whole as numbers. */
@@ -56,7 +62,7 @@ export async function totalsByRound(db: Db, source: string, company: string | nu
   const rows = await db
     .selectFrom('round_totals')
     .select(['offering_id', 'currency', ...amounts])
-    .select(sql<number>`sum(in_escrow_cents)`.as('in_escrow_cents'))
+    .select(sumOf('in_escrow_cents').as('in_escrow_cents'))
     .where('source', '=', source)
     .where('company_id', company === null ? 'is' : '=', company)
     .groupBy(['offering_id', 'currency'])

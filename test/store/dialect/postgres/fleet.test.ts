@@ -175,6 +175,19 @@ describe('a tick', () => {
     await expect(mirror().open(acme, 'one')).resolves.toMatchObject({ lease: { fence: lease.fence + 1 } });
   });
 
+  test('of a member that died while the clock of the server was forty days ahead goes over all the same', async () => {
+    const one = await member('one');
+    const two = await member('two');
+    await one.take(sources);
+    await silence('one', -40 * 86_400_000);
+    expect((await two.beat())?.members).toContainEqual(
+      expect.objectContaining({ member: 'one', alive: false }),
+    );
+    expect(await two.take(sources)).toEqual(sources);
+    // Alive after all, it says so with its next heartbeat, and learns what it missed.
+    expect((await one.beat())?.late).toBe(true);
+  });
+
   test('of a member that fell silent goes over at once, and what it writes when it wakes up is refused', async () => {
     const one = await member('one');
     const two = await member('two');

@@ -22,7 +22,10 @@ test('a pooler in transaction mode is told with what does not work through it', 
 });
 
 test('missing roles are told with a command that gives grants.sql every variable it has', () => {
-  const report = { rolesMissing: ['rosterd_analyst'], schema: 'roster', identitySchema: 'roster_people' };
+  const report = {
+    ...{ rolesMissing: ['rosterd_analyst'], mayMask: false, user: 'app' },
+    ...{ schema: 'roster', identitySchema: 'roster_people' },
+  };
   const { mend = '' } = rolesCheck(report);
   expect(mend).toContain('CREATE ROLE rosterd_analyst NOLOGIN;');
   const file = /-f (\S+)$/.exec(mend ?? '')?.[1] ?? '';
@@ -30,5 +33,9 @@ test('missing roles are told with a command that gives grants.sql every variable
   const variables = readFileSync(file, 'utf8').matchAll(/:"(\w+)"/g);
   for (const [, name] of variables) expect(mend).toMatch(new RegExp(` -v ${name}=roster\\w* `));
   expect(mend).toContain('-v schema=roster -v identity=roster_people');
-  expect(rolesCheck({ ...report, rolesMissing: [] }).verdict).toBe('pass');
+  expect(rolesCheck({ ...report, rolesMissing: [], mayMask: true }).verdict).toBe('pass');
+  expect(rolesCheck({ ...report, rolesMissing: [] })).toMatchObject({
+    verdict: 'warn',
+    mend: expect.stringContaining('GRANT rosterd_analyst TO app;'),
+  });
 });

@@ -126,13 +126,19 @@ describe('roles', () => {
       'SELECT * FROM staged_rows',
       'SELECT * FROM rosterd_identity.staged_rows',
     ],
-    ...['DELETE FROM investment_rows', 'SELECT * FROM investment_rows', "UPDATE sources SET cursor = 'x'"],
+    ...[
+      'DELETE FROM investment_rows',
+      'SELECT * FROM investment_rows',
+      'SELECT * FROM awaiting_deletion_rows',
+      "UPDATE sources SET cursor = 'x'",
+    ],
   ];
 
   test('an analyst reads everything but people, and writes nothing', async () => {
     const database = await migratedAs('rosterd_analyst');
     expect(await column(database, 'SELECT count(*) FROM investments')).toEqual([0]);
     expect(await column(database, 'SELECT problem, id FROM quarantine')).toEqual([]);
+    expect(await column(database, 'SELECT id FROM awaiting_deletion')).toEqual([]);
     for (const sql of [...people, ...bases])
       await expect(database.pool.query(sql), sql).rejects.toThrow(/permission denied/);
   });

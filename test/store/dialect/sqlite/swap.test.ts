@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { InvestmentId, SourceName } from '../../../../src/domain/ids.js';
 import {
@@ -13,6 +12,7 @@ import type { CommittedChange } from '../../../../src/store/committed-change.js'
 import { heldRow } from '../../../../src/store/dialect/sqlite/held-row.js';
 import { prepareStatements } from '../../../../src/store/dialect/sqlite/statements.js';
 import { planListed } from '../../../../src/store/plan-page.js';
+import fc from '../../../support/property.js';
 import { migratedDatabase, mirrorFixture } from '../../mirror-fixture.js';
 import { acme, identity, record } from '../../samples.js';
 

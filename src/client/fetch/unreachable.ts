@@ -1,0 +1,42 @@
+import { Fault } from '../../domain/fault.js';
+import { descriptorsFault } from '../../runtime/file-descriptors.js';
+import { platformPeer, tlsProblem } from '../../runtime/tls-problem.js';
+import { type Call, callName } from './fetch.js';
+
+/** What an error of the connection means. undici hides the cause inside `fetch failed`, nock throws it bare. */
+export function unreachable(call: Call, error: unknown): Fault {
+  const spent = descriptorsFault(error);
+  if (spent !== null) return spent;
+  const code = codeOf(error) ?? 'no answer';
+  const excess = excesses[code];
+  if (excess !== undefined) return new Fault('contract_broken', `${callName(call)} answered with ${excess}`);
+  const problem = tlsProblem(code, platformPeer);
+  if (problem !== null)
+    return new Fault(
+      'unreachable',
+      `${call.url.host} could not be reached for ${callName(call)}: ${problem.what} (${code})`,
+      { cause: error, hint: problem.next, lasting: true },
+    );
+  return new Fault('unreachable', `${call.url.host} could not be reached for ${callName(call)}: ${code}`, {
+    cause: error,
+    ...(isNoHttp(code) && call.url.protocol === 'http:'
+      ? { hint: 'what answered is no HTTP: does `platform.baseUrl` have to begin with https?' }
+      : {}),
+  });
+}
+
+const excesses: Readonly<Record<string, string>> = {
+  UND_ERR_RES_EXCEEDED_MAX_SIZE: 'more bytes than are accepted',
+  UND_ERR_HEADERS_OVERFLOW: 'more headers than are accepted',
+};
+
+/** llhttp could not read it. */
+const isNoHttp = (code: string) => code.startsWith('HPE_');
+
+function codeOf(error: unknown): string | undefined {
+  for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth += 1) {
+    const code = (at as { code?: unknown }).code;
+    if (typeof code === 'string' && /^[A-Z][A-Z0-9_]{2,60}$/.test(code)) return code;
+  }
+  return undefined;
+}

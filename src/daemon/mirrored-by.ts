@@ -1,0 +1,32 @@
+import { isFault } from '../domain/fault.js';
+import { isThere } from '../store/reads/is-there.js';
+import { type MirrorPlace, readMirror } from './read-mirror.js';
+
+/**
+ * Returns the sources under which the mirror holds records of a company, whether the configuration names them or not.
+ * None while there is no mirror yet.
+ */
+export async function mirroredBy(place: MirrorPlace, company: string): Promise<readonly string[]> {
+  try {
+    if (!(await isThere(place))) return [];
+    return await readMirror(place, async (db) => {
+      const sources = await db.selectFrom('sources').select('name').orderBy('name').execute();
+      const holding: string[] = [];
+      for (const { name } of sources) {
+        const record = await db
+          .selectFrom('investments')
+          .select('id')
+          .where('source', '=', name)
+          .where('company_id', '=', company)
+          .limit(1)
+          .executeTakeFirst();
+        if (record !== undefined) holding.push(name);
+      }
+      return holding;
+    });
+  } catch (error) {
+    // A file or database without a mirror in it holds no company.
+    if (isFault(error, 'database_unusable')) return [];
+    throw error;
+  }
+}

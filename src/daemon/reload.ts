@@ -1,0 +1,115 @@
+import { isDeepStrictEqual } from 'node:util';
+import { fixedSettingsChanged } from '../config/fixed-settings.js';
+import type { LoadedConfig } from '../config/load.js';
+import { InvalidConfig } from '../config/problems.js';
+import { secretFaults } from '../config/unreadable-secrets.js';
+import { Fault } from '../domain/fault.js';
+import { type Daemon, startDaemon } from './daemon.js';
+import type { EngineParts } from './engine.js';
+import { consoleAuthOf } from './serve-console.js';
+
+/*
+ * A reload applies the whole configuration file or nothing of it. What can be judged beforehand is judged while the
+ * daemon works on: the file, its secrets, and whether it changes a setting that only a restart changes. A file without
+ * changes rereads secrets in place. A file with changes replaces the daemon: the old one finishes its pages and closes,
+ * the new one opens the same database and listens at the same addresses. If the new one cannot start, the old
+ * configuration starts again.
+ */
+
+/** A daemon and what it was built from. */
+export interface Running {
+  readonly loaded: LoadedConfig;
+  readonly parts: EngineParts;
+  readonly daemon: Daemon;
+}
+
+export interface ReloadParts {
+  /** Reads the configuration as at the start: the same file, environment and flags. Throws `Fault`. */
+  readonly load: () => Promise<LoadedConfig>;
+  readonly partsOf: (loaded: LoadedConfig) => Promise<EngineParts>;
+  /** Replaced in tests. */
+  readonly start?: typeof startDaemon;
+}
+
+export type ReloadOutcome = 'applied' | 'secrets' | 'refused' | 'failed';
+
+export interface Reloaded {
+  readonly outcome: ReloadOutcome;
+  /** What runs now: never nothing, and the old one unless the outcome is `applied`. */
+  readonly running: Running;
+}
+
+/** Reloads. Throws only when the new configuration did not start and the old one did not start again either. */
+export async function reload(running: Running, parts: ReloadParts): Promise<Reloaded> {
+  const logger = running.parts.logger.child({ component: 'reload' });
+  const refused: Reloaded = { outcome: 'refused', running };
+
+  const loaded = await parts.load().catch((error: unknown) => {
+    for (const fields of problemsOf(error)) logger.error(fields, 'the configuration is not valid');
+    return null;
+  });
+  const faults = loaded === null ? [] : await faultsIn(loaded);
+  for (const error of faults) logger.error({ error }, 'a secret cannot be used');
+  if (loaded === null || faults.length > 0) {
+    logger.error({}, 'nothing was reloaded; the daemon goes on with the configuration it has');
+    return refused;
+  }
+
+  const fixed = fixedSettingsChanged(running.loaded.settings, loaded.settings);
+  if (fixed.length > 0) {
+    for (const path of fixed) logger.error({ path }, 'a change of this setting needs a restart');
+    logger.error({}, 'nothing was reloaded; the daemon goes on with the configuration it has');
+    return refused;
+  }
+
+  if (isDeepStrictEqual(running.loaded.settings, loaded.settings)) {
+    await running.daemon.rereadSecrets();
+    logger.info({}, 'the configuration has no changes; secrets in files and commands were read again');
+    return { outcome: 'secrets', running };
+  }
+  return await replace(running, loaded, parts);
+}
+
+async function replace(running: Running, loaded: LoadedConfig, parts: ReloadParts): Promise<Reloaded> {
+  const start = parts.start ?? startDaemon;
+  const logger = running.parts.logger.child({ component: 'reload' });
+  const next = await parts.partsOf(loaded);
+  logger.info({}, 'the configuration has changes; the daemon closes and opens again with them');
+  await running.daemon.close();
+  try {
+    const daemon = await start(next);
+    next.logger.info({ component: 'reload' }, 'the configuration was reloaded');
+    return { outcome: 'applied', running: { loaded, parts: next, daemon } };
+  } catch (error) {
+    logger.error(
+      { error },
+      'the daemon does not start with the new configuration; it opens with the old one',
+    );
+    return { outcome: 'failed', running: { ...running, daemon: await start(running.parts) } };
+  }
+}
+
+/** What keeps the daemon from using the secrets of a configuration. */
+async function faultsIn({ config }: LoadedConfig): Promise<readonly Fault[]> {
+  const faults = await secretFaults(config);
+  if (faults.length > 0 || config.console === null || config.console.auth === null) return faults;
+  try {
+    await consoleAuthOf(config.console.auth);
+    return [];
+  } catch (error) {
+    if (error instanceof Fault) return [error];
+    throw error;
+  }
+}
+
+/** One line of the log for each thing that is wrong with the file. */
+function problemsOf(error: unknown): readonly { path?: string; hint?: string; error?: unknown }[] {
+  if (!(error instanceof InvalidConfig)) {
+    if (error instanceof Fault) return [{ error }];
+    throw error;
+  }
+  return error.problems.map(({ path, where, message, hint }) => ({
+    path,
+    hint: [`${where}: ${message}`, ...(hint === undefined ? [] : [hint])].join('; '),
+  }));
+}

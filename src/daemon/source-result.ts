@@ -1,0 +1,7 @@
+import type { SourceName } from '../domain/ids.js';
+import type { TickResult } from '../sync/run-tick.js';
+
+/** What one tick of one source did. */
+export interface SourceResult extends TickResult {
+  readonly source: SourceName;
+}

@@ -1,0 +1,156 @@
+import { isFault } from '../domain/fault.js';
+import type { SourceName } from '../domain/ids.js';
+import { instantFromMillis } from '../domain/instant.js';
+import type { Clock } from '../runtime/clock.js';
+import type { HealthRegister } from '../runtime/health-register.js';
+import type { TickResult } from '../sync/run-tick.js';
+import type { DatabaseServer, OpenMirror } from './open-mirror.js';
+
+export interface WorkWatchParts {
+  readonly register: HealthRegister;
+  readonly clock: Clock;
+  /** The database could not be reached. */
+  readonly onAway: () => void;
+  /** Work on the database succeeded. */
+  readonly onWorks: () => void;
+}
+
+/** What is watched besides ticks, what it means when it fails, and the calls that show it. */
+const areas = {
+  inbox: { means: 'webhooks cannot be stored', calls: ['accept'] },
+  events: {
+    means: 'stored webhooks cannot be worked',
+    calls: ['waiting', 'pending', 'settle', 'retry', 'proofOf'],
+  },
+  outbox: {
+    means: 'notices cannot be read or settled',
+    calls: ['waiting', 'dueFor', 'delivered', 'retryLater', 'giveUp'],
+  },
+  budgets: { means: 'request budgets cannot be stored', calls: ['load', 'save', 'swap'] },
+} as const;
+
+type Area = keyof typeof areas;
+
+/**
+ * Reports to the health register what the database of this process does to its work. A tick that failed normally says
+ * so in the database; here are the failures that the database could not store, and those of work that is not a tick.
+ */
+export class WorkWatch {
+  /** By area: when it last failed, on the monotonic clock, and in which calls, until one of the same succeeds. */
+  readonly #failed = new Map<Area, { at: number; readonly calls: Set<string> }>();
+
+  constructor(private readonly parts: WorkWatchParts) {}
+
+  /** The same mirror; failures of its inbox, outbox and budgets are reported. */
+  over(mirror: OpenMirror): OpenMirror {
+    const { server, fleet } = mirror;
+    const inbox = this.#guard('inbox', mirror.inbox, server);
+    return {
+      ...mirror,
+      mirror: this.#guard(null, mirror.mirror, server),
+      inbox: this.#guard('events', inbox, server),
+      outbox: this.#guard('outbox', mirror.outbox, server),
+      budgets: this.#guard('budgets', mirror.budgets, server),
+      fleet:
+        fleet === null
+          ? null
+          : (member, ears) =>
+              this.#guard(null, fleet(member, { ...ears, onLost: this.parts.onAway }), server),
+    };
+  }
+
+  ticked(source: SourceName, { report, standing, recorded }: TickResult): void {
+    const { register, clock } = this.parts;
+    const key = `tick.${source}`;
+    const lease = `lease.${source}`;
+    const since = report.startedAt;
+    const { code, message, outcome, tookMs } = report;
+    if (outcome === 'failed' && code === 'lease_lost') {
+      // Refused at its beginning it only waits for whoever works the source; taken over in the middle it stood still.
+      register.clear(key);
+      if (standing === null) register.clear(lease);
+      else register.report(lease, { severity: 'attention', text: message ?? '', since, source });
+    } else {
+      register.clear(lease);
+      if (outcome === 'failed' && (!recorded || code?.startsWith('database_') === true))
+        register.report(key, {
+          severity: 'ill',
+          text: `its last tick failed${recorded ? '' : ' and could not be written down'}: ${message}`,
+          ...{ since, source },
+        });
+      else register.clear(key);
+    }
+    if (recorded) this.#wrote(clock.monotonic() - tookMs);
+  }
+
+  /** A heartbeat of the fleet was written, or could not be. */
+  heartbeat(error: unknown): void {
+    const { register, clock } = this.parts;
+    if (error === null) {
+      register.clear('fleet');
+      this.#wrote(clock.monotonic());
+      return;
+    }
+    const why = isFault(error) ? error.message : 'the log has the cause';
+    register.report('fleet', {
+      severity: 'ill',
+      text: `this daemon cannot take part in its fleet: ${why}`,
+      since: instantFromMillis(clock.now()),
+    });
+  }
+
+  /** Something was written that began then: what failed before is over, whether or not it is tried again. */
+  #wrote(begunAt: number): void {
+    this.parts.onWorks();
+    for (const [area, { at }] of this.#failed) if (at < begunAt) this.#recovered(area);
+  }
+
+  #recovered(area: Area): void {
+    this.#failed.delete(area);
+    this.parts.register.clear(area);
+  }
+
+  /** Without an area only whether the database is away is looked at: ticks say the rest by themselves. */
+  #guard<Target extends object>(area: Area | null, target: Target, server: DatabaseServer | null): Target {
+    const calls: readonly string[] | null = area === null ? null : areas[area].calls;
+    return new Proxy(target, {
+      get: (_, property) => {
+        const value: unknown = Reflect.get(target, property, target);
+        if (typeof value !== 'function') return value;
+        if (calls?.includes(String(property)) === false) return value.bind(target);
+        return async (...args: unknown[]) => {
+          try {
+            const result: unknown = await Reflect.apply(value, target, args);
+            if (area !== null) this.#succeeded(area, String(property));
+            return result;
+          } catch (error) {
+            if (area !== null) this.#fail(area, String(property), error);
+            if (server?.isAway(error) === true) this.parts.onAway();
+            throw error;
+          }
+        };
+      },
+    });
+  }
+
+  #succeeded(area: Area, call: string): void {
+    const failed = this.#failed.get(area);
+    if (failed === undefined) return;
+    failed.calls.delete(call);
+    if (failed.calls.size === 0) this.#recovered(area);
+  }
+
+  #fail(area: Area, call: string, error: unknown): void {
+    if (!isFault(error) || !error.code.startsWith('database_')) return;
+    const { register, clock } = this.parts;
+    const failed = this.#failed.get(area) ?? { at: 0, calls: new Set<string>() };
+    failed.at = clock.monotonic();
+    failed.calls.add(call);
+    this.#failed.set(area, failed);
+    register.report(area, {
+      severity: 'ill',
+      text: `${areas[area].means}: ${error.message}`,
+      since: instantFromMillis(clock.now()),
+    });
+  }
+}

@@ -1,0 +1,156 @@
+import type pg from 'pg';
+import { Fault } from '../../../domain/fault.js';
+import { type Described, described } from './described.js';
+import { identitySchemaOf } from './open.js';
+import { readerRoles } from './roles.js';
+
+/** What may be read while names are masked is what this role may read: see `schema/postgres/grants.sql`. */
+const [maskedRole] = readerRoles;
+
+/**
+ * Makes the statement ready to run without the right to read names, and returns its columns and the statement whose
+ * rows are the rows of it, each as one text. Throws `usage` when the server cannot be made to withhold the names.
+ *
+ * The server enforces it: the statement runs as `rosterd_analyst`. `SET LOCAL ROLE` would not do, because a statement can
+ * call `set_config('role', …)` and read the rest of its rows with the rights of the login. So it runs inside a function
+ * that is `SECURITY DEFINER` and belongs to that role; within one, PostgreSQL changes neither role nor session user,
+ * whatever is called and however deep. The function is temporary and is rolled back with the transaction. It fetches
+ * row by row, so that rows and bytes are bounded before anything is sent.
+ */
+export async function withoutNames(
+  client: pg.Client,
+  statement: string,
+  limits: MaskedLimits,
+): Promise<Masked> {
+  const { login, schema } = await pinned(client);
+  await becomeAnalyst(client, login);
+  await requireIgnorance(client, schema);
+  await step(client, maskedFunction, (reason) => ({
+    what: `${maskedRole} may not create the temporary function that the statement runs in (${reason})`,
+    next: 'As an administrator: GRANT TEMPORARY ON DATABASE … TO rosterd_analyst, with the name of the database.',
+  }));
+  // From here on not to be undone: a transaction that has read is never made to write again.
+  await client.query('SET TRANSACTION READ ONLY');
+  const description = await described(client, statement);
+  if (description === null) return { description: null };
+  return {
+    description,
+    text: 'SELECT line FROM pg_temp.rosterd_masked($1, $2, $3, $4) AS line',
+    values: [statement, limits.rowsMax, limits.rowBytesMax, limits.bytesMax],
+  };
+}
+
+export interface MaskedLimits {
+  /** Rows beyond it are not fetched; null for all. */
+  readonly rowsMax: number | null;
+  readonly rowBytesMax: number;
+  readonly bytesMax: number | null;
+}
+
+export type Masked =
+  | { readonly description: null }
+  | { readonly description: Described; readonly text: string; readonly values: readonly unknown[] };
+
+/** Codes of errors of our own, in a class that PostgreSQL leaves to programs. */
+export const rowTooLargeCode = 'RM001';
+export const resultTooLargeCode = 'RM002';
+
+const maskedFunction = `
+  CREATE FUNCTION pg_temp.rosterd_masked(statement text, rows_max bigint, row_bytes_max bigint, bytes_max bigint)
+  RETURNS SETOF text LANGUAGE plpgsql SECURITY DEFINER AS $$
+  DECLARE
+    answer refcursor;
+    line   record;
+    text_of_line text;
+    bytes  bigint := 0;
+    rows   bigint := 0;
+  BEGIN
+    OPEN answer NO SCROLL FOR EXECUTE statement;
+    LOOP
+      EXIT WHEN rows >= rows_max;
+      FETCH answer INTO line;
+      EXIT WHEN NOT FOUND;
+      text_of_line := line::text;
+      rows := rows + 1;
+      bytes := bytes + octet_length(text_of_line);
+      IF octet_length(text_of_line) > row_bytes_max THEN
+        RAISE EXCEPTION USING ERRCODE = '${rowTooLargeCode}', MESSAGE = 'a row is too large';
+      ELSIF bytes > bytes_max THEN
+        RAISE EXCEPTION USING ERRCODE = '${resultTooLargeCode}', MESSAGE = 'the result is too large';
+      END IF;
+      RETURN NEXT text_of_line;
+    END LOOP;
+  END
+  $$`;
+
+/** The way to the tables stays that of the login: `$user` in it, and schemas without a grant, would change with the role. */
+async function pinned(client: pg.Client): Promise<{ readonly login: string; readonly schema: string }> {
+  const { rows } = await client.query<{ login: string; schema: string }>(
+    `SELECT session_user::text AS login, current_schema()::text AS schema, set_config('search_path',
+       (SELECT string_agg(quote_ident(name), ', ') FROM unnest(current_schemas(false)) AS name), true)`,
+  );
+  const [row] = rows;
+  if (row === undefined) throw new Error('a query without FROM answered nothing');
+  return row;
+}
+
+async function becomeAnalyst(client: pg.Client, login: string): Promise<void> {
+  await step(client, `SET LOCAL ROLE ${maskedRole}`, (reason) => ({
+    what: `${login} cannot take the role ${maskedRole} (${reason})`,
+    next: `As an administrator: ${
+      reason === noSuchRole
+        ? `CREATE ROLE ${maskedRole} NOLOGIN; run schema/postgres/grants.sql as the owner of the mirror; then GRANT ${maskedRole} TO ${login};`
+        : `GRANT ${maskedRole} TO ${login};`
+    }`,
+  }));
+}
+
+/** invalid_parameter_value, which is what a role that is not there is for SET. */
+const noSuchRole = '22023';
+
+type Advice = (reason: string) => { readonly what: string; readonly next: string };
+
+async function step(client: pg.Client, sql: string, advice: Advice): Promise<void> {
+  try {
+    await client.query(sql);
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    // Class 08 and 57 are about the connection and the server, not about rights.
+    if (typeof code !== 'string' || !/^(?:22023|42|25006|0A)/.test(code)) throw error;
+    throw cannotMask(advice(code));
+  }
+}
+
+function cannotMask({ what, next }: ReturnType<Advice>): Fault {
+  return new Fault(
+    'usage',
+    `the server cannot withhold names, so nothing is run while they are masked: ${what}`,
+    {
+      hint: `${next} Or ask for names to be shown first.`,
+    },
+  );
+}
+
+/** A role that somebody gave more than we did would not mask anything. */
+async function requireIgnorance(client: pg.Client, schema: string): Promise<void> {
+  const { rows } = await client.query<{ what: string }>(mayRead, [schema, identitySchemaOf(schema)]);
+  const [first] = rows;
+  if (first === undefined) return;
+  throw cannotMask({
+    what: `${maskedRole} may read ${first.what}`,
+    next: `As an administrator: revoke from ${maskedRole} what it was granted beyond schema/postgres/grants.sql.`,
+  });
+}
+
+/** As the role itself: its own grants, those of roles it is in, and those of PUBLIC. */
+const mayRead = `
+  SELECT format('%I.%I', n.nspname, c.relname) AS what
+  FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+  WHERE c.relkind IN ('r', 'p', 'v', 'm') AND has_any_column_privilege(c.oid, 'SELECT')
+    AND (n.nspname = $2 OR n.nspname = $1 AND c.relname IN ('identities', 'roster', 'identity_rows', 'staged_rows', 'quarantine_rows'))
+  UNION ALL
+  SELECT format('%I.%I.%I', n.nspname, c.relname, a.attname)
+  FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
+  WHERE n.nspname = $1 AND c.relname IN ('quarantine', 'webhook_inbox') AND a.attname = 'body'
+    AND has_column_privilege(c.oid, a.attnum, 'SELECT')
+  ORDER BY 1 LIMIT 1`;

@@ -1,0 +1,166 @@
+import type Sqlite from 'better-sqlite3';
+import { cannotJudge, readsPeople } from '../../query-refusals.js';
+import type { SqlValue } from '../../reads/query.js';
+import { closedTables, hiddenColumns, openTables } from './masked-tables.js';
+import { callingInstructions, knownInstructions, openModules, plainFunctions } from './program-words.js';
+import { prepareReading } from './reading-statement.js';
+
+/**
+ * Compiles a statement that runs while names are masked. It belongs to a read transaction that begins here and stays
+ * open: root pages move when the file is rewritten, and one transaction sees one schema, so what is judged is what runs.
+ */
+export function prepareMasked(
+  raw: Sqlite.Database,
+  statement: string,
+): Sqlite.Statement<unknown[], SqlValue[]> {
+  const prepared = prepareReading(raw, statement);
+  raw.exec('BEGIN');
+  raw.prepare('SELECT 1 FROM sqlite_schema').get();
+  judgeProgram(raw, statement);
+  return prepared;
+}
+
+/**
+ * Refuses a statement that could read names. The judge looks at what runs, not at what is written: EXPLAIN lists the
+ * compiled program, and a program reaches a table in two ways only. `OpenRead` and `ReopenIdx` name the root page of a
+ * tree, `VOpen` a virtual table. Every page has to belong to an open table, every virtual table and function has to be
+ * one that reads nothing, and every instruction has to be known. What cannot be judged is refused.
+ */
+function judgeProgram(raw: Sqlite.Database, statement: string): void {
+  const program = programOf(raw, statement.replace(explaining, ''));
+  const trees = openTrees(raw);
+  const hidden = new Map<number, readonly number[]>();
+  for (const instruction of program) {
+    const { opcode, p1, p2, p4 } = instruction;
+    if (!knownInstructions.has(opcode))
+      throw cannotJudge(`it runs ${opcode}, which is not known to be harmless`);
+    if (opcode === 'OpenRead' || opcode === 'ReopenIdx') {
+      if (!namesItsTree(instruction)) throw cannotJudge('it opens a table that it does not name');
+      const columns = trees.get(p2);
+      if (columns === undefined) throw readsPeople();
+      hidden.set(p1, [...(hidden.get(p1) ?? []), ...columns]);
+    } else if (opcode === 'VOpen') requireOpenModule(raw, p4);
+    else if (callingInstructions.has(opcode)) requireInnocuous(raw, p4);
+  }
+  // A second pass, because a program may jump: a cursor counts as opened on all that any instruction opens it on.
+  for (const { opcode, p1, p2 } of program) {
+    const columns = hidden.get(p1) ?? [];
+    if (opcode === 'Column' && columns.includes(p2)) throw readsPeople();
+    if (opcode === 'RowData' && columns.length > 0) throw readsPeople();
+  }
+}
+
+interface Instruction {
+  readonly opcode: string;
+  readonly p1: number;
+  readonly p2: number;
+  readonly p3: number;
+  readonly p4: string | null;
+  readonly p5: number;
+}
+
+/** An EXPLAIN runs nothing, so what it would explain is judged instead. */
+const explaining = /^explain(?![\w$])(?:\s+query\s+plan(?![\w$]))?/i;
+
+/** OPFLAG_P2ISREG of SQLite: the page is known only when the program runs. */
+const pageInRegister = 0x10;
+
+/** In the file itself, and not in a temporary or another database. */
+const namesItsTree = ({ p3, p5 }: Instruction): boolean => p3 === 0 && (p5 & pageInRegister) === 0;
+
+function programOf(raw: Sqlite.Database, statement: string): readonly Instruction[] {
+  const program = explained(raw, statement);
+  if (program === null || program.length === 0 || !program.every(isInstruction))
+    throw cannotJudge('SQLite does not explain what it would read');
+  return program;
+}
+
+/** Null for what EXPLAIN stumbles over. */
+function explained(raw: Sqlite.Database, statement: string): readonly Instruction[] | null {
+  try {
+    return raw.prepare<[], Instruction>(`EXPLAIN ${statement}`).all();
+  } catch {
+    return null;
+  }
+}
+
+function isInstruction({ opcode, p1, p2, p3, p4, p5 }: Instruction): boolean {
+  const numbers = [p1, p2, p3, p5].every((value) => typeof value === 'number');
+  return typeof opcode === 'string' && numbers && (p4 === null || typeof p4 === 'string');
+}
+
+/** Root pages a statement may open, each with the columns of it that it may not read. */
+function openTrees(raw: Sqlite.Database): ReadonlyMap<number, readonly number[]> {
+  // Of the schema table itself: the root page of a file.
+  const trees = new Map<number, readonly number[]>([[1, []]]);
+  const entries = raw
+    .prepare<[], { type: string; name: string; tbl_name: string; rootpage: number | null }>(
+      "SELECT type, name, tbl_name, rootpage FROM main.sqlite_schema WHERE type IN ('table', 'index')",
+    )
+    .all();
+  for (const { type, name, tbl_name: table, rootpage } of entries) {
+    if (rootpage === null || rootpage === 0 || closedTables.has(table)) continue;
+    const hidden = hiddenColumns[table];
+    if (hidden === undefined && openTables.has(table)) trees.set(rootpage, []);
+    else if (hidden !== undefined && type === 'table') trees.set(rootpage, positionsOf(raw, table, hidden));
+    else if (hidden !== undefined && !indexHolds(raw, name, hidden)) trees.set(rootpage, []);
+  }
+  return trees;
+}
+
+/** Where the columns stand in a stored row. Generated columns would shift them, so a table with one is hidden whole. */
+function positionsOf(raw: Sqlite.Database, table: string, hidden: readonly string[]): readonly number[] {
+  const columns = raw
+    .prepare<[string], { cid: number; name: string; hidden: number }>('SELECT * FROM pragma_table_xinfo(?)')
+    .all(table);
+  const plain = columns.every((column) => column.hidden === 0);
+  return columns.filter(({ name }) => !plain || hidden.includes(name)).map(({ cid }) => cid);
+}
+
+/** An expression has no name, so an index with one is taken to hold anything. */
+function indexHolds(raw: Sqlite.Database, index: string, hidden: readonly string[]): boolean {
+  const names = raw
+    .prepare<[string], string | null>('SELECT name FROM pragma_index_xinfo(?) WHERE cid <> -1')
+    .pluck()
+    .all(index);
+  return names.some((name) => name === null || hidden.includes(name));
+}
+
+/**
+ * EXPLAIN names a virtual table by its address. A connection keeps one object for each module that is a function, so the
+ * address of an open module is learned by compiling a statement that uses it.
+ */
+function requireOpenModule(raw: Sqlite.Database, address: string | null): void {
+  const addresses = openModules.flatMap((module) => addressOf(raw, module));
+  // Two modules under one address: then an address says nothing.
+  const telling = new Set(addresses).size === addresses.length;
+  if (address === null || !telling || !addresses.includes(address)) throw unknownModule();
+}
+
+/** None for a module that this SQLite was built without. */
+function addressOf(raw: Sqlite.Database, module: string): readonly string[] {
+  const opened =
+    explained(raw, `SELECT 1 FROM main.${module}`)?.filter(({ opcode }) => opcode === 'VOpen') ?? [];
+  return opened.length === 1
+    ? [opened[0]?.p4 ?? ''].filter((address) => /^vtab:[0-9A-Fa-fx]+$/.test(address))
+    : [];
+}
+
+const unknownModule = () =>
+  cannotJudge('it reads a virtual table that may show more than json_each and pragma_table_info do');
+
+/** SQLITE_INNOCUOUS: the result depends on the arguments alone, and nothing else happens. */
+const innocuous = 0x200000;
+
+function requireInnocuous(raw: Sqlite.Database, called: string | null): void {
+  const name = /^(.+)\(-?\d+\)$/.exec(called ?? '')?.[1] ?? '';
+  if (plainFunctions.has(name)) return;
+  const flags = raw
+    .prepare<[string], number>('SELECT flags FROM pragma_function_list WHERE name = ? COLLATE NOCASE')
+    .pluck()
+    .all(name);
+  if (flags.length === 0 || flags.some((flag) => (flag & innocuous) === 0))
+    throw cannotJudge(
+      `it calls ${name === '' ? 'a function without a name' : `${name}()`}, which may read more than its arguments`,
+    );
+}

@@ -1,0 +1,34 @@
+import { resultTooLarge, rowTooLarge } from '../query-refusals.js';
+import type { SqlValue } from './query.js';
+
+export interface SizeLimits {
+  readonly rowBytesMax: number;
+  /** Null for a result of any size, which is written on as it is found. */
+  readonly bytesMax: number | null;
+}
+
+/** Counts what a result holds, and throws `usage` for the row with which it holds too much. */
+export class ResultSize {
+  #bytes = 0;
+
+  constructor(private readonly limits: SizeLimits) {}
+
+  add(rowBytes: number): void {
+    const { rowBytesMax, bytesMax } = this.limits;
+    if (rowBytes > rowBytesMax) throw rowTooLarge(rowBytesMax);
+    this.#bytes += rowBytes;
+    if (bytesMax !== null && this.#bytes > bytesMax) throw resultTooLarge(bytesMax);
+  }
+}
+
+/** A value that is no text takes eight bytes at most. */
+const plainBytes = 8;
+
+export function bytesOf(row: readonly SqlValue[]): number {
+  let bytes = 0;
+  for (const value of row) {
+    if (typeof value === 'string') bytes += Buffer.byteLength(value);
+    else bytes += value instanceof Uint8Array ? value.byteLength : plainBytes;
+  }
+  return bytes;
+}

@@ -1,0 +1,77 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { fileURLToPath } from 'node:url';
+import { meet } from '../../hostile/mirror.js';
+import type { HostileAddresses } from '../../hostile/serve.js';
+import { shapes } from '../../hostile/shapes.js';
+import { type Measure, measure, type Section } from '../measures.js';
+
+/** What no answer may take in one turn of the event loop, in milliseconds. */
+const turnMillisMax = 250;
+/** How finely the loop is looked at. */
+const resolution = 1;
+
+export const hostile: Section = {
+  name: 'hostile',
+  each: false,
+  says:
+    'The longest turn of the event loop while a whole daemon’s engine meets a hostile answer, as a listing and as a delta, ' +
+    'each in a fresh mirror; the worst of all shapes of `test/hostile/shapes.ts`, and the five shapes that took longest.',
+  measure: async (scale) => {
+    const platform = await startPlatform();
+    try {
+      const chosen = scale.apart ? shapes : shapes.slice(0, 12);
+      const longest: { name: string; millis: number }[] = [];
+      for (const [at, shape] of shapes.entries()) {
+        if (!chosen.includes(shape)) continue;
+        for (const where of ['listing', 'delta'] as const) {
+          const rounds: number[] = [];
+          for (let round = 0; round < scale.rounds; round += 1)
+            rounds.push(await longestTurn(`${platform.baseUrl}/${at}/${where}`, where));
+          // A machine that is busy with something else makes turns longer and never shorter.
+          longest.push({ name: `${shape.name}, ${where}`, millis: Math.min(...rounds) });
+        }
+      }
+      longest.sort((one, other) => other.millis - one.millis);
+      const [worst] = longest;
+      if (worst === undefined) throw new Error('there is at least one shape');
+      return [
+        measure(`longest turn, ${longest.length} answers`, 'ms', [worst.millis], { most: turnMillisMax }),
+        ...longest.slice(0, 5).map(({ name, millis }): Measure => measure(name, 'ms', [millis])),
+      ];
+    } finally {
+      platform.close();
+    }
+  },
+};
+
+async function longestTurn(baseUrl: string, where: 'listing' | 'delta'): Promise<number> {
+  const folder = mkdtempSync(join(tmpdir(), 'rosterd-hostile-'));
+  const delay = monitorEventLoopDelay({ resolution });
+  try {
+    await meet(baseUrl, where, folder, async (tick) => {
+      delay.enable();
+      const result = await tick();
+      // A turn that ends with the tick is seen by the next look.
+      await new Promise((resolve) => setTimeout(resolve, 5 * resolution));
+      delay.disable();
+      return result;
+    });
+    return delay.max / 1e6;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** In a process of its own: making a hostile answer takes longer than reading it. */
+async function startPlatform() {
+  const child = fork(fileURLToPath(new URL('../../hostile/serve.ts', import.meta.url)), {
+    execArgv: ['--import', 'tsx'],
+  });
+  const [{ baseUrl }] = (await once(child, 'message')) as [HostileAddresses];
+  return { baseUrl, close: () => child.disconnect() };
+}

@@ -1,0 +1,111 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type MirrorWorld, mirrorWorld } from '../mirror-world.js';
+
+let world: MirrorWorld;
+
+beforeAll(async () => {
+  world = await mirrorWorld(60);
+  const file = join(world.folder, 'config.json');
+  const config = JSON.parse(readFileSync(file, 'utf8'));
+  writeFileSync(file, JSON.stringify({ ...config, sync: { brake: { share: 0.1, rows: 5 } } }));
+});
+afterAll(() => world.close());
+
+const query = async (sql: string) => JSON.parse((await world.run(['query', sql, '--json'])).out);
+const check = async () => {
+  const { code, out } = await world.run(['status', '--check', '--json']);
+  return { code, ...JSON.parse(out).sources[0] };
+};
+
+/** So many records are withdrawn, and the feed forgets it: only a listing shows that they are gone. */
+async function loseSilently(count: number): Promise<readonly string[]> {
+  const ids: string[] = (await query('SELECT id FROM investments ORDER BY id')).map(
+    ({ id }: { id: string }) => id,
+  );
+  const gone = ids.slice(0, count);
+  for (const id of gone) await world.control('DELETE', `/investments/${id}`);
+  await world.control('POST', '/clock', { advanceSeconds: 100 * 86_400 });
+  return gone;
+}
+
+test('deletions beyond the brake are held, and everything else goes on until a person accepts them', async () => {
+  await world.sync();
+  const gone = await loseSilently(10);
+  const create = async () => {
+    const { ids } = (await world.control('POST', '/investments', { company: world.company.id })) as {
+      ids: [string];
+    };
+    return ids[0];
+  };
+  const fresh = await create();
+
+  const listed = await world.run(['sync']);
+  expect(listed.code, listed.err).toBe(0);
+  expect(listed.out).toMatch(/\nacme +done +relisting +\d+ +1 +\d+ +0 /);
+  expect(listed.err).toContain(
+    'warning: acme: 10 rows that the last listing did not name await deletion; everything else is published',
+  );
+  expect(listed.err).toContain('rosterd sync --source acme --accept-deletions');
+  expect(await query('SELECT id FROM awaiting_deletion ORDER BY id')).toEqual(gone.map((id) => ({ id })));
+  expect(await query(`SELECT count(*) AS n FROM investments WHERE id = '${fresh}'`)).toEqual([{ n: 1 }]);
+
+  expect(await check()).toMatchObject({
+    ...{ code: 1, state: 'following', health: 'attention', awaiting_deletion: 10, deletions_waiting: 10 },
+  });
+  const seen = await world.run(['status']);
+  expect(seen.out).toMatch(/following \(attention\)/);
+  expect(seen.out).toContain('acme: 10 rows awaiting_deletion, not named by the last listing');
+
+  const later = await create();
+  const followed = await world.run(['sync']);
+  expect(followed).toMatchObject({ code: 0, err: expect.stringContaining('10 rows that the last listing') });
+  expect(await query(`SELECT count(*) AS n FROM investments WHERE id = '${later}'`)).toEqual([{ n: 1 }]);
+  expect(JSON.parse((await world.run(['sync', '--json'])).out)).toMatchObject([
+    { source: 'acme', outcome: 'done', code: null, awaitingDeletion: 10, namesNote: null },
+  ]);
+
+  const proof = await world.run(['verify', '--full', '--calls', '500']);
+  expect(proof.code, proof.err).toBe(4);
+  expect(proof.out).toMatch(/\nacme +awaiting /);
+  expect(proof.out).toContain(
+    'acme: 10 rows awaiting deletion: kept though the last listing did not name them',
+  );
+  expect(proof.out).not.toContain('in the mirror and not on the platform');
+
+  const accepted = await world.run(['sync', '--source', 'acme', '--accept-deletions']);
+  expect(accepted.code).toBe(0);
+  expect(accepted.err).not.toContain('warning');
+  expect(accepted.out).toMatch(/\nacme +done +delta +1 +0 +0 +10 /);
+  expect(await query('SELECT * FROM awaiting_deletion')).toEqual([]);
+  expect(await query("SELECT count(*) AS n FROM changes WHERE kind = 'removed'")).toEqual([{ n: 10 }]);
+  expect(await check()).toMatchObject({
+    code: 0,
+    health: 'ok',
+    awaiting_deletion: 0,
+    deletions_waiting: null,
+  });
+  expect((await world.run(['verify', '--full', '--calls', '500'])).code).toBe(0);
+}, 180_000);
+
+test('verify names a row that awaits deletion and is on the platform all the same', async () => {
+  const [{ id }] = await query('SELECT id FROM investments LIMIT 1');
+  // What a platform that listed too little, and lists it again, leaves behind until the next listing.
+  const { default: Sqlite } = await import('better-sqlite3');
+  const raw = new Sqlite(join(world.folder, 'mirror.db'));
+  raw
+    .prepare(
+      `INSERT INTO awaiting_deletion_rows
+       SELECT row_no, source_no, 2, '2026-01-01T00:00:00.000Z' FROM investment_rows WHERE id = ?`,
+    )
+    .run(id);
+  raw.exec('UPDATE sources SET awaiting_deletion = 1');
+  raw.close();
+  const { code, out, err } = await world.run(['verify', '--full', '--calls', '500']);
+  expect(code).toBe(4);
+  expect(out).toContain(`acme: ${id} awaits deletion in the mirror and is on the platform`);
+  expect(err).toContain('rosterd verify --source acme --repair');
+  expect((await world.run(['verify', '--full', '--repair', '--calls', '500'])).code).toBe(0);
+  expect(await query('SELECT * FROM awaiting_deletion')).toEqual([]);
+}, 180_000);

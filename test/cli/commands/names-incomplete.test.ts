@@ -1,0 +1,63 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type MirrorWorld, mirrorWorld } from '../mirror-world.js';
+
+let world: MirrorWorld;
+
+beforeAll(async () => {
+  world = await mirrorWorld(55);
+});
+afterAll(() => world.close());
+
+const names = async () =>
+  JSON.parse((await world.run(['query', 'SELECT count(*) AS n FROM identities', '--json'])).out)[0].n;
+const status = async () => JSON.parse((await world.run(['status', '--json'])).out).sources[0];
+
+test('names that may be read again are listed again by itself, once, and said to be incomplete until then', async () => {
+  await world.sync();
+  const all = await names();
+  expect(all).toBeGreaterThan(20);
+
+  const narrow = { env: { ACME: world.company.tokenWithoutIdentity } };
+  expect((await world.run(['sync'], narrow)).code).toBe(0);
+  expect(await names()).toBe(0);
+  expect((await world.run(['status'])).out).toContain(
+    'acme: no names are held: the token could not read identity when it was last asked',
+  );
+
+  const regained = await world.run(['sync']);
+  const note = 'names are incomplete: re-listing begins by itself with one of the next ticks';
+  expect(regained).toMatchObject({ code: 0, err: expect.stringContaining(`warning: acme: ${note}`) });
+  expect(await status()).toMatchObject({ health: 'working', names_incomplete: 1, names_note: note });
+  const seen = await world.run(['status', '--check']);
+  expect(seen.code).toBe(1);
+  expect(seen.out).toContain(`acme: ${note}`);
+  expect(seen.out).not.toContain('the token could not read identity');
+  const { checks } = JSON.parse((await world.run(['doctor', '--json'])).out);
+  expect(checks).toContainEqual(
+    expect.objectContaining({ name: 'health.acme', verdict: 'warn', message: note }),
+  );
+
+  const listed = await world.run(['sync']);
+  expect(listed.code).toBe(0);
+  expect(listed.err).not.toContain('warning');
+  expect(listed.out).toMatch(/\nacme +done +relisting /);
+  expect(await names()).toBe(all);
+  expect(await status()).toMatchObject({ health: 'ok', names_incomplete: 0, names_note: null });
+  expect((await world.run(['sync'])).out, 'once').toMatch(/\nacme +done +delta /);
+}, 180_000);
+
+test('a re-listing for names that the quota stops says until when it waits', async () => {
+  await world.run(['sync'], { env: { ACME: world.company.tokenWithoutIdentity } });
+  await world.run(['sync']);
+  await world.control('POST', '/faults', [
+    {
+      ...{ method: 'GET', path: '/investments', times: 10 },
+      action: { status: 429, headers: { 'retry-after': '3000' }, body: { error: { type: 'rate_limited' } } },
+    },
+  ]);
+  expect((await world.run(['sync'])).code).toBe(5);
+  expect(await status()).toMatchObject({
+    state: 'relisting',
+    names_note: expect.stringMatching(/^names are incomplete: re-listing waits for the quota until 20/),
+  });
+}, 180_000);

@@ -1,0 +1,70 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { packageRoot } from '../../src/runtime/package-root.js';
+import { nodeTooOld, oldestNode, testedNodeLines } from '../../src/runtime/supported-node.js';
+
+const at = (path: string) => join(packageRoot, path);
+
+/** A process that takes itself for an older Node from its first statement on. */
+async function onNode(version: string, args: readonly string[]) {
+  const lie = `Object.defineProperty(process.versions, 'node', { value: '${version}' })`;
+  const child = spawn(
+    process.execPath,
+    ['--import', 'tsx', '--import', `data:text/javascript,${encodeURIComponent(lie)}`, ...args],
+    { cwd: packageRoot, env: { PATH: process.env.PATH }, stdio: ['ignore', 'pipe', 'pipe'] },
+  );
+  let said = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk) => {
+      said += String(chunk);
+    });
+  const [code] = await once(child, 'close');
+  return { code: code as number | null, said };
+}
+
+test.each([
+  ['src/cli/main.ts', []],
+  ['src/cli/main.ts', ['--help']],
+  ['src/cli/main.ts', ['status', '--json']],
+  ['src/cli/main.ts', ['no-such-command']],
+  ['src/cli/start.ts', []],
+])('on Node 20, %s %j says which Node it needs, and exits with 2', async (entry, args) => {
+  expect(await onNode('20.20.2', [entry, ...args])).toEqual({
+    code: 2,
+    said: `error: Node 20.20.2 is too old for rosterd, which needs Node ${oldestNode} or later\nTry: nvm install 24\n`,
+  });
+});
+
+test('on Node 20, importing the library throws one sentence', async () => {
+  const program = `import('${at('src/index.ts')}').catch((error) => console.log(error.stack))`;
+  expect(await onNode('20.20.2', ['-e', program])).toEqual({
+    code: 0,
+    said: `Error: Node 20.20.2 is too old for rosterd, which needs Node ${oldestNode} or later. Try: nvm install 24\n`,
+  });
+});
+
+test.each([
+  ['22.19.0', true],
+  ['22.18.9', false],
+  ['21.7.3', false],
+  ['24.0.0', true],
+  ['27.1.0', true],
+])('Node %s is new enough: %s', (version, enough) => {
+  expect(nodeTooOld(version) === null).toBe(enough);
+});
+
+test('the check is the first thing the library loads', () => {
+  const [first] = /^(?:import|export) (?!type).*/m.exec(readFileSync(at('src/index.ts'), 'utf8')) ?? [];
+  expect(first).toBe("import './runtime/require-node.js';");
+});
+
+test('package.json, the lock file and the check agree on the oldest Node', () => {
+  const engines = { node: `>=${oldestNode.replace(/\.0$/, '')}` };
+  const lock = JSON.parse(readFileSync(at('package-lock.json'), 'utf8'));
+  expect(JSON.parse(readFileSync(at('package.json'), 'utf8')).engines).toEqual(engines);
+  expect(lock.packages[''].engines).toEqual(engines);
+  expect(testedNodeLines).toContain(Number.parseInt(oldestNode, 10));
+});

@@ -1,0 +1,48 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { compiled } from '../bench/compiled.js';
+import { mirrorWorld } from './mirror-world.js';
+
+afterAll(() => rmSync(join(compiled('src/cli/main.ts'), '../../..'), { recursive: true, force: true }));
+
+/** A real process, compiled as it is installed, that may open so many files and sockets and cannot raise that. */
+async function run(limit: number, args: readonly string[], folder: string, token: string) {
+  const program = [process.execPath, compiled('src/cli/main.ts'), ...args];
+  const child = spawn('sh', ['-c', `ulimit -n ${limit} && exec "$0" "$@"`, ...program], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, ACME: token },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [out, err, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'close'),
+  ]);
+  return { code, out, err };
+}
+
+test('few file descriptors: a command works, or names the limit and what to raise it to; it never calls it a bug', async () => {
+  const world = await mirrorWorld(20);
+  onTestFinished(() => world.close());
+  await world.sync();
+  const seen = { worked: 0, refused: 0 };
+  for (const limit of [24, 64, 110, 1_024]) {
+    for (const args of [['status'], ['sync'], ['query', 'SELECT 1'], ['doctor']]) {
+      const { code, err } = await run(limit, args, world.folder, world.company.token);
+      expect(`${limit} ${err}`).not.toMatch(/this is a bug|\bat .+:\d+:\d+/);
+      if (code === 0) seen.worked += 1;
+      else if (args[0] !== 'doctor' || err !== '') {
+        seen.refused += 1;
+        expect(`${limit}: ${err}`).toContain('may not open more files and connections');
+        expect(err).toContain(`its limit is ${limit}`);
+        expect(err).toContain('ulimit -n 1024');
+      }
+    }
+  }
+  expect(seen.worked).toBeGreaterThan(0);
+  expect(seen.refused).toBeGreaterThan(0);
+}, 300_000);

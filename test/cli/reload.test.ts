@@ -1,0 +1,112 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { ReloadRequests } from '../../src/cli/reload-requests.js';
+import { packageRoot } from '../../src/runtime/package-root.js';
+import { freePort } from '../support/free-port.js';
+import { mirrorWorld } from './mirror-world.js';
+import { fakeIo } from './world.js';
+
+test('several SIGHUPs during one reload ask for one more', async () => {
+  const io = fakeIo();
+  const requests = new ReloadRequests(io);
+  const stop = new AbortController();
+  io.signals.emit('SIGHUP');
+  expect(await requests.next(stop.signal)).toBe(true);
+  io.signals.emit('SIGHUP');
+  io.signals.emit('SIGHUP');
+  expect(await requests.next(stop.signal)).toBe(true);
+  const later = requests.next(stop.signal);
+  stop.abort();
+  expect(await later).toBe(false);
+  requests.close();
+  expect(io.signals.listenerCount('SIGHUP')).toBe(0);
+});
+
+test('a SIGTERM wins over a SIGHUP that came before it', async () => {
+  const io = fakeIo();
+  const requests = new ReloadRequests(io);
+  io.signals.emit('SIGHUP');
+  expect(await requests.next(AbortSignal.abort())).toBe(false);
+  requests.close();
+});
+
+test('on a terminal SIGHUP keeps its usual effect, the end of the process', () => {
+  const io = fakeIo({ tty: true });
+  new ReloadRequests(io).close();
+  expect(io.signals.listenerCount('SIGHUP')).toBe(0);
+});
+
+test.skipIf(process.platform === 'win32')(
+  'a running daemon reloads on SIGHUP, keeps going when the file is wrong, and ends with 0',
+  async () => {
+    const world = await mirrorWorld(20);
+    onTestFinished(() => world.close());
+    const port = await freePort();
+    const file = join(world.folder, 'config.json');
+    const settings = JSON.parse(readFileSync(file, 'utf8')) as object;
+    const configure = (more: object) => writeFileSync(file, JSON.stringify({ ...settings, ...more }));
+    configure({ console: { listen: `127.0.0.1:${port}` } });
+    // In the place of systemd's own program, one that writes down what it is given.
+    const notify = join(world.folder, 'systemd-notify');
+    writeFileSync(notify, '#!/bin/sh\necho "$@" >> "$0.said"\n');
+    chmodSync(notify, 0o755);
+    const main = join(packageRoot, 'src', 'cli', 'main.ts');
+    const child = spawn(
+      process.execPath,
+      ['--import', 'tsx', main, 'run', '--config', file, '--log-format', 'json'],
+      {
+        cwd: packageRoot,
+        env: {
+          PATH: `${world.folder}:${process.env.PATH}`,
+          ACME: world.company.token,
+          NOTIFY_SOCKET: '/run/nobody',
+        },
+        stdio: ['ignore', 'ignore', 'pipe'],
+      },
+    );
+    onTestFinished(() => void child.kill('SIGKILL'));
+    let log = '';
+    child.stderr?.on('data', (chunk) => {
+      log += String(chunk);
+    });
+    const logged = (text: string) => expect.poll(() => log, { timeout: 60_000 }).toContain(text);
+    const states = () => (readFileSync(`${notify}.said`, 'utf8').match(/^[A-Z]+=1/gm) ?? []).join(' ');
+    const reached = (text: string) =>
+      expect
+        .poll(
+          () => {
+            try {
+              return states();
+            } catch {
+              return '';
+            }
+          },
+          { timeout: 60_000 },
+        )
+        .toBe(text);
+
+    await reached('READY=1');
+    child.kill('SIGHUP');
+    await logged('secrets in files and commands were read again');
+    await reached('READY=1 RELOADING=1 READY=1');
+
+    configure({ console: { listen: `127.0.0.1:${port}` }, sync: { intervalSeconds: 77 } });
+    child.kill('SIGHUP');
+    await logged('"the configuration was reloaded"');
+    await reached('READY=1 RELOADING=1 READY=1 RELOADING=1 READY=1');
+    expect((await fetch(`http://127.0.0.1:${port}/livez`)).status).toBe(200);
+
+    writeFileSync(file, '{"sources": ');
+    child.kill('SIGHUP');
+    await logged('goes on with the configuration it has');
+    expect((await fetch(`http://127.0.0.1:${port}/livez`)).status).toBe(200);
+
+    child.kill('SIGTERM');
+    expect(await once(child, 'exit')).toEqual([0, null]);
+    expect(states()).toMatch(/ RELOADING=1 READY=1 STOPPING=1$/);
+  },
+  180_000,
+);

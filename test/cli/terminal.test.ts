@@ -1,0 +1,140 @@
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { guarded, Terminal } from '../../src/cli/output/terminal.js';
+import { type MirrorWorld, mirrorWorld } from './mirror-world.js';
+import { collector, commandOf, fakeIo, rosterd } from './world.js';
+
+/** What a terminal obeys or is confused by: C0, DEL, C1, marks, overrides and isolates of the reading direction. */
+const hostile = [
+  ...['\u001b[2J\u001b]0;owned\u0007', '\u0000\u0008\u000b\u000c\u001f\u007f', '\u0080\u0085\u009b31m\u009f'],
+  ...[
+    '\u061c\u200e\u200f',
+    '\u202a\u202b\u202c\u202d\u202e',
+    '\u2066\u2067\u2068\u2069',
+    '\u2028\u2029\ufff9\ufffb',
+  ],
+  'one\rtwo',
+].join('');
+
+/** Lines and columns are layout; everything else that controls is not. */
+const obeyed = /\r(?!\n)|[^\P{Cc}\t\n\r]|[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufff9-\ufffb]/u;
+
+let world: MirrorWorld;
+let id: string;
+
+beforeAll(async () => {
+  world = await mirrorWorld(5);
+  await world.sync();
+  const raw = new Sqlite(join(world.folder, 'mirror.db'));
+  id = raw.prepare<[], string>('SELECT id FROM investments ORDER BY id LIMIT 1').pluck().get() ?? '';
+  const text = { hostile, json: JSON.stringify({ [hostile]: hostile }) };
+  raw
+    .prepare(
+      'UPDATE investment_rows SET status = @hostile, group_label = @hostile, reason = @hostile, extra = @json',
+    )
+    .run(text);
+  raw.prepare('UPDATE identity_rows SET name = @hostile, bio = @hostile').run(text);
+  raw.prepare("UPDATE change_rows SET reason = @hostile, fields = '[]'").run(text);
+  raw
+    .prepare(
+      "UPDATE sources SET state = 'halted', halted_from = 'following', halted_code = 'refused', halted_message = @hostile, last_error = @hostile",
+    )
+    .run(text);
+  raw
+    .prepare(
+      "INSERT INTO quarantine_rows (source_no, id, problem, body, seen_at) VALUES (1, @hostile, @hostile, @json, '2026-10-20T12:00:00.000Z')",
+    )
+    .run(text);
+  raw.close();
+});
+afterAll(() => world.close());
+
+const everything = `SELECT status AS "${hostile.replaceAll('\0', '')}", group_label, extra FROM investments`;
+
+describe('on a terminal', () => {
+  const commands: readonly (readonly string[])[] = [
+    ['query', everything],
+    ['query', everything, '--csv'],
+    ['query', everything, '--json'],
+    ['query', 'SELECT problem, id FROM quarantine', '--json'],
+    ['query', `SELECT "${hostile.replaceAll('\0', '')}" FROM nowhere`],
+    ['history', 'ID'],
+    ['history', 'ID', '--json'],
+    ['history', `inv_${hostile}`],
+    ['changes'],
+    ['changes', '--json'],
+    ['export'],
+    ['export', '--raw', '--identity'],
+    ['export', '--format', 'jsonl', '--identity'],
+    ['export', '--format', 'founder-csv', '--out', '-', '--identity'],
+    ['status'],
+    ['status', '--json'],
+    ['verify', '--source', hostile],
+    ['config', 'show', '--set', `sources.0.name=${hostile}`],
+    [hostile],
+    ['query', 'SELECT 1', `--${hostile}`],
+  ];
+
+  test.each(commands.map((args) => [args]))(
+    '%j sends nothing that a terminal obeys',
+    { timeout: 60_000 },
+    async (args) => {
+      const typed = args.map((arg) => (arg === 'ID' ? id : arg));
+      const { out, err } = await world.run(typed, {
+        tty: true,
+        columns: 100,
+        env: { ACME: world.company.token, NO_COLOR: '1' },
+      });
+      expect(`${out}${err}`.length).toBeGreaterThan(0);
+      expect([args, obeyed.exec(out + err)]).toEqual([args, null]);
+    },
+  );
+
+  test('JSON is the same value, and CSV shows what was there', { timeout: 60_000 }, async () => {
+    const env = { ACME: world.company.token, NO_COLOR: '1' };
+    const tty = { tty: true, columns: 100, env };
+    const sql = 'SELECT status, extra FROM investments LIMIT 1';
+    const json = await world.run(['query', sql, '--json'], tty);
+    expect(JSON.parse(json.out)).toEqual([
+      { status: hostile, extra: JSON.stringify({ [hostile]: hostile }) },
+    ]);
+    const versions = await world.run(['history', id, '--json'], tty);
+    expect(JSON.parse(versions.out)).toMatchObject([{ status: hostile, extra: { [hostile]: hostile } }]);
+    expect((await world.run(['query', sql, '--csv'], tty)).out).toContain('\\u001b[2J\\u001b]0;owned\\u0007');
+  });
+
+  test('colours of the output itself pass, and those in data do not', async () => {
+    const probe = commandOf(async ({ out, io }) => {
+      out.rows([{ title: 'T\u001b[31m' }], [['\u001b[31mred']]);
+      io.stdout.write('\u001b[31mred\n');
+      out.json({ a: '\u009b31m' });
+      out.line('\u001b[31m');
+      out.note('\u001b[31m');
+      return 0;
+    });
+    const { out, err } = await rosterd(['probe'], fakeIo({ tty: true, env: {} }), [probe]);
+    expect(out).toBe(
+      '\u001b[1mT\\u001b[31m\u001b[22m\n\\u001b[31mred\n\\u001b[31mred\n{\n  "a": "\\u009b31m"\n}\n\\u001b[31m\n',
+    );
+    expect(err).toBe('\\u001b[31m\n');
+  });
+
+  test('a line end that arrives in two pieces stays one', () => {
+    const { stream, text } = collector(true, 80);
+    const terminal = guarded(stream);
+    expect(terminal).toBeInstanceOf(Terminal);
+    for (const piece of ['a,b\r', '\nc\r', 'd\r\n', '\r', '\n']) terminal.write(piece);
+    expect(text()).toBe('a,b\r\nc\\u000dd\r\n\r\n');
+  });
+});
+
+test('behind a pipe every byte is as it was', { timeout: 60_000 }, async () => {
+  const json = await world.run(['query', 'SELECT status FROM investments LIMIT 1', '--json']);
+  expect(json.out).toBe(`[${JSON.stringify({ status: hostile })}]\n`);
+  const csv = await world.run(['query', 'SELECT group_label FROM investments LIMIT 1', '--csv']);
+  expect(csv.out).toBe(`group_label\r\n"${hostile}"\r\n`);
+  expect((await world.run(['export', '--format', 'jsonl', '--identity'])).out).toContain(
+    JSON.stringify(hostile),
+  );
+});

@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest';
+import { unreadableSecrets } from '../../src/config/unreadable-secrets.js';
+import { load, minimal } from './world.js';
+
+test('every secret that cannot be read is reported by its option, the password of the database too', async () => {
+  const { config } = load({
+    ...minimal,
+    database: 'postgres://rosterd@db.example.com/mirror',
+    databasePassword: { env: 'NO_SUCH_PASSWORD' },
+    console: { auth: { token: { file: 'no-such-file' } } },
+  });
+  const complaints = await unreadableSecrets(config);
+  expect(complaints.map((complaint) => complaint.split(':')[0])).toEqual([
+    'databasePassword',
+    'sources[0].token',
+    'console.auth.token',
+  ]);
+});

@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import { sourceCard } from '../../src/console/pages/source-card.js';
+import type { SourceSeen } from '../../src/console/ports/dashboard.js';
+
+const now = Date.parse('2026-10-20T12:00:00.000Z');
+const at = '2026-10-20T11:59:00.000Z';
+
+const acme: SourceSeen = {
+  ...{
+    source: 'acme',
+    health: 'ok',
+    state: 'following',
+    meaning: 'following the feed',
+    stale: false,
+    followed: true,
+  },
+  ...{ readable: 1, rows: 100, rows_incoming: 0, pages_incoming: 0, listing_started_at: null },
+  ...{ complete_up_to: at, cursor_saved_at: at, cursor_expires_at: null, last_success_at: at },
+  ...{ last_tick_at: at, last_error: null, last_error_at: null, last_error_code: null, retry_at: null },
+  ...{ quarantine_open: 0, awaiting_deletion: 0, names_incomplete: 0, identity_included: 1 },
+  ...{
+    names_note: null,
+    concerns: [],
+    cursor_age_seconds: 60,
+    cursor_days_left: 89,
+    cursor_old: false,
+    quota: null,
+  },
+};
+
+const card = (over: Partial<SourceSeen>) => sourceCard({ ...acme, ...over }, now).text;
+
+test('a card says which rows await deletion, and the command that deletes them', () => {
+  const text = card({ health: 'attention', awaiting_deletion: 2 });
+  expect(text).toContain('2 rows that the last listing did not name await deletion');
+  expect(text).toContain('rosterd sync --source acme --accept-deletions');
+  expect(card({})).not.toContain('deletion');
+});
+
+test('a card says that names are incomplete, and why', () => {
+  const note = 'names are incomplete: re-listing is under way';
+  expect(card({ names_incomplete: 1, names_note: note })).toContain(
+    'Names are incomplete: re-listing is under way.',
+  );
+  expect(card({})).not.toContain('incomplete');
+});

@@ -1,0 +1,126 @@
+import { expect, test } from 'vitest';
+import { createClockWatch } from '../../src/daemon/clock-watch.js';
+import { startDaemon } from '../../src/daemon/daemon.js';
+import { systemClock } from '../../src/runtime/clock.js';
+import { HealthRegister } from '../../src/runtime/health-register.js';
+import { type LogFields, type Logger, silentLogger } from '../../src/runtime/logger.js';
+import { signed } from '../inbox/support/raw-http.js';
+import { freePort } from '../support/free-port.js';
+import { VirtualClock } from '../sync/support/virtual-clock.js';
+import { configFor, freshFolder, partsFor, sandboxFor } from './world.js';
+
+function remembering() {
+  const warned: [LogFields, string][] = [];
+  const logger: Logger = {
+    ...silentLogger,
+    warn: (fields, message) => warned.push([fields, message]),
+    child: () => logger,
+  };
+  return { warned, logger };
+}
+
+function world() {
+  const clock = new VirtualClock();
+  const health = new HealthRegister();
+  const platform = { aheadMillis: 0, sinceObservedMillis: Number.POSITIVE_INFINITY };
+  const { warned, logger } = remembering();
+  return {
+    ...{ clock, health, platform, warned },
+    watch: createClockWatch({ clock, logger, health, platform }),
+  };
+}
+
+test('two hours apart from the Date of the platform: one warning, a problem until they agree, and none within 300 s', () => {
+  const { clock, health, platform, warned, watch } = world();
+  platform.sinceObservedMillis = 0;
+  platform.aheadMillis = 300_000;
+  watch.look();
+  expect(health.list()).toEqual([]);
+  platform.aheadMillis = -7_200_000;
+  for (let tick = 0; tick < 50; tick += 1) {
+    clock.jump(60_000);
+    watch.look();
+  }
+  expect(health.list()).toMatchObject([
+    { key: 'clock-skew', severity: 'attention', since: '2026-11-01T00:01:00.000Z' },
+  ]);
+  expect(health.list()[0]?.text).toContain("the platform's clock is 7200 s behind this one");
+  expect(warned.length).toBe(1);
+  platform.aheadMillis = 0;
+  watch.look();
+  expect(health.list()).toEqual([]);
+});
+
+test('a clock that comes and goes is warned of once an hour', () => {
+  const { clock, health, platform, warned, watch } = world();
+  platform.sinceObservedMillis = 0;
+  for (let tick = 0; tick < 240; tick += 1) {
+    platform.aheadMillis = tick % 2 === 0 ? 400_000 : 0;
+    watch.look();
+    clock.jump(60_000);
+  }
+  expect(warned.length).toBe(4);
+  expect(health.list()).toEqual([]);
+});
+
+test('before the platform told its time, one genuine delivery out of tolerance is enough; one in tolerance ends it', () => {
+  const { health, warned, watch } = world();
+  watch.delivered(-7200);
+  watch.delivered(-7201);
+  expect(health.list()[0]?.text).toContain('7201 s behind this one');
+  expect(warned.length).toBe(1);
+  watch.delivered(null);
+  expect(health.list()).toEqual([]);
+});
+
+test('while the platform agrees with this clock, two old deliveries that someone repeats are no alarm; the third is', () => {
+  const { clock, health, platform, watch } = world();
+  platform.sinceObservedMillis = 1000;
+  watch.delivered(-9000);
+  watch.delivered(-9000);
+  expect(health.list()).toEqual([]);
+  watch.delivered(null);
+  watch.delivered(-9000);
+  watch.delivered(-9000);
+  expect(health.list()).toEqual([]);
+  watch.delivered(-9000);
+  expect(health.list()[0]?.text).toContain('agree with this clock');
+  // Nothing of the kind for an hour: it is over.
+  clock.jump(3_600_001);
+  watch.look();
+  expect(health.list()).toEqual([]);
+});
+
+test('a daemon whose clock is two hours ahead refuses genuine deliveries, says so once, and counts them apart from forged ones', async () => {
+  const sandbox = await sandboxFor({ companies: 1 });
+  const port = await freePort();
+  const secret = 'whsec_test_0123456789';
+  const config = configFor(sandbox, { folder: freshFolder(), receiver: { port, secret } });
+  const { warned, logger } = remembering();
+  let aheadMillis = 7_200_000;
+  const clock = { ...systemClock, now: () => Date.now() + aheadMillis };
+  const daemon = await startDaemon({ ...partsFor(config), clock, logger });
+  const deliver = async (id: string, key = secret) => {
+    const body = JSON.stringify({ id, event: 'investment.changed' });
+    const headers = {
+      'content-type': 'application/json',
+      'service-signature': signed(body, Math.floor(Date.now() / 1000), key),
+    };
+    return (await fetch(`http://127.0.0.1:${port}/webhooks`, { method: 'POST', headers, body })).status;
+  };
+  try {
+    for (let number = 0; number < 23; number += 1) expect(await deliver(`evt_${number}`)).toBe(401);
+    await daemon.engine.sync.idle();
+    expect(daemon.engine.health.list()).toMatchObject([{ key: 'clock-skew', severity: 'attention' }]);
+    expect(warned.filter(([{ code }]) => code === 'clock-skew').length).toBe(1);
+    expect(JSON.stringify(warned)).not.toContain(secret);
+    aheadMillis = 0;
+    await daemon.engine.sync.tick(config.sources[0]?.name ?? ('' as never));
+    expect(await deliver('evt_right')).toBe(202);
+    expect(daemon.engine.health.list()).toEqual([]);
+    expect(await deliver('evt_forged', 'whsec_guess')).toBe(401);
+    expect(daemon.engine.health.list()).toEqual([]);
+  } finally {
+    await daemon.close();
+  }
+});

@@ -1,0 +1,65 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type DatabaseReturn, watchReturn } from '../../src/daemon/database-return.js';
+import { silentLogger } from '../../src/runtime/logger.js';
+import { settled, VirtualClock } from '../sync/support/virtual-clock.js';
+
+let clock: VirtualClock;
+let asked: number[];
+let back: number[];
+let up: boolean;
+let watch: DatabaseReturn;
+
+beforeEach(() => {
+  clock = new VirtualClock(0);
+  asked = [];
+  back = [];
+  up = false;
+  watch = watchReturn({
+    ask: async () => {
+      asked.push(clock.monotonic());
+      if (!up) throw new Error('nobody listens');
+    },
+    ...{ clock, logger: silentLogger },
+    onBack: () => void back.push(clock.monotonic()),
+  });
+});
+
+afterEach(async () => {
+  await watch.close();
+  expect(clock.sleeping, 'sleepers left behind').toBe(0);
+});
+
+test('a database that is away is asked after 100 ms and then ever later, up to every second, by one probe', async () => {
+  for (let part = 0; part < 20; part += 1) watch.away();
+  await clock.advance(5_000);
+  expect(asked).toEqual([100, 300, 700, 1_500, 2_500, 3_500, 4_500]);
+  up = true;
+  await clock.advance(1_000);
+  expect(back).toEqual([5_500]);
+  await clock.advance(60_000);
+  expect(asked).toHaveLength(8);
+});
+
+test('one that answers the probe and fails the work wakes everything once a second at most', async () => {
+  up = true;
+  for (let second = 0; second < 100; second += 1) {
+    watch.away();
+    await clock.advance(100);
+  }
+  expect(back.length).toBeLessThanOrEqual(14);
+  await clock.advance(1_000);
+  watch.works();
+  back.length = 0;
+  watch.away();
+  await clock.advance(100);
+  expect(back).toHaveLength(1);
+});
+
+test('closed in the middle of an outage it asks no more and wakes nobody', async () => {
+  watch.away();
+  await clock.advance(100);
+  up = true;
+  await watch.close();
+  await settled();
+  expect([asked, back]).toEqual([[100], []]);
+});

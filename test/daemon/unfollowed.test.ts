@@ -1,0 +1,82 @@
+import { expect, onTestFinished, test } from 'vitest';
+import type { LoadedConfig } from '../../src/config/load.js';
+import { startDaemon } from '../../src/daemon/daemon.js';
+import { diagnose } from '../../src/daemon/doctor/doctor.js';
+import { statusOf } from '../../src/daemon/status.js';
+import { systemClock } from '../../src/runtime/clock.js';
+import { type FreshDatabase, freshDatabase } from '../postgres/fresh-database.js';
+import { configFor, freshFolder, partsFor, sandboxFor } from './world.js';
+
+const unfollowed = 'not in the configuration: nobody follows it';
+
+test.each(['sqlite', 'postgres'] as const)(
+  'a source that no configuration follows needs a person, and every surface says so (%s)',
+  { timeout: 240_000 },
+  async (kind) => {
+    const sandbox = await sandboxFor({ companies: 2, records: 10, limits: false });
+    let database: FreshDatabase | null = null;
+    if (kind === 'postgres') {
+      database = await freshDatabase();
+      onTestFinished(() => database?.drop());
+    }
+    const both = configFor(sandbox, {
+      folder: freshFolder(),
+      ...(database === null ? {} : { database: database.url }),
+    });
+    const first = await startDaemon(partsFor(both));
+    await first.engine.sync.idle();
+    await first.close();
+    const one = { ...both, sources: both.sources.filter(({ name }) => name === 'c0') };
+    const daemon = await startDaemon(partsFor(one));
+    onTestFinished(() => daemon.close());
+    await daemon.engine.sync.idle();
+    const get = async (path: string) => (await fetch(`${daemon.consoleUrl}${path}`)).text();
+
+    const document = await statusOf(one.database, systemClock, one);
+    const healths = (seen: typeof document) =>
+      seen.sources.map(({ source, health, followed }) => [source, health, followed]);
+    const expected = [
+      ['c0', 'ok', true],
+      ['c1', 'attention', false],
+    ];
+    expect([document.health, healths(document)]).toEqual(['attention', expected]);
+    expect(healths(JSON.parse(await get('/status.json')))).toEqual(expected);
+    expect(JSON.parse(await get('/healthz'))).toMatchObject({
+      health: 'attention',
+      reasons: [{ source: 'c1', health: 'attention' }],
+    });
+    const metrics = await get('/metrics');
+    expect(metrics).toContain('rosterd_source_health{source="c1",state="ok"} 0\n');
+    expect(metrics).toContain('rosterd_source_health{source="c1",state="attention"} 1\n');
+    expect(metrics).toContain('rosterd_source_followed{source="c1"} 0\n');
+    const cards = (await get('/')).split('<article').slice(1);
+    expect(cards[0]).toContain('Up to date');
+    expect(cards[1]).toContain('Needs a person');
+    expect(cards[1]?.toLowerCase()).toContain(unfollowed);
+    expect(cards[1]).not.toMatch(/Up to date|Following the feed/);
+    const parts = { ...partsFor(one), nodeVersion: process.version };
+    const loaded = { config: one, file: null, warnings: [] };
+    const { checks } = await diagnose(
+      async () => loaded as Pick<LoadedConfig, 'config' | 'file'> as LoadedConfig,
+      parts,
+      new AbortController().signal,
+    );
+    const check = checks.find(({ name }) => name === 'health.c1');
+    expect(check).toMatchObject({ verdict: 'warn' });
+    expect(JSON.stringify(check)).toContain(unfollowed);
+
+    // With the configuration that names it, it is as well as before.
+    expect(healths(await statusOf(both.database, systemClock, both))).toEqual([
+      ['c0', 'ok', true],
+      ['c1', 'ok', true],
+    ]);
+    if (database === null) return;
+    // In a fleet another member may follow what this one does not know.
+    const other = await startDaemon(partsFor({ ...both, sources: both.sources.slice(1) }));
+    onTestFinished(() => other.close());
+    expect(healths(await statusOf(one.database, systemClock, one))).toEqual([
+      ['c0', 'ok', true],
+      ['c1', 'ok', true],
+    ]);
+  },
+);

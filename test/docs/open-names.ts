@@ -1,0 +1,34 @@
+import { type Dirent, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import Sqlite from 'better-sqlite3';
+
+/** Enough to recognise a copy by; searching each file for each name of a mirror would take long. */
+const namesMax = 50;
+
+/** Returns the files below a folder in which people of its mirrors are named and that others may read or write. */
+export function openNames(folder: string): readonly string[] {
+  const files = (readdirSync(folder, { recursive: true, withFileTypes: true }) as Dirent[])
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+  const names = [...new Set(files.filter((file) => file.endsWith('.db')).flatMap(namesIn))];
+  return files
+    .filter((file) => (statSync(file).mode & 0o077) !== 0)
+    .filter((file) => {
+      const bytes = readFileSync(file);
+      return names.some((name) => bytes.includes(name));
+    })
+    .map((file) => relative(folder, file));
+}
+
+function namesIn(file: string): readonly string[] {
+  const raw = new Sqlite(file, { readonly: true });
+  try {
+    const sql = 'SELECT DISTINCT name FROM identities WHERE length(name) > 5 ORDER BY name LIMIT ?';
+    return raw.prepare<[number], string>(sql).pluck().all(namesMax);
+  } catch {
+    // No mirror of ours.
+    return [];
+  } finally {
+    raw.close();
+  }
+}

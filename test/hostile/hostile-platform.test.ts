@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { tempFolder } from '../store/temp-folder.js';
+import { meet } from './mirror.js';
+import { type HostilePlatform, openHostilePlatform } from './platform.js';
+import { shapes } from './shapes.js';
+import { counting } from './work.js';
+
+let platform: HostilePlatform;
+beforeAll(async () => {
+  platform = await openHostilePlatform();
+});
+afterAll(() => platform.close());
+
+test('there are at least a hundred shapes, each of its own name', () => {
+  expect(shapes.length).toBeGreaterThanOrEqual(100);
+  expect(new Set(shapes.map(({ name }) => name)).size).toBe(shapes.length);
+});
+
+describe.each(['listing', 'delta'] as const)('a hostile platform, in a %s:', (where) => {
+  test.each([...shapes])('$name', async (shape) => {
+    const { left } = shape;
+    const asked = platform.requestsOf(shape);
+    const url = platform.urlOf(shape, where);
+    const [met, work] = await counting(() => meet(url, where, tempFolder()));
+    const { report } = met;
+    const outcome = left.outcome ?? 'done';
+    expect(report).toMatchObject({
+      outcome,
+      code: outcome === 'done' ? null : (left.code ?? expect.any(String)),
+      message: left.says === undefined ? (report.message ?? null) : expect.stringContaining(left.says),
+    });
+    expect(platform.requestsOf(shape) - asked).toBe(left.requests ?? 1);
+    const { held, aside, drift } = met;
+    expect({ held, aside, drift }).toEqual({
+      held: left.held ?? 0,
+      aside: left.aside ?? 0,
+      drift: left.drift ?? 0,
+    });
+    for (const problem of met.problems) expect(problem).toContain(left.problem ?? '');
+    // Work: whatever was sent, so much was parsed, told apart, run and written, and no more.
+    expect(work.partsMax).toBeLessThanOrEqual(200_000);
+    expect(work.parsedLength).toBeLessThanOrEqual(3 * 8 * 1024 * 1024);
+    expect(met.entries).toBeLessThanOrEqual(200);
+    expect(work.statements).toBeLessThanOrEqual(5_000);
+    expect(met.rows).toBeLessThanOrEqual(2_000);
+    expect(met.bodyLengthMax).toBeLessThanOrEqual(64 * 1024);
+  });
+});

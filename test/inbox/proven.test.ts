@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import type { Instant } from '../../src/domain/instant.js';
+import type { PendingEvent } from '../../src/inbox/ports.js';
+import { proven } from '../../src/inbox/proven.js';
+
+const now = Date.parse('2026-05-01T12:00:00.000Z');
+const at = (seconds: number) => new Date(now + seconds * 1_000).toISOString() as Instant;
+const day = 86_400;
+
+const event: PendingEvent = { no: 1, observedAt: null, receivedAt: at(-9), attempts: 0, nextAt: null };
+const judged = (some: Partial<PendingEvent>, startedAt = at(-1)) => {
+  const { worked, late, hopeless } = proven(
+    [{ ...event, ...some }],
+    [{ startedAt, publishedThrough: at(-5) }],
+    at(0),
+    0,
+  );
+  return [worked.length, late.length, hopeless.length];
+};
+
+test('an event stored under a clock forty days ahead is looked for again, and worked by the tick after that', () => {
+  expect(judged({}), 'an ordinary one').toEqual([1, 0, 0]);
+  expect(judged({ receivedAt: at(40 * day) })).toEqual([0, 1, 0]);
+  const putOff = { receivedAt: at(40 * day), attempts: 1, nextAt: at(-3) };
+  expect(judged(putOff, at(-4)), 'a tick from before that look').toEqual([0, 0, 0]);
+  expect(judged(putOff, at(-2))).toEqual([1, 0, 0]);
+});
+
+test('a look that was put off under a clock ahead is due now', () => {
+  const unseen = { observedAt: at(-4), attempts: 1 };
+  expect(judged({ ...unseen, nextAt: at(600) })).toEqual([0, 0, 0]);
+  expect(judged({ ...unseen, nextAt: at(40 * day) })).toEqual([0, 1, 0]);
+});

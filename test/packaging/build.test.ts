@@ -1,0 +1,142 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  appendFileSync,
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { packageRoot } from '../../src/runtime/package-root.js';
+
+const folders: string[] = [];
+afterEach(() => {
+  for (const folder of folders.splice(0)) {
+    chmodSync(folder, 0o755);
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+});
+
+/** A clone with its packages and without a build. */
+function clone(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'rosterd-clone-'));
+  folders.push(folder);
+  for (const name of ['.ci', 'bin', 'src', 'schema', 'package.json', 'tsconfig.json', 'tsconfig.build.json'])
+    cpSync(join(packageRoot, name), join(folder, name), { recursive: true });
+  symlinkSync(join(packageRoot, 'node_modules'), join(folder, 'node_modules'));
+  return folder;
+}
+
+async function node(folder: string, args: readonly string[], options: { uid?: number } = {}) {
+  const child = spawn(process.execPath, args, {
+    cwd: folder,
+    env: { PATH: process.env.PATH },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    ...options,
+  });
+  let out = '';
+  let err = '';
+  child.stdout.on('data', (chunk) => {
+    out += String(chunk);
+  });
+  child.stderr.on('data', (chunk) => {
+    err += String(chunk);
+  });
+  const [code] = await once(child, 'close');
+  return { code: code as number | null, out, err };
+}
+
+const version = (folder: string) => node(folder, ['bin/rosterd.js', 'version']);
+
+test('a clone is built by whichever command comes first, once, and the others wait for it', async () => {
+  const folder = clone();
+  const ended = await Promise.all([version(folder), version(folder), version(folder)]);
+  for (const { code, out } of ended) expect({ code, out }).toEqual({ code: 0, out: expect.any(String) });
+  expect(new Set(ended.map(({ out }) => out)).size).toBe(1);
+  expect(ended.filter(({ err }) => err.includes('building rosterd')).length).toBe(1);
+  expect(readdirSync(join(folder, '.cache'))).toEqual([]);
+});
+
+test('a build is made again when a source has changed, and not when its time has', async () => {
+  const folder = clone();
+  await node(folder, ['.ci/build.mjs']);
+  const file = join(folder, 'src/cli/commands/version.ts');
+  utimesSync(file, new Date(), new Date());
+  expect(await version(folder)).toMatchObject({ code: 0, err: '' });
+  writeFileSync(file, readFileSync(file, 'utf8').replace('`rosterd ${', '`Rosterd ${'));
+  const { code, out, err } = await version(folder);
+  expect({ code, out: out.slice(0, 8) }).toEqual({ code: 0, out: 'Rosterd ' });
+  expect(err).toMatch(/^building rosterd from src\/ …\nbuilt in [\d.]+ s\n$/);
+});
+
+test('a source that cannot be translated leaves the build that is there, and no lock', async () => {
+  const folder = clone();
+  await node(folder, ['.ci/build.mjs']);
+  appendFileSync(join(folder, 'src/cli/main.ts'), 'const = ;\n');
+  const { code, err } = await version(folder);
+  expect(code).toBe(1);
+  expect(err).toMatch(/src\/cli\/main\.ts:5:6:/);
+  expect(err).toMatch(/error: src\/ cannot be translated\nTry: npm run types\n$/);
+  expect(await node(folder, ['dist/cli/main.js', 'version'])).toMatchObject({ code: 0 });
+  expect(readdirSync(join(folder, '.cache'))).toEqual([]);
+});
+
+test('the lock of a build that was killed is taken over', async () => {
+  const folder = clone();
+  const killed = spawn(process.execPath, ['-e', '']);
+  await once(killed, 'close');
+  mkdirSync(join(folder, '.cache'));
+  writeFileSync(join(folder, '.cache/build.lock'), `${killed.pid}\n`);
+  expect(await version(folder)).toMatchObject({ code: 0 });
+  expect(existsSync(join(folder, '.cache/build.lock'))).toBe(false);
+});
+
+test('a stale clone in a folder that cannot be written says so and what to do', async () => {
+  const folder = clone();
+  chmodSync(folder, 0o555);
+  // The superuser may write everywhere.
+  const { code, out, err } = await node(folder, ['bin/rosterd.js', 'version'], {
+    ...(process.getuid?.() === 0 ? { uid: 65_534 } : {}),
+  });
+  expect({ code, out }).toEqual({ code: 1, out: '' });
+  expect(err).toMatch(
+    /^error: dist\/ is not made from the present sources, and .+ cannot be written\nTry: .+\n$/,
+  );
+});
+
+test('an installation without its build or without its driver is told in two lines', async () => {
+  const folder = clone();
+  await node(folder, ['.ci/build.mjs']);
+  rmSync(join(folder, 'node_modules'));
+  const hint = 'Try: npm ci in a clone, npm install rosterd elsewhere';
+  expect(await version(folder)).toEqual({
+    code: 1,
+    out: '',
+    err: `error: this installation is not complete (commander is missing)\n${hint}\n`,
+  });
+  const modules = join(folder, 'node_modules');
+  mkdirSync(modules);
+  for (const name of readdirSync(join(packageRoot, 'node_modules')))
+    if (name !== 'better-sqlite3') symlinkSync(join(packageRoot, 'node_modules', name), join(modules, name));
+  expect(await node(folder, ['bin/rosterd.js', 'sandbox', '--listen', '127.0.0.1:0'])).toEqual({
+    code: 1,
+    out: '',
+    err: `error: this installation is not complete (better-sqlite3 is missing)\n${hint}\n`,
+  });
+  for (const name of ['dist', '.ci']) rmSync(join(folder, name), { recursive: true });
+  expect(await version(folder)).toEqual({
+    code: 1,
+    out: '',
+    err: 'error: this installation is not complete (dist/cli/main.js is missing)\nTry: npm install rosterd\n',
+  });
+});

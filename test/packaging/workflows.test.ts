@@ -1,0 +1,33 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { packageRoot } from '../../src/runtime/package-root.js';
+import { testedNodeLines } from '../../src/runtime/supported-node.js';
+
+const workflow = (name: string) => readFileSync(join(packageRoot, '.github', 'workflows', name), 'utf8');
+const { scripts } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8'));
+
+test('the workflows run what is in this repository', () => {
+  for (const name of ['check.yml', 'publish.yml']) {
+    const commands = [...workflow(name).matchAll(/run: (.+)$/gm)].map(([, command = '']) => command);
+    expect(commands.length).toBeGreaterThan(2);
+    for (const command of commands) {
+      const [, script] = /^npm run (\S+)/.exec(command) ?? [];
+      if (script !== undefined) expect(scripts).toHaveProperty([script]);
+      const [, file] = /^(?:node )?(\S+\/\S+)/.exec(command) ?? [];
+      if (file !== undefined) expect(existsSync(join(packageRoot, file)), file).toBe(true);
+    }
+  }
+});
+
+test('every supported line of Node is checked', () => {
+  const text = workflow('check.yml');
+  for (const line of testedNodeLines)
+    expect(text).toMatch(new RegExp(`node(?:-version)?: (?:\\[.*)?\\b${line}\\b`));
+});
+
+test('a version is published by its tag alone, with provenance', () => {
+  expect(workflow('publish.yml')).toMatch(/on:\n {2}push:\n {4}tags: \['v\*'\]\n(?!.*branches)/);
+  expect(workflow('publish.yml')).toContain('npm publish --provenance');
+  expect(workflow('publish.yml')).toContain('id-token: write');
+});

@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest';
+import { descriptorLimit, descriptorsFault, descriptorsSpent } from '../../src/runtime/file-descriptors.js';
+import { seededRandom } from '../../src/runtime/random.js';
+import { failureOf } from '../../src/sync/failure-of.js';
+import { StandingClock } from '../store/support/mirror.js';
+
+const withCode = (code: string, more: object = {}) =>
+  Object.assign(new Error('it failed'), { code, ...more });
+
+test.each([
+  ['EMFILE itself', withCode('EMFILE'), 'this process may not open more files and connections'],
+  [
+    'EMFILE as the cause of a cause',
+    new Error('a', { cause: new Error('b', { cause: withCode('EMFILE') }) }),
+    'this process',
+  ],
+  [
+    'EMFILE at one of several addresses',
+    new AggregateError([withCode('ECONNREFUSED'), withCode('EMFILE')]),
+    'this process',
+  ],
+  ['ENFILE', withCode('ENFILE'), 'this machine has no file descriptor left'],
+])('%s is told as a lack of file descriptors, with what to raise', (_, error, says) => {
+  const fault = descriptorsFault(error);
+  expect(fault).toMatchObject({ code: 'out_of_descriptors', message: expect.stringContaining(says) });
+  expect(fault?.about.hint).toContain('raise the limit');
+});
+
+test('other errors are not, and neither is a file that cannot be opened while descriptors are left', () => {
+  expect(descriptorsFault(withCode('ENOENT'))).toBeNull();
+  expect(descriptorsFault('EMFILE')).toBeNull();
+  expect(descriptorsSpent(withCode('SQLITE_CANTOPEN'))).toBeNull();
+});
+
+test('the limit of this process is a number or, where the system does not tell, null', () => {
+  const limit = descriptorLimit();
+  expect(limit === null || limit > 0).toBe(true);
+});
+
+test('a tick that ran out of file descriptors is tried again and halts nothing', () => {
+  const plan = { backoff: { baseMillis: 1_000, capMillis: 300_000 }, failures: 0 };
+  const failure = failureOf(withCode('EMFILE'), {
+    ...plan,
+    clock: new StandingClock(),
+    random: seededRandom(1),
+  });
+  expect(failure).toMatchObject({ code: 'out_of_descriptors' });
+});

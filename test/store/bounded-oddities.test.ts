@@ -1,0 +1,103 @@
+import { expect } from 'vitest';
+import type { FeedItem } from '../../src/domain/investment.js';
+import { driftFieldsMax, moreFields, quarantineMax } from '../../src/store/oddity-limits.js';
+import { test } from './both-databases.js';
+import { mirrorFixture } from './mirror-fixture.js';
+import { identity, record, rejected } from './samples.js';
+
+const open = 'SELECT count(*) AS n FROM quarantine WHERE resolved_at IS NULL';
+
+/** As the listing sends it, and as the sweep behind it does: the same record, published otherwise and sorted otherwise. */
+const listed = (no: number) =>
+  rejected(
+    null,
+    `{"id":${no},"amounts":{"a":1,"b":2},"observed_at":"2026-01-01","cursor":null,"reason":null}`,
+  );
+const swept = (no: number) =>
+  rejected(null, `{"reason":"changed","cursor":"c_${no}","amounts":{"b":2,"a":1},"id":${no}}`);
+
+const unreadable = (from: number, count: number): FeedItem[] =>
+  Array.from({ length: count }, (_, at) => rejected(`inv_${from + at}`, '{}'));
+
+test('records without an id: six in a listing and again in its sweep are six entries, and stay six when listed anew', async () => {
+  const { list, delta, rows } = await mirrorFixture();
+  const bad = [1, 2, 3, 4, 5, 6];
+  await list([bad.map(listed)]);
+  expect(await delta(bad.map(swept))).toMatchObject({ quarantined: 0 });
+  expect(await rows(open)).toEqual([{ n: 6 }]);
+  await list([bad.map(listed)], 'relist');
+  expect(await delta([...bad.map(swept), swept(7)])).toMatchObject({ quarantined: 1 });
+  expect(await rows(open)).toEqual([{ n: 7 }]);
+  expect(await rows('SELECT quarantined FROM sources')).toEqual([{ quarantined: 7 }]);
+});
+
+test('records without an id: a listing that does not name them resolves them, and their digest goes with the body', async () => {
+  const { list, rows } = await mirrorFixture();
+  await list([[listed(1), record('inv_1')]]);
+  expect(await rows('SELECT count(digest) AS digests FROM quarantine_rows')).toEqual([{ digests: 1 }]);
+  await list([[record('inv_1')]], 'relist');
+  expect(await rows('SELECT body, digest, resolved_at IS NULL AS open FROM quarantine_rows')).toEqual([
+    { body: null, digest: null, open: 0 },
+  ]);
+  expect(await rows('SELECT quarantined FROM sources')).toEqual([{ quarantined: 0 }]);
+});
+
+test('records without an id: one set aside before digests were known is not set aside again', async () => {
+  const { list, delta, rows } = await mirrorFixture();
+  await list([[listed(1)]]);
+  await rows('UPDATE quarantine_rows SET digest = NULL RETURNING digest');
+  expect(await delta([listed(1)])).toMatchObject({ quarantined: 0 });
+  expect(await rows('SELECT count(*) AS n, count(digest) AS digests FROM quarantine_rows')).toEqual([
+    { n: 1, digests: 1 },
+  ]);
+});
+
+test('a quarantine that is full keeps no more entries, counts them in one row, and shrinks with the next listing', async () => {
+  const { list, delta, rows } = await mirrorFixture();
+  await list([[record('inv_1')]]);
+  for (let from = 0; from < quarantineMax; from += 2_500) await delta(unreadable(from, 2_500));
+  expect(await rows(open)).toEqual([{ n: quarantineMax }]);
+  expect(await delta(unreadable(quarantineMax, 30))).toMatchObject({ quarantined: 30 });
+  expect(await delta(unreadable(0, 5))).toMatchObject({ quarantined: 0 });
+  await delta([swept(1)]);
+  expect(await rows(open)).toEqual([{ n: quarantineMax + 1 }]);
+  expect(await rows('SELECT id, body, times FROM quarantine WHERE times > 1')).toEqual([
+    { id: null, body: '', times: 31 },
+  ]);
+  expect(await rows('SELECT quarantined FROM sources')).toEqual([{ quarantined: quarantineMax + 31 }]);
+  await list([[record('inv_1'), ...unreadable(3, 2)]], 'relist');
+  expect(await rows('SELECT id, times FROM quarantine WHERE resolved_at IS NULL ORDER BY id')).toEqual([
+    { id: 'inv_3', times: 1 },
+    { id: 'inv_4', times: 1 },
+  ]);
+  expect(await rows('SELECT quarantined FROM sources')).toEqual([{ quarantined: 2 }]);
+});
+
+const withFields = (id: string, count: number, prefix: string): FeedItem =>
+  record(id, {
+    extra: JSON.stringify(
+      Object.fromEntries(Array.from({ length: count }, (_, at) => [`${prefix}${at}`, 1])),
+    ),
+  });
+
+test('unknown fields: the first five hundred names are counted each, all others together, known ones always', async () => {
+  const { list, delta, rows } = await mirrorFixture();
+  await list([[withFields('inv_1', driftFieldsMax - 2, 'a')]]);
+  await delta([withFields('inv_2', 5, 'b'), record('inv_3', {}, identity('Ann', { extra: '{"c":1}' }))]);
+  await delta([withFields('inv_4', 4, 'b'), withFields('inv_5', 1, 'a')]);
+  const counted = "SELECT field, times FROM drift WHERE field LIKE 'b%' OR times > 1 ORDER BY field";
+  expect(await rows(counted)).toEqual([
+    { field: moreFields, times: 6 },
+    { field: 'a0', times: 2 },
+    { field: 'b0', times: 2 },
+    { field: 'b1', times: 2 },
+  ]);
+  expect(await rows('SELECT count(*) AS n FROM drift')).toEqual([{ n: driftFieldsMax + 1 }]);
+});
+
+test('unknown fields: a long name is cut, and names that begin alike are counted together', async () => {
+  const { list, rows } = await mirrorFixture();
+  const long = 'n'.repeat(300);
+  await list([[record('inv_1', { extra: JSON.stringify({ [`${long}1`]: 1, [`${long}2`]: 1 }) })]]);
+  expect(await rows('SELECT field, times FROM drift')).toEqual([{ field: `${'n'.repeat(200)}…`, times: 2 }]);
+});

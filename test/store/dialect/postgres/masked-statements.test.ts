@@ -1,0 +1,252 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { isFault } from '../../../../src/domain/fault.js';
+import { systemClock } from '../../../../src/runtime/clock.js';
+import { openPostgres, type PostgresDatabase } from '../../../../src/store/dialect/postgres/open.js';
+import { queryPostgres } from '../../../../src/store/dialect/postgres/query.js';
+import { documentedQueries } from '../../../../src/store/documented-queries.js';
+import type { QueryLimits } from '../../../../src/store/reads/query.js';
+import { type FreshDatabase, migratedDatabase, postgresUrl } from '../../../postgres/fresh-database.js';
+import { giveToOwnRole, rolePassword } from '../../../postgres/own-role.js';
+import { withClient } from '../../../postgres/run-databases.js';
+import { fillWithCanaries, showsPeople } from '../../support/canaries.js';
+import { postgresMirror } from '../../support/databases.js';
+
+interface Seen {
+  readonly text: string;
+  readonly refused: boolean;
+}
+
+let database: FreshDatabase;
+let opened: PostgresDatabase;
+
+beforeAll(async () => {
+  database = await migratedDatabase();
+  opened = await openPostgres(database.url);
+  await fillWithCanaries(postgresMirror(opened, database.url));
+  await opened.pool.query('ANALYZE');
+}, 120_000);
+afterAll(async () => {
+  await opened?.close();
+  await database?.drop();
+});
+
+async function run(url: string, sql: string, limits: Partial<QueryLimits> = {}): Promise<Seen> {
+  const all: QueryLimits = { timeoutMs: 60_000, rowsMax: null, identity: false, ...limits };
+  try {
+    const query = await queryPostgres(url, sql, all, systemClock, new AbortController().signal);
+    const cells: unknown[] = [...query.columns];
+    for await (const row of query.rows) cells.push(...row);
+    return { text: cells.map(String).join('\n'), refused: false };
+  } catch (error) {
+    const { message, about } = error as Error & { readonly about?: { readonly hint?: string } };
+    return { text: `${message}\n${about?.hint ?? ''}`, refused: isFault(error, 'usage') };
+  }
+}
+
+const masked = (sql: string) => run(database.url, sql);
+
+/** Each reads names as the owner of the mirror, or tries to. */
+const tricks: readonly string[] = [
+  'SELECT name, email FROM identities',
+  ';SELECT name, email FROM identities',
+  ';;-- harmless\n;SELECT name FROM identities',
+  '/* harmless */;SELECT name FROM identities',
+  '\uFEFFSELECT name FROM identities',
+  'SELECT 1\0; SELECT name FROM identities',
+  'SELECT 1; SELECT name FROM identities',
+  'RESET ROLE; SELECT name FROM identities',
+  'SELECT * FROM roster',
+  'TABLE identities',
+  'SELECT name FROM rosterd_identity.identity_rows',
+  'SELECT name FROM public.identity_rows',
+  'SELECT (SELECT name FROM identities LIMIT 1)',
+  'SELECT count(*) FROM identities',
+  'SELECT id FROM investments UNION ALL SELECT name FROM identities',
+  'WITH people AS MATERIALIZED (SELECT * FROM identities) SELECT name FROM people',
+  'SELECT body FROM quarantine',
+  'SELECT * FROM quarantine',
+  'SELECT body FROM webhook_inbox',
+  'SELECT identity FROM staged_rows',
+  'SELECT * FROM forgotten',
+  // Errors that quote the value they met.
+  'SELECT cast(name AS int) FROM identities',
+  'EXPLAIN (ANALYZE) SELECT cast(name AS int) FROM identities',
+  'EXPLAIN (ANALYZE) SELECT cast(n.name AS int) FROM (SELECT name FROM identities OFFSET 0) n',
+  'EXPLAIN (ANALYZE, VERBOSE, FORMAT JSON) SELECT name FROM identities WHERE name::int > 1',
+  'SELECT (SELECT name FROM identities)::date',
+  // Functions that run a text of their own.
+  "SELECT query_to_xml('SELECT name FROM identities', true, false, '')",
+  "SELECT table_to_xml('identities', true, false, '')",
+  "SELECT schema_to_xml('rosterd_identity', true, false, '')",
+  "SELECT database_to_xml(true, false, '')",
+  "SELECT * FROM ts_stat('SELECT to_tsvector(name) FROM identities')",
+  "SELECT ts_rewrite('a'::tsquery, 'SELECT name::tsquery, name::tsquery FROM identities')",
+  // Back to the rights of the login.
+  'RESET ROLE',
+  'SET ROLE NONE',
+  'SET SESSION AUTHORIZATION DEFAULT',
+  "SELECT set_config('role', 'none', true), query_to_xml('SELECT name FROM identities', true, false, '')",
+  "SELECT set_config('role', session_user, false), name FROM identities",
+  "SELECT set_config('session_authorization', session_user, false), query_to_xml('TABLE identities', true, false, '')",
+  "SELECT query_to_xml('SELECT set_config(''ro''||''le'', ''none'', true)', true, false, ''), query_to_xml('TABLE identities', true, false, '')",
+  "SELECT query_to_xml('SET ROLE NONE', true, false, ''), query_to_xml('TABLE identities', true, false, '')",
+  "WITH up AS MATERIALIZED (SELECT set_config('role', 'none', true)) SELECT query_to_xml('TABLE roster', true, false, '') FROM up",
+  "SELECT set_config('transaction_read_only', 'off', true), set_config('role', 'none', true)",
+  "DO $$ BEGIN PERFORM set_config('role', 'none', false); END $$",
+  "SELECT pg_temp.rosterd_masked('SELECT name FROM identities', 10, 1000, 1000)",
+  'CREATE FUNCTION pg_temp.people() RETURNS SETOF text LANGUAGE sql AS $$ SELECT name FROM identities $$',
+  'CREATE TEMP TABLE people AS SELECT * FROM identities',
+  'SELECT * INTO TEMP people FROM identities',
+  'COPY identities TO STDOUT',
+  'DECLARE people CURSOR FOR SELECT name FROM identities',
+  'PREPARE people AS SELECT name FROM identities',
+  'UPDATE identity_rows SET name = name RETURNING name',
+  'DELETE FROM identity_rows RETURNING name',
+  'REFRESH MATERIALIZED VIEW people',
+  'GRANT SELECT ON identities TO rosterd_analyst',
+  // What the server keeps beside the tables.
+  "SELECT * FROM pg_stats WHERE schemaname = 'rosterd_identity'",
+  'SELECT stavalues1 FROM pg_statistic',
+  "SELECT query FROM pg_stat_activity WHERE query LIKE '%Zq7%'",
+  "SELECT pg_read_file('PG_VERSION')",
+  "SELECT pg_read_binary_file('postgresql.conf')",
+  "SELECT pg_ls_dir('.')",
+  "SELECT lo_import('/etc/passwd')",
+  'SELECT rolpassword FROM pg_authid',
+  'SELECT $1::text',
+  '',
+];
+
+/** Harmless for what the role sees: nothing. */
+const empty = new Set([
+  "SELECT * FROM pg_stats WHERE schemaname = 'rosterd_identity'",
+  "SELECT query FROM pg_stat_activity WHERE query LIKE '%Zq7%'",
+  "SELECT schema_to_xml('rosterd_identity', true, false, '')",
+  "SELECT database_to_xml(true, false, '')",
+]);
+
+describe('with names masked', () => {
+  test('the tricks are many, and each is another', () => {
+    expect(new Set(tricks).size).toBe(tricks.length);
+    expect(tricks.length).toBeGreaterThanOrEqual(44);
+  });
+
+  test('they would show people if nothing masked them', { timeout: 120_000 }, async () => {
+    const { text } = await run(database.url, 'EXPLAIN (ANALYZE) SELECT cast(name AS int) FROM identities', {
+      identity: true,
+    });
+    expect(showsPeople(text)).toBe(true);
+    const xml = "SELECT query_to_xml('SELECT name FROM identities', true, false, '')";
+    expect(showsPeople((await run(database.url, xml, { identity: true })).text)).toBe(true);
+  });
+
+  test.each(tricks.map((sql) => [sql]))('%j shows nobody', { timeout: 60_000 }, async (sql) => {
+    const { text, refused } = await masked(sql);
+    expect([text, showsPeople(text)]).toEqual([text, false]);
+    expect([sql, text, refused || empty.has(sql)]).toEqual([sql, text, true]);
+  });
+
+  test.each([
+    [
+      'SELECT id, status, committed_cents, extra FROM investments',
+      'id\nstatus\ncommitted_cents\nextra\ninv_1\nactive\n100\n{"tier":"gold"}',
+    ],
+    ['SELECT id, problem FROM quarantine', 'id\nproblem\ninv_3\nstatus is missing'],
+    ['; SELECT event, state FROM webhook_inbox', 'event\nstate\ninvestment.changed\npending'],
+    ['SHOW server_encoding', 'server_encoding\nUTF8'],
+    [
+      "SELECT 9007199254740993 AS a, NULL AS b, '' AS b, 'x,\"(\\y)' AS c, true AS d, 0.5 AS e, current_user AS f",
+      'a\nb\nb\nc\nd\ne\nf\n9007199254740993\nnull\n\nx,"(\\y)\n1\n0.5\nrosterd_analyst',
+    ],
+    ['SELECT NULL AS n', 'n\nnull'],
+    ["SELECT 'abc'::bytea AS b", 'b\nabc'],
+    ['VALUES (1, 2), (3, NULL)', 'column1\ncolumn2\n1\n2\n3\nnull'],
+  ])('%s is answered as it is without a mask', { timeout: 60_000 }, async (sql, text) => {
+    expect(await masked(sql)).toEqual({ text, refused: false });
+  });
+
+  test('EXPLAIN is answered for what may be read', { timeout: 60_000 }, async () => {
+    const { text, refused } = await masked('EXPLAIN (ANALYZE) SELECT count(*) FROM investments');
+    expect([refused, text]).toEqual([false, expect.stringMatching(/^QUERY PLAN\nAggregate/)]);
+  });
+
+  test.each(
+    documentedQueries.map(({ name, sql, postgres = sql, identity }) => [name, postgres, identity] as const),
+  )(
+    'the documented query %s is answered unless it is about people',
+    { timeout: 60_000 },
+    async (_, sql, identity) => {
+      const { text, refused } = await masked(sql);
+      expect([refused, showsPeople(text)]).toEqual([identity, false]);
+    },
+  );
+
+  test('an error does not repeat the value it met', { timeout: 60_000 }, async () => {
+    const { text } = await masked('SELECT status::int FROM investments');
+    expect(text).toBe(
+      'the query failed: a text cannot be converted to the type that was asked for (SQLSTATE 22P02)\n',
+    );
+  });
+
+  test('rows are cut at the limit and bytes are refused by the server', { timeout: 60_000 }, async () => {
+    const cut = await run(database.url, 'SELECT generate_series(1, 5)', { rowsMax: 2 });
+    expect(cut.text).toBe('generate_series\n1\n2');
+    const wide = await run(database.url, "SELECT repeat('x', 3000000)", { rowBytesMax: 1_048_576 });
+    expect(wide.text).toMatch(/^a row of the result holds more than 1 MB/);
+    const long = await run(database.url, "SELECT repeat('x', 500000) FROM generate_series(1, 5)", {
+      bytesMax: 2_097_152,
+    });
+    expect(long.text).toMatch(/^the result holds more than 2 MB/);
+  });
+
+  test('nothing of it stays on the server', { timeout: 60_000 }, async () => {
+    await masked('SELECT 1');
+    const { rows } = await opened.pool.query(
+      "SELECT count(*)::int AS n FROM pg_proc WHERE proname = 'rosterd_masked'",
+    );
+    expect(rows).toEqual([{ n: 0 }]);
+  });
+});
+
+describe('a server that cannot withhold names', () => {
+  test('a login that may not take the role is told which grant is missing, and gets nothing until then', {
+    timeout: 120_000,
+  }, async () => {
+    const own = await migratedDatabase();
+    const { url, dropRole } = await giveToOwnRole(own.url);
+    const login = new URL(url).username;
+    const address = new URL(url);
+    address.password = encodeURIComponent(rolePassword);
+    try {
+      const { text, refused } = await run(address.href, 'SELECT 1 AS one');
+      expect(refused).toBe(true);
+      expect(text).toMatch(
+        /^the server cannot withhold names.*cannot take the role rosterd_analyst \(42501\)/,
+      );
+      expect(text).toContain(`GRANT rosterd_analyst TO ${login};`);
+      await withClient(own.url, (client) => client.query(`GRANT rosterd_analyst TO ${login}`));
+      expect((await run(address.href, 'SELECT 1 AS one')).text).toBe('one\n1');
+    } finally {
+      await own.drop();
+      await dropRole(await postgresUrl());
+    }
+  });
+
+  test('a role that was given more than rosterd gives masks nothing, so it is refused', {
+    timeout: 120_000,
+  }, async () => {
+    const own = await migratedDatabase();
+    try {
+      await withClient(own.url, (client) =>
+        client.query('GRANT SELECT (email) ON identities TO rosterd_analyst'),
+      );
+      const { text, refused } = await run(own.url, 'SELECT 1 AS one');
+      expect([refused, text]).toEqual([
+        true,
+        expect.stringContaining('rosterd_analyst may read public.identities'),
+      ]);
+    } finally {
+      await own.drop();
+    }
+  });
+});

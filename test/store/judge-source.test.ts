@@ -1,0 +1,95 @@
+import { expect, test } from 'vitest';
+import { judgeSource, type SourceFacts, type Surroundings } from '../../src/store/reads/judge-source.js';
+
+const now = Date.parse('2026-05-01T12:00:00.000Z');
+const at = (seconds: number) => new Date(now + seconds * 1_000).toISOString();
+
+const facts: SourceFacts = {
+  ...{
+    state: 'following',
+    last_outcome: 'done',
+    quarantineOpen: 0,
+    retry_at: null,
+    awaiting_deletion: 0,
+    names_incomplete: 0,
+  },
+  ...{ last_tick_at: at(-60), last_committed_at: at(-60) },
+};
+const surroundings: Surroundings = { now, staleMillis: 285_000, followed: true, reports: [] };
+const report = { key: 'tick.acme', text: 'the disk is full', since: at(-9) as never, source: 'acme' };
+
+test.each<[string, Partial<SourceFacts>, Partial<Surroundings>, string, readonly string[]]>([
+  ['that ticked a minute ago', {}, {}, 'ok', []],
+  [
+    'whose tick is overdue',
+    { last_tick_at: at(-286), last_committed_at: at(-286) },
+    {},
+    'failing',
+    ['overdue'],
+  ],
+  ['that never ticked', { last_tick_at: null, last_committed_at: null }, {}, 'failing', ['overdue']],
+  ['in a long tick that committed a page', { last_tick_at: at(-900) }, {}, 'ok', []],
+  [
+    'in a wait its last tick wrote down',
+    { last_tick_at: at(-900), last_committed_at: at(-900), retry_at: at(100) },
+    {},
+    'ok',
+    [],
+  ],
+  [
+    'whose written wait is over',
+    { last_tick_at: at(-900), last_committed_at: at(-900), retry_at: at(-300) },
+    {},
+    'failing',
+    ['overdue'],
+  ],
+  [
+    'whose written wait cannot be true',
+    { last_tick_at: at(-900), last_committed_at: at(-900), retry_at: at(40 * 86_400) },
+    {},
+    'failing',
+    ['overdue'],
+  ],
+  [
+    'of a host whose clock is a little ahead',
+    { last_tick_at: at(50), last_committed_at: at(50) },
+    {},
+    'ok',
+    [],
+  ],
+  ['with rows that await deletion', { awaiting_deletion: 2 }, {}, 'attention', []],
+  ['whose names are incomplete', { names_incomplete: 1 }, {}, 'working', []],
+  ['whose tick is in the future', { last_tick_at: at(61) }, {}, 'failing', ['clock_ahead']],
+  ['whose versions alone are in the future', { last_committed_at: at(86_400) }, {}, 'ok', ['versions_ahead']],
+  [
+    'that ticked long ago, with versions in the future',
+    { last_tick_at: at(-900), last_committed_at: at(86_400) },
+    {},
+    'failing',
+    ['overdue', 'versions_ahead'],
+  ],
+  ['that nobody follows', {}, { followed: false }, 'attention', ['unfollowed']],
+  [
+    'that nobody follows, long ago',
+    { last_tick_at: at(-9_000) },
+    { followed: false },
+    'attention',
+    ['unfollowed'],
+  ],
+  ['with records in quarantine', { quarantineOpen: 1 }, {}, 'attention', []],
+  ['that its daemon cannot write', {}, { reports: [{ ...report, severity: 'ill' }] }, 'failing', ['daemon']],
+  [
+    'that its daemon wants looked at',
+    {},
+    { reports: [{ ...report, severity: 'attention' }] },
+    'attention',
+    ['daemon'],
+  ],
+  ['that is halted', { state: 'halted', last_outcome: 'failed' }, {}, 'attention', []],
+  ['whose last tick failed', { last_outcome: 'failed' }, {}, 'failing', []],
+  ['that is listed for the first time', { state: 'listing' }, {}, 'working', []],
+])('a source %s is judged', (_, some, around, health, codes) => {
+  const judged = judgeSource({ ...facts, ...some }, { ...surroundings, ...around });
+  expect(judged.health).toBe(health);
+  expect(judged.concerns.map(({ code }) => code)).toEqual(codes);
+});

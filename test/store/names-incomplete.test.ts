@@ -1,0 +1,113 @@
+import { describe, expect } from 'vitest';
+import type { FeedItem } from '../../src/domain/investment.js';
+import type { Cursor } from '../../src/domain/position.js';
+import { test } from './both-databases.js';
+import { cautious, type Fixture, mirrorFixture } from './mirror-fixture.js';
+import { acme, listingPage, record } from './samples.js';
+
+const nameless = (...ids: readonly string[]): FeedItem[] => ids.map((id) => record(id, {}, null));
+const named = (...ids: readonly string[]): FeedItem[] => ids.map((id) => record(id));
+
+const incomplete = async ({ rows }: Fixture) => {
+  const [row] = (await rows('SELECT names_incomplete FROM sync_status')) as [{ names_incomplete: number }];
+  return row.names_incomplete === 1;
+};
+
+/** As the sync engine is told when it opens the source. */
+const wantsListing = async ({ mirror }: Fixture) => {
+  const { standing } = await mirror.open(acme, 'tester');
+  return standing.kind === 'following' && standing.namesIncomplete;
+};
+
+/** Two records listed with names, and the grant lost since. */
+async function lost(): Promise<Fixture> {
+  const fixture = await mirrorFixture();
+  await fixture.list([named('a', 'b')]);
+  await fixture.delta(nameless('a'));
+  expect(await incomplete(fixture), 'without a grant none are expected').toBe(false);
+  return fixture;
+}
+
+describe('names are incomplete', () => {
+  test('once a record shows that the grant is back, until a listing has brought all of them', async () => {
+    const fixture = await lost();
+    await fixture.delta(named('a'));
+    expect(await incomplete(fixture)).toBe(true);
+    await fixture.delta(named('b'));
+    expect(await incomplete(fixture), 'a delta cannot know that it named everybody').toBe(true);
+    expect(await wantsListing(fixture), 'a restart does not forget it').toBe(true);
+    const reopened = await mirrorFixture({ store: fixture.store });
+    await reopened.list([named('a', 'b')], 'relist');
+    await reopened.delta([]);
+    expect(await incomplete(reopened)).toBe(false);
+    expect(await reopened.rows('SELECT id, name FROM identities ORDER BY id')).toEqual([
+      { id: 'a', name: 'a' },
+      { id: 'b', name: 'b' },
+    ]);
+  });
+
+  test('once the platform says so when asked, and not when the grant was there all the time', async () => {
+    const fixture = await lost();
+    expect(await fixture.mirror.regainIdentity(fixture.lease)).toBe(true);
+    expect(await incomplete(fixture)).toBe(true);
+    const whole = await mirrorFixture();
+    await whole.list([named('a')]);
+    expect(await whole.mirror.regainIdentity(whole.lease)).toBe(false);
+  });
+
+  test('where a first listing was read without a grant that came later', async () => {
+    const fixture = await mirrorFixture();
+    await fixture.list([nameless('a', 'b')]);
+    await fixture.delta(named('a'));
+    expect(await wantsListing(fixture)).toBe(true);
+  });
+
+  test('after a listing in the middle of which the grant came back', async () => {
+    const fixture = await lost();
+    await fixture.list([nameless('a'), named('b')], 'relist');
+    await fixture.delta([]);
+    expect(await incomplete(fixture)).toBe(true);
+    await fixture.list([named('a', 'b')], 'relist');
+    await fixture.delta([]);
+    expect(await incomplete(fixture)).toBe(false);
+  });
+
+  test('again when the grant is lost and comes back while they are being listed', async () => {
+    const fixture = await lost();
+    await fixture.delta(named('a'));
+    await fixture.list([named('a'), nameless('b'), named('c')], 'relist');
+    await fixture.delta([]);
+    expect(await wantsListing(fixture)).toBe(true);
+  });
+
+  test('where none were kept until now, by configuration', async () => {
+    const dropping = await mirrorFixture({ identity: 'drop' });
+    await dropping.list([nameless('a', 'b')]);
+    await dropping.delta(nameless('a'));
+    expect(await incomplete(dropping), 'a source that keeps no names misses none').toBe(false);
+    const keeping = await mirrorFixture({ store: dropping.store });
+    await keeping.delta(named('a'));
+    expect(await wantsListing(keeping)).toBe(true);
+  });
+});
+
+test('a listing that brings the grant back with its first page completes them, and needs no other', async () => {
+  const fixture = await lost();
+  const { mirror, lease } = fixture;
+  await mirror.beginListing(lease, { kind: 'relist', fingerprint: 'f1', restarts: 0, notBefore: null });
+  await mirror.addListingPage(lease, listingPage(named('a'), 'p1', true));
+  expect(await incomplete(fixture)).toBe(true);
+  await mirror.addListingPage(lease, listingPage(named('b'), 'p2'));
+  await mirror.publishListing(lease, 'p2' as Cursor, cautious);
+  await fixture.delta([]);
+  expect(await incomplete(fixture)).toBe(false);
+});
+
+test('a source that drops what it kept misses names once they are kept again', async () => {
+  const fixture = await mirrorFixture();
+  await fixture.list([named('a', 'b')]);
+  await fixture.erasures.dropAll();
+  expect(await incomplete(fixture)).toBe(false);
+  await fixture.delta(named('a'));
+  expect(await wantsListing(fixture)).toBe(true);
+});

@@ -1,0 +1,178 @@
+import { expect } from 'vitest';
+import { decideNotices, foldNotices } from '../../src/outbox/decide-notices.js';
+import { deliverDue } from '../../src/outbox/deliver.js';
+import type { Notice } from '../../src/outbox/notice.js';
+import type { DueNotice, Send, Sent } from '../../src/outbox/ports.js';
+import { silentLogger } from '../../src/runtime/logger.js';
+import { postgresConnection, sqliteConnection } from '../../src/store/connection.js';
+import { Outbox } from '../../src/store/outbox.js';
+import { testRandom } from '../support/chance.js';
+import fc from '../support/property.js';
+import { test } from './both-databases.js';
+import { mirrorFixture, SteppingClock, type Store } from './mirror-fixture.js';
+import { record } from './samples.js';
+
+const never = new AbortController().signal;
+const minute = 60_000;
+
+const outboxOf = (store: Store): Outbox =>
+  new Outbox(store.kind === 'sqlite' ? sqliteConnection(store.sqlite) : postgresConnection(store.postgres));
+
+interface Attempt {
+  readonly at: number;
+  readonly notice: number;
+  readonly content: Notice;
+  readonly answer: Sent['kind'];
+}
+
+/** A mirror whose commits queue notices, and a receiver that answers as it is told. */
+async function told() {
+  const clock = new SteppingClock();
+  clock.stepMs = 1;
+  const receivers = [{ name: 'hook', rules: {} }];
+  const draft = (changes: Parameters<typeof decideNotices>[0]) => decideNotices(changes, receivers);
+  const fixture = await mirrorFixture({ notices: { draft, fold: foldNotices }, clock });
+  const attempts: Attempt[] = [];
+  const answers: Sent[] = [];
+  const send: Send = async ({ notice, body }: DueNotice) => {
+    const answer = answers.shift() ?? { kind: 'delivered' };
+    attempts.push({ at: clock.millis, notice, content: JSON.parse(body), answer: answer.kind });
+    return answer;
+  };
+  const deliver = async (outbox: Outbox = outboxOf(fixture.store)) =>
+    await deliverDue(
+      { outbox, targets: new Map([['hook', send]]), clock, random: testRandom(), logger: silentLogger },
+      never,
+    );
+  const change = (id: string, status: string) => fixture.delta([record(id, { status })]);
+  return { ...fixture, clock, attempts, answers, deliver, change };
+}
+
+/** Of each record, the shortest time between attempts at two notices about it. */
+function gaps(attempts: readonly Attempt[]): readonly number[] {
+  return attempts.flatMap(({ at, notice, content }, index) => {
+    const last = attempts.slice(0, index).findLast((one) => one.content.id === content.id);
+    return last === undefined || last.notice === notice ? [] : [at - last.at];
+  });
+}
+
+test('a notice waits a minute from the last attempt at the one before it, whatever it was queued for', async () => {
+  const { list, clock, attempts, answers, deliver, change } = await told();
+  await list([[record('inv_1')]]);
+  answers.push({ kind: 'failed', why: 'answered 503', afterMillis: 26_000 });
+  await change('inv_1', 'active');
+  await deliver();
+  await change('inv_1', 'executed');
+  for (let second = 0; second < 150; second += 1) {
+    clock.millis += 1_000;
+    await deliver();
+  }
+  expect(attempts.map(({ answer }) => answer)).toEqual(['failed', 'delivered', 'delivered']);
+  expect(Math.round(gaps(attempts)[0] ?? 0)).toBeGreaterThanOrEqual(minute);
+  expect(attempts.at(-1)?.content.text).toBe('acme: investment inv_1: status active → executed');
+});
+
+test('what piled up about a record while its receiver was down comes as two notices, a minute apart', async () => {
+  const { list, clock, attempts, answers, deliver, change } = await told();
+  await list([[record('inv_1')]]);
+  answers.push(...Array<Sent>(40).fill({ kind: 'failed', why: 'answered 503', afterMillis: 15 * minute }));
+  for (let hour = 0; hour < 10; hour += 1) {
+    await change('inv_1', `status ${hour}`);
+    await deliver();
+    clock.millis += 60 * minute;
+  }
+  answers.length = 0;
+  const before = attempts.length;
+  for (let step = 0; step < 10; step += 1) {
+    await deliver();
+    clock.millis += 31_000;
+  }
+  expect(attempts.slice(before).map(({ content }) => content.text)).toEqual([
+    'acme: investment inv_1: status approved → status 0',
+    'acme: investment inv_1: status status 0 → status 9',
+  ]);
+  expect(gaps(attempts)[0]).toBeGreaterThanOrEqual(minute);
+});
+
+test('an attempt noted while the clock was ahead holds up the next notice for two minutes at most', async () => {
+  const { list, rows, clock, attempts, deliver, change } = await told();
+  await list([[record('inv_1')]]);
+  await change('inv_1', 'active');
+  await deliver();
+  await rows("UPDATE notice_rows SET next_at = '2030-01-01T00:00:00.000Z'");
+  await change('inv_1', 'executed');
+  clock.millis += 2 * minute;
+  await deliver();
+  expect(attempts).toHaveLength(2);
+});
+
+const step = fc.oneof(
+  fc.record({ kind: fc.constant('wait' as const), millis: fc.integer({ min: 1, max: 90_000 }) }),
+  fc.record({
+    kind: fc.constant('change' as const),
+    record: fc.constantFrom('a', 'b'),
+    status: fc.constantFrom('approved', 'active', 'executed'),
+  }),
+  fc.record({
+    kind: fc.constant('answer' as const),
+    answer: fc.constantFrom<Sent>(
+      { kind: 'failed', why: 'answered 503' },
+      { kind: 'failed', why: 'answered 429', afterMillis: 45_000 },
+      { kind: 'refused', why: 'answered 400' },
+    ),
+  }),
+  fc.record({ kind: fc.constant('killed after sending' as const) }),
+);
+type Step = typeof step extends fc.Arbitrary<infer One> ? One : never;
+
+test('whatever a receiver answers and however often the sender is killed: a minute apart, and nothing is lost', async () => {
+  const { list, rows, clock, attempts, answers, deliver, change, store } = await told();
+  const worlds = 30;
+  await list([
+    Array.from({ length: worlds }, (_, world) => [record(`inv_${world}_a`), record(`inv_${world}_b`)]).flat(),
+  ]);
+  let world = 0;
+  const play = async (steps: readonly Step[]) => {
+    // Records of its own, on one database for all.
+    const prefix = `inv_${world++ % worlds}_`;
+    attempts.length = 0;
+    for (const next of steps) {
+      if (next.kind === 'wait') clock.millis += next.millis;
+      else if (next.kind === 'change') await change(prefix + next.record, next.status);
+      else if (next.kind === 'answer') answers.push(next.answer);
+      else await deliver(dying(store)).catch(() => {});
+      // Each look is by a process of its own: what it has to know is on disk.
+      if (next.kind === 'wait') await deliver();
+    }
+    answers.length = 0;
+    for (let next = await deliver(); next !== null; next = await deliver())
+      clock.millis = Math.max(clock.millis, next);
+
+    expect(Math.min(minute, ...gaps(attempts))).toBe(minute);
+    for (const id of [`${prefix}a`, `${prefix}b`]) {
+      const [held] = (await rows('SELECT status FROM investments WHERE id = ?', id)) as { status: string }[];
+      let heard = 'approved';
+      for (const { content } of eachNotice(attempts.filter((one) => one.content.id === id))) {
+        expect(content.before?.status).toBe(heard);
+        heard = content.after?.status ?? '';
+      }
+      expect(heard).toBe(held?.status);
+    }
+  };
+  await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), play), {
+    ...{ numRuns: worlds, endOnFailure: true },
+  });
+}, 240_000);
+
+/** Sends, and is gone before that is on disk. */
+function dying(store: Store): Outbox {
+  const gone = async () => {
+    throw new Error('killed');
+  };
+  return Object.assign(outboxOf(store), { delivered: gone, retryLater: gone, giveUp: gone });
+}
+
+/** Each notice once, in the order of their first attempts. */
+const eachNotice = (attempts: readonly Attempt[]): readonly Attempt[] => [
+  ...new Map(attempts.map((one) => [one.notice, one])).values(),
+];

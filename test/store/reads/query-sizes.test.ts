@@ -1,0 +1,120 @@
+import { describe, expect, test } from 'vitest';
+import { isFault } from '../../../src/domain/fault.js';
+import { systemClock } from '../../../src/runtime/clock.js';
+import type { MirrorPlace } from '../../../src/store/place.js';
+import { type QueryLimits, runQuery } from '../../../src/store/reads/query.js';
+import { databases } from '../support/databases.js';
+
+const megabyte = 1_048_576;
+const limits: QueryLimits = {
+  ...{
+    timeoutMs: 60_000,
+    rowsMax: null,
+    rowBytesMax: megabyte,
+    bytesMax: 4 * megabyte,
+    memoryMegabytes: 300,
+  },
+};
+
+async function read(place: MirrorPlace, sql: string, more: Partial<QueryLimits> = {}): Promise<string> {
+  try {
+    const query = await runQuery(
+      place,
+      sql,
+      { ...limits, ...more },
+      systemClock,
+      new AbortController().signal,
+    );
+    let rows = 0;
+    for await (const _ of query.rows) rows += 1;
+    return `${rows} rows`;
+  } catch (error) {
+    if (!isFault(error, 'usage')) throw error;
+    return error.message;
+  }
+}
+
+const tooWide = 'a row of the result holds more than 1 MB';
+const tooMuch = 'the result holds more than 4 MB';
+const noMemory = 'the query needs more than 300 MB of memory and was ended';
+
+/** The same for both, in the words of each. */
+const cases = [
+  {
+    what: 'a giant text',
+    SQLite: "SELECT printf('%.*c', 400000000, 'x')",
+    PostgreSQL: "SELECT repeat('x', 400000000)",
+    ends: [tooWide, noMemory],
+  },
+  {
+    what: 'a text beyond a row, just so',
+    SQLite: "SELECT printf('%.*c', 1048577, 'x')",
+    PostgreSQL: "SELECT repeat('x', 1048577)",
+    ends: [tooWide],
+  },
+  {
+    what: 'bytes',
+    SQLite: 'SELECT zeroblob(900000000)',
+    PostgreSQL: "SELECT decode(repeat('00', 100000000), 'hex')",
+    ends: [tooWide, noMemory],
+  },
+  {
+    what: 'random bytes',
+    SQLite: 'SELECT randomblob(400000000)',
+    PostgreSQL: 'SELECT repeat(md5(random()::text), 4000000)',
+    ends: [tooWide, noMemory],
+  },
+  {
+    what: 'everything put together',
+    SQLite:
+      "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n LIMIT 40000) SELECT group_concat(printf('%.*c', 20000, 'x')) FROM n",
+    PostgreSQL: "SELECT string_agg(repeat('x', 20000), ',') FROM generate_series(1, 10000)",
+    ends: [tooWide, noMemory],
+  },
+  {
+    what: 'many columns',
+    SQLite: `SELECT ${Array.from({ length: 20 }, (_, at) => `printf('%.*c', 100000, 'x') AS c${at}`).join(', ')}`,
+    PostgreSQL: `SELECT ${Array.from({ length: 20 }, (_, at) => `repeat('x', 100000) AS c${at}`).join(', ')}`,
+    ends: [tooWide],
+  },
+  {
+    what: 'many rows',
+    SQLite:
+      "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n LIMIT 60) SELECT printf('%.*c', 100000, 'x') FROM n",
+    PostgreSQL: "SELECT repeat('x', 100000) FROM generate_series(1, 60)",
+    ends: [tooMuch],
+  },
+];
+
+describe.each(databases)('$database: a result is bounded in bytes', ({ database, open }) => {
+  let place: MirrorPlace;
+
+  test.each(cases)('$what', { timeout: 180_000 }, async ({ SQLite, PostgreSQL, ends }) => {
+    ({ place } = await open());
+    const sql = database === 'SQLite' ? SQLite : PostgreSQL;
+    for (const identity of [true, false]) expect(ends).toContain(await read(place, sql, { identity }));
+  });
+
+  test('a result of any size is passed on where no total is given', { timeout: 180_000 }, async () => {
+    ({ place } = await open());
+    const many = cases.find(({ what }) => what === 'many rows');
+    const sql = database === 'SQLite' ? many?.SQLite : many?.PostgreSQL;
+    expect(await read(place, sql ?? '', { bytesMax: null })).toBe('60 rows');
+  });
+
+  test('what is received for a row beyond the limit stays small', { timeout: 180_000 }, async () => {
+    ({ place } = await open());
+    const giant = cases[0];
+    const before = process.memoryUsage().rss;
+    let highest = before;
+    const look = setInterval(() => {
+      highest = Math.max(highest, process.memoryUsage().rss);
+    }, 5);
+    try {
+      expect(giant?.ends).toContain(await read(place, giant?.[database] ?? ''));
+    } finally {
+      clearInterval(look);
+    }
+    expect((highest - before) / megabyte).toBeLessThan(100);
+  });
+});

@@ -1,0 +1,53 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { packageRoot } from '../../src/runtime/package-root.js';
+import { testedNodeLines } from '../../src/runtime/supported-node.js';
+import { TrialFailed } from '../packaging/trial/command.js';
+import { nodeLine } from '../packaging/trial/registry.js';
+
+// usage: tsx test/tools/test-nodes.ts [--bounded] [file…]
+//
+// Runs the tests on every supported line of Node but the one that the clone brings, which `npm test` has. --bounded runs
+// those files alone in which a line of Node is likely to matter: databases, sockets, processes, streams.
+
+const bounded = [
+  ...[
+    'test/cli/entry.test.ts',
+    'test/cli/process.test.ts',
+    'test/client/fetch',
+    'test/inbox/receiver.test.ts',
+  ],
+  ...['test/store/delta.test.ts', 'test/store/dialect/sqlite', 'test/store/dialect/postgres/open.test.ts'],
+  ...['test/exports', 'test/outbox/send.test.ts', 'test/runtime', 'test/packaging/dependencies.test.ts'],
+];
+
+/** As `process.argv` of vitest has it: its workers and the processes that tests start are of the same Node. */
+async function testOn(line: number, files: readonly string[]): Promise<boolean> {
+  const bin = await nodeLine(line);
+  const vitest = join(packageRoot, 'node_modules', 'vitest', 'vitest.mjs');
+  const child = spawn(join(bin, 'node'), [vitest, 'run', ...files], {
+    cwd: packageRoot,
+    env: { ...process.env, PATH: `${bin}:${process.env.PATH ?? ''}` },
+    stdio: 'inherit',
+  });
+  const [code] = await once(child, 'close');
+  return code === 0;
+}
+
+const args = process.argv.slice(2);
+const files = args.filter((arg) => arg !== '--bounded');
+const own = Number.parseInt(process.versions.node, 10);
+for (const line of testedNodeLines.filter((one) => one !== own)) {
+  console.log(`\n== Node ${line}`);
+  try {
+    if (await testOn(line, args.includes('--bounded') ? [...bounded, ...files] : files)) continue;
+    console.error(
+      `error: tests failed on Node ${line}\nTry: npm run test:nodes -- with the files that failed`,
+    );
+  } catch (error) {
+    if (!(error instanceof TrialFailed)) throw error;
+    console.error(`error: ${error.message}\nTry: ${error.next}`);
+  }
+  process.exitCode = 1;
+}
