@@ -5,7 +5,7 @@ import { defineConfig } from 'vitest/config';
  * Folders whose tests keep no state in modules, in the environment or in global hooks. Their files share a process, so
  * that what they import is loaded once; `npm run test:flicker` runs them in random order to prove that they may.
  */
-const shared = [
+export const sharedFolders = [
   'domain',
   'runtime',
   'config',
@@ -18,7 +18,7 @@ const shared = [
   'sync',
   'verify',
 ];
-const sharedFiles = shared.map((folder) => `test/${folder}/**/*.test.ts`);
+const sharedFiles = sharedFolders.map((folder) => `test/${folder}/**/*.test.ts`);
 
 export default defineConfig({
   test: {

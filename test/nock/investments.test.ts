@@ -12,7 +12,7 @@ import { headerNames } from '../../src/contract/headers.js';
 import type { Instant } from '../../src/domain/instant.js';
 import type { Cursor, PageToken, Position } from '../../src/domain/position.js';
 import { systemClock } from '../../src/runtime/clock.js';
-import { deltaPage, wholeRecord } from './fixtures.js';
+import { deltaPage, wholeRecord } from '../client/fixtures.js';
 import { globalFetch } from './global-fetch.js';
 
 const host = 'https://api.test';
