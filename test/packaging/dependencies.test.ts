@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { packageRoot } from '../../src/runtime/package-root.js';
@@ -11,6 +11,7 @@ interface Locked {
   readonly dev?: boolean;
   readonly devOptional?: boolean;
   readonly hasInstallScript?: boolean;
+  readonly gypfile?: boolean;
 }
 
 const json = (path: string) => JSON.parse(readFileSync(join(packageRoot, path), 'utf8'));
@@ -47,4 +48,13 @@ test('no script of an installed package has to run in a clone either', () => {
   const { allowScripts } = json('package.json') as { allowScripts: Record<string, boolean> };
   for (const path of scripts)
     expect(allowScripts).toHaveProperty([path.replace(/^.*node_modules\//, '')], false);
+});
+
+// npm reads this from the lock file, not from the package, and compiles what it does not find there. `npm install` drops it
+// when it writes the entry anew: put it back by hand.
+test('package-lock.json: `npm ci` compiles no package that ships prebuilt binaries', () => {
+  const compiled = locked.filter(
+    ([path, { gypfile }]) => existsSync(join(packageRoot, path, 'binding.gyp')) && gypfile !== false,
+  );
+  expect(compiled.map(([path]) => path)).toEqual([]);
 });
