@@ -15,6 +15,7 @@ import {
   times,
   zipped,
 } from './answers.js';
+import type { Where } from './platform.js';
 
 /** What is left of a shape once the real client and the real store have had it. */
 export interface Outcome {
@@ -30,7 +31,7 @@ export interface Outcome {
   /** Of all those set aside. */
   readonly problem?: string;
   /** Requests for the page; 1 unless given, since what is wrong in itself is not asked for again at once. */
-  readonly requests?: number;
+  readonly requests?: number | Readonly<Record<Where, number>>;
 }
 
 export interface Shape {
@@ -158,11 +159,16 @@ const bodies: readonly Shape[] = [
   whole(
     'a number of 7 MB',
     (asked) => zipped(pageText(asked, `[${'1'.repeat(7_000_000)}]`)),
+    broken('bytes'),
+  ),
+  whole(
+    'a number of 4 MB',
+    (asked) => zipped(pageText(asked, `[${'1'.repeat(4_000_000)}]`)),
     aside('not an object'),
   ),
   whole(
-    '1,000,000 escapes in a text',
-    (asked) => zipped(pageText(asked, `["${'\\u0061'.repeat(1_000_000)}"]`)),
+    '600,000 escapes in a text',
+    (asked) => zipped(pageText(asked, `["${'\\u0061'.repeat(600_000)}"]`)),
     aside('not an object'),
   ),
   whole(
@@ -354,13 +360,22 @@ const entries: readonly Shape[] = [
     { aside: 1 },
   ),
   whole(
+    '100 broken records of 39 KB each',
+    (asked) =>
+      page(
+        asked,
+        times(100, (at) => record(at, { visible: 'maybe', message: 'm'.repeat(39_000) })),
+      ),
+    { aside: 100, problem: 'visible' },
+  ),
+  whole(
     '100 broken records of 70 KB each',
     (asked) =>
       page(
         asked,
         times(100, (at) => record(at, { visible: 'maybe', message: 'm'.repeat(70_000) })),
       ),
-    { aside: 100, problem: 'visible' },
+    broken('more bytes than are accepted'),
   ),
   whole('200 tombstones of what is not held', (asked) => page(asked, times(200, grave)), {}),
   whole(
@@ -395,7 +410,7 @@ const positions: readonly Shape[] = [
   whole(
     'more to come, and the same cursor',
     (asked) => page(asked, [], { has_more: true, next_cursor: asked.cursor || 'c_1' }),
-    { outcome: 'failed', code: 'contract_broken', requests: 2 },
+    { outcome: 'failed', code: 'contract_broken', requests: { listing: 2, delta: 1 } },
   ),
   inMeta('a time of publication that is none', { published_through: 'soon' }, broken('published_through')),
   inMeta('links to another host', { links: { next: 'http://169.254.169.254/latest' } }, {}),

@@ -25,6 +25,11 @@ class Socket extends Duplex {
     done(error);
   }
 
+  destroySoon(): void {
+    if (this.writable) this.end(() => this.destroy());
+    else this.destroy();
+  }
+
   setTimeout(): this {
     return this;
   }

@@ -192,7 +192,7 @@ describe.each(databases)('what the dashboard reads of $database', ({ open }) => 
 
   test.each([
     ['SELECT name FROM roster', true],
-    ['WITH q AS (SELECT problem FROM quarantine) SELECT * FROM q', true],
+    ['WITH q AS (SELECT body FROM quarantine) SELECT * FROM q', true],
     ["SELECT count(*) FROM investments WHERE status <> 'identity_rows'", false],
   ])('people are not read while they are masked: %s', { timeout: 60_000 }, async (sql, refused) => {
     const limits = { timeoutMs: 20_000, rowsMax: 10, identity: false };

@@ -27,11 +27,18 @@ export async function readSqliteApart<Result>(
 
 function dialectOver(ask: AskApart): Dialect {
   return {
-    createAdapter: () => new SqliteAdapter(),
+    createAdapter: () => new ReadingAdapter(),
     createDriver: () => new ReadingDriver(new ReadingConnection(ask)),
     createIntrospector: (db) => new SqliteIntrospector(db),
     createQueryCompiler: () => new SqliteQueryCompiler(),
   };
+}
+
+class ReadingAdapter extends SqliteAdapter {
+  /** The child process keeps a streamed result apart from other queries, so they need not wait for its end. */
+  override get supportsMultipleConnections(): boolean {
+    return true;
+  }
 }
 
 class ReadingConnection implements DatabaseConnection {
