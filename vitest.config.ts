@@ -22,7 +22,7 @@ const sharedFiles = sharedFolders.map((folder) => `test/${folder}/**/*.test.ts`)
 
 export default defineConfig({
   test: {
-    globalSetup: ['test/postgres/global-setup.ts'],
+    globalSetup: ['test/support/global-setup.ts', 'test/postgres/global-setup.ts'],
     pool: 'forks',
     // Half of them wait for processes and disks most of the time; vitest's own default leaves a core idle.
     maxWorkers: Math.max(2, availableParallelism()),

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { freshDatabase, postgresUrl } from '../postgres/fresh-database.js';
 import { giveToOwnRole } from '../postgres/own-role.js';
-import { sources } from '../torture/life.js';
+import { built } from '../torture/life.js';
 import { mayHold, playDay } from './scenario.js';
 import { sweep } from './sweep.js';
 
@@ -16,7 +16,7 @@ function freshFolder(): string {
 
 test('a day at debug level leaves no identity and no secret in any byte outside the places where they belong', async () => {
   const folder = freshFolder();
-  const { canaries, said } = await playDay(folder, sources);
+  const { canaries, said } = await playDay(folder, built);
   expect(sweep(folder, canaries, mayHold)).toEqual([]);
   expect(said.length).toBeGreaterThan(50);
   // It would have been seen: what belongs into the database stands there.
@@ -29,7 +29,7 @@ test('such a day on a server leaves identity in the schema of identities alone, 
   const folder = freshFolder();
   const database = await freshDatabase();
   const own = await giveToOwnRole(database.url);
-  const { canaries, said } = await playDay(folder, sources, own);
+  const { canaries, said } = await playDay(folder, built, own);
   expect(sweep(folder, canaries, mayHold)).toEqual([]);
   expect(said.length).toBeGreaterThan(50);
   const anywhere = sweep(folder, canaries, () => false);

@@ -13,7 +13,7 @@ async function onNode(version: string, args: readonly string[]) {
   const lie = `Object.defineProperty(process.versions, 'node', { value: '${version}' })`;
   const child = spawn(
     process.execPath,
-    ['--import', 'tsx', '--import', `data:text/javascript,${encodeURIComponent(lie)}`, ...args],
+    ['--import', `data:text/javascript,${encodeURIComponent(lie)}`, ...args],
     { cwd: packageRoot, env: { PATH: process.env.PATH }, stdio: ['ignore', 'pipe', 'pipe'] },
   );
   let said = '';
@@ -26,11 +26,11 @@ async function onNode(version: string, args: readonly string[]) {
 }
 
 test.each([
-  ['src/cli/main.ts', []],
-  ['src/cli/main.ts', ['--help']],
-  ['src/cli/main.ts', ['status', '--json']],
-  ['src/cli/main.ts', ['no-such-command']],
-  ['src/cli/start.ts', []],
+  ['dist/cli/main.js', []],
+  ['dist/cli/main.js', ['--help']],
+  ['dist/cli/main.js', ['status', '--json']],
+  ['dist/cli/main.js', ['no-such-command']],
+  ['dist/cli/start.js', []],
 ])('on Node 20, %s %j says which Node it needs, and exits with 2', async (entry, args) => {
   expect(await onNode('20.20.2', [entry, ...args])).toEqual({
     code: 2,
@@ -39,7 +39,7 @@ test.each([
 });
 
 test('on Node 20, importing the library throws one sentence', async () => {
-  const program = `import('${at('src/index.ts')}').catch((error) => console.log(error.stack))`;
+  const program = `import('${at('dist/index.js')}').catch((error) => console.log(error.stack))`;
   expect(await onNode('20.20.2', ['-e', program])).toEqual({
     code: 0,
     said: `Error: Node 20.20.2 is too old for rosterd, which needs Node ${oldestNode} or later. Try: nvm install 24\n`,

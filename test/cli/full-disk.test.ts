@@ -9,6 +9,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Sandbox, startSandbox } from '../../src/platform/sandbox/sandbox.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { packageRoot } from '../../src/runtime/package-root.js';
+import { built } from '../torture/life.js';
 import { fakeIo, rosterd } from './world.js';
 
 const patient = { timeout: 60_000, interval: 50 };
@@ -24,20 +25,16 @@ const company = () => sandbox.ready.companies[0] as Sandbox['ready']['companies'
 /** A real daemon whose database file may grow to so many pages, until it is sent SIGUSR2. */
 function start(pagesMax: number): void {
   log = '';
-  daemon = spawn(
-    process.execPath,
-    ['--import', 'tsx', entry, 'run', '--config', join(folder, 'config.json')],
-    {
-      cwd: packageRoot,
-      env: {
-        ...process.env,
-        TOKEN: company().token,
-        ROSTERD_LOG__FORMAT: 'json',
-        ROSTERD_TORTURE: JSON.stringify({ root: join(packageRoot, 'src'), extension: 'ts', pagesMax }),
-      },
-      stdio: ['ignore', 'ignore', 'pipe'],
+  daemon = spawn(process.execPath, [entry, 'run', '--config', join(folder, 'config.json')], {
+    cwd: packageRoot,
+    env: {
+      ...process.env,
+      TOKEN: company().token,
+      ROSTERD_LOG__FORMAT: 'json',
+      ROSTERD_TORTURE: JSON.stringify({ ...built, pagesMax }),
     },
-  );
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
   daemon.stderr?.setEncoding('utf8').on('data', (text: string) => {
     log += text;
   });

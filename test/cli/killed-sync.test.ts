@@ -40,9 +40,9 @@ test.each(['SQLite', 'PostgreSQL'] as const)(
     await world.control('POST', '/faults', [
       { method: 'GET', path: '/investments', after: 1, times: 1, action: { delayMs: 600_000 } },
     ]);
-    const main = join(packageRoot, 'src', 'cli', 'main.ts');
+    const main = join(packageRoot, 'dist', 'cli', 'main.js');
     const config = join(world.folder, 'config.json');
-    const child = spawn(process.execPath, ['--import', 'tsx', main, 'sync', '--config', config], {
+    const child = spawn(process.execPath, [main, 'sync', '--config', config], {
       cwd: packageRoot,
       env: { PATH: process.env.PATH, ACME: world.company.token, ...env },
       stdio: 'ignore',

@@ -28,16 +28,12 @@ interface Ended {
 
 /** The command line as a process with a small heap; `take` ends the reading early. */
 async function rosterd(args: readonly string[], take = Number.POSITIVE_INFINITY): Promise<Ended> {
-  const main = join(packageRoot, 'src', 'cli', 'main.ts');
-  const child = spawn(
-    process.execPath,
-    [`--max-old-space-size=${heapMegabytes}`, '--import', 'tsx', main, ...args],
-    {
-      cwd: packageRoot,
-      env: { PATH: process.env.PATH },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    },
-  );
+  const main = join(packageRoot, 'dist', 'cli', 'main.js');
+  const child = spawn(process.execPath, [`--max-old-space-size=${heapMegabytes}`, main, ...args], {
+    cwd: packageRoot,
+    env: { PATH: process.env.PATH },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let [bytes, start, end, err] = [0, '', '', ''];
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     err += text;

@@ -137,9 +137,9 @@ describe('rosterd migrate', { timeout: 90_000 }, () => {
     onTestFinished(() => holding.end());
     await holding.connect();
     await holding.query('SELECT pg_advisory_lock(7)');
-    const main = join(packageRoot, 'src', 'cli', 'main.ts');
+    const main = join(packageRoot, 'dist', 'cli', 'main.js');
     const words = ['migrate', '--from', file, '--to', target.url];
-    const child = spawn(process.execPath, ['--import', 'tsx', main, ...words], {
+    const child = spawn(process.execPath, [main, ...words], {
       cwd: packageRoot,
       stdio: 'ignore',
     });

@@ -47,7 +47,7 @@ beforeAll(async () => {
   );
   daemon = spawn(
     process.execPath,
-    ['--import', 'tsx', join(packageRoot, 'src/cli/main.ts'), 'run', '--config', join(folder, 'config.json')],
+    [join(packageRoot, 'dist/cli/main.js'), 'run', '--config', join(folder, 'config.json')],
     {
       cwd: packageRoot,
       env: { ...process.env, HOOK: secret, ROSTERD_LOG__FORMAT: 'json' },

@@ -6,8 +6,8 @@ import { expect, test } from 'vitest';
 import { packageRoot } from '../../src/runtime/package-root.js';
 
 async function rosterd(args: readonly string[], output: 'read' | 'closed' | number = 'read') {
-  const main = join(packageRoot, 'src', 'cli', 'main.ts');
-  const child = spawn(process.execPath, ['--import', 'tsx', main, ...args], {
+  const main = join(packageRoot, 'dist', 'cli', 'main.js');
+  const child = spawn(process.execPath, [main, ...args], {
     cwd: packageRoot,
     env: { PATH: process.env.PATH },
     stdio: ['ignore', typeof output === 'number' ? output : 'pipe', 'pipe'],

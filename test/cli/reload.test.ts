@@ -53,20 +53,16 @@ test.skipIf(process.platform === 'win32')(
     const notify = join(world.folder, 'systemd-notify');
     writeFileSync(notify, '#!/bin/sh\necho "$@" >> "$0.said"\n');
     chmodSync(notify, 0o755);
-    const main = join(packageRoot, 'src', 'cli', 'main.ts');
-    const child = spawn(
-      process.execPath,
-      ['--import', 'tsx', main, 'run', '--config', file, '--log-format', 'json'],
-      {
-        cwd: packageRoot,
-        env: {
-          PATH: `${world.folder}:${process.env.PATH}`,
-          ACME: world.company.token,
-          NOTIFY_SOCKET: '/run/nobody',
-        },
-        stdio: ['ignore', 'ignore', 'pipe'],
+    const main = join(packageRoot, 'dist', 'cli', 'main.js');
+    const child = spawn(process.execPath, [main, 'run', '--config', file, '--log-format', 'json'], {
+      cwd: packageRoot,
+      env: {
+        PATH: `${world.folder}:${process.env.PATH}`,
+        ACME: world.company.token,
+        NOTIFY_SOCKET: '/run/nobody',
       },
-    );
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
     onTestFinished(() => void child.kill('SIGKILL'));
     let log = '';
     child.stderr?.on('data', (chunk) => {

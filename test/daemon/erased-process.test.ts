@@ -9,16 +9,12 @@ import { control, freshFolder, sandboxFor } from './world.js';
 
 /** `rosterd` as a process of its own; everything it prints is kept in the folder, as an operator's log would be. */
 function rosterd(folder: string, args: readonly string[], token: string) {
-  const main = join(packageRoot, 'src', 'cli', 'main.ts');
-  const child = spawn(
-    process.execPath,
-    ['--import', 'tsx', main, ...args, '--config', join(folder, 'config.json')],
-    {
-      cwd: packageRoot,
-      env: { PATH: process.env.PATH, ACME: token },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    },
-  );
+  const main = join(packageRoot, 'dist', 'cli', 'main.js');
+  const child = spawn(process.execPath, [main, ...args, '--config', join(folder, 'config.json')], {
+    cwd: packageRoot,
+    env: { PATH: process.env.PATH, ACME: token },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let printed = '';
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (chunk) => {

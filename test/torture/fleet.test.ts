@@ -4,7 +4,7 @@ import { freshDatabase } from '../postgres/fresh-database.js';
 import { Counters } from './counters.js';
 import { playFleet } from './fleet/play.js';
 import { openFleetWorld } from './fleet/world.js';
-import { sources } from './life.js';
+import { built } from './life.js';
 
 /** `npm run torture:fleet` plays 10,000 changes. */
 const seed = 5;
@@ -14,7 +14,7 @@ test('three processes share the sources, are killed and frozen, and the copy is 
 }, async () => {
   const [database, random, counters] = [await freshDatabase(), seededRandom(seed), new Counters()];
   const world = await openFleetWorld({
-    ...{ url: database.url, program: sources, random },
+    ...{ url: database.url, program: built, random },
     ...{ companies: 4, records: 20, pageMillis: 100 },
   });
   try {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { seededRandom } from '../../src/runtime/random.js';
 import { Counters } from './counters.js';
-import { sources } from './life.js';
+import { built } from './life.js';
 import { scenarios } from './scenarios/index.js';
 
 /** Rounds chosen so that each strikes; `npm run torture` plays as many as it is told. */
@@ -24,7 +24,7 @@ describe('a real process, mistreated, keeps its promises:', () => {
     '$name',
     async ({ name, open }) => {
       const counters = new Counters();
-      const opened = await open(sources);
+      const opened = await open(built);
       try {
         for (const seed of seeds[name] ?? []) await opened.round(seededRandom(seed), counters);
       } finally {

@@ -43,7 +43,7 @@ const cases = [
   {
     what: 'a giant text',
     SQLite: "SELECT printf('%.*c', 400000000, 'x')",
-    PostgreSQL: "SELECT repeat('x', 400000000)",
+    PostgreSQL: "SELECT repeat('x', 40000000)",
     ends: [tooWide, noMemory],
   },
   {
@@ -55,20 +55,20 @@ const cases = [
   {
     what: 'bytes',
     SQLite: 'SELECT zeroblob(900000000)',
-    PostgreSQL: "SELECT decode(repeat('00', 100000000), 'hex')",
+    PostgreSQL: "SELECT decode(repeat('00', 20000000), 'hex')",
     ends: [tooWide, noMemory],
   },
   {
     what: 'random bytes',
     SQLite: 'SELECT randomblob(400000000)',
-    PostgreSQL: 'SELECT repeat(md5(random()::text), 4000000)',
+    PostgreSQL: 'SELECT repeat(md5(random()::text), 1000000)',
     ends: [tooWide, noMemory],
   },
   {
     what: 'everything put together',
     SQLite:
       "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n LIMIT 40000) SELECT group_concat(printf('%.*c', 20000, 'x')) FROM n",
-    PostgreSQL: "SELECT string_agg(repeat('x', 20000), ',') FROM generate_series(1, 10000)",
+    PostgreSQL: "SELECT string_agg(repeat('x', 20000), ',') FROM generate_series(1, 2000)",
     ends: [tooWide, noMemory],
   },
   {
@@ -104,14 +104,17 @@ describe.each(databases)('$database: a result is bounded in bytes', ({ database,
 
   test('what is received for a row beyond the limit stays small', { timeout: 180_000 }, async () => {
     ({ place } = await open());
-    const giant = cases[0];
+    const giant = {
+      SQLite: "SELECT printf('%.*c', 400000000, 'x')",
+      PostgreSQL: "SELECT repeat('x', 200000000)",
+    };
     const before = process.memoryUsage().rss;
     let highest = before;
     const look = setInterval(() => {
       highest = Math.max(highest, process.memoryUsage().rss);
     }, 5);
     try {
-      expect(giant?.ends).toContain(await read(place, giant?.[database] ?? ''));
+      expect([tooWide, noMemory]).toContain(await read(place, giant[database]));
     } finally {
       clearInterval(look);
     }

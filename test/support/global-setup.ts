@@ -1,0 +1,36 @@
+import { accessSync, chmodSync, constants, mkdirSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
+import { join } from 'node:path';
+import { packageRoot } from '../../src/runtime/package-root.js';
+
+const memoryFolder = '/dev/shm';
+/** What a whole run holds at its largest moment is some 1.5 GB. */
+const freeBytesMin = 6 * 1024 ** 3;
+
+/**
+ * Builds dist/, from which the tests start the processes of the product, and puts their temporary files into memory
+ * where there is room: thousands of databases are made, and each commit waits for its disk. What a crash of the machine
+ * leaves is tested by the simulator, which has a disk of its own.
+ */
+export default async function setup(): Promise<() => void> {
+  const { ensureBuilt } = (await import('../../.ci/build.mjs' as string)) as { ensureBuilt(): Promise<void> };
+  await ensureBuilt();
+  process.env.BUILT_CHILDREN = '1';
+  process.env.NODE_COMPILE_CACHE = join(packageRoot, '.cache', 'compiled');
+  mkdirSync(process.env.NODE_COMPILE_CACHE, { recursive: true });
+  if (!hasRoom()) return () => {};
+  const folder = mkdtempSync(join(memoryFolder, 'rosterd-tests-'));
+  // PostgreSQL runs as another user.
+  chmodSync(folder, 0o755);
+  process.env.TMPDIR = folder;
+  return () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+}
+
+function hasRoom(): boolean {
+  try {
+    accessSync(memoryFolder, constants.W_OK);
+    const { bavail, bsize } = statfsSync(memoryFolder);
+    return bavail * bsize > freeBytesMin;
+  } catch {
+    return false;
+  }
+}
