@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { packageRoot } from '../../src/runtime/package-root.js';
 import { openNames } from './open-names.js';
+import { blocksOf } from './page-blocks.js';
 import { pages } from './pages.js';
 import { tryPage } from './try-page.js';
 
@@ -29,7 +30,7 @@ ${page === 'README.md' ? '' : withoutNpx}`;
 
 function clone(): string {
   const folder = mkdtempSync(join(tmpdir(), 'rosterd-page-'));
-  for (const name of ['package.json', '.ci', 'schema', 'docs', 'packaging', 'config.example.json'])
+  for (const name of ['package.json', '.ci', 'bin', 'schema', 'docs', 'packaging', 'config.example.json'])
     cpSync(join(packageRoot, name), join(folder, name), { recursive: true });
   for (const name of ['node_modules', 'dist']) symlinkSync(join(packageRoot, name), join(folder, name));
   return folder;
@@ -37,9 +38,10 @@ function clone(): string {
 
 const wanted = process.argv.slice(2);
 for (const page of wanted.length > 0 ? wanted : pages) {
+  const text = readFileSync(join(packageRoot, page), 'utf8');
+  if (blocksOf(text).every(({ kind }) => kind === 'not run')) continue;
   const folder = clone();
   const began = performance.now();
-  const text = readFileSync(join(packageRoot, page), 'utf8');
   const tried = await tryPage(text, {
     folder,
     seconds: secondsMax,

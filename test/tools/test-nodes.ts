@@ -18,7 +18,10 @@ const bounded = [
     'test/client/fetch',
     'test/inbox/receiver.test.ts',
   ],
-  ...['test/store/delta.test.ts', 'test/store/dialect/sqlite', 'test/store/dialect/postgres/open.test.ts'],
+  ...['durability', 'masked-statements', 'migrate', 'open', 'reader-apart', 'swap'].map(
+    (name) => `test/store/dialect/sqlite/${name}.test.ts`,
+  ),
+  'test/store/dialect/postgres/open.test.ts',
   ...['test/exports', 'test/outbox/send.test.ts', 'test/runtime', 'test/packaging/dependencies.test.ts'],
 ];
 
