@@ -11,11 +11,11 @@ interface Room {
   readonly packages: readonly string[];
 }
 
-const core = ['domain', 'contract', 'runtime'];
+const core = ['domain', 'wire', 'runtime'];
 
 const rooms: Readonly<Record<string, Room>> = {
   domain: { rooms: [], packages: [] },
-  contract: { rooms: ['domain'], packages: ['zod'] },
+  wire: { rooms: ['domain'], packages: [] },
   runtime: { rooms: ['domain'], packages: [] },
   config: { rooms: core, packages: ['zod'] },
   client: { rooms: core, packages: ['undici', 'p-queue', 'zod'] },
@@ -172,7 +172,7 @@ function objection(file: SourceFile, specifier: string): string | undefined {
   }
   const name = specifier.replace(/^node:/, '');
   if (builtinModules.includes(name)) {
-    return file.room === 'domain' || file.room === 'contract' ? `${file.room} is free of Node` : undefined;
+    return file.room === 'domain' || file.room === 'wire' ? `${file.room} is free of Node` : undefined;
   }
   const packageName = specifier
     .split('/')

@@ -8,8 +8,8 @@ import {
   isWebAddress,
 } from '../config/answer-checks.js';
 import type { FirstAnswers, SecretPlace } from '../config/first-config.js';
-import { maskCredentials } from '../contract/credential-shapes.js';
 import { Fault } from '../domain/fault.js';
+import { maskCredentials } from '../wire/credential-shapes.js';
 import type { CommandContext } from './command.js';
 import { Conversation, type Objection } from './conversation.js';
 import type { Options } from './options.js';

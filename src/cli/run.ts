@@ -1,8 +1,8 @@
 import { CommanderError } from 'commander';
-import { maskCredentials } from '../contract/credential-shapes.js';
 import { Fault } from '../domain/fault.js';
 import { descriptorsFault } from '../runtime/file-descriptors.js';
 import { incompleteInstallation } from '../runtime/incomplete-installation.js';
+import { maskCredentials } from '../wire/credential-shapes.js';
 import type { Command } from './command.js';
 import { commandsFor } from './commands-for.js';
 import { type ExitCode, exitCodeOfFault, exitCodes } from './exit-codes.js';

@@ -1,15 +1,15 @@
-import type { HeaderNames } from '../contract/headers.js';
 import { Fault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Interruption } from '../runtime/interruption.js';
 import type { Urgency } from '../sync/ports.js';
+import type { HeaderNames } from '../wire/headers.js';
 import type { BodyLimits } from './fetch/body-limits.js';
 import { type Call, callName, type Fetch } from './fetch/fetch.js';
 import { judgeResponse, requestIdOf } from './judge-response.js';
 
 export interface Ask {
   readonly method?: Call['method'];
-  /** A template of `contract/paths.ts`, with its parameters beside it. */
+  /** A template of `wire/paths.ts`, with its parameters beside it. */
   readonly path: string;
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string | undefined>>;

@@ -1,5 +1,5 @@
-import { rateLimits } from '../contract/limits.js';
 import type { Urgency } from '../sync/ports.js';
+import { rateLimits } from '../wire/limits.js';
 
 /**
  * The platform counts requests per token in fixed windows and does not tell how many are left, so we count too.

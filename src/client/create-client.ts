@@ -1,10 +1,10 @@
-import type { HeaderNames } from '../contract/headers.js';
-import { paths } from '../contract/paths.js';
 import { isFault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Interruption } from '../runtime/interruption.js';
 import type { Logger } from '../runtime/logger.js';
 import type { Random } from '../runtime/random.js';
+import type { HeaderNames } from '../wire/headers.js';
+import { paths } from '../wire/paths.js';
 import { type Api, createApi } from './api.js';
 import { type BudgetRule, tokenEndpointRule, tokenRule } from './budget.js';
 import { Budgets, type Quota } from './budgets.js';

@@ -1,6 +1,6 @@
-import { paths } from '../contract/paths.js';
 import { Fault } from '../domain/fault.js';
 import { type InstallationId, parseId } from '../domain/ids.js';
+import { paths } from '../wire/paths.js';
 import type { Api } from './api.js';
 import { tokenShape } from './oauth.js';
 import {

@@ -1,4 +1,3 @@
-import { paths } from '../contract/paths.js';
 import { Fault, isFault } from '../domain/fault.js';
 import { type Instant, parseInstant } from '../domain/instant.js';
 import type { FeedItem } from '../domain/investment.js';
@@ -6,6 +5,7 @@ import type { Cursor, PageToken, Position } from '../domain/position.js';
 import { storableText } from '../domain/text.js';
 import type { Interruption } from '../runtime/interruption.js';
 import type { Feed, FeedPage, NextTold, Urgency } from '../sync/ports.js';
+import { paths } from '../wire/paths.js';
 import type { Api, Reply } from './api.js';
 import { pageAnswer } from './fetch/body-limits.js';
 import { refusesVersion } from './judge-response.js';

@@ -1,8 +1,8 @@
-import type { HeaderNames } from '../contract/headers.js';
-import { paths } from '../contract/paths.js';
-import { versionRefusal } from '../contract/versions.js';
 import { Fault, type FaultCode } from '../domain/fault.js';
 import { instantFromMillis } from '../domain/instant.js';
+import type { HeaderNames } from '../wire/headers.js';
+import { paths } from '../wire/paths.js';
+import { versionRefusal } from '../wire/versions.js';
 import type { Answer, HeadersRead } from './fetch/fetch.js';
 import { rateLimitWaitMillis } from './rate-limit-wait.js';
 

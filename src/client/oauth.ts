@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { paths } from '../contract/paths.js';
 import { Fault } from '../domain/fault.js';
 import type { Interruption } from '../runtime/interruption.js';
 import type { Random } from '../runtime/random.js';
 import { isSameSecret } from '../runtime/same-secret.js';
+import { paths } from '../wire/paths.js';
 import type { Api } from './api.js';
 
 /** Servers refuse headers from 8 KB on, and a token is one. */

@@ -1,5 +1,5 @@
-import { paths } from '../contract/paths.js';
 import type { InstallationId } from '../domain/ids.js';
+import { paths } from '../wire/paths.js';
 import type { Api } from './api.js';
 import { fieldsOf, listOf, resourceOf, textIn, textOrNullIn, textsIn } from './resource.js';
 

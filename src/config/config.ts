@@ -1,7 +1,4 @@
 import { dirname, resolve } from 'node:path';
-import type { HeaderNames } from '../contract/headers.js';
-import { headerNames } from '../contract/headers.js';
-import type { Version } from '../contract/versions.js';
 import {
   type CompanyId,
   type IdKind,
@@ -12,6 +9,9 @@ import {
   type SourceName,
   type UserId,
 } from '../domain/ids.js';
+import type { HeaderNames } from '../wire/headers.js';
+import { headerNames } from '../wire/headers.js';
+import type { Version } from '../wire/versions.js';
 import { type DatabaseConfig, isPostgres, withoutPassword } from './database.js';
 import { type Path, pathText } from './path.js';
 import { Secret, type SecretReference } from './secrets.js';

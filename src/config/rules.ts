@@ -1,4 +1,4 @@
-import { isSandboxToken } from '../contract/credential-shapes.js';
+import { isSandboxToken } from '../wire/credential-shapes.js';
 import { isPostgres, withoutPassword } from './database.js';
 import { doubledSources, overlappingSources } from './doubled-sources.js';
 import type { Path } from './path.js';

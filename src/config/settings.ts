@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { type EventName, eventNames } from '../contract/events.js';
-import { defaultHeaderPrefix, defaultRequestIdHeader } from '../contract/headers.js';
-import { perPage, rateLimits } from '../contract/limits.js';
-import { latestVersion, versions } from '../contract/versions.js';
+import { type EventName, eventNames } from '../wire/events.js';
+import { defaultHeaderPrefix, defaultRequestIdHeader } from '../wire/headers.js';
+import { perPage, rateLimits } from '../wire/limits.js';
+import { latestVersion, versions } from '../wire/versions.js';
 import {
   accessTokenReference,
   databaseAddress,

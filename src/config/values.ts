@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { maskCredentials, sandboxTokenPrefix } from '../contract/credential-shapes.js';
 import { type IdKind, parseId, parseSourceName } from '../domain/ids.js';
+import { maskCredentials, sandboxTokenPrefix } from '../wire/credential-shapes.js';
 import { isPostgres, isPostgresUrl } from './database.js';
 
 /**

@@ -1,10 +1,10 @@
 import type { PlatformTime } from '../client/platform-time.js';
-import { signatureToleranceSeconds } from '../contract/signature.js';
 import { instantFromMillis } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
 import type { HealthRegister } from '../runtime/health-register.js';
 import type { Lifecycle } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
+import { signatureToleranceSeconds } from '../wire/signature.js';
 import type { Engine } from './engine.js';
 
 export interface ClockWatchParts {

@@ -1,12 +1,12 @@
 import type { Writable } from 'node:stream';
 import { type DestinationStream, type Logger as PinoLogger, pino } from 'pino';
 import { PinoPretty } from 'pino-pretty';
-import { maskCredentials } from '../contract/credential-shapes.js';
 import { Fault } from '../domain/fault.js';
 import { instantFromMillis } from '../domain/instant.js';
 import { printable } from '../domain/printable.js';
 import type { Clock } from '../runtime/clock.js';
 import type { LogFields, Logger } from '../runtime/logger.js';
+import { maskCredentials } from '../wire/credential-shapes.js';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 

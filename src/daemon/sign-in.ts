@@ -9,10 +9,10 @@ import {
   type OAuthClient,
   type TokenSet,
 } from '../client/oauth.js';
-import { paths } from '../contract/paths.js';
 import { Fault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Random } from '../runtime/random.js';
+import { paths } from '../wire/paths.js';
 import { isLoopbackRedirect, listenForRedirect } from './redirect-listener.js';
 
 export interface SignIn {

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { signatureAlgorithm, signatureScheme, signatureToleranceSeconds } from '../contract/signature.js';
+import { signatureAlgorithm, signatureScheme, signatureToleranceSeconds } from '../wire/signature.js';
 
 export interface SignatureHeader {
   /** As sent: it is part of what was signed. */

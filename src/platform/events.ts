@@ -1,4 +1,4 @@
-import type { EventName } from '../contract/events.js';
+import type { EventName } from '../wire/events.js';
 import type { Realm } from './state/secrets.js';
 
 /** Something happened that subscribed installations may be told. `data` is the payload without identity the receiver may not see. */

@@ -1,9 +1,9 @@
 import type { AddressInfo } from 'node:net';
-import { headerNames } from '../contract/headers.js';
 import { type Clock, systemClock } from '../runtime/clock.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import { type Logger, silentLogger } from '../runtime/logger.js';
 import { type Random, systemRandom } from '../runtime/random.js';
+import { headerNames } from '../wire/headers.js';
 import { PlatformEvents } from './events.js';
 import { type Hazards, noHazards } from './hazards.js';
 import { type Route, Router } from './http/route.js';

@@ -1,7 +1,7 @@
-import type { HeaderNames } from '../contract/headers.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Logger } from '../runtime/logger.js';
 import type { Random } from '../runtime/random.js';
+import type { HeaderNames } from '../wire/headers.js';
 import type { PlatformEvents } from './events.js';
 import type { Hazards } from './hazards.js';
 import type { State } from './state/database.js';

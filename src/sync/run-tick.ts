@@ -1,4 +1,3 @@
-import { cursorWarningSeconds, feedRetentionSeconds } from '../contract/limits.js';
 import { isFault } from '../domain/fault.js';
 import { type Instant, instantFromMillis, millisOf } from '../domain/instant.js';
 import type { Position } from '../domain/position.js';
@@ -7,6 +6,7 @@ import type { Clock } from '../runtime/clock.js';
 import { Interrupter, type Interruption } from '../runtime/interruption.js';
 import type { Logger } from '../runtime/logger.js';
 import type { Random } from '../runtime/random.js';
+import { cursorWarningSeconds, feedRetentionSeconds } from '../wire/limits.js';
 import { decide, tickStart } from './decide.js';
 import { failureOf, waitMillis } from './failure-of.js';
 import { followGrant } from './follow-grant.js';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { judgeResponse } from '../../src/client/judge-response.js';
-import { headerNames } from '../../src/contract/headers.js';
+import { headerNames } from '../../src/wire/headers.js';
 
 const now = Date.parse('2026-11-20T12:00:00Z');
 const names = headerNames();

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import * as operations from '../../src/contract/attribution.js';
+import * as operations from '../../src/platform/contract/attribution.js';
 import { run } from '../../src/platform/state/statements.js';
 import { makeClient, userNo, userToken, Visitor } from './credentials.js';
 import { otherApp, tokenOn } from './installs.js';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { listCampaigns } from '../../src/contract/campaigns.js';
+import { listCampaigns } from '../../src/platform/contract/campaigns.js';
 import { run } from '../../src/platform/state/statements.js';
 import {
   companyOf,

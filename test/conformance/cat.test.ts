@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { explore, getOffering } from '../../src/contract/offerings.js';
-import { businessModels, industries, securityTypes } from '../../src/contract/vocabulary.js';
+import { explore, getOffering } from '../../src/platform/contract/offerings.js';
+import { businessModels, industries, securityTypes } from '../../src/platform/contract/vocabulary.js';
 import { run } from '../../src/platform/state/statements.js';
 import {
   applicationToken,

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Operation } from '../../src/contract/operation.js';
+import type { Operation } from '../../src/platform/contract/operation.js';
 import { mintToken } from '../../src/platform/oauth/mint.js';
 import { all, one, run } from '../../src/platform/state/statements.js';
 import { makeClient, type TestClient, userNo, userToken } from './credentials.js';

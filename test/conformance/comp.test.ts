@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { getCompany, searchCompanies } from '../../src/contract/companies.js';
-import { getDisclosures } from '../../src/contract/company-disclosures.js';
-import { getPitch } from '../../src/contract/company-pitch.js';
-import { getUpdate, listQuestions, listUpdates } from '../../src/contract/company-tabs.js';
-import { disclosureSections } from '../../src/contract/vocabulary.js';
 import { postComment } from '../../src/platform/companies/comments.js';
+import { getCompany, searchCompanies } from '../../src/platform/contract/companies.js';
+import { getDisclosures } from '../../src/platform/contract/company-disclosures.js';
+import { getPitch } from '../../src/platform/contract/company-pitch.js';
+import { getUpdate, listQuestions, listUpdates } from '../../src/platform/contract/company-tabs.js';
+import { disclosureSections } from '../../src/platform/contract/vocabulary.js';
 import { one, run } from '../../src/platform/state/statements.js';
 import {
   companyOf,

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { errorTypes } from '../../src/contract/errors.js';
+import { errorTypes } from '../../src/platform/contract/errors.js';
 import { run } from '../../src/platform/state/statements.js';
 import { company, startWorld, type TestWorld, user } from './world.js';
 

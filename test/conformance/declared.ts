@@ -1,7 +1,7 @@
-import type { HeaderNames } from '../../src/contract/headers.js';
-import { legacyPrefix } from '../../src/contract/paths.js';
 import type { ApiDocument } from '../../src/platform/openapi/document.js';
 import { controlPath } from '../../src/platform/sandbox/requests.js';
+import type { HeaderNames } from '../../src/wire/headers.js';
+import { legacyPrefix } from '../../src/wire/paths.js';
 import { apiDescription } from '../tools/api-description.js';
 import { resolve, violations } from './schema-check.js';
 

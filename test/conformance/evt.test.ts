@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type EventName, eventNames, eventScopes } from '../../src/contract/events.js';
-import { impliedScopes, scopeAliases } from '../../src/contract/scopes.js';
+import { impliedScopes, scopeAliases } from '../../src/platform/contract/scopes.js';
+import { type EventName, eventNames, eventScopes } from '../../src/wire/events.js';
 import { type Receiver, startReceiver } from '../platform/webhooks/receiver.js';
 import { createEndpoint, type HookWorld, startHookWorld } from '../platform/webhooks/world.js';
 

@@ -1,7 +1,7 @@
-import { eventNames } from '../../src/contract/events.js';
 import { newId } from '../../src/platform/state/secrets.js';
 import { all, run } from '../../src/platform/state/statements.js';
 import { insertEndpoint } from '../../src/platform/webhooks/endpoints.js';
+import { eventNames } from '../../src/wire/events.js';
 import { makeClient } from './credentials.js';
 import type { TestWorld } from './world.js';
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createIntent, listIntents, previewIntent } from '../../src/contract/intents.js';
+import { createIntent, listIntents, previewIntent } from '../../src/platform/contract/intents.js';
 import { one, run } from '../../src/platform/state/statements.js';
 import { makeClient, userToken, Visitor } from './credentials.js';
 import { narrowToken } from './installs.js';

@@ -4,7 +4,7 @@ import {
   createInviteLink,
   getInviteLink,
   listInviteLinks,
-} from '../../src/contract/invite-links.js';
+} from '../../src/platform/contract/invite-links.js';
 import { Visitor } from './credentials.js';
 import { narrowToken, otherApp } from './installs.js';
 import { type Answered, company, startWorld, type TestWorld, user } from './world.js';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Operation } from '../../src/contract/operation.js';
-import { createReferralCode } from '../../src/contract/referrals.js';
-import { allScopes, impliedScopes, universalScope } from '../../src/contract/scopes.js';
+import type { Operation } from '../../src/platform/contract/operation.js';
+import { createReferralCode } from '../../src/platform/contract/referrals.js';
+import { allScopes, impliedScopes, universalScope } from '../../src/platform/contract/scopes.js';
 import { apiDescription, declaredOperations } from '../tools/api-description.js';
 import { type Cast, type CastName, makeCast } from './matrix/cast.js';
 import type { OpenTable } from './matrix/table.js';

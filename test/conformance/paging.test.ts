@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { versions } from '../../src/contract/versions.js';
+import { versions } from '../../src/wire/versions.js';
 import { apiDescription } from '../tools/api-description.js';
 import { credentialsOf } from './fuzz/credentials.js';
 import { toldIn } from './fuzz/request.js';

@@ -4,7 +4,7 @@ import {
   getSyndicatePortfolio,
   listPositions,
   listSyndicatePositions,
-} from '../../src/contract/portfolio.js';
+} from '../../src/platform/contract/portfolio.js';
 import { run } from '../../src/platform/state/statements.js';
 import {
   companyOf,

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createReferralCode, listReferralCodes } from '../../src/contract/referrals.js';
+import { createReferralCode, listReferralCodes } from '../../src/platform/contract/referrals.js';
 import type { PlatformEvent } from '../../src/platform/events.js';
 import { makeClient, makeOrganization, type TestClient, Visitor } from './credentials.js';
 import { otherApp } from './installs.js';

@@ -5,7 +5,7 @@ import {
   reservedScopes,
   selfServeScopes,
   universalScope,
-} from '../../src/contract/scopes.js';
+} from '../../src/platform/contract/scopes.js';
 import { expandScopes } from '../../src/platform/http/scopes.js';
 import { mintToken } from '../../src/platform/oauth/mint.js';
 import { run } from '../../src/platform/state/statements.js';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createSession, getSession, listSessions } from '../../src/contract/sessions.js';
+import { createSession, getSession, listSessions } from '../../src/platform/contract/sessions.js';
 import type { PlatformEvent } from '../../src/platform/events.js';
 import { run } from '../../src/platform/state/statements.js';
 import { Visitor } from './credentials.js';

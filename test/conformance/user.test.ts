@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { listActivity } from '../../src/contract/activity.js';
-import { listConnectedApps, revokeConnectedApp } from '../../src/contract/connected-apps.js';
+import { listActivity } from '../../src/platform/contract/activity.js';
+import { listConnectedApps, revokeConnectedApp } from '../../src/platform/contract/connected-apps.js';
 import {
   followCompany,
   getMe,
   listMyCompanies,
   listMyFollows,
   unfollowCompany,
-} from '../../src/contract/users.js';
+} from '../../src/platform/contract/users.js';
 import { all, run } from '../../src/platform/state/statements.js';
 import {
   applicationToken,

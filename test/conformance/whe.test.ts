@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { eventNames } from '../../src/contract/events.js';
 import { type PortalAct, portalWrite } from '../../src/platform/webhooks/portal.js';
+import { eventNames } from '../../src/wire/events.js';
 import { type Receiver, startReceiver } from '../platform/webhooks/receiver.js';
 import { createEndpoint, type HookWorld, minute, startHookWorld } from '../platform/webhooks/world.js';
 

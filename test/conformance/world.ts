@@ -1,5 +1,5 @@
-import type { HeaderNames } from '../../src/contract/headers.js';
 import type { Sandbox, SandboxOptions } from '../../src/platform/sandbox/sandbox.js';
+import type { HeaderNames } from '../../src/wire/headers.js';
 import { stillClock } from '../platform/still-clock.js';
 import { startSeededSandbox } from '../support/seeded-sandbox.js';
 import { DeclaredAnswers } from './declared.js';

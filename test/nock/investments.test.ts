@@ -8,10 +8,10 @@ import {
   readInvestment,
   readOfferingStats,
 } from '../../src/client/investments.js';
-import { headerNames } from '../../src/contract/headers.js';
 import type { Instant } from '../../src/domain/instant.js';
 import type { Cursor, PageToken, Position } from '../../src/domain/position.js';
 import { systemClock } from '../../src/runtime/clock.js';
+import { headerNames } from '../../src/wire/headers.js';
 import { deltaPage, wholeRecord } from '../client/fixtures.js';
 import { globalFetch } from './global-fetch.js';
 

@@ -1,7 +1,7 @@
 import { createApi } from '../../src/client/api.js';
 import { withCaps } from '../../src/client/fetch/with-caps.js';
-import { headerNames } from '../../src/contract/headers.js';
 import { systemClock } from '../../src/runtime/clock.js';
+import { headerNames } from '../../src/wire/headers.js';
 import { globalFetch } from './global-fetch.js';
 
 /** Where nobody is, but for what nock answers. */

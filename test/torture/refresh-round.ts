@@ -10,11 +10,11 @@ import { createClient } from '../../src/client/create-client.js';
 import { openConnectionPool } from '../../src/client/fetch/connection-pool.js';
 import { readCredentials, writeCredentials } from '../../src/client/tokens/credentials-file.js';
 import { refreshingToken } from '../../src/client/tokens/refreshing-token.js';
-import { headerNames } from '../../src/contract/headers.js';
-import { latestVersion } from '../../src/contract/versions.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { systemRandom } from '../../src/runtime/random.js';
+import { headerNames } from '../../src/wire/headers.js';
+import { latestVersion } from '../../src/wire/versions.js';
 import { makeClient, type TestClient, tokensFor } from '../conformance/credentials.js';
 import { startWorld, type TestWorld, user } from '../conformance/world.js';
 

@@ -3,11 +3,11 @@ import { openConnectionPool } from '../../src/client/fetch/connection-pool.js';
 import { readCredentials } from '../../src/client/tokens/credentials-file.js';
 import { refreshingToken } from '../../src/client/tokens/refreshing-token.js';
 import { type Disk, systemDisk } from '../../src/client/tokens/replace-file.js';
-import { headerNames } from '../../src/contract/headers.js';
-import { latestVersion } from '../../src/contract/versions.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { systemRandom } from '../../src/runtime/random.js';
+import { headerNames } from '../../src/wire/headers.js';
+import { latestVersion } from '../../src/wire/versions.js';
 
 /* Refreshes what stands in a credentials file, reads a page with it, and kills itself at the step it was told. */
 const [baseUrl = '', path = '', step = '', when = ''] = process.argv.slice(2);

@@ -1,5 +1,5 @@
-import { versions } from '../../contract/versions.js';
 import { packageVersion } from '../../runtime/package-version.js';
+import { versions } from '../../wire/versions.js';
 import { type Command, jsonOption } from '../command.js';
 import { exitCodes } from '../exit-codes.js';
 

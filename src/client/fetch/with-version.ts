@@ -1,4 +1,4 @@
-import type { HeaderNames } from '../../contract/headers.js';
+import type { HeaderNames } from '../../wire/headers.js';
 import type { Fetch } from './fetch.js';
 
 /** Says which dated version of the contract we were written for, on every call, whatever the application is pinned to. */

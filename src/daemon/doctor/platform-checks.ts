@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { connect as connectTls, rootCertificates } from 'node:tls';
 import type { Config } from '../../config/config.js';
-import { paths } from '../../contract/paths.js';
 import { isFault } from '../../domain/fault.js';
 import { platformPeer, tlsProblem } from '../../runtime/tls-problem.js';
+import { paths } from '../../wire/paths.js';
 import type { PlatformSession } from '../platform-session.js';
 import { type Check, fail, failedBy, pass, skip, warn } from './check.js';
 

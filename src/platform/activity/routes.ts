@@ -1,7 +1,7 @@
 import type { z } from 'zod';
-import { listActivity } from '../../contract/activity.js';
 import { parseInstant } from '../../domain/instant.js';
 import type { JsonObject } from '../../domain/json.js';
+import { listActivity } from '../contract/activity.js';
 import { type Exchange, ok, type Reply } from '../http/exchange.js';
 import { pageOf, pageSizeOf } from '../http/paging.js';
 import { badParameter } from '../http/problem.js';

@@ -1,4 +1,4 @@
-import { releasedAt } from '../../contract/versions.js';
+import { releasedAt } from '../../wire/versions.js';
 import type { AppRow } from '../http/caller.js';
 import type { Services } from '../services.js';
 import type { State } from '../state/database.js';

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import * as operations from '../../contract/applications.js';
+import * as operations from '../contract/applications.js';
 import { callerOf, created, type Exchange, ok, type Reply, type Step } from '../http/exchange.js';
 import { invalidFields, notFound, Problem } from '../http/problem.js';
 import { type Route, route } from '../http/route.js';

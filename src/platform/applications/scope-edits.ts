@@ -1,4 +1,4 @@
-import { selfServeScopes } from '../../contract/scopes.js';
+import { selfServeScopes } from '../contract/scopes.js';
 import { invalidFields, Problem } from '../http/problem.js';
 import { expandScopes } from '../http/scopes.js';
 import { endFamily } from '../installations/connections.js';

@@ -1,4 +1,4 @@
-import { allScopes, reservedScopes, scopeAliases, universalScope } from '../../contract/scopes.js';
+import { allScopes, reservedScopes, scopeAliases, universalScope } from '../contract/scopes.js';
 import { expandScopes } from '../http/scopes.js';
 
 /** Granted per install, and only where the application may see who people are. */

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import type { AttributedInvestment } from '../../contract/attribution.js';
+import type { AttributedInvestment } from '../contract/attribution.js';
 import { derive } from '../investments/derive.js';
 import { loadInvestment } from '../investments/model.js';
 import type { State } from '../state/database.js';

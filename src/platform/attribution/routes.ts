@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import * as operations from '../../contract/attribution.js';
+import * as operations from '../contract/attribution.js';
 import { callerOf, created, type Exchange, ok, type Reply } from '../http/exchange.js';
 import { newestFirst } from '../http/newest-first.js';
 import { invalidFields, notFound, Problem } from '../http/problem.js';

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
-import { listCampaigns } from '../../contract/campaigns.js';
-import type { Version } from '../../contract/versions.js';
+import type { Version } from '../../wire/versions.js';
 import { timeOrNull } from '../catalog/money.js';
 import { type Round, roundsOfCompany } from '../catalog/rounds.js';
+import { listCampaigns } from '../contract/campaigns.js';
 import type { Caller } from '../http/caller.js';
 import { callerOf, type Exchange, ok, type Reply, type Step } from '../http/exchange.js';
 import { pageOf, pageSizeOf } from '../http/paging.js';

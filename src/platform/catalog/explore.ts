@@ -1,4 +1,4 @@
-import type { exploreSorts } from '../../contract/vocabulary.js';
+import type { exploreSorts } from '../contract/vocabulary.js';
 import { callerOf, type Exchange, ok, type Reply } from '../http/exchange.js';
 import { type Place, pageOf, pageSizeOf } from '../http/paging.js';
 import { type ExploreQuery, type Filter, filtersOf, refuseCombinations } from './filters.js';

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
-import type { explore } from '../../contract/offerings.js';
-import { businessModels, industries } from '../../contract/vocabulary.js';
 import { parseInstant } from '../../domain/instant.js';
+import type { explore } from '../contract/offerings.js';
+import { businessModels, industries } from '../contract/vocabulary.js';
 import { flagOf, wordsOf } from '../http/list-parameter.js';
 import { badParameter } from '../http/problem.js';
 import { centsOf } from './money.js';

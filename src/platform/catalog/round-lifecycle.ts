@@ -1,4 +1,4 @@
-import type { EventName } from '../../contract/events.js';
+import type { EventName } from '../../wire/events.js';
 import { Problem } from '../http/problem.js';
 import type { Services } from '../services.js';
 import type { Realm } from '../state/secrets.js';

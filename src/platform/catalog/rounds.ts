@@ -1,4 +1,4 @@
-import type { ExemptionFamily, SecurityType } from '../../contract/vocabulary.js';
+import type { ExemptionFamily, SecurityType } from '../contract/vocabulary.js';
 import { publishDue } from '../investments/publisher.js';
 import type { Services } from '../services.js';
 import type { State } from '../state/database.js';

@@ -1,4 +1,4 @@
-import { explore, getOffering } from '../../contract/offerings.js';
+import { explore, getOffering } from '../contract/offerings.js';
 import { callerOf, type Exchange, ok, type Reply, type Step } from '../http/exchange.js';
 import { notFound } from '../http/problem.js';
 import { type Route, route } from '../http/route.js';

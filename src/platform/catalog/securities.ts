@@ -1,10 +1,10 @@
+import type { Json, JsonObject } from '../../domain/json.js';
 import {
   type ExemptionFamily,
   exemptionLabels,
   type SecurityType,
   securityLabels,
-} from '../../contract/vocabulary.js';
-import type { Json, JsonObject } from '../../domain/json.js';
+} from '../contract/vocabulary.js';
 import { dollarsOf } from './money.js';
 
 export const exemptionOf = (family: ExemptionFamily, subtype: '506b' | '506c' | null) => ({

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
-import type { getDisclosures } from '../../contract/company-disclosures.js';
-import { type DisclosureSection, disclosureSections } from '../../contract/vocabulary.js';
 import type { Json, JsonObject } from '../../domain/json.js';
 import type { Round } from '../catalog/rounds.js';
 import { exemptionOf } from '../catalog/securities.js';
+import type { getDisclosures } from '../contract/company-disclosures.js';
+import { type DisclosureSection, disclosureSections } from '../contract/vocabulary.js';
 import { type Exchange, ok, type Reply } from '../http/exchange.js';
 import { wordsOf } from '../http/list-parameter.js';
 import { Problem } from '../http/problem.js';

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
-import type { getPitch, StoryBlock } from '../../contract/company-pitch.js';
-import { pitchSections } from '../../contract/vocabulary.js';
 import { dollarsOf } from '../catalog/money.js';
 import type { Round } from '../catalog/rounds.js';
 import { siteUrl } from '../catalog/site.js';
+import type { getPitch, StoryBlock } from '../contract/company-pitch.js';
+import { pitchSections } from '../contract/vocabulary.js';
 import { type Exchange, ok, type Reply } from '../http/exchange.js';
 import { wordsOf } from '../http/list-parameter.js';
 import type { State } from '../state/database.js';

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
-import type { listQuestions } from '../../contract/company-tabs.js';
-import { tabPerPage } from '../../contract/limits.js';
-import type { questionSorts } from '../../contract/vocabulary.js';
+import { tabPerPage } from '../../wire/limits.js';
 import type { CompanyRow } from '../catalog/rounds.js';
 import { siteUrl } from '../catalog/site.js';
+import type { listQuestions } from '../contract/company-tabs.js';
+import type { questionSorts } from '../contract/vocabulary.js';
 import { type Exchange, ok, type Reply } from '../http/exchange.js';
 import { type Place, pageOf, pageSizeOf } from '../http/paging.js';
 import { badParameter } from '../http/problem.js';

@@ -1,10 +1,10 @@
-import type { ExemptionFamily } from '../../contract/vocabulary.js';
 import { dollarsOf, dollarsOrNull, timeOrNull } from '../catalog/money.js';
 import { type CompanyRow, type Round, roundsOfCompany } from '../catalog/rounds.js';
 import { exemptionOf, securityKindOf } from '../catalog/securities.js';
 import { siteUrl } from '../catalog/site.js';
 import type { Viewer } from '../catalog/viewer.js';
 import { roundVisible } from '../catalog/visibility.js';
+import type { ExemptionFamily } from '../contract/vocabulary.js';
 import type { Services } from '../services.js';
 import { all } from '../state/statements.js';
 

@@ -1,8 +1,8 @@
-import { getCompany, searchCompanies } from '../../contract/companies.js';
-import { getDisclosures } from '../../contract/company-disclosures.js';
-import { getPitch } from '../../contract/company-pitch.js';
-import { getUpdate, listQuestions, listUpdates } from '../../contract/company-tabs.js';
 import { catalogRead, publicRead } from '../catalog/routes.js';
+import { getCompany, searchCompanies } from '../contract/companies.js';
+import { getDisclosures } from '../contract/company-disclosures.js';
+import { getPitch } from '../contract/company-pitch.js';
+import { getUpdate, listQuestions, listUpdates } from '../contract/company-tabs.js';
 import { ok } from '../http/exchange.js';
 import { type Route, route } from '../http/route.js';
 import { answerDisclosures } from './disclosures.js';

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
-import type { searchCompanies } from '../../contract/companies.js';
-import { companySearchLimit } from '../../contract/limits.js';
+import { companySearchLimit } from '../../wire/limits.js';
 import { type CompanyRow, companiesOf, roundsOfCompany } from '../catalog/rounds.js';
 import { type Viewer, viewerOf } from '../catalog/viewer.js';
 import { pageVisible } from '../catalog/visibility.js';
+import type { searchCompanies } from '../contract/companies.js';
 import { callerOf, type Exchange, ok, type Reply } from '../http/exchange.js';
 import { pageSizeOf } from '../http/paging.js';
 import { badParameter } from '../http/problem.js';

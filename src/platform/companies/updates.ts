@@ -1,9 +1,9 @@
 import type { z } from 'zod';
-import type { companyUpdate, listUpdates } from '../../contract/company-tabs.js';
-import { tabPerPage } from '../../contract/limits.js';
+import { tabPerPage } from '../../wire/limits.js';
 import type { CompanyRow } from '../catalog/rounds.js';
 import { siteUrl } from '../catalog/site.js';
 import type { Viewer } from '../catalog/viewer.js';
+import type { companyUpdate, listUpdates } from '../contract/company-tabs.js';
 import { type Exchange, ok, type Reply } from '../http/exchange.js';
 import { pageOf, pageSizeOf } from '../http/paging.js';
 import { notFound } from '../http/problem.js';

@@ -1,6 +1,6 @@
-import { listConnectedApps, revokeConnectedApp } from '../../contract/connected-apps.js';
 import { recordActivity } from '../activity/record.js';
 import { timeOrNull } from '../catalog/money.js';
+import { listConnectedApps, revokeConnectedApp } from '../contract/connected-apps.js';
 import { type Exchange, ok, type Reply } from '../http/exchange.js';
 import { notFound } from '../http/problem.js';
 import { type Route, route } from '../http/route.js';

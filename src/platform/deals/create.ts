@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import type { createDealBody } from '../../contract/deals.js';
-import type { ExemptionFamily, SecurityType } from '../../contract/vocabulary.js';
+import type { createDealBody } from '../contract/deals.js';
+import type { ExemptionFamily, SecurityType } from '../contract/vocabulary.js';
 import { notFound } from '../http/problem.js';
 import type { Services } from '../services.js';
 import type { State } from '../state/database.js';

@@ -1,4 +1,4 @@
-import type { dealStates } from '../../contract/deals.js';
+import type { dealStates } from '../contract/deals.js';
 import { notFound } from '../http/problem.js';
 import type { State } from '../state/database.js';
 import { all, one } from '../state/statements.js';

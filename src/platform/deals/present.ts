@@ -1,4 +1,4 @@
-import type { DealResource } from '../../contract/deals.js';
+import type { DealResource } from '../contract/deals.js';
 import { iso, isoOrNull, wholeDollars } from '../syndicates/present.js';
 import { type Deal, statusOf } from './model.js';
 

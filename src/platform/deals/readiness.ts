@@ -1,4 +1,4 @@
-import type { readinessChecks } from '../../contract/deals.js';
+import type { readinessChecks } from '../contract/deals.js';
 import type { Syndicate } from '../syndicates/model.js';
 import { type Deal, statusOf } from './model.js';
 

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import * as operations from '../../contract/deals.js';
+import * as operations from '../contract/deals.js';
 import { callerOf, created, type Exchange, type Handler, ok, type Reply } from '../http/exchange.js';
 import { pageSizeOf, readPage } from '../http/paging.js';
 import { Problem } from '../http/problem.js';

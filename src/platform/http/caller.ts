@@ -1,4 +1,4 @@
-import type { Version } from '../../contract/versions.js';
+import type { Version } from '../../wire/versions.js';
 import type { Realm } from '../state/secrets.js';
 
 export interface AppRow {

@@ -1,4 +1,4 @@
-import { idempotencyKeyHeader } from '../../contract/headers.js';
+import { idempotencyKeyHeader } from '../../wire/headers.js';
 import { all } from '../state/statements.js';
 import type { Exchange } from './exchange.js';
 

@@ -1,5 +1,5 @@
-import type { HeaderNames } from '../../contract/headers.js';
-import { latestVersion } from '../../contract/versions.js';
+import type { HeaderNames } from '../../wire/headers.js';
+import { latestVersion } from '../../wire/versions.js';
 import type { Reply } from './exchange.js';
 import type { Problem } from './problem.js';
 

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Version } from '../../contract/versions.js';
+import type { Version } from '../../wire/versions.js';
 import type { Services } from '../services.js';
 import type { Caller } from './caller.js';
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { idempotencyKeyHeader } from '../../contract/headers.js';
 import { canonicalJson, type Json } from '../../domain/json.js';
+import { idempotencyKeyHeader } from '../../wire/headers.js';
 import { one, run } from '../state/statements.js';
 import type { Caller } from './caller.js';
 import { callerOf, type Exchange, type Reply } from './exchange.js';

@@ -1,4 +1,4 @@
-import { perPage } from '../../contract/limits.js';
+import { perPage } from '../../wire/limits.js';
 import type { State } from '../state/database.js';
 import { openPlace, type Place, sealPlace } from './page-cursor.js';
 import { badParameter, type Problem } from './problem.js';

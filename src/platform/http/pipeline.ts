@@ -1,4 +1,4 @@
-import { latestVersion } from '../../contract/versions.js';
+import { latestVersion } from '../../wire/versions.js';
 import type { Services } from '../services.js';
 import { type Answer, problemAnswer, replyAnswer } from './envelope.js';
 import type { Exchange } from './exchange.js';

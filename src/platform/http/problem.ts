@@ -1,4 +1,4 @@
-import type { ErrorStatus, ErrorType } from '../../contract/errors.js';
+import type { ErrorStatus, ErrorType } from '../contract/errors.js';
 
 export interface ProblemAbout {
   readonly details?: Readonly<Record<string, unknown>>;

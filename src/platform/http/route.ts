@@ -1,5 +1,5 @@
-import { idempotencyKeyHeader } from '../../contract/headers.js';
-import type { Operation } from '../../contract/operation.js';
+import { idempotencyKeyHeader } from '../../wire/headers.js';
+import type { Operation } from '../contract/operation.js';
 import type { Exchange, Handler, Step } from './exchange.js';
 
 export interface Route {

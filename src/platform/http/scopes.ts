@@ -1,4 +1,4 @@
-import { impliedScopes, scopeAliases } from '../../contract/scopes.js';
+import { impliedScopes, scopeAliases } from '../contract/scopes.js';
 
 /** Aliases resolved and implications followed to the end. */
 export function expandScopes(scopes: readonly string[]): ReadonlySet<string> {

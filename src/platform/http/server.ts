@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { legacyPrefix } from '../../contract/paths.js';
-import { latestVersion } from '../../contract/versions.js';
+import { legacyPrefix } from '../../wire/paths.js';
+import { latestVersion } from '../../wire/versions.js';
 import type { Services } from '../services.js';
 import { newId } from '../state/secrets.js';
 import { clientIp } from './client-ip.js';

@@ -1,4 +1,4 @@
-import type { InstallationResource } from '../../contract/installations.js';
+import type { InstallationResource } from '../contract/installations.js';
 import type { State } from '../state/database.js';
 import type { Realm } from '../state/secrets.js';
 import { all, one } from '../state/statements.js';

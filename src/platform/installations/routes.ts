@@ -1,7 +1,7 @@
 import type { z } from 'zod';
-import * as operations from '../../contract/installations.js';
-import { revokedInstallationsListedSeconds } from '../../contract/limits.js';
+import { revokedInstallationsListedSeconds } from '../../wire/limits.js';
 import { administersOrganization, managesOrganization } from '../applications/model.js';
+import * as operations from '../contract/installations.js';
 import type { Caller } from '../http/caller.js';
 import { callerOf, created, type Exchange, ok, type Reply, type Step } from '../http/exchange.js';
 import { notFound, Problem } from '../http/problem.js';

@@ -1,4 +1,4 @@
-import type { Version } from '../../contract/versions.js';
+import type { Version } from '../../wire/versions.js';
 import type { State } from '../state/database.js';
 import type { Realm } from '../state/secrets.js';
 import { all, one } from '../state/statements.js';

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import type { Version } from '../../contract/versions.js';
 import type { JsonObject } from '../../domain/json.js';
+import type { Version } from '../../wire/versions.js';
 import type { Exchange } from '../http/exchange.js';
 import type { Services } from '../services.js';
 import type { Intent } from './model.js';

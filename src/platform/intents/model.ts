@@ -1,4 +1,4 @@
-import type { IntentStatus } from '../../contract/intents.js';
+import type { IntentStatus } from '../contract/intents.js';
 import type { Services } from '../services.js';
 import type { State } from '../state/database.js';
 import { newId, newSecret, type Realm } from '../state/secrets.js';

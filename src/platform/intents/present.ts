@@ -1,4 +1,4 @@
-import type { IntentResource } from '../../contract/intents.js';
+import type { IntentResource } from '../contract/intents.js';
 import { baseUrl } from '../http/base-url.js';
 import type { Exchange } from '../http/exchange.js';
 import type { Intent } from './model.js';

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import type { createIntent, previewIntent } from '../../contract/intents.js';
 import { canonicalJson, type JsonObject } from '../../domain/json.js';
+import type { createIntent, previewIntent } from '../contract/intents.js';
 import { callerOf, type Exchange, type Step } from '../http/exchange.js';
 import { accountOf } from '../http/idempotent.js';
 import { invalidFields, Problem } from '../http/problem.js';

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import * as operations from '../../contract/intents.js';
 import type { Closable } from '../../runtime/lifecycle.js';
+import * as operations from '../contract/intents.js';
 import type { Feature } from '../features.js';
 import { callerOf, created, type Exchange, ok, type Reply, type Step } from '../http/exchange.js';
 import { accountOf } from '../http/idempotent.js';

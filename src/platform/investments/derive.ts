@@ -1,5 +1,5 @@
-import type { investmentStatusNames } from '../../contract/investments.js';
 import type { Json, JsonObject } from '../../domain/json.js';
+import type { investmentStatusNames } from '../contract/investments.js';
 import { mergeDeeply } from './merge.js';
 
 /** Everything a record is derived from: the investment with its offering, company and investor. */

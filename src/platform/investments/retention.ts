@@ -1,4 +1,4 @@
-import { feedRetentionSeconds, updatedSinceMarginSeconds } from '../../contract/limits.js';
+import { feedRetentionSeconds, updatedSinceMarginSeconds } from '../../wire/limits.js';
 import type { State } from '../state/database.js';
 import { run } from '../state/statements.js';
 

@@ -1,11 +1,11 @@
 import type { z } from 'zod';
+import { parseInstant } from '../../domain/instant.js';
 import {
   getInvestment,
   getOfferingStats,
   listCompanyChanges,
   listInvestments,
-} from '../../contract/investments.js';
-import { parseInstant } from '../../domain/instant.js';
+} from '../contract/investments.js';
 import { callerOf, type Exchange, ok, type Reply } from '../http/exchange.js';
 import { pageSizeOf } from '../http/paging.js';
 import { badParameter, notFound } from '../http/problem.js';

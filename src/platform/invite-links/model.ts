@@ -1,4 +1,4 @@
-import type { InviteWish } from '../../contract/invite-links.js';
+import type { InviteWish } from '../contract/invite-links.js';
 import type { Services } from '../services.js';
 import type { Offering } from '../sessions/offering-access.js';
 import type { State } from '../state/database.js';

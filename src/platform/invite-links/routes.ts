@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import * as operations from '../../contract/invite-links.js';
+import * as operations from '../contract/invite-links.js';
 import { baseUrl } from '../http/base-url.js';
 import { callerOf, created, type Exchange, ok, type Reply } from '../http/exchange.js';
 import { idempotent } from '../http/idempotent.js';

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { createJoinSessionBody } from '../../contract/join-sessions.js';
+import type { createJoinSessionBody } from '../contract/join-sessions.js';
 import type { Caller } from '../http/caller.js';
 import { Problem } from '../http/problem.js';
 import { refuseStanding } from '../members/invite.js';

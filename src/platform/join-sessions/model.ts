@@ -1,4 +1,4 @@
-import type { JoinSessionState } from '../../contract/join-sessions.js';
+import type { JoinSessionState } from '../contract/join-sessions.js';
 import type { State } from '../state/database.js';
 import { all, one } from '../state/statements.js';
 

@@ -1,4 +1,4 @@
-import type { JoinSessionResource } from '../../contract/join-sessions.js';
+import type { JoinSessionResource } from '../contract/join-sessions.js';
 import { iso } from '../syndicates/present.js';
 import type { JoinSession } from './model.js';
 

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import * as operations from '../../contract/join-sessions.js';
+import * as operations from '../contract/join-sessions.js';
 import { baseUrl } from '../http/base-url.js';
 import { callerOf, created, type Exchange, ok, type Reply } from '../http/exchange.js';
 import { pageSizeOf, readPage } from '../http/paging.js';

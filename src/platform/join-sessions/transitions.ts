@@ -1,5 +1,5 @@
-import type { EventName } from '../../contract/events.js';
-import type { JoinSessionState } from '../../contract/join-sessions.js';
+import type { EventName } from '../../wire/events.js';
+import type { JoinSessionState } from '../contract/join-sessions.js';
 import type { Services } from '../services.js';
 import { run } from '../state/statements.js';
 import { syndicateByNo } from '../syndicates/model.js';

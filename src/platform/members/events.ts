@@ -1,4 +1,4 @@
-import type { EventName } from '../../contract/events.js';
+import type { EventName } from '../../wire/events.js';
 import type { Services } from '../services.js';
 import { one } from '../state/statements.js';
 import type { Actor } from '../syndicates/activity.js';

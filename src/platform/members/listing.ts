@@ -1,4 +1,4 @@
-import { memberSorts } from '../../contract/members.js';
+import { memberSorts } from '../contract/members.js';
 import { type Asked, type Page, pageSizeOf, readPage } from '../http/paging.js';
 import type { State } from '../state/database.js';
 import { fold } from '../state/fold.js';

@@ -1,4 +1,4 @@
-import type { memberRoles } from '../../contract/members.js';
+import type { memberRoles } from '../contract/members.js';
 import { notFound } from '../http/problem.js';
 import type { State } from '../state/database.js';
 import { one } from '../state/statements.js';

@@ -1,4 +1,4 @@
-import type { MemberResource } from '../../contract/members.js';
+import type { MemberResource } from '../contract/members.js';
 import { iso, isoOrNull, wholeDollars } from '../syndicates/present.js';
 import type { Member } from './model.js';
 

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import * as operations from '../../contract/members.js';
+import * as operations from '../contract/members.js';
 import { created, type Exchange, type Handler, ok, type Reply } from '../http/exchange.js';
 import { badParameter } from '../http/problem.js';
 import { type Route, route } from '../http/route.js';

@@ -1,4 +1,4 @@
-import { paths } from '../../contract/paths.js';
+import { paths } from '../../wire/paths.js';
 import { identityScope } from '../applications/scopes.js';
 import type { Exchange, Handler, Reply } from '../http/exchange.js';
 import { mayCarryIdentity } from '../installations/grantable.js';

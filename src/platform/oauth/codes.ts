@@ -1,4 +1,4 @@
-import { authorizationCodeSeconds } from '../../contract/limits.js';
+import { authorizationCodeSeconds } from '../../wire/limits.js';
 import { connectPerson, endFamily } from '../installations/connections.js';
 import type { Services } from '../services.js';
 import { digestOf, newSecret } from '../state/secrets.js';

@@ -1,5 +1,5 @@
-import { paths } from '../../contract/paths.js';
-import { selfServeScopes, universalScope } from '../../contract/scopes.js';
+import { paths } from '../../wire/paths.js';
+import { selfServeScopes, universalScope } from '../contract/scopes.js';
 import { baseUrl } from '../http/base-url.js';
 import { type Handler, ok } from '../http/exchange.js';
 import type { Realm } from '../state/secrets.js';

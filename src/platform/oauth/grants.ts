@@ -1,4 +1,4 @@
-import { refreshAbsoluteSeconds } from '../../contract/limits.js';
+import { refreshAbsoluteSeconds } from '../../wire/limits.js';
 import { newId, type Realm } from '../state/secrets.js';
 import { one, run } from '../state/statements.js';
 import type { Minting } from './tokens.js';

@@ -1,4 +1,4 @@
-import { refreshIdleSeconds } from '../../contract/limits.js';
+import { refreshIdleSeconds } from '../../wire/limits.js';
 import { digestOf, newSecret } from '../state/secrets.js';
 import { one, run } from '../state/statements.js';
 import type { Grant } from './grants.js';

@@ -1,5 +1,5 @@
-import * as operations from '../../contract/oauth.js';
 import type { Closable } from '../../runtime/lifecycle.js';
+import * as operations from '../contract/oauth.js';
 import { type Route, route } from '../http/route.js';
 import { spendIp } from '../http/steps/spend.js';
 import type { Services } from '../services.js';

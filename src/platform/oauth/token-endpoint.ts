@@ -1,10 +1,10 @@
-import { universalScope } from '../../contract/scopes.js';
 import {
   applicationOnlyScopes,
   canonicalScopes,
   offeredScopes,
   splitScopes,
 } from '../applications/scopes.js';
+import { universalScope } from '../contract/scopes.js';
 import type { Exchange, Reply } from '../http/exchange.js';
 import { spendFrom } from '../http/steps/spend.js';
 import { type Client, clientOf, findClient } from './clients.js';

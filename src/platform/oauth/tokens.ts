@@ -1,4 +1,4 @@
-import { accessTokenSeconds, clientCredentialsSeconds } from '../../contract/limits.js';
+import { accessTokenSeconds, clientCredentialsSeconds } from '../../wire/limits.js';
 import type { Services } from '../services.js';
 import { digestOf, newSecret, type Realm } from '../state/secrets.js';
 import { run } from '../state/statements.js';

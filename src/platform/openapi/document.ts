@@ -1,9 +1,9 @@
 import { createDocument, type oas31, type ZodOpenApiPathsObject } from 'zod-openapi';
-import type { HeaderNames } from '../../contract/headers.js';
-import type { Operation } from '../../contract/operation.js';
-import { legacyPrefix } from '../../contract/paths.js';
-import { signatureToleranceSeconds } from '../../contract/signature.js';
-import { latestVersion } from '../../contract/versions.js';
+import type { HeaderNames } from '../../wire/headers.js';
+import { legacyPrefix } from '../../wire/paths.js';
+import { signatureToleranceSeconds } from '../../wire/signature.js';
+import { latestVersion } from '../../wire/versions.js';
+import type { Operation } from '../contract/operation.js';
 import { errorComponents } from './error-responses.js';
 import { eventItems } from './event-items.js';
 import { headerComponents, idempotencyParameter, versionParameter } from './headers.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type ErrorStatus, errorTypes, portalErrorTypes } from '../../contract/errors.js';
+import { type ErrorStatus, errorTypes, portalErrorTypes } from '../contract/errors.js';
 
 interface StatusWords {
   /** Names the component. */

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { ZodOpenApiPathsObject } from 'zod-openapi';
-import { eventNames, eventScopes } from '../../contract/events.js';
-import type { HeaderNames } from '../../contract/headers.js';
-import { webhookEnvelopeSchema } from '../../contract/webhooks.js';
+import { eventNames, eventScopes } from '../../wire/events.js';
+import type { HeaderNames } from '../../wire/headers.js';
+import { webhookEnvelopeSchema } from '../contract/webhooks.js';
 import { exampleData } from '../webhooks/examples.js';
 
 export const eventTag = 'Events';

@@ -1,6 +1,6 @@
 import type { oas31 } from 'zod-openapi';
-import { type HeaderNames, idempotencyKeyHeader } from '../../contract/headers.js';
-import { latestVersion, versionAliases, versions } from '../../contract/versions.js';
+import { type HeaderNames, idempotencyKeyHeader } from '../../wire/headers.js';
+import { latestVersion, versionAliases, versions } from '../../wire/versions.js';
 
 const text = (description: string): oas31.HeaderObject => ({ description, schema: { type: 'string' } });
 const whole = (description: string): oas31.HeaderObject => ({ description, schema: { type: 'integer' } });

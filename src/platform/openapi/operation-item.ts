@@ -6,9 +6,9 @@ import type {
   ZodOpenApiResponseObject,
   ZodOpenApiResponsesObject,
 } from 'zod-openapi';
-import type { HeaderNames } from '../../contract/headers.js';
-import { rateLimits } from '../../contract/limits.js';
-import { type DeclaredResponse, errorStatusesOf, type Operation } from '../../contract/operation.js';
+import type { HeaderNames } from '../../wire/headers.js';
+import { rateLimits } from '../../wire/limits.js';
+import { type DeclaredResponse, errorStatusesOf, type Operation } from '../contract/operation.js';
 import { type ErrorComponent, errorComponent } from './error-responses.js';
 import {
   challengeHeaders,

@@ -1,6 +1,6 @@
-import { getApiDescription, openDocs } from '../../contract/documentation.js';
-import type { HeaderNames } from '../../contract/headers.js';
-import type { Operation } from '../../contract/operation.js';
+import type { HeaderNames } from '../../wire/headers.js';
+import { getApiDescription, openDocs } from '../contract/documentation.js';
+import type { Operation } from '../contract/operation.js';
 import type { Feature } from '../features.js';
 import { ok } from '../http/exchange.js';
 import { route } from '../http/route.js';

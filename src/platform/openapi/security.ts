@@ -1,7 +1,7 @@
 import type { oas31 } from 'zod-openapi';
-import type { Operation } from '../../contract/operation.js';
-import { paths } from '../../contract/paths.js';
-import { allScopes, reservedScopes, universalScope } from '../../contract/scopes.js';
+import { paths } from '../../wire/paths.js';
+import type { Operation } from '../contract/operation.js';
+import { allScopes, reservedScopes, universalScope } from '../contract/scopes.js';
 
 const reserved: readonly string[] = reservedScopes;
 const offered = Object.fromEntries(

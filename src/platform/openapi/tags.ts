@@ -1,5 +1,5 @@
 import type { oas31 } from 'zod-openapi';
-import type { Operation } from '../../contract/operation.js';
+import type { Operation } from '../contract/operation.js';
 import { eventTag } from './event-items.js';
 
 const descriptions: Readonly<Record<string, string>> = {

@@ -1,4 +1,4 @@
-import { paths } from '../../contract/paths.js';
+import { paths } from '../../wire/paths.js';
 import type { Application } from '../applications/model.js';
 import type { ReviewState } from '../applications/standing.js';
 import type { Reply } from '../http/exchange.js';

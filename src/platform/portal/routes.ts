@@ -1,6 +1,6 @@
-import * as operations from '../../contract/portal.js';
 import { administersOrganization, applicationsOf, managesOrganization } from '../applications/model.js';
 import { reviewOf } from '../applications/standing.js';
+import * as operations from '../contract/portal.js';
 import type { Exchange, Handler, Reply } from '../http/exchange.js';
 import { Problem } from '../http/problem.js';
 import { type Route, route } from '../http/route.js';

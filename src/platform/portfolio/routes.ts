@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import * as operations from '../../contract/portfolio.js';
 import { findCompany } from '../catalog/rounds.js';
+import * as operations from '../contract/portfolio.js';
 import { callerOf, type Exchange, ok, type Reply } from '../http/exchange.js';
 import { pageOf, pageSizeOf } from '../http/paging.js';
 import { notFound } from '../http/problem.js';

@@ -1,4 +1,4 @@
-import { positionStatuses } from '../../contract/vocabulary.js';
+import { positionStatuses } from '../contract/vocabulary.js';
 import type { Position } from './positions.js';
 import { multipleOf, totalOf } from './valuation.js';
 

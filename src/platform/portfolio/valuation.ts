@@ -1,5 +1,5 @@
-import type { exitReasons, positionStatuses } from '../../contract/vocabulary.js';
 import { dollarsOf } from '../catalog/money.js';
+import type { exitReasons, positionStatuses } from '../contract/vocabulary.js';
 import type { State } from '../state/database.js';
 import { one } from '../state/statements.js';
 import type { Lot } from './lots.js';

@@ -1,4 +1,4 @@
-import type { ReferralCodeResource } from '../../contract/referrals.js';
+import type { ReferralCodeResource } from '../contract/referrals.js';
 import { baseUrl } from '../http/base-url.js';
 import type { Exchange } from '../http/exchange.js';
 import type { Services } from '../services.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import * as operations from '../../contract/referrals.js';
+import * as operations from '../contract/referrals.js';
 import { callerOf, created, type Exchange, ok, type Reply, type Step } from '../http/exchange.js';
 import { idempotent } from '../http/idempotent.js';
 import { newestFirst } from '../http/newest-first.js';

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { type ErrorStatus, errorTypes } from '../../contract/errors.js';
+import { type ErrorStatus, errorTypes } from '../contract/errors.js';
 import type { DeliveryHazard, Hazards } from '../hazards.js';
 import { type Answer, problemAnswer } from '../http/envelope.js';
 import type { Exchange } from '../http/exchange.js';

@@ -1,8 +1,8 @@
-import { headerNames } from '../../contract/headers.js';
 import { type Clock, systemClock } from '../../runtime/clock.js';
 import { type Closable, Lifecycle } from '../../runtime/lifecycle.js';
 import type { Logger } from '../../runtime/logger.js';
 import { type Random, seededRandom } from '../../runtime/random.js';
+import { headerNames } from '../../wire/headers.js';
 import { featuresOf } from '../features.js';
 import { createServices, listen } from '../platform.js';
 import type { PlatformOptions, Services } from '../services.js';

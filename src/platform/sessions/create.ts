@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { sessionWish } from '../../contract/sessions.js';
+import type { sessionWish } from '../contract/sessions.js';
 import { callerOf, type Exchange } from '../http/exchange.js';
 import { notFound, Problem } from '../http/problem.js';
 import type { State } from '../state/database.js';

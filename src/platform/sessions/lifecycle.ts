@@ -1,5 +1,5 @@
-import type { EventName } from '../../contract/events.js';
 import type { Closable } from '../../runtime/lifecycle.js';
+import type { EventName } from '../../wire/events.js';
 import type { Services } from '../services.js';
 import { newId } from '../state/secrets.js';
 import { run } from '../state/statements.js';

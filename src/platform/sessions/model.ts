@@ -1,4 +1,4 @@
-import type { FundingStatus, KycStatus, SessionStatus } from '../../contract/sessions.js';
+import type { FundingStatus, KycStatus, SessionStatus } from '../contract/sessions.js';
 import type { Services } from '../services.js';
 import type { State } from '../state/database.js';
 import { newId, newSecret, type Realm } from '../state/secrets.js';

@@ -1,4 +1,4 @@
-import type { SessionResource } from '../../contract/sessions.js';
+import type { SessionResource } from '../contract/sessions.js';
 import { baseUrl } from '../http/base-url.js';
 import type { Exchange } from '../http/exchange.js';
 import { type Session, timelineOf } from './model.js';

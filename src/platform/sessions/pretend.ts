@@ -1,4 +1,4 @@
-import type { FundingStatus, KycStatus } from '../../contract/sessions.js';
+import type { FundingStatus, KycStatus } from '../contract/sessions.js';
 
 /*
  * The identity check and the card network of this server. No document and no card is real here: what they say is

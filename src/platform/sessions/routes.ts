@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import * as operations from '../../contract/sessions.js';
+import * as operations from '../contract/sessions.js';
 import { callerOf, created, type Exchange, ok, type Reply } from '../http/exchange.js';
 import { idempotent } from '../http/idempotent.js';
 import { newestFirst } from '../http/newest-first.js';

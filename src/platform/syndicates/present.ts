@@ -1,4 +1,4 @@
-import type { SyndicateResource } from '../../contract/syndicates.js';
+import type { SyndicateResource } from '../contract/syndicates.js';
 import type { Syndicate } from './model.js';
 
 export const iso = (at: number): string => new Date(at).toISOString();

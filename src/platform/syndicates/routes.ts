@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import * as operations from '../../contract/syndicates.js';
+import * as operations from '../contract/syndicates.js';
 import { callerOf, type Exchange, ok, type Reply } from '../http/exchange.js';
 import { pageSizeOf, readPage } from '../http/paging.js';
 import { type Route, route } from '../http/route.js';

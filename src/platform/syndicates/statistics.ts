@@ -1,4 +1,4 @@
-import type { SyndicateStatistics } from '../../contract/syndicates.js';
+import type { SyndicateStatistics } from '../contract/syndicates.js';
 import { publishDue } from '../investments/publisher.js';
 import { rolesIn } from '../members/listing.js';
 import type { Services } from '../services.js';

@@ -1,10 +1,10 @@
 import type { z } from 'zod';
-import type { listMyFollows } from '../../contract/users.js';
 import { recordActivity } from '../activity/record.js';
 import { type CompanyRow, companyColumns, findCompany } from '../catalog/rounds.js';
 import { personView, viewerOf } from '../catalog/viewer.js';
 import { pageVisible } from '../catalog/visibility.js';
 import { cardAttributes } from '../companies/card.js';
+import type { listMyFollows } from '../contract/users.js';
 import { callerOf, type Exchange, ok, type Reply } from '../http/exchange.js';
 import { pageOf, pageSizeOf } from '../http/paging.js';
 import { notFound } from '../http/problem.js';

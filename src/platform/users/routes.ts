@@ -1,4 +1,4 @@
-import * as operations from '../../contract/users.js';
+import * as operations from '../contract/users.js';
 import { type Route, route } from '../http/route.js';
 import { bearer } from '../http/steps/bearer.js';
 import { requireScope } from '../http/steps/require-scope.js';

@@ -1,4 +1,4 @@
-import { type EventName, eventScopes } from '../../contract/events.js';
+import { type EventName, eventScopes } from '../../wire/events.js';
 import type { PlatformEvent } from '../events.js';
 import { expandScopes } from '../http/scopes.js';
 import type { State } from '../state/database.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type EventName, eventNames } from '../../contract/events.js';
+import { type EventName, eventNames } from '../../wire/events.js';
 import { created, type Exchange, ok, type Reply } from '../http/exchange.js';
 import { badParameter, invalidFields, notFound, Problem } from '../http/problem.js';
 import type { Route } from '../http/route.js';

@@ -1,5 +1,5 @@
-import { deliveryDisableSeconds, deliveryRetrySeconds } from '../../contract/limits.js';
 import type { Random } from '../../runtime/random.js';
+import { deliveryDisableSeconds, deliveryRetrySeconds } from '../../wire/limits.js';
 
 const second = 1000;
 const minute = 60 * second;

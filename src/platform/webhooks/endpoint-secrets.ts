@@ -1,6 +1,6 @@
-import { secretOverlapSeconds } from '../../contract/limits.js';
-import { secretPrefix } from '../../contract/signature.js';
 import type { Random } from '../../runtime/random.js';
+import { secretOverlapSeconds } from '../../wire/limits.js';
+import { secretPrefix } from '../../wire/signature.js';
 import type { State } from '../state/database.js';
 import { newSecret } from '../state/secrets.js';
 import { all, run } from '../state/statements.js';

@@ -1,5 +1,5 @@
-import type { EventName } from '../../contract/events.js';
 import type { Random } from '../../runtime/random.js';
+import type { EventName } from '../../wire/events.js';
 import type { State } from '../state/database.js';
 import { newId, type Realm } from '../state/secrets.js';
 import { all, one, run } from '../state/statements.js';

@@ -1,5 +1,5 @@
-import type { EventName } from '../../contract/events.js';
-import type { WebhookEnvelope } from '../../contract/webhooks.js';
+import type { EventName } from '../../wire/events.js';
+import type { WebhookEnvelope } from '../contract/webhooks.js';
 import type { Realm } from '../state/secrets.js';
 import type { Recipient } from './audience.js';
 import { iso } from './present.js';

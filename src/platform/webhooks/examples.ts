@@ -1,4 +1,4 @@
-import type { EventName } from '../../contract/events.js';
+import type { EventName } from '../../wire/events.js';
 import { iso } from './present.js';
 
 /** What a test send carries in place of real data. Ids say that they are examples, amounts are whole units. */

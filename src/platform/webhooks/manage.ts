@@ -1,5 +1,5 @@
-import type { EventName } from '../../contract/events.js';
-import { endpointQuota } from '../../contract/limits.js';
+import type { EventName } from '../../wire/events.js';
+import { endpointQuota } from '../../wire/limits.js';
 import { callerOf, type Exchange } from '../http/exchange.js';
 import { invalidFields, notFound, Problem } from '../http/problem.js';
 import type { Realm } from '../state/secrets.js';

@@ -1,5 +1,5 @@
-import type { EventName } from '../../contract/events.js';
-import type { DeliveryError } from '../../contract/webhooks.js';
+import type { EventName } from '../../wire/events.js';
+import type { DeliveryError } from '../contract/webhooks.js';
 import { notFound, Problem } from '../http/problem.js';
 import type { Services } from '../services.js';
 import type { State } from '../state/database.js';

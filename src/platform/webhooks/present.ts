@@ -1,4 +1,4 @@
-import type { WebhookEndpoint } from '../../contract/webhooks.js';
+import type { WebhookEndpoint } from '../contract/webhooks.js';
 import type { State } from '../state/database.js';
 import { type Endpoint, subscribedEvents } from './endpoints.js';
 

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { endpointQuota } from '../../contract/limits.js';
+import { endpointQuota } from '../../wire/limits.js';
 import {
   createWebhookEndpoint,
   deleteWebhookEndpoint,
@@ -9,7 +9,7 @@ import {
   rotateWebhookSecret,
   testWebhookEndpoint,
   updateWebhookEndpoint,
-} from '../../contract/webhooks.js';
+} from '../contract/webhooks.js';
 import { callerOf, created, type Exchange, ok, type Reply } from '../http/exchange.js';
 import { invalidFields } from '../http/problem.js';
 import { type Route, route } from '../http/route.js';

@@ -1,7 +1,7 @@
 import http from 'node:http';
 import https from 'node:https';
-import type { DeliveryError } from '../../contract/webhooks.js';
 import type { Clock } from '../../runtime/clock.js';
+import type { DeliveryError } from '../contract/webhooks.js';
 import { BlockedAddress, guardedLookup, literalIsBlocked, type Resolve } from './guarded-lookup.js';
 import type { Target } from './url-policy.js';
 

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { signatureAlgorithm, signatureScheme } from '../../contract/signature.js';
+import { signatureAlgorithm, signatureScheme } from '../../wire/signature.js';
 
 /** The signature header of one attempt: one value per secret that signs at that moment. */
 export function signatureHeader(secrets: readonly string[], unixSeconds: number, body: string): string {

@@ -1,5 +1,5 @@
-import type { EventName } from '../../contract/events.js';
-import type { WebhookEnvelope } from '../../contract/webhooks.js';
+import type { EventName } from '../../wire/events.js';
+import type { WebhookEnvelope } from '../contract/webhooks.js';
 import type { AppRow } from '../http/caller.js';
 import { Problem } from '../http/problem.js';
 import { expandScopes } from '../http/scopes.js';

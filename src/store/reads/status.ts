@@ -1,8 +1,8 @@
 import type { Selectable } from 'kysely';
-import { cursorWarningSeconds } from '../../contract/limits.js';
 import { type Instant, instantFromMillis, millisOf } from '../../domain/instant.js';
 import type { Clock } from '../../runtime/clock.js';
 import type { HealthReport } from '../../runtime/health-register.js';
+import { cursorWarningSeconds } from '../../wire/limits.js';
 import type { TicksView } from '../schema.js';
 import { type Concern, type Health, judgeSource, reportedHealth, worstOf } from './judge-source.js';
 import type { Ask } from './snapshot.js';

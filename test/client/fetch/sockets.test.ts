@@ -7,9 +7,9 @@ import { openConnectionPool, type PoolOptions } from '../../../src/client/fetch/
 import { withCaps } from '../../../src/client/fetch/with-caps.js';
 import { withTimeout } from '../../../src/client/fetch/with-timeout.js';
 import { withVersion } from '../../../src/client/fetch/with-version.js';
-import { headerNames } from '../../../src/contract/headers.js';
 import { Fault } from '../../../src/domain/fault.js';
 import { systemClock } from '../../../src/runtime/clock.js';
+import { headerNames } from '../../../src/wire/headers.js';
 import { callTo } from './calls.js';
 import { listen } from './wire-server.js';
 

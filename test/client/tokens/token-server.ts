@@ -1,8 +1,8 @@
 import { type Api, createApi } from '../../../src/client/api.js';
 import type { WireFetch, WireResponse } from '../../../src/client/fetch/fetch.js';
 import { withCaps } from '../../../src/client/fetch/with-caps.js';
-import { headerNames } from '../../../src/contract/headers.js';
 import type { Clock } from '../../../src/runtime/clock.js';
+import { headerNames } from '../../../src/wire/headers.js';
 
 /** What happens to one exchange with the token endpoint. */
 export type Wire = (send: () => Promise<WireResponse>) => Promise<WireResponse>;

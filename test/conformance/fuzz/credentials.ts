@@ -1,4 +1,4 @@
-import { allScopes } from '../../../src/contract/scopes.js';
+import { allScopes } from '../../../src/platform/contract/scopes.js';
 import { type LoneTokenWish, mintToken } from '../../../src/platform/oauth/mint.js';
 import { one } from '../../../src/platform/state/statements.js';
 import { type CastName, makeCast } from '../matrix/cast.js';

@@ -1,5 +1,5 @@
-import type { Operation } from '../../../src/contract/operation.js';
-import { selfServeScopes } from '../../../src/contract/scopes.js';
+import type { Operation } from '../../../src/platform/contract/operation.js';
+import { selfServeScopes } from '../../../src/platform/contract/scopes.js';
 import { type LoneTokenWish, mintToken } from '../../../src/platform/oauth/mint.js';
 import { newId, type Realm } from '../../../src/platform/state/secrets.js';
 import { one, run } from '../../../src/platform/state/statements.js';

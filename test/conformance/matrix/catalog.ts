@@ -1,26 +1,26 @@
-import { listActivity } from '../../../src/contract/activity.js';
-import { campaignOperations } from '../../../src/contract/campaigns.js';
-import { companyOperations } from '../../../src/contract/companies.js';
-import { listConnectedApps, revokeConnectedApp } from '../../../src/contract/connected-apps.js';
-import { catalogOperations } from '../../../src/contract/offerings.js';
-import type { Operation } from '../../../src/contract/operation.js';
-import { paths } from '../../../src/contract/paths.js';
+import { listActivity } from '../../../src/platform/contract/activity.js';
+import { campaignOperations } from '../../../src/platform/contract/campaigns.js';
+import { companyOperations } from '../../../src/platform/contract/companies.js';
+import { listConnectedApps, revokeConnectedApp } from '../../../src/platform/contract/connected-apps.js';
+import { catalogOperations } from '../../../src/platform/contract/offerings.js';
+import type { Operation } from '../../../src/platform/contract/operation.js';
 import {
   getPortfolio,
   getSyndicatePortfolio,
   listPositions,
   listSyndicatePositions,
-} from '../../../src/contract/portfolio.js';
-import { selfServeScopes } from '../../../src/contract/scopes.js';
+} from '../../../src/platform/contract/portfolio.js';
+import { selfServeScopes } from '../../../src/platform/contract/scopes.js';
 import {
   followCompany,
   getMe,
   listMyCompanies,
   listMyFollows,
   unfollowCompany,
-} from '../../../src/contract/users.js';
+} from '../../../src/platform/contract/users.js';
 import { expandScopes } from '../../../src/platform/http/scopes.js';
 import { one } from '../../../src/platform/state/statements.js';
+import { paths } from '../../../src/wire/paths.js';
 import { applicationToken, companyOf, publishableKey, roundOf } from '../catalog.js';
 import { makeClient, type TestClient, userToken } from '../credentials.js';
 import type { TestWorld } from '../world.js';

@@ -1,10 +1,15 @@
-import * as attribution from '../../../src/contract/attribution.js';
-import { createIntent, getIntent, listIntents, previewIntent } from '../../../src/contract/intents.js';
-import * as invites from '../../../src/contract/invite-links.js';
-import type { Operation } from '../../../src/contract/operation.js';
-import * as referrals from '../../../src/contract/referrals.js';
-import { selfServeScopes } from '../../../src/contract/scopes.js';
-import * as sessions from '../../../src/contract/sessions.js';
+import * as attribution from '../../../src/platform/contract/attribution.js';
+import {
+  createIntent,
+  getIntent,
+  listIntents,
+  previewIntent,
+} from '../../../src/platform/contract/intents.js';
+import * as invites from '../../../src/platform/contract/invite-links.js';
+import type { Operation } from '../../../src/platform/contract/operation.js';
+import * as referrals from '../../../src/platform/contract/referrals.js';
+import { selfServeScopes } from '../../../src/platform/contract/scopes.js';
+import * as sessions from '../../../src/platform/contract/sessions.js';
 import { expandScopes } from '../../../src/platform/http/scopes.js';
 import { insertInstallation, mintFor } from '../../../src/platform/installations/install.js';
 import { one } from '../../../src/platform/state/statements.js';

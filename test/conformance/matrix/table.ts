@@ -1,4 +1,4 @@
-import type { Operation } from '../../../src/contract/operation.js';
+import type { Operation } from '../../../src/platform/contract/operation.js';
 import type { Sending, TestWorld } from '../world.js';
 
 /** A status, or a status and the type of the error. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Operation } from '../../../src/contract/operation.js';
+import type { Operation } from '../../../src/platform/contract/operation.js';
 import { ok } from '../../../src/platform/http/exchange.js';
 import { Router, route } from '../../../src/platform/http/route.js';
 

@@ -2,9 +2,9 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { eventNames } from '../../../src/contract/events.js';
-import { headerNames } from '../../../src/contract/headers.js';
 import { packageRoot } from '../../../src/runtime/package-root.js';
+import { eventNames } from '../../../src/wire/events.js';
+import { headerNames } from '../../../src/wire/headers.js';
 import { apiDescription, declaredOperations } from '../../tools/api-description.js';
 
 const operations = declaredOperations();

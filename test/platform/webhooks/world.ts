@@ -1,4 +1,4 @@
-import { selfServeScopes } from '../../../src/contract/scopes.js';
+import { selfServeScopes } from '../../../src/platform/contract/scopes.js';
 import type { PlatformEvent } from '../../../src/platform/events.js';
 import { type Hazards, noHazards } from '../../../src/platform/hazards.js';
 import { createServices, listen } from '../../../src/platform/platform.js';

@@ -4,7 +4,7 @@ import {
   versionAliases,
   versionRefusal,
   versions,
-} from '../../../contract/versions.js';
+} from '../../../wire/versions.js';
 import type { Exchange } from '../exchange.js';
 import { Problem } from '../problem.js';
 

@@ -1,4 +1,4 @@
-import { universalScope } from '../../../contract/scopes.js';
+import { universalScope } from '../../contract/scopes.js';
 import { digestOf, realmOf } from '../../state/secrets.js';
 import { one } from '../../state/statements.js';
 import type { AppRow, Caller } from '../caller.js';

@@ -1,4 +1,4 @@
-import { type RateLimit, type RateLimitName, rateLimits } from '../../../contract/limits.js';
+import { type RateLimit, type RateLimitName, rateLimits } from '../../../wire/limits.js';
 import type { Services } from '../../services.js';
 import { one } from '../../state/statements.js';
 import { callerOf, type Exchange, type Step } from '../exchange.js';

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { Operation } from '../../../contract/operation.js';
+import type { Operation } from '../../contract/operation.js';
 import type { Exchange } from '../exchange.js';
 import { badParameter, invalidFields, Problem } from '../problem.js';
 

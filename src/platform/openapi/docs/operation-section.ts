@@ -1,5 +1,5 @@
 import type { oas31 } from 'zod-openapi';
-import { idempotencyKeyHeader } from '../../../contract/headers.js';
+import { idempotencyKeyHeader } from '../../../wire/headers.js';
 import { type Html, html } from '../../pages/html.js';
 import type { ApiDocument } from '../document.js';
 import { exampleOf } from './example.js';

@@ -1,5 +1,5 @@
 import type { oas31 } from 'zod-openapi';
-import { paths } from '../../../contract/paths.js';
+import { paths } from '../../../wire/paths.js';
 import type { Reply } from '../../http/exchange.js';
 import { type Html, html } from '../../pages/html.js';
 import { pageReply } from '../../pages/layout.js';

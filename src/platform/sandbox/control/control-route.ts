@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import type { z } from 'zod';
-import type { Operation } from '../../../contract/operation.js';
+import type { Operation } from '../../contract/operation.js';
 import type { Exchange, Reply } from '../../http/exchange.js';
 import { Problem } from '../../http/problem.js';
 import { type Route, route } from '../../http/route.js';

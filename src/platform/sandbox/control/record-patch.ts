@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { investmentStatusNames } from '../../../contract/investments.js';
 import type { JsonObject } from '../../../domain/json.js';
+import { investmentStatusNames } from '../../contract/investments.js';
 import { Problem } from '../../http/problem.js';
 import type { Source } from '../../investments/derive.js';
 import { isObject, mergeDeeply } from '../../investments/merge.js';

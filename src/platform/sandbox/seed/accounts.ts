@@ -1,6 +1,6 @@
-import { selfServeScopes } from '../../../contract/scopes.js';
-import { latestVersion } from '../../../contract/versions.js';
 import type { Random } from '../../../runtime/random.js';
+import { latestVersion } from '../../../wire/versions.js';
+import { selfServeScopes } from '../../contract/scopes.js';
 import type { State } from '../../state/database.js';
 import { digestOf, newId, newSecret, type Realm } from '../../state/secrets.js';
 import { run } from '../../state/statements.js';

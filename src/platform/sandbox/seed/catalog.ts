@@ -1,5 +1,5 @@
-import { exemptionLabels, securityLabels } from '../../../contract/vocabulary.js';
 import type { Random } from '../../../runtime/random.js';
+import { exemptionLabels, securityLabels } from '../../contract/vocabulary.js';
 import { insertInvestment } from '../../investments/model.js';
 import { publishFirst } from '../../investments/publisher.js';
 import type { State } from '../../state/database.js';

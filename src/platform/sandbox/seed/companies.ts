@@ -1,4 +1,4 @@
-import { selfServeScopes } from '../../../contract/scopes.js';
+import { selfServeScopes } from '../../contract/scopes.js';
 import { mintToken } from '../../oauth/mint.js';
 import { newId } from '../../state/secrets.js';
 import { run } from '../../state/statements.js';

@@ -1,5 +1,5 @@
-import type { SecurityType } from '../../../contract/vocabulary.js';
 import type { JsonObject } from '../../../domain/json.js';
+import type { SecurityType } from '../../contract/vocabulary.js';
 
 export interface RoundPlan {
   readonly status: 'upcoming' | 'open' | 'closed' | 'canceled';

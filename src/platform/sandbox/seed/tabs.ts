@@ -1,6 +1,6 @@
-import type { StoryBlock } from '../../../contract/company-pitch.js';
 import type { JsonObject } from '../../../domain/json.js';
 import { postComment } from '../../companies/comments.js';
+import type { StoryBlock } from '../../contract/company-pitch.js';
 import { newId } from '../../state/secrets.js';
 import { run } from '../../state/statements.js';
 import type { SeededUser, Seeding } from './accounts.js';

@@ -1,5 +1,5 @@
-import { selfServeScopes } from '../../../contract/scopes.js';
 import { type Random, seededRandom } from '../../../runtime/random.js';
+import { selfServeScopes } from '../../contract/scopes.js';
 import { insertInvestment } from '../../investments/model.js';
 import { publishFirst } from '../../investments/publisher.js';
 import { mintToken } from '../../oauth/mint.js';

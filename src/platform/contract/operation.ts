@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import type { RateLimitName } from './limits.js';
-import type { Version } from './versions.js';
+import type { RateLimitName } from '../../wire/limits.js';
+import type { Version } from '../../wire/versions.js';
 
 /**
  * One endpoint as declared: what it takes, what it answers, who may call it. The server validates requests

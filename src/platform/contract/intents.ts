@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { paths } from '../../wire/paths.js';
 import { operation } from './operation.js';
-import { paths } from './paths.js';
 
 export const intentStatuses = [
   'pending',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { type EventName, eventNames } from './events.js';
+import { type EventName, eventNames } from '../../wire/events.js';
+import { paths } from '../../wire/paths.js';
 import { operation } from './operation.js';
-import { paths } from './paths.js';
 
 /** Why an attempt got no answer. */
 export const deliveryErrors = ['timeout', 'blocked_url', 'tls_error', 'connection_failed'] as const;

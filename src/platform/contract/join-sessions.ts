@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { paths } from '../../wire/paths.js';
 import { operation } from './operation.js';
 import { pageMeta, pageQuery, timestamp } from './pages.js';
-import { paths } from './paths.js';
 
 export const joinSessionStates = ['pending', 'in_progress', 'completed', 'expired', 'canceled'] as const;
 export type JoinSessionState = (typeof joinSessionStates)[number];

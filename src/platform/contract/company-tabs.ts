@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { paths } from '../../wire/paths.js';
 import { operation } from './operation.js';
-import { paths } from './paths.js';
 import { cursorText, flagText, listMeta, perPageText, timestamp } from './shapes.js';
 import { questionSorts, updateKinds, updateVisibilities } from './vocabulary.js';
 

@@ -1,4 +1,4 @@
-import { lookup } from '../domain/lookup.js';
+import { lookup } from '../../domain/lookup.js';
 
 /** Scopes anyone may tick on an application. */
 export const selfServeScopes = [

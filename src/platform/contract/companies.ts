@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import { paths } from '../../wire/paths.js';
 import { getDisclosures } from './company-disclosures.js';
 import { getPitch } from './company-pitch.js';
 import { getUpdate, listQuestions, listUpdates } from './company-tabs.js';
 import { operation } from './operation.js';
-import { paths } from './paths.js';
 import { cents, dollars, exemption, perPageText, securityKind, timestamp } from './shapes.js';
 
 const scopes = ['read:public', 'read:explore'] as const;

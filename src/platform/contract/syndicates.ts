@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { paths } from '../../wire/paths.js';
 import { operation } from './operation.js';
 import { dollars, pageMeta, pageQuery, timestamp } from './pages.js';
-import { paths } from './paths.js';
 
 export const syndicateTypes = ['annual_subscription', 'traditional_fund'] as const;
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { paths } from '../../wire/paths.js';
 import { followedCompany } from './companies.js';
 import { operation } from './operation.js';
-import { paths } from './paths.js';
 import { cursorText, listMeta, perPageText, timestamp } from './shapes.js';
 
 const text = z.string().nullable();

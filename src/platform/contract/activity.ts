@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { paths } from '../../wire/paths.js';
 import { operation } from './operation.js';
-import { paths } from './paths.js';
 import { cursorText, idText, listMeta, perPageText, timestamp } from './shapes.js';
 import { auditStatuses } from './vocabulary.js';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { paths } from '../../wire/paths.js';
 import { operation } from './operation.js';
 import { dollars, pageMeta, pageQuery, timestamp } from './pages.js';
-import { paths } from './paths.js';
 import { syndicateRead, syndicateWrite } from './syndicates.js';
 
 export const dealStates = ['upcoming', 'open', 'closed', 'canceled'] as const;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { paths } from '../../wire/paths.js';
 import { operation } from './operation.js';
-import { paths } from './paths.js';
 import { cents, cursorText, listMeta, perPageText, timestamp } from './shapes.js';
 
 export const campaign = z

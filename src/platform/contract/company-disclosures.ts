@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { paths } from '../../wire/paths.js';
 import { operation } from './operation.js';
-import { paths } from './paths.js';
 import { date, decimal, exemption, listText } from './shapes.js';
 
 const scopes = ['read:public', 'read:explore'] as const;
