@@ -7,6 +7,8 @@ import { defineConfig } from 'vitest/config';
  */
 export const sharedFolders = [
   'domain',
+  'endpoint',
+  'reading',
   'runtime',
   'config',
   'cli',
@@ -20,6 +22,7 @@ export const sharedFolders = [
   'platform',
   'store',
   'sync',
+  'tasks',
   'verify',
 ];
 const sharedFiles = sharedFolders.map((folder) => `test/${folder}/**/*.test.ts`);

@@ -18,34 +18,36 @@ const rooms: Readonly<Record<string, Room>> = {
   wire: { rooms: ['domain'], packages: [] },
   runtime: { rooms: ['domain'], packages: [] },
   config: { rooms: core, packages: ['zod'] },
-  client: { rooms: core, packages: ['undici', 'p-queue', 'zod'] },
+  client: { rooms: core, packages: ['undici'] },
   sync: { rooms: core, packages: ['p-queue'] },
   verify: { rooms: core, packages: [] },
   store: { rooms: core, packages: ['kysely', 'better-sqlite3', 'pg', 'pg-copy-streams'] },
   fleet: { rooms: core, packages: [] },
-  inbox: { rooms: core, packages: ['express', 'standardwebhooks'] },
-  outbox: { rooms: core, packages: ['p-queue', 'standardwebhooks'] },
+  inbox: { rooms: core, packages: ['express'] },
+  outbox: { rooms: core, packages: ['standardwebhooks'] },
   exports: { rooms: core, packages: ['@duckdb/node-api'] },
   console: { rooms: core, packages: ['express', 'prom-client'] },
   platform: { rooms: core, packages: ['zod', 'zod-openapi'] },
+  endpoint: { rooms: [...core, 'config', 'client'], packages: [] },
+  reading: { rooms: [...core, 'config', 'store', 'exports', 'endpoint'], packages: [] },
   daemon: {
     rooms: [
-      ...core,
-      'config',
-      'client',
-      'sync',
-      'verify',
-      'store',
-      'fleet',
-      'inbox',
-      'outbox',
-      'exports',
-      'console',
-      'platform',
+      ...[...core, 'config', 'client', 'sync', 'store', 'fleet', 'inbox', 'outbox', 'exports', 'console'],
+      ...['endpoint', 'reading'],
     ],
-    packages: ['pino', 'pino-pretty', 'p-queue'],
+    packages: ['pino', 'pino-pretty'],
   },
-  cli: { rooms: [...core, 'config', 'daemon'], packages: ['commander'] },
+  tasks: {
+    rooms: [
+      ...[...core, 'config', 'client', 'sync', 'verify', 'store', 'outbox', 'platform', 'reading', 'daemon'],
+    ],
+    packages: [],
+  },
+  doctor: {
+    rooms: [...core, 'config', 'client', 'sync', 'store', 'endpoint', 'reading', 'daemon'],
+    packages: [],
+  },
+  cli: { rooms: [...core, 'config', 'reading', 'daemon', 'tasks', 'doctor'], packages: ['commander'] },
 };
 
 /** Folders with a right of their own: the platform's database is opened in one place. */
@@ -55,7 +57,8 @@ const packagesOfFolder: Readonly<Record<string, readonly string[]>> = {
 
 /** A port says what its owner needs; whoever can give it, or hands it in, may read it. */
 const portReaders = [
-  ...['client', 'sync', 'verify', 'store', 'fleet', 'inbox', 'outbox', 'exports', 'console', 'daemon'],
+  ...['client', 'sync', 'verify', 'store', 'fleet', 'inbox', 'outbox', 'exports', 'console', 'endpoint'],
+  ...['reading', 'daemon', 'tasks', 'doctor'],
 ];
 const portFile = /^(?:sync|verify|store|fleet|inbox|outbox|exports|console)\/ports(?:\/.+)?\.ts$/;
 
@@ -209,6 +212,18 @@ test('imports point the way the table says', () => {
   expect(found).toEqual([]);
 });
 
+test('every package that a room may import is imported there', () => {
+  const unused = Object.entries(rooms).flatMap(([room, { packages }]) =>
+    packages
+      .filter(
+        (name) =>
+          !files.some((file) => file.room === room && file.imports.some((one) => one.startsWith(name))),
+      )
+      .map((name) => `${room}: ${name}`),
+  );
+  expect(unused).toEqual([]);
+});
+
 test.each([
   ['domain/money.ts', '../runtime/clock.js', true],
   ['domain/money.ts', 'node:fs', true],
@@ -267,7 +282,7 @@ test('a Node that is too old is told so: next to nothing is loaded before the ch
 });
 
 test('status answers at once: of the databases, only the driver of the one that is asked is loaded', () => {
-  expect(loadedWith('daemon/status.ts').packages).toEqual([]);
+  expect(loadedWith('reading/status.ts').packages).toEqual([]);
   expect(loadedWith('store/dialect/sqlite/snapshot.ts').packages).toEqual(['better-sqlite3']);
 });
 

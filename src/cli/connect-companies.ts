@@ -1,5 +1,7 @@
 import { resolve } from 'node:path';
 import type { ApplicationConfig } from '../config/config.js';
+import { Fault, isFault } from '../domain/fault.js';
+import { mirroredBy } from '../reading/mirrored-by.js';
 import {
   type Connecting,
   chosenCompanies,
@@ -9,10 +11,8 @@ import {
   idsOf,
   mirrorScopes,
   startConnecting,
-} from '../daemon/connect.js';
-import { entryOf, namedFor, sourceNameFor, tokenFileOf } from '../daemon/connected-source.js';
-import { mirroredBy } from '../daemon/mirrored-by.js';
-import { Fault, isFault } from '../domain/fault.js';
+} from '../tasks/connect.js';
+import { entryOf, namedFor, sourceNameFor, tokenFileOf } from '../tasks/connected-source.js';
 import { askLine } from './ask.js';
 import type { ConnectingCommand } from './connecting-command.js';
 import { sessionPartsOf } from './engine-of.js';

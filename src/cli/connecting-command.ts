@@ -1,5 +1,5 @@
 import type { LoadedConfig } from '../config/load.js';
-import type { Person } from '../daemon/connect.js';
+import type { Person } from '../tasks/connect.js';
 import type { CommandContext } from './command.js';
 
 /** What every way of connecting needs: the command line, a configuration in the making, somebody to sign in. */

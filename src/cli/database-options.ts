@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Config } from '../config/config.js';
-import type { MirrorPlace } from '../daemon/read-mirror.js';
 import { Fault } from '../domain/fault.js';
+import type { MirrorPlace } from '../reading/read-mirror.js';
 import { type CommandContext, configOptions, type OptionDefinition } from './command.js';
 import { configOf } from './config-options.js';
 

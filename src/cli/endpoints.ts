@@ -1,13 +1,13 @@
 import { access, constants } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { Fault } from '../domain/fault.js';
+import { makePrivateFolder, writePrivateFile } from '../runtime/private-file.js';
 import {
   type EndpointWithSecret,
   type Management,
   openManagement,
   type WebhookEndpoint,
-} from '../daemon/management.js';
-import { makePrivateFolder, writePrivateFile } from '../daemon/private-file.js';
-import { Fault } from '../domain/fault.js';
+} from '../tasks/management.js';
 import type { CommandContext } from './command.js';
 import { configOf } from './config-options.js';
 import { sessionPartsOf } from './engine-of.js';

@@ -1,6 +1,6 @@
+import type { MirrorReader } from '../reading/read-mirror.js';
 import type { Logger } from '../runtime/logger.js';
 import { type Change, changesSince, newestChange } from '../store/reads/changes.js';
-import type { MirrorReader } from './read-mirror.js';
 
 export type ChangeListener = (changes: readonly Change[]) => void | Promise<void>;
 

@@ -10,6 +10,9 @@ import { Fault } from '../domain/fault.js';
 import { csv } from '../exports/csv.js';
 import { gathered } from '../exports/gather.js';
 import { jsonLines } from '../exports/json-lines.js';
+import { queryCsv, runQuery } from '../reading/query.js';
+import type { MirrorReader } from '../reading/read-mirror.js';
+import type { FullStatus } from '../reading/status.js';
 import type { Clock } from '../runtime/clock.js';
 import { documentedQueries } from '../store/documented-queries.js';
 import type { MirrorPlace } from '../store/place.js';
@@ -25,9 +28,6 @@ import {
 import { readRecord } from '../store/reads/dashboard/record.js';
 import { rosterChoices, rosterCount, rosterPage, rosterRows } from '../store/reads/dashboard/roster.js';
 import type { ReadingsApart } from '../store/reads/open-readings.js';
-import { queryCsv, runQuery } from './query.js';
-import type { MirrorReader } from './read-mirror.js';
-import type { FullStatus } from './status.js';
 
 export interface DashboardParts {
   readonly config: Pick<Config, 'database' | 'platform' | 'sources'>;

@@ -1,6 +1,7 @@
 import { type ConfigInput, configFromObject } from '../config/from-object.js';
 import { Fault } from '../domain/fault.js';
 import type { SourceName } from '../domain/ids.js';
+import { type FullStatus, statusOf } from '../reading/status.js';
 import { type Clock, systemClock } from '../runtime/clock.js';
 import { Lifecycle } from '../runtime/lifecycle.js';
 import { type Logger, silentLogger } from '../runtime/logger.js';
@@ -16,7 +17,6 @@ import { startEngine } from './engine.js';
 import type { SourceResult } from './source-result.js';
 import { startDrainAlone } from './start-drain.js';
 import { seatOf, startWork } from './start-work.js';
-import { type FullStatus, statusOf } from './status.js';
 
 export interface MirrorOptions {
   /** What would stand in `config.json`. */

@@ -7,18 +7,18 @@ import { ProcessMetrics } from '../console/process-metrics.js';
 import { Fault } from '../domain/fault.js';
 import type { Seat } from '../fleet/seat.js';
 import type { Receiver } from '../inbox/receiver.js';
+import { leaveAddress, newKey } from '../reading/daemon-address.js';
+import { statusOf } from '../reading/status.js';
 import type { Lifecycle } from '../runtime/lifecycle.js';
 import { packageVersion } from '../runtime/package-version.js';
 import { processName } from '../runtime/process-name.js';
 import { openReadings } from '../store/reads/open-readings.js';
 import { openSnapshots } from '../store/reads/snapshot.js';
 import type { PlatformConnection } from './connect-platform.js';
-import { leaveAddress, newKey } from './daemon-address.js';
 import { dashboardSource } from './dashboard-source.js';
 import type { Engine, EngineParts } from './engine.js';
 import { addressOf } from './listen-address.js';
 import { listenFault } from './listen-fault.js';
-import { statusOf } from './status.js';
 import { storageOf } from './storage.js';
 
 export interface ServedConsole {

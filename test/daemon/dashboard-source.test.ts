@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { configFromObject } from '../../src/config/from-object.js';
 import { dashboardSource } from '../../src/daemon/dashboard-source.js';
-import { statusOf } from '../../src/daemon/status.js';
+import { statusOf } from '../../src/reading/status.js';
 import { openReadings } from '../../src/store/reads/open-readings.js';
 import { freshMirror, StandingClock, seedInvestment, seedSource } from '../store/support/mirror.js';
 

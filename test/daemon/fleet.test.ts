@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type Daemon, startDaemon } from '../../src/daemon/daemon.js';
-import { statusOf } from '../../src/daemon/status.js';
 import type { Sandbox } from '../../src/platform/sandbox/sandbox.js';
+import { statusOf } from '../../src/reading/status.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { type FreshDatabase, freshDatabase } from '../postgres/fresh-database.js';
 import { withClient } from '../postgres/run-databases.js';

@@ -5,13 +5,13 @@ import Sqlite from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import type { Config } from '../../src/config/config.js';
 import { sqliteFileOf } from '../../src/config/database.js';
-import { forget, liftForgotten, personOrInvestment } from '../../src/daemon/forget.js';
 import { ForgottenLedger } from '../../src/daemon/forgotten-ledger.js';
 import { openMirror } from '../../src/daemon/open-mirror.js';
-import { syncOnce } from '../../src/daemon/sync-once.js';
 import { type Clock, systemClock } from '../../src/runtime/clock.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { packageRoot } from '../../src/runtime/package-root.js';
+import { forget, liftForgotten, personOrInvestment } from '../../src/tasks/forget.js';
+import { syncOnce } from '../../src/tasks/sync-once.js';
 import { configFor, freshFolder, partsFor, sandboxFor } from './world.js';
 
 const ledgerModule = join(packageRoot, 'src/daemon/forgotten-ledger.ts');

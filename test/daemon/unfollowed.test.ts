@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { LoadedConfig } from '../../src/config/load.js';
 import { startDaemon } from '../../src/daemon/daemon.js';
-import { diagnose } from '../../src/daemon/doctor/doctor.js';
-import { statusOf } from '../../src/daemon/status.js';
+import { diagnose } from '../../src/doctor/doctor.js';
+import { statusOf } from '../../src/reading/status.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { type FreshDatabase, freshDatabase } from '../postgres/fresh-database.js';
 import { configFor, freshFolder, partsFor, sandboxFor } from './world.js';

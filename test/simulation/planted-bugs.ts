@@ -289,17 +289,17 @@ export const plantedBugs: readonly PlantedBug[] = [
   ),
   bug(
     'credentials are renamed before they are on the disk',
-    'src/client/tokens/replace-file.ts',
+    'src/runtime/replace-file.ts',
     '  await disk.sync(fresh);\n',
     '',
   ),
   bug(
     'the old pair comes back after a power cut',
-    'src/client/tokens/replace-file.ts',
+    'src/runtime/replace-file.ts',
     '  await disk.syncFolder(dirname(path));\n',
     '',
   ),
-  bug('credentials are written over the old ones', 'src/client/tokens/replace-file.ts', '.new`;', '`;'),
+  bug('credentials are written over the old ones', 'src/runtime/replace-file.ts', '.new`;', '`;'),
   bug(
     'a scrub is counted as done while somebody reads the log',
     `${sqlite}/scrub.ts`,

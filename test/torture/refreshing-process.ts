@@ -2,10 +2,10 @@ import { createClient } from '../../src/client/create-client.js';
 import { openConnectionPool } from '../../src/client/fetch/connection-pool.js';
 import { readCredentials } from '../../src/client/tokens/credentials-file.js';
 import { refreshingToken } from '../../src/client/tokens/refreshing-token.js';
-import { type Disk, systemDisk } from '../../src/client/tokens/replace-file.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { systemRandom } from '../../src/runtime/random.js';
+import { type Disk, systemDisk } from '../../src/runtime/replace-file.js';
 import { headerNames } from '../../src/wire/headers.js';
 import { latestVersion } from '../../src/wire/versions.js';
 

@@ -1,6 +1,6 @@
-import type { Change } from '../../daemon/changes.js';
 import { type Fault, isFault } from '../../domain/fault.js';
 import { printable } from '../../domain/printable.js';
+import type { Change } from '../../reading/changes.js';
 import type { Command } from '../command.js';
 import { databaseOptions, placeOf } from '../database-options.js';
 import { exitCodes } from '../exit-codes.js';
@@ -25,7 +25,7 @@ export const changes: Command = {
     const after = options.whole('since', { min: 0, max: 999_999_999_999_999 }) ?? 0;
     const source = options.text('source');
     const place = await placeOf(context);
-    const { readChanges } = await import('../../daemon/changes.js');
+    const { readChanges } = await import('../../reading/changes.js');
     const follow = options.flag('follow');
     const ask = {
       ...{ after, follow, ...(source === undefined ? {} : { source }) },

@@ -1,7 +1,7 @@
 import { dirname, resolve } from 'node:path';
 import type { LoadedConfig } from '../../config/load.js';
-import type { Person } from '../../daemon/connect.js';
 import { Fault } from '../../domain/fault.js';
+import type { Person } from '../../tasks/connect.js';
 import { askLine } from '../ask.js';
 import { type Command, type CommandContext, configOptions, jsonOption } from '../command.js';
 import { configOf } from '../config-options.js';
@@ -78,7 +78,7 @@ function personAt({ io, out, options }: CommandContext): Person {
       const ends = pastes ? 'the address it ends at' : 'the browser to come back here';
       out.note(`Sign in here:\n\n  ${link}\n\nWaiting ${withinMillis / 60_000} minutes for ${ends}.`);
       if (pastes || io.stderr.isTTY !== true) return;
-      void import('../../daemon/open-browser.js').then(({ openBrowser }) => openBrowser(link));
+      void import('../../tasks/open-browser.js').then(({ openBrowser }) => openBrowser(link));
     },
     paste: pastes
       ? (signal) => askLine(io, 'Paste the address your browser ended at, or the code: ', signal)

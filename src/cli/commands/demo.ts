@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
-import type { Demo } from '../../daemon/demo.js';
 import { grouped } from '../../domain/counted.js';
+import type { Demo } from '../../tasks/demo.js';
 import type { Command, CommandContext } from '../command.js';
 import { defaultDatabase } from '../database-options.js';
 import { exitCodes } from '../exit-codes.js';
@@ -29,7 +29,7 @@ export const demo: Command = {
   ],
   async run({ io, out, options, signal }) {
     const [{ startDemo }, { createLogger }, { systemRandom }] = await Promise.all([
-      import('../../daemon/demo.js'),
+      import('../../tasks/demo.js'),
       import('../../daemon/logging.js'),
       import('../../runtime/random.js'),
     ]);

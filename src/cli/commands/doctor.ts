@@ -1,4 +1,4 @@
-import type { Check, Verdict } from '../../daemon/doctor/doctor.js';
+import type { Check, Verdict } from '../../doctor/doctor.js';
 import { type Command, configOptions, jsonOption } from '../command.js';
 import { configOf } from '../config-options.js';
 import { exitCodes } from '../exit-codes.js';
@@ -18,7 +18,7 @@ export const doctor: Command = {
   async run(context) {
     const { io, out, options, signal } = context;
     const [{ diagnose }, { systemRandom }, { silentLogger }] = await Promise.all([
-      import('../../daemon/doctor/doctor.js'),
+      import('../../doctor/doctor.js'),
       import('../../runtime/random.js'),
       import('../../runtime/logger.js'),
     ]);

@@ -25,7 +25,7 @@ export const endpointsCreate: Command = {
   async run(context) {
     const { args, options, signal } = context;
     const { managing, secretFileOf, tellWithSecret } = await import('../endpoints.js');
-    const { createEndpoint } = await import('../../daemon/management.js');
+    const { createEndpoint } = await import('../../tasks/management.js');
     const file = await secretFileOf(context);
     const events = options.list('event');
     const named = options.text('installation');

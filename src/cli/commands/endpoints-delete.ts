@@ -14,7 +14,7 @@ export const endpointsDelete: Command = {
   async run(context) {
     const { out, options, signal } = context;
     const { managing } = await import('../endpoints.js');
-    const { deleteEndpoint } = await import('../../daemon/management.js');
+    const { deleteEndpoint } = await import('../../tasks/management.js');
     const id = endpointId(context);
     await managing(context, (api) => deleteEndpoint(api, id, signal));
     if (options.flag('json')) out.json({ id, deleted: true });

@@ -13,7 +13,7 @@ export const endpointsList: Command = {
   async run(context) {
     const { out, options, signal } = context;
     const { addressOf, lastDelivery, managing, stateOf } = await import('../endpoints.js');
-    const { listEndpoints } = await import('../../daemon/management.js');
+    const { listEndpoints } = await import('../../tasks/management.js');
     const list = await managing(context, (api) => listEndpoints(api, signal));
     if (options.flag('json')) out.json(list);
     else if (list.endpoints.length === 0) {

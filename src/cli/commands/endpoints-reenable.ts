@@ -17,7 +17,7 @@ export const endpointsReenable: Command = {
   async run(context) {
     const { out, options, signal } = context;
     const { managing, tellEndpoint } = await import('../endpoints.js');
-    const { reenableEndpoint } = await import('../../daemon/management.js');
+    const { reenableEndpoint } = await import('../../tasks/management.js');
     const endpoint = await managing(context, (api) => reenableEndpoint(api, endpointId(context), signal));
     if (options.flag('json')) out.json(endpoint);
     else tellEndpoint(endpoint, out);

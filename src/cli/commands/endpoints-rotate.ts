@@ -17,7 +17,7 @@ export const endpointsRotate: Command = {
   async run(context) {
     const { signal } = context;
     const { managing, secretFileOf, tellWithSecret } = await import('../endpoints.js');
-    const { rotateSecret } = await import('../../daemon/management.js');
+    const { rotateSecret } = await import('../../tasks/management.js');
     const file = await secretFileOf(context);
     const rotated = await managing(context, (api) => rotateSecret(api, endpointId(context), signal));
     await tellWithSecret(rotated, file, context);

@@ -14,7 +14,7 @@ export const endpointsShow: Command = {
   async run(context) {
     const { out, options, signal } = context;
     const { managing, tellEndpoint } = await import('../endpoints.js');
-    const { getEndpoint } = await import('../../daemon/management.js');
+    const { getEndpoint } = await import('../../tasks/management.js');
     const endpoint = await managing(context, (api) => getEndpoint(api, endpointId(context), signal));
     if (options.flag('json')) out.json(endpoint);
     else tellEndpoint(endpoint, out);

@@ -14,7 +14,7 @@ export const endpointsTest: Command = {
   async run(context) {
     const { out, options, signal } = context;
     const { managing } = await import('../endpoints.js');
-    const { testEndpoint } = await import('../../daemon/management.js');
+    const { testEndpoint } = await import('../../tasks/management.js');
     const sent = await managing(context, (api) =>
       testEndpoint(api, endpointId(context), options.text('event'), signal),
     );

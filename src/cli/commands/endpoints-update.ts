@@ -19,7 +19,7 @@ export const endpointsUpdate: Command = {
   async run(context) {
     const { out, options, signal } = context;
     const { managing, tellEndpoint } = await import('../endpoints.js');
-    const { updateEndpoint } = await import('../../daemon/management.js');
+    const { updateEndpoint } = await import('../../tasks/management.js');
     const url = options.text('url');
     const events = options.list('event');
     if (url === undefined && events.length === 0)

@@ -1,9 +1,9 @@
 import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { ExportFormat, PreparedExport } from '../../daemon/export.js';
 import { counted } from '../../domain/counted.js';
 import { Fault } from '../../domain/fault.js';
 import { parseId } from '../../domain/ids.js';
+import type { ExportFormat, PreparedExport } from '../../reading/export.js';
 import { asOf, asOfOption } from '../as-of.js';
 import type { Command, CommandContext } from '../command.js';
 import { databaseOptions, placeOf } from '../database-options.js';
@@ -47,7 +47,7 @@ export const exportCommand: Command = {
     const identity = options.flag('identity');
     const source = options.text('source');
     const company = companyOf(context);
-    const daemon = await import('../../daemon/export.js');
+    const daemon = await import('../../reading/export.js');
     const progress = out.progress('export', io.clock);
     let rows = 0;
     let rowsTotal: number | undefined;

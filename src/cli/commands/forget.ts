@@ -1,5 +1,5 @@
-import type { ForgetReceipt } from '../../daemon/forget.js';
 import { counted } from '../../domain/counted.js';
+import type { ForgetReceipt } from '../../tasks/forget.js';
 import { type Command, configOptions, jsonOption } from '../command.js';
 import { configOf } from '../config-options.js';
 import { exitCodes } from '../exit-codes.js';
@@ -20,7 +20,7 @@ export const forget: Command = {
   ],
   async run(context) {
     const { args, options, out, io, signal } = context;
-    const { forget, liftForgotten, personOrInvestment } = await import('../../daemon/forget.js');
+    const { forget, liftForgotten, personOrInvestment } = await import('../../tasks/forget.js');
     const id = personOrInvestment(args[0] ?? '');
     const { config } = await configOf(context);
     if (options.flag('lift')) {

@@ -1,6 +1,6 @@
-import type { Version } from '../../daemon/history.js';
 import { Fault } from '../../domain/fault.js';
 import { parseId } from '../../domain/ids.js';
+import type { Version } from '../../reading/history.js';
 import { asOf, asOfOption } from '../as-of.js';
 import { type Command, type CommandContext, jsonOption } from '../command.js';
 import { databaseOptions, placeOf } from '../database-options.js';
@@ -30,7 +30,7 @@ export const history: Command = {
     const moment = asOf(options, io.clock.now());
     const source = options.text('source');
     const place = await placeOf(context);
-    const { readHistory } = await import('../../daemon/history.js');
+    const { readHistory } = await import('../../reading/history.js');
     const versions = await readHistory(place, {
       id,
       ...moment,

@@ -78,7 +78,7 @@ async function refuseSecondSource(
 ): Promise<void> {
   if (source?.company == null) return;
   const [{ mirroredBy }, { databaseAt }] = await Promise.all([
-    import('../../daemon/mirrored-by.js'),
+    import('../../reading/mirrored-by.js'),
     import('../../config/config.js'),
   ]);
   const lookedUp = async (company: string) =>
@@ -94,7 +94,7 @@ async function refuseSecondSource(
 
 /** Real records beside made-up people would be counted together, so those keep their file and these get another. */
 async function usualDatabase({ options, out }: CommandContext, folder: string): Promise<string> {
-  const { isDemonstration } = await import('../../daemon/demo-mark.js');
+  const { isDemonstration } = await import('../../tasks/demo-mark.js');
   if (options.text('database') !== undefined || !isDemonstration(resolve(folder, defaultDatabase)))
     return `sqlite:./${defaultDatabase}`;
   out.note(

@@ -1,5 +1,5 @@
-import type { QueryHandle, SqlValue } from '../../daemon/query.js';
 import { Fault } from '../../domain/fault.js';
+import type { QueryHandle, SqlValue } from '../../reading/query.js';
 import { type Command, type CommandContext, jsonOption } from '../command.js';
 import { databaseOptions, placeOf } from '../database-options.js';
 import { exitCodes } from '../exit-codes.js';
@@ -41,7 +41,7 @@ export const query: Command = {
     const timeoutMs = (options.whole('timeout', { min: 1, max: 3_600 }) ?? 30) * 1_000;
     const place = await placeOf(context);
     const sql = await sqlOf(context);
-    const { gathered, queryCsv, runQuery } = await import('../../daemon/query.js');
+    const { gathered, queryCsv, runQuery } = await import('../../reading/query.js');
     const result = await runQuery(place, sql, { rowsMax, timeoutMs }, io.clock, signal);
     try {
       if (asCsv) await writePieces(io.stdout, queryCsv(result), signal);

@@ -1,6 +1,6 @@
 import type { parseListen } from '../../config/values.js';
-import type { SandboxOptions } from '../../daemon/sandbox.js';
 import { Fault } from '../../domain/fault.js';
+import type { SandboxOptions } from '../../tasks/sandbox.js';
 import type { Command } from '../command.js';
 import { exitCodes } from '../exit-codes.js';
 import type { Options } from '../options.js';
@@ -24,7 +24,7 @@ export const sandbox: Command = {
   ],
   async run({ options, out, signal }) {
     const [{ openSandbox }, values] = await Promise.all([
-      import('../../daemon/sandbox.js'),
+      import('../../tasks/sandbox.js'),
       import('../../config/values.js'),
     ]);
     const running = await openSandbox(sandboxOptions(options, values.parseListen));

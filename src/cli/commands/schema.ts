@@ -18,7 +18,7 @@ export const schema: Command = {
   async run(context) {
     const { options, out, io } = context;
     const { place } = await mirrorOf(context);
-    const { schemaOf } = await import('../../daemon/schema.js');
+    const { schemaOf } = await import('../../tasks/schema.js');
     const state = schemaOf(place, io.clock, options.flag('apply'));
     if (options.flag('json')) {
       out.json(state);

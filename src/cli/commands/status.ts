@@ -1,5 +1,5 @@
-import type { EndpointHealth, FullStatus, SourceStatus } from '../../daemon/status.js';
 import { counted, grouped } from '../../domain/counted.js';
+import type { EndpointHealth, FullStatus, SourceStatus } from '../../reading/status.js';
 import { type Command, type CommandContext, jsonOption } from '../command.js';
 import { databaseOptions, mirrorOf } from '../database-options.js';
 import { exitCodes } from '../exit-codes.js';
@@ -26,8 +26,8 @@ export const status: Command = {
   async run(context) {
     const { out, options, io } = context;
     const { place, config } = await mirrorOf(context);
-    const { statusOf } = await import('../../daemon/status.js');
-    const { askDaemons } = await import('../../daemon/daemon-address.js');
+    const { statusOf } = await import('../../reading/status.js');
+    const { askDaemons } = await import('../../reading/daemon-address.js');
     const document = await statusOf(place, io.clock, config, await askDaemons(place, config, io.clock));
     if (options.flag('json')) out.json(document);
     else show(document, context);

@@ -1,6 +1,6 @@
-import type { SyncedOnce } from '../../daemon/sync-once.js';
 import { counted } from '../../domain/counted.js';
 import { millisOf } from '../../domain/instant.js';
+import type { SyncedOnce } from '../../tasks/sync-once.js';
 import { type Command, configOptions, jsonOption } from '../command.js';
 import { configOf } from '../config-options.js';
 import { chosenSources, enginePartsOf } from '../engine-of.js';
@@ -30,7 +30,7 @@ export const sync: Command = {
     const { io, out, options, signal } = context;
     const loaded = await configOf(context);
     const sources = chosenSources(loaded, options.list('source'));
-    const { syncOnce } = await import('../../daemon/sync-once.js');
+    const { syncOnce } = await import('../../tasks/sync-once.js');
     const progress = out.progress('sync', io.clock);
     let pages = 0;
     let rows = 0;

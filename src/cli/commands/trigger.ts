@@ -37,7 +37,7 @@ export const trigger: Command = {
   ],
   async run(context) {
     const { args, options, out, signal } = context;
-    const daemon = await import('../../daemon/trigger.js');
+    const daemon = await import('../../tasks/trigger.js');
     const [event = '', id] = args;
     if (!daemon.isTrigger(event)) {
       throw new Fault('usage', `${JSON.stringify(event)} cannot be triggered`, {

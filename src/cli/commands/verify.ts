@@ -1,6 +1,6 @@
-import type { AmountDifference, Drift, VerifiedSource, VerifyReceipt } from '../../daemon/verify.js';
 import { counted, grouped } from '../../domain/counted.js';
 import type { FaultCode } from '../../domain/fault.js';
+import type { AmountDifference, Drift, VerifiedSource, VerifyReceipt } from '../../tasks/verify.js';
 import { type Command, configOptions, jsonOption } from '../command.js';
 import { configOf } from '../config-options.js';
 import { chosenSources, enginePartsOf } from '../engine-of.js';
@@ -40,7 +40,7 @@ export const verify: Command = {
     const seed = options.whole('seed', { min: 0, max: 2 ** 32 - 1 });
     const loaded = await configOf(context);
     const sources = chosenSources(loaded, options.list('source'));
-    const { verify } = await import('../../daemon/verify.js');
+    const { verify } = await import('../../tasks/verify.js');
     const parts = { ...(await enginePartsOf(context, loaded)), sources };
     const chosen = seed ?? parts.random.bytes(4).readUInt32BE();
     const receipt = await verify(parts, { ...ask, seed: chosen }, signal);

@@ -1,5 +1,5 @@
-import type { Freshness } from '../../daemon/freshness.js';
 import { Fault } from '../../domain/fault.js';
+import type { Freshness } from '../../reading/freshness.js';
 import { type Command, type CommandContext, jsonOption } from '../command.js';
 import { type ChosenMirror, databaseOptions, mirrorOf } from '../database-options.js';
 import { durationOf } from '../duration.js';
@@ -33,7 +33,7 @@ export const wait: Command = {
     const ageMillis = durationOf(options, 'fresh', 5 * minuteMillis);
     const timeoutMillis = durationOf(options, 'timeout', 10 * minuteMillis);
     const chosen = await mirrorOf(context);
-    const { waitForFreshness } = await import('../../daemon/freshness.js');
+    const { waitForFreshness } = await import('../../reading/freshness.js');
     const sources = wantedSources(chosen, options.list('source'));
     const ask = { ageMillis, timeoutMillis, sources, mayBeMissing: chosen.config !== null };
     const seen = await waitForFreshness(chosen.place, ask, io.clock, signal);

@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
 import { Fault } from '../../domain/fault.js';
 import { type Instant, parseInstant } from '../../domain/instant.js';
-import { type Disk, replaceFile } from './replace-file.js';
+import { type Disk, replaceFile } from '../../runtime/replace-file.js';
 import { unwritable } from './unwritable.js';
 
 /** A signed-in person's tokens and the client they were issued to. The only place where they stand. */

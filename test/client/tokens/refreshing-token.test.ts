@@ -8,9 +8,9 @@ import {
   writeCredentials,
 } from '../../../src/client/tokens/credentials-file.js';
 import { refreshingToken } from '../../../src/client/tokens/refreshing-token.js';
-import { type Disk, systemDisk } from '../../../src/client/tokens/replace-file.js';
 import type { Instant } from '../../../src/domain/instant.js';
 import { silentLogger } from '../../../src/runtime/logger.js';
+import { type Disk, systemDisk } from '../../../src/runtime/replace-file.js';
 import { FakeClock } from '../fake-clock.js';
 import { response, TokenServer, type Wire } from './token-server.js';
 

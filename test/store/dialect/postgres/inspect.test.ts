@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { poolerCheck, rolesCheck } from '../../../../src/daemon/doctor/postgres-checks.js';
+import { poolerCheck, rolesCheck } from '../../../../src/doctor/postgres-checks.js';
 import { poolerBehind } from '../../../../src/store/dialect/postgres/inspect.js';
 
 test.each([

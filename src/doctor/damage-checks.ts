@@ -1,0 +1,61 @@
+import { isFault } from '../domain/fault.js';
+import type { Clock } from '../runtime/clock.js';
+import { strayTotalsSql } from '../store/dialect/sqlite/kept-totals.js';
+import { runQuery } from '../store/reads/query.js';
+import { type Check, fail, failedBy, pass, skip, warn } from './check.js';
+
+/* What is in the file, against what should be. Each look reads much of it, and gives up after a while. */
+
+const lookMillis = 10_000;
+
+/** Totals are kept by triggers, which whoever writes to the file otherwise may have gone around. */
+export async function totalsCheck(file: string, clock: Clock, signal: AbortSignal): Promise<Check> {
+  const name = 'database.totals';
+  const looked = await lookFor(strayTotalsSql, file, clock, signal);
+  if ('error' in looked) return failedBy(name, looked.error, lost(file));
+  if (looked.lines === null) return skip(name, `not added up within ${lookMillis / 1000} s`);
+  return looked.lines.length === 0
+    ? pass(name, 'totals of rounds, days and investors are what the rows add up to')
+    : fail(
+        name,
+        `totals are not what the rows add up to: ${looked.lines.join(', ')}`,
+        'rosterd sync --resync',
+      );
+}
+
+export async function integrityCheck(file: string, clock: Clock, signal: AbortSignal): Promise<Check> {
+  const name = 'database.integrity';
+  const looked = await lookFor('PRAGMA quick_check(3)', file, clock, signal);
+  if ('error' in looked) return failedBy(name, looked.error, lost(file));
+  if (looked.lines === null)
+    return warn(name, `not done within ${lookMillis / 1000} s`, `sqlite3 ${file} 'PRAGMA quick_check'`);
+  return looked.lines[0] === 'ok'
+    ? pass(name, 'the quick check of SQLite finds nothing')
+    : fail(name, `the file is damaged: ${looked.lines.length} findings`, lost(file));
+}
+
+/** A copy of the platform's records can be had again. */
+export const lost = (file: string) => `move ${file} aside, keep it, then: rosterd sync`;
+
+/**
+ * In a process of its own: SQLite gives no control back before it is done, and a process can be ended. No lines at all
+ * when the time was over before.
+ */
+async function lookFor(
+  sql: string,
+  file: string,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<{ readonly lines: readonly string[] | null } | { readonly error: unknown }> {
+  const begun = clock.monotonic();
+  try {
+    const limits = { timeoutMs: lookMillis, rowsMax: 3 };
+    const query = await runQuery({ kind: 'sqlite', file }, sql, limits, clock, signal);
+    const lines: string[] = [];
+    for await (const [line] of query.rows) lines.push(String(line));
+    return { lines };
+  } catch (error) {
+    if (isFault(error, 'usage') && clock.monotonic() - begun >= lookMillis) return { lines: null };
+    return { error };
+  }
+}

@@ -1,0 +1,113 @@
+import type { Config } from '../config/config.js';
+import type { LoadedConfig } from '../config/load.js';
+import { openSession } from '../daemon/platform-session.js';
+import { isFault } from '../domain/fault.js';
+import { type Instant, instantFromMillis } from '../domain/instant.js';
+import { askDaemons } from '../reading/daemon-address.js';
+import { statusOf } from '../reading/status.js';
+import type { Clock } from '../runtime/clock.js';
+import type { Logger } from '../runtime/logger.js';
+import type { Random } from '../runtime/random.js';
+import { Budgets } from '../store/budgets.js';
+import { connectionTo } from '../store/connection.js';
+import { namelessSources } from '../store/reads/nameless-sources.js';
+import { openReader } from '../store/reads/open-reader.js';
+import { type Check, failedBy, pass } from './check.js';
+import { credentialsCheck, secretsCheck } from './config-checks.js';
+import { daemonChecks } from './daemon-checks.js';
+import { databaseChecks } from './database-checks.js';
+import { nodeCheck } from './machine-checks.js';
+import { mirrorChecks } from './mirror-checks.js';
+import { platformChecks } from './platform-checks.js';
+import { postgresChecks } from './postgres-checks.js';
+import { endpointChecks, portCheck } from './receiver-checks.js';
+import { sourceChecks } from './source-checks.js';
+
+export type { Check, Verdict } from './check.js';
+
+export interface DoctorParts {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly nodeVersion: string;
+}
+
+export interface Diagnosis {
+  readonly at: Instant;
+  readonly healthy: boolean;
+  readonly checks: readonly Check[];
+}
+
+/** Looks at everything, from this machine outwards, and changes nothing; a daemon may run beside it or not. */
+export async function diagnose(
+  load: () => Promise<LoadedConfig>,
+  parts: DoctorParts,
+  signal: AbortSignal,
+): Promise<Diagnosis> {
+  const checks: Check[] = [nodeCheck(parts.nodeVersion)];
+  const loaded = await load().catch((error: unknown) => failedBy('config', error, 'rosterd config validate'));
+  if ('verdict' in loaded) checks.push(loaded);
+  else checks.push(...(await configured(loaded, parts, signal)));
+  return {
+    at: instantFromMillis(parts.clock.now()),
+    healthy: checks.every(({ verdict }) => verdict !== 'fail'),
+    checks,
+  };
+}
+
+async function configured(
+  { config, file }: LoadedConfig,
+  parts: DoctorParts,
+  signal: AbortSignal,
+): Promise<readonly Check[]> {
+  const { clock } = parts;
+  const checks: Check[] = [pass('config', `${file ?? 'the environment'} is valid`)];
+  checks.push(await secretsCheck(config), await credentialsCheck(config));
+  const database = await checksOf(config.database, clock, signal);
+  checks.push(...database.checks);
+  const session = openSession({ config, ...parts });
+  const held = database.usable ? await openReader(config.database) : null;
+  try {
+    const network = await platformChecks(config, session, signal);
+    // A platform that tells another time still answers.
+    const reachable = network.every(({ name, verdict }) => verdict !== 'fail' || name === 'platform.clock');
+    checks.push(...network);
+    const budgets = held === null ? null : new Budgets(connectionTo(held.db, held.faultOf));
+    const asked = await askDaemons(config.database, config, clock);
+    const status =
+      held === null ? null : await statusOf(config.database, clock, config, asked).catch(unreadable);
+    const nameless =
+      held === null
+        ? null
+        : await namelessSources(held.db).catch((error: unknown) => unreadable(held.faultOf(error)));
+    const tools = {
+      ...{ config, session, signal },
+      nameless: (name: string) => nameless?.has(name) === true,
+      budgetOf: budgets === null ? null : (key: string) => budgets.load(key),
+    };
+    for (const source of config.sources) checks.push(...(await sourceChecks(source, reachable, tools)));
+    checks.push(...daemonChecks(asked));
+    checks.push(
+      ...mirrorChecks(
+        status,
+        config.sources.map(({ name }) => name),
+      ),
+    );
+    checks.push(await portCheck('receiver.port', 'receiver', config.receiver?.listen ?? null));
+    checks.push(await portCheck('console.port', 'console', config.console?.listen ?? null));
+    checks.push(...(await endpointChecks(config, session, reachable, clock.now(), signal)));
+    return checks;
+  } finally {
+    await held?.close();
+    await session.close();
+  }
+}
+
+const checksOf = (database: Config['database'], clock: Clock, signal: AbortSignal) =>
+  database.kind === 'sqlite' ? databaseChecks(database.file, clock, signal) : postgresChecks(database, clock);
+
+/** What is wrong with the file was told by the checks of the database. */
+function unreadable(error: unknown): null {
+  if (isFault(error)) return null;
+  throw error;
+}

@@ -1,0 +1,140 @@
+import { counted } from '../domain/counted.js';
+import { millisOf, parseInstant } from '../domain/instant.js';
+import type { SourceStatus, StatusDocument } from '../store/reads/status.js';
+import { type Check, fail, pass, skip, warn } from './check.js';
+
+/** A nudge is worked within seconds; five minutes of it waiting is nobody working. */
+const inboxMillisMax = 5 * 60_000;
+/** The scrub comes within minutes; a day is what people were promised at most. */
+const scrubMillisWarn = 3_600_000;
+const scrubMillisMax = 24 * 3_600_000;
+/** Time for a person to come back from a holiday. */
+const cursorDaysWarn = 14;
+
+const perSource = ['health', 'cursor', 'quarantine'];
+/** What the daemon reports has a check of its own. */
+const concernsOfMirror = new Set(['unfollowed', 'overdue', 'clock_ahead']);
+
+/** What the mirror says of itself. */
+export function mirrorChecks(status: StatusDocument | null, sources: readonly string[]): readonly Check[] {
+  const names = ['inbox', 'notices', 'erasures'];
+  if (status === null) {
+    const skipped = [...sources.flatMap((source) => perSource.map((one) => `${one}.${source}`)), ...names];
+    return skipped.map((name) => skip(name, 'there is no usable database'));
+  }
+  const now = millisOf(status.at);
+  return [
+    ...sources.flatMap((source) =>
+      sourceChecks(
+        source,
+        status.sources.find((one) => one.source === source),
+      ),
+    ),
+    ...status.sources
+      .filter(({ followed }) => !followed)
+      .map(({ source, concerns }) =>
+        warn(
+          `health.${source}`,
+          concerns.map(({ text }) => text).join('; '),
+          'rosterd config show; then add it to the sources of config.json',
+        ),
+      ),
+    inboxCheck(status.inbox, now),
+    noticesCheck(status.notices),
+    erasuresCheck(status.erasures, now),
+  ];
+}
+
+function sourceChecks(name: string, source: SourceStatus | undefined): readonly Check[] {
+  if (source === undefined || (source.state === 'empty' && source.last_tick_at === null)) {
+    return [
+      warn(`health.${name}`, 'it was never synced', `rosterd sync --source ${name}`),
+      ...perSource.slice(1).map((one) => skip(`${one}.${name}`, 'it was never synced')),
+    ];
+  }
+  return [healthCheck(name, source), cursorCheck(name, source), quarantineCheck(name, source)];
+}
+
+function healthCheck(name: string, source: SourceStatus): Check {
+  const check = `health.${name}`;
+  const why = source.last_error === null ? '' : `: ${source.last_error}`;
+  if (source.state === 'halted') {
+    const mend =
+      source.last_error_code === 'filters_changed'
+        ? `rosterd sync --source ${name} --resync`
+        : ['unauthorized', 'reauthorize', 'forbidden'].includes(source.last_error_code ?? '')
+          ? 'rosterd connect'
+          : `rosterd sync --source ${name}`;
+    return fail(check, `stopped, a person has to help${why}`, mend);
+  }
+  if (source.last_outcome === 'failed')
+    return fail(check, `the last attempt failed${why}`, `rosterd sync --source ${name}`);
+  const concern = source.concerns.find(({ code }) => concernsOfMirror.has(code));
+  if (concern !== undefined) return fail(check, concern.text, 'rosterd run');
+  if (source.awaiting_deletion > 0)
+    return fail(
+      check,
+      `${counted(source.awaiting_deletion, 'row')} that the last listing did not name ${source.awaiting_deletion === 1 ? 'awaits' : 'await'} deletion`,
+      `rosterd sync --source ${name} --accept-deletions`,
+    );
+  if (source.names_note !== null) return warn(check, source.names_note, 'rosterd run');
+  // Quarantine alone has a check of its own.
+  return source.health === 'ok' || source.health === 'attention'
+    ? pass(check, source.meaning)
+    : warn(check, source.meaning, `rosterd sync --source ${name}`);
+}
+
+function cursorCheck(name: string, { cursor_days_left: days }: SourceStatus): Check {
+  const check = `cursor.${name}`;
+  if (days === null) return skip(check, 'there is no position in the feed yet');
+  const mend = `rosterd sync --source ${name}`;
+  if (days < 0) return warn(check, 'the position is past its time; everything is listed again', mend);
+  return days < cursorDaysWarn
+    ? warn(check, `the position is forgotten in ${counted(days, 'day')}`, mend)
+    : pass(check, `the position is good for ${counted(days, 'day')}`);
+}
+
+function quarantineCheck(name: string, { quarantine_open: open }: SourceStatus): Check {
+  const check = `quarantine.${name}`;
+  if (open === 0) return pass(check, 'every record could be read');
+  return warn(
+    check,
+    `${counted(open, 'record')} could not be read`,
+    `rosterd query "SELECT id, problem, seen_at FROM quarantine WHERE source = '${name}' AND resolved_at IS NULL"`,
+  );
+}
+
+function inboxCheck({ pending, given_up, oldest_at }: StatusDocument['inbox'], now: number): Check {
+  const oldest = ageOf(oldest_at, now);
+  if (pending > 0 && oldest > inboxMillisMax)
+    return warn('inbox', `${counted(pending, 'webhook')} waiting since ${oldest_at}`, 'rosterd run');
+  return given_up > 0
+    ? warn(
+        'inbox',
+        `${counted(given_up, 'webhook')} given up`,
+        'rosterd query "SELECT * FROM webhook_inbox WHERE state = \'given_up\'"',
+      )
+    : pass('inbox', `${counted(pending, 'webhook')} waiting`);
+}
+
+function noticesCheck({ pending, given_up }: StatusDocument['notices']): Check {
+  return given_up > 0
+    ? warn(
+        'notices',
+        `${counted(given_up, 'notice')} given up`,
+        'rosterd query "SELECT * FROM notices WHERE state = \'given_up\'"',
+      )
+    : pass('notices', `${counted(pending, 'notice')} waiting`);
+}
+
+function erasuresCheck({ pending, since }: StatusDocument['erasures'], now: number): Check {
+  const age = ageOf(since, now);
+  const told = `${counted(pending, 'erasure')} not yet scrubbed from the bytes of the file, since ${since}`;
+  if (age > scrubMillisMax) return fail('erasures', told, 'rosterd run');
+  return age > scrubMillisWarn ? warn('erasures', told, 'rosterd run') : pass('erasures', 'none is overdue');
+}
+
+function ageOf(time: string | null, now: number): number {
+  const instant = parseInstant(time);
+  return instant === undefined ? 0 : now - millisOf(instant);
+}

@@ -1,0 +1,118 @@
+import { lookup } from 'node:dns/promises';
+import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { connect as connectTls, rootCertificates } from 'node:tls';
+import type { Config } from '../config/config.js';
+import type { PlatformSession } from '../daemon/platform-session.js';
+import { isFault } from '../domain/fault.js';
+import { platformPeer, tlsProblem } from '../runtime/tls-problem.js';
+import { paths } from '../wire/paths.js';
+import { type Check, fail, failedBy, pass, skip, warn } from './check.js';
+
+const later = ['platform.tcp', 'platform.tls', 'platform.api', 'platform.clock'];
+
+/** From the name to the first answer, one step at a time; what a step needs is checked before it. */
+export async function platformChecks(
+  { platform }: Config,
+  session: PlatformSession,
+  signal: AbortSignal,
+): Promise<readonly Check[]> {
+  const url = new URL(platform.baseUrl);
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
+  const checks: Check[] = [];
+  const rest = () => later.slice(checks.length - 1).map((name) => skip(name, 'the step before it failed'));
+
+  const name = await lookup(host).catch(() => undefined);
+  checks.push(
+    name === undefined
+      ? fail(
+          'platform.dns',
+          `${host} has no address`,
+          `getent hosts ${host}; then platform.baseUrl in config.json`,
+        )
+      : pass('platform.dns', `${host} is ${name.address}`),
+  );
+  if (name === undefined) return [...checks, ...rest()];
+
+  const timeout = platform.connectTimeoutMillis;
+  const refused = await opens(() => connect({ host, port, timeout }), 'connect');
+  checks.push(
+    refused === null
+      ? pass('platform.tcp', `${host}:${port} accepts connections`)
+      : fail(
+          'platform.tcp',
+          `${host}:${port} accepts no connection (${refused})`,
+          `curl -v ${platform.baseUrl}`,
+        ),
+  );
+  if (refused !== null) return [...checks, ...rest()];
+
+  const distrusted =
+    url.protocol === 'https:'
+      ? await opens(() => secured(host, port, timeout, platform.caFile), 'secureConnect')
+      : null;
+  const tls = distrusted === null ? null : tlsProblem(distrusted, platformPeer);
+  checks.push(
+    url.protocol !== 'https:'
+      ? skip('platform.tls', 'plain HTTP, which only this machine may use')
+      : distrusted === null
+        ? pass('platform.tls', 'the certificate is trusted')
+        : fail(
+            'platform.tls',
+            `no trusted connection: ${tls?.what ?? distrusted} (${distrusted})`,
+            tls?.next ?? 'rosterd config show; platform.ca names a private authority',
+          ),
+  );
+  if (distrusted !== null) return [...checks, ...rest()];
+  return [...checks, ...(await answerChecks(session, signal))];
+}
+
+async function answerChecks({ client }: PlatformSession, signal: AbortSignal): Promise<readonly Check[]> {
+  const api = client.asApplication('doctor');
+  try {
+    await api({ path: paths.discovery, signal });
+  } catch (error) {
+    if (!isFault(error, 'refused'))
+      return [
+        failedBy('platform.api', error, 'rosterd config show'),
+        skip('platform.clock', 'no answer told the time'),
+      ];
+  }
+  return [pass('platform.api', 'the API answers'), clockCheck(client.time.aheadMillis)];
+}
+
+/** Signatures are good for 300 seconds on either side: beyond, every webhook is refused. */
+export function clockCheck(aheadMillis: number): Check {
+  const name = 'platform.clock';
+  const seconds = Math.round(Math.abs(aheadMillis) / 1000);
+  const told = `this clock is ${seconds} s ${aheadMillis < 0 ? 'ahead of' : 'behind'} the platform's`;
+  const mend = 'sudo timedatectl set-ntp true';
+  if (seconds > 300) return fail(name, `${told}: webhooks are refused`, mend);
+  return seconds > 30 ? warn(name, told, mend) : pass(name, 'both clocks agree');
+}
+
+function secured(host: string, port: number, timeout: number, caFile: string | null) {
+  return connectTls({
+    ...{ host, port, timeout },
+    ...(/^[\d.:]+$/.test(host) ? {} : { servername: host }),
+    ...(caFile === null ? {} : { ca: [...rootCertificates, readFileSync(caFile, 'utf8')] }),
+  });
+}
+
+/** Null when it opens, else why not. */
+function opens(
+  open: () => ReturnType<typeof connect>,
+  event: 'connect' | 'secureConnect',
+): Promise<string | null> {
+  return new Promise((resolve) => {
+    const socket = open();
+    const end = (why: string | null) => {
+      resolve(why);
+      socket.destroy();
+    };
+    socket.once(event, () => end(null));
+    socket.once('timeout', () => end('timeout'));
+    socket.once('error', (error: NodeJS.ErrnoException) => end(error.code ?? 'unknown reason'));
+  });
+}

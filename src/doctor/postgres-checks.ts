@@ -1,0 +1,189 @@
+import { counted } from '../domain/counted.js';
+import { instantFromMillis } from '../domain/instant.js';
+import type { Clock } from '../runtime/clock.js';
+import { schemaPath } from '../runtime/package-root.js';
+import { isSharedProcessGone } from '../runtime/process-name.js';
+import { inspectServer, type Pooler, type ServerReport } from '../store/dialect/postgres/inspect.js';
+import { appliedMigrations } from '../store/dialect/postgres/migrate.js';
+import { openPostgres, type PostgresDatabase } from '../store/dialect/postgres/open.js';
+import { pendingMigrations, shippedMigrations } from '../store/migrate.js';
+import { type PostgresPlace, placeText, secretUrlOf } from '../store/place.js';
+import { type Check, fail, failedBy, pass, skip, warn } from './check.js';
+import type { DatabaseFindings } from './database-checks.js';
+
+const names = [
+  'database.schema',
+  'database.rights',
+  'database.roles',
+  'database.connections',
+  'database.pooler',
+  'database.durability',
+  'database.log',
+  'database.holders',
+];
+
+/** What one daemon opens at most: its pool, the receiver's own, a reader. */
+const connectionsWanted = 15;
+
+/** Looks at the server as the user of the configuration sees it. */
+export async function postgresChecks(place: PostgresPlace, clock: Clock): Promise<DatabaseFindings> {
+  const shown = placeText(place);
+  let opened: PostgresDatabase;
+  try {
+    opened = await openPostgres(await secretUrlOf(place), { max: 2, applicationName: 'rosterd-doctor' });
+  } catch (error) {
+    return {
+      checks: [
+        failedBy('database.server', error, 'rosterd config show'),
+        ...names.map((name) => skip(name, 'there is no usable database')),
+      ],
+      usable: false,
+    };
+  }
+  try {
+    const report = await inspectServer(opened, instantFromMillis(clock.now()));
+    const schema = await schemaCheck(opened);
+    return {
+      checks: [
+        pass('database.server', `${shown} is PostgreSQL ${report.version}; we are ${report.user}`),
+        schema.check,
+        rightsCheck(report),
+        rolesCheck(report),
+        connectionsCheck(report),
+        poolerCheck(report.pooler),
+        durabilityCheck(report),
+        logCheck(report),
+        holdersCheck(report),
+      ],
+      usable: schema.current,
+    };
+  } catch (error) {
+    return { checks: [failedBy('database.server', error, 'rosterd config show')], usable: false };
+  } finally {
+    await opened.close();
+  }
+}
+
+async function schemaCheck(
+  database: PostgresDatabase,
+): Promise<{ readonly check: Check; readonly current: boolean }> {
+  const name = 'database.schema';
+  try {
+    const shipped = shippedMigrations('postgres');
+    const applied = await appliedMigrations(database);
+    const { length } = pendingMigrations(shipped, applied);
+    if (length === 0)
+      return {
+        check: pass(name, `schema ${shipped.length} in ${database.schema}, the newest this version knows`),
+        current: true,
+      };
+    const what =
+      applied.length === 0
+        ? `${database.schema} holds no mirror yet; the first start makes it`
+        : `${counted(length, 'migration')} to be run by the next start`;
+    return { check: warn(name, what, 'rosterd sync'), current: false };
+  } catch (error) {
+    return { check: failedBy(name, error, 'npm ci'), current: false };
+  }
+}
+
+function rightsCheck({ mayCreate, unwritable, standby, user, schema }: ServerReport): Check {
+  const name = 'database.rights';
+  if (standby)
+    return fail(name, 'the server is a standby, which takes no writes', 'name the primary under "database"');
+  if (unwritable.length > 0)
+    return fail(name, `${user} may not write ${unwritable.join(', ')}`, `ALTER TABLE … OWNER TO ${user}`);
+  return mayCreate
+    ? pass(name, `${user} may create and write in ${schema}`)
+    : fail(
+        name,
+        `${user} may not create tables in ${schema}, or not the schema for identity`,
+        `GRANT CREATE ON SCHEMA ${schema} TO ${user}; GRANT CREATE ON DATABASE … TO ${user}`,
+      );
+}
+
+/** As psql takes it: the file names its schemas by variables. */
+export function rolesCheck({
+  rolesMissing,
+  mayMask,
+  user,
+  schema,
+  identitySchema,
+}: Pick<ServerReport, 'rolesMissing' | 'mayMask' | 'user' | 'schema' | 'identitySchema'>): Check {
+  const name = 'database.roles';
+  if (rolesMissing.length === 0 && !mayMask)
+    return warn(
+      name,
+      `${user} may not read as rosterd_analyst, so the SQL box of the dashboard refuses every query while names are masked`,
+      `as an administrator: GRANT rosterd_analyst TO ${user};`,
+    );
+  return rolesMissing.length === 0
+    ? pass(name, 'the roles for analysts are there')
+    : warn(
+        name,
+        `analysts have no role to read by: ${rolesMissing.join(', ')}`,
+        `as an administrator: ${rolesMissing.map((role) => `CREATE ROLE ${role} NOLOGIN;`).join(' ')} then, as the mirror's owner: psql -v schema=${schema} -v identity=${identitySchema} -f ${schemaPath('postgres', 'grants.sql')}`,
+      );
+}
+
+function connectionsCheck({ connectionsLeft }: ServerReport): Check {
+  const name = 'database.connections';
+  if (connectionsLeft === null || connectionsLeft >= connectionsWanted)
+    return pass(name, `${connectionsLeft ?? 'any number of'} connections are free`);
+  return warn(
+    name,
+    `${connectionsLeft} connections are free; a daemon opens up to ${connectionsWanted}`,
+    'raise max_connections or the limit of the role, or put a pooler in session mode in between',
+  );
+}
+
+export function poolerCheck(pooler: Pooler): Check {
+  const name = 'database.pooler';
+  switch (pooler) {
+    case 'none':
+      return pass(name, 'connected to the server itself');
+    case 'session':
+      return pass(name, 'connected by way of a pooler in session mode');
+    case 'transaction':
+      return warn(
+        name,
+        'a pooler in transaction mode stands in between: LISTEN and the state of a session do not work through it',
+        'name a pool in session mode, or the server itself, under "database"',
+      );
+  }
+}
+
+function durabilityCheck({ undurable }: ServerReport): Check {
+  const name = 'database.durability';
+  return undurable.length === 0
+    ? pass(name, 'what is committed survives a power cut')
+    : warn(
+        name,
+        `an accepted webhook may be lost in a power cut: ${undurable.join(', ')}`,
+        `ALTER SYSTEM SET ${undurable[0]?.split(' ')[0]} = on; then pg_ctl reload`,
+      );
+}
+
+/** Not wrong, but whoever promises that somebody is forgotten has to know it. */
+function logCheck({ log }: ServerReport): Check {
+  const copies = [
+    ...(log.standbys > 0 ? [`${log.standbys} standbys`] : []),
+    ...(log.slots > 0 ? [`${log.slots} replication slots`] : []),
+    ...(log.archived ? ['an archive'] : []),
+  ];
+  return pass(
+    'database.log',
+    copies.length === 0
+      ? 'nobody we can see copies the write-ahead log; erased bytes leave it when it is recycled'
+      : `the write-ahead log goes to ${copies.join(', ')}: erased bytes stay there as long as it is kept`,
+  );
+}
+
+/** Leases live as long as a tick, so a daemon at rest is not seen here. */
+function holdersCheck(report: ServerReport): Check {
+  const holders = report.holders.filter((holder) => !isSharedProcessGone(holder));
+  return pass(
+    'database.holders',
+    holders.length === 0 ? 'nobody writes right now' : `held by ${holders.join(', ')}`,
+  );
+}

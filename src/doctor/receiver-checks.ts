@@ -1,0 +1,138 @@
+import { get } from 'node:http';
+import { readCredentials } from '../client/tokens/credentials-file.js';
+import { staticToken } from '../client/tokens/static-token.js';
+import { listEndpoints, type WebhookEndpoint } from '../client/webhook-endpoints.js';
+import type { Access, Config, EndpointConfig } from '../config/config.js';
+import type { PlatformSession } from '../daemon/platform-session.js';
+import { isFault } from '../domain/fault.js';
+import { type EndpointState, liveSecrets, readEndpointState } from '../endpoint/state.js';
+import { type Check, fail, failedBy, pass, skip, warn } from './check.js';
+
+type Listen = NonNullable<Config['console']>['listen'];
+
+const healthMillisMax = 3_000;
+
+/** A port of ours is free, or one of ours answers on it. Connecting tells; listening would get in a daemon's way. */
+export async function portCheck(name: string, option: string, listen: Listen | null): Promise<Check> {
+  if (listen === null) return skip(name, `${option} is not configured`);
+  const { host, port } = listen;
+  const where = `${host}:${port}`;
+  if (port === 0) return pass(name, 'any free port is taken');
+  const answer = await healthOf(listen);
+  if (answer === 'free') return pass(name, `${where} is free: no daemon runs on it`);
+  return answer === 'ours'
+    ? pass(name, `${where} answers: the daemon runs`)
+    : fail(
+        name,
+        `${where} is in use by another program`,
+        `ss -ltnp 'sport = :${port}'; then ${option}.listen in config.json`,
+      );
+}
+
+function healthOf({ host, port }: Listen): Promise<'free' | 'ours' | 'other'> {
+  const address = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  return new Promise((resolve) => {
+    const asked = get(
+      { host: address, port, path: '/healthz', timeout: healthMillisMax, agent: false },
+      (response) => {
+        response.resume();
+        resolve(response.statusCode === 200 || response.statusCode === 503 ? 'ours' : 'other');
+      },
+    );
+    asked.once('timeout', () => asked.destroy());
+    asked.once('error', (error: NodeJS.ErrnoException) => {
+      resolve(error.code === 'ECONNREFUSED' ? 'free' : 'other');
+    });
+  });
+}
+
+const endpointNames = ['endpoint.enabled', 'endpoint.deliveries', 'endpoint.secret'];
+
+/** How the platform's webhooks reach us, as far as a management token lets us see it. */
+export async function endpointChecks(
+  config: Config,
+  session: PlatformSession,
+  reachable: boolean,
+  now: number,
+  signal: AbortSignal,
+): Promise<readonly Check[]> {
+  const all = (why: string) => endpointNames.map((name) => skip(name, why));
+  const wanted = config.receiver?.endpoint ?? null;
+  const { management } = config.platform;
+  if (wanted === null) return all('receiver.endpoint is not configured');
+  if (management === null) return all('platform.management is not set');
+  let state: EndpointState;
+  try {
+    state = await readEndpointState(wanted.file);
+  } catch (error) {
+    return [
+      ...all('the state of the endpoint cannot be read').slice(0, 2),
+      failedBy('endpoint.secret', error, 'rosterd run'),
+    ];
+  }
+  if (!reachable) return all('the platform cannot be reached');
+  try {
+    const token = await tokenOf(management);
+    const { endpoints } = await listEndpoints(session.client.as(staticToken(() => token)), signal);
+    return judged(ours(endpoints, state, wanted), state, now);
+  } catch (error) {
+    if (isFault(error, 'unauthorized') && management.kind === 'credentials')
+      return all('the access token of platform.management has run out; the daemon refreshes it');
+    return [
+      failedBy('endpoint.enabled', error, 'rosterd connect --management --write'),
+      ...all('the platform did not say').slice(1),
+    ];
+  }
+}
+
+async function tokenOf(access: Access): Promise<string> {
+  return access.kind === 'token'
+    ? await access.token.reveal()
+    : (await readCredentials(access.file)).accessToken;
+}
+
+function ours(
+  endpoints: readonly WebhookEndpoint[],
+  state: EndpointState,
+  wanted: EndpointConfig,
+): WebhookEndpoint | undefined {
+  return (
+    endpoints.find(({ id }) => id === state.id) ??
+    endpoints.find(({ url, mode }) => url === wanted.publicUrl && mode === wanted.mode)
+  );
+}
+
+function judged(endpoint: WebhookEndpoint | undefined, state: EndpointState, now: number): readonly Check[] {
+  const [enabled = '', deliveries = '', secret = ''] = endpointNames;
+  if (endpoint === undefined) {
+    return [
+      warn(enabled, 'there is no endpoint on the platform yet; the daemon makes it', 'rosterd run'),
+      skip(deliveries, 'there is no endpoint yet'),
+      skip(secret, 'there is no endpoint yet'),
+    ];
+  }
+  const { id, failingSince, lastDeliveryStatus } = endpoint;
+  const refused = failingSince !== null && lastDeliveryStatus === '401';
+  const known = state.id === id && liveSecrets(state, now).length > 0;
+  return [
+    endpoint.enabled
+      ? pass(enabled, `${id} is switched on`)
+      : fail(enabled, `${id} is switched off: nothing is delivered`, `rosterd endpoints reenable ${id}`),
+    failingSince === null
+      ? pass(deliveries, 'deliveries arrive')
+      : warn(
+          deliveries,
+          `deliveries fail since ${failingSince} (${lastDeliveryStatus ?? 'no answer'})`,
+          `rosterd endpoints test ${id}`,
+        ),
+    known && !refused
+      ? pass(secret, 'the signing secret is known')
+      : fail(
+          secret,
+          known
+            ? 'deliveries are refused: their signature is of another secret'
+            : `the signing secret of ${id} is not known here`,
+          'rosterd run, which replaces the secret',
+        ),
+  ];
+}

@@ -1,0 +1,189 @@
+import { tokenRule } from '../client/budget.js';
+import { digestOf } from '../client/budgets.js';
+import { getInstallation } from '../client/installations.js';
+import { investmentFeed } from '../client/investments.js';
+import { refusesVersion } from '../client/judge-response.js';
+import { readCredentials } from '../client/tokens/credentials-file.js';
+import { staticToken } from '../client/tokens/static-token.js';
+import type { Access, Config, SourceConfig } from '../config/config.js';
+import type { PlatformSession } from '../daemon/platform-session.js';
+import { type Fault, isFault } from '../domain/fault.js';
+import type { SpentBudget } from '../store/budgets.js';
+import type { FeedPage } from '../sync/ports.js';
+import { type Check, fail, failedBy, pass, skip, warn } from './check.js';
+
+export interface SourceTools {
+  readonly config: Config;
+  readonly session: PlatformSession;
+  /** Null when there is no database to remember it. */
+  readonly budgetOf: ((key: string) => Promise<SpentBudget | null>) | null;
+  /** Most of what the mirror holds of it came without names. */
+  readonly nameless: (source: string) => boolean;
+  readonly signal: AbortSignal;
+}
+
+/** One request with the source's token answers most of it: who may read what, and under which version. */
+export async function sourceChecks(
+  source: SourceConfig,
+  reachable: boolean,
+  tools: SourceTools,
+): Promise<readonly Check[]> {
+  const { name } = source;
+  const names = [`token.${name}`, `scopes.${name}`, `identity.${name}`, `version.${name}`];
+  const token = await tokenOf(source.access).catch((error: unknown) =>
+    failedBy(names[0] ?? '', error, anotherToken(source.access)),
+  );
+  if (typeof token !== 'string') {
+    return [token, ...names.slice(1).map((one) => skip(one, 'there is no token to ask with'))];
+  }
+  const budget = await budgetCheck(name, token, tools);
+  const checks = reachable
+    ? await askedChecks(source, token, tools)
+    : names.map((one) => skip(one, 'the platform cannot be reached'));
+  return [...checks, await installationCheck(source, reachable, tools), budget];
+}
+
+/** What stands on disk, as it stands: a look must not spend a refresh token. */
+async function tokenOf(access: Access): Promise<string> {
+  return access.kind === 'token'
+    ? await access.token.reveal()
+    : (await readCredentials(access.file)).accessToken;
+}
+
+async function askedChecks(
+  source: SourceConfig,
+  token: string,
+  { config, session, nameless, signal }: SourceTools,
+): Promise<readonly Check[]> {
+  const { name, access, filters } = source;
+  const api = session.client.as(staticToken(() => token));
+  const { companyId, offeringId, investorId } = filters;
+  const scope = {
+    company: companyId ?? null,
+    filters: {
+      ...(offeringId === undefined ? {} : { offering_id: offeringId }),
+      ...(investorId === undefined ? {} : { investor_id: investorId }),
+    },
+    perPage: 1,
+  };
+  const version = pass(`version.${name}`, `API version ${config.platform.version} is accepted`);
+  try {
+    const page = await investmentFeed(api, scope, 'routine').page({ kind: 'start' }, signal);
+    return [
+      pass(`token.${name}`, 'the token is valid'),
+      pass(`scopes.${name}`, 'it may read investments'),
+      identityCheck(source, page, config, nameless(name)),
+      version,
+    ];
+  } catch (error) {
+    if (!isFault(error)) throw error;
+    return refusals(name, access, error, config);
+  }
+}
+
+function refusals(name: string, access: Access, fault: Fault, config: Config): readonly Check[] {
+  const told = fault.message;
+  const unknown = (what: string) => skip(`${what}.${name}`, 'the platform did not say');
+  if (fault.code === 'unauthorized') {
+    const token =
+      access.kind === 'credentials'
+        ? warn(
+            `token.${name}`,
+            'the access token has run out; the next tick refreshes it',
+            `rosterd sync --source ${name}`,
+          )
+        : fail(`token.${name}`, `the token is not accepted: ${told}`, anotherToken(access));
+    return [token, unknown('scopes'), unknown('identity'), unknown('version')];
+  }
+  const accepted = pass(`version.${name}`, `API version ${config.platform.version} is accepted`);
+  const valid = pass(`token.${name}`, 'the token is valid');
+  if (fault.code === 'forbidden')
+    return [
+      valid,
+      fail(`scopes.${name}`, `it may not read these investments: ${told}`, anotherToken(access)),
+      unknown('identity'),
+      accepted,
+    ];
+  if (fault.code === 'refused' && refusesVersion(fault.about.status, fault.about.type))
+    return [
+      unknown('token'),
+      unknown('scopes'),
+      unknown('identity'),
+      fail(`version.${name}`, told, 'npx rosterd version; then platform.version in config.json'),
+    ];
+  const mend =
+    fault.about.retryAt === undefined ? 'rosterd config show' : `rosterd doctor after ${fault.about.retryAt}`;
+  return [failedBy(`token.${name}`, fault, mend), unknown('scopes'), unknown('identity'), unknown('version')];
+}
+
+/** A token that somebody else looks after is replaced where it is kept. */
+function anotherToken(access: Access): string {
+  return access.kind === 'token'
+    ? `rosterd connect, or another token (this one is ${access.token.origin})`
+    : 'rosterd connect';
+}
+
+function identityCheck(
+  { name, access }: SourceConfig,
+  page: FeedPage,
+  config: Config,
+  nameless: boolean,
+): Check {
+  const check = `identity.${name}`;
+  const record = page.items.find((item) => item.kind === 'record');
+  if (config.identity === 'drop') return pass(check, 'names are not kept, as configured');
+  if (record?.kind !== 'record') return skip(check, 'there is no record to see it by');
+  if (record.identity === null)
+    return warn(check, 'the token does not include names (read:investors:pii)', anotherToken(access));
+  const listed = `rosterd sync --source ${name} --resync`;
+  return nameless
+    ? warn(check, 'names are granted, but the mirror was filled without them', listed)
+    : pass(check, 'names are granted');
+}
+
+async function installationCheck(
+  { name, installation }: SourceConfig,
+  reachable: boolean,
+  { config, session, signal }: SourceTools,
+): Promise<Check> {
+  const check = `installation.${name}`;
+  if (installation === null) return skip(check, 'the source names no installation');
+  const { management } = config.platform;
+  if (management === null)
+    return skip(check, 'platform.management is not set, only it can see installations');
+  if (!reachable) return skip(check, 'the platform cannot be reached');
+  try {
+    const token = await tokenOf(management);
+    const { status } = await getInstallation(
+      session.client.as(staticToken(() => token)),
+      installation,
+      signal,
+    );
+    return status === 'active'
+      ? pass(check, `${installation} is active`)
+      : fail(check, `${installation} is ${status}`, 'rosterd connect');
+  } catch (error) {
+    if (isFault(error, 'forbidden') || isFault(error, 'unauthorized'))
+      return skip(check, 'the management token may not see installations');
+    return failedBy(check, error, 'rosterd connect');
+  }
+}
+
+async function budgetCheck(
+  name: string,
+  token: string,
+  { config, session, budgetOf }: SourceTools,
+): Promise<Check> {
+  const check = `budget.${name}`;
+  const limit = config.platform.requestsPerHour;
+  if (limit === null) return skip(check, 'nobody counts requests (platform.requestsPerHour is null)');
+  if (budgetOf === null) return skip(check, 'there is no usable database');
+  const state = await budgetOf(`token:${digestOf(`Bearer ${token}`)}`);
+  const { windowMillis, reserve } = tokenRule(limit);
+  const open = state !== null && session.client.time.now() < state.windowStart + windowMillis;
+  const left = open ? Math.max(0, limit - state.spent) : limit;
+  const told = `${left} of ${limit} requests are left this hour`;
+  return left > reserve
+    ? pass(check, told)
+    : warn(check, `${told}: only webhooks still use them`, 'rosterd config show');
+}

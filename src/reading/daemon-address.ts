@@ -1,0 +1,211 @@
+import { readdir, readFile, rm } from 'node:fs/promises';
+import { get } from 'node:http';
+import { basename, dirname, join } from 'node:path';
+import type { Config } from '../config/config.js';
+import { instantFromMillis } from '../domain/instant.js';
+import type { Clock } from '../runtime/clock.js';
+import type { HealthReport } from '../runtime/health-register.js';
+import type { Logger } from '../runtime/logger.js';
+import { writePrivateFile } from '../runtime/private-file.js';
+import { isProcessGone, isProcessThere, processName } from '../runtime/process-name.js';
+import { type Random, randomText } from '../runtime/random.js';
+import { type MirrorPlace, placeText } from '../store/place.js';
+
+/*
+ * How `rosterd status` finds the daemon that runs beside it, and asks it what the database cannot say: a failure that
+ * could not be written. A daemon with a console leaves a file, readable by its owner alone, with its process, the
+ * address of the console, and a key that opens `/daemon.json` there and nothing else. Whoever may read that file may read
+ * the database as well, so nobody has to sign in. The file goes with the daemon; that of one that was killed is
+ * removed by the next.
+ */
+
+/** What is left for `rosterd status`. */
+export interface DaemonAddress {
+  readonly process: string;
+  /** Several databases may share a folder. */
+  readonly database: string;
+  readonly url: string;
+  readonly key: string;
+}
+
+/** A daemon of this host, as it answered just now. */
+export interface DaemonSeen {
+  readonly pid: number;
+  readonly console_url: string | null;
+  /** `silent`: its process lives and did not answer, so that nothing good can be said of it. */
+  readonly state: 'answers' | 'silent';
+}
+
+export interface DaemonAsked {
+  readonly daemons: readonly DaemonSeen[];
+  readonly problems: readonly HealthReport[];
+}
+
+/** What `/daemon.json` answers. */
+export interface DaemonAnswer {
+  readonly process: string;
+  readonly problems: readonly HealthReport[];
+}
+
+/** Longer than the longest turn of a healthy daemon, which is the publishing of a first listing of a million records. */
+const answerMillisMax = 5_000;
+const answerBytesMax = 1_000_000;
+const keyLength = 32;
+
+interface Where {
+  readonly folder: string;
+  readonly prefix: string;
+}
+
+/**
+ * Beside the file of SQLite; for a server beside the ledger, which every daemon can write. Null for a server without a
+ * configuration, which alone says where that is.
+ */
+function whereOf(place: MirrorPlace, config: Pick<Config, 'forget'> | null): Where | null {
+  if (place.kind === 'sqlite')
+    return { folder: dirname(place.file), prefix: `${basename(place.file)}.daemon-` };
+  return config === null ? null : { folder: dirname(config.forget.ledger), prefix: 'daemon-' };
+}
+
+/** Leaves the address for as long as the daemon runs. Where it cannot be left, `status` judges by the database alone. */
+export async function leaveAddress(
+  config: Pick<Config, 'database' | 'forget'>,
+  { url, key }: Pick<DaemonAddress, 'url' | 'key'>,
+  logger: Logger,
+): Promise<() => Promise<void>> {
+  const where = whereOf(config.database, config);
+  if (where === null) return async () => {};
+  const file = join(where.folder, `${where.prefix}${process.pid}-${key.slice(0, 6)}.json`);
+  const address: DaemonAddress = {
+    process: processName(),
+    database: placeText(config.database),
+    ...{ url, key },
+  };
+  try {
+    await removeStale(where);
+    await writePrivateFile(file, `${JSON.stringify(address)}\n`);
+  } catch (error) {
+    logger.warn({ error, file }, 'the address of this daemon could not be left for `rosterd status`');
+    return async () => {};
+  }
+  return () => rm(file, { force: true });
+}
+
+export const newKey = (random: Random): string => randomText(random, keyLength);
+
+async function removeStale(where: Where): Promise<void> {
+  for (const file of await filesOf(where)) {
+    const address = await readAddress(file);
+    if (typeof address === 'object' && isProcessGone(address.process)) await rm(file, { force: true });
+  }
+}
+
+/**
+ * What the daemons of this host over this database say of themselves. Never rejects: one whose process lives and that
+ * does not answer is a problem, and so is an address that cannot be read.
+ */
+export async function askDaemons(
+  place: MirrorPlace,
+  config: Config | null,
+  clock: Clock,
+): Promise<DaemonAsked> {
+  const where = whereOf(place, config);
+  const files = where === null ? [] : await filesOf(where);
+  const asked = await Promise.all(files.map((file) => askOne(file, placeText(place), clock)));
+  return {
+    daemons: asked.flatMap(({ daemons }) => daemons),
+    problems: asked.flatMap(({ problems }) => problems),
+  };
+}
+
+async function filesOf({ folder, prefix }: Where): Promise<readonly string[]> {
+  const names = await readdir(folder).catch(() => []);
+  return names
+    .filter((name) => name.startsWith(prefix) && name.endsWith('.json'))
+    .sort()
+    .map((name) => join(folder, name));
+}
+
+async function askOne(file: string, database: string, clock: Clock): Promise<DaemonAsked> {
+  const address = await readAddress(file);
+  const since = instantFromMillis(clock.now());
+  if (address === 'gone') return { daemons: [], problems: [] };
+  if (address === 'unreadable')
+    return {
+      daemons: [],
+      problems: [
+        {
+          key: 'daemon',
+          severity: 'attention',
+          text: `${file} cannot be read: whether its daemon is well is not known. Remove it if no daemon runs, or ask as its owner`,
+          since,
+        },
+      ],
+    };
+  if (address.database !== database || isProcessGone(address.process)) return { daemons: [], problems: [] };
+  const pid = Number(address.process.split(':')[1]);
+  const answer = await ask(address, clock);
+  // In another container or on another host the address means nothing here.
+  if (answer === null && !isProcessThere(address.process)) return { daemons: [], problems: [] };
+  const seen = { pid, console_url: address.url };
+  if (answer !== null) return { daemons: [{ ...seen, state: 'answers' }], problems: answer.problems };
+  return {
+    daemons: [{ ...seen, state: 'silent' }],
+    problems: [
+      {
+        key: 'daemon',
+        severity: 'attention',
+        text: `the daemon (process ${pid}) lives and does not answer at ${address.url}: look at its log, or restart it`,
+        since,
+      },
+    ],
+  };
+}
+
+/** Null when nobody answers in time, or somebody else does. */
+async function ask({ url, key, process }: DaemonAddress, clock: Clock): Promise<DaemonAnswer | null> {
+  const over = new AbortController();
+  const late = clock.wait(answerMillisMax, over.signal).then(() => null);
+  const text = await Promise.race([textOf(new URL('/daemon.json', url), key, over.signal), late]);
+  over.abort();
+  return text === null ? null : answerOf(text, process);
+}
+
+function textOf(url: URL, key: string, signal: AbortSignal): Promise<string | null> {
+  return new Promise((resolve) => {
+    const headers = { authorization: `Bearer ${key}` };
+    const request = get(url, { headers, agent: false, signal }, (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (piece: string) => {
+        text += piece;
+        if (text.length > answerBytesMax) request.destroy();
+      });
+      response.once('end', () => resolve(response.statusCode === 200 ? text : null));
+      response.once('error', () => resolve(null));
+    });
+    request.once('error', () => resolve(null));
+  });
+}
+
+function answerOf(text: string, process: string): DaemonAnswer | null {
+  const answer = parsed(text) as Partial<DaemonAnswer> | null;
+  return answer?.process === process && Array.isArray(answer.problems) ? (answer as DaemonAnswer) : null;
+}
+
+/** A daemon that ends takes its file with it, perhaps between two looks. */
+async function readAddress(file: string): Promise<DaemonAddress | 'gone' | 'unreadable'> {
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => error);
+  if (typeof text !== 'string') return text.code === 'ENOENT' ? 'gone' : 'unreadable';
+  const address = parsed(text) as Partial<DaemonAddress> | null;
+  const { process, database, url, key } = address ?? {};
+  const isWhole = [process, database, url, key].every((part) => typeof part === 'string');
+  return isWhole && URL.canParse(url ?? '') ? (address as DaemonAddress) : 'unreadable';
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

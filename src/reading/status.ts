@@ -1,0 +1,81 @@
+import type { Config } from '../config/config.js';
+import { Fault } from '../domain/fault.js';
+import { blockedHealth, type EndpointHealth, readEndpointState } from '../endpoint/state.js';
+import type { Clock } from '../runtime/clock.js';
+import type { HealthReport } from '../runtime/health-register.js';
+import type { MirrorPlace } from '../store/place.js';
+import { type FleetMember, readFleet } from '../store/reads/fleet.js';
+import { type Ask, inSnapshot, type Snapshots } from '../store/reads/snapshot.js';
+import { readStatus, type StatusDocument, type StatusWanted } from '../store/reads/status.js';
+import type { DaemonSeen } from './daemon-address.js';
+
+export type { EndpointHealth } from '../endpoint/state.js';
+export type { SourceStatus, StatusDocument } from '../store/reads/status.js';
+
+/** The mirror, and the webhook endpoint the daemon looks after; null when it looks after none, or has not yet. */
+export interface FullStatus extends StatusDocument {
+  readonly endpoint: EndpointHealth | null;
+  /** The daemons that share the database; null where it is one's alone. */
+  readonly fleet: readonly FleetMember[] | null;
+  /** The daemons that run on this host over this database, as far as they can be found. */
+  readonly daemons: readonly DaemonSeen[];
+}
+
+/** What is known beside the database. */
+export interface Known {
+  readonly daemons: readonly DaemonSeen[];
+  readonly problems: readonly HealthReport[];
+}
+
+const nothingKnown: Known = { daemons: [], problems: [] };
+
+/**
+ * What the mirror says of itself. With the configuration also of sources that never ran, of sources that nobody
+ * follows, of the webhook endpoint, and with its interval as the measure of what is overdue. `known` is what running
+ * daemons say.
+ */
+export async function statusOf(
+  place: MirrorPlace | Snapshots,
+  clock: Clock,
+  config?: Config | null,
+  { daemons, problems }: Known = nothingKnown,
+): Promise<FullStatus> {
+  const shared = ('kind' in place ? place : config?.database)?.kind === 'postgres';
+  const read = async (ask: Ask) => {
+    const fleet = shared ? await readFleet(ask) : null;
+    const elsewhere = (fleet ?? []).flatMap(({ alive, follows }) => (alive === 1 ? follows : []));
+    return { ...(await readStatus(ask, clock, { ...statusWanted(config), elsewhere, problems })), fleet };
+  };
+  const document = 'take' in place ? await place.take(read) : await inSnapshot(place, read);
+  return {
+    ...document,
+    endpoint: await endpointHealth(config?.receiver?.endpoint?.file ?? null, clock),
+    daemons,
+  };
+}
+
+/** The scheduler moves each tick by up to a quarter of the interval. */
+const jitterMax = 1.25;
+/** For the tick itself, and for its turn among the others. */
+const graceMillis = 60_000;
+
+/** Without a configuration the interval is not known, nor which sources should be there. */
+export function statusWanted(config: Config | null | undefined): StatusWanted {
+  if (config == null) return {};
+  // Quiet sources are looked at less often, and that is no reason to call them overdue.
+  const { intervalSeconds, idleIntervalSeconds } = config.sync;
+  return {
+    staleMillis: jitterMax * 1_000 * Math.max(intervalSeconds, idleIntervalSeconds) + graceMillis,
+    configured: config.sources.map(({ name }) => name),
+  };
+}
+
+async function endpointHealth(file: string | null, clock: Clock): Promise<EndpointHealth | null> {
+  if (file === null) return null;
+  try {
+    return (await readEndpointState(file)).health;
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    return blockedHealth(null, error, clock.now());
+  }
+}

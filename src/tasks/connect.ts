@@ -1,0 +1,177 @@
+import { dirname } from 'node:path';
+import type { Api } from '../client/api.js';
+import { type Eligible, install, listEligible } from '../client/installations.js';
+import { revokeTokens } from '../client/oauth.js';
+import { writeCredentials } from '../client/tokens/credentials-file.js';
+import { withFileLock } from '../client/tokens/file-lock.js';
+import { staticToken } from '../client/tokens/static-token.js';
+import type { ApplicationConfig } from '../config/config.js';
+import { openSession, type PlatformSession, type SessionParts } from '../daemon/platform-session.js';
+import { Fault } from '../domain/fault.js';
+import { type InstallationId, parseId } from '../domain/ids.js';
+import { instantFromMillis } from '../domain/instant.js';
+import { makePrivateFolder, writePrivateFile } from '../runtime/private-file.js';
+import { authorizeUrlOf, type SignIn, signIn } from './sign-in.js';
+
+export type { Eligible } from '../client/installations.js';
+
+/** How a person is brought to the consent page and back. */
+export type Person = Pick<SignIn, 'show' | 'paste'>;
+
+/** What a company's mirror reads; identity is asked for unless it is dropped anyway. */
+export const mirrorScopes = ['read:investments', 'read:companies'] as const;
+export const identityScope = 'read:investors:pii';
+const installScopes = ['write:installations'] as const;
+export const managementScopes = ['write:webhooks'] as const;
+
+export interface ConnectParts extends SessionParts {
+  readonly application: ApplicationConfig;
+  readonly person: Person;
+}
+
+export interface Installed {
+  readonly installation: InstallationId;
+  readonly tier: string;
+  readonly scopes: readonly string[];
+  /** Whether names and addresses are in what this token reads. */
+  readonly identity: boolean;
+}
+
+/** A signed-in person, for as long as it takes to install. */
+export interface Connecting {
+  companies(signal: AbortSignal): Promise<readonly Eligible[]>;
+  /** Installs, or mints another token where it is installed already, and stores the token before it answers. */
+  install(
+    company: string,
+    scopes: readonly string[],
+    tokenFile: string,
+    signal: AbortSignal,
+  ): Promise<Installed>;
+  /** Ends the sign-in: nothing that was not stored outlives this. */
+  close(): Promise<void>;
+}
+
+/** Signs a person in to install the application. Company tokens belong to the company, so the sign-in is not kept. */
+export async function startConnecting(parts: ConnectParts, signal: AbortSignal): Promise<Connecting> {
+  const session = openSession(parts);
+  try {
+    const client = await clientOf(parts.application);
+    const asApplication = session.client.asApplication(client.clientId);
+    const tokens = await signIn(
+      { ...signInOf(parts, installScopes), client },
+      { api: asApplication, clock: parts.clock, random: parts.random },
+      signal,
+    );
+    const api = session.client.as(staticToken(() => tokens.accessToken));
+    return {
+      companies: (ends) => listEligible(api, 'company', ends),
+      install: (company, scopes, file, ends) => installOn(api, company, scopes, file, ends),
+      close: async () => {
+        await revokeTokens(asApplication, client, tokens.accessToken, AbortSignal.timeout(10_000)).catch(
+          (error: unknown) => parts.logger.debug({ error }, 'the sign-in could not be ended, it lapses'),
+        );
+        await session.close();
+      },
+    };
+  } catch (error) {
+    await session.close();
+    throw error;
+  }
+}
+
+async function installOn(
+  api: Api,
+  company: string,
+  scopes: readonly string[],
+  tokenFile: string,
+  signal: AbortSignal,
+): Promise<Installed> {
+  const minted = await install(api, { type: 'company', id: company }, scopes, signal);
+  if (!minted.scopes.includes('read:investments')) {
+    throw new Fault('forbidden', `${company} was installed without read:investments`, {
+      hint: 'tick the scope on the application in the developer portal, then connect again',
+    });
+  }
+  await writePrivateFile(tokenFile, `${minted.accessToken}\n`);
+  return {
+    installation: minted.installation.id,
+    tier: minted.installation.tier,
+    scopes: minted.scopes,
+    identity: minted.scopes.includes(identityScope),
+  };
+}
+
+/**
+ * Signs a person in and keeps the rotating tokens in `file`, under the lock of whoever refreshes there. The
+ * client's secret is not written beside them: it stays where the configuration says it is.
+ */
+export async function keepSignIn(
+  parts: ConnectParts,
+  file: string,
+  scopes: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const session: PlatformSession = openSession(parts);
+  try {
+    const client = await clientOf(parts.application);
+    const api = session.client.asApplication(client.clientId);
+    const { clock, random } = parts;
+    const tokens = await signIn({ ...signInOf(parts, scopes), client }, { api, clock, random }, signal);
+    await makePrivateFolder(dirname(file));
+    await withFileLock({ path: `${file}.lock`, clock, signal }, () =>
+      writeCredentials(file, {
+        clientId: client.clientId,
+        clientSecret: null,
+        accessToken: tokens.accessToken,
+        refreshToken: tokens.refreshToken,
+        previousRefreshToken: null,
+        expiresAt:
+          tokens.expiresInSeconds === null
+            ? null
+            : instantFromMillis(clock.now() + tokens.expiresInSeconds * 1000),
+        scope: tokens.scope,
+      }),
+    );
+    return tokens.scope.split(' ').filter((scope) => scope !== '');
+  } finally {
+    await session.close();
+  }
+}
+
+async function clientOf({ clientId, clientSecret }: ApplicationConfig) {
+  return { clientId, clientSecret: clientSecret === null ? null : await clientSecret.reveal() };
+}
+
+function signInOf(
+  { application, config, person }: ConnectParts,
+  scopes: readonly string[],
+): Omit<SignIn, 'client'> {
+  return {
+    redirectUri: application.redirectUri,
+    authorizeUrl: application.authorizeUrl ?? authorizeUrlOf(config.platform.baseUrl, application.clientId),
+    scopes,
+    ...person,
+  };
+}
+
+/** Those named, all, or the only one there is; otherwise somebody has to choose. */
+export function chosenCompanies(
+  eligible: readonly Eligible[],
+  asked: { readonly ids: readonly string[]; readonly all: boolean },
+): readonly Eligible[] | 'choose' {
+  if (eligible.length === 0) {
+    throw new Fault('forbidden', 'this person edits no company the application could be installed on', {
+      hint: 'sign in as a founder, admin or editor of the company',
+    });
+  }
+  const stranger = asked.ids.find((id) => !eligible.some((company) => company.id === id));
+  if (stranger !== undefined) {
+    const known = parseId('company', stranger) === undefined ? 'is no company id' : 'is not among them';
+    throw new Fault('usage', `--company ${stranger} ${known}`, { hint: `one of: ${idsOf(eligible)}` });
+  }
+  if (asked.all) return eligible;
+  if (asked.ids.length > 0) return eligible.filter(({ id }) => asked.ids.includes(id));
+  return eligible.length === 1 ? eligible : 'choose';
+}
+
+export const idsOf = (eligible: readonly Eligible[]): string => eligible.map(({ id }) => id).join(', ');

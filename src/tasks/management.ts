@@ -1,0 +1,71 @@
+import type { Api } from '../client/api.js';
+import type { Access } from '../config/config.js';
+import { realmOfAccess } from '../daemon/fingerprint.js';
+import { openSession, type SessionParts } from '../daemon/platform-session.js';
+import { Fault, isFault } from '../domain/fault.js';
+import type { Closable } from '../runtime/lifecycle.js';
+
+export {
+  createEndpoint,
+  deleteEndpoint,
+  type EndpointChange,
+  type EndpointWithSecret,
+  getEndpoint,
+  listEndpoints,
+  type NewEndpoint,
+  reenableEndpoint,
+  rotateSecret,
+  type TestSend,
+  testEndpoint,
+  updateEndpoint,
+  type WebhookEndpoint,
+} from '../client/webhook-endpoints.js';
+
+export interface Management extends Closable {
+  readonly api: Api;
+  /** The same error, or one that says what a refusal by the platform means here. */
+  explained(error: unknown): Promise<unknown>;
+}
+
+/** The platform as whoever manages webhook endpoints sees it: `platform.management`, or a named source's token. */
+export function openManagement(parts: SessionParts, source: string | undefined): Management {
+  const access = source === undefined ? managementAccess(parts) : sourceAccess(parts, source);
+  const session = openSession(parts);
+  return {
+    api: session.as(access),
+    explained: (error) => explained(error, access),
+    close: () => session.close(),
+  };
+}
+
+/** A 404 is about the endpoint that was named. Endpoints are a matter of live keys, those for the sandbox's events included; the platform only says no. */
+async function explained(error: unknown, access: Access): Promise<unknown> {
+  if (isFault(error, 'refused') && error.about.status === 404) {
+    return new Fault('refused', error.message, {
+      ...error.about,
+      hint: '`rosterd endpoints list` shows those there are; one bound to an installation needs --source NAME',
+      cause: error,
+    });
+  }
+  if (!isFault(error, 'forbidden') || (await realmOfAccess(access)) !== 'test') return error;
+  return new Fault('forbidden', error.message, {
+    ...error.about,
+    hint: 'a live token (at_live_…): this one is of the sandbox, and endpoints are managed with live keys, also those with --mode test',
+    cause: error,
+  });
+}
+
+function managementAccess({ config }: SessionParts): Access {
+  if (config.platform.management !== null) return config.platform.management;
+  throw new Fault('usage', 'platform.management is not set: rosterd has no right to manage endpoints', {
+    hint: '`rosterd connect --management --write`, or --source NAME for endpoints bound to its installation',
+  });
+}
+
+function sourceAccess({ config }: SessionParts, name: string): Access {
+  const source = config.sources.find((one) => one.name === name);
+  if (source !== undefined) return source.access;
+  throw new Fault('usage', `no source is called ${JSON.stringify(name)}`, {
+    hint: `one of: ${config.sources.map((one) => one.name).join(', ')}`,
+  });
+}

@@ -1,0 +1,113 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { listenFault } from '../daemon/listen-fault.js';
+import { Fault } from '../domain/fault.js';
+import { ConnectionTable } from '../runtime/connection-table.js';
+import type { Closable } from '../runtime/lifecycle.js';
+import { redirectPage, redirectPageHeaders } from './redirect-page.js';
+
+/** An address of this machine, its port and the rest, each as written: only the port may differ from what is registered. */
+const loopback = /^(http:\/\/(127\.0\.0\.1|\[::1\]|localhost))(?::(\d{1,5}))?((?:[/?].*)?)$/;
+
+export function isLoopbackRedirect(uri: string): boolean {
+  return loopback.test(uri);
+}
+
+/** Any page or program of this machine can open connections; the browser that comes back still finds a place. */
+const connectionLimits = { connections: 16, perAddress: 16, bytes: Number.POSITIVE_INFINITY };
+
+export interface RedirectListener extends Closable {
+  /** With the port that was free. */
+  readonly redirectUri: string;
+  /** The first answer to our own request; the listener takes no other. */
+  readonly arrived: Promise<URLSearchParams>;
+}
+
+/**
+ * Waits on this machine for the browser to come back. It takes one request, GET, on its own path, under its own
+ * host name, with the `state` it waits for. Everything else is refused and changes nothing, since any web page can
+ * send a browser here, and a name that resolves to this machine can be anybody's.
+ */
+export async function listenForRedirect(
+  registered: string,
+  isOurs: (query: URLSearchParams) => boolean,
+): Promise<RedirectListener> {
+  const [, origin = '', hostname = '', port = '0', rest = ''] = loopback.exec(registered) ?? [];
+  const host = hostname.replace(/^\[|\]$/g, '');
+  let expected = '';
+  let take: (query: URLSearchParams) => void = () => {};
+  const arrived = new Promise<URLSearchParams>((resolve) => {
+    take = resolve;
+  });
+  let taken = false;
+
+  const server = createServer({ headersTimeout: 5_000, requestTimeout: 5_000 });
+  new ConnectionTable(connectionLimits).serve(server, (request, response) => {
+    const query = queryOf(request, expected);
+    if (taken || query === undefined) return reply(response, taken ? 410 : 404, refusals.stranger);
+    if (!isOurs(query)) return reply(response, 400, refusals.foreignState);
+    taken = true;
+    // The page is on its way before anybody closes this listener behind it.
+    response.once('close', () => take(query));
+    reply(response, 200, query.has('error') ? endings.denied : endings.done);
+    server.close();
+  });
+  await listen(server, host, Number(port));
+  const bound = (server.address() as AddressInfo).port;
+  const redirectUri = `${origin}:${bound}${rest}`;
+  expected = redirectUri;
+  return {
+    redirectUri,
+    arrived,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+interface Page {
+  readonly title: string;
+  readonly text: string;
+}
+
+const endings = {
+  done: { title: 'Signed in', text: 'You can close this window; rosterd goes on in the terminal.' },
+  denied: { title: 'Not signed in', text: 'Nothing was shared. The terminal says how to start again.' },
+} as const;
+
+const refusals = {
+  stranger: {
+    title: 'Nothing here',
+    text: 'This address waits for the end of a sign-in, and this was none.',
+  },
+  foreignState: {
+    title: 'Not our sign-in',
+    text: 'This answer belongs to another sign-in. Use the newest link rosterd printed.',
+  },
+} as const;
+
+function reply(response: ServerResponse, status: number, { title, text }: Page): void {
+  response.writeHead(status, redirectPageHeaders).end(redirectPage(title, text));
+}
+
+/** Undefined unless the request is for us: method, host header and path are compared, not trusted. */
+function queryOf(request: IncomingMessage, redirectUri: string): URLSearchParams | undefined {
+  const wanted = new URL(redirectUri);
+  if (request.method !== 'GET' || request.headers.host !== wanted.host) return undefined;
+  const target = request.url ?? '';
+  if (!target.startsWith('/') || !URL.canParse(target, wanted.origin)) return undefined;
+  const url = new URL(target, wanted.origin);
+  return url.origin === wanted.origin && url.pathname === wanted.pathname ? url.searchParams : undefined;
+}
+
+function listen(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error) => {
+      const fault = listenFault(error, 'platform.application.redirectUri', { host, port });
+      reject(fault instanceof Fault ? fault : error);
+    });
+    server.listen(port, host, () => resolve());
+  });
+}

@@ -1,0 +1,37 @@
+import type { Config, SourceConfig } from '../config/config.js';
+import { nameless } from '../daemon/without-identity.js';
+import { withoutForgotten } from '../store/forgotten.js';
+import {
+  countHeld,
+  forgottenIds,
+  idsAt,
+  idsAwaitingDeletion,
+  idsChangedSince,
+  idsHeld,
+  newestChange,
+  offeringsHeld,
+  talliesHeld,
+  versionsHeld,
+} from '../store/reads/held.js';
+import type { HeldRows } from '../verify/ports.js';
+
+type Db = Parameters<typeof countHeld>[0];
+
+/** One source of the mirror as `verify` asks about it. */
+export function heldRows(db: Db, { name }: SourceConfig, { identity }: Pick<Config, 'identity'>): HeldRows {
+  return {
+    count: () => countHeld(db, name),
+    tallies: () => talliesHeld(db, name),
+    offerings: () => offeringsHeld(db, name),
+    idsAt: (places) => idsAt(db, name, places),
+    awaiting: () => idsAwaitingDeletion(db, name),
+    ids: () => idsHeld(db, name),
+    records: (ids) => versionsHeld(db, name, ids),
+    mark: () => newestChange(db, name),
+    changedSince: (mark) => idsChangedSince(db, name, mark),
+    keepable: async (items) => {
+      if (identity === 'keep') return withoutForgotten(items, await forgottenIds(db), () => null);
+      return items.map(nameless);
+    },
+  };
+}

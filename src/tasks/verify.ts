@@ -1,0 +1,170 @@
+import { readInvestment, readOfferingStats } from '../client/investments.js';
+import type { SourceConfig } from '../config/config.js';
+import { type Engine, type EngineParts, startEngine } from '../daemon/engine.js';
+import { syncSources } from '../daemon/sync-sources.js';
+import { Fault } from '../domain/fault.js';
+import { type Instant, instantFromMillis } from '../domain/instant.js';
+import { readMirror } from '../store/reads/read-mirror.js';
+import type { TickReport } from '../sync/ports.js';
+import type { ManualAsk } from '../sync/source-loop.js';
+import { CallBudget } from '../verify/call-budget.js';
+import type { Platform } from '../verify/ports.js';
+import type { Drift, SourceReceipt } from '../verify/receipt.js';
+import { type VerifyAsk, verifySource } from '../verify/verify-source.js';
+import { heldRows } from './stored-rows.js';
+
+export type { AmountDifference, Drift, SourceReceipt } from '../verify/receipt.js';
+
+export interface VerifyOptions extends VerifyAsk {
+  /** Requests the comparison may send, ticks and repeats included; a repair is not counted against it. */
+  readonly calls: number;
+  readonly repair: boolean;
+  /** Between a difference and the second look at it. */
+  readonly pauseMillis?: number;
+}
+
+export interface VerifiedSource extends SourceReceipt {
+  /** What the resync found and did; null when there was none. */
+  readonly repair: Repair | null;
+}
+
+export interface Repair {
+  readonly drift: readonly Drift[];
+  readonly outcome: TickReport['outcome'];
+  readonly added: number;
+  readonly changed: number;
+  readonly removed: number;
+}
+
+export interface VerifyReceipt {
+  readonly at: Instant;
+  readonly equal: boolean;
+  readonly calls: { readonly allowed: number; readonly spent: number };
+  readonly sources: readonly VerifiedSource[];
+}
+
+/** A derived change is in the feed within a second or two. */
+const pauseMillisDefault = 2_000;
+
+/** Another holder's lease lasts 30 seconds when it has died; one that works gives it back after its tick. */
+const leaseTries = 35;
+const leaseWaitMillis = 1_000;
+
+/** One source after the other, so that the budget is spent where it is needed and a receipt says what was not reached. */
+export async function verify(
+  parts: EngineParts,
+  options: VerifyOptions,
+  signal: AbortSignal,
+): Promise<VerifyReceipt> {
+  const at = instantFromMillis(parts.clock.now());
+  const budget = new CallBudget(options.calls);
+  const engine = await startEngine({ ...parts, beforeCall: () => budget.take(), asksGrants: false });
+  const stop = () => {
+    // The page under way is written; the receipt then says where it ended.
+    void engine.sync.close();
+  };
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    const sources: VerifiedSource[] = [];
+    for (const source of parts.sources ?? parts.config.sources) {
+      const look = await lookAt(source, parts, engine, options, signal);
+      const first = await look();
+      if (first.outcome !== 'drift' || !options.repair) {
+        sources.push({ ...first, repair: null });
+        continue;
+      }
+      budget.lift();
+      const { report } = await tick(source, parts, engine, { resync: true }, signal);
+      const { outcome, applied } = report;
+      budget.renew();
+      const { added, changed, removed } = applied;
+      sources.push({ ...(await look()), repair: { drift: first.drift, outcome, added, changed, removed } });
+    }
+    return {
+      at,
+      equal: sources.every(({ outcome }) => outcome === 'equal'),
+      calls: { allowed: budget.allowed, spent: budget.spent },
+      sources,
+    };
+  } finally {
+    signal.removeEventListener('abort', stop);
+    await engine.close();
+  }
+}
+
+/** How to hold one source against the platform; each look has a connection of its own that cannot write. */
+async function lookAt(
+  source: SourceConfig,
+  parts: EngineParts,
+  engine: Engine,
+  options: VerifyOptions,
+  signal: AbortSignal,
+): Promise<() => Promise<SourceReceipt>> {
+  const { config, clock } = parts;
+  const platform = await platformOf(source, parts, engine, signal);
+  return () =>
+    readMirror(config.database, (db) =>
+      verifySource(
+        {
+          source: source.name,
+          scope: {
+            offering: source.filters.offeringId ?? null,
+            partial: source.filters.investorId !== undefined,
+          },
+          held: heldRows(db, source, config),
+          platform,
+          catchUp: async () => {
+            const { report, publishedThrough } = await tick(source, parts, engine, {}, signal);
+            if (report.outcome !== 'done') throw notCaughtUp(report);
+            return publishedThrough;
+          },
+          pause: () => clock.wait(options.pauseMillis ?? pauseMillisDefault, signal),
+          clock,
+        },
+        options,
+      ),
+    );
+}
+
+async function platformOf(
+  source: SourceConfig,
+  { config }: EngineParts,
+  { platform }: Engine,
+  signal: AbortSignal,
+): Promise<Platform> {
+  const api = platform.client.as(platform.tokensOf(source.access));
+  const [sync] = await syncSources(config, [source], platform);
+  if (sync === undefined) throw new Error(`${source.name} is no source`);
+  const feed = sync.feed('routine');
+  return {
+    stats: (offering) => readOfferingStats(api, offering, signal),
+    current: (id) => readInvestment(api, id, signal),
+    page: (position) => feed.page(position, signal),
+  };
+}
+
+/** A daemon beside us holds the source while it ticks, a moment each time. */
+async function tick(
+  { name }: SourceConfig,
+  { clock }: EngineParts,
+  { sync }: Engine,
+  ask: ManualAsk,
+  signal: AbortSignal,
+) {
+  for (let tries = 1; ; tries += 1) {
+    if (signal.aborted) throw new Fault('stopped', 'told to stop');
+    const result = await sync.tick(name, ask);
+    if (result.report.code !== 'lease_lost' || tries === leaseTries) return result;
+    await clock.wait(leaseWaitMillis, signal);
+  }
+}
+
+function notCaughtUp({ outcome, code, message, retryAt }: TickReport): Fault {
+  const about = { hint: 'rosterd status', ...(retryAt === null ? {} : { retryAt }) };
+  const fallback = outcome === 'waiting' ? 'rate_limited' : 'stopped';
+  return new Fault(
+    code ?? fallback,
+    message ?? `the source could not be brought up to date (${outcome})`,
+    about,
+  );
+}

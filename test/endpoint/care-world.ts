@@ -1,0 +1,194 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import Database from 'better-sqlite3';
+import { onTestFinished } from 'vitest';
+import { writeCredentials } from '../../src/client/tokens/credentials-file.js';
+import { sqliteFileOf } from '../../src/config/database.js';
+import type { LoadedConfig } from '../../src/config/load.js';
+import { type Daemon, startDaemon } from '../../src/daemon/daemon.js';
+import { type EndpointState, unknownEndpoint } from '../../src/endpoint/state.js';
+import type { Logger } from '../../src/runtime/logger.js';
+import { silentLogger } from '../../src/runtime/logger.js';
+import { seededRandom } from '../../src/runtime/random.js';
+import { folder, load } from '../config/world.js';
+import { company, startWorld, type TestWorld, user, worldStart } from '../conformance/world.js';
+import { type ManualClock, manualClock } from '../platform/webhooks/manual-clock.js';
+
+/** What stands between the platform and the receiver: a proxy that can be down. */
+export interface Gate {
+  readonly url: string;
+  readonly answers: number[];
+  target: string | null;
+  down: boolean;
+}
+
+export interface Town {
+  readonly clock: ManualClock;
+  readonly world: TestWorld;
+  readonly gate: Gate;
+  readonly config: LoadedConfig;
+  readonly folder: string;
+  daemon(logger?: Logger): Promise<Daemon>;
+  /** Lets time and requests go on until it is so; fails when it never becomes so. */
+  until(what: string, so: () => boolean | Promise<boolean>): Promise<void>;
+  /** Requests of one kind the platform has answered, such as `POST /reenable`. */
+  asked(method: string, ending: string): Promise<number>;
+  mirrored(): Promise<string>;
+  /** What the daemon knows of its endpoint; nothing before there is a file. */
+  endpoint(): EndpointState;
+  published(): Promise<string>;
+}
+
+/** A platform and what a daemon needs to follow it, under one clock that only the test moves. */
+export async function startTown(
+  endpoint: Record<string, unknown> = {},
+  more: Record<string, unknown> = {},
+): Promise<Town> {
+  const clock = manualClock(worldStart);
+  const world = await startWorld({ clock, limits: false });
+  onTestFinished(() => world.close());
+  const gate = await openGate();
+  const home = folder();
+  const [app] = world.ready.apps;
+  const credentials = join(home, 'management.json');
+  await writeCredentials(credentials, {
+    clientId: app?.live.clientId ?? '',
+    clientSecret: null,
+    accessToken: user(world).liveToken,
+    refreshToken: user(world).liveRefreshToken,
+    previousRefreshToken: null,
+    expiresAt: null,
+    scope: 'write:webhooks',
+  });
+  const config = load(
+    {
+      platform: {
+        baseUrl: world.url,
+        management: {
+          credentials: {
+            file: 'management.json',
+            clientId: app?.live.clientId,
+            clientSecret: { env: 'LIVE_SECRET' },
+          },
+        },
+      },
+      sources: world.ready.companies.map(({ id, token, installation }, index) => ({
+        name: `company-${index}`,
+        ...{ token, installation, company: id },
+      })),
+      // So rarely that a change is in the mirror only because somebody told of it.
+      sync: { intervalSeconds: 86_400 },
+      receiver: {
+        listen: '127.0.0.1:0',
+        endpoint: { publicUrl: gate.url, mode: 'test', checkSeconds: 10, rotateDays: null, ...endpoint },
+      },
+      console: null,
+      ...more,
+    },
+    { cwd: home, env: { LIVE_SECRET: app?.live.clientSecret } },
+  );
+  const town: Town = {
+    ...{ clock, world, gate, config, folder: home },
+    async daemon(logger = silentLogger) {
+      const daemon = await startDaemon({ config: config.config, clock, random: seededRandom(1), logger });
+      onTestFinished(() => daemon.close());
+      gate.target = daemon.receiverUrl;
+      return daemon;
+    },
+    async until(what, so) {
+      for (let turns = 0; turns < 2_000; turns += 1) {
+        if (await so()) return;
+        clock.advance(250);
+        await pause(2);
+      }
+      throw new Error(`it never came to this: ${what}`);
+    },
+    async asked(method, ending) {
+      const { requests } = (await world.control('GET', '/requests')).body;
+      return requests.filter(
+        (one: { method: string; path: string; status: number }) =>
+          one.method === method && one.path.endsWith(ending) && one.status < 300,
+      ).length;
+    },
+    async mirrored() {
+      const mirror = new Database(sqliteFileOf(config.config.database), { readonly: true });
+      try {
+        return lines(mirror.prepare('SELECT id, status, committed_cents FROM investments').all() as Row[]);
+      } finally {
+        mirror.close();
+      }
+    },
+    endpoint: () => {
+      const file = join(home, 'credentials/endpoint.json');
+      return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : unknownEndpoint;
+    },
+    async published() {
+      const rows: Row[] = [];
+      for (const index of world.ready.companies.keys()) rows.push(...(await publishedOf(world, index)));
+      return lines(rows);
+    },
+  };
+  return town;
+}
+
+interface Row {
+  readonly id: string;
+  readonly status: string;
+  readonly committed_cents: number;
+}
+
+const lines = (rows: readonly Row[]): string =>
+  rows
+    .map(({ id, status, committed_cents }) => `${id} ${status} ${committed_cents}`)
+    .sort()
+    .join('\n');
+
+/** Bounded by the world: a handful of records per company. */
+async function publishedOf(world: TestWorld, index: number): Promise<Row[]> {
+  const { id, token } = company(world, index);
+  const { body } = await world.get(`/investments?company_id=${id}&per_page=100`, { token });
+  if (body.meta.has_more === true) throw new Error('the world has grown beyond a page');
+  return body.data
+    .map((item: { id: string; attributes?: Record<string, never> }) => ({ ...item, ...item.attributes }))
+    .map((item: { id: string; status: string; amounts: { committed_cents: number } }) => ({
+      id: item.id,
+      status: item.status,
+      committed_cents: item.amounts.committed_cents,
+    }));
+}
+
+async function openGate(): Promise<Gate> {
+  const gate: { -readonly [Key in keyof Gate]: Gate[Key] } = {
+    url: '',
+    answers: [],
+    target: null,
+    down: false,
+  };
+  const server: Server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const status =
+      gate.down || gate.target === null
+        ? 503
+        : await fetch(gate.target, {
+            method: 'POST',
+            headers: {
+              'content-type': 'application/json',
+              'service-signature': String(request.headers['service-signature']),
+            },
+            body: Buffer.concat(chunks),
+          }).then((answer) => answer.status);
+    gate.answers.push(status);
+    response.writeHead(status).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  gate.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`;
+  return gate;
+}

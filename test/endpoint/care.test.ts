@@ -1,0 +1,202 @@
+import { chmodSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { statusOf } from '../../src/reading/status.js';
+import { company } from '../conformance/world.js';
+import { startTown, type Town } from './care-world.js';
+
+const hour = 3_600_000;
+const status = ({ config: { config }, clock }: Town) => statusOf(config.database, clock, config);
+const invest = (town: Town, index = 0) =>
+  town.world.control('POST', '/investments', { company: company(town.world, index).id });
+const inStep = (town: Town) => async () => (await town.mirrored()) === (await town.published());
+/** Requests under way must not meet a jump of hours: to them it would be a far side that never answers. */
+const looked = async (town: Town) => {
+  await town.until('the endpoint was looked at', () => {
+    const { health, rotationAskedAt } = town.endpoint();
+    return (
+      health !== null &&
+      health.state !== 'blocked' &&
+      rotationAskedAt === null &&
+      town.clock.now() - Date.parse(health.checkedAt) < hour
+    );
+  });
+};
+
+const answered = async (town: Town) => {
+  const pending = town.world.services.state
+    .prepare<[], number>(`SELECT count(*) FROM webhook_deliveries WHERE state = 'pending'`)
+    .pluck();
+  await town.until('every delivery is answered', () => pending.get() === 0);
+};
+
+test('the daemon makes its endpoint, keeps the secret to itself, and is told of the next change', async () => {
+  const town = await startTown();
+  await town.daemon();
+  await town.until(
+    'the endpoint is there',
+    async () => (await town.asked('POST', '/webhook_endpoints')) === 1,
+  );
+  await town.until('the mirror is whole', inStep(town));
+  const file = join(town.folder, 'credentials/endpoint.json');
+  // A secret on disk is not one that verifies yet; the health of the look that made it comes after both.
+  await looked(town);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  await invest(town);
+  await town.until('the change is mirrored', inStep(town));
+  expect(new Set(town.gate.answers)).toEqual(new Set([202]));
+  expect(JSON.stringify(await status(town))).not.toContain('whsec_');
+});
+
+test('a daemon that starts again goes on with the endpoint it has', async () => {
+  const town = await startTown();
+  const first = await town.daemon();
+  await town.until('its secret is kept', async () => (await town.asked('POST', '/webhook_endpoints')) === 1);
+  await town.until('it is on disk', () => town.endpoint().health?.state === 'ok');
+  const before = town.endpoint();
+  await first.close();
+  await town.daemon();
+  await invest(town);
+  await town.until('the change is mirrored', inStep(town));
+  expect(town.endpoint()).toMatchObject({ id: before.id, secrets: before.secrets });
+  expect(await town.asked('POST', '/webhook_endpoints')).toBe(1);
+});
+
+test('CLIENT-27 after three days of a failing receiver it recovers without a human and without a missing change', async () => {
+  const town = await startTown();
+  await town.daemon();
+  await town.until('the mirror is whole', inStep(town));
+  await town.until('it is healthy', () => town.endpoint().health?.state === 'ok');
+  town.gate.down = true;
+  await invest(town);
+  for (let step = 0; step < 14; step += 1) {
+    town.clock.advance(6 * hour);
+    await invest(town, step % 2);
+    await looked(town);
+  }
+  await town.until('it was switched on again', async () => (await town.asked('POST', '/reenable')) > 0);
+  const { endpoint } = await status(town);
+  expect(endpoint).toMatchObject({ reenabledAt: expect.any(String) });
+
+  town.gate.down = false;
+  const answered = town.gate.answers.length;
+  await invest(town);
+  await town.until('the platform delivers again', () => town.gate.answers.slice(answered).includes(202));
+  await town.until('nothing is missing', inStep(town));
+  town.clock.advance(300_000);
+  await town.until('it reads as healthy', () => town.endpoint().health?.state === 'ok');
+  expect(town.gate.answers).not.toContain(401);
+});
+
+test('CLIENT-27 what happened while the endpoint was off is fetched once it is on again', async () => {
+  const town = await startTown();
+  await town.daemon();
+  await town.until('the mirror is whole', inStep(town));
+  await looked(town);
+  town.world.services.state.prepare('UPDATE webhook_endpoints SET enabled = 0').run();
+  await invest(town);
+  await town.until('the change is mirrored', inStep(town));
+  expect(await town.asked('POST', '/reenable')).toBe(1);
+  expect(town.gate.answers).toEqual([]);
+});
+
+test('CLIENT-23 a rotation refuses no genuine delivery, before, during and after the overlap', async () => {
+  const town = await startTown({ rotateDays: 1 });
+  await town.daemon();
+  await town.until('the mirror is whole', inStep(town));
+  await looked(town);
+  const first = town.endpoint().secrets[0]?.value;
+  for (let step = 0; step < 16; step += 1) {
+    town.clock.advance(4 * hour);
+    await invest(town, step % 2);
+    await town.until('the change is mirrored', inStep(town));
+    await answered(town);
+    await looked(town);
+  }
+  expect(await town.asked('POST', '/rotate_secret')).toBeGreaterThanOrEqual(2);
+  expect(town.endpoint().secrets.map(({ value }) => value)).not.toContain(first);
+  expect(new Set(town.gate.answers)).toEqual(new Set([202]));
+});
+
+test('a rotation whose answer was lost is noticed and made again while the old secret still signs', async () => {
+  const town = await startTown({ rotateDays: 1 });
+  await town.daemon();
+  await town.until('the mirror is whole', inStep(town));
+  await town.until('its secret is kept', () => town.endpoint().health?.state === 'ok');
+  await town.world.control('POST', '/faults', [
+    { method: 'POST', path: '*/rotate_secret', times: 1, action: { truncate: 20 } },
+  ]);
+  town.clock.advance(24 * hour);
+  await town.until('the answer is lost', () => town.endpoint().rotationAskedAt !== null);
+  town.clock.advance(hour);
+  await town.until('another is asked for', () => town.endpoint().rotationAskedAt === null);
+  for (let step = 0; step < 8; step += 1) {
+    await invest(town);
+    await town.until('the change is mirrored', inStep(town));
+    await answered(town);
+    town.clock.advance(4 * hour);
+  }
+  expect(new Set(town.gate.answers)).toEqual(new Set([202]));
+});
+
+test('an endpoint whose creation was never answered is found by its address, not made twice', async () => {
+  const town = await startTown();
+  await town.world.control('POST', '/faults', [
+    { method: 'POST', path: '/webhook_endpoints', times: 1, action: { truncate: 20 } },
+  ]);
+  await town.daemon();
+  await town.until('the answer is lost', () => town.endpoint().health?.state === 'blocked');
+  town.clock.advance(300_000);
+  await town.until('its secret is known', () => town.endpoint().secrets.length === 1);
+  expect(await town.asked('POST', '/rotate_secret')).toBe(1);
+  await invest(town);
+  await town.until('the change is mirrored', inStep(town));
+});
+
+test('somebody else rotates: refused deliveries are noticed, and the secret is replaced', async () => {
+  const town = await startTown();
+  await town.daemon();
+  await town.until('the mirror is whole', inStep(town));
+  await town.until('its secret is kept', () => town.endpoint().health?.state === 'ok');
+  const { id } = town.endpoint();
+  const { liveToken } = town.world.ready.users[0] ?? { liveToken: '' };
+  expect((await town.world.post(`/webhook_endpoints/${id}/rotate_secret`, { token: liveToken })).status).toBe(
+    200,
+  );
+  town.clock.advance(26 * hour);
+  await invest(town);
+  await town.until('a delivery is refused', () => town.gate.answers.includes(401));
+  await looked(town);
+  town.clock.advance(300_000);
+  await town.until('it was made good', async () => (await town.asked('POST', '/rotate_secret')) === 2);
+  const answered = town.gate.answers.length;
+  await invest(town, 1);
+  await town.until('deliveries pass', () => town.gate.answers.slice(answered).includes(202));
+  await town.until('the change is mirrored', inStep(town));
+});
+
+test('a secret file open to others stops the care and nothing else, and status says so', async () => {
+  const town = await startTown();
+  const first = await town.daemon();
+  await town.until('its secret is kept', () => town.endpoint().health?.state === 'ok');
+  await first.close();
+  chmodSync(join(town.folder, 'credentials/endpoint.json'), 0o644);
+  await town.daemon();
+  await invest(town);
+  await town.until('polling goes on', async () => {
+    town.clock.advance(hour);
+    return inStep(town)();
+  });
+  const { endpoint } = await status(town);
+  expect(endpoint).toMatchObject({ state: 'blocked', hint: expect.stringContaining('chmod 600') });
+});
+
+test('a management sign-in that ended leaves the sources alone and says what to type', async () => {
+  const town = await startTown();
+  const owner = town.world.ready.users[0];
+  await town.world.control('POST', `/users/${owner?.id}/deactivate`);
+  await town.daemon();
+  await town.until('the mirror is whole', inStep(town));
+  await town.until('it is told', () => town.endpoint().health?.state === 'blocked');
+  expect(town.endpoint().health).toMatchObject({ hint: expect.stringContaining('rosterd connect') });
+});

@@ -1,0 +1,86 @@
+import { expect, test } from 'vitest';
+import type { WebhookEndpoint } from '../../src/client/webhook-endpoints.js';
+import type { EndpointConfig } from '../../src/config/config.js';
+import { instantFromMillis } from '../../src/domain/instant.js';
+import { nextStep } from '../../src/endpoint/plan.js';
+import { type EndpointState, liveSecrets, unknownEndpoint, withSecret } from '../../src/endpoint/state.js';
+
+const hour = 3_600_000;
+const now = Date.parse('2026-11-20T12:00:00Z');
+const wanted: EndpointConfig = {
+  publicUrl: 'https://hooks.example.com/w',
+  mode: 'live',
+  events: ['investment.changed'],
+  file: '/nowhere',
+  checkMillis: 300_000,
+  rotateMillis: 24 * hour,
+};
+const well: WebhookEndpoint = {
+  id: 'whe_1',
+  url: wanted.publicUrl,
+  urlHint: null,
+  installation: null,
+  mode: 'live',
+  events: wanted.events,
+  enabled: true,
+  failingSince: null,
+  lastDeliveryAt: null,
+  lastDeliveryStatus: null,
+  createdAt: null,
+};
+const known = (age = 2 * hour): EndpointState => withSecret(unknownEndpoint, 'whe_1', 'whsec_a', now - age);
+const step = (state: EndpointState, listed: readonly WebhookEndpoint[]) =>
+  nextStep(state, listed, wanted, now);
+
+test('nothing there: it is made; one at our address in another mode is not ours', () => {
+  expect(step(unknownEndpoint, [])).toEqual({ kind: 'create' });
+  expect(step(unknownEndpoint, [{ ...well, mode: 'test' }])).toEqual({ kind: 'create' });
+  expect(step(known(), [{ ...well, id: 'whe_2', url: 'https://other.example.com' }])).toEqual({
+    kind: 'create',
+  });
+});
+
+test('one we know and that is well rests', () => {
+  expect(step(known(), [well])).toEqual({ kind: 'rest', endpoint: well });
+});
+
+test('one at our address whose secret nobody knows gets a new one', () => {
+  expect(step(unknownEndpoint, [well])).toMatchObject({ kind: 'rotate', why: 'no secret known' });
+  expect(step(known(), [{ ...well, id: 'whe_2' }])).toMatchObject({ kind: 'rotate', id: 'whe_2' });
+});
+
+test('address and events are brought back to what is configured, also of one that is switched off', () => {
+  const moved = { ...well, url: 'https://old.example.com/w', enabled: false };
+  expect(step(known(), [moved])).toEqual({ kind: 'update', id: 'whe_1', change: { url: wanted.publicUrl } });
+  expect(step(known(), [{ ...well, events: ['offering.closed'] }])).toMatchObject({
+    change: { events: wanted.events },
+  });
+  expect(step(known(), [{ ...well, enabled: false }])).toEqual({ kind: 'reenable', id: 'whe_1' });
+});
+
+test('a lost answer is waited for an hour, then the rotation is made again', () => {
+  const lost = (age: number) => ({ ...known(), rotationAskedAt: instantFromMillis(now - age) });
+  expect(step(lost(hour - 1), [well]).kind).toBe('rest');
+  expect(step(lost(hour), [well])).toMatchObject({ kind: 'rotate', why: 'answer lost' });
+});
+
+test('refused signatures cost a rotation an hour at most; other failures none', () => {
+  const refused = { ...well, failingSince: '2026-11-20T11:00:00Z', lastDeliveryStatus: '401' };
+  expect(step(known(hour), [refused])).toMatchObject({ kind: 'rotate', why: 'secret refused' });
+  expect(step(known(hour - 1), [refused]).kind).toBe('rest');
+  expect(step(known(hour), [{ ...refused, lastDeliveryStatus: '503' }]).kind).toBe('rest');
+});
+
+test('a secret is replaced when it is due, unless that is switched off', () => {
+  expect(step(known(24 * hour), [well])).toMatchObject({ kind: 'rotate', why: 'due' });
+  expect(nextStep(known(9_999 * hour), [well], { ...wanted, rotateMillis: null }, now).kind).toBe('rest');
+});
+
+test('CLIENT-23 the secret before lives through the overlap, and not for ever', () => {
+  const rotated = withSecret(known(), 'whe_1', 'whsec_b', now);
+  const values = (at: number) => liveSecrets(rotated, at).map(({ value }) => value);
+  expect(values(now)).toEqual(['whsec_b', 'whsec_a']);
+  expect(values(now + 24 * hour)).toEqual(['whsec_b', 'whsec_a']);
+  expect(values(now + 25 * hour)).toEqual(['whsec_b']);
+  expect(withSecret(rotated, 'whe_9', 'whsec_c', now).secrets).toHaveLength(1);
+});

@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest';
+import type { Secret } from '../../src/config/secrets.js';
+import { SecretRing } from '../../src/endpoint/secret-ring.js';
+import { silentLogger } from '../../src/runtime/logger.js';
+import { manualClock } from '../platform/webhooks/manual-clock.js';
+
+/** A secret somewhere else, whose reading ends when the test says so. */
+function ringOf(first: string) {
+  const clock = manualClock(0);
+  let value = first;
+  const readings: { readonly end: (failed?: Error) => void }[] = [];
+  let held = false;
+  const secret: Pick<Secret, 'reveal'> = {
+    reveal: () =>
+      held
+        ? new Promise((resolve, reject) => {
+            readings.push({ end: (failed) => (failed === undefined ? resolve(value) : reject(failed)) });
+          })
+        : Promise.resolve(value),
+  };
+  const ring = new SecretRing([secret as Secret], clock, silentLogger, () => ['managed']);
+  return {
+    ...{ ring, clock, readings },
+    rotateTo: (next: string) => {
+      value = next;
+      held = true;
+    },
+  };
+}
+
+test('secrets are read again in the background, and whoever needs the newest waits for that reading', async () => {
+  const { ring, clock, readings, rotateTo } = ringOf('old');
+  await ring.load();
+  rotateTo('new');
+  expect(ring.values()).toEqual(['managed', 'old']);
+  expect(await ring.newest()).toBeNull();
+  clock.advance(30_001);
+  expect(ring.values()).toEqual(['managed', 'old']);
+  const newest = ring.newest();
+  expect(ring.values()).toEqual(['managed', 'old']);
+  expect(readings).toHaveLength(1);
+  readings[0]?.end();
+  expect(await newest).toEqual(['managed', 'new']);
+  expect(ring.values()).toEqual(['managed', 'new']);
+  expect(await ring.newest()).toBeNull();
+});
+
+test('a reading that fails leaves the ones read before in use, and is not tried again at once', async () => {
+  const { ring, clock, readings, rotateTo } = ringOf('old');
+  await ring.load();
+  rotateTo('new');
+  clock.advance(30_001);
+  ring.values();
+  const newest = ring.newest();
+  readings[0]?.end(new Error('the vault is closed'));
+  expect(await newest).toEqual(['managed', 'old']);
+  ring.values();
+  expect(readings).toHaveLength(1);
+});

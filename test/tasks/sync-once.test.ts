@@ -1,0 +1,124 @@
+import { expect, test } from 'vitest';
+import { syncOnce } from '../../src/tasks/sync-once.js';
+import {
+  configFor,
+  control,
+  freshFolder,
+  partsFor,
+  readerOf,
+  sandboxFor,
+  totalsByHand,
+  totalsHeld,
+} from '../daemon/world.js';
+
+const never = new AbortController().signal;
+
+test('the mirror equals what paging by hand gives: first, after churn, and after a hundred days', async () => {
+  const sandbox = await sandboxFor();
+  const config = configFor(sandbox, { folder: freshFolder() });
+
+  const first = await syncOnce(partsFor(config), {}, never);
+  expect(first.map(({ report }) => [report.outcome, report.mode])).toEqual(
+    Array(3).fill(['done', 'listing']),
+  );
+  const reader = readerOf(config);
+  expect(totalsHeld(reader)).toEqual(await totalsByHand(sandbox));
+
+  await control(sandbox, 'POST', '/churn', { changes: 100 });
+  const second = await syncOnce(partsFor(config), {}, never);
+  expect(second.map(({ report }) => [report.outcome, report.mode])).toEqual(Array(3).fill(['done', 'delta']));
+  expect(totalsHeld(reader)).toEqual(await totalsByHand(sandbox));
+
+  await control(sandbox, 'POST', '/churn', { changes: 30 });
+  await control(sandbox, 'POST', '/clock', { advanceSeconds: 8_640_000 });
+  const seen = watchCounts(reader);
+  const third = await syncOnce(partsFor(config), {}, never);
+  const counts = seen.stop();
+  expect(third.map(({ report }) => [report.outcome, report.mode])).toEqual(
+    Array(3).fill(['done', 'relisting']),
+  );
+  const held = totalsHeld(reader);
+  expect(held).toEqual(await totalsByHand(sandbox));
+  // The reader saw the state before or the state after, per source, and nothing thinner.
+  expect(counts.length).toBeGreaterThan(5);
+  for (const { source, count } of counts) {
+    expect(
+      [
+        ...seen.before.filter((row) => row.source === source),
+        ...held.filter((row) => row.source === source),
+      ].map((row) => row.count),
+    ).toContain(count);
+  }
+});
+
+test('a signal that came while the mirror was being opened ends the ticks before their first page', async () => {
+  const sandbox = await sandboxFor({ records: 30, companies: 1 });
+  const config = configFor(sandbox, { folder: freshFolder() });
+  const results = await syncOnce(partsFor(config), {}, AbortSignal.abort());
+  expect(results.map(({ report }) => [report.outcome, report.pages])).toEqual([['stopped', 0]]);
+});
+
+test('P11 a token of another account is refused with the cursor it cannot use, until a resync adopts it', async () => {
+  const sandbox = await sandboxFor({ records: 30, companies: 2, limits: false });
+  const folder = freshFolder();
+  const one = { ...configFor(sandbox, { folder }) };
+  const [mine, other] = one.sources;
+  if (mine === undefined || other === undefined) throw new Error('a sandbox with two companies');
+  const under = (access: typeof mine.access) =>
+    partsFor({ ...one, sources: [{ ...mine, access, filters: {} }] });
+  const outcome = async (access: typeof mine.access, ask = {}) =>
+    (await syncOnce(under(access), ask, never)).map(({ report }) => [
+      report.outcome,
+      report.code,
+      report.message,
+    ]);
+  expect(await outcome(mine.access)).toEqual([['done', null, null]]);
+  expect(await outcome(other.access)).toEqual([
+    ['failed', 'filters_changed', expect.stringMatching(/another account's.*--resync/)],
+  ]);
+  expect(await outcome(other.access, { resync: true, acceptDeletions: true })).toEqual([
+    ['done', null, null],
+  ]);
+});
+
+/** Reads the counts whenever the event loop comes round, until stopped. */
+function watchCounts(reader: ReturnType<typeof readerOf>) {
+  const before = totalsHeld(reader);
+  const seen: { source: string; count: number }[] = [];
+  let watching = true;
+  const look = () => {
+    if (!watching) return;
+    seen.push(...totalsHeld(reader));
+    setImmediate(look);
+  };
+  setImmediate(look);
+  return {
+    before,
+    stop: () => {
+      watching = false;
+      return seen;
+    },
+  };
+}
+
+test('an unreachable platform fails with a sentence and keeps nothing half-written', async () => {
+  const sandbox = await sandboxFor({ companies: 1 });
+  const config = configFor(sandbox, { folder: freshFolder() });
+  await control(sandbox, 'POST', '/faults', [
+    { method: 'GET', path: '/investments', times: 1_000, action: { status: 503 } },
+  ]);
+  const [result] = await syncOnce(partsFor(config), {}, never);
+  expect(result?.report).toMatchObject({ outcome: 'failed', code: 'platform_error' });
+  expect(totalsHeld(readerOf(config))).toEqual([]);
+}, 60_000);
+
+test('a wrong token asks for a human', async () => {
+  const sandbox = await sandboxFor({ companies: 1 });
+  const company = sandbox.ready.companies[0];
+  if (company === undefined) throw new Error('the sandbox has a company');
+  await control(sandbox, 'POST', `/installations/${company.installation}/revoke`);
+  const config = configFor(sandbox, { folder: freshFolder() });
+  const [result] = await syncOnce(partsFor(config), {}, never);
+  expect(result?.report).toMatchObject({ code: 'unauthorized' });
+  expect(result?.standing?.kind).toBe('halted');
+});

@@ -1,0 +1,226 @@
+import Sqlite from 'better-sqlite3';
+import { expect, onTestFinished, test } from 'vitest';
+import type { Config } from '../../src/config/config.js';
+import { sqliteFileOf } from '../../src/config/database.js';
+import { startDaemon } from '../../src/daemon/daemon.js';
+import type { Sandbox } from '../../src/platform/sandbox/sandbox.js';
+import { systemClock } from '../../src/runtime/clock.js';
+import { forget, personOrInvestment } from '../../src/tasks/forget.js';
+import { syncOnce } from '../../src/tasks/sync-once.js';
+import { type VerifyOptions, verify } from '../../src/tasks/verify.js';
+import { configFor, control, freshFolder, partsFor, sandboxFor } from '../daemon/world.js';
+
+const never = new AbortController().signal;
+const ask: VerifyOptions = { sample: 5, seed: 7, full: false, calls: 100, repair: false, pauseMillis: 1 };
+const whole: VerifyOptions = { ...ask, full: true };
+
+async function mirrored(records = 120): Promise<{ sandbox: Sandbox; config: Config }> {
+  const sandbox = await sandboxFor({ companies: 1, records });
+  const config = configFor(sandbox, { folder: freshFolder() });
+  await syncOnce(partsFor(config), {}, never);
+  return { sandbox, config };
+}
+
+/** As no honest program would: by hand, past every rule. Answers the id of the row it was done to. */
+function breakRow({ database }: Config, sql: string, place = 3): string {
+  const raw = new Sqlite(sqliteFileOf(database));
+  try {
+    const row = raw
+      .prepare<[number], { row_no: number; id: string }>(
+        'SELECT row_no, id FROM investment_rows WHERE visible = 1 ORDER BY id LIMIT 1 OFFSET ?',
+      )
+      .get(place);
+    if (row === undefined) throw new Error('there is a row to break');
+    raw.pragma('foreign_keys = ON');
+    raw.prepare(sql).run({ row: row.row_no });
+    return row.id;
+  } finally {
+    raw.close();
+  }
+}
+
+async function requestsSince(sandbox: Sandbox, work: () => Promise<unknown>): Promise<number> {
+  const count = async () => {
+    const answer = (await control(sandbox, 'GET', '/requests')) as { requests: unknown[] };
+    return answer.requests.length;
+  };
+  const before = await count();
+  await work();
+  return (await count()) - before;
+}
+
+const drifts = async (config: Config, options: VerifyOptions) => {
+  const receipt = await verify(partsFor(config), options, never);
+  return { receipt, source: receipt.sources[0], drift: receipt.sources[0]?.drift ?? [] };
+};
+
+test('a mirror that equals the platform: a receipt of what was compared, and every call counted', async () => {
+  const { sandbox, config } = await mirrored();
+  let receipt = await verify(partsFor(config), { ...whole, calls: 1 }, never);
+  const asked = await requestsSince(sandbox, async () => {
+    receipt = await verify(partsFor(config), whole, never);
+  });
+  const [source] = receipt.sources;
+  expect(source).toMatchObject({ outcome: 'equal', drift: [], ended: null, repair: null });
+  expect(source?.sample).toEqual({ seed: 7, compared: 5, unpublished: 0 });
+  expect(source?.full).toEqual({ listed: source?.rows, compared: source?.rows, unreadable: 0 });
+  expect(source?.stats?.total.count).toBe(source?.rows);
+  expect(source?.stats?.total.committed_cents).toBeGreaterThan(0);
+  expect(source?.published_through).toMatch(/^20\d\d-/);
+  expect(receipt).toMatchObject({ equal: true, calls: { allowed: 100, spent: asked } });
+});
+
+test.each([
+  [
+    'amount',
+    'UPDATE investment_rows SET committed_cents = committed_cents + 777 WHERE row_no = :row',
+    'committed_cents',
+  ],
+  ['status', "UPDATE investment_rows SET status = 'odd' WHERE row_no = :row", 'status'],
+  ['offering', "UPDATE investment_rows SET offering_id = 'ofr_other' WHERE row_no = :row", 'offering_id'],
+  ['person', "UPDATE identity_rows SET name = 'Not Her Name' WHERE row_no = :row", 'identity.name'],
+])('a wrong %s is named by id and column, never by who it is', async (kind, sql, column) => {
+  const { config } = await mirrored();
+  const id = breakRow(config, sql);
+  const { receipt, source, drift } = await drifts(config, whole);
+  expect(receipt.equal).toBe(false);
+  expect(source?.outcome).toBe('drift');
+  const record = drift.find((one) => one.kind === 'record');
+  expect(record).toMatchObject({ id, columns: [column] });
+  expect(drift.some((one) => one.kind === 'tally')).toBe(kind !== 'person');
+  expect(JSON.stringify(receipt)).not.toContain('Not Her Name');
+  if (kind === 'amount') {
+    const [amount] = record?.kind === 'record' ? record.amounts : [];
+    expect((amount?.held ?? 0) - (amount?.platform ?? 0)).toBe(777);
+    const tally = drift.find((one) => one.kind === 'tally');
+    expect(tally).toMatchObject({ amounts: [{ column: 'committed_cents' }] });
+  }
+});
+
+test('a missing row and an extra one are named, and counted without --full', async () => {
+  const { config } = await mirrored();
+  const gone = breakRow(config, 'DELETE FROM investment_rows WHERE row_no = :row');
+  const columns = `source_no, company_id, offering_id, investor_id, status, currency, committed_cents, raised_cents,
+    needs_whitelisting, visible, investor_deactivated, via_entity, blockers, contracts, observed_at`;
+  breakRow(
+    config,
+    `INSERT INTO investment_rows (id, ${columns}) SELECT 'inv_invented', ${columns} FROM investment_rows WHERE row_no = :row`,
+    5,
+  );
+  breakRow(config, 'UPDATE investment_rows SET raised_cents = raised_cents + 1 WHERE row_no = :row', 9);
+  const { drift } = await drifts(config, whole);
+  expect(drift).toContainEqual({ kind: 'missing', id: gone });
+  expect(drift).toContainEqual({ kind: 'extra', id: 'inv_invented' });
+
+  const quick = await drifts(config, { ...ask, sample: 0 });
+  expect(quick.drift.length).toBeGreaterThan(0);
+  expect(quick.drift.every(({ kind }) => kind === 'tally')).toBe(true);
+});
+
+test('the sample alone finds a wrong record when it draws it, and the same seed draws the same', async () => {
+  const { config } = await mirrored(40);
+  const id = breakRow(config, "UPDATE identity_rows SET email = 'x@example.org' WHERE row_no = :row");
+  const all = await drifts(config, { ...ask, sample: 1_000 });
+  expect(all.drift).toEqual([{ kind: 'record', id, columns: ['identity.email'], amounts: [] }]);
+  expect(all.source?.sample?.compared).toBe(all.source?.rows);
+});
+
+test('--repair lists the source again and verifies again', async () => {
+  const { config } = await mirrored();
+  breakRow(config, 'UPDATE investment_rows SET committed_cents = 1 WHERE row_no = :row');
+  breakRow(config, 'DELETE FROM investment_rows WHERE row_no = :row', 8);
+  const { receipt, source } = await drifts(config, { ...whole, repair: true });
+  expect(receipt.equal).toBe(true);
+  expect(source?.repair).toMatchObject({ outcome: 'done', added: 1, changed: 1, removed: 0 });
+  expect(source?.repair?.drift.length).toBeGreaterThanOrEqual(2);
+});
+
+test('changes while it verifies are no drift', async () => {
+  const { sandbox, config } = await mirrored(300);
+  let churning = true;
+  let churned = 0;
+  const churn = (async () => {
+    while (churning) {
+      await control(sandbox, 'POST', '/churn', { changes: 3 });
+      churned += 3;
+    }
+  })();
+  const looks = [];
+  for (let look = 0; look < 4; look += 1) {
+    looks.push(await verify(partsFor(config), { ...whole, calls: 900 }, never));
+  }
+  churning = false;
+  await churn;
+  expect(churned).toBeGreaterThan(10);
+  expect(looks.flatMap(({ sources }) => sources.flatMap(({ drift }) => drift))).toEqual([]);
+  const quiet = await verify(partsFor(config), whole, never);
+  expect(quiet.equal).toBe(true);
+}, 60_000);
+
+test('the budget of calls is kept to the last one, and what was not reached is said', async () => {
+  const { sandbox, config } = await mirrored();
+  for (const calls of [1, 2, 5, 8]) {
+    let receipt = await verify(partsFor(config), { ...whole, calls: 100 }, never);
+    const asked = await requestsSince(sandbox, async () => {
+      receipt = await verify(partsFor(config), { ...whole, calls }, never);
+    });
+    expect(asked).toBe(calls);
+    expect(receipt.calls).toEqual({ allowed: calls, spent: calls });
+    expect(receipt.sources[0]).toMatchObject({
+      outcome: 'unfinished',
+      full: null,
+      ended: { code: 'stopped', message: `the ${calls} calls it was allowed are spent` },
+    });
+  }
+});
+
+test('drift found before the budget ended is told all the same', async () => {
+  const { config } = await mirrored();
+  breakRow(config, 'UPDATE investment_rows SET committed_cents = 1 WHERE row_no = :row');
+  const { source } = await drifts(config, { ...whole, calls: 4 });
+  expect(source).toMatchObject({ outcome: 'drift', ended: { code: 'stopped' } });
+});
+
+test('the counter of calls counts what is tried again', async () => {
+  const { sandbox, config } = await mirrored();
+  await control(sandbox, 'POST', '/faults', [
+    { method: 'GET', path: '/offerings', times: 2, action: { status: 503 } },
+  ]);
+  let spent = 0;
+  const asked = await requestsSince(sandbox, async () => {
+    spent = (await verify(partsFor(config), ask, never)).calls.spent;
+  });
+  expect(spent).toBe(asked);
+});
+
+test('identity that is not kept, for everybody or for one who is forgotten, is no drift', async () => {
+  const { config } = await mirrored(40);
+  const raw = new Sqlite(sqliteFileOf(config.database), { readonly: true });
+  const person = raw.prepare<[], string>('SELECT investor_id FROM investments LIMIT 1').pluck().get() ?? '';
+  raw.close();
+  await forget(config, personOrInvestment(person), systemClock, never);
+  const all = { ...whole, sample: 1_000, calls: 500 };
+  expect((await drifts(config, all)).receipt.equal).toBe(true);
+  expect((await drifts({ ...config, identity: 'drop' }, all)).receipt.equal).toBe(true);
+});
+
+test('beside a daemon that ticks all the time it waits its turn', async () => {
+  const { sandbox, config } = await mirrored();
+  const daemon = await startDaemon(partsFor({ ...config, sync: { ...config.sync, intervalSeconds: 1 } }));
+  onTestFinished(() => daemon.close());
+  await control(sandbox, 'POST', '/churn', { changes: 20 });
+  const [name] = config.sources.map((source) => source.name);
+  if (name === undefined) throw new Error('there is a source');
+  const busy = daemon.engine.sync.tick(name, { resync: true });
+  const receipt = await verify(partsFor(config), { ...whole, calls: 500 }, never);
+  await busy;
+  expect(receipt.sources[0]).toMatchObject({ outcome: 'equal', ended: null });
+}, 60_000);
+
+test('told to stop it ends with what it has', async () => {
+  const { config } = await mirrored(40);
+  const stopping = new AbortController();
+  stopping.abort();
+  const { sources } = await verify(partsFor(config), whole, stopping.signal);
+  expect(sources[0]).toMatchObject({ outcome: 'unfinished', ended: { code: 'stopped' } });
+});
