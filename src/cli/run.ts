@@ -9,7 +9,7 @@ import { type ExitCode, exitCodeOfFault, exitCodes } from './exit-codes.js';
 import type { Io } from './io.js';
 import { nextStep } from './next-step.js';
 import { Output } from './output/output.js';
-import { Talk } from './output/talk.js';
+import { Talk } from './output/stderr.js';
 import { guarded } from './output/terminal.js';
 import { programOf } from './program.js';
 

@@ -7,11 +7,11 @@ import type { Interruption } from '../runtime/interruption.js';
 import type { Feed, FeedPage, NextTold, Urgency } from '../sync/ports.js';
 import { paths } from '../wire/paths.js';
 import type { Api, Reply } from './api.js';
+import { peekNext } from './early-cursor.js';
 import { pageAnswer } from './fetch/body-limits.js';
 import { refusesVersion } from './judge-response.js';
 import { parseInvestment } from './parse-investment.js';
 import { parsePage } from './parse-page.js';
-import { peekNext } from './peek-next.js';
 
 /** What one source reads. `filters` are further query parameters: `offering_id`, `investor_id`. */
 export interface FeedScope {

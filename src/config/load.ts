@@ -8,9 +8,9 @@ import { environmentOverrides, flagOverrides, type Override, withValue } from '.
 import { isWithin, type Path, pathText, valueAt } from './path.js';
 import { InvalidConfig, type Problem, placesOf, problemsOf } from './problems.js';
 import { clashesIn, warningsAbout } from './rules.js';
-import { salvage } from './salvage.js';
 import { configJsonSchema } from './schema-tree.js';
 import { draftSchema, type Settings, settingsSchema } from './settings.js';
+import { salvage } from './stub-invalid.js';
 
 export interface ConfigRequest {
   /** From `--config`; otherwise ROSTERD_CONFIG, otherwise ./config.json. */

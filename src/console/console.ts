@@ -10,7 +10,7 @@ import type { Random } from '../runtime/random.js';
 import { serveAsset } from './assets.js';
 import { createDashboard } from './dashboard.js';
 import { admit } from './guard/admit.js';
-import { type ConsoleAuth, Door } from './guard/door.js';
+import { type ConsoleAuth, Door } from './guard/authenticator.js';
 import { safeHeaders } from './guard/headers.js';
 import { hostCheck, isLoopbackHost } from './guard/hosts.js';
 import { Refusals } from './guard/refusals.js';

@@ -1,9 +1,9 @@
 import { Router } from 'express';
 import type { Closable } from '../runtime/lifecycle.js';
 import { companyRoutes } from './routes/companies.js';
-import { type DashboardParts, deskOf } from './routes/desk.js';
 import { identityRoutes } from './routes/identity.js';
 import { overviewRoutes } from './routes/overview.js';
+import { type DashboardParts, deskOf } from './routes/page-context.js';
 import { recordRoutes } from './routes/records.js';
 import { rosterRoutes } from './routes/roster.js';
 import { sqlRoutes } from './routes/sql.js';

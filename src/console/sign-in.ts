@@ -1,7 +1,7 @@
 import { type Response, Router, urlencoded } from 'express';
 import type { Logger } from '../runtime/logger.js';
 import { giveCookie, sessionOf, takeCookie, visitOf } from './guard/admit.js';
-import type { Door } from './guard/door.js';
+import type { Door } from './guard/authenticator.js';
 import { fieldOf, isOwnForm, isOwnOrigin, pathOf } from './guard/own-forms.js';
 import type { Sessions } from './guard/sessions.js';
 import { signInBody } from './pages/sign-in.js';

@@ -1,28 +1,28 @@
 import type { Config, ReceiverConfig } from '../config/config.js';
 import { createEndpointCare, type EndpointCare } from '../endpoint/care.js';
 import { SecretRing } from '../endpoint/secret-ring.js';
-import type { Seat } from '../fleet/seat.js';
+import type { Seat } from '../fleet/membership.js';
 import type { Drain } from '../inbox/drain.js';
 import { createReceiver, type Receiver } from '../inbox/receiver.js';
 import { type Delivery, startDelivery } from '../outbox/deliver.js';
 import { descriptorLimit, raiseLimit } from '../runtime/file-descriptors.js';
 import { type Closable, Lifecycle } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
-import { choresOf } from './chores.js';
 import { type ClockWatch, watchClock } from './clock-watch.js';
 import { receiverConnections } from './connection-limits.js';
 import { type Engine, type EngineParts, startEngine } from './engine.js';
 import { keepHouse } from './housekeeping.js';
-import { choresWhereLed, outboxWhereLed } from './led-once.js';
+import { choresWhereLed, outboxWhereLed } from './leader-only.js';
 import { addressOf } from './listen-address.js';
 import { listenFault } from './listen-fault.js';
+import { choresOf } from './maintenance.js';
 import { noticeTargets } from './notices.js';
 import { grantsOf, resolveSources } from './resolve-sources.js';
 import { openDrain, startDrainAlone } from './start-drain.js';
 import { seatOf, startWork } from './start-work.js';
 import { watchTokens } from './watch-tokens.js';
 
-export { placeText } from '../store/place.js';
+export { placeText } from '../store/database-location.js';
 
 export interface Daemon extends Closable {
   readonly engine: Engine;

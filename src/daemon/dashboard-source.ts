@@ -14,8 +14,8 @@ import { queryCsv, runQuery } from '../reading/query.js';
 import type { MirrorReader } from '../reading/read-mirror.js';
 import type { FullStatus } from '../reading/status.js';
 import type { Clock } from '../runtime/clock.js';
+import type { MirrorPlace } from '../store/database-location.js';
 import { documentedQueries } from '../store/documented-queries.js';
-import type { MirrorPlace } from '../store/place.js';
 import { readActivity } from '../store/reads/dashboard/activity.js';
 import {
   companiesHeld,

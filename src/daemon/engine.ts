@@ -4,7 +4,7 @@ import type { Clock } from '../runtime/clock.js';
 import { HealthRegister } from '../runtime/health-register.js';
 import { type Closable, Lifecycle } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
-import { processName } from '../runtime/process-name.js';
+import { processName } from '../runtime/process-identity.js';
 import { type Random, randomText } from '../runtime/random.js';
 import { createSync, type Sync } from '../sync/create-sync.js';
 import { connectPlatform, type PlatformConnection } from './connect-platform.js';

@@ -1,7 +1,8 @@
 import { packageVersion } from '../runtime/package-version.js';
-import { isSharedProcessGone } from '../runtime/process-name.js';
+import { isSharedProcessGone } from '../runtime/process-identity.js';
 import { SharedBudgets } from '../store/budgets.js';
 import { postgresConnection } from '../store/connection.js';
+import { type PostgresPlace, secretUrlOf } from '../store/database-location.js';
 import { PostgresErasures } from '../store/dialect/postgres/erasures.js';
 import { PostgresFleet } from '../store/dialect/postgres/fleet.js';
 import { migratePostgres } from '../store/dialect/postgres/migrate.js';
@@ -11,8 +12,7 @@ import { purgeHistory, purgeTicks } from '../store/dialect/postgres/purge.js';
 import { isAway, reachPostgres } from '../store/dialect/postgres/reach.js';
 import { Inbox } from '../store/inbox.js';
 import { Outbox } from '../store/outbox.js';
-import { type PostgresPlace, secretUrlOf } from '../store/place.js';
-import { inSteps } from './in-steps.js';
+import { inSteps } from './in-batches.js';
 import { leaseMillis, type OpenMirror, type OpenMirrorParts } from './open-mirror.js';
 
 /**

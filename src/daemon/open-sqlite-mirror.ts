@@ -1,8 +1,9 @@
 import { statSync } from 'node:fs';
 import { packageVersion } from '../runtime/package-version.js';
-import { isProcessGone } from '../runtime/process-name.js';
+import { isProcessGone } from '../runtime/process-identity.js';
 import { Budgets } from '../store/budgets.js';
 import { sqliteConnection } from '../store/connection.js';
+import type { SqlitePlace } from '../store/database-location.js';
 import { removeBackups } from '../store/dialect/sqlite/backups.js';
 import { SqliteErasures } from '../store/dialect/sqlite/erasures.js';
 import { SqliteMirror } from '../store/dialect/sqlite/mirror.js';
@@ -11,9 +12,8 @@ import { purgeHistory, purgeTicks } from '../store/dialect/sqlite/purge.js';
 import { upgradeSqlite } from '../store/dialect/sqlite/upgrade.js';
 import { Inbox } from '../store/inbox.js';
 import { Outbox } from '../store/outbox.js';
-import type { SqlitePlace } from '../store/place.js';
 import { scrubApart } from '../store/scrub.js';
-import { inSteps } from './in-steps.js';
+import { inSteps } from './in-batches.js';
 import { leaseMillis, type OpenMirror, type OpenMirrorParts } from './open-mirror.js';
 import { WriteGate } from './write-gate.js';
 

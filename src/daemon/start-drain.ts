@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.js';
-import type { Seat } from '../fleet/seat.js';
+import type { Seat } from '../fleet/membership.js';
 import { createDrain, type Drain } from '../inbox/drain.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Lifecycle } from '../runtime/lifecycle.js';

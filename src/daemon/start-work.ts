@@ -1,10 +1,10 @@
 import { createFleet } from '../fleet/fleet.js';
+import { alone, FleetSeat, type Seat } from '../fleet/membership.js';
 import type { Message } from '../fleet/ports.js';
-import { alone, FleetSeat, type Seat } from '../fleet/seat.js';
 import type { Drain } from '../inbox/drain.js';
 import type { Others } from '../inbox/ports.js';
 import type { Lifecycle } from '../runtime/lifecycle.js';
-import { isSharedProcessGone } from '../runtime/process-name.js';
+import { isSharedProcessGone } from '../runtime/process-identity.js';
 import type { Engine, EngineParts } from './engine.js';
 
 /** The daemon's place among others, before it takes it; see `startWork`. */

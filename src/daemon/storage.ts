@@ -1,6 +1,6 @@
 import { stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { MirrorPlace } from '../store/place.js';
+import type { MirrorPlace } from '../store/database-location.js';
 
 /** How large the files of the mirror are, and how much room is beside them; null for one on a server. */
 export async function storageOf(place: MirrorPlace) {

@@ -1,7 +1,7 @@
 import { investmentFeed } from '../client/investments.js';
 import type { Config, SourceConfig } from '../config/config.js';
 import type { Interruption } from '../runtime/interruption.js';
-import { identityIncluded } from '../store/page-oddities.js';
+import { identityIncluded } from '../store/page-anomalies.js';
 import type { Feed, SyncSource, Urgency } from '../sync/ports.js';
 import type { PlatformConnection } from './connect-platform.js';
 import { fingerprintOf, realmOfAccess } from './fingerprint.js';

@@ -1,6 +1,6 @@
 import { UnreadPage } from '../client/parse-page.js';
 import type { FeedItem } from '../domain/investment.js';
-import { unknownFieldsOf } from '../store/page-oddities.js';
+import { unknownFieldsOf } from '../store/page-anomalies.js';
 import type { Feed } from '../sync/ports.js';
 
 /** For `"identity": "drop"`: names go no further than the parser. */

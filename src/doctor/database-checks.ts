@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { counted } from '../domain/counted.js';
 import { type Instant, instantFromMillis } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
-import { isProcessGone } from '../runtime/process-name.js';
+import { isProcessGone } from '../runtime/process-identity.js';
 import { withSqliteFaults } from '../store/dialect/sqlite/faults.js';
 import { inspectFile } from '../store/dialect/sqlite/file.js';
 import { appliedMigrations } from '../store/dialect/sqlite/migrate.js';

@@ -2,12 +2,12 @@ import { counted } from '../domain/counted.js';
 import { instantFromMillis } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
 import { schemaPath } from '../runtime/package-root.js';
-import { isSharedProcessGone } from '../runtime/process-name.js';
+import { isSharedProcessGone } from '../runtime/process-identity.js';
+import { type PostgresPlace, placeText, secretUrlOf } from '../store/database-location.js';
 import { inspectServer, type Pooler, type ServerReport } from '../store/dialect/postgres/inspect.js';
 import { appliedMigrations } from '../store/dialect/postgres/migrate.js';
 import { openPostgres, type PostgresDatabase } from '../store/dialect/postgres/open.js';
 import { pendingMigrations, shippedMigrations } from '../store/migrate.js';
-import { type PostgresPlace, placeText, secretUrlOf } from '../store/place.js';
 import { type Check, fail, failedBy, pass, skip, warn } from './check.js';
 import type { DatabaseFindings } from './database-checks.js';
 

@@ -5,6 +5,7 @@ import type { Clock } from '../runtime/clock.js';
 import { Interrupter } from '../runtime/interruption.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
+import { gapsSeconds, proven } from './classify-events.js';
 import {
   type Inbox,
   type Lane,
@@ -16,7 +17,6 @@ import {
   sourcesOf,
   type Ticks,
 } from './ports.js';
-import { gapsSeconds, proven } from './proven.js';
 
 export interface DrainParts {
   readonly inbox: Inbox;

@@ -1,7 +1,7 @@
 import { parseId } from '../domain/ids.js';
 import { type Instant, parseInstant } from '../domain/instant.js';
 import type { EventSeen } from './ports.js';
-import { thinBody } from './thin-body.js';
+import { thinBody } from './redact-body.js';
 
 /** Real envelopes are three or four deep; a parser of somebody else's need not survive more. */
 const jsonDepthMax = 32;

@@ -1,7 +1,7 @@
 import { type Fault, isFault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
-import type { MirrorPlace } from '../store/place.js';
-import { openChangeNews } from '../store/reads/change-news.js';
+import type { MirrorPlace } from '../store/database-location.js';
+import { openChangeNews } from '../store/reads/change-signal.js';
 import { type Change, changesSince, followChanges } from '../store/reads/changes.js';
 import { openReader } from '../store/reads/open-reader.js';
 import { readMirror } from '../store/reads/read-mirror.js';

@@ -7,9 +7,9 @@ import type { Clock } from '../runtime/clock.js';
 import type { HealthReport } from '../runtime/health-register.js';
 import type { Logger } from '../runtime/logger.js';
 import { writePrivateFile } from '../runtime/private-file.js';
-import { isProcessGone, isProcessThere, processName } from '../runtime/process-name.js';
+import { isProcessGone, isProcessThere, processName } from '../runtime/process-identity.js';
 import { type Random, randomText } from '../runtime/random.js';
-import { type MirrorPlace, placeText } from '../store/place.js';
+import { type MirrorPlace, placeText } from '../store/database-location.js';
 
 /*
  * How `rosterd status` finds the daemon that runs beside it, and asks it what the database cannot say: a failure that

@@ -7,7 +7,7 @@ import { writeParquet } from '../exports/parquet.js';
 import type { RowSource } from '../exports/ports.js';
 import { writeExport } from '../exports/write-file.js';
 import type { Random } from '../runtime/random.js';
-import type { MirrorPlace } from '../store/place.js';
+import type { MirrorPlace } from '../store/database-location.js';
 import { exportRows } from '../store/reads/export-rows.js';
 import { readMirror } from '../store/reads/read-mirror.js';
 import { type MirrorReader, requireSource } from './read-mirror.js';

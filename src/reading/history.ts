@@ -1,5 +1,5 @@
 import type { Instant } from '../domain/instant.js';
-import type { MirrorPlace } from '../store/place.js';
+import type { MirrorPlace } from '../store/database-location.js';
 import { requireReach } from '../store/reads/as-of.js';
 import { historyOf, type Version } from '../store/reads/history.js';
 import { readMirror } from '../store/reads/read-mirror.js';

@@ -1,7 +1,7 @@
 import { Fault } from '../domain/fault.js';
 import type { readMirror } from '../store/reads/read-mirror.js';
 
-export type { MirrorPlace } from '../store/place.js';
+export type { MirrorPlace } from '../store/database-location.js';
 export { readMirror } from '../store/reads/read-mirror.js';
 
 /** Throws `usage` for a source the mirror never heard of: an empty answer would look like an empty source. */

@@ -3,7 +3,7 @@ import { Fault } from '../domain/fault.js';
 import { blockedHealth, type EndpointHealth, readEndpointState } from '../endpoint/state.js';
 import type { Clock } from '../runtime/clock.js';
 import type { HealthReport } from '../runtime/health-register.js';
-import type { MirrorPlace } from '../store/place.js';
+import type { MirrorPlace } from '../store/database-location.js';
 import { type FleetMember, readFleet } from '../store/reads/fleet.js';
 import { type Ask, inSnapshot, type Snapshots } from '../store/reads/snapshot.js';
 import { readStatus, type StatusDocument, type StatusWanted } from '../store/reads/status.js';

@@ -1,5 +1,5 @@
 import type { FeedItem } from '../domain/investment.js';
-import { identityIncluded } from './page-oddities.js';
+import { identityIncluded } from './page-anomalies.js';
 import type { SourceRow } from './source-row.js';
 
 /*

@@ -12,7 +12,7 @@ import { startActivity } from '../platform/sandbox/activity.js';
 import { statusOf } from '../reading/status.js';
 import type { Clock } from '../runtime/clock.js';
 import { type Closable, Lifecycle } from '../runtime/lifecycle.js';
-import { isProcessGone, processName } from '../runtime/process-name.js';
+import { isProcessGone, processName } from '../runtime/process-identity.js';
 import type { TickListener } from '../sync/create-sync.js';
 import { demoMarkOf } from './demo-mark.js';
 import { openSandbox, type Sandbox, type SandboxOptions } from './sandbox.js';

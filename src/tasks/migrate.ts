@@ -4,13 +4,13 @@ import { Fault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
 import { silentLogger } from '../runtime/logger.js';
 import { packageVersion } from '../runtime/package-version.js';
-import { carriedTables } from '../store/carry/carried-tables.js';
-import { carryOver } from '../store/carry/carry-over.js';
-import { lookAtTarget } from '../store/carry/postgres-target.js';
-import { type CarrySource, lockSource, lookAtSource } from '../store/carry/sqlite-source.js';
+import { type MirrorPlace, placeText, secretUrlOf } from '../store/database-location.js';
 import { migratePostgres } from '../store/dialect/postgres/migrate.js';
 import { openPostgres } from '../store/dialect/postgres/open.js';
-import { type MirrorPlace, placeText, secretUrlOf } from '../store/place.js';
+import { carriedTables } from '../store/migrate-data/carried-tables.js';
+import { carryOver } from '../store/migrate-data/carry-over.js';
+import { lookAtTarget } from '../store/migrate-data/postgres-target.js';
+import { type CarrySource, lockSource, lookAtSource } from '../store/migrate-data/sqlite-source.js';
 
 export interface MigrateRequest {
   readonly from: MirrorPlace;

@@ -1,11 +1,11 @@
 import { Fault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
 import { packageVersion } from '../runtime/package-version.js';
+import type { MirrorPlace } from '../store/database-location.js';
 import { migrateSqlite } from '../store/dialect/sqlite/migrate.js';
 import { openSqlite } from '../store/dialect/sqlite/open.js';
 import { upgradeSqlite } from '../store/dialect/sqlite/upgrade.js';
 import { newestMigration } from '../store/migrate.js';
-import type { MirrorPlace } from '../store/place.js';
 
 export interface SchemaState {
   readonly file: string;

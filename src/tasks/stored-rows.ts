@@ -12,7 +12,7 @@ import {
   offeringsHeld,
   talliesHeld,
   versionsHeld,
-} from '../store/reads/held.js';
+} from '../store/reads/verify-reads.js';
 import type { HeldRows } from '../verify/ports.js';
 
 type Db = Parameters<typeof countHeld>[0];

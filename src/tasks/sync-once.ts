@@ -1,5 +1,5 @@
-import { choresOf } from '../daemon/chores.js';
 import { type Engine, type EngineParts, startEngine } from '../daemon/engine.js';
+import { choresOf } from '../daemon/maintenance.js';
 import { noticeTargets } from '../daemon/notices.js';
 import type { SourceResult } from '../daemon/source-result.js';
 import { deliverDue } from '../outbox/deliver.js';

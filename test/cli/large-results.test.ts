@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { packageRoot } from '../../src/runtime/package-root.js';
-import type { MirrorPlace } from '../../src/store/place.js';
+import type { MirrorPlace } from '../../src/store/database-location.js';
 import { databases } from '../store/support/databases.js';
 
 /** A quarter of what the rows below would take as objects, let alone as one text. */

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import express from 'express';
 import { expect, test } from 'vitest';
-import { sendFile } from '../../src/console/routes/desk.js';
+import { sendFile } from '../../src/console/routes/page-context.js';
 
 test('whoever takes a large file lets everybody else have their turn', async () => {
   let turns = 0;

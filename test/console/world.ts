@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createConsole } from '../../src/console/console.js';
-import type { ConsoleAuth } from '../../src/console/guard/door.js';
+import type { ConsoleAuth } from '../../src/console/guard/authenticator.js';
 import { ProcessMetrics } from '../../src/console/process-metrics.js';
 import { dashboardSource } from '../../src/daemon/dashboard-source.js';
 import { readMirror } from '../../src/reading/read-mirror.js';

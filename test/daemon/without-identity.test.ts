@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { nameless } from '../../src/daemon/without-identity.js';
-import { oddities } from '../../src/store/page-oddities.js';
+import { oddities } from '../../src/store/page-anomalies.js';
 import { identity, record, rejected, tombstone } from '../store/samples.js';
 
 test('nothing unknown is kept where names are not, and all of it is counted by its name', () => {

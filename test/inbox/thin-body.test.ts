@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { thinBody } from '../../src/inbox/thin-body.js';
+import { thinBody } from '../../src/inbox/redact-body.js';
 
 test('what announces a change stays, whoever it speaks of goes, in every place it could stand', () => {
   const body = {

@@ -7,7 +7,7 @@ import {
   isProcessThere,
   isSharedProcessGone,
   processName,
-} from '../../src/runtime/process-name.js';
+} from '../../src/runtime/process-identity.js';
 
 test('this process is not gone, and neither is what nobody here can know of', () => {
   const own = processName();

@@ -192,7 +192,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   ),
   bug(
     'events are settled before the feed shows them',
-    'src/inbox/proven.ts',
+    'src/inbox/classify-events.ts',
     'return millisOf(proof.publishedThrough) >= millisOf(event.observedAt);',
     'return true;',
   ),

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { FeedItem } from '../../src/domain/investment.js';
-import { driftFieldsMax, moreFields, quarantineMax } from '../../src/store/oddity-limits.js';
+import { driftFieldsMax, moreFields, quarantineMax } from '../../src/store/anomaly-limits.js';
 import { test } from './both-databases.js';
 import { mirrorFixture } from './mirror-fixture.js';
 import { identity, record, rejected } from './samples.js';

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, onTestFinished } from 'vitest';
 import { isFault } from '../../src/domain/fault.js';
 import { millisOf } from '../../src/domain/instant.js';
-import { isSharedProcessGone, processName } from '../../src/runtime/process-name.js';
+import { isSharedProcessGone, processName } from '../../src/runtime/process-identity.js';
 import type { TickReport } from '../../src/sync/ports.js';
 import { test } from './both-databases.js';
 import { mirrorFixture } from './mirror-fixture.js';

@@ -6,6 +6,7 @@ import type { Instant } from '../../src/domain/instant.js';
 import type { FeedItem } from '../../src/domain/investment.js';
 import type { Cursor } from '../../src/domain/position.js';
 import type { Clock } from '../../src/runtime/clock.js';
+import type { MirrorPlace } from '../../src/store/database-location.js';
 import { PostgresErasures } from '../../src/store/dialect/postgres/erasures.js';
 import { PostgresMirror } from '../../src/store/dialect/postgres/mirror.js';
 import type { PostgresDatabase } from '../../src/store/dialect/postgres/open.js';
@@ -17,7 +18,6 @@ import { openSqlite, type SqliteDatabase } from '../../src/store/dialect/sqlite/
 import { purgeHistory as purgeSqlite } from '../../src/store/dialect/sqlite/purge.js';
 import type { Erasures } from '../../src/store/erasures.js';
 import type { MirrorOptions } from '../../src/store/mirror-options.js';
-import type { MirrorPlace } from '../../src/store/place.js';
 import { type ReadDatabase, withViews } from '../../src/store/reads/views.js';
 import type { Applied, Brake, BrakePolicy, Lease, Mirror, SourceIdentity } from '../../src/sync/ports.js';
 import { dialect } from './both-databases.js';

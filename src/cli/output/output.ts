@@ -3,8 +3,8 @@ import type { Clock } from '../../runtime/clock.js';
 import type { Io } from '../io.js';
 import { type Paint, paintFor, wantsColor } from './color.js';
 import { Progress } from './progress.js';
+import { Talk } from './stderr.js';
 import { blockLayout, type Column, fitsReadably, tableLayout } from './table.js';
-import { Talk } from './talk.js';
 import { guarded, Terminal } from './terminal.js';
 
 /** Results go to stdout, talk to stderr. */

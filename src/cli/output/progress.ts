@@ -1,7 +1,7 @@
 import { counted, grouped } from '../../domain/counted.js';
 import { instantFromMillis } from '../../domain/instant.js';
 import type { Clock } from '../../runtime/clock.js';
-import type { Talk } from './talk.js';
+import type { Talk } from './stderr.js';
 import { duration } from './words.js';
 
 export interface ProgressState {

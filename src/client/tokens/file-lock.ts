@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { Fault } from '../../domain/fault.js';
 import type { Clock } from '../../runtime/clock.js';
 import type { Interruption } from '../../runtime/interruption.js';
-import { isRunning } from '../../runtime/process-name.js';
+import { isRunning } from '../../runtime/process-identity.js';
 import { unwritable } from './unwritable.js';
 
 /*

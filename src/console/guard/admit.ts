@@ -1,5 +1,5 @@
 import type { Request, RequestHandler, Response } from 'express';
-import type { Door } from './door.js';
+import type { Door } from './authenticator.js';
 import type { Session, Sessions } from './sessions.js';
 
 export interface AdmitParts {

@@ -2,7 +2,7 @@ import { Router } from 'express';
 import { companiesBody, noCompany } from '../pages/companies.js';
 import { companyBody } from '../pages/company.js';
 import { problemBody } from '../pages/problem.js';
-import type { Desk } from './desk.js';
+import type { Desk } from './page-context.js';
 
 export function companyRoutes(desk: Desk): Router {
   const router = Router();

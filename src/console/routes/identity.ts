@@ -1,6 +1,6 @@
 import { Router } from 'express';
 import { fieldOf, pathOf } from '../guard/own-forms.js';
-import { type Desk, ownForm, shownMillis } from './desk.js';
+import { type Desk, ownForm, shownMillis } from './page-context.js';
 
 export function identityRoutes(desk: Desk): Router {
   const router = Router();

@@ -2,7 +2,7 @@ import { Router } from 'express';
 import type { Closable } from '../../runtime/lifecycle.js';
 import { createLive } from '../live.js';
 import { overviewBody, overviewParts } from '../pages/overview.js';
-import type { Desk } from './desk.js';
+import type { Desk } from './page-context.js';
 
 export function overviewRoutes(desk: Desk): Closable & { readonly router: Router } {
   const { source, clock, logger } = desk;

@@ -1,7 +1,7 @@
 import { Router } from 'express';
 import { problemBody } from '../pages/problem.js';
 import { recordBody } from '../pages/record.js';
-import type { Desk } from './desk.js';
+import type { Desk } from './page-context.js';
 
 export function recordRoutes(desk: Desk): Router {
   const router = Router();

@@ -4,7 +4,7 @@ import { fieldOf } from '../guard/own-forms.js';
 import { problemBody } from '../pages/problem.js';
 import { rosterBody } from '../pages/roster.js';
 import { addressFrom, rosterPath, wantedFrom } from '../pages/roster-address.js';
-import { type Desk, ownForm, sendFile } from './desk.js';
+import { type Desk, ownForm, sendFile } from './page-context.js';
 
 const rowsPerPage = 50;
 const textMax = 200;

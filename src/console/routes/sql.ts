@@ -3,7 +3,7 @@ import { Fault, isFault } from '../../domain/fault.js';
 import { fieldOf } from '../guard/own-forms.js';
 import { sqlBody } from '../pages/sql.js';
 import type { QuerySeen } from '../ports/dashboard.js';
-import { type Desk, goneSignal, ownForm, sendFile } from './desk.js';
+import { type Desk, goneSignal, ownForm, sendFile } from './page-context.js';
 
 /** Each is a process of its own: more at once would take the machine from the sync. */
 const runningMax = 2;

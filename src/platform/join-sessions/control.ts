@@ -2,7 +2,7 @@ import { baseUrl } from '../http/base-url.js';
 import { type Exchange, ok } from '../http/exchange.js';
 import { notFound, Problem } from '../http/problem.js';
 import type { Route } from '../http/route.js';
-import { goOut, type WayOut } from '../members/come-and-go.js';
+import { goOut, type WayOut } from '../members/join-and-leave.js';
 import { type Member, memberByNo } from '../members/model.js';
 import { controlRoute } from '../sandbox/control/control-route.js';
 import { one } from '../state/statements.js';

@@ -1,6 +1,6 @@
 import { baseUrl } from '../http/base-url.js';
 import type { Exchange, Reply } from '../http/exchange.js';
-import { acceptInvitation, goOut, join } from '../members/come-and-go.js';
+import { acceptInvitation, goOut, join } from '../members/join-and-leave.js';
 import { withParameters } from '../oauth/redirect-uris.js';
 import { seeOther } from '../pages/layout.js';
 import { isForged, noticePage, outdatedForm } from '../pages/parts.js';

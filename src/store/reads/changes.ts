@@ -1,7 +1,7 @@
 import type { Kysely, Selectable } from 'kysely';
 import { Fault } from '../../domain/fault.js';
 import type { ChangesView } from '../schema.js';
-import type { ChangeNews } from './change-news.js';
+import type { ChangeNews } from './change-signal.js';
 import type { ReadDatabase } from './views.js';
 
 export type Change = Omit<Selectable<ChangesView>, 'fields'> & { readonly fields: readonly string[] };

@@ -1,5 +1,5 @@
+import { type MirrorPlace, secretUrlOf } from '../database-location.js';
 import type { Readings } from '../mirror-database.js';
-import { type MirrorPlace, secretUrlOf } from '../place.js';
 
 /** A connection of one's own that cannot write. */
 export interface Reader extends Readings {

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { Clock } from '../../runtime/clock.js';
-import type { MirrorPlace } from '../place.js';
+import type { MirrorPlace } from '../database-location.js';
 import { readMirror } from './read-mirror.js';
 import type { ReadDatabase } from './views.js';
 

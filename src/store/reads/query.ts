@@ -1,7 +1,7 @@
 import type { Clock } from '../../runtime/clock.js';
+import { type MirrorPlace, secretUrlOf } from '../database-location.js';
 import { queryPostgres } from '../dialect/postgres/query.js';
 import { querySqlite } from '../dialect/sqlite/query.js';
-import { type MirrorPlace, secretUrlOf } from '../place.js';
 
 /** A value as the database holds it; integers beyond 2^53 stay whole. */
 export type SqlValue = null | number | bigint | string | Uint8Array;

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import type { MirrorPlace } from '../place.js';
+import type { MirrorPlace } from '../database-location.js';
 import { openReader } from './open-reader.js';
 import type { ReadDatabase } from './views.js';
 

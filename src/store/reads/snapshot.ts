@@ -1,5 +1,5 @@
-import type { MirrorPlace } from '../place.js';
-import { secretUrlOf } from '../place.js';
+import type { MirrorPlace } from '../database-location.js';
+import { secretUrlOf } from '../database-location.js';
 
 /** Asks in plain SQL that both databases understand; what is filled in travels as a parameter. */
 export type Ask = <Row>(

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { isFault } from '../../../src/domain/fault.js';
 import { systemClock } from '../../../src/runtime/clock.js';
-import type { MirrorPlace } from '../../../src/store/place.js';
+import type { MirrorPlace } from '../../../src/store/database-location.js';
 import { type QueryLimits, runQuery } from '../../../src/store/reads/query.js';
 import { databases } from '../support/databases.js';
 

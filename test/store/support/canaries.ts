@@ -1,4 +1,4 @@
-import type { MirrorPlace } from '../../../src/store/place.js';
+import type { MirrorPlace } from '../../../src/store/database-location.js';
 import { sourceRow, type WorkingMirror } from './databases.js';
 
 /** Looks like nothing else, so that it is found wherever it leaks to, also as a part of a longer text. */

@@ -1,9 +1,9 @@
 import { CompiledQuery } from 'kysely';
 import { onTestFinished } from 'vitest';
 import { type Connection, postgresConnection, sqliteConnection } from '../../../src/store/connection.js';
+import type { MirrorPlace } from '../../../src/store/database-location.js';
 import { openPostgres, type PostgresDatabase } from '../../../src/store/dialect/postgres/open.js';
 import type { SqliteDatabase } from '../../../src/store/dialect/sqlite/open.js';
-import type { MirrorPlace } from '../../../src/store/place.js';
 import { migratedDatabase } from '../../postgres/fresh-database.js';
 import { freshMirror } from './mirror.js';
 

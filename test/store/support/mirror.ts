@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { Clock } from '../../../src/runtime/clock.js';
+import type { MirrorPlace } from '../../../src/store/database-location.js';
 import { migrateSqlite } from '../../../src/store/dialect/sqlite/migrate.js';
 import { openSqlite, type SqliteDatabase } from '../../../src/store/dialect/sqlite/open.js';
-import type { MirrorPlace } from '../../../src/store/place.js';
 import { inSnapshot } from '../../../src/store/reads/snapshot.js';
 import { readStatus, type StatusDocument, type StatusWanted } from '../../../src/store/reads/status.js';
 import { tempFolder } from '../temp-folder.js';

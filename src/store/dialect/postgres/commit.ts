@@ -1,23 +1,23 @@
 import type { Instant } from '../../../domain/instant.js';
 import type { FeedItem } from '../../../domain/investment.js';
 import type { Applied } from '../../../sync/ports.js';
+import { driftFieldsMax, moreFields } from '../../anomaly-limits.js';
 import { type CommitHooks, type CommittedChange, changeOf, changesPerCall } from '../../committed-change.js';
 import { unreadableErasures, withoutErased, withoutForgotten } from '../../forgotten.js';
 import { grantIsGone, grantIsThere, judgeGrant } from '../../identity-grant.js';
-import { driftFieldsMax, moreFields } from '../../oddity-limits.js';
-import { oddities } from '../../page-oddities.js';
+import { oddities } from '../../page-anomalies.js';
 import { lastOfEach, type RecordItem, type Step, type Tombstone } from '../../plan-page.js';
 import type { ActiveState } from '../../schema.js';
 import { type CommitTimes, moveTo, type SourceRow, sourceColumns } from '../../source-row.js';
 import { announce, reserveNumbers } from './changes.js';
 import { Erasing } from './erasing.js';
-import { type HeldRow, readHeld } from './held-row.js';
 import type { LockedSource } from './locked-source.js';
 import { queueNotices } from './notices.js';
 import { archiveRows, insertRows, removeRows, replacePeople, updateRows } from './page-rows.js';
 import { resolveReadable, setAside } from './quarantine.js';
 import { payloadOf, recordset } from './recordset.js';
 import { markUnseen, unmarkAll, unmarkNamed } from './stage.js';
+import { type HeldRow, readHeld } from './stored-row.js';
 import { statement, type Transaction } from './transaction.js';
 
 /**

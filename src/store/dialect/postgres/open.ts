@@ -1,8 +1,8 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import { Fault } from '../../../domain/fault.js';
+import { addressText } from '../../database-location.js';
 import { newestMigration } from '../../migrate.js';
-import { addressText } from '../../place.js';
 import type { Database } from '../../schema.js';
 import { withPostgresFaults } from './faults.js';
 import { valueTypes } from './values.js';

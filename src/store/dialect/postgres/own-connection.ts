@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { addressText } from '../../place.js';
+import { addressText } from '../../database-location.js';
 import { withPostgresFaults } from './faults.js';
 import { valueTypes } from './values.js';
 

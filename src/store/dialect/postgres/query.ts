@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { Fault } from '../../../domain/fault.js';
 import type { Clock } from '../../../runtime/clock.js';
-import { addressText } from '../../place.js';
+import { addressText } from '../../database-location.js';
 import {
   cannotJudge,
   endedEarly,

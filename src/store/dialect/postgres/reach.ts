@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { isFault } from '../../../domain/fault.js';
-import { addressText } from '../../place.js';
+import { addressText } from '../../database-location.js';
 import { isServerAway, withPostgresFaults } from './faults.js';
 
 /** A server that is there answers in a millisecond; the next attempt comes within a second anyway. */

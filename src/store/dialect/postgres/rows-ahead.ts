@@ -1,6 +1,6 @@
 import pg from 'pg';
 import type { FeedPage } from '../../../sync/ports.js';
-import { identityIncluded } from '../../page-oddities.js';
+import { identityIncluded } from '../../page-anomalies.js';
 import { lastOfEach, type RecordItem } from '../../plan-page.js';
 import type { LockedSource } from './locked-source.js';
 import { appendRows } from './page-rows.js';

@@ -1,6 +1,7 @@
 import type { Instant } from '../../../domain/instant.js';
 import type { FeedItem, Identity } from '../../../domain/investment.js';
 import type { Applied } from '../../../sync/ports.js';
+import { boundedDrift } from '../../anomaly-limits.js';
 import {
   type CommitHooks,
   type CommittedChange,
@@ -11,16 +12,15 @@ import {
 import { unreadableErasures, withoutErased, withoutForgotten } from '../../forgotten.js';
 import { grantIsGone, grantIsThere, judgeGrant } from '../../identity-grant.js';
 import { spaced, spacedSince } from '../../notice-spacing.js';
-import { boundedDrift } from '../../oddity-limits.js';
-import { oddities } from '../../page-oddities.js';
+import { oddities } from '../../page-anomalies.js';
 import { lastOfEach, type RecordItem, type Step } from '../../plan-page.js';
 import { columnsToWrite, identityValues, recordValues, stored } from '../../record-columns.js';
 import type { ActiveState } from '../../schema.js';
 import { type CommitTimes, moveTo, type SourceRow, sourceColumns } from '../../source-row.js';
 import { Erasing } from './erasing.js';
-import { type HeldRow, heldRow } from './held-row.js';
 import { resolveReadable, setAside } from './quarantine.js';
 import type { Statements } from './statements.js';
+import { type HeldRow, heldRow } from './stored-row.js';
 
 /**
  * One transaction's worth of writing to one source. It reads the clock once, hands out the feed's numbers in

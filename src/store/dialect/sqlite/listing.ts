@@ -19,7 +19,7 @@ import { listingProgress } from '../../standing.js';
 import type { Commit } from './commit.js';
 import { buildIdIndex } from './indexes.js';
 import { countAdded, leaveUncounted, mendTotals } from './kept-totals.js';
-import { sameAsHeld } from './same-as-held.js';
+import { sameAsHeld } from './same-as-stored.js';
 import { removeAwaiting, swapIn } from './swap.js';
 
 export function beginListing(commit: Commit, start: ListingStart): ListingProgress {

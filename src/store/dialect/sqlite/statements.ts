@@ -2,9 +2,9 @@ import { identityColumns, recordColumns } from '../../record-columns.js';
 import type { HistoryRowsTable, IdentityColumns, RecordColumns } from '../../schema.js';
 import type { LeaseRow, ListingRow, SourceRow, SweepRow } from '../../source-row.js';
 import { tickColumns } from '../../tick-outcome.js';
+import { shaped } from './fast-rows.js';
 import type { Prepare, Prepared, RawDatabase } from './prepared.js';
-import { type HeldWhole, heldWhole } from './same-as-held.js';
-import { shaped } from './shaped.js';
+import { type HeldWhole, heldWhole } from './same-as-stored.js';
 
 export interface HeldColumns extends RecordColumns {
   readonly row_no: number;

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { Clock } from '../../../../src/runtime/clock.js';
 import type { Interruption } from '../../../../src/runtime/interruption.js';
 import { changeChannel } from '../../../../src/store/dialect/postgres/change-channel.js';
-import { openChangeNews } from '../../../../src/store/reads/change-news.js';
+import { openChangeNews } from '../../../../src/store/reads/change-signal.js';
 import { followChanges } from '../../../../src/store/reads/changes.js';
 import { openReader } from '../../../../src/store/reads/open-reader.js';
 import { freshStore, mirrorFixture } from '../../mirror-fixture.js';

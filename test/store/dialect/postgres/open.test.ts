@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../../src/runtime/clock.js';
+import { addressText } from '../../../../src/store/database-location.js';
 import { withPostgresFaults } from '../../../../src/store/dialect/postgres/faults.js';
 import { migratePostgres } from '../../../../src/store/dialect/postgres/migrate.js';
 import {
@@ -10,7 +11,6 @@ import {
 } from '../../../../src/store/dialect/postgres/open.js';
 import { schemaSql } from '../../../../src/store/dialect/postgres/schema-sql.js';
 import type { Migration } from '../../../../src/store/migrate.js';
-import { addressText } from '../../../../src/store/place.js';
 import { freshDatabase } from '../../../postgres/fresh-database.js';
 
 const base = { clock: systemClock, version: '0.1.0' };

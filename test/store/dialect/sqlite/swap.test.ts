@@ -9,8 +9,8 @@ import {
 } from '../../../../src/domain/investment.js';
 import type { Cents } from '../../../../src/domain/money.js';
 import type { CommittedChange } from '../../../../src/store/committed-change.js';
-import { heldRow } from '../../../../src/store/dialect/sqlite/held-row.js';
 import { prepareStatements } from '../../../../src/store/dialect/sqlite/statements.js';
+import { heldRow } from '../../../../src/store/dialect/sqlite/stored-row.js';
 import { planListed } from '../../../../src/store/plan-page.js';
 import fc from '../../../support/property.js';
 import { migratedDatabase, mirrorFixture } from '../../mirror-fixture.js';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { peekNext } from '../../src/client/early-cursor.js';
 import { parsePage } from '../../src/client/parse-page.js';
-import { peekNext } from '../../src/client/peek-next.js';
 import fc from '../support/property.js';
 
 const meta = (more: boolean, next: string) => ({

@@ -1,4 +1,4 @@
-import type { Seat } from '../fleet/seat.js';
+import type { Seat } from '../fleet/membership.js';
 import type { Outbox } from '../outbox/ports.js';
 import type { PendingErasures } from '../store/erasures.js';
 import type { HousekeepingParts } from './housekeeping.js';

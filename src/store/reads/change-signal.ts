@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { Clock } from '../../runtime/clock.js';
-import { type MirrorPlace, secretUrlOf } from '../place.js';
+import { type MirrorPlace, secretUrlOf } from '../database-location.js';
 import type { ReadDatabase } from './views.js';
 
 /** When it is worth to look at the change feed again. */
@@ -21,6 +21,6 @@ export async function openChangeNews(
 ): Promise<ChangeNews> {
   if (place.kind === 'sqlite')
     return { next: (signal) => clock.wait(pollMillis, signal), close: async () => {} };
-  const { ListenedNews } = await import('../dialect/postgres/listened-news.js');
+  const { ListenedNews } = await import('../dialect/postgres/listen-notify.js');
   return await ListenedNews.open(await secretUrlOf(place), db, clock);
 }

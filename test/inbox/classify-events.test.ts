@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Instant } from '../../src/domain/instant.js';
+import { proven } from '../../src/inbox/classify-events.js';
 import type { PendingEvent } from '../../src/inbox/ports.js';
-import { proven } from '../../src/inbox/proven.js';
 
 const now = Date.parse('2026-05-01T12:00:00.000Z');
 const at = (seconds: number) => new Date(now + seconds * 1_000).toISOString() as Instant;

@@ -1,6 +1,6 @@
 import { Fault } from '../../domain/fault.js';
 import type { Clock } from '../../runtime/clock.js';
-import { isProcessGone, isProcessThere, processName } from '../../runtime/process-name.js';
+import { isProcessGone, isProcessThere, processName } from '../../runtime/process-identity.js';
 import { withSqliteFaults } from '../dialect/sqlite/faults.js';
 import { appliedMigrations } from '../dialect/sqlite/migrate.js';
 import { openSqlite, type SqliteDatabase } from '../dialect/sqlite/open.js';

@@ -1,6 +1,6 @@
-import { type PersonBeside, personIn, recordIn, type StoredRecord } from '../../held-record.js';
 import type { Held } from '../../plan-page.js';
 import { identityColumns, ofPerson, recordColumns } from '../../record-columns.js';
+import { type PersonBeside, personIn, recordIn, type StoredRecord } from '../../stored-record.js';
 import { statement, type Transaction } from './transaction.js';
 
 export interface HeldRow extends Held {

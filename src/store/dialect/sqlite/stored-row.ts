@@ -1,5 +1,5 @@
-import { identityIn, recordIn } from '../../held-record.js';
 import type { Held } from '../../plan-page.js';
+import { identityIn, recordIn } from '../../stored-record.js';
 import type { HeldColumns, Statements } from './statements.js';
 
 export interface HeldRow extends Held {

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { Identity, Investment } from '../../domain/investment.js';
-import { personIn, recordIn } from '../held-record.js';
 import { identityColumns, ofPerson, recordColumns } from '../record-columns.js';
+import { personIn, recordIn } from '../stored-record.js';
 import type { ReadDatabase } from './views.js';
 
 /*

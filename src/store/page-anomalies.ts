@@ -1,6 +1,6 @@
 import type { FeedItem } from '../domain/investment.js';
 import { storableText } from '../domain/text.js';
-import { cutField } from './oddity-limits.js';
+import { cutField } from './anomaly-limits.js';
 
 export type Rejected = Extract<FeedItem, { kind: 'rejected' }>;
 

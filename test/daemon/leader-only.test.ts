@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { choresWhereLed, outboxWhereLed } from '../../src/daemon/led-once.js';
-import { alone } from '../../src/fleet/seat.js';
+import { choresWhereLed, outboxWhereLed } from '../../src/daemon/leader-only.js';
+import { alone } from '../../src/fleet/membership.js';
 
 const pending = { receipts: 3, since: null, residue: true, listing: false };
 
