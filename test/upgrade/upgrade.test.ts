@@ -11,6 +11,7 @@ import { settingsSchema } from '../../src/config/settings.js';
 import { startEngine } from '../../src/daemon/engine.js';
 import type { SourceName } from '../../src/domain/ids.js';
 import { type Sandbox, startSandbox } from '../../src/platform/sandbox/sandbox.js';
+import { statusOf } from '../../src/reading/status.js';
 import { type Clock, systemClock } from '../../src/runtime/clock.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { migratePostgres } from '../../src/store/dialect/postgres/migrate.js';
@@ -97,6 +98,10 @@ async function sandbox(folder: string): Promise<Sandbox> {
   return running;
 }
 
+/** The configuration of 0.1.0, with the database of this test. */
+const settingsOf = (database: string | undefined) =>
+  settingsSchema.parse({ ...JSON.parse(readFileSync(join(written, 'config.json'), 'utf8')), database });
+
 /** The environment of 0.1.0, as a shell would load it. */
 const env = Object.fromEntries(
   readFileSync(join(written, 'environment.env'), 'utf8')
@@ -117,10 +122,10 @@ test.each(Object.keys(databases))(
     const credentials = join(folder, 'credentials', 'quiet.json');
     writeFileSync(credentials, readFileSync(join(written, 'credentials.json')));
     chmodSync(credentials, 0o600);
-    const file = JSON.parse(readFileSync(join(written, 'config.json'), 'utf8'));
-    const settings = settingsSchema.parse({ ...file, database: mirror.database });
+    const settings = settingsOf(mirror.database);
     // The port that the configuration names may be taken. A source is known by its address, among other things.
-    const wire: WireFetch = (asked, init) => fetch(String(asked).replace(file.platform.baseUrl, url), init);
+    const wire: WireFetch = (asked, init) =>
+      fetch(String(asked).replace(settings.platform.baseUrl, url), init);
     const before = await rows('SELECT id, source, status, committed_cents FROM investments ORDER BY id');
     const changes = await rows('SELECT seq, at, source, kind, id FROM changes ORDER BY seq');
     expect([before.length, changes.length]).toEqual([72, 9]);
@@ -152,5 +157,20 @@ test.each(Object.keys(databases))(
     } finally {
       await engine.close();
     }
+  },
+);
+
+test.each(Object.keys(databases))(
+  'status on a mirror that 0.1.0 wrote names the older schema and the command that upgrades it (%s)',
+  async (database) => {
+    const folder = tempFolder();
+    const mirror = await databases[database]?.(folder);
+    const config = configFrom(settingsOf(mirror?.database), { env, folderOf: () => folder });
+    const failure = await statusOf(config.database, clock, config).catch((error: unknown) => error);
+    expect(failure).toMatchObject({
+      code: 'database_unusable',
+      message: expect.stringContaining('an earlier version of rosterd wrote it'),
+      about: { hint: expect.stringContaining('`rosterd schema --apply`') },
+    });
   },
 );

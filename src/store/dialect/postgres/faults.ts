@@ -97,6 +97,10 @@ const unusableWhen: Readonly<Record<string, { readonly what: string; readonly hi
     what: 'lacks a table of the mirror',
     hint: 'Run `rosterd sync` or `rosterd run` first: they create and fill it.',
   },
+  '42703': {
+    what: 'lacks a column that this version reads: an earlier version of rosterd wrote it',
+    hint: 'Run `rosterd schema --apply`, or start `rosterd run`, which does the same.',
+  },
   '58030': { what: 'cannot read or write its files', hint: 'Check the server’s disk and its log.' },
   XX001: { what: 'has a damaged table', hint: 'Check the server’s disk and its log; restore a backup.' },
   XX002: { what: 'has a damaged index', hint: 'Run REINDEX DATABASE, and check the server’s disk.' },

@@ -1,6 +1,7 @@
 import Sqlite from 'better-sqlite3';
 import { Fault } from '../../../domain/fault.js';
 import { descriptorsSpent } from '../../../runtime/file-descriptors.js';
+import { olderSchemaFault } from './older-schema.js';
 
 /**
  * SQLite's result codes become faults here and nowhere else. What is not listed (constraints, misuse, a value
@@ -52,6 +53,8 @@ function unusable(error: { readonly code: string }, file: string): Fault {
 export function ownSqlFault(error: unknown, file: string): unknown {
   if (!(error instanceof Sqlite.SqliteError) || error.code !== 'SQLITE_ERROR' || !unsound.test(error.message))
     return sqliteFault(error, file);
+  const older = /^no such /.test(error.message) ? olderSchemaFault(file, error) : null;
+  if (older !== null) return older;
   return new Fault(
     'database_unusable',
     `${file} is damaged: its format, tables, views or triggers are not ours`,
