@@ -1,17 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterAll, expect, onTestFinished, test } from 'vitest';
-import { compiled } from '../bench/compiled.js';
+import { expect, onTestFinished, test } from 'vitest';
+import { packageRoot } from '../../src/runtime/package-root.js';
 import { mirrorWorld } from './mirror-world.js';
 
-afterAll(() => rmSync(join(compiled('src/cli/main.ts'), '../../..'), { recursive: true, force: true }));
-
-/** A real process, compiled as it is installed, that may open so many files and sockets and cannot raise that. */
+/** A real process of the build that may open so many files and sockets and cannot raise that. */
 async function run(limit: number, args: readonly string[], folder: string, token: string) {
-  const program = [process.execPath, compiled('src/cli/main.ts'), ...args];
+  const program = [process.execPath, join(packageRoot, 'dist', 'cli', 'main.js'), ...args];
   const child = spawn('sh', ['-c', `ulimit -n ${limit} && exec "$0" "$@"`, ...program], {
     cwd: folder,
     env: { PATH: process.env.PATH, ACME: token },

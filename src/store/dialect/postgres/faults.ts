@@ -16,6 +16,11 @@ export function postgresFault(error: unknown, url: string): unknown {
       lasting: true,
       cause: error,
     });
+  if (error instanceof Error && noPasswordInWords.test(error.message))
+    return new Fault('database_unusable', `${url} asks for a password and was given none`, {
+      hint: 'Set "databasePassword", such as {"env": "DB_PASSWORD"}, or PGPASSWORD, or ~/.pgpass.',
+      cause: error,
+    });
   const code = codeOf(error);
   if (code === null) return error;
   const tls = tlsProblem(code, {
@@ -133,7 +138,8 @@ export function isServerAway(error: unknown): boolean {
   return code !== null && (isConnectionLoss(code) || notServing.has(code));
 }
 
-/** The driver says it in words. */
+/** The driver reports these two in words, without a code. */
+const noPasswordInWords = /^SASL: .*client password must be a (?:non-empty )?string/;
 const noTlsInWords = 'The server does not support SSL connections';
 
 /** The driver says in words, not in a code, that a connection went away under a query. */

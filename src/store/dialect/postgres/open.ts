@@ -1,3 +1,4 @@
+import { Socket } from 'node:net';
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import { Fault } from '../../../domain/fault.js';
@@ -44,7 +45,9 @@ const serverVersionMin = 140_000;
  */
 export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<PostgresDatabase> {
   const shown = addressText(url);
+  const sockets = new Sockets();
   const pool = new pg.Pool({
+    stream: sockets.open,
     connectionString: options.readonly === true ? readingOnly(url) : url,
     application_name: options.applicationName ?? 'rosterd',
     max: options.max ?? connectionsDefault,
@@ -73,13 +76,31 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     };
   } catch (error) {
     await closeOnce(pool);
+    sockets.destroy();
     throw error;
+  }
+}
+
+/** The driver leaves a socket open that failed to authenticate, and the process with it until the server's timeout. */
+class Sockets {
+  readonly #open = new Set<Socket>();
+
+  readonly open = (): Socket => {
+    const socket = new Socket();
+    this.#open.add(socket);
+    return socket.once('close', () => this.#open.delete(socket));
+  };
+
+  destroy(): void {
+    for (const socket of this.#open) socket.destroy();
   }
 }
 
 /** Whether a mirror is there, of whatever version. Throws as `openPostgres` does while nobody answers. */
 export async function isMigrated(url: string): Promise<boolean> {
+  const sockets = new Sockets();
   const client = new pg.Client({
+    stream: sockets.open,
     connectionString: url,
     connectionTimeoutMillis: connectTimeoutMsDefault,
     application_name: 'rosterd',
@@ -90,6 +111,9 @@ export async function isMigrated(url: string): Promise<boolean> {
       await client.connect();
       const { rows } = await client.query("SELECT to_regclass('migrations') IS NOT NULL AS there");
       return rows[0]?.there === true;
+    } catch (error) {
+      sockets.destroy();
+      throw error;
     } finally {
       await client.end().catch(() => {});
     }

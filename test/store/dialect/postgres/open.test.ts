@@ -214,6 +214,18 @@ describe('opening', () => {
     await expect(openPostgres(latin.href)).rejects.toThrow(/is encoded as LATIN1/);
   });
 
+  test('a server that asks for a password names the setting when none was given', async () => {
+    const url = new URL(await emptyDatabase());
+    url.password = '';
+    // The driver would look there.
+    expect([process.env.PGPASSWORD, process.env.PGPASSFILE]).toEqual([undefined, undefined]);
+    await expect(openPostgres(url.href)).rejects.toMatchObject({
+      code: 'database_unusable',
+      message: expect.stringContaining('asks for a password and was given none'),
+      about: { hint: expect.stringContaining('"databasePassword"') },
+    });
+  });
+
   test('says what is wrong with the way there, and never the password', async () => {
     const url = new URL(await emptyDatabase());
     url.password = 'CANARY';
