@@ -1,5 +1,5 @@
 /**
- * Where commits ring that announce changes. Channels belong to the database, so each mirror in one has its own; of a
- * fixed length, because a name that is too long would be an error of the commit.
+ * The channel that a commit notifies when it adds to the change feed. Channels are shared by the whole database, so each
+ * schema has its own. The name is a hash: a longer name could exceed PostgreSQL's limit and fail the commit.
  */
 export const changeChannel = "'rosterd_changes_' || md5(current_schema())";

@@ -11,9 +11,9 @@ const reserve = statement(
 );
 
 /**
- * Takes so many numbers of the feed; answers the last one before them. From here to the commit everybody else who
- * has something to announce waits, so it is asked for as late as possible. Whoever follows the feed is told to look
- * when it is committed.
+ * Reserves the next `numbers` sequence numbers of the change feed and returns the last number before them. From here
+ * until the commit, every other transaction that reserves numbers waits, so call it as late as possible. The commit
+ * notifies the feed's listeners.
  */
 export async function reserveNumbers(transaction: Transaction, numbers: number): Promise<number> {
   const row = await transaction.row<{ before: number }>(reserve, numbers);

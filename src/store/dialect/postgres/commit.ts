@@ -21,15 +21,16 @@ import { type HeldRow, readHeld } from './stored-row.js';
 import { statement, type Transaction } from './transaction.js';
 
 /**
- * One transaction's worth of writing to one source, whose row it has locked. It reads the clock once, plans with
- * the code both databases share, and writes each table by one statement, however long the page.
+ * The writes of one transaction to one source, whose row the transaction has locked. Every time in it comes from one
+ * reading of the clock. The plan comes from code shared with SQLite, and each table is written with one statement,
+ * however long the page is.
  */
 export class Commit {
-  /** What the source row will be; everything a write changes about the source is changed here. */
+  /** The source row as `finish` will save it. Every change to the source is made here. */
   readonly source: SourceRow;
-  /** The time of its versions and changes. */
+  /** The time of the versions and changes this commit writes. */
   readonly at: Instant;
-  /** The wall clock, for everything that is compared with it later: see `CommitTimes`. */
+  /** The wall-clock time, for values that are later compared with the clock: see `CommitTimes`. */
   readonly now: Instant;
   readonly indexed: boolean;
   readonly #erasing: Erasing;
@@ -59,7 +60,7 @@ export class Commit {
     moveTo(this.source, state);
   }
 
-  /** One row in the feed for a whole first listing. */
+  /** Announces a whole first listing with one row in the change feed. Returns its number. */
   async snapshot(): Promise<number> {
     const seq = (await this.reserve(1)) + 1;
     const marker = { seq, id: null, kind: 'snapshot', fields: [], reason: null } as const;
@@ -72,9 +73,10 @@ export class Commit {
   }
 
   /**
-   * What a page brought, less what may not be kept, before anything of it is compared or stored. It is judged
-   * whole first: that identity is missing where it used to stand means that the grant is gone, and with it goes
-   * what it gave. People and records that are gone leave every table now, even if their rows wait for a listing.
+   * Returns the page's items without the data that must not be stored. Runs before anything is compared or stored.
+   * It first checks the page as a whole: if identity was included before and is missing now, the grant was lost, and
+   * the identities stored under it are erased. The people and records that the page reports as gone are erased from
+   * every table now, even if their rows stay until a listing is complete.
    */
   async receive(items: readonly FeedItem[]): Promise<readonly FeedItem[]> {
     if (judgeGrant(this.source, items, this.hooks.identity)) await this.#erasing.source('grant_lost');
@@ -88,7 +90,7 @@ export class Commit {
           run.items.flatMap(({ investment }) => investment.investor_id ?? investorOf(investment.id) ?? []),
         );
     }
-    // That a record cannot be read is no reason to keep whom it says is gone.
+    // Erasures are honoured even when the rest of the record is unreadable.
     for (const [id, cause] of gone) {
       const investor = cause === 'deactivated' && this.indexed ? investorOf(id) : null;
       if (investor !== null) await this.#erasing.deactivated([investor]);
@@ -97,7 +99,7 @@ export class Commit {
     return withoutForgotten(withoutErased(items, gone), this.locked.forgotten, investorOf);
   }
 
-  /** Performs the steps a page of the feed asks for; a listing is published as a whole, by `swapIn`. */
+  /** Performs the planned steps of one feed page. A re-listing is published as a whole, by `swapIn`. */
   async perform(steps: readonly Step<HeldRow>[]): Promise<void> {
     const announcing = steps.filter(isNews);
     const numbers = announcing.length === 0 ? 0 : await this.reserve(announcing.length);
@@ -136,25 +138,25 @@ export class Commit {
     for (const change of changes) await this.tell(change);
   }
 
-  /** False when there was none to lose. */
+  /** Erases the source's identities after its grant was lost. Returns false if there was no grant to lose. */
   async loseGrant(): Promise<boolean> {
     const had = grantIsGone(this.source);
     if (had) await this.#erasing.source('grant_lost');
     return had;
   }
 
-  /** Returns whether names are incomplete. */
+  /** Records that the source has the identity grant again. Returns whether names are incomplete. */
   regainGrant(): boolean {
     return grantIsThere(this.source);
   }
 
-  /** A page named these records: they do not await deletion any more. */
+  /** Removes the mark "awaiting deletion" from records that a page named. */
   async unmark(ids: readonly string[]): Promise<void> {
     if (this.source.awaiting_deletion === 0 || ids.length === 0) return;
     this.source.awaiting_deletion -= await unmarkNamed(this.transaction, this.source.no, ids);
   }
 
-  /** Exactly the rows that no page of the listing named await deletion from now on. */
+  /** Marks exactly the rows that no page of the listing named as awaiting deletion. */
   async markUnseen(): Promise<void> {
     const { no, generation } = this.source;
     this.source.awaiting_deletion = await markUnseen(this.transaction, no, generation, this.at);
@@ -165,7 +167,10 @@ export class Commit {
     this.source.awaiting_deletion = 0;
   }
 
-  /** Quarantine and unknown fields of a page. Answers how many entries are newly set aside; one that was already is not new. */
+  /**
+   * Stores the page's quarantined entries and counts its unknown fields. Returns the number of newly quarantined entries;
+   * one that was in quarantine already does not count.
+   */
   async note(items: readonly FeedItem[]): Promise<number> {
     const found = oddities(items);
     const { no } = this.source;
@@ -180,7 +185,7 @@ export class Commit {
     return opened;
   }
 
-  /** Nothing is written after this. Answers whether anybody was erased. */
+  /** Saves the source row; the last write of the commit. Returns whether this commit erased personal data. */
   async finish(): Promise<boolean> {
     await this.#queueNotices();
     const receipts = await this.#erasing.finish();
@@ -189,12 +194,12 @@ export class Commit {
     return receipts > 0;
   }
 
-  /** Somebody we knew, whom a complete listing does not name any more: the caller deletes the identity with the row. */
+  /** Records the erasure of a person whom a complete listing no longer names. The caller deletes row and identity. */
   absent(id: string): void {
     this.#erasing.absent(id);
   }
 
-  /** Whether anybody wants to hear of changes one by one. */
+  /** Whether notices are configured, which need every change on its own. */
   get tellsNotices(): boolean {
     return this.hooks.notices !== undefined;
   }
@@ -205,7 +210,7 @@ export class Commit {
     if (this.#changes.length >= changesPerCall) await this.#queueNotices();
   }
 
-  /** What was written, for the source's counters and the answer. */
+  /** Adds to the counts of this commit and to the source's row count. */
   count({ added, changed, removed }: Pick<Applied, 'added' | 'changed' | 'removed'>): void {
     this.#added += added;
     this.#changed += changed;
@@ -235,7 +240,7 @@ export class Commit {
     }
   }
 
-  /** Who stands behind ids of the page whose entries do not say it themselves, as far as somebody has to know. */
+  /** Returns a lookup of the stored investor id, for those entries of the page that need one and do not carry it. */
   async #investorsOf(
     items: readonly FeedItem[],
     gone: ReadonlyMap<string, 'tombstone' | 'deactivated'>,
@@ -262,7 +267,7 @@ export class Commit {
   }
 }
 
-/** A newer observation of the same content goes to history; the feed stays silent. */
+/** Whether a step is announced in the change feed. A newer observation of the same content only goes to history. */
 function isNews(step: Step<HeldRow>): boolean {
   return step.kind !== 'replace' || step.fields.length > 0 || step.identityDiffers;
 }
@@ -272,9 +277,9 @@ type Gone =
   | { readonly kind: 'deactivated'; readonly items: RecordItem[] };
 
 /**
- * Entries that say that somebody is gone, neighbours of one kind together: their order decides what a receipt tells.
- * Before the very first listing is complete a person's other records cannot be found without reading all; the pass
- * that follows every listing brings each of them.
+ * Returns the entries that erase data, with neighbours of the same kind grouped. Their order is kept, because it decides
+ * which cause a receipt names. Deactivated investors are left out before the first listing is complete: without the
+ * indexes their other records could only be found by a full scan. The sweep after every listing delivers each of them.
  */
 function runsOfGone(items: readonly FeedItem[], indexed: boolean): readonly Gone[] {
   const runs: Gone[] = [];
@@ -299,7 +304,7 @@ const investorsOf = statement(
 
 const countDrift = statement(
   'count_drift',
-  // As `boundedDrift` does it, without a way there and back for the names that are known.
+  // Same result as `boundedDrift`, without a round trip to read the known fields first.
   `WITH known AS (SELECT field FROM drift_rows WHERE source_no = $1),
      found AS (SELECT t.n, t.field, t.times, t.field IN (SELECT field FROM known) AS is_known
        FROM ${recordset('$3', 'n int', 'field text', 'times bigint')}),

@@ -2,8 +2,8 @@ import type { PostgresCursor, PostgresPool, PostgresPoolClient } from 'kysely';
 import type pg from 'pg';
 
 /**
- * Reads an answer of any size in pieces, which Kysely's `stream` asks for. A cursor of the server itself, in a
- * transaction of its own that sees one state: everything that speaks PostgreSQL's protocol knows DECLARE and FETCH.
+ * Reads a result of any size in batches, for Kysely's `stream`. It uses a server-side cursor in a transaction of its own
+ * with one snapshot. DECLARE and FETCH work with everything that speaks PostgreSQL's protocol, poolers included.
  */
 export class DeclaredCursor<Row> implements PostgresCursor<Row> {
   #client: pg.PoolClient | undefined;
@@ -29,7 +29,7 @@ export class DeclaredCursor<Row> implements PostgresCursor<Row> {
     return (await client.query(`FETCH ${rows} FROM rosterd_stream`)).rows as Row[];
   }
 
-  /** The end of the transaction is the end of the cursor; after a failure the server does the same. */
+  /** Rolls the transaction back, which closes the cursor. */
   async close(): Promise<void> {
     if (this.#declared) await this.#clientOrThrow().query('ROLLBACK');
   }
@@ -40,7 +40,7 @@ export class DeclaredCursor<Row> implements PostgresCursor<Row> {
   }
 }
 
-/** The pool as Kysely wants it: a connection that is handed a cursor lends itself to it. */
+/** Adapts the pool to Kysely: a connection that is given a `DeclaredCursor` as its query runs that cursor. */
 export function withCursors(pool: pg.Pool): PostgresPool {
   return {
     connect: async () => lending(await pool.connect()),
@@ -49,7 +49,7 @@ export function withCursors(pool: pg.Pool): PostgresPool {
   };
 }
 
-/** One for each connection, because Kysely knows its connections by identity. */
+/** One wrapper per connection, because Kysely compares connections by identity. */
 const known = new WeakMap<pg.PoolClient, PostgresPoolClient>();
 
 function lending(client: pg.PoolClient): PostgresPoolClient {
@@ -59,7 +59,7 @@ function lending(client: pg.PoolClient): PostgresPoolClient {
     asked instanceof DeclaredCursor
       ? asked.on(client)
       : client.query(asked as string, parameters as unknown[] | undefined);
-  // A connection whose transaction could not be ended is to be destroyed, not handed to the next who asks.
+  // Kysely passes true for a connection whose transaction could not be ended: it is destroyed, not reused.
   const release = (destroy?: boolean) => client.release(destroy);
   const lent = { query, release } as PostgresPoolClient;
   known.set(client, lent);

@@ -2,13 +2,13 @@ import type pg from 'pg';
 
 export interface Described {
   readonly columns: readonly string[];
-  /** By their numbers in `pg_type`. */
+  /** OIDs of `pg_type`. */
   readonly types: readonly number[];
 }
 
 /**
- * Returns the columns of a statement without running or planning it, null for one that has no result. It is sent as
- * one statement of the extended protocol, which refuses two in one text. Rejects with the server's error.
+ * Returns the columns of a statement without running or planning it, or null if the statement returns no rows. Uses the
+ * extended protocol, which rejects two statements in one text. Rejects with the server's error.
  */
 export function described(client: pg.Client, text: string): Promise<Described | null> {
   return new Promise((resolve, reject) => {

@@ -4,15 +4,15 @@ import { payloadOf, recordset } from './recordset.js';
 import { statement, type Transaction } from './transaction.js';
 
 /**
- * Erases people in the transaction of whoever calls, wherever identity stands: rows, staged rows, bodies set
- * aside, bodies of deliveries. Fields we do not know may speak of them, so these go from rows and history too. One
- * receipt for each erasure that found something, without identity in it.
+ * Erases personal data in the caller's transaction, wherever it is stored: rows, staged rows, quarantined bodies and
+ * bodies of deliveries. Unknown fields may contain personal data, so they are erased from rows and history too. Writes
+ * one receipt, without personal data, for each erasure that found something.
  *
- * What is left are bytes in the tables' files, for the scrub. The triggers on these tables mark which ones; a mark
- * of this transaction that a receipt tells of is not told twice.
+ * The erased bytes remain in the tables' files until the scrub. Triggers on these tables mark the files to rewrite;
+ * marks of this transaction are flagged as receipted, so that the scrub writes no second receipt for them.
  */
 export class Erasing {
-  /** Records gone from this source, and people gone from the platform. */
+  /** Records removed from this source, and people removed from the platform. */
   readonly #records = new Map<string, Cause>();
   readonly #people = new Set<string>();
   readonly #receipts = new Map<string | null, Cause>();
@@ -24,8 +24,8 @@ export class Erasing {
   ) {}
 
   /**
-   * Withdrawn on the platform, or of a person who is gone: its row may stay visible until a listing is complete,
-   * its person may not.
+   * Erases the personal data of records that were withdrawn, or whose person was deactivated. The rows may stay visible
+   * until a listing is complete.
    */
   async records(gone: readonly (readonly [id: string, cause: 'tombstone' | 'deactivated'])[]): Promise<void> {
     if (gone.length === 0) return;
@@ -37,15 +37,15 @@ export class Erasing {
     }
   }
 
-  /** Not named by a complete listing any more; the caller deletes the identity with the row. */
+  /** Records the erasure of a record that a complete listing no longer names. The caller deletes row and identity. */
   absent(id: string): void {
     this.#records.set(id, 'absent');
     this.#receipts.set(id, 'absent');
   }
 
   /**
-   * In every source, before the record that says so is written. Rows that say so already hold what the platform
-   * put in place of the name, and stay.
+   * Erases the personal data of deactivated investors in every source. Call it before the deactivated record is written.
+   * Rows that are already marked as deactivated are kept: they hold the platform's replacement for the name.
    */
   async deactivated(investors: readonly string[]): Promise<void> {
     const fresh = [...new Set(investors)].filter((investor) => !this.#people.has(investor));
@@ -55,14 +55,14 @@ export class Erasing {
     for (const investor of fresh) if (found.has(investor)) this.#receipts.set(investor, 'deactivated');
   }
 
-  /** All of the source, whoever it was. */
+  /** Erases all personal data of the source. */
   async source(cause: 'grant_lost' | 'dropped'): Promise<void> {
     let found = 0;
     for (const sql of wholeSource) found += await this.transaction.run(sql, this.sourceNo);
     if (found > 0) this.#receipts.set(null, cause);
   }
 
-  /** Nothing is erased after this. Answers how many receipts it wrote. */
+  /** Writes the receipts; nothing is erased after this. Returns the number of receipts. */
   async finish(): Promise<number> {
     if (this.#records.size + this.#people.size > 0) await this.#blankBodies();
     if (this.#receipts.size === 0) return 0;
@@ -72,7 +72,7 @@ export class Erasing {
     return receipts.length;
   }
 
-  /** Answers of whom something was found. */
+  /** Returns the ids for which at least one statement erased something. */
   async #erase(statements: readonly string[], ...values: readonly unknown[]): Promise<ReadonlySet<string>> {
     const found = new Set<string>();
     for (const sql of statements)
@@ -87,14 +87,14 @@ export class Erasing {
     const everybody = [...new Set([...records, ...people])];
     await this.#blank(blankStaged, this.sourceNo, records, people);
     await this.#blank(blankQuarantine, this.sourceNo, records);
-    // A record's own cases were found by its id above; a person may be named in anybody's.
+    // A record's own quarantined entries were found by its id above; a person may be named in any entry.
     await this.#blank(blankNamingCases, everybody, people.length);
     await this.#blank(blankNamingDeliveries, everybody);
   }
 
   async #blank(sql: string, ...values: readonly unknown[]): Promise<void> {
     const blanked = await this.transaction.rows<{ id: string | null }>(sql, ...values);
-    // What names a person erased as such is covered by that receipt; a body may name several, or none we know.
+    // A body that names an erased person is covered by that person's receipt; a body may also name several people.
     for (const { id } of blanked) {
       const known = this.#receipts.has(id) || (this.#receipts.size > 0 && !this.#records.has(id ?? ''));
       if (!known) this.#receipts.set(id, this.#records.get(id ?? '') ?? 'deactivated');
@@ -108,7 +108,7 @@ const writeReceipts = statement(
    SELECT $1, t.id, t.cause, $2 FROM ${recordset('$3', 'n int', 'id text', 'cause text')} ORDER BY t.n`,
 );
 
-/** Marks of earlier transactions may wait for a receipt: they stay as they are. */
+/** Only marks of this transaction: those of earlier ones may still need a receipt. */
 export const marksAreTold = statement(
   'marks_are_told',
   'UPDATE residue_marks SET receipted = 1 WHERE xact = pg_current_xact_id()',
@@ -117,7 +117,7 @@ export const marksAreTold = statement(
 const wholeSource = [
   'DELETE FROM identity_rows WHERE row_no IN (SELECT row_no FROM investment_rows WHERE source_no = $1)',
   'UPDATE staged_rows SET identity = NULL WHERE identity IS NOT NULL AND source_no = $1',
-  // Deliveries are not among them: of those nothing is kept that speaks of people.
+  // Deliveries are not listed here: bodies of deliveries are stored without personal data.
   "UPDATE quarantine_rows SET body = NULL WHERE body <> '' AND source_no = $1",
   ...['investment_rows', 'history_rows', 'staged_rows'].map(
     (table) => `UPDATE ${table} SET extra = NULL WHERE extra IS NOT NULL AND source_no = $1`,
@@ -156,7 +156,7 @@ const blankQuarantine = `
   UPDATE quarantine_rows SET body = NULL
   WHERE body <> '' AND source_no = $1 AND id = ANY($2::text[]) RETURNING id`;
 
-/** What `idsIn` of forgotten.ts finds in a text, said again here: whole ids only. */
+/** The SQL equivalent of `idsIn` in forgotten.ts: matches whole ids only. */
 const naming = (ids: string) =>
   `EXISTS (SELECT 1 FROM regexp_matches(body, '(?<![A-Za-z0-9_])(?:inv|invt|usr)_[A-Za-z0-9_-]+', 'g') AS m
            WHERE m[1] = ANY(${ids}::text[]))`;

@@ -16,8 +16,8 @@ import { scrub } from './scrub.js';
 import { inTransaction, type Transaction } from './transaction.js';
 
 /**
- * Erasing people on PostgreSQL: from sight in one transaction, while no page of any source is written; from the
- * bytes of the tables by `scrub`. Throws `database_busy`, `database_full`, `database_unusable`.
+ * Erases people on PostgreSQL. One transaction removes them from every table, while no page of any source is written.
+ * `scrub` then removes the bytes from the tables' files. Throws `database_busy`, `database_full`, `database_unusable`.
  */
 export class PostgresErasures implements Erasures {
   constructor(
@@ -68,7 +68,7 @@ export class PostgresErasures implements Erasures {
     );
   }
 
-  /** `"identity": "drop"`: nobody's is kept, whatever an earlier configuration stored. */
+  /** Implements `"identity": "drop"`: erases every stored identity. Returns the number of receipts it wrote. */
   async dropAll(): Promise<number> {
     return this.#alone(async (transaction, at) => {
       let erased = 0;
@@ -85,12 +85,12 @@ export class PostgresErasures implements Erasures {
     });
   }
 
-  /** Rewrites the tables in which bytes of the erased may stand. */
+  /** Rewrites the tables whose files may still contain erased bytes. */
   scrub(): Promise<Scrubbed> {
     return scrub(this.database, this.clock);
   }
 
-  /** What still waits for a scrub. */
+  /** Returns the erasures that still wait for a scrub. */
   async pending(): Promise<PendingErasures> {
     const row = await inTransaction(this.database, (transaction) =>
       transaction.row<{ receipts: number; since: Instant | null; residue: number; listing: number }>(
@@ -104,7 +104,7 @@ export class PostgresErasures implements Erasures {
     return { ...row, residue: row.residue > 0, listing: row.listing > 0 };
   }
 
-  /** A page that is being written might store, unseen, whom this erases. */
+  /** Locks all sources first: a page written at the same time could store a person whom this erases. */
   #alone<Result>(work: (transaction: Transaction, at: Instant) => Promise<Result>): Promise<Result> {
     return inTransaction(this.database, async (transaction) => {
       await lockAllSources(transaction);
@@ -124,12 +124,12 @@ async function isKnown(transaction: Transaction, id: PersonOrInvestment): Promis
   return (await transaction.rows(anybodyKnows, id)).length > 0;
 }
 
-/** Answers how many identities there were. */
+/** Returns the number of identities erased. */
 async function erase(transaction: Transaction, id: PersonOrInvestment, at: Instant): Promise<number> {
   const identities = await transaction.run(deleteIdentities, id);
   for (const sql of blankUnknown) transaction.send(sql, id);
   transaction.send(blankStaged, id);
-  // Bodies are as they were sent; whichever names the id, or a record of the investor, goes.
+  // Bodies are stored as received, so every body is erased that names the id or a record of the investor.
   const records = await transaction.rows<{ id: string }>(recordsOf, id);
   const own = [id, ...records.map((record) => record.id)];
   transaction.send(blankQuarantine, own);
@@ -150,7 +150,7 @@ const deleteIdentities = `
   DELETE FROM identity_rows WHERE row_no IN
     (SELECT row_no FROM investment_rows WHERE id = $1 UNION SELECT row_no FROM investment_rows WHERE investor_id = $1)`;
 
-/** Fields we do not know may speak of the person: they go from what stands and from every version before it. */
+/** Unknown fields may contain personal data: erased from current rows and from every superseded version. */
 const blankUnknown = [
   `UPDATE history_rows SET extra = NULL
    WHERE extra IS NOT NULL

@@ -3,9 +3,9 @@ import { descriptorsFault } from '../../../runtime/file-descriptors.js';
 import { tlsProblem } from '../../../runtime/tls-problem.js';
 
 /**
- * PostgreSQL's conditions and those of the way to it become faults here and nowhere else. What is not listed
- * (constraints, misuse, a value of the wrong type) is a broken invariant of ours and stays the plain error it is.
- * `url` is without its password. The driver's own message goes into the cause only: it may quote a row.
+ * Returns the `Fault` for an error of PostgreSQL or of the connection to it. Errors that are not listed (constraints,
+ * misuse, a value of the wrong type) are bugs of rosterd and are returned unchanged. `url` must be without its password.
+ * The driver's message is kept only as the cause, because it may quote a row.
  */
 export function postgresFault(error: unknown, url: string): unknown {
   const spent = descriptorsFault(error);
@@ -65,7 +65,7 @@ export async function withPostgresFaults<Result>(url: string, work: () => Promis
   }
 }
 
-/** What passes by itself when tried again. */
+/** Conditions that pass by themselves, so a retry helps. */
 const busyWhen: Readonly<Record<string, string>> = {
   '25006': 'accepts no writes: it is a standby or read-only',
   '25P03': 'ended a transaction that stood idle too long',
@@ -124,15 +124,15 @@ const connectionLosses: ReadonlySet<string> = new Set([
   'closed',
 ]);
 
-/** Class 08 of PostgreSQL is about connections. */
+/** SQLSTATE class 08 is "connection exception". */
 function isConnectionLoss(code: string): boolean {
   return connectionLosses.has(code) || /^08...$/.test(code);
 }
 
-/** What a server says that is ending or beginning. */
+/** Codes of a server that is shutting down or starting up. */
 const notServing: ReadonlySet<string> = new Set(['57P01', '57P02', '57P03']);
 
-/** Whether there is nobody to ask, rather than somebody who refuses. */
+/** Whether the server is unreachable, shutting down or starting up, as opposed to refusing the request. */
 export function isServerAway(error: unknown): boolean {
   const code = codeOf(error);
   return code !== null && (isConnectionLoss(code) || notServing.has(code));
@@ -142,14 +142,14 @@ export function isServerAway(error: unknown): boolean {
 const noPasswordInWords = /^SASL: .*client password must be a (?:non-empty )?string/;
 const noTlsInWords = 'The server does not support SSL connections';
 
-/** The driver says in words, not in a code, that a connection went away under a query. */
+/** The driver's messages, without a code, for a connection that was lost during a query. */
 const lostInWords =
   /^(?:Connection terminated|timeout expired|timeout exceeded when trying to connect|Client (?:has encountered|was closed)|Query read timeout|Cannot use a pool after)/;
 
 function codeOf(error: unknown): string | null {
   if (!(error instanceof Error) || error instanceof Fault) return null;
   if ('code' in error && typeof error.code === 'string') return error.code;
-  // Several addresses of one name, each with an error of its own.
+  // A host name with several addresses: one error for each.
   if (error instanceof AggregateError) return codeOf(error.errors[0]);
   return lostInWords.test(error.message) ? 'closed' : null;
 }

@@ -1,12 +1,13 @@
 /**
- * A member of the fleet that told for this long of no life is taken for dead: four beats, so that one that comes late
- * moves nothing. Told and judged on the server's clock.
+ * A member is considered dead after this long without a heartbeat: four intervals, so that one late heartbeat moves no
+ * source. Heartbeats are timestamped and compared by the database's clock.
  */
 export const memberMillis = 8_000;
 
 /**
- * Whether the member of table `m` is alive. A heartbeat in the future was written before the server's clock was set
- * back: a dead member must not keep its sources until that time comes, and a living one sends the next within seconds.
+ * Returns the SQL condition that is true while the member in table `m` is alive. A heartbeat in the future was written
+ * before the server's clock was set back, and counts as none: a dead member must not keep its sources until that time
+ * comes, and a living member sends the next heartbeat within seconds.
  */
 export const isAlive = (m: string) =>
   `(${m}.seen_at >= fleet_clock(${memberMillis}) AND ${m}.seen_at <= fleet_clock(-${memberMillis}))`;

@@ -2,11 +2,11 @@ import { parseSourceName, type SourceName } from '../../../domain/ids.js';
 import type { Message } from '../../../fleet/ports.js';
 
 /*
- * What members tell one another, as it stands in a notification. Whoever may connect to the database may notify, so
- * what is heard is read as anything from outside is, and what is no message is nobody's.
+ * The messages between members, as JSON in the payload of a notification. Every role that may connect to the database
+ * may send one, so a payload is validated like any external input, and invalid payloads are ignored.
  */
 
-/** A payload has to stay below 8,000 bytes; names are a few dozen. */
+/** Keeps a payload below PostgreSQL's limit of 8,000 bytes; a name is a few dozen bytes. */
 const namesPerMessage = 100;
 
 export interface Heard {
@@ -14,12 +14,12 @@ export interface Heard {
   readonly message: Message;
 }
 
-/** As many notifications as it takes. */
+/** Returns the message as one or more payloads, each within the size limit. */
 export function payloadsOf(from: string, message: Message): readonly string[] {
   return inParts(message).map((part) => JSON.stringify({ ...part, from }));
 }
 
-/** Null for what is no message of a member. */
+/** Returns the message, or null if the payload is not a valid one. */
 export function readPayload(payload: string): Heard | null {
   const told = objectIn(payload);
   if (told === null || typeof told.from !== 'string') return null;

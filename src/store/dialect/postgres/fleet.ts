@@ -12,7 +12,7 @@ export interface FleetPlace {
   readonly version: string;
 }
 
-/** The tables of a fleet, as one of its members sees them. */
+/** One member's access to the fleet's tables and notifications. */
 export class PostgresFleet implements FleetStore {
   readonly #connection: OwnConnection;
   readonly #channel: string;
@@ -22,7 +22,7 @@ export class PostgresFleet implements FleetStore {
     private readonly place: FleetPlace,
     { onMessage, onGap, onLost }: FleetEars,
   ) {
-    // Channels belong to the database, so two mirrors in one have two.
+    // Channels are shared by the whole database, so each schema has its own.
     this.#channel = `rosterd_${place.database.schema}`.slice(0, 63);
     this.#connection = new OwnConnection({
       url: place.url,
@@ -96,7 +96,7 @@ interface MemberRow {
   readonly holds: number;
 }
 
-/** Those that were dead for a day go, so that the table stays as small as the fleet. */
+/** Also deletes members without a heartbeat for a day, so that the table stays as small as the fleet. */
 const join = `
   WITH forgotten AS (DELETE FROM fleet_members WHERE (seen_at < fleet_clock(86400000) OR seen_at > fleet_clock(-86400000)) AND member <> $1)
   INSERT INTO fleet_members (member, version, sources, joined_at, seen_at)
@@ -119,7 +119,7 @@ const heldSources = `
   SELECT s.source, s.member FROM fleet_sources s JOIN fleet_members m USING (member)
   WHERE ${isAlive('m')} ORDER BY s.source`;
 
-/** In one order, so that two members which take at once do not wait for each other. */
+/** Ordered by name, so that two members claiming sources at once cannot deadlock. */
 const take = `
   INSERT INTO fleet_sources AS s (source, member, since)
   SELECT name, $1, fleet_clock() FROM unnest($2::text[]) AS name ORDER BY name

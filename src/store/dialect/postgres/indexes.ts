@@ -4,16 +4,16 @@ import { inTransaction, type Transaction } from './transaction.js';
 
 type Index = ReturnType<typeof shippedIndexes>[number];
 
-/** Built by one at a time, whoever they are: two would fail over its name. "rost" in ASCII, and a number of our own. */
+/** One process at a time builds an index: a second one would fail on its name. The first key is "rost" in ASCII. */
 const lock = "SELECT pg_advisory_xact_lock(x'726f7374'::int, hashtext(current_schema() || ' ' || $1))";
 
-/** So many are built at a time: all in 0.7 of the time with two processors, and two sorts in the server's memory at most. */
+/** Indexes built at the same time: two use a second CPU of the server, and its memory holds two sorts at most. */
 const lanes = 2;
 
 /**
- * Builds what is missing of `schema/postgres/indexes.sql`, each in a transaction of its own, so that a stop in
- * between loses few and the next call goes on. Pages of other sources wait while one is built, which is
- * once in the life of a mirror.
+ * Builds the missing indexes of `schema/postgres/indexes.sql`, each in its own transaction, so that after an interruption
+ * the next call continues with those still missing. Page writes of other sources wait while an index is built, which
+ * happens once per mirror.
  */
 export async function buildIndexes(database: PostgresDatabase): Promise<void> {
   const missing = await inTransaction(database, missingIndexes);
@@ -24,19 +24,19 @@ export async function buildIndexes(database: PostgresDatabase): Promise<void> {
       await inTransaction(database, (transaction) => build(transaction, index));
     }
   };
-  // The first one may delete rows, for which it waits until no other is being built.
+  // The unique index first and alone: building it may delete rows, which would wait for another build.
   await buildNext(missing.filter(isUnique).values());
   const others = missing.filter((index) => !isUnique(index)).values();
   const built = await Promise.allSettled(Array.from({ length: lanes }, () => buildNext(others)));
   for (const lane of built) if (lane.status === 'rejected') throw lane.reason;
-  // A million rows came since anybody counted; plans made without that would read all of them.
+  // The tables were just filled: without fresh statistics the planner would choose full scans.
   await inTransaction(database, async (transaction) => {
     await transaction.run('ANALYZE investment_rows');
     await transaction.run(`ANALYZE ${quoted(database.identitySchema)}.identity_rows`);
   });
 }
 
-/** Inside the caller's transaction: makes ids unique and quick to find, which a listing does without until it must. */
+/** Builds the unique index on ids in the caller's transaction. A first listing does without it for as long as it can. */
 export async function buildIdIndex(transaction: Transaction): Promise<void> {
   for (const index of shippedIndexes('postgres').filter(isUnique)) await build(transaction, index);
 }
@@ -54,8 +54,8 @@ function isUnique({ sql }: Index): boolean {
 }
 
 /**
- * Does nothing where it is there by now. A listing may name a record on two pages; then the later entry counts, and
- * only then all rows are sorted for it.
+ * Does nothing if the index exists by now. A listing may name a record on two pages: if the unique index fails for
+ * that reason, the earlier entries are deleted and the index is built again.
  */
 async function build(transaction: Transaction, index: Index): Promise<void> {
   transaction.send(lock, index.name);
@@ -63,7 +63,7 @@ async function build(transaction: Transaction, index: Index): Promise<void> {
     await transaction.run(index.sql);
     return;
   }
-  // A failure inside the block is undone to its beginning, and the transaction goes on.
+  // A failure inside the block is rolled back to its beginning, and the transaction continues.
   await transaction.run(`DO $$
     BEGIN
       ${index.sql}

@@ -3,36 +3,36 @@ import { withPostgresFaults } from './faults.js';
 import type { PostgresDatabase } from './open.js';
 import { readerRoles } from './roles.js';
 
-/** What a look at the server tells; nothing of it is changed. */
+/** The result of inspecting the server. The inspection changes nothing. */
 export interface ServerReport {
   readonly version: string;
   readonly user: string;
   readonly schema: string;
   readonly identitySchema: string;
-  /** Whether this user may create what a migration creates. */
+  /** Whether this user may create the objects that a migration creates. */
   readonly mayCreate: boolean;
   /** Tables of the mirror that this user cannot write. */
   readonly unwritable: readonly string[];
-  /** Of the roles for analysts, those that are not there. */
+  /** The reader roles that do not exist. */
   readonly rolesMissing: readonly string[];
-  /** Whether this user may read as an analyst does, which the SQL box of the dashboard needs while names are masked. */
+  /** Whether this user may take the analyst role, which the dashboard's SQL box needs while names are masked. */
   readonly mayMask: boolean;
   /** How many more connections this user can open; null when nothing limits them. */
   readonly connectionsLeft: number | null;
   readonly pooler: Pooler;
   readonly standby: boolean;
-  /** Settings under which a power cut may lose what was said to be stored. */
+  /** Settings with which a power cut may lose or damage committed data, as `name = off`. */
   readonly undurable: readonly string[];
-  /** Who else has a copy of the server's log: erased bytes live there until it is recycled. */
+  /** Copies of the server's write-ahead log: erased bytes remain in them until they are recycled. */
   readonly log: { readonly standbys: number; readonly slots: number; readonly archived: boolean };
-  /** Holders of leases that have not run out. */
+  /** Holders of leases that have not expired. */
   readonly holders: readonly string[];
 }
 
-/** `none` or `session` keep a session's state; with `transaction` the next transaction may be somebody else's session. */
+/** `none` and `session` keep a session's state; with `transaction` each transaction may run in another server session. */
 export type Pooler = 'none' | 'session' | 'transaction';
 
-/** Wants two connections of the pool. */
+/** Inspects the server. Needs two connections of the pool. Throws the faults of `postgresFault`. */
 export async function inspectServer(database: PostgresDatabase, now: string): Promise<ServerReport> {
   return withPostgresFaults(database.url, async () => {
     const { rows } = await database.pool.query<Row>(look, [
@@ -77,7 +77,7 @@ interface Row {
   readonly leases: 0 | 1;
 }
 
-/** Views and columns anybody may read; some show less to an ordinary user, never an error. */
+/** Reads only views and columns that every role may read. Some show less to an ordinary user; none fails. */
 const look = `
   SELECT current_setting('server_version') AS version, current_user::text AS username,
     has_schema_privilege($1, 'CREATE')
@@ -108,8 +108,8 @@ const look = `
     to_regclass('leases') IS NOT NULL AS leases`;
 
 /**
- * Who is at the other end. A server tells its own process number when a session begins; a pooler invents one. One
- * that gives a session's process to somebody else between two transactions gives it to the next who asks.
+ * Detects a connection pooler. A server announces its process id when a session begins; a pooler invents one. A pooler
+ * in transaction mode gives a server process back after each transaction, so the next client to ask gets the same one.
  */
 async function poolerOf(pool: pg.Pool): Promise<Pooler> {
   const [one, other] = [await pool.connect(), await pool.connect()];
@@ -126,7 +126,7 @@ async function poolerOf(pool: pg.Pool): Promise<Pooler> {
   }
 }
 
-/** What the driver heard when the session began; its types do not name it. */
+/** Returns the process id announced when the session began. The driver has it, but its types do not declare it. */
 function toldBy(client: object): number | null {
   return 'processID' in client && typeof client.processID === 'number' ? client.processID : null;
 }
@@ -135,7 +135,7 @@ export interface Processes {
   readonly told: number | null;
   readonly before: number;
   readonly after: number;
-  /** Of another connection, between the two. */
+  /** Of the other connection, whose transaction is open between `before` and `after`. */
   readonly lent: number;
 }
 

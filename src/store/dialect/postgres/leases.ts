@@ -8,17 +8,20 @@ import { isAlive, memberMillis } from './fleet-life.js';
 import { lockedSource } from './locked-source.js';
 import { statement, type Transaction } from './transaction.js';
 
-/** Registers the source if new, takes its lease, and tells where it stands. */
+/**
+ * Registers the source if it is new, claims its lease and returns its state. Throws `lease_lost` when another living
+ * member of the fleet works the source, and what `nextFence` throws when another holder has the lease.
+ */
 export async function openSource(
   transaction: Transaction,
   { name, fingerprint }: SourceIdentity,
   { holder, now }: { readonly holder: string; readonly now: number },
   policy: LeasePolicy,
 ): Promise<Opened> {
-  // Only if it is not there: a refused insert would use up a number each time.
+  // Inserts only a missing row: ON CONFLICT alone would use up a source number on every call.
   transaction.send(addSource, name, fingerprint);
   const { source, listing, sweep } = await lockedSource(transaction, name);
-  // Whoever renews does so without the lock of the source, so the lease is locked for itself.
+  // A renewal does not lock the source, so the lease row is locked as well.
   const [held, worker] = await Promise.all([
     transaction.row<LeaseRow & { readonly silent: 0 | 1 }>(lockLease, source.no),
     transaction.row<{ readonly member: string }>(otherWorker, name, holder),
@@ -37,7 +40,7 @@ export async function openSource(
   };
 }
 
-/** A member of a fleet that was frozen, and overtaken, does not begin anything; it learns of it with its next beat. */
+/** For a member that was frozen while its source was assigned elsewhere; its next heartbeat tells it about the change. */
 function workedElsewhere(source: string, member: string, now: number): Fault {
   return new Fault('lease_lost', `source ${source} is worked by ${member}, another member of the fleet`, {
     hint: 'Nothing has to be done: members share their sources out among themselves.',
@@ -46,8 +49,8 @@ function workedElsewhere(source: string, member: string, now: number): Fault {
 }
 
 /**
- * Without the lock of the source: a commit that takes longer than a lease lasts must not keep its own lease from
- * being renewed.
+ * Extends the lease. Throws `lease_lost` if it was taken over. Does not lock the source: a commit that takes longer than
+ * the lease lasts must not block the renewal of its own lease.
  */
 export async function renewLease(transaction: Transaction, lease: Lease, expires: Instant): Promise<void> {
   if ((await transaction.run(move, expires, lease.source, lease.fence)) === 1) return;
@@ -64,7 +67,7 @@ const addSource = statement(
    WHERE NOT EXISTS (SELECT 1 FROM sources WHERE name = $1) ON CONFLICT (name) DO NOTHING`,
 );
 
-/** A holder that is a member of a fleet and fell silent holds nothing any more, however long its lease would run. */
+/** A lease whose holder is a dead member of the fleet is free, even if it has not expired. */
 const lockLease = statement(
   'lock_lease',
   `SELECT l.holder, l.fence, l.expires_at,
@@ -72,7 +75,7 @@ const lockLease = statement(
    FROM leases l WHERE source_no = $1 FOR UPDATE OF l`,
 );
 
-/** Whoever is no member, such as somebody's `rosterd sync`, may come between two ticks of the one who works it. */
+/** Finds a row only for members: another process, such as `rosterd sync`, may run between two ticks of the worker. */
 const otherWorker = statement(
   'other_worker',
   `SELECT s.member FROM fleet_sources s JOIN fleet_members m USING (member)

@@ -6,12 +6,12 @@ import type { ReadDatabase } from '../../reads/views.js';
 import { changeChannel } from './change-channel.js';
 import { OwnConnection } from './own-connection.js';
 
-/** Whoever listens looks so often all the same, and asks the server whether he would have heard anything. */
+/** While notifications arrive, the feed is still read, and the connection probed, this often. */
 const lookMillis = 5_000;
 
 /**
- * Hears of commits, as long as listening works: a pooler may keep for itself what a server tells, a connection may have
- * died in silence. So this one talks to itself now and then, and polls while it does not hear that.
+ * Waits for commits by LISTEN and NOTIFY while notifications arrive, and polls otherwise: a pooler may not forward
+ * notifications, and a connection may die without an error. It notifies itself regularly to find out.
  */
 export class ListenedNews implements ChangeNews {
   readonly #connection: OwnConnection;
@@ -37,7 +37,7 @@ export class ListenedNews implements ChangeNews {
     });
   }
 
-  /** Listens when it resolves, if that is possible at all. */
+  /** Resolves once it is listening, or once it knows that notifications do not arrive. */
   static async open(url: string, db: Kysely<ReadDatabase>, clock: Clock): Promise<ListenedNews> {
     const { rows } = await sql<{ channel: string }>`SELECT ${sql.raw(changeChannel)} AS channel`.execute(db);
     const news = new ListenedNews(url, rows[0]?.channel ?? '', clock);
@@ -75,7 +75,7 @@ export class ListenedNews implements ChangeNews {
     return this.#probing;
   }
 
-  /** What a session says to itself reaches it before its answer. Never rejects. */
+  /** Notifies its own session: the notification arrives before the result of the query. Never rejects. */
   async #hear(): Promise<void> {
     this.#echoes.clear();
     try {

@@ -27,7 +27,7 @@ export async function beginListing(commit: Commit, start: ListingStart): Promise
   if ((start.kind === 'first') !== (source.listed_at === null))
     throw new Error(`a ${start.kind} listing does not fit a source that is ${source.state}`);
   discardListing(commit);
-  // Rows of a first listing that was given up were never seen by anybody.
+  // Rows of an abandoned first listing were never visible.
   if (start.kind === 'first') {
     transaction.send(
       'DELETE FROM identity_rows WHERE row_no IN (SELECT row_no FROM investment_rows WHERE source_no = $1)',
@@ -35,7 +35,7 @@ export async function beginListing(commit: Commit, start: ListingStart): Promise
     );
     transaction.send('DELETE FROM investment_rows WHERE source_no = $1', source.no);
   }
-  // What was set aside until now was so before this listing, whatever the clock says.
+  // Entries in quarantine now are older than this listing, whatever the clock says.
   if (source.quarantined > 0) seenBefore(transaction, source.no, commit.at);
   source.generation += 1;
   source.fingerprint = start.fingerprint;
@@ -58,7 +58,10 @@ const advance = statement(
   'UPDATE listings SET token = $1, final = $2, low_mark = $3, pages = $4, rows = $5 WHERE source_no = $6',
 );
 
-/** `sent` are the rows `appendRows` was given already, if it was: see rows-ahead.ts. */
+/**
+ * Stores one page of the listing under way. `sent` is the number of rows already sent ahead by `appendRows`, or null:
+ * see rows-ahead.ts.
+ */
 export async function addListingPage(
   commit: Commit,
   received: FeedPage,
@@ -91,8 +94,8 @@ export async function addListingPage(
 }
 
 /**
- * Straight into the table, without a look at what stands there: the hot path. Answers how many rows it added.
- * Until ids are indexed a record named on two pages stands there twice; `buildIndexes` keeps the later one.
+ * Inserts a page of a first listing without reading stored rows first: the hot path. Returns the number of rows added.
+ * Until ids are indexed, a record named on two pages has two rows; `buildIndexes` keeps the later one.
  */
 async function addFirst(commit: Commit, page: FeedPage): Promise<number> {
   const { transaction, source } = commit;
@@ -113,13 +116,13 @@ async function addFirst(commit: Commit, page: FeedPage): Promise<number> {
   return added - there.size;
 }
 
-/** Their people were erased when the page was received. */
+/** Their identities were erased by `Commit.receive`. */
 const deleteListed = statement(
   'delete_listed',
   'DELETE FROM investment_rows WHERE source_no = $1 AND id = ANY($2::text[])',
 );
 
-/** Remembers which held rows the page named, and keeps whole what differs from them. */
+/** Remembers which stored rows the page named, and stages the records that differ from them. Returns how many it named. */
 async function addRelisted(commit: Commit, page: FeedPage, pageNo: number): Promise<number> {
   const { transaction, source } = commit;
   const ids = page.items.flatMap((item) => (item.kind === 'record' ? item.investment.id : (item.id ?? [])));
@@ -127,8 +130,8 @@ async function addRelisted(commit: Commit, page: FeedPage, pageNo: number): Prom
   const seen = new Set<number>();
   const takenBack: number[] = [];
   /**
-   * What a later page, or a later entry of this one, says of an id counts. Who is taken back and named once more
-   * stands behind everybody named before: places in the stage become places in the change feed.
+   * The latest entry for an id counts. A record that is unstaged and then named again goes to the end: the order of the
+   * stage becomes the order of the change feed.
    */
   const stage = new Map<string, RecordItem>();
   const back = new Set<string>();
@@ -148,7 +151,7 @@ async function addRelisted(commit: Commit, page: FeedPage, pageNo: number): Prom
       takeBack(item.id);
       continue;
     }
-    // What we cannot read is there nevertheless: its held version stays.
+    // An unreadable record still exists on the platform: its stored version stays.
     if (held !== undefined) seen.add(held.rowNo);
     if (item.kind === 'rejected') continue;
     named += 1;
@@ -196,7 +199,7 @@ export async function deleteAwaiting(commit: Commit): Promise<Applied> {
   return commit.applied(0, 0);
 }
 
-/** Not one row is written again: their time and number stand in the source. */
+/** Rewrites no row: the time and change number that all rows share are stored in the source row. */
 async function publishFirst(commit: Commit): Promise<{ applied: Applied; brake: null }> {
   const { transaction, source } = commit;
   const held = await transaction.row<{ rows: number }>(
@@ -209,7 +212,7 @@ async function publishFirst(commit: Commit): Promise<{ applied: Applied; brake: 
   return { applied: { ...nothingApplied, added: source.rows_held }, brake: null };
 }
 
-/** Rows the listing did not name leave, or are marked where there are too many of them: the rest is published either way. */
+/** Publishes a re-listing. Rows it did not name are deleted or, if the brake engages, marked as awaiting deletion. */
 async function publishRelisted(
   commit: Commit,
   policy: BrakePolicy,
@@ -218,7 +221,7 @@ async function publishRelisted(
   const held = source.rows_held;
   const absent = await countUnseen(transaction, source.no);
   const brake = brakeOn(policy, { wouldRemove: absent, held });
-  // Before new rows are there, which the pages could not name by a number.
+  // Before new rows are inserted: the pages could not record the row numbers of those as seen.
   if (brake !== null) await commit.markUnseen();
   else if (source.awaiting_deletion > 0) commit.unmarkAll();
   await swapIn(commit, { removesUnseen: brake === null });

@@ -1,17 +1,17 @@
 import type { LeaseRow, ListingRow, SourceRow, SweepRow } from '../../source-row.js';
 import { statement, type Transaction } from './transaction.js';
 
-/** A source whose row this transaction has locked, and what belongs to it, read after the lock was had. */
+/** A source whose row this transaction has locked, with its related rows, read after the lock was acquired. */
 export interface LockedSource {
   readonly source: SourceRow;
   readonly lease: LeaseRow | undefined;
   readonly listing: ListingRow | null;
   readonly sweep: SweepRow | null;
-  /** Whether records can be found by anything but their row. */
+  /** Whether the indexes exist, so that records can be found by id or investor. */
   readonly indexed: boolean;
-  /** Whether ids are unique already, as `buildIdIndex` may make them in the middle of a first listing. */
+  /** Whether the unique index on ids exists; `buildIdIndex` may build it in the middle of a first listing. */
   readonly idsIndexed: boolean;
-  /** Ids whose people must not be stored. */
+  /** Ids of people and investments whose personal data must not be stored. */
   readonly forgotten: ReadonlySet<string>;
   readonly anyStaged: boolean;
 }
@@ -43,8 +43,8 @@ interface Behind {
 }
 
 /**
- * Locks first and reads afterwards, in two statements: one that waits for its lock goes on with what it saw
- * before the wait of everything but the locked row, and would take a lease for current that was taken over.
+ * Locks the source, then reads the rest in a second statement with a new snapshot. A single statement that waited for
+ * the lock would see everything but the locked row as it was before the wait, including a lease taken over since.
  */
 export async function lockedSource(transaction: Transaction, name: string): Promise<LockedSource> {
   const [source, found] = await Promise.all([
@@ -66,8 +66,8 @@ export async function lockedSource(transaction: Transaction, name: string): Prom
 }
 
 /**
- * For what concerns people of every source: no page of any is being written meanwhile, so that nobody is stored
- * unseen. Always in one order, and before any other lock, so that two of them do not wait for each other.
+ * Locks every source, for work on people in all of them: meanwhile no page can store personal data unnoticed. Takes the
+ * locks in a fixed order, and must be called before any other lock is taken, to avoid deadlocks.
  */
 export async function lockAllSources(transaction: Transaction): Promise<void> {
   await transaction.run('SELECT no FROM sources ORDER BY no FOR NO KEY UPDATE');

@@ -4,12 +4,12 @@ import { type Described, described } from './described.js';
 import { identitySchemaOf } from './open.js';
 import { readerRoles } from './roles.js';
 
-/** What may be read while names are masked is what this role may read: see `schema/postgres/grants.sql`. */
+/** While names are masked, a query may read what this role may read: see `schema/postgres/grants.sql`. */
 const [maskedRole] = readerRoles;
 
 /**
- * Makes the statement ready to run without the right to read names, and returns its columns and the statement whose
- * rows are the rows of it, each as one text. Throws `usage` when the server cannot be made to withhold the names.
+ * Prepares `statement` to run without the right to read names. Returns its columns and another statement that returns
+ * the same rows, each as one text. Throws `usage` when the server cannot be made to withhold the names.
  *
  * The server enforces it: the statement runs as `rosterd_analyst`. `SET LOCAL ROLE` would not do, because a statement can
  * call `set_config('role', …)` and read the rest of its rows with the rights of the login. So it runs inside a function
@@ -29,7 +29,7 @@ export async function withoutNames(
     what: `${maskedRole} may not create the temporary function that the statement runs in (${reason})`,
     next: 'As an administrator: GRANT TEMPORARY ON DATABASE … TO rosterd_analyst, with the name of the database.',
   }));
-  // From here on not to be undone: a transaction that has read is never made to write again.
+  // Irreversible: PostgreSQL refuses to set a transaction back to READ WRITE after its first query.
   await client.query('SET TRANSACTION READ ONLY');
   const description = await described(client, statement);
   if (description === null) return { description: null };
@@ -41,7 +41,7 @@ export async function withoutNames(
 }
 
 export interface MaskedLimits {
-  /** Rows beyond it are not fetched; null for all. */
+  /** The number of rows to fetch at most, or null for all. */
   readonly rowsMax: number | null;
   readonly rowBytesMax: number;
   readonly bytesMax: number | null;
@@ -51,7 +51,7 @@ export type Masked =
   | { readonly description: null }
   | { readonly description: Described; readonly text: string; readonly values: readonly unknown[] };
 
-/** Codes of errors of our own, in a class that PostgreSQL leaves to programs. */
+/** SQLSTATEs of rosterd's own errors, in a class that PostgreSQL does not use. */
 export const rowTooLargeCode = 'RM001';
 export const resultTooLargeCode = 'RM002';
 
@@ -83,7 +83,7 @@ const maskedFunction = `
   END
   $$`;
 
-/** The way to the tables stays that of the login: `$user` in it, and schemas without a grant, would change with the role. */
+/** Fixes the search_path as the login resolves it: `$user` and schemas without a grant would change with the role. */
 async function pinned(client: pg.Client): Promise<{ readonly login: string; readonly schema: string }> {
   const { rows } = await client.query<{ login: string; schema: string }>(
     `SELECT session_user::text AS login, current_schema()::text AS schema, set_config('search_path',
@@ -105,7 +105,7 @@ async function becomeAnalyst(client: pg.Client, login: string): Promise<void> {
   }));
 }
 
-/** invalid_parameter_value, which is what a role that is not there is for SET. */
+/** invalid_parameter_value: what SET ROLE reports for a role that does not exist. */
 const noSuchRole = '22023';
 
 type Advice = (reason: string) => { readonly what: string; readonly next: string };
@@ -115,7 +115,7 @@ async function step(client: pg.Client, sql: string, advice: Advice): Promise<voi
     await client.query(sql);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    // Class 08 and 57 are about the connection and the server, not about rights.
+    // Other errors, such as classes 08 and 57, are about the connection or the server, not about rights.
     if (typeof code !== 'string' || !/^(?:22023|42|25006|0A)/.test(code)) throw error;
     throw cannotMask(advice(code));
   }
@@ -131,7 +131,7 @@ function cannotMask({ what, next }: ReturnType<Advice>): Fault {
   );
 }
 
-/** A role that somebody gave more than we did would not mask anything. */
+/** Throws `usage` if the role can read names because it was granted more than schema/postgres/grants.sql grants. */
 async function requireIgnorance(client: pg.Client, schema: string): Promise<void> {
   const { rows } = await client.query<{ what: string }>(mayRead, [schema, identitySchemaOf(schema)]);
   const [first] = rows;
@@ -142,7 +142,7 @@ async function requireIgnorance(client: pg.Client, schema: string): Promise<void
   });
 }
 
-/** As the role itself: its own grants, those of roles it is in, and those of PUBLIC. */
+/** Runs as the role itself, so it includes grants from roles it is a member of and from PUBLIC. */
 const mayRead = `
   SELECT format('%I.%I', n.nspname, c.relname) AS what
   FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace

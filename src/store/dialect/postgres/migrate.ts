@@ -15,7 +15,7 @@ import { inTransaction, type Transaction } from './transaction.js';
 export interface Migrated {
   /** Names such as `0001_mirror`, in order. */
   readonly ran: readonly string[];
-  /** PostgreSQL is backed up by its own means. */
+  /** Always null: PostgreSQL is backed up with its own tools. */
   readonly backup: null;
 }
 
@@ -27,10 +27,10 @@ const ledger = `CREATE TABLE IF NOT EXISTS migrations (
   version    text COLLATE "C" NOT NULL
 )`;
 
-/** Several daemons may start at once: one migrates, the others wait for it. "rost" in ASCII, and the schema. */
+/** If several daemons start at once, one migrates and the others wait. The keys are "rost" in ASCII and the schema. */
 const lock = "SELECT pg_advisory_xact_lock(x'726f7374'::int, hashtext(current_schema()))";
 
-/** All that is pending runs in one transaction, so a kill leaves the schema before it or after it. */
+/** Runs all pending migrations in one transaction: a killed process leaves the schema migrated or untouched. */
 export async function migratePostgres(
   database: PostgresDatabase,
   options: MigrateOptions,
@@ -41,7 +41,7 @@ export async function migratePostgres(
   const ran = await inTransaction(database, async (transaction) => {
     await transaction.run(lock);
     await transaction.run(ledger);
-    // Another process may have been faster while we waited.
+    // Another process may have migrated while this one waited for the lock.
     const left = pendingMigrations(known, await readLedger(transaction));
     for (const migration of left) await runOne(transaction, database, migration, options);
     if (left.length > 0 && options.migrations === undefined) await grantReaders(transaction, database);

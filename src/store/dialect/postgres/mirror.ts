@@ -30,9 +30,9 @@ import { type Ahead, RowsAhead } from './rows-ahead.js';
 import { inTransaction, mustLast, statement } from './transaction.js';
 
 /**
- * The write side on PostgreSQL. Any number of these may work on one database: every write locks the row of its
- * source, compares the fence afterwards, and only then reads and writes, so that a holder that was frozen and
- * overtaken writes nothing; rows that go out before (rows-ahead.ts) are rolled back then.
+ * The write side on PostgreSQL. Any number of processes may use one database: every write locks the row of its source,
+ * then checks the fence token, and only then reads and writes. A holder that was frozen while its lease was taken over
+ * therefore writes nothing; rows that were sent ahead of the check (rows-ahead.ts) are rolled back.
  */
 export class PostgresMirror implements Mirror {
   readonly #database: PostgresDatabase;
@@ -56,15 +56,15 @@ export class PostgresMirror implements Mirror {
     await inTransaction(
       this.#database,
       (transaction) => renewLease(transaction, lease, instantFromMillis(clock.now() + leaseMs)),
-      // A renewal that a power cut takes back ends the lease early, and nothing else.
+      // A renewal lost in a power cut only makes the lease expire earlier.
       { mayBeLost: true },
     );
   }
 
-  /** Under an old fence there is nothing to give back. */
+  /** Releases the lease. Does nothing if it was taken over. */
   async release(lease: Lease): Promise<void> {
     const now = instantFromMillis(this.#options.clock.now());
-    // Nobody has to wait for longer than the lease lasts if it is lost.
+    // If a power cut loses the release, the lease expires by itself.
     await inTransaction(this.#database, async (transaction) => giveBackLease(transaction, lease, now), {
       mayBeLost: true,
     });
@@ -78,8 +78,8 @@ export class PostgresMirror implements Mirror {
     lease: Lease,
     page: FeedPage,
   ): Promise<{ readonly progress: ListingProgress; readonly applied: Applied }> {
-    // A page that a power cut takes is fetched again, since its position goes with it: not worth a wait for the
-    // disk each time. The commit that publishes waits, and takes every page before it along.
+    // Does not wait for the disk: a page lost in a power cut is fetched again, because its position is lost with it.
+    // The commit that publishes the listing waits, and makes every page before it durable too.
     const ahead = this.#rowsAhead.of(lease.source, page);
     try {
       return await this.#commit(
@@ -117,7 +117,7 @@ export class PostgresMirror implements Mirror {
         return applied;
       },
       {
-        // A position that moved over nothing is found again from the one before it.
+        // An empty page only moves the position, and the previous position leads to the same page again.
         mayBeLost: page.items.length === 0,
         everySource: concernsEverySource(page),
       },
@@ -164,7 +164,7 @@ export class PostgresMirror implements Mirror {
           identity,
         });
         const result = await work(commit, now);
-        // Nobody who was gone may be there again after a power cut, whatever said so.
+        // A power cut must not undo an erasure, whatever caused it.
         if ((await commit.finish()) && mayBeLost) transaction.send(mustLast);
         return result;
       },
@@ -179,7 +179,7 @@ interface CommitOptions {
   readonly ahead?: Ahead | null;
 }
 
-/** Somebody is gone from the platform: their records of every source are emptied in the same commit. */
+/** A page with a deactivated investor: the same commit erases their personal data in every source. */
 function concernsEverySource({ items }: FeedPage): boolean {
   return items.some((item) =>
     item.kind === 'record'

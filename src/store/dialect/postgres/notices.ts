@@ -31,7 +31,10 @@ const foldNotices = statement(
 
 const deleteNotices = statement('delete_notices', 'DELETE FROM notice_rows WHERE notice = ANY($1::bigint[])');
 
-/** The spacing of notice-spacing.ts over many drafts at once; those of one record and target one after the other. */
+/**
+ * Queues many drafts at once, spaced as notice-spacing.ts defines. Drafts for the same record and target are queued one
+ * after the other.
+ */
 export async function queueNotices(
   transaction: Transaction,
   sourceNo: number,

@@ -11,37 +11,37 @@ import { valueTypes } from './values.js';
 export interface PostgresDatabase {
   readonly pool: pg.Pool;
   readonly kysely: Kysely<Database>;
-  /** Without its password: for messages. */
+  /** Without the password, for messages. */
   readonly url: string;
-  /** Where tables and views of the mirror are, and where the tables are in which names can stand. */
+  /** The schema of the mirror's tables and views, and the schema of the tables that can contain names. */
   readonly schema: string;
   readonly identitySchema: string;
   close(): Promise<void>;
 }
 
 export interface PostgresOptions {
-  /** What pg_stat_activity calls these connections. */
+  /** The name of these connections in pg_stat_activity. */
   readonly applicationName?: string;
   readonly max?: number;
   readonly connectTimeoutMs?: number;
-  /** How long a connection nobody uses is kept. */
+  /** How long an idle connection is kept. */
   readonly idleMs?: number;
-  /** For what people ask: a statement that takes longer is canceled. Writes have limits of their own. */
+  /** The server cancels statements that take longer. For queries of users; writes have limits of their own. */
   readonly statementTimeoutMs?: number;
-  /** For questions whose answers are short: a server that takes longer died in silence, and its connection is given up. */
+  /** Timeout of the driver for short queries: a server that takes longer is considered dead and its connection is closed. */
   readonly answerMillis?: number;
-  /** Refuses a database that is not there yet or was written by a later version, and every write. */
+  /** Rejects every write, and a database without a mirror. */
   readonly readonly?: boolean;
 }
 
 const connectionsDefault = 10;
 const connectTimeoutMsDefault = 5_000;
-/** Everything used here is in this version: numbers of transactions in 64 bits, and grants by column. */
+/** The oldest supported version: it has everything used here, such as 64-bit transaction ids. */
 const serverVersionMin = 140_000;
 
 /**
- * Connects and looks who answers. Throws `database_unusable` for what is no place for a mirror, `database_busy`
- * while nobody answers. Nothing is created or changed; that is `migratePostgres`.
+ * Connects and checks the server. Throws `database_unusable` if it cannot hold a mirror or a later version of rosterd
+ * wrote the mirror, and `database_busy` while it cannot be reached. Creates nothing; see `migratePostgres`.
  */
 export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<PostgresDatabase> {
   const shown = addressText(url);
@@ -54,15 +54,15 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     connectionTimeoutMillis: options.connectTimeoutMs ?? connectTimeoutMsDefault,
     types: valueTypes,
     ...(options.idleMs === undefined ? {} : { idleTimeoutMillis: options.idleMs }),
-    // Statements whose answers are not needed go out together: a page costs a few round trips instead of twenty.
+    // Statements are sent without waiting for earlier results, so that a page costs few round trips.
     pipeline: true,
     ...(options.answerMillis === undefined ? {} : { query_timeout: options.answerMillis }),
     ...(options.statementTimeoutMs === undefined ? {} : { statement_timeout: options.statementTimeoutMs }),
   });
-  // A connection that dies while nobody uses it is replaced by the next one; without a listener it ends the process.
+  // The pool replaces an idle connection that dies; without a listener the error would end the process.
   pool.on('error', () => {});
-  // The pool listens only to those it lends to nobody. One that the server ends in the middle of a transaction, as it
-  // does to a process that stood still, fails the next statement; that is how whoever works on it hears of it.
+  // The pool listens only to idle connections. When the server ends one in the middle of a transaction, as it does after
+  // its idle timeout, the next statement on it fails and reports the error.
   pool.on('connect', (client) => client.on('error', () => {}));
   try {
     const schema = await withPostgresFaults(shown, () => inspect(pool, shown, options.readonly === true));
@@ -96,7 +96,7 @@ class Sockets {
   }
 }
 
-/** Whether a mirror is there, of whatever version. Throws as `openPostgres` does while nobody answers. */
+/** Returns whether the database contains a mirror of any version. Throws the faults of `postgresFault`. */
 export async function isMigrated(url: string): Promise<boolean> {
   const sockets = new Sockets();
   const client = new pg.Client({
@@ -120,12 +120,12 @@ export async function isMigrated(url: string): Promise<boolean> {
   });
 }
 
-/** Beside the mirror of the first and usual schema `rosterd_identity`; any other has its own. */
+/** Returns the identity schema of a mirror: `rosterd_identity` for schema `public`, otherwise `SCHEMA_identity`. */
 export function identitySchemaOf(schema: string): string {
   return schema === 'public' ? 'rosterd_identity' : `${schema}_identity`;
 }
 
-/** As an option of the connection, beside those the URL has: it holds for every session of the pool from its start. */
+/** Adds the setting to the URL's `options`, so that it applies to every session of the pool from its start. */
 function readingOnly(text: string): string {
   if (!URL.canParse(text)) return text;
   const url = new URL(text);
@@ -142,7 +142,7 @@ interface Server {
   readonly migrated: 0 | 1;
 }
 
-/** Answers the schema in which unqualified names are created and found. */
+/** Returns the schema in which unqualified names are created. Throws `database_unusable`. */
 async function inspect(pool: pg.Pool, url: string, readonly: boolean): Promise<string> {
   const { rows } = await pool.query<Server>(
     `SELECT current_setting('server_version_num')::int AS version, current_setting('server_encoding') AS encoding,

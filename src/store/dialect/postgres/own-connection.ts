@@ -5,28 +5,27 @@ import { valueTypes } from './values.js';
 
 export interface OwnConnectionParts {
   readonly url: string;
-  /** What pg_stat_activity calls it. */
+  /** The name of the connection in pg_stat_activity. */
   readonly applicationName: string;
   readonly channel: string;
   readonly onPayload: (payload: string) => void;
-  /** Connected, at first or again: what was announced before was not heard. */
+  /** Called after each connect or reconnect: notifications sent before were missed. */
   readonly onConnected: () => void;
-  /** The connection ended, and not because this side closed it. */
+  /** Called when the connection ended without `close`. */
   readonly onLost?: () => void;
 }
 
-/** A server that does not answer for so long is as good as gone, and asked anew over another connection. */
+/** A server that takes longer is considered dead; the next query uses a new connection. */
 const answerMillis = 5_000;
 
 /**
- * One connection beside the pool: for statements that must not wait until somebody's page is written, and for
- * listening, which no connection of a pool can do. It connects when it is asked something, and again after it was
- * lost.
+ * A dedicated connection outside the pool, for statements that must not queue behind a page write, and for LISTEN,
+ * which needs a session of its own. It connects on the first query, and reconnects on the next one after a loss.
  */
 export class OwnConnection {
   readonly #parts: OwnConnectionParts;
   #client: Promise<pg.Client> | null = null;
-  /** The one `#client` is or will be. */
+  /** The client that `#client` resolves to. */
   #current: pg.Client | null = null;
   #closed = false;
 
@@ -40,7 +39,7 @@ export class OwnConnection {
       try {
         return (await client.query(text, [...values])).rows as Row[];
       } catch (error) {
-        // The driver gives up the question, and would let all others wait behind it.
+        // The driver gave up waiting for this query, and every later one would wait behind it.
         if (!(error instanceof pg.DatabaseError)) this.#lose(client);
         throw error;
       }
@@ -50,19 +49,19 @@ export class OwnConnection {
   async close(): Promise<void> {
     this.#closed = true;
     const client = await this.#client?.catch(() => null);
-    // Saying goodbye waits for an answer, however long; a question does not, and after it the driver hangs up.
+    // `end` alone has no timeout. A query has one, and after it fails the driver closes the socket.
     await client?.query('UNLISTEN *').catch(() => {});
     await client?.end().catch(() => {});
   }
 
-  /** Its end may be heard of when there is another already. */
+  /** May be called for an old client when a new one is already connected. */
   #lose(client: pg.Client): void {
     if (this.#current === client) {
       this.#current = null;
       this.#client = null;
       if (!this.#closed) this.#parts.onLost?.();
     }
-    // One that timed out may still be open on our side.
+    // A client that timed out may still have an open socket.
     void client.end().catch(() => {});
   }
 
@@ -80,7 +79,7 @@ export class OwnConnection {
       connectionTimeoutMillis: answerMillis,
       query_timeout: answerMillis,
       keepAlive: true,
-      // Several parts ask over it at once, and none waits for the answer of another.
+      // Several callers share the connection, and none waits for the result of another.
       pipeline: true,
       types: valueTypes,
     });

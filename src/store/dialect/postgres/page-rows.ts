@@ -20,8 +20,8 @@ const fromPerson = identityColumns.map((column) => `t.${ofPerson(column)}`).join
 const fresh = ['id text', 'seq bigint', ...recordTypes, 'person boolean', ...personTypes];
 
 /**
- * Rows and people are taken out of the page where they are written, not before: the page itself is kept as it
- * came, since a copy of its forty columns costs a quarter of the statement.
+ * Columns are extracted from the JSON where they are written. The materialized page keeps the JSON itself, because
+ * materializing all of its columns would make the statement noticeably slower.
  */
 const insert = statement(
   'insert_rows',
@@ -41,8 +41,8 @@ const insert = statement(
 );
 
 /**
- * The same without a look for ids that are there already, which takes half a millisecond of its three: nothing can
- * be in the way before ids are indexed. Nobody has to wait for its answer.
+ * Like `insert_rows` but without the check for stored ids, which would cost time for nothing: before ids are indexed no
+ * row can conflict. It returns no rows, so the caller need not wait for it.
  */
 const append = statement(
   'append_rows',
@@ -58,11 +58,11 @@ const append = statement(
 
 export interface NewRow {
   readonly record: RecordItem;
-  /** Null while a first listing is under way: its rows share the number of the source. */
+  /** Null during a first listing: its rows share the change number in the source row. */
   readonly seq: number | null;
 }
 
-/** Rows and their people in one statement. Answers the ids that stood there already, and stay as they were. */
+/** Inserts rows and their identities in one statement. Returns the ids that already had a row; those stay unchanged. */
 export async function insertRows(
   transaction: Transaction,
   sourceNo: number,
@@ -74,7 +74,7 @@ export async function insertRows(
   return there.map(({ id }) => id);
 }
 
-/** Rows of a first listing into a table whose ids are not indexed. */
+/** Inserts rows of a first listing while ids are not indexed. */
 export function appendRows(transaction: Transaction, sourceNo: number, records: readonly RecordItem[]): void {
   if (records.length === 0) return;
   transaction.send(append, sourceNo, freshPayload(records.map((record) => ({ record, seq: null }))));
@@ -96,7 +96,7 @@ const replaceListed = statement(
    WHERE r.source_no = $1 AND r.id = t.id RETURNING r.row_no, r.id`,
 );
 
-/** The listing named these ids before: the later entry replaces the earlier one whole. */
+/** Replaces rows and identities of ids that the same listing named before: the later entry counts. */
 export async function replaceListedRows(
   transaction: Transaction,
   sourceNo: number,
@@ -158,7 +158,7 @@ const insertPeople = statement(
    FROM ${recordset('$1', 'row_no bigint', ...personTypes)}`,
 );
 
-/** Replaced, never merged: what the new record does not say is gone. */
+/** Replaces identities, never merges them: a field missing from the new identity is deleted. */
 export function replacePeople(
   transaction: Transaction,
   people: readonly { readonly rowNo: number; readonly person: Identity | null }[],
@@ -176,7 +176,7 @@ export function replacePeople(
 
 const deleteRows = statement('delete_rows', 'DELETE FROM investment_rows WHERE row_no = ANY($1::bigint[])');
 
-/** With their people. */
+/** Deletes rows and their identities. */
 export function removeRows(transaction: Transaction, rowNos: readonly number[]): void {
   if (rowNos.length === 0) return;
   transaction.send(deletePeople, rowNos);

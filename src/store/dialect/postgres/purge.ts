@@ -2,12 +2,12 @@ import type { Instant } from '../../../domain/instant.js';
 import type { PostgresDatabase } from './open.js';
 import { inTransaction } from './transaction.js';
 
-/** Small enough that nobody waits for the locks of the sources. */
+/** Small enough that writers do not wait noticeably for the lock on their source. */
 const rowsPerTransaction = 2_000;
 
 /**
- * Forgets superseded versions that ended before `before`, some of them per call; answers how many. How far back
- * as-of still reaches is written down with them, so that no answer about the past is given from half of it.
+ * Deletes superseded versions that ended before `before`, in batches: returns the number deleted by this call. The same
+ * transaction updates how far back as-of queries may reach, so that none returns a partial past.
  */
 export function purgeHistory(database: PostgresDatabase, before: Instant): Promise<number> {
   return inTransaction(database, async (transaction) => {
@@ -28,7 +28,7 @@ export function purgeHistory(database: PostgresDatabase, before: Instant): Promi
   });
 }
 
-/** Forgets ticks that began before `before`, some of them per call; answers how many. */
+/** Deletes ticks that began before `before`, in batches: returns the number deleted by this call. */
 export function purgeTicks(database: PostgresDatabase, before: Instant): Promise<number> {
   return inTransaction(database, (transaction) =>
     transaction.run(

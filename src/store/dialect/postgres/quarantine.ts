@@ -8,7 +8,7 @@ import { statement, type Transaction } from './transaction.js';
 
 const entries = recordset('$2', 'n int', 'id text', 'problem text', 'body text', 'digest text');
 
-/** By three joins, each along an index: with OR between them every entry is held against every row. */
+/** Three joins, each with an index: one join with OR would compare every entry with every row. */
 const reseen = statement(
   'quarantine_again',
   `WITH t AS MATERIALIZED (SELECT * FROM ${entries}),
@@ -16,7 +16,7 @@ const reseen = statement(
      again AS (
        SELECT t.n, q.quarantine_no FROM t JOIN q ON q.id = t.id
        UNION ALL SELECT t.n, q.quarantine_no FROM t JOIN q ON q.digest = t.digest
-       -- Set aside by a version that knew no digests.
+       -- Stored by a version without digests.
        UNION ALL SELECT t.n, q.quarantine_no FROM t JOIN q ON q.body = t.body
          WHERE t.id IS NULL AND q.id IS NULL AND q.digest IS NULL
      )
@@ -44,9 +44,9 @@ const countUnkept = statement(
 );
 
 /**
- * At most one open row for an id, and for an entry without one at most one for the same content, so that what is read
- * again adds nothing. Beyond `quarantineMax` entries are counted in one row and not kept. Returns how many entries were
- * not set aside before.
+ * Quarantines entries. Keeps at most one open row per id, or per content for entries without an id, so that reading an
+ * entry again adds nothing. Beyond `quarantineMax`, entries are only counted, in one row. Returns the number of new
+ * entries.
  */
 export async function setAside(
   transaction: Transaction,
@@ -81,7 +81,10 @@ const resolve = statement(
    WHERE source_no = $2 AND id = ANY($3::text[]) AND resolved_at IS NULL`,
 );
 
-/** A version we can read, or a tombstone, ends the case and takes the body, which may hold names, with it. */
+/**
+ * Resolves entries for which a readable version or a tombstone arrived, and deletes their bodies, which may contain
+ * names. Returns the number resolved.
+ */
 export async function resolveReadable(
   transaction: Transaction,
   sourceNo: number,
@@ -91,7 +94,10 @@ export async function resolveReadable(
   return ids.length === 0 ? 0 : transaction.run(resolve, at, sourceNo, ids);
 }
 
-/** Times of commits stand still while a clock that was ahead is waited for. */
+/**
+ * Dates open entries before `at`, so that a listing starting at `at` counts them as older. Needed because commit times
+ * do not advance after the clock was set back.
+ */
 export function seenBefore(transaction: Transaction, sourceNo: number, at: Instant): void {
   transaction.send(
     'UPDATE quarantine_rows SET seen_at = $1 WHERE source_no = $2 AND seen_at >= $3 AND resolved_at IS NULL',
@@ -99,7 +105,7 @@ export function seenBefore(transaction: Transaction, sourceNo: number, at: Insta
   );
 }
 
-/** Resolves what was set aside before a listing began and was not among what it named. Returns how many are open. */
+/** Resolves entries last seen before the listing began. Returns the number of entries still open. */
 export async function resolveBefore(
   transaction: Transaction,
   sourceNo: number,
