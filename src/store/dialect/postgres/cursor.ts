@@ -3,7 +3,7 @@ import type pg from 'pg';
 
 /**
  * Reads a result of any size in batches, for Kysely's `stream`. It uses a server-side cursor in a transaction of its own
- * with one snapshot. DECLARE and FETCH work with everything that speaks PostgreSQL's protocol, poolers included.
+ * with one snapshot. DECLARE and FETCH work with every server that speaks PostgreSQL's protocol.
  */
 export class DeclaredCursor<Row> implements PostgresCursor<Row> {
   #client: pg.PoolClient | undefined;

@@ -22,7 +22,7 @@ import { resultTooLargeCode, rowTooLargeCode, withoutNames } from './masked-quer
 import { cellsOf } from './row-text.js';
 
 const batchRowsMax = 500;
-/** The first batch is small, because nobody knows yet how wide its rows are. */
+/** The first batch is small, because the width of the rows is not known yet. */
 const batchRowsFirst = 16;
 const batchBytes = 256 * 1_024;
 const connectTimeoutMs = 5_000;
@@ -30,10 +30,10 @@ const connectTimeoutMs = 5_000;
 type Row = readonly SqlValue[];
 
 /**
- * Runs one reading statement on a connection of its own, in a transaction that cannot write, through a cursor of
- * the server: what is in memory is one batch, whatever the answer's size. The time limit is the server's, which
- * ends the statement itself; a signal cuts the connection, which the server notices within a second. What the server
- * sends is counted at the socket, so that a row beyond the limit is never held: the connection is cut first.
+ * Runs one read-only statement on its own connection, in a read-only transaction, through a server-side cursor, so that
+ * memory holds one batch whatever the size of the result. The server cancels a statement that exceeds the time limit.
+ * `signal` closes the connection, which the server notices within a second. Received bytes are counted at the socket: a
+ * row above the limit is never in memory, because the connection is closed first.
  */
 export async function queryPostgres(
   url: string,
@@ -49,7 +49,7 @@ export async function queryPostgres(
     connectionTimeoutMillis: connectTimeoutMs,
     types: { getTypeParser: (oid: number) => parserOf(oid) } as pg.CustomTypesConfig,
   });
-  // What breaks a connection is told by the statement that was on it.
+  // The statement on a broken connection fails and reports the error.
   client.on('error', () => {});
   let cause: Fault | undefined;
   let open = true;
@@ -68,7 +68,7 @@ export async function queryPostgres(
   const onAbort = () => stop(endedEarly());
   signal.addEventListener('abort', onAbort, { once: true });
   if (signal.aborted) onAbort();
-  // The server's limit is for one statement; fetching the answer piece by piece is several.
+  // The server's limit applies to each statement; fetching a result in batches takes several.
   void clock.wait(limits.timeoutMs, ended.signal).then(() => {
     if (!ended.signal.aborted) stop(tooSlow(limits.timeoutMs));
   });
@@ -135,10 +135,10 @@ interface Batch {
   readonly next: () => Promise<Batch>;
 }
 
-/** EXPLAIN and SHOW have no cursor to be fetched from piece by piece; their answers are short. */
+/** EXPLAIN and SHOW cannot be declared as cursors; their results are short. */
 const shortAnswer = /^(?:explain|show)\b/i;
 
-/** As one statement of the extended protocol, which refuses two in one text. */
+/** Uses the extended protocol, which rejects two statements in one text. */
 async function begin(client: pg.Client, statement: string, arriving: ArrivingBytes): Promise<Batch> {
   if (shortAnswer.test(statement)) {
     const { fields, rows } = await extended(client, statement);
@@ -153,7 +153,7 @@ async function begin(client: pg.Client, statement: string, arriving: ArrivingByt
   }));
 }
 
-/** The same while names are masked: every row arrives as one text and is taken apart here. */
+/** Like `begin`, while names are masked: each row arrives as one text and is split into cells here. */
 async function beginMasked(
   client: pg.Client,
   statement: string,
@@ -181,7 +181,7 @@ const extended = async (client: pg.Client, text: string, values: readonly unknow
     queryMode: 'extended',
   } as pg.QueryArrayConfig);
 
-/** Piece by piece, each about as large as a piece should be by what the one before weighed. */
+/** Fetches the first batch. The size of each batch follows from the bytes per row of the one before. */
 function fetched(
   client: pg.Client,
   arriving: ArrivingBytes,
@@ -198,10 +198,10 @@ function fetched(
   return next();
 }
 
-/** A row may arrive with others, and quoted: bytes of an answer beyond this many times the largest row end the query. */
+/** A row may arrive quoted and with others: a query ends when one result exceeds this many times the largest row. */
 const rowsAtOnce = 4;
 
-/** Counts what a connection receives for one answer, before the driver has put it together. */
+/** Counts the bytes a connection receives for one result, before the driver has assembled it. */
 class ArrivingBytes {
   bytes = 0;
 
@@ -211,7 +211,7 @@ class ArrivingBytes {
     private readonly onTooMany: () => void,
   ) {}
 
-  /** Once connected, since the stream of an encrypted connection is another one before. */
+  /** Call it after connecting: TLS replaces the stream. */
   watch(): void {
     this.client.connection.stream.on('data', (chunk: Buffer) => {
       this.bytes += chunk.length;
@@ -224,7 +224,7 @@ class ArrivingBytes {
   }
 }
 
-/** Not `end`, which waits for the statement that is running. */
+/** Closes the connection without waiting for the running statement, unlike `end`. */
 function cut(client: pg.Client): void {
   client.connection.stream.destroy();
 }
@@ -242,7 +242,7 @@ const readsOnly = () => onlyReads('SELECT, WITH, VALUES, TABLE, EXPLAIN or SHOW'
 const noReading =
   /near "(?:insert|update|delete|merge|create|drop|alter|truncate|copy|vacuum|set|begin|commit|grant|revoke|call|do|refresh|listen|notify|lock|analyze|reindex)"/i;
 
-/** Class 42 is about the text of the statement, 22 about the values it meets. */
+/** Returns the `Fault` for a failed query. SQLSTATE class 42 is about the statement's text, 22 about values. */
 function queryFault(error: unknown, { timeoutMs, url, masked, rowBytesMax, bytesMax }: Failing): unknown {
   if (error instanceof Fault) return error;
   const { code, message } = error as { readonly code?: unknown; readonly message?: string };
@@ -272,7 +272,7 @@ function queryFault(error: unknown, { timeoutMs, url, masked, rowBytesMax, bytes
   return new Fault('usage', `the query failed: ${masked ? wordless(code) : message}`);
 }
 
-/** What the server says about a value quotes it. While names are masked its text is not repeated. */
+/** The server's messages may quote values. While names are masked, this message replaces them. */
 const wordless = (code: string): string =>
   `${meanings[code] ?? 'the server refused a value it met'} (SQLSTATE ${code})`;
 
@@ -290,7 +290,7 @@ const { builtins } = pg.types;
 const whole: ReadonlySet<number> = new Set([builtins.INT2, builtins.INT4, builtins.INT8, builtins.OID]);
 const real: ReadonlySet<number> = new Set([builtins.FLOAT4, builtins.FLOAT8]);
 
-/** As SQLite answers: whole numbers exactly, truth as 1 and 0, bytes as bytes, everything else as its text. */
+/** Returns values as SQLite does: integers exactly, booleans as 1 and 0, bytes as bytes, everything else as text. */
 function parserOf(oid: number): (text: string) => SqlValue {
   if (whole.has(oid)) return exact;
   if (real.has(oid)) return Number;
@@ -302,7 +302,7 @@ function parserOf(oid: number): (text: string) => SqlValue {
 
 const exact = (text: string): SqlValue => (Number.isSafeInteger(Number(text)) ? Number(text) : BigInt(text));
 
-/** A decimal that a number of JavaScript holds exactly is one; any other keeps its digits as text. */
+/** Returns a number if JavaScript can represent the decimal exactly, and otherwise its text. */
 function numeric(text: string): SqlValue {
   if (/^-?\d+$/.test(text)) return exact(text);
   const short = text.replace(/\.?0+$/, '');

@@ -3,15 +3,15 @@ import { isFault } from '../../../domain/fault.js';
 import { addressText } from '../../database-location.js';
 import { isServerAway, withPostgresFaults } from './faults.js';
 
-/** A server that is there answers in a millisecond; the next attempt comes within a second anyway. */
+/** A reachable server answers within milliseconds; the next attempt follows within a second anyway. */
 const answerMillis = 1_000;
 
-/** Whether the error says that the server could not be reached, or does not serve anybody yet. */
+/** Whether the error means that the server is unreachable, starting up or shutting down. */
 export function isAway(error: unknown): boolean {
   return isFault(error, 'database_busy') && isServerAway(error.about.cause);
 }
 
-/** One short question over a connection of its own. Throws `database_busy` or `database_unusable` without an answer. */
+/** Probes the server with one query on a new connection. Throws `database_busy` or `database_unusable` if it fails. */
 export async function reachPostgres(url: string): Promise<void> {
   const client = new pg.Client({
     connectionString: url,
@@ -25,7 +25,7 @@ export async function reachPostgres(url: string): Promise<void> {
       await client.connect();
       await client.query('SELECT 1');
     } finally {
-      // Saying goodbye waits for an answer that a server which is away again does not give.
+      // Not awaited: `end` waits for the server, which may be unreachable again.
       void client.end().catch(() => {});
     }
   });

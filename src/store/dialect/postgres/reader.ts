@@ -5,7 +5,7 @@ import { DeclaredCursor, withCursors } from './cursor.js';
 import { postgresFault } from './faults.js';
 import { openPostgres } from './open.js';
 
-/** Long answers come in pieces on a connection of their own, and whoever streams may ask something beside it. */
+/** One connection for a streamed result and one for other queries at the same time. */
 const connectionsMax = 2;
 
 export async function openPostgresReader(url: string, options: ReaderOptions = {}): Promise<Reader> {

@@ -9,10 +9,9 @@ import {
 } from '../../record-columns.js';
 
 /*
- * Rows travel to a statement as one JSON value, however many they are: one statement a page and table, and one
- * text of it, whatever the size of the page. A row is an array, its values in the order of the columns the statement
- * names: an object of forty names, made for each record, took two thirds of the time a page takes on our side, and
- * twice the bytes on the way.
+ * Rows are passed to a statement as one JSON parameter, so that each table needs one statement per page and the
+ * statement's text does not depend on the size of the page. A row is an array of values in the statement's column order:
+ * objects with the column names would be larger and slower to build.
  */
 
 const flags: ReadonlySet<string> = new Set([...recordFlags, ...identityFlags]);
@@ -22,7 +21,7 @@ function typeOf(column: string): string {
   return column.endsWith('_cents') ? 'bigint' : 'text';
 }
 
-/** What a recordset may hold beside its own columns: a record, and the person of it. */
+/** Column types of a record and of its identity, for recordsets that contain them. */
 export const recordTypes = recordColumns.map((column) => `${column} ${typeOf(column)}`);
 export const personTypes = identityColumns.map((column) => `${ofPerson(column)} ${typeOf(column)}`);
 
@@ -30,7 +29,7 @@ export function recordset(parameter: string, ...types: readonly string[]): strin
   return `(SELECT ${cells('v', types)} FROM jsonb_array_elements(${parameter}::jsonb) AS v) AS t`;
 }
 
-/** The columns of one row, given as its JSON; each is taken out where it is used. A row may end early: nulls. */
+/** Returns the SELECT list that extracts the columns of a row from its JSON array. Values missing at its end are null. */
 export function cells(row: string, types: readonly string[]): string {
   return types
     .map((column, index) => {
@@ -42,7 +41,7 @@ export function cells(row: string, types: readonly string[]): string {
 
 export type PayloadRow = readonly (ColumnValue | boolean)[];
 
-/** What JSON may escape and PostgreSQL cannot hold: NUL, and halves of a pair. */
+/** JSON escapes of characters that PostgreSQL cannot store: NUL and lone surrogates. */
 const unstorable = /\\u(?:0000|d[89a-f])/;
 
 export function payloadOf(rows: readonly PayloadRow[]): string {
@@ -51,7 +50,7 @@ export function payloadOf(rows: readonly PayloadRow[]): string {
 
 export function storableJson(value: unknown): string {
   const text = JSON.stringify(value);
-  // Looking for a backslash first is thirty times as quick, and hardly a page has one.
+  // The substring search is much faster than the expression, and few pages contain an escape.
   if (!text.includes('\\u') || !unstorable.test(text)) return text;
   return JSON.stringify(value, (_, part: unknown) => (typeof part === 'string' ? storableText(part) : part));
 }

@@ -2,12 +2,12 @@ import type { PostgresDatabase } from './open.js';
 import { schemaSql } from './schema-sql.js';
 import type { Transaction } from './transaction.js';
 
-/** Group roles nobody logs in with: what an analyst may read without, and with, the people's names. */
+/** Group roles without login: what analysts may read without names, and with names. */
 export const readerRoles = ['rosterd_analyst', 'rosterd_identity'] as const;
 
 /**
- * Creates the roles if this user may, and grants them what they are for. Roles belong to the whole server, so
- * they may be there already, or somebody with more rights has to make them: then `missingRoles` names them.
+ * Creates the reader roles if this user may, and grants them their rights once both exist. Roles are shared by the whole
+ * server: they may exist already, or an administrator may have to create them.
  */
 export async function grantReaders(transaction: Transaction, database: PostgresDatabase): Promise<void> {
   await transaction.run(createRoles);
@@ -23,7 +23,7 @@ async function missingRoles(transaction: Transaction): Promise<readonly string[]
   return rows.map(({ role }) => role);
 }
 
-/** Another database of the server may create the same role at the same moment, or grant it. */
+/** Ignores errors of concurrent creation: a migration of another database may create or grant the same role. */
 const createRoles = `
   DO $$
   DECLARE wanted text;
@@ -35,12 +35,12 @@ const createRoles = `
       EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL;
       END;
     END LOOP;
-    -- A login that is no administrator needs it for the SQL box, which reads as that role while names are masked.
+    -- A login without superuser rights needs this for the SQL box, which uses the role while names are masked.
     BEGIN
       IF NOT (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) THEN
         EXECUTE format('GRANT ${readerRoles[0]} TO %I', current_user);
       END IF;
-    -- Not its to grant, or granted by another at the same moment: the doctor tells what is missing.
+    -- Not allowed to grant, or granted concurrently: the doctor reports what is missing.
     EXCEPTION WHEN OTHERS THEN NULL;
     END;
   END $$`;

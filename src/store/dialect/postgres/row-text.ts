@@ -1,7 +1,7 @@
 /**
- * Returns the cells of a row that PostgreSQL wrote as one text, `(a,"b c",,"")`: each as its own type writes it, null
- * where nothing stands between the commas. See "Composite Type Input and Output Syntax" in its manual. A row of no
- * columns and a row of one null are written alike, so the number of columns has to be known.
+ * Returns the cells of a row in PostgreSQL's composite text format, `(a,"b c",,"")`: each as its type's text, and null for
+ * an empty field. See "Composite Type Input and Output Syntax" in the manual. `columns` is needed because a row of no
+ * columns and a row of one null have the same text.
  */
 export function cellsOf(text: string, columns: number): readonly (string | null)[] {
   const cells: (string | null)[] = [];
@@ -14,14 +14,14 @@ export function cellsOf(text: string, columns: number): readonly (string | null)
   return cells;
 }
 
-/** Behind the last character of the cell. A cell with a comma, a parenthesis, a quote or a backslash in it is quoted. */
+/** Returns the index after the cell. Cells with a comma, parenthesis, quote or backslash in them are quoted. */
 function cellEnd(text: string, from: number): number {
   if (text[from] !== '"') {
     const comma = text.indexOf(',', from);
     return comma === -1 ? text.length - 1 : comma;
   }
   let at = text.indexOf('"', from + 1);
-  // A quote within is doubled.
+  // A quote inside the cell is doubled.
   while (text[at + 1] === '"') at = text.indexOf('"', at + 2);
   return at + 1;
 }

@@ -6,26 +6,25 @@ import type { LockedSource } from './locked-source.js';
 import { appendRows } from './page-rows.js';
 import type { Transaction } from './transaction.js';
 
-/** Rows that are sent right behind the lock of their source, before its answer is here. */
+/** Rows of a page that are sent right after the statements that lock the source, before their results arrive. */
 export interface Ahead {
   readonly rows: number;
   send(transaction: Transaction): Promise<void>;
-  /** Throws unless what the lock answered is what these rows were sent for: then they are rolled back. */
+  /** Throws, so that the rows are rolled back, if the locked source is not in the state these rows were sent for. */
   judge(locked: LockedSource): void;
 }
 
 /**
- * Page after page of a first listing finds its source as the one before it did. So its rows go out with the statements
- * that lock the source: the server is at them when the answer arrives, which tells only whether they may stay. Nothing
- * else is written before that, and a commit never: whoever was overtaken, and whatever is not as it was, is rolled
- * back, and in the latter case the page is written once more by asking first. To ask first took 0.7 of a page's six
- * milliseconds over loopback, and takes a whole way there and back anywhere else.
+ * Saves a round trip per page of a first listing, whose source is usually in the same state as for the page before.
+ * The rows are sent together with the statements that lock the source, and the server inserts them while the locked
+ * state is checked. Nothing else is written before the check, and nothing is committed. If the lease was taken over, the
+ * rows are rolled back. If the state differs, they are rolled back and the page is written again after reading the state.
  */
 export class RowsAhead {
-  /** Numbers of the sources whose last page was such a one. */
+  /** Numbers, by name, of the sources whose last page could have been sent ahead. */
   readonly #known = new Map<string, number>();
 
-  /** Null where the answer has to be known first. */
+  /** Returns the rows to send ahead, or null if the source's state has to be read first. */
   of(source: string, page: FeedPage): Ahead | null {
     const no = this.#known.get(source);
     const records = no === undefined ? null : plainRecords(page);
@@ -44,13 +43,16 @@ export class RowsAhead {
     };
   }
 
-  /** How a page found its source. */
+  /** Remembers the state in which a page found its source. */
   learn({ source, ...locked }: LockedSource): void {
     if (isOpen(locked)) this.#known.set(source.name, source.no);
     else this.#known.delete(source.name);
   }
 
-  /** Ids may also have become unique between the answer and the rows. The page is not sent ahead again. */
+  /**
+   * Returns whether the error came from sending ahead: the state differed, or the unique index was built meanwhile. The
+   * next page of the source is not sent ahead.
+   */
   misjudged(source: string, error: unknown): boolean {
     this.#known.delete(source);
     return (
@@ -63,12 +65,12 @@ const uniqueViolation = '23505';
 
 class Misjudged extends Error {}
 
-/** Rows may simply be added: nobody sees them yet, none can be there already, and nobody's person is left out. */
+/** Whether rows may be inserted unchecked: not visible yet, no unique index to violate, and nobody to be left out. */
 function isOpen({ listing, idsIndexed, forgotten }: Omit<LockedSource, 'source'>): boolean {
   return listing?.kind === 'first' && !idsIndexed && forgotten.size === 0;
 }
 
-/** Null for a page that says of anybody that they are gone, or of which something is set aside. */
+/** Returns the page's records, or null if it reports an erasure or has an entry for the quarantine. */
 function plainRecords({ items }: FeedPage): readonly RecordItem[] | null {
   const records: RecordItem[] = [];
   for (const item of lastOfEach(items))

@@ -5,7 +5,7 @@ import type { PostgresDatabase } from './open.js';
 
 type Schemas = Pick<PostgresDatabase, 'schema' | 'identitySchema'>;
 
-/** The files of `schema/postgres` name the two schemas as psql's variables, so that psql runs them as well. */
+/** Replaces psql's variables with the two schema names. The files of `schema/postgres` also run in psql. */
 export function withSchemas(sql: string, { schema, identitySchema }: Schemas): string {
   return sql
     .replaceAll(':"schema"', pg.escapeIdentifier(schema))

@@ -6,13 +6,13 @@ import type { PostgresDatabase } from './open.js';
 import { inTransaction } from './transaction.js';
 
 /**
- * Rewrites the tables from which somebody was removed, with their indexes: a deleted row stays in its page until
- * another one needs the room, and a plain VACUUM only says that it may be overwritten. VACUUM FULL copies what is
- * alive into a new file and removes the old one. Each table is locked while that lasts, so it is done only for
- * those the triggers marked; the largest of them, history, only when unknown fields were erased in it.
+ * Rewrites the tables from which personal data was erased, with their indexes. A deleted row stays in its page until the
+ * space is reused, and plain VACUUM only marks the space as free. VACUUM FULL copies the live rows into a new file and
+ * deletes the old one. It locks the table, so only tables marked by the triggers are rewritten; history, the largest, is
+ * marked only when unknown fields were erased in it.
  *
- * Waits for nobody. What an older transaction may still see is copied too, so while there is one nothing is
- * rewritten. Left are the write-ahead log, replicas and backups, which only their own retention ends.
+ * Never waits. VACUUM FULL also copies rows that an older transaction may still see, so nothing is rewritten while there
+ * is one. The write-ahead log, replicas and backups keep the bytes until their own retention removes them.
  */
 export async function scrub(database: PostgresDatabase, clock: Clock): Promise<Scrubbed> {
   const pending = await takePending(database, clock);
@@ -32,7 +32,7 @@ export async function scrub(database: PostgresDatabase, clock: Clock): Promise<S
 }
 
 interface Pending {
-  /** Number of the newest receipt and of the newest mark; what comes later is the next scrub's. */
+  /** The number of the newest receipt; later ones are left to the next scrub, as are later marks. */
   readonly last: number;
   readonly marks: number;
   readonly relations: readonly string[];
@@ -41,10 +41,10 @@ interface Pending {
   readonly waiting: number;
 }
 
-/** Gives removals without a receipt one, so that a removal after this moment asks again. */
+/** Returns the pending work, or null if there is none. Writes a receipt for removals that do not have one yet. */
 async function takePending(database: PostgresDatabase, clock: Clock): Promise<Pending | null> {
   return inTransaction(database, async (transaction) => {
-    // Nobody removes anybody while the marks are counted, so that all of them are older than `horizon`.
+    // Blocks new marks while they are counted, so that all of them are older than `horizon`.
     await transaction.run('LOCK TABLE residue_marks IN SHARE ROW EXCLUSIVE MODE');
     if ((await transaction.run('UPDATE residue_marks SET receipted = 1 WHERE receipted = 0')) > 0)
       transaction.send(
@@ -71,9 +71,9 @@ async function takePending(database: PostgresDatabase, clock: Clock): Promise<Pe
 }
 
 /**
- * Whether anybody may still see a row as it was before: a transaction of another session, one prepared, or a
- * replica that asks us to keep rows for it. A writer in another database sees none of ours, but the snapshot VACUUM
- * FULL itself takes reaches back to the oldest writer of the whole server, and what that one might see is copied.
+ * Whether another transaction may still see rows as they were before the removal: one of another session, a prepared
+ * transaction, or one on a replica with a replication slot. Writers in other databases count too: VACUUM FULL keeps
+ * everything that the oldest writer of the whole server might see.
  */
 async function isSeenByOthers(database: PostgresDatabase, horizon: string): Promise<boolean> {
   const older = (column: string) => `${column} IS NOT NULL AND age(${column}) > age($1::xid8::xid)`;
@@ -91,12 +91,12 @@ async function isSeenByOthers(database: PostgresDatabase, horizon: string): Prom
   return rows.length > 0;
 }
 
-/** Answers false when somebody reads or writes the table. */
+/** Rewrites one table. Returns false if another session is using it. */
 async function rewrite({ pool, url }: PostgresDatabase, relation: string): Promise<boolean> {
   const client = await withPostgresFaults(url, () => pool.connect());
   let failed: Error | boolean = false;
   try {
-    // VACUUM allows no transaction around it, so the setting is the session's until it is taken back.
+    // VACUUM cannot run in a transaction, so the setting applies to the session until it is reset.
     await client.query('SET lock_timeout = 200');
     await client.query(`VACUUM (FULL, ANALYZE) ${relation}`);
     return true;

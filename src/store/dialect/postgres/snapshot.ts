@@ -2,7 +2,7 @@ import type { Ask, Snapshots } from '../../reads/snapshot.js';
 import { postgresFault } from './faults.js';
 import { openPostgres, type PostgresDatabase } from './open.js';
 
-/** Only this level sees one state throughout. */
+/** All queries of a transaction at this level see the same snapshot. */
 const begin = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
 
 export async function postgresSnapshot<Result>(
@@ -17,10 +17,10 @@ export async function postgresSnapshot<Result>(
   }
 }
 
-/** Scraped once a minute or more often, it connects once. */
+/** Longer than the usual interval between scrapes, so that the connection is reused. */
 const idleMs = 5 * 60_000;
 
-/** On connections that are kept between the looks. After a failure the next look connects anew, with what is then the password. */
+/** Snapshots on pooled connections. After a failure the next snapshot reconnects, and reads the password again. */
 export class KeptSnapshots implements Snapshots {
   #opened: Promise<PostgresDatabase> | null = null;
 
@@ -43,7 +43,7 @@ export class KeptSnapshots implements Snapshots {
   }
 }
 
-/** Looks under way end first. What could not be opened, or not be closed, is nothing to wait for. */
+/** Closes the pool after running snapshots have ended. Ignores errors of opening and closing. */
 async function closed(opened: Promise<PostgresDatabase> | null): Promise<void> {
   await opened?.then((database) => database.close()).catch(() => {});
 }

@@ -3,7 +3,7 @@ import { recordColumns, recordValues } from '../../record-columns.js';
 import { payloadOf, recordset, recordTypes, storableJson } from './recordset.js';
 import { statement, type Transaction } from './transaction.js';
 
-/* What a re-listing collects beside the live rows: whole what differs, and of every page which live rows it named. */
+/* A re-listing stages the records that differ from live rows, and for each page the numbers of the live rows it named. */
 
 const record = recordColumns.join(', ');
 
@@ -62,7 +62,7 @@ export function forgetSeen(transaction: Transaction, sourceNo: number, rowNos: r
   transaction.send(forget, sourceNo, rowNos);
 }
 
-/** Live rows that no page named. Only held ones: what a page named and is not held any more cannot be removed twice. */
+/** Selects live rows that no page named. A row that a page named but that was deleted since does not count. */
 export const unseen = `
   FROM investment_rows r
   WHERE r.source_no = $1 AND NOT EXISTS (
@@ -80,8 +80,8 @@ export function discardStage(transaction: Transaction, sourceNo: number): void {
 }
 
 /**
- * Marks the unseen with this generation and takes every other mark back; returns how many there are. Who was marked
- * before keeps the moment since when it is missing.
+ * Marks the rows that no page named with this generation, and removes all other marks. Returns the number of marked rows.
+ * Rows marked before keep their `missing_since`.
  */
 export async function markUnseen(
   transaction: Transaction,
@@ -102,7 +102,7 @@ export async function markUnseen(
   return marked;
 }
 
-/** Returns how many of them were marked. */
+/** Removes the marks of these records. Returns how many had one. */
 export function unmarkNamed(
   transaction: Transaction,
   sourceNo: number,

@@ -15,7 +15,7 @@ const heldRows = statement(
    WHERE r.source_no = $1 AND r.id = ANY($2::text[])`,
 );
 
-/** What is held of these ids, by id. */
+/** Returns the stored records of these ids, by id. */
 export async function readHeld(
   transaction: Transaction,
   sourceNo: number,

@@ -6,11 +6,11 @@ import type { Commit } from './commit.js';
 import { unseen } from './stage.js';
 
 /*
- * Publishing a re-listing, as statements over sets: the plan first, one line for each row that will change, then
- * history, feed, rows and identity from the plan. Nothing is compared or written twice, and not one record passes
- * through JavaScript unless a notice may be written from it; of a person who is gone the id does, for the receipt.
+ * Publishes a re-listing with set-based statements: first a plan with one row per change, then history, change feed,
+ * rows and identities from the plan. Nothing is compared or written twice. No record passes through JavaScript except for
+ * notices; of an erased person only the id does, for the receipt.
  *
- * The plan is a temporary table of this transaction. It holds numbers and names of fields, never a value.
+ * The plan is a temporary table of this transaction. It contains row numbers and field names, never values.
  */
 export async function swapIn(
   commit: Commit,
@@ -23,7 +23,7 @@ export async function swapIn(
   await carryOut(commit);
 }
 
-/** The same for rows that a person, asked whether they may go, has said yes to. */
+/** Deletes the rows awaiting deletion, after a person accepted it. */
 export async function removeAwaiting(commit: Commit): Promise<void> {
   const { source, transaction } = commit;
   transaction.send(createPlan);
@@ -75,7 +75,7 @@ const record = recordColumns.join(', ');
 const of = (table: string, columns: readonly string[]) =>
   columns.map((name) => `${table}.${name}`).join(', ');
 
-/** `n` is the place in the feed; `row_no` is null for a new record, `stage_no` for a removed one. */
+/** `n` is the position in the change feed; `row_no` is null for a new record, `stage_no` for a removed one. */
 const createPlan = `
   CREATE TEMP TABLE swap (
     n bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY, kind text NOT NULL, row_no bigint, stage_no bigint,
@@ -93,7 +93,7 @@ const planAwaiting = `
 const differing = (name: string, held: string, staged: string) =>
   `CASE WHEN ${held} IS DISTINCT FROM ${staged} THEN ',"${name}"' ELSE '' END`;
 const contentDiffers = contentFields.map((name) => differing(name, `h.${name}`, `t.${name}`)).join(' || ');
-/** Identity waits as the JSON it was received as. */
+/** Staged identities are stored as JSON. */
 const stagedPerson = (name: string) =>
   name === 'email_hidden'
     ? `coalesce((t.identity::jsonb ->> 'email_hidden')::boolean::int::smallint, 0)`
@@ -108,7 +108,7 @@ const personDiffers = identityFields
   )
   .join(' || ');
 
-/** What `compare` of plan-page.ts says of two records, said again here: swap.test.ts holds the two together. */
+/** The SQL equivalent of `compare` in plan-page.ts; swap.test.ts checks that both agree. */
 const planStaged = `
   INSERT INTO swap (kind, row_no, stage_no, fields, person)
   SELECT CASE WHEN row_no IS NULL THEN 'added' ELSE 'changed' END, row_no, stage_no,
@@ -127,7 +127,7 @@ const planStaged = `
 
 const countPlan = 'SELECT kind, count(*) AS rows FROM swap GROUP BY kind';
 
-/** Unknown fields may speak of a person: they leave with a record that is gone. */
+/** Unknown fields may contain personal data: not archived when a record is removed. */
 const archived = (name: string) =>
   name === 'extra' ? `CASE w.kind WHEN 'removed' THEN NULL ELSE h.extra END` : `h.${name}`;
 
@@ -138,14 +138,14 @@ const archive = `
   FROM swap w JOIN investment_rows h ON h.row_no = w.row_no JOIN sources s ON s.no = h.source_no
   WHERE w.kind <> 'added' ORDER BY w.n`;
 
-/** A removal has no reason: that the record was not named is all that is known of it. */
+/** A removal has no reason: it is only known that the listing did not name the record. */
 const announceAll = `
   INSERT INTO change_rows (seq, source_no, id, kind, fields, reason, at)
   SELECT $1::bigint + w.n, $2, coalesce(t.id, h.id), w.kind, w.fields, t.reason, $3
   FROM swap w LEFT JOIN staged_rows t ON t.stage_no = w.stage_no
   LEFT JOIN investment_rows h ON h.row_no = w.row_no ORDER BY w.n`;
 
-/** After the change, and of a removed record what was held. */
+/** The value after the change; for a removed record, the last stored value. */
 const latest = (name: string) => `CASE WHEN t.stage_no IS NULL THEN h.${name} ELSE t.${name} END`;
 
 const changesSeen = `
@@ -175,7 +175,7 @@ const dropPersons = `
   DELETE FROM identity_rows WHERE row_no IN (SELECT row_no FROM swap WHERE person AND kind <> 'added')`;
 const removeRows = `DELETE FROM investment_rows WHERE row_no IN (SELECT row_no FROM swap WHERE kind = 'removed')`;
 
-/** An index is written only where its own columns differ, whichever are named. */
+/** Sets every column: PostgreSQL compares the indexed values itself, so naming unchanged columns costs nothing. */
 const replaceRows = `
   UPDATE investment_rows SET valid_from = $1, change_seq = $2::bigint + w.n,
          ${recordColumns.map((name) => `${name} = t.${name}`).join(', ')}
@@ -187,7 +187,7 @@ const insertRows = `
   SELECT $1, t.id, $2, $3::bigint + w.n, ${of('t', recordColumns)}
   FROM swap w JOIN staged_rows t ON t.stage_no = w.stage_no WHERE w.kind = 'added' ORDER BY w.n`;
 
-/** Replaced, never merged: what the new record does not say is gone. New records have their number by now. */
+/** Replaces identities, never merges them. Runs after `insertRows`, so new records have their row number. */
 const insertPersons = `
   INSERT INTO identity_rows (row_no, ${identityColumns.join(', ')})
   SELECT coalesce(w.row_no, h.row_no), ${identityColumns.map(stagedPerson).join(', ')}

@@ -4,7 +4,7 @@ import { storableText } from '../../../domain/text.js';
 import { withPostgresFaults } from './faults.js';
 import type { PostgresDatabase } from './open.js';
 
-/** A statement under a name: a connection parses it once and from then on only runs it. */
+/** A named prepared statement: each connection parses it once. */
 export interface Statement {
   readonly name: string;
   readonly text: string;
@@ -16,31 +16,31 @@ export function statement(name: string, text: string): Statement {
 
 export type Sql = Statement | string;
 
-/** What one transaction may do. Statements reach the server in the order in which they are called here. */
+/** One open transaction. Statements reach the server in the order of the calls. */
 export interface Transaction {
   rows<Row>(sql: Sql, ...values: readonly unknown[]): Promise<Row[]>;
   row<Row>(sql: Sql, ...values: readonly unknown[]): Promise<Row | undefined>;
-  /** Answers how many rows it concerned. */
+  /** Returns the number of rows affected. */
   run(sql: Sql, ...values: readonly unknown[]): Promise<number>;
-  /** For a write whose answer nobody needs: sent on without a wait. If it fails, the transaction does. */
+  /** Sends a statement without waiting for its result. If it fails, the transaction fails. */
   send(sql: Sql, ...values: readonly unknown[]): void;
   /**
-   * Without a way there and back: what was sent so far and failed on our side of the wire has failed by then, and
-   * everything after it fails too. The server knows nothing of such a failure, and would go on without a beginning.
+   * Throws if a statement so far failed on the client's side, without a round trip. The server does not know of such a
+   * failure and would run later statements, even outside a transaction if BEGIN was the one that failed.
    */
   sent(): Promise<void>;
 }
 
 export interface TransactionOptions {
-  /** What a power cut may take, because it is fetched again: the last of it need not be on disk at commit. */
+  /** The commit does not wait for the disk, because a power cut may lose it: the data is fetched again. */
   readonly mayBeLost?: boolean;
 }
 
-/** A lock that did not come free in this time is somebody else's mistake; we try again later. */
+/** A statement that waits longer for a lock fails with `database_busy` and is retried later. */
 const lockTimeoutMs = 10_000;
 /**
- * A process that froze or lost its network inside a transaction holds the lock of its source: the server ends it
- * after this, so that another host can take over.
+ * The server ends transactions that are idle for longer: a process that froze or lost its network would otherwise keep
+ * the lock on its source, and no other host could take over.
  */
 const idleTimeoutMs = 10_000;
 
@@ -50,17 +50,17 @@ const begin = (mayBeLost: boolean) =>
     `SET LOCAL lock_timeout = ${lockTimeoutMs}`,
     'SET LOCAL statement_timeout = 0',
     `SET LOCAL idle_in_transaction_session_timeout = ${idleTimeoutMs}`,
-    // Compiling a statement of forty columns costs more than running it.
+    // JIT-compiling these wide statements costs more than running them.
     'SET LOCAL jit = off',
     ...(mayBeLost ? ['SET LOCAL synchronous_commit = off'] : []),
   ].join('; ');
 
-/** Takes `mayBeLost` back, for a transaction that turns out to hold what must be on disk. */
+/** Reverts `mayBeLost`, for a transaction that turned out to need a durable commit. */
 export const mustLast = 'SET LOCAL synchronous_commit TO DEFAULT';
 
 /**
- * One transaction on a connection of its own. Its settings are local to it, so that a pooler between us and the
- * server may hand the session to somebody else afterwards.
+ * Runs `work` in one transaction and returns its result. All settings are local to the transaction, so a connection
+ * pooler may give the session to another client afterwards. Throws the first failure, as a `Fault` where one applies.
  */
 export function inTransaction<Result>(
   database: PostgresDatabase,
@@ -86,7 +86,7 @@ export function inTransaction<Result>(
 }
 
 class Running implements Transaction {
-  /** What failed first tells why; everything after it fails because of it. */
+  /** The first error. Later ones only follow from it. */
   firstFailure: unknown;
   readonly #sent: Promise<unknown>[] = [];
 
@@ -108,15 +108,15 @@ class Running implements Transaction {
     this.#sent.push(this.#query(sql, values).catch(() => {}));
   }
 
-  /** The driver tells it at the end of this turn. */
+  /** The driver reports such failures by the end of this turn of the event loop. */
   async sent(): Promise<void> {
     await setImmediate();
     if (this.firstFailure !== undefined) throw this.firstFailure;
   }
 
   /**
-   * Behind everything sent, without a wait for its answers: after a statement that failed the server turns the commit
-   * into a rollback, and says so.
+   * Sends COMMIT without waiting for the results of earlier statements. If one failed, the server rolls back instead and
+   * reports ROLLBACK.
    */
   async commit(): Promise<void> {
     await this.sent();
@@ -128,7 +128,7 @@ class Running implements Transaction {
   }
 
   async #query(sql: Sql, values: readonly unknown[]): Promise<pg.QueryResult> {
-    // Without its beginning, or after a failure the server does not know of, nothing may be written any more.
+    // After a failed BEGIN, or any failure the server does not know of, nothing may be written.
     if (this.firstFailure !== undefined) throw this.firstFailure;
     try {
       return await this.client.query(
@@ -142,13 +142,13 @@ class Running implements Transaction {
   }
 }
 
-/** PostgreSQL has no NUL in a text; the driver itself takes care of halves of a pair. */
+/** PostgreSQL cannot store NUL in text. The driver itself replaces lone surrogates. */
 function storable(value: unknown): unknown {
   if (typeof value === 'string') return value.includes('\0') ? storableText(value) : value;
   return Array.isArray(value) ? value.map(storable) : value;
 }
 
-/** Answers what the pool should know of the connection: one that cannot roll back is thrown away. */
+/** Returns the argument for `client.release`: a connection that cannot roll back is destroyed. */
 async function rollBack(client: pg.PoolClient): Promise<Error | boolean> {
   try {
     await client.query('ROLLBACK');

@@ -3,8 +3,8 @@ import pg from 'pg';
 const { builtins, getTypeParser } = pg.types;
 
 /**
- * Values as the same query gives them on SQLite: a 64-bit integer or a sum of them is a number as long as it is
- * exact, a truth is 1 or 0, and times and JSON stay the text they are.
+ * Parses values to what the same query returns on SQLite: a 64-bit integer or a sum of them is a number while that is
+ * exact, a boolean is 1 or 0, and times and JSON stay text.
  */
 const parsers: ReadonlyMap<number, (text: string) => unknown> = new Map<number, (text: string) => unknown>([
   [builtins.INT8, exactNumber],

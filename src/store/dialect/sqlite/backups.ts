@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
-/** Copies made before a migration hold everybody's identity: they are kept for a way back, and not for ever. */
+/** How long backups made before a migration are kept. They contain personal data, so not forever. */
 export const backupKeepMillis = 30 * 86_400_000;
 
 export interface Backup {
@@ -9,7 +9,7 @@ export interface Backup {
   readonly madeAt: number;
 }
 
-/** Whole and unfinished copies of this database, oldest first. */
+/** Returns the complete and unfinished backups of this database, oldest first. */
 export function backupsOf(file: string): readonly Backup[] {
   const folder = dirname(file);
   if (!existsSync(folder)) return [];
@@ -17,14 +17,14 @@ export function backupsOf(file: string): readonly Backup[] {
     .filter((name) => name.startsWith(`${basename(file)}.schema-`) && /\.bak(?:\.(?:\d+\.)?tmp)?$/.test(name))
     .map((name) => join(folder, name))
     .flatMap((path) => {
-      // Whoever else erases removes them too, maybe this very moment.
+      // Another process may remove a backup at the same moment.
       const made = statSync(path, { throwIfNoEntry: false });
       return made === undefined ? [] : [{ file: path, madeAt: made.mtimeMs }];
     })
     .sort((a, b) => a.madeAt - b.madeAt);
 }
 
-/** Removes those made before `before`; answers their names. */
+/** Removes backups made before `before`. Returns their paths. */
 export function removeBackups(file: string, before: number): readonly string[] {
   const old = backupsOf(file).filter(({ madeAt }) => madeAt < before);
   for (const backup of old) rmSync(backup.file, { force: true });

@@ -23,15 +23,15 @@ import type { Statements } from './statements.js';
 import { type HeldRow, heldRow } from './stored-row.js';
 
 /**
- * One transaction's worth of writing to one source. It reads the clock once, hands out the feed's numbers in
- * order, keeps the source's counters, and writes the source row at the end.
+ * The writes of one transaction to one source. Every time in it comes from one reading of the clock. It assigns the
+ * change feed's numbers in order, keeps the source's counters, and saves the source row at the end.
  */
 export class Commit {
-  /** What the source row will be; everything a write changes about the source is changed here. */
+  /** The source row as `finish` will save it. Every change to the source is made here. */
   readonly source: SourceRow;
-  /** The time of its versions and changes. */
+  /** The time of the versions and changes this commit writes. */
   readonly at: Instant;
-  /** The wall clock, for everything that is compared with it later: see `CommitTimes`. */
+  /** The wall-clock time, for values that are later compared with the clock: see `CommitTimes`. */
   readonly now: Instant;
   readonly #erasing: Erasing;
   readonly #changes: CommittedChange[] = [];
@@ -59,7 +59,7 @@ export class Commit {
     return heldRow(this.statements, this.statements.held.get(this.source.no, id));
   }
 
-  /** Performs one step of what a page of the feed asks for; a listing is published as a whole, by `swapIn`. */
+  /** Performs one planned step of a feed page. A re-listing is published as a whole, by `swapIn`. */
   perform(step: Step<HeldRow>): void {
     switch (step.kind) {
       case 'insert':
@@ -78,7 +78,7 @@ export class Commit {
     moveTo(this.source, state);
   }
 
-  /** One row in the feed for a whole first listing. */
+  /** Announces a whole first listing with one row in the change feed. Returns its number. */
   snapshot(): number {
     const seq = this.#nextSeq();
     this.statements.insertChange.run(seq, this.source.no, null, 'snapshot', '[]', null, this.at);
@@ -90,20 +90,21 @@ export class Commit {
   }
 
   /**
-   * What a page brought, less what may not be kept, before anything of it is compared or stored. It is judged
-   * whole first: that identity is missing where it used to stand means that the grant is gone, and with it goes
-   * what it gave. People and records that are gone leave every table now, even if their rows wait for a listing.
+   * Returns the page's items without the data that must not be stored. Runs before anything is compared or stored.
+   * It first checks the page as a whole: if identity was included before and is missing now, the grant was lost, and
+   * the identities stored under it are erased. The people and records that the page reports as gone are erased from
+   * every table now, even if their rows stay until a listing is complete.
    */
   receive(items: readonly FeedItem[]): readonly FeedItem[] {
     if (judgeGrant(this.source, items, this.hooks.identity)) this.#erasing.source('grant_lost');
     const indexed = this.statements.indexed();
     for (const item of lastOfEach(items)) {
       if (item.kind === 'tombstone') this.#erasing.record(item.id, 'tombstone');
-      // Before the very first listing is complete a person's other records cannot be found without reading all;
-      // the pass that follows every listing brings each of them.
+      // Before the first listing is complete there is no index: a person's other records could only be found by a full
+      // scan. The sweep after every listing delivers each of them.
       else if (item.investment.investor_deactivated && indexed) this.#deactivate(item);
     }
-    // That a record cannot be read is no reason to keep whom it says is gone.
+    // Erasures are honoured even when the rest of the record is unreadable.
     const gone = unreadableErasures(items);
     for (const [id, cause] of gone) {
       const investor = cause === 'deactivated' && indexed ? this.statements.investorOf.get(id) : null;
@@ -115,26 +116,26 @@ export class Commit {
     return withoutForgotten(withoutErased(items, gone), forgotten, investorOf);
   }
 
-  /** False when there was none to lose. */
+  /** Erases the source's identities after its grant was lost. Returns false if there was no grant to lose. */
   loseGrant(): boolean {
     const had = grantIsGone(this.source);
     if (had) this.#erasing.source('grant_lost');
     return had;
   }
 
-  /** Returns whether names are incomplete. */
+  /** Records that the source has the identity grant again. Returns whether names are incomplete. */
   regainGrant(): boolean {
     return grantIsThere(this.source);
   }
 
-  /** A page named these records: they do not await deletion any more. */
+  /** Removes the mark "awaiting deletion" from records that a page named. */
   unmark(ids: readonly string[]): void {
     if (this.source.awaiting_deletion === 0 || ids.length === 0) return;
     const { changes } = this.statements.unmarkNamed.run(JSON.stringify(ids), this.source.no);
     this.source.awaiting_deletion -= changes;
   }
 
-  /** Exactly the rows that no page of the listing named await deletion from now on. */
+  /** Marks exactly the rows that no page of the listing named as awaiting deletion. */
   markUnseen(): void {
     const { no, generation } = this.source;
     this.source.awaiting_deletion = this.statements.markUnseen.run(generation, this.at, no, no).changes;
@@ -146,7 +147,10 @@ export class Commit {
     this.source.awaiting_deletion = 0;
   }
 
-  /** Quarantine and unknown fields of a page. Answers how many entries are newly set aside; one that was already is not new. */
+  /**
+   * Stores the page's quarantined entries and counts its unknown fields. Returns the number of newly quarantined entries;
+   * one that was in quarantine already does not count.
+   */
   note(items: readonly FeedItem[]): number {
     const found = oddities(items);
     if (found.unknownFields.size > 0) {
@@ -161,7 +165,7 @@ export class Commit {
     return opened;
   }
 
-  /** Nothing is written after this. Answers whether anybody was erased. */
+  /** Saves the source row; the last write of the commit. Returns whether this commit erased personal data. */
   finish(): boolean {
     this.#queueNotices();
     const receipts = this.#erasing.finish();
@@ -171,19 +175,19 @@ export class Commit {
     return receipts > 0;
   }
 
-  /** Takes so many numbers of the feed at once; answers the last one before them. */
+  /** Reserves the next `numbers` sequence numbers of the change feed. Returns the last number before them. */
   reserve(numbers: number): number {
     const before = this.#lastSeq;
     this.#lastSeq += numbers;
     return before;
   }
 
-  /** Somebody we knew, whom a complete listing does not name any more: the caller deletes the identity with the row. */
+  /** Records the erasure of a person whom a complete listing no longer names. The caller deletes row and identity. */
   absent(id: string): void {
     this.#erasing.absent(id);
   }
 
-  /** Whether anybody wants to hear of changes one by one. */
+  /** Whether notices are configured, which need every change on its own. */
   get tellsNotices(): boolean {
     return this.hooks.notices !== undefined;
   }
@@ -193,7 +197,7 @@ export class Commit {
     if (this.#changes.length >= changesPerCall) this.#queueNotices();
   }
 
-  /** What was written without `perform`. */
+  /** Adds changes that were written without `perform` to the counts of this commit and the source. */
   count({ added, changed, removed }: Pick<Applied, 'added' | 'changed' | 'removed'>): void {
     this.#added += added;
     this.#changed += changed;
@@ -233,7 +237,7 @@ export class Commit {
     const columns = columnsToWrite(new Set(fields));
     const values = columns.map((column) => stored(investment[column]));
     this.statements.updateRow(columns).run(this.at, seq, ...values, held.rowNo);
-    // Replaced, never merged: what the new record does not say is gone.
+    // Replaced, never merged: a field missing from the new identity is deleted.
     if (identityDiffers) {
       this.statements.deleteIdentity.run(held.rowNo);
       this.putIdentity(held.rowNo, identity);
@@ -261,7 +265,7 @@ export class Commit {
     const { at } = this;
     const id = held?.investment.id ?? record?.investment.id ?? null;
     this.statements.insertChange.run(seq, this.source.no, id, kind, JSON.stringify(fields), reason, at);
-    // Where nobody wants to hear of it, what to tell need not be made: 33 µs of a tick with one change.
+    // Building the change takes a noticeable part of a small tick, so it is skipped without notices.
     if (this.tellsNotices)
       this.tell(changeOf(kind, held, record, { fields, reason, seq, at, source: this.source.name }));
     return seq;

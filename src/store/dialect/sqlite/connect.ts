@@ -5,7 +5,7 @@ import { withSqliteFaults } from './faults.js';
 import { applicationId, createPrivateFile, inspectFile, narrowMode } from './file.js';
 import { markOpen } from './open-files.js';
 
-/** A connection that asks in plain SQL. The query builder is left out: loading it takes longer than many commands. */
+/** A connection for plain SQL. Does not load the query builder, which takes longer than many commands. */
 export interface SqliteConnection {
   readonly file: string;
   readonly raw: Sqlite.Database;
@@ -13,20 +13,23 @@ export interface SqliteConnection {
 }
 
 export interface OpenOptions {
-  /** For commands that only look: writes nothing, works while the daemon runs and while it is stopped. */
+  /** Opens the file read-only. Works while the daemon runs and while it is stopped. */
   readonly readonly?: boolean;
-  /** How long to wait for another program's write lock. The wait blocks this process, hence short. */
+  /** How long to wait for another program's write lock. Keep it short: the wait blocks this process. */
   readonly busyTimeoutMs?: number;
 }
 
 const busyTimeoutMsDefault = 2_000;
-/** A first listing of a million peaks at 178 MB with it, with 48 MB at 211, and is no slower; 200 MB is what a process may. */
+/** Chosen to keep the peak memory of a large first listing within its budget; a larger cache was not faster. */
 const cacheKibibytes = 32 * 1_024;
-/** 16 MB: four times the default, so that pages written again and again reach the file once. */
+/** 16 MB, four times SQLite's default, so that pages written repeatedly are copied to the file once. */
 const checkpointPages = 4_096;
 const walBytesKept = 64 * 1_024 * 1_024;
 
-/** Throws `database_unusable`, `database_busy` or `database_full`; a file that is not ours stays byte for byte as it is. */
+/**
+ * Opens the mirror's file, and creates it unless `readonly`. Throws `database_unusable`, `database_busy` or
+ * `database_full`. Never changes a file of another program.
+ */
 export function connectSqlite(file: string, options: OpenOptions = {}): SqliteConnection {
   const timeout = options.busyTimeoutMs ?? busyTimeoutMsDefault;
   return options.readonly === true ? openToRead(file, timeout) : openToWrite(file, timeout);
@@ -42,12 +45,12 @@ function openToWrite(file: string, timeout: number): SqliteConnection {
     return closedOnFailure(raw, closed, () => {
       if (found !== 'ours') raw.pragma(`application_id = ${applicationId}`);
       raw.pragma('journal_mode = WAL');
-      // Reopening a WAL database silently falls back to NORMAL, which may lose the last commits to a power cut.
+      // Without this, a reopened WAL database uses NORMAL, which may lose the last commits in a power cut.
       raw.pragma('synchronous = FULL');
       raw.pragma('foreign_keys = ON');
       raw.pragma('secure_delete = ON');
       raw.pragma('trusted_schema = OFF');
-      // Sorting may spill names; memory leaves no file behind.
+      // Sorting in temporary files could write names to the disk.
       raw.pragma('temp_store = MEMORY');
       raw.pragma(`cache_size = -${cacheKibibytes}`);
       raw.pragma(`wal_autocheckpoint = ${checkpointPages}`);
@@ -111,20 +114,21 @@ function refuseNewer(file: string, raw: Sqlite.Database): void {
 }
 
 /**
- * The last connection to close deletes -wal and -shm, and without them nobody who may not write to the folder
- * can open the file. A reader that closes last cannot delete them, so it leaves them behind, emptied.
+ * Closes the connection but keeps the -wal and -shm files, because a user without write access to the folder can open
+ * the database only if they exist. The last connection to close deletes them, except a read-only one: so a read-only
+ * connection is closed last. The log is emptied first.
  */
 function closeWriter(file: string, raw: Sqlite.Database): void {
   if (!raw.open) return;
   let reader: Sqlite.Database | undefined;
   try {
-    // Not waiting: a checkpoint that queues behind an analyst would hold up whoever wants to stop.
+    // Do not wait: a checkpoint waiting for a reader would delay the shutdown.
     raw.pragma('busy_timeout = 0');
     raw.pragma('wal_checkpoint(TRUNCATE)');
     reader = new Sqlite(file, { readonly: true, fileMustExist: true });
     reader.pragma('schema_version');
   } catch {
-    // The file may have been moved away, or a writer is busy: then closing is all there is to do.
+    // The file may have been moved, or a writer is busy: just close.
   }
   raw.close();
   reader?.close();

@@ -4,10 +4,10 @@ import { planPage } from '../../plan-page.js';
 import { markReadThrough } from '../../source-row.js';
 import type { Commit } from './commit.js';
 
-/** Rows, history, feed, notices and the cursor behind the page, all in the commit of the caller. */
+/** Writes a page's rows, history, changes and notices, and the cursor after it, all in the caller's commit. */
 export function applyPage(commit: Commit, page: FeedPage, reached: Reached): Applied {
   const { statements, source } = commit;
-  // A delta on rows nobody may see yet would turn a partial listing into the truth.
+  // Rows of an unfinished first listing are not visible yet; a delta on them would publish a partial listing.
   if (source.listed_at === null)
     throw new Error(`source ${source.name} was never listed: a delta cannot apply`);
   const items = commit.receive(page.items);

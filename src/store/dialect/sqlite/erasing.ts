@@ -4,18 +4,19 @@ import { idsIn } from '../../forgotten.js';
 import type { RawDatabase } from './prepared.js';
 
 /**
- * Erases people in the transaction of whoever calls, wherever identity stands: rows, staged rows, bodies set
- * aside, bodies of deliveries. Fields we do not know may speak of them, so these go from rows and history too. One receipt for each erasure that found something, without identity in it.
+ * Erases personal data in the caller's transaction, wherever it is stored: rows, staged rows, quarantined bodies and
+ * bodies of deliveries. Unknown fields may contain personal data, so they are erased from rows and history too. Writes
+ * one receipt, without personal data, for each erasure that found something.
  *
- * What is left are bytes in pages of the file, for the scrub. The triggers on these tables ask for it as well;
- * where a receipt asks already their mark is taken back, so that one erasure is not told twice.
+ * The erased bytes remain in pages of the file until the scrub. Triggers on these tables set a mark that requests it;
+ * when a receipt requests it already, the mark is deleted, so that one erasure does not get two receipts.
  */
 export class Erasing {
-  /** Records gone from this source, and people gone from the platform. */
+  /** Records removed from this source, and people removed from the platform. */
   readonly #records = new Map<string, Cause>();
   readonly #people = new Set<string>();
   readonly #receipts = new Map<string | null, Cause>();
-  /** Removals of an earlier commit wait without a receipt: their mark must stay. */
+  /** Whether removals of an earlier commit still need a receipt: then the mark must stay. */
   readonly #waiting: boolean;
 
   constructor(
@@ -28,23 +29,23 @@ export class Erasing {
   }
 
   /**
-   * Withdrawn on the platform, or of a person who is gone: its row may stay visible until a listing is complete,
-   * its person may not.
+   * Erases the personal data of a record that was withdrawn, or whose person was deactivated. The row may stay visible
+   * until a listing is complete.
    */
   record(id: string, cause: 'tombstone' | 'deactivated'): void {
     this.#records.set(id, cause);
     if (this.#run(ofRecord, { source: this.sourceNo, id }) > 0) this.#receipts.set(id, cause);
   }
 
-  /** Not named by a complete listing any more; the caller deletes the identity with the row. */
+  /** Records the erasure of a record that a complete listing no longer names. The caller deletes row and identity. */
   absent(id: string): void {
     this.#records.set(id, 'absent');
     this.#receipts.set(id, 'absent');
   }
 
   /**
-   * In every source, before the record that says so is written. Rows that say so already hold what the platform
-   * put in place of the name, and stay.
+   * Erases the personal data of a deactivated investor in every source. Call it before the deactivated record is written.
+   * Rows that are already marked as deactivated are kept: they hold the platform's replacement for the name.
    */
   deactivated(investor: string): void {
     if (this.#people.has(investor)) return;
@@ -52,12 +53,12 @@ export class Erasing {
     if (this.#run(ofPerson, { investor }) > 0) this.#receipts.set(investor, 'deactivated');
   }
 
-  /** All of the source, whoever it was. */
+  /** Erases all personal data of the source. */
   source(cause: 'grant_lost' | 'dropped'): void {
     if (this.#run(wholeSource, { source: this.sourceNo }) > 0) this.#receipts.set(null, cause);
   }
 
-  /** Nothing is erased after this. Answers how many receipts it wrote. */
+  /** Writes the receipts; nothing is erased after this. Returns the number of receipts. */
   finish(): number {
     if (this.#records.size + this.#people.size > 0) this.#blankBodies();
     if (this.#receipts.size === 0) return 0;
@@ -69,7 +70,7 @@ export class Erasing {
     return this.#receipts.size;
   }
 
-  /** Answers how many rows lost something. */
+  /** Returns the number of rows affected. */
   #run(statements: readonly string[], values: Record<string, unknown>): number {
     return statements.reduce((found, sql) => found + this.raw.prepare(sql).run(values).changes, 0);
   }
@@ -81,7 +82,7 @@ export class Erasing {
     const source = this.sourceNo;
     this.#blank(blankStaged, { source, records, people });
     this.#blank(blankQuarantine, { source, records });
-    // Bodies are as they were sent: each is read once and asked for all ids together.
+    // Bodies are stored as received: each is read once and searched for all ids together.
     for (const { list, blank } of bodies) {
       const naming: number[] = [];
       const rows = this.raw.prepare<[object], { no: number; body: string }>(list);
@@ -93,7 +94,7 @@ export class Erasing {
 
   #blank(sql: string, values: Record<string, unknown>): void {
     const blanked = this.raw.prepare<[typeof values], { id: string | null }>(sql).all(values);
-    // What names a person erased as such is covered by that receipt; a body may name several, or none we know.
+    // A body that names an erased person is covered by that person's receipt; a body may also name several people.
     for (const { id } of blanked) {
       const known = this.#receipts.has(id) || (this.#receipts.size > 0 && !this.#records.has(id ?? ''));
       if (!known) this.#receipts.set(id, this.#records.get(id ?? '') ?? 'deactivated');
@@ -106,7 +107,7 @@ const ofSource = 'row_no IN (SELECT row_no FROM investment_rows WHERE source_no 
 const wholeSource = [
   `DELETE FROM identity_rows WHERE ${ofSource}`,
   'UPDATE staged_rows SET identity = NULL WHERE identity IS NOT NULL AND source_no = :source',
-  // Deliveries are not among them: of those nothing is kept that speaks of people.
+  // Deliveries are not listed here: bodies of deliveries are stored without personal data.
   "UPDATE quarantine_rows SET body = NULL WHERE body <> '' AND source_no = :source",
   ...['investment_rows', 'history_rows', 'staged_rows'].map(
     (table) => `UPDATE ${table} SET extra = NULL WHERE extra IS NOT NULL AND source_no = :source`,
@@ -144,7 +145,7 @@ const blankQuarantine = `
 
 const bodies = [
   {
-    // A record's own cases were found by its id above; a person may be named in anybody's.
+    // A record's own quarantined entries were found by its id above; a person may be named in any entry.
     list: `SELECT quarantine_no AS no, body FROM quarantine_rows
            WHERE body IS NOT NULL AND (id IS NULL OR :people > 0)`,
     blank: `UPDATE quarantine_rows SET body = NULL
