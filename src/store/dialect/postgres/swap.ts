@@ -175,7 +175,7 @@ const dropPersons = `
   DELETE FROM identity_rows WHERE row_no IN (SELECT row_no FROM swap WHERE person AND kind <> 'added')`;
 const removeRows = `DELETE FROM investment_rows WHERE row_no IN (SELECT row_no FROM swap WHERE kind = 'removed')`;
 
-/** Sets every column: PostgreSQL compares the indexed values itself, so naming unchanged columns costs nothing. */
+/** Sets every column. Naming an unchanged one causes no index write, because PostgreSQL compares the values. */
 const replaceRows = `
   UPDATE investment_rows SET valid_from = $1, change_seq = $2::bigint + w.n,
          ${recordColumns.map((name) => `${name} = t.${name}`).join(', ')}

@@ -16,9 +16,9 @@ import type { Prepared } from './prepared.js';
 import { scrub } from './scrub.js';
 import { inTransaction } from './transaction.js';
 
-/** Needs the connection that writes. Throws `database_busy`, `database_full`, `database_unusable`. */
+/** Erases people on SQLite. Needs a writing connection. Throws `database_busy`, `database_full`, `database_unusable`. */
 export class SqliteErasures implements Erasures {
-  /** What the last scrub got done before a reader stopped it: see `scrub`. */
+  /** The progress of the last scrub that a reader blocked: see `scrub`. */
   #rewritten = 0;
   #waiting: Prepared<[], WaitingRow> | undefined;
 
@@ -70,7 +70,7 @@ export class SqliteErasures implements Erasures {
     );
   }
 
-  /** `"identity": "drop"`: nobody's is kept, whatever an earlier configuration stored. */
+  /** Implements `"identity": "drop"`: erases every stored identity. Returns the number of receipts it wrote. */
   dropAll(): number {
     const { raw, file } = this.database;
     return withSqliteFaults(file, () =>
@@ -92,18 +92,18 @@ export class SqliteErasures implements Erasures {
     );
   }
 
-  /** For tests and small files; blocks this process for as long as it takes to rewrite the file. */
+  /** For tests and small files: blocks this process until the file is rewritten. */
   scrub(): Scrubbed {
     const result = scrub(this.database, this.clock, this.#rewritten);
     if (result.kind === 'blocked') this.#rewritten = result.rewritten;
     return result;
   }
 
-  /** What still waits for a scrub. */
+  /** Returns the erasures that still wait for a scrub. */
   pending(): PendingErasures {
     const { raw, file } = this.database;
     return withSqliteFaults(file, () => {
-      // Asked every half minute for as long as the daemon runs.
+      // Prepared once: the daemon calls this every half minute.
       this.#waiting ??= raw.prepare(waiting);
       const row = this.#waiting.get();
       if (row === undefined) throw new Error('a query without FROM answered nothing');
@@ -124,7 +124,7 @@ export class SqliteErasures implements Erasures {
     return this.database.raw.prepare('SELECT 1 FROM forgotten WHERE id = ?').get(id) !== undefined;
   }
 
-  /** False when it was so before. */
+  /** Returns false if the id was already remembered. */
   #remember({ id, at }: ForgottenSince): boolean {
     const { raw } = this.database;
     return (
@@ -134,20 +134,20 @@ export class SqliteErasures implements Erasures {
     );
   }
 
-  /** Everything that speaks of them, with a receipt; answers how many identities that was. */
+  /** Erases everything about the person or investment and writes a receipt. Returns the number of identities erased. */
   #erase(id: PersonOrInvestment, at: Instant): number {
     const { raw } = this.database;
     const waiting = raw.prepare('SELECT 1 FROM identity_residue').get() !== undefined;
     const identities = raw.prepare(deleteIdentities).run({ id }).changes;
     for (const sql of blankUnknown) raw.prepare(sql).run({ id });
     raw.prepare(blankStaged).run({ id });
-    // Bodies are as they were sent; whichever names the id, or a record of the investor, goes.
+    // Bodies are stored as received, so every body is erased that names the id or a record of the investor.
     for (const own of [id, ...raw.prepare<[{ id: string }], string>(recordsOf).pluck().all({ id })]) {
       raw.prepare(blankQuarantine).run({ id: own });
       raw.prepare(blankInbox).run({ id: own });
     }
     raw.prepare("INSERT INTO erasures (id, cause, invisible_at) VALUES (?, 'forget', ?)").run(id, at);
-    // What the triggers left is covered by the receipt above, unless something else waited before.
+    // The receipt above covers the mark set by the triggers, unless there was a mark before.
     if (!waiting) raw.exec('DELETE FROM identity_residue');
     return identities;
   }
@@ -163,7 +163,7 @@ const anybodyKnows = `
 const deleteIdentities = `
   DELETE FROM identity_rows WHERE row_no IN
     (SELECT row_no FROM investment_rows WHERE id = :id UNION SELECT row_no FROM investment_rows WHERE investor_id = :id)`;
-/** Fields we do not know may speak of the person: they go from what stands and from every version before it. */
+/** Unknown fields may contain personal data: erased from current rows and from every superseded version. */
 const blankUnknown = [
   `UPDATE history_rows SET extra = NULL
    WHERE extra IS NOT NULL

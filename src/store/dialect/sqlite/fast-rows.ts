@@ -1,8 +1,8 @@
 import type { Prepared } from './prepared.js';
 
 /**
- * The same statement, its rows read as arrays and made into objects here: the driver names every property of every
- * object anew, which for rows as wide as a source or a record takes as long as reading them (48 µs instead of 34).
+ * Returns the statement with a faster `get`: it reads the row as an array and builds the object here. For wide rows, such
+ * as sources and records, this is faster than the driver, which creates every property of every object again.
  */
 export function shaped<Args extends unknown[], Row>(
   statement: Prepared<Args, Row>,

@@ -4,8 +4,8 @@ import { descriptorsSpent } from '../../../runtime/file-descriptors.js';
 import { olderSchemaFault } from './older-schema.js';
 
 /**
- * SQLite's result codes become faults here and nowhere else. What is not listed (constraints, misuse, a value
- * of the wrong type) is a broken invariant of ours and stays the plain error it is.
+ * Returns the `Fault` for an error of SQLite. Errors that are not listed (constraints, misuse, a value of the wrong type)
+ * are bugs of rosterd and are returned unchanged.
  */
 export function sqliteFault(error: unknown, file: string): unknown {
   if (!(error instanceof Sqlite.SqliteError)) return error;
@@ -49,7 +49,10 @@ function unusable(error: { readonly code: string }, file: string): Fault {
   });
 }
 
-/** For statements of ours, on tables of ours: what SQLite does not understand in them stands in the file, not in them. */
+/**
+ * Like `sqliteFault`, for rosterd's own statements. They are valid for rosterd's schema, so an error in a statement
+ * means that the schema in the file is damaged: `database_unusable`.
+ */
 export function ownSqlFault(error: unknown, file: string): unknown {
   if (!(error instanceof Sqlite.SqliteError) || error.code !== 'SQLITE_ERROR' || !unsound.test(error.message))
     return sqliteFault(error, file);

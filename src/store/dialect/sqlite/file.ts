@@ -3,15 +3,16 @@ import { dirname } from 'node:path';
 import { Fault } from '../../../domain/fault.js';
 import { isOpenHere } from './open-files.js';
 
-/** "rost" as SQLite's application id: what tells our file from anybody else's. */
+/** "rost" as SQLite's application id: identifies files of rosterd. */
 export const applicationId = 0x726f7374;
 
 const headerBytes = 72;
 const magic = 'SQLite format 3\0';
 
 /**
- * Looks at the first bytes before SQLite does, because merely opening a foreign database may already write
- * to it (recovery of its journal). The id is set before WAL mode is switched on, so it always stands in the file.
+ * Checks the file's header before SQLite opens it, because opening another program's database may write to it (journal
+ * recovery). Throws `database_unusable` if the file is not rosterd's. The application id is set before WAL mode is
+ * enabled, so it is in the file itself and never only in the log.
  */
 export function inspectFile(file: string): 'absent' | 'empty' | 'ours' {
   if (isOpenHere(file)) return 'ours';
@@ -34,7 +35,7 @@ export function inspectFile(file: string): 'absent' | 'empty' | 'ours' {
   return 'ours';
 }
 
-/** Creates the file before SQLite would, which gives -wal and -shm the mode of the file they belong to. */
+/** Creates the file with mode 0600 before SQLite does. SQLite gives -wal and -shm the mode of their database. */
 export function createPrivateFile(file: string): void {
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
@@ -45,7 +46,7 @@ export function createPrivateFile(file: string): void {
   }
 }
 
-/** Takes away what others may do. Reading by the group stays: an operator may have given it to analysts. */
+/** Removes all rights except the owner's and reading by the group, which an operator may have granted to analysts. */
 export function narrowMode(file: string): void {
   for (const path of [file, `${file}-wal`, `${file}-shm`]) {
     if (!existsSync(path)) continue;

@@ -4,14 +4,14 @@ import { shippedIndexes } from '../../migrate.js';
 import { inTransaction } from './transaction.js';
 
 /**
- * What a sorter takes before it goes on in a file. With the connection's whole cache, 64 MB then and 48 now, listing a
- * million records took 279 MB at its peak, and now takes 195.
+ * The memory that a sorter uses before it spills to a file. By default it may use as much as the connection's cache,
+ * which raised the peak memory of a large listing considerably.
  */
 const sorterKibibytes = 8 * 1_024;
 
 /**
- * Runs what sorts a whole listing and nothing that names somebody: in files, which takes a third less time than in
- * memory, and memory that does not grow with the rows.
+ * Runs `work` with sorting in temporary files: faster for a whole listing than sorting in memory, and the memory used
+ * does not grow with the rows. Only for data without names, because the files are on the disk.
  */
 export function sortingInFiles<Result>(raw: Sqlite.Database, work: () => Result): Result {
   const cache = Number(raw.pragma('cache_size', { simple: true }));
@@ -26,8 +26,8 @@ export function sortingInFiles<Result>(raw: Sqlite.Database, work: () => Result)
 }
 
 /**
- * Builds what is missing of `schema/sqlite/indexes.sql`, each in a transaction of its own, so that a stop in
- * between loses one at most and the next call goes on. Between two of them other work of this process gets its turn.
+ * Builds the missing indexes of `schema/sqlite/indexes.sql`, each in its own transaction, so that an interruption loses
+ * at most one and the next call continues. Yields to the event loop between two indexes.
  */
 export async function buildIndexes(raw: Sqlite.Database): Promise<void> {
   const missing = missingIndexes(raw);
@@ -39,8 +39,8 @@ export async function buildIndexes(raw: Sqlite.Database): Promise<void> {
 }
 
 /**
- * A later version may index what it holds differently: a mirror listed by an earlier one gets that when it is opened,
- * and any that somebody dropped. One that is not listed yet is indexed when it is.
+ * Builds the indexes that a listed mirror lacks: those added by this version, and those that were dropped by hand. A
+ * mirror without a complete listing is indexed when it is published.
  */
 export function catchUpIndexes(raw: Sqlite.Database): void {
   if (raw.prepare('SELECT 1 FROM sources WHERE listed_at IS NOT NULL').get() === undefined) return;
@@ -49,12 +49,12 @@ export function catchUpIndexes(raw: Sqlite.Database): void {
   readSizesAgain(raw, missing);
 }
 
-/** The sizes we wrote down were read when this connection opened, before there was an index to apply them to. */
+/** Makes the planner reload the shipped statistics: it read them on opening, before these indexes existed. */
 function readSizesAgain(raw: Sqlite.Database, built: readonly string[]): void {
   if (built.length > 0) raw.exec('ANALYZE sqlite_schema');
 }
 
-/** Inside the caller's transaction: makes ids unique and quick to find, which a listing does without until it must. */
+/** Builds the unique index on ids in the caller's transaction. A first listing does without it for as long as it can. */
 export function buildIdIndex(raw: Sqlite.Database): void {
   const [first] = missingIndexes(raw);
   if (first?.startsWith('CREATE UNIQUE INDEX')) build(raw, first);
@@ -75,7 +75,7 @@ function build(raw: Sqlite.Database, statement: string): void {
   }
 }
 
-/** A listing may name a record on two pages; the later entry counts. */
+/** A listing may name a record on two pages: deletes the earlier entries. */
 const keepLatest = `
   DELETE FROM investment_rows WHERE row_no IN (
     SELECT row_no FROM (

@@ -6,8 +6,9 @@ import { callingInstructions, knownInstructions, openModules, plainFunctions } f
 import { prepareReading } from './reading-statement.js';
 
 /**
- * Compiles a statement that runs while names are masked. It belongs to a read transaction that begins here and stays
- * open: root pages move when the file is rewritten, and one transaction sees one schema, so what is judged is what runs.
+ * Compiles a statement to run while names are masked. Throws `usage` if it could read names. Begins a read transaction
+ * and leaves it open: root pages move when the file is rewritten, and within one transaction the schema cannot change, so
+ * the program that was checked is the one that runs.
  */
 export function prepareMasked(
   raw: Sqlite.Database,
@@ -21,10 +22,10 @@ export function prepareMasked(
 }
 
 /**
- * Refuses a statement that could read names. The judge looks at what runs, not at what is written: EXPLAIN lists the
- * compiled program, and a program reaches a table in two ways only. `OpenRead` and `ReopenIdx` name the root page of a
- * tree, `VOpen` a virtual table. Every page has to belong to an open table, every virtual table and function has to be
- * one that reads nothing, and every instruction has to be known. What cannot be judged is refused.
+ * Throws if a statement could read names. It checks the compiled program that EXPLAIN lists, not the text. A program can
+ * reach a table in two ways only: `OpenRead` and `ReopenIdx` with the root page of a b-tree, and `VOpen` with a virtual
+ * table. Every root page has to belong to an open table, every virtual table and function has to be one that reads no
+ * other data, and every instruction has to be known. A program that cannot be checked is refused.
  */
 function judgeProgram(raw: Sqlite.Database, statement: string): void {
   const program = programOf(raw, statement.replace(explaining, ''));
@@ -42,7 +43,7 @@ function judgeProgram(raw: Sqlite.Database, statement: string): void {
     } else if (opcode === 'VOpen') requireOpenModule(raw, p4);
     else if (callingInstructions.has(opcode)) requireInnocuous(raw, p4);
   }
-  // A second pass, because a program may jump: a cursor counts as opened on all that any instruction opens it on.
+  // A second pass, because a program may jump: a cursor may refer to any table that any instruction opens it on.
   for (const { opcode, p1, p2 } of program) {
     const columns = hidden.get(p1) ?? [];
     if (opcode === 'Column' && columns.includes(p2)) throw readsPeople();
@@ -59,13 +60,13 @@ interface Instruction {
   readonly p5: number;
 }
 
-/** An EXPLAIN runs nothing, so what it would explain is judged instead. */
+/** EXPLAIN itself runs nothing, so the statement it explains is checked instead. */
 const explaining = /^explain(?![\w$])(?:\s+query\s+plan(?![\w$]))?/i;
 
-/** OPFLAG_P2ISREG of SQLite: the page is known only when the program runs. */
+/** SQLite's OPFLAG_P2ISREG: the root page is in a register and known only at run time. */
 const pageInRegister = 0x10;
 
-/** In the file itself, and not in a temporary or another database. */
+/** Whether the instruction names a fixed root page in the main database, not in a temporary or attached one. */
 const namesItsTree = ({ p3, p5 }: Instruction): boolean => p3 === 0 && (p5 & pageInRegister) === 0;
 
 function programOf(raw: Sqlite.Database, statement: string): readonly Instruction[] {
@@ -75,7 +76,7 @@ function programOf(raw: Sqlite.Database, statement: string): readonly Instructio
   return program;
 }
 
-/** Null for what EXPLAIN stumbles over. */
+/** Returns the program, or null if EXPLAIN fails. */
 function explained(raw: Sqlite.Database, statement: string): readonly Instruction[] | null {
   try {
     return raw.prepare<[], Instruction>(`EXPLAIN ${statement}`).all();
@@ -89,9 +90,9 @@ function isInstruction({ opcode, p1, p2, p3, p4, p5 }: Instruction): boolean {
   return typeof opcode === 'string' && numbers && (p4 === null || typeof p4 === 'string');
 }
 
-/** Root pages a statement may open, each with the columns of it that it may not read. */
+/** Returns the root pages a statement may open, each with the positions of the columns it must not read. */
 function openTrees(raw: Sqlite.Database): ReadonlyMap<number, readonly number[]> {
-  // Of the schema table itself: the root page of a file.
+  // Page 1 is the root page of sqlite_schema.
   const trees = new Map<number, readonly number[]>([[1, []]]);
   const entries = raw
     .prepare<[], { type: string; name: string; tbl_name: string; rootpage: number | null }>(
@@ -108,7 +109,7 @@ function openTrees(raw: Sqlite.Database): ReadonlyMap<number, readonly number[]>
   return trees;
 }
 
-/** Where the columns stand in a stored row. Generated columns would shift them, so a table with one is hidden whole. */
+/** Returns the columns' positions in a stored row. Generated columns shift them, so a table with one is hidden whole. */
 function positionsOf(raw: Sqlite.Database, table: string, hidden: readonly string[]): readonly number[] {
   const columns = raw
     .prepare<[string], { cid: number; name: string; hidden: number }>('SELECT * FROM pragma_table_xinfo(?)')
@@ -117,7 +118,7 @@ function positionsOf(raw: Sqlite.Database, table: string, hidden: readonly strin
   return columns.filter(({ name }) => !plain || hidden.includes(name)).map(({ cid }) => cid);
 }
 
-/** An expression has no name, so an index with one is taken to hold anything. */
+/** Whether an index contains a hidden column. An expression has no name, so an index with one counts as if it did. */
 function indexHolds(raw: Sqlite.Database, index: string, hidden: readonly string[]): boolean {
   const names = raw
     .prepare<[string], string | null>('SELECT name FROM pragma_index_xinfo(?) WHERE cid <> -1')
@@ -127,17 +128,18 @@ function indexHolds(raw: Sqlite.Database, index: string, hidden: readonly string
 }
 
 /**
- * EXPLAIN names a virtual table by its address. A connection keeps one object for each module that is a function, so the
- * address of an open module is learned by compiling a statement that uses it.
+ * Throws unless the virtual table belongs to an open module. EXPLAIN shows a virtual table only by its address. A
+ * connection has one object for each table-valued function, so compiling a statement that uses an open module reveals its
+ * address.
  */
 function requireOpenModule(raw: Sqlite.Database, address: string | null): void {
   const addresses = openModules.flatMap((module) => addressOf(raw, module));
-  // Two modules under one address: then an address says nothing.
+  // If two modules share an address, an address identifies nothing.
   const telling = new Set(addresses).size === addresses.length;
   if (address === null || !telling || !addresses.includes(address)) throw unknownModule();
 }
 
-/** None for a module that this SQLite was built without. */
+/** Returns no address for a module that this build of SQLite lacks. */
 function addressOf(raw: Sqlite.Database, module: string): readonly string[] {
   const opened =
     explained(raw, `SELECT 1 FROM main.${module}`)?.filter(({ opcode }) => opcode === 'VOpen') ?? [];
@@ -149,7 +151,7 @@ function addressOf(raw: Sqlite.Database, module: string): readonly string[] {
 const unknownModule = () =>
   cannotJudge('it reads a virtual table that may show more than json_each and pragma_table_info do');
 
-/** SQLITE_INNOCUOUS: the result depends on the arguments alone, and nothing else happens. */
+/** SQLITE_INNOCUOUS: the function has no side effects and its result depends only on its arguments. */
 const innocuous = 0x200000;
 
 function requireInnocuous(raw: Sqlite.Database, called: string | null): void {

@@ -3,9 +3,8 @@ import { schemaPath } from '../../../runtime/package-root.js';
 import type { RawDatabase } from './prepared.js';
 
 /*
- * Triggers keep what rounds, days and investors add up to, in the commit that changes a row. What only triggers keep,
- * somebody who writes to the file by another way can spoil: it is held against the rows by `doctor`, and whenever a
- * source was listed anew.
+ * Triggers maintain the totals of rounds, days and investors in the commit that changes a row. Another program that
+ * writes to the file can make them wrong, so `doctor` and every re-listing compare the totals with the rows.
  */
 
 const halves = (cents: string) =>
@@ -20,7 +19,7 @@ const tables = [
   },
   {
     kept: 'day_rows',
-    // What differs most stands first: sorting by it takes half the time.
+    // The key with the most distinct values comes first, which makes sorting faster.
     keys: { day: 'substr(applied_at, 1, 10)', currency: 'currency', company_id: 'company_id' },
     cents: ['committed_cents', 'raised_cents'],
     counted: 'true',
@@ -34,8 +33,8 @@ const tables = [
 ] as const;
 
 /**
- * Names each table that does not hold what the rows of these sources add up to: as many rows as there are sums, and
- * every sum among them. Nothing is put aside for it, however many investors there are.
+ * Returns SQL that selects the names of the tables whose totals differ from the rows of these sources: the number of
+ * totals differs, or a computed total is missing. The query stores no intermediate table of totals.
  */
 function strayTotals(sources: string): string {
   return tables
@@ -54,27 +53,27 @@ function strayTotals(sources: string): string {
     .join('\nUNION ALL\n');
 }
 
-/** Of a source with a sum beyond 64 bits nothing is kept that counts: its totals are added up whenever they are asked for. */
+/** Skips sources with a sum beyond 64 bits: their stored totals are not used, and queries compute them from the rows. */
 export const strayTotalsSql = strayTotals(
   'SELECT no FROM sources WHERE listed_at IS NOT NULL AND no NOT IN (SELECT source_no FROM beyond_sums)',
 );
 
-/** By the migration that ships each. */
+/** Each trigger with the migration that defines it. */
 const countingTriggers = {
   totals_added: '0008_kept_totals.sql',
   investors_added: '0010_kept_investors.sql',
 } as const;
 
 /**
- * While nothing is listed no row counts, and yet a trigger that finds nothing to do costs an insert an eighth of
- * its time: they are taken away for the first listing a mirror ever sees. `countAdded` puts them back.
+ * Drops the counting triggers for the very first listing of a mirror: rows do not count before it is published, and the
+ * triggers would slow down every insert. `countAdded` creates them again.
  */
 export function leaveUncounted(raw: RawDatabase): void {
   if (raw.prepare('SELECT 1 FROM sources WHERE listed_at IS NOT NULL').get() !== undefined) return;
   for (const name of Object.keys(countingTriggers)) raw.exec(`DROP TRIGGER IF EXISTS ${name}`);
 }
 
-/** To be called in the commit that shows rows of a source for the first time. */
+/** Creates the missing counting triggers. Call it in the commit that publishes a source's first listing. */
 export function countAdded(raw: RawDatabase): void {
   const present = raw.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?');
   for (const [name, file] of Object.entries(countingTriggers)) {
@@ -86,20 +85,20 @@ export function countAdded(raw: RawDatabase): void {
   }
 }
 
-/** Whether the totals of a source are not what its rows add up to. Sorts all of them, by numbers and days. */
+/** Returns whether the source's totals differ from its rows, or a sum is beyond 64 bits. Sorts all rows by numbers, days and ids. */
 export function areStray(raw: RawDatabase, sourceNo: number): boolean {
   const isBeyond = raw.prepare('SELECT 1 FROM beyond_sums WHERE source_no = ?').get(sourceNo) !== undefined;
   return isBeyond || raw.prepare(strayTotals(String(sourceNo))).get() !== undefined;
 }
 
-/** Adds up the rows of a source anew, in the caller's commit. */
+/** Recomputes the totals of a source from its rows, in the caller's commit. */
 export function mendTotals(raw: RawDatabase, sourceNo: number): void {
-  // A daemon of an earlier version that was still open and published puts back those it knows.
+  // A daemon of an earlier version, still running, restores only the triggers it knows when it publishes.
   countAdded(raw);
-  // Whether a sum is still beyond 64 bits is seen when it is kept again.
+  // The triggers mark the source again if a sum is still beyond 64 bits.
   raw.prepare('DELETE FROM beyond_sums WHERE source_no = ?').run(sourceNo);
   for (const { kept } of tables) raw.prepare(`DELETE FROM ${kept} WHERE source_no = ?`).run(sourceNo);
-  // The trigger of a first listing adds up; there is no second way to do it.
+  // The trigger for a first listing computes the totals: make it run again.
   const listedAt = raw.prepare('SELECT listed_at FROM sources WHERE no = ?').pluck().get(sourceNo);
   const set = raw.prepare('UPDATE sources SET listed_at = ? WHERE no = ?');
   set.run(null, sourceNo);

@@ -27,12 +27,12 @@ export function beginListing(commit: Commit, start: ListingStart): ListingProgre
   if ((start.kind === 'first') !== (source.listed_at === null))
     throw new Error(`a ${start.kind} listing does not fit a source that is ${source.state}`);
   discardListing(commit);
-  // Rows of a first listing that was given up were never seen by anybody.
+  // Rows of an abandoned first listing were never visible.
   if (start.kind === 'first') {
     statements.deleteRows.run(source.no);
     leaveUncounted(statements.raw);
   }
-  // What was set aside until now was so before this listing, whatever the clock says.
+  // Entries in quarantine now are older than this listing, whatever the clock says.
   if (source.quarantined > 0)
     statements.quarantineSeenBefore.run(justBefore(commit.at), source.no, commit.at);
   source.generation += 1;
@@ -76,8 +76,8 @@ export function addListingPage(
 }
 
 /**
- * Straight into the table, without a look at what stands there: the hot path. Answers how many rows it added.
- * Until ids are indexed a record named twice stands there twice; `buildIndexes` keeps the later one.
+ * Inserts a page of a first listing without reading stored rows first: the hot path. Returns the number of rows added.
+ * Until ids are indexed, a record named twice has two rows; `buildIndexes` keeps the later one.
  */
 function addFirst(commit: Commit, page: FeedPage): number {
   const { statements, source } = commit;
@@ -99,7 +99,7 @@ function addFirst(commit: Commit, page: FeedPage): number {
   return added;
 }
 
-/** The listing named this id before: the later entry replaces the earlier one whole. */
+/** Replaces row and identity of an id that the same listing named before: the later entry counts. */
 function replaceListed(
   commit: Commit,
   { investment, identity }: RecordItem,
@@ -112,7 +112,7 @@ function replaceListed(
   commit.putIdentity(rowNo, identity);
 }
 
-/** Remembers which held rows the page named, and keeps whole what differs from them. */
+/** Remembers which stored rows the page named, and stages the records that differ from them. Returns how many it named. */
 function addRelisted(commit: Commit, page: FeedPage, pageNo: number): number {
   const { statements, source } = commit;
   const seen = new Set<number>();
@@ -130,7 +130,7 @@ function addRelisted(commit: Commit, page: FeedPage, pageNo: number): number {
       statements.unstage.run(source.no, item.id);
       continue;
     }
-    // What we cannot read is there nevertheless: its held version stays.
+    // An unreadable record still exists on the platform: its stored version stays.
     if (rowNo !== undefined) seen.add(rowNo);
     if (item.kind === 'rejected') continue;
     named += 1;
@@ -145,7 +145,7 @@ function addRelisted(commit: Commit, page: FeedPage, pageNo: number): number {
       );
       staged = true;
     } else if (staged) {
-      // An earlier page may have told a version that this one takes back.
+      // An earlier page may have staged a version that this one reverts.
       statements.unstage.run(source.no, item.investment.id);
     }
   }
@@ -165,7 +165,7 @@ export function publishListing(
     throw new Error('only a complete listing is published, with its own final cursor');
   const result = listing.kind === 'first' ? publishFirst(commit) : publishRelisted(commit, policy);
   if (totalsAreStray) mendTotals(statements.raw, source.no);
-  // Whoever was set aside before this listing began was not among what it named.
+  // Resolves entries that were last seen before this listing began.
   if (source.quarantined > 0) {
     statements.resolveQuarantineBefore.run(commit.at, source.no, listing.started_at);
     source.quarantined = statements.countQuarantine.get(source.no) ?? 0;
@@ -188,7 +188,7 @@ export function deleteAwaiting(commit: Commit): Applied {
   return commit.applied(0, 0);
 }
 
-/** Not one row is written again: their time and number stand in the source. */
+/** Rewrites no row: the time and change number that all rows share are stored in the source row. */
 function publishFirst(commit: Commit): { applied: Applied; brake: null } {
   const { statements, source } = commit;
   countAdded(statements.raw);
@@ -198,13 +198,13 @@ function publishFirst(commit: Commit): { applied: Applied; brake: null } {
   return { applied: { ...nothingApplied, added: source.rows_held }, brake: null };
 }
 
-/** Rows the listing did not name leave, or are marked where there are too many of them: the rest is published either way. */
+/** Publishes a re-listing. Rows it did not name are deleted or, if the brake engages, marked as awaiting deletion. */
 function publishRelisted(commit: Commit, policy: BrakePolicy): { applied: Applied; brake: Brake | null } {
   const { statements, source } = commit;
   const held = source.rows_held;
   const absent = statements.countUnseen.get(source.no, source.no) ?? 0;
   const brake = brakeOn(policy, { wouldRemove: absent, held });
-  // Before new rows are there, which the pages could not name by a number.
+  // Before new rows are inserted: the pages could not record the row numbers of those as seen.
   if (brake !== null) commit.markUnseen();
   else if (source.awaiting_deletion > 0) commit.unmarkAll();
   swapIn(commit, { removesUnseen: brake === null });

@@ -1,9 +1,9 @@
 /**
- * What a statement may read while names are masked. A table that is in no list is refused, so a migration that adds
- * one has to decide. The same columns are open to the role `rosterd_analyst` of PostgreSQL (`grants.sql`).
+ * The tables a statement may read while names are masked. A table in none of these lists is refused, so a migration that
+ * adds one must list it here. On PostgreSQL the role `rosterd_analyst` may read the same columns (`grants.sql`).
  */
 
-/** Tables without a word that a person wrote about themselves. */
+/** Tables without personal data. */
 export const openTables: ReadonlySet<string> = new Set([
   ...['sqlite_schema', 'sqlite_sequence', 'sqlite_stat1', 'migrations'],
   ...['sources', 'listings', 'sweeps', 'staged_pages', 'leases', 'fleet_members', 'fleet_sources'],
@@ -20,14 +20,14 @@ export const openTables: ReadonlySet<string> = new Set([
   ...['erasures', 'identity_residue'],
 ]);
 
-/** Tables with columns that hold names or bodies as they were sent; the other columns are open. */
+/** Columns that contain names or bodies as received. The other columns of these tables are open. */
 export const hiddenColumns: Readonly<Record<string, readonly string[]>> = {
   staged_rows: ['identity'],
   quarantine_rows: ['body', 'digest'],
   webhook_inbox: ['body'],
 };
 
-/** Tables that are refused whole: names, who was forgotten, digests of tokens, and samples of values of any table. */
+/** Tables refused as a whole: names, forgotten ids, digests of tokens, and the planner's samples of any table's values. */
 export const closedTables: ReadonlySet<string> = new Set([
   ...['identity_rows', 'forgotten', 'budgets', 'sqlite_stat4'],
 ]);

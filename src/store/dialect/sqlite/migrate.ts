@@ -17,7 +17,7 @@ import { inTransaction } from './transaction.js';
 export interface Migrated {
   /** Names such as `0001_mirror`, in order. */
   readonly ran: readonly string[];
-  /** The copy made before a database with content was touched. */
+  /** The backup made before an existing database was migrated; null if there was none to make. */
   readonly backup: string | null;
 }
 
@@ -29,7 +29,7 @@ const ledger = `CREATE TABLE IF NOT EXISTS migrations (
   version    TEXT NOT NULL
 ) STRICT`;
 
-/** Each file commits together with its row, so a kill leaves the schema before it or after it. */
+/** Runs the pending migrations, each in one transaction with its row in `migrations`. */
 export function migrateSqlite(database: SqliteDatabase, options: MigrateOptions): Migrated {
   return withSqliteFaults(database.file, () => {
     const known = options.migrations ?? shippedMigrations('sqlite');
@@ -55,7 +55,7 @@ export function appliedMigrations({ file, raw }: SqliteDatabase): readonly Appli
   });
 }
 
-/** Answers false when another process ran it between our look and our lock. */
+/** Runs one migration. Returns false if another process ran it before this one had the lock. */
 function runOne(
   database: SqliteDatabase,
   migration: Migration,
@@ -82,8 +82,9 @@ function runOne(
 }
 
 /**
- * Written under a name of its own first: a backup that exists is whole, and no other process that migrates at the same
- * time writes into it. Null when such a one was faster: then the copy may hold what is newer than its name says.
+ * Makes a backup and returns its path. It is written under a temporary name per process and then renamed, so an existing
+ * backup is complete and has one writer. Returns null if another process migrated meanwhile: the copy could then contain
+ * a newer schema than its name says, and is deleted.
  */
 function backUp(database: SqliteDatabase, schema: number): string | null {
   const { raw, file } = database;

@@ -31,21 +31,24 @@ import { prepareStatements, type Statements } from './statements.js';
 import { inTransaction, withoutWaiting } from './transaction.js';
 
 /**
- * `bookkeeping` does not wait for the disk. A power cut may take such commits, newest first, and never one before
- * them: who held a lease (nobody outlives the cut), how a tick went, what will be fetched again.
+ * `bookkeeping` commits do not wait for the disk. A power cut may lose them, newest first, but never an earlier durable
+ * commit. They hold leases (no holder survives the cut), results of ticks, and data that will be fetched again.
  */
 type Durability = 'durable' | 'bookkeeping';
 
 type Work<Result> = (commit: Commit, now: number) => Result;
 
-/** Undoes a commit of bookkeeping that turned out to erase somebody: SQLite cannot change its mind about the disk half-way. */
+/**
+ * Rolls back a `bookkeeping` commit that turned out to erase personal data, so that it is repeated as `durable`: SQLite
+ * cannot change `synchronous` inside a transaction.
+ */
 class MustLast extends Error {
   constructor(readonly at: number) {
     super('this commit has to wait for the disk');
   }
 }
 
-/** The write side on SQLite. The database is migrated before, and its connection serves nobody else's transactions. */
+/** The write side on SQLite. Needs a migrated database and exclusive use of its connection for transactions. */
 export class SqliteMirror implements Mirror {
   readonly #database: SqliteDatabase;
   readonly #options: MirrorOptions;
@@ -89,7 +92,7 @@ export class SqliteMirror implements Mirror {
     });
   }
 
-  /** Under an old fence there is nothing to give back. */
+  /** Releases the lease. Does nothing if it was taken over. */
   async release(lease: Lease): Promise<void> {
     this.#transaction('bookkeeping', (now) => {
       const source = this.#source(lease.source);
@@ -105,8 +108,8 @@ export class SqliteMirror implements Mirror {
     lease: Lease,
     page: FeedPage,
   ): Promise<{ readonly progress: ListingProgress; readonly applied: Applied }> {
-    // A page that a power cut takes is fetched again, since its position goes with it: not worth a wait for the
-    // disk each time. The commit that publishes waits, and takes every page before it along.
+    // Does not wait for the disk: a page lost in a power cut is fetched again, because its position is lost with it.
+    // The commit that publishes the listing waits, and makes every page before it durable too.
     return this.#commit('bookkeeping', lease, (commit) => addListingPage(commit, page));
   }
 
@@ -121,8 +124,8 @@ export class SqliteMirror implements Mirror {
       this.#commit('durable', lease, (commit) => publishListing(commit, final, brake, totalsAreStray));
     return withSqliteFaults(file, () => {
       const { no, listed_at } = this.#source(lease.source);
-      // Adding up sorts numbers of rounds, days and ids, which may stand in files; to swap a listing in sorts people as well.
-      // So what is kept is held against the rows before: the peak of re-listing a million went from 288 to 234 MB.
+      // Computing totals sorts numbers, days and ids, which may be in temporary files. Swapping a re-listing in also sorts
+      // personal data, which may not. So the totals are checked before, in files, which lowers the peak memory.
       return listed_at === null
         ? sortingInFiles(raw, () => publish(false))
         : publish(sortingInFiles(raw, () => areStray(raw, no)));
@@ -130,7 +133,7 @@ export class SqliteMirror implements Mirror {
   }
 
   async applyPage(lease: Lease, page: FeedPage, reached: Reached, ending?: Ending): Promise<Applied> {
-    // A position that moved over nothing is found again from the one before it.
+    // An empty page only moves the position, and the previous position leads to the same page again.
     const durability = page.items.length === 0 ? 'bookkeeping' : 'durable';
     return this.#commit(durability, lease, (commit, now) => {
       const applied = applyPage(commit, page, reached);
@@ -159,7 +162,7 @@ export class SqliteMirror implements Mirror {
     this.#commit(durability, lease, (commit) => tellTick(commit, report, halted));
   }
 
-  /** An erasure is durable whatever it came with: nobody who was gone may be there again after a power cut. */
+  /** Runs `work` in one commit. A commit that erases is always durable: a power cut must not undo an erasure. */
   #commit<Result>(durability: Durability, lease: Lease, work: Work<Result>): Result {
     try {
       return this.#commitAs(durability, lease, work);

@@ -1,20 +1,20 @@
 import { statSync } from 'node:fs';
 
 /*
- * POSIX gives locks to a process, not to a descriptor: closing any descriptor of a file drops every lock the process
- * holds on it. SQLite knows and shares one descriptor among its connections; a header that we read and close beside
- * them would drop their locks without a word, and the next program to open and close the file would take itself for
- * the last, and delete the log we write to. So which files are open is kept for the whole process, as its locks are.
+ * POSIX locks belong to a process, not to a descriptor: closing any descriptor of a file releases all locks the process
+ * has on it. SQLite handles this among its own connections. But reading the header with another descriptor and closing it
+ * would silently release their locks; the next program to open and close the file would then consider itself the last
+ * one, and delete the log that is in use. So the process keeps track of the files it has open.
  */
 const openFiles = new Map<string, number>();
 
-/** Whether a connection of this process holds the file. Then it must not be opened in any other way. */
+/** Returns whether a connection of this process has the file open. Then it must not be opened in any other way. */
 export function isOpenHere(file: string): boolean {
   const key = keyOf(file);
   return key !== undefined && openFiles.has(key);
 }
 
-/** Says that a connection was opened. Answers what to call once it is closed; calling it again does nothing. */
+/** Registers an open connection. Returns a function to call once it is closed; calling it again does nothing. */
 export function markOpen(file: string): () => void {
   const key = keyOf(file);
   if (key === undefined) return () => {};
@@ -29,13 +29,13 @@ export function markOpen(file: string): () => void {
   };
 }
 
-/** Two paths may name one file; its locks go by device and inode. */
+/** Identifies a file by device and inode, as its locks do: two paths may name one file. */
 function keyOf(file: string): string | undefined {
   try {
     const { dev, ino } = statSync(file);
     return `${dev}:${ino}`;
   } catch {
-    // Not there, or not reachable: nobody has it open, and opening it will say why.
+    // Missing or unreachable: not open here, and opening it will report why.
     return undefined;
   }
 }

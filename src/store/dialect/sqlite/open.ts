@@ -7,7 +7,7 @@ export interface SqliteDatabase extends SqliteConnection {
   readonly kysely: Kysely<Database>;
 }
 
-/** As `connectSqlite`, with the query builder. */
+/** Like `connectSqlite`, with the query builder. */
 export function openSqlite(file: string, options: OpenOptions = {}): SqliteDatabase {
   const connection = connectSqlite(file, options);
   const dialect = new SqliteDialect({ database: connection.raw });

@@ -1,6 +1,6 @@
 import type Sqlite from 'better-sqlite3';
 
-/** A prepared statement under a name of our own: the driver's type cannot be written in a declaration file. */
+/** A prepared statement. Declared here because the driver's type cannot be named in a declaration file. */
 export interface Prepared<Args extends unknown[], Row = unknown> {
   run(...args: Args): Sqlite.RunResult;
   get(...args: Args): Row | undefined;

@@ -1,7 +1,7 @@
 /**
- * Instructions of SQLite's virtual machine that touch registers, transient tables and cursors opened elsewhere, and
- * those that open a cursor, which `judge-program.ts` looks into. An instruction that is not here is refused: those that
- * run SQL, check, rewrite or write the file, and every one that a later SQLite invents.
+ * Instructions of SQLite's virtual machine that use only registers, transient tables and cursors that are already open,
+ * and those that open a cursor, which `judge-program.ts` checks. All others are refused: instructions that run SQL, or
+ * check, rewrite or write the file, and any that a later SQLite adds.
  */
 export const knownInstructions: ReadonlySet<string> = new Set(
   `OpenRead ReopenIdx VOpen
@@ -27,14 +27,14 @@ export const callingInstructions: ReadonlySet<string> = new Set([
   ...['Function', 'PureFunc', 'AggStep', 'AggStep1', 'AggInverse', 'AggValue', 'AggFinal'],
 ]);
 
-/** Only arithmetic, although SQLite does not declare them innocuous. */
+/** Functions that only compute, although SQLite does not declare them innocuous. */
 export const plainFunctions: ReadonlySet<string> = new Set([
   ...['median', 'percentile', 'percentile_cont', 'percentile_disc'],
 ]);
 
 /**
- * Virtual tables that are functions of their arguments or describe the schema. Refused with all others: `dbstat` and
- * `sqlite_dbpage`, which look into the pages of the file, and `pragma_integrity_check`, which reads every table.
+ * Virtual tables that only depend on their arguments or describe the schema. All others are refused, such as `dbstat` and
+ * `sqlite_dbpage`, which read pages of the file, and `pragma_integrity_check`, which reads every table.
  */
 export const openModules = [
   ...['json_each', 'json_tree', 'pragma_table_list', 'pragma_table_info', 'pragma_table_xinfo'],

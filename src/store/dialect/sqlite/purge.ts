@@ -3,12 +3,12 @@ import { withSqliteFaults } from './faults.js';
 import type { SqliteDatabase } from './open.js';
 import { inTransaction } from './transaction.js';
 
-/** Small enough that nobody waits for the lock. */
+/** Small enough that writers do not wait noticeably for the lock. */
 const rowsPerTransaction = 2_000;
 
 /**
- * Forgets superseded versions that ended before `before`, some of them per call; answers how many. How far back
- * as-of still reaches is written down with them, so that no answer about the past is given from half of it.
+ * Deletes superseded versions that ended before `before`, in batches: returns the number deleted by this call. The same
+ * transaction updates how far back as-of queries may reach, so that none returns a partial past.
  */
 export function purgeHistory({ raw, file }: SqliteDatabase, before: Instant): number {
   return withSqliteFaults(file, () =>
@@ -30,13 +30,14 @@ export function purgeHistory({ raw, file }: SqliteDatabase, before: Instant): nu
   );
 }
 
-/** Ticks looked at in one go. An index by time would be written by every commit, and read once an hour. */
+/** Ticks scanned at a time. An index by time would cost every commit a write, for one read an hour. */
 const ticksLookedAt = 20_000;
 
 /**
- * Forgets ticks that began before `before`, some of them per call; answers how many. They stand in the order they
- * began in, so what is old stands first, save behind ticks of a clock that was ahead: so each call also looks at some
- * behind those that the call before looked at, which `looked` remembers, and begins anew at the end.
+ * Deletes ticks that began before `before`, in batches: returns the number deleted by this call. Ticks are stored in the
+ * order they began, so old ones come first, unless ticks before them were written while the clock was ahead. So each call
+ * scans the first ticks and, in addition, those after the previous call's scan, which `looked` remembers; at the end
+ * the scan starts over.
  */
 export function purgeTicks({ raw, file }: SqliteDatabase, before: Instant, looked: { upTo: number }): number {
   const some = `SELECT tick, started_at FROM tick_rows WHERE tick > ? ORDER BY tick LIMIT ${ticksLookedAt}`;
@@ -53,7 +54,7 @@ export function purgeTicks({ raw, file }: SqliteDatabase, before: Instant, looke
              WHERE started_at < ? LIMIT ${rowsPerTransaction})`,
         )
         .run(0, looked.upTo, before);
-      // Where more of them may be old than one transaction takes, the next call looks at them again.
+      // If the scanned range may contain more old ticks than one transaction deletes, the next call scans it again.
       if (changes < rowsPerTransaction) looked.upTo = last ?? 0;
       return changes;
     }),

@@ -6,9 +6,9 @@ import type { SourceRow } from '../../source-row.js';
 import type { Statements } from './statements.js';
 
 /**
- * At most one open row for an id, and for an entry without one at most one for the same content, so that what is read
- * again adds nothing. Beyond `quarantineMax` entries are counted in one row and not kept. Returns how many entries were
- * not set aside before.
+ * Quarantines entries. Keeps at most one open row per id, or per content for entries without an id, so that reading an
+ * entry again adds nothing. Beyond `quarantineMax`, entries are only counted, in one row. Returns the number of new
+ * entries.
  */
 export function setAside(
   statements: Statements,
@@ -46,7 +46,10 @@ export function setAside(
   return opened + unkept;
 }
 
-/** A version we can read, or a tombstone, ends the case and takes the body, which may hold names, with it. */
+/**
+ * Resolves entries for which a readable version or a tombstone arrived, and deletes their bodies, which may contain
+ * names. Returns the number resolved.
+ */
 export function resolveReadable(
   statements: Statements,
   sourceNo: number,

@@ -10,10 +10,10 @@ import { prepareMasked } from './judge-program.js';
 import type { QueryDemand, QueryReply, QueryRequest } from './query-messages.js';
 import { prepareReading } from './reading-statement.js';
 
-// The process that runs one query and can be killed in the middle of it: see query.ts.
+// The child process that runs one query and can be killed while it runs: see query.ts.
 
 const batchRows = 500;
-/** What crosses to the other process at once, so that neither of them holds more. */
+/** The size of a batch in bytes; neither process has more than one batch in memory. */
 const batchBytes = 256 * 1_024;
 const waitMsForLock = 2_000;
 
@@ -75,7 +75,7 @@ async function finish(batch: SqlValue[][], truncated: boolean): Promise<void> {
   await send({ kind: 'end', truncated });
 }
 
-/** Waits until the other side wants more, so that a slow reader does not fill its memory. */
+/** Sends a batch and waits until the parent asks for more, so that a slow reader does not fill its memory. */
 async function sendRows(rows: SqlValue[][]): Promise<void> {
   const wanted = new Promise<void>((resolve) => {
     demanded = resolve;
@@ -104,7 +104,7 @@ function failure({ code, message, about }: Fault): QueryReply {
 
 function faultOf(error: unknown, { memoryMegabytes, rowBytesMax }: QueryRequest): Fault {
   if (error instanceof Fault) return error;
-  // A gigabyte is the largest value that SQLite builds.
+  // Values above SQLite's maximum of one gigabyte.
   if (error instanceof Sqlite.SqliteError && error.code === 'SQLITE_TOOBIG') return rowTooLarge(rowBytesMax);
   if (isOutOfMemory(error)) return tooMuchMemory(memoryMegabytes);
   if (error instanceof Sqlite.SqliteError) return new Fault('usage', `the query failed: ${error.message}`);
@@ -112,7 +112,7 @@ function faultOf(error: unknown, { memoryMegabytes, rowBytesMax }: QueryRequest)
   return new Fault('internal', String(error));
 }
 
-/** SQLite's own word for it, and the engine's for a text that it cannot hold. */
+/** Either SQLite ran out of memory, or a text is too long for the JavaScript engine. */
 function isOutOfMemory(error: unknown): boolean {
   if (error instanceof Sqlite.SqliteError) return error.code === 'SQLITE_NOMEM';
   return (

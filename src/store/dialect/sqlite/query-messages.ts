@@ -1,6 +1,6 @@
 import type { SqlValue } from '../../reads/query.js';
 
-/** What is asked of the process that runs a query. */
+/** The query that the child process runs. */
 export interface QueryRequest {
   readonly file: string;
   readonly sql: string;
@@ -8,11 +8,11 @@ export interface QueryRequest {
   readonly rowBytesMax: number;
   readonly bytesMax: number | null;
   readonly memoryMegabytes: number;
-  /** False refuses a statement that would read the tables with people in them. */
+  /** With false, a statement that would read personal data is refused. */
   readonly identity: boolean;
 }
 
-/** From the child: the columns once, then batches, each sent only after the one before was asked for. */
+/** From the child: the columns once, then batches. After each batch the child waits for `more`. */
 export type QueryReply =
   | { readonly kind: 'columns'; readonly columns: readonly string[] }
   | { readonly kind: 'rows'; readonly rows: readonly (readonly SqlValue[])[] }

@@ -8,14 +8,13 @@ import { type QueryHandle, type QueryLimits, rowBytesMaxDefault, type SqlValue }
 import type { QueryDemand, QueryReply, QueryRequest } from './query-messages.js';
 
 /**
- * Runs one reading statement of somebody's own in a process of its own.
+ * Runs one read-only statement of a user in a child process.
  *
- * SQLite works on one statement without giving control back, and better-sqlite3 has no way to interrupt it:
- * neither a timer in this thread nor terminating a worker thread would be heard before the statement yields,
- * which for an aggregate over a careless join is never. A process can be killed, and SQLite's readers hold
- * only locks that vanish with it. It costs some tens of milliseconds per query.
+ * SQLite blocks the thread while a statement runs, and better-sqlite3 cannot interrupt it. Neither a timer nor terminating
+ * a worker thread takes effect before the statement returns a row, which an aggregate over a careless join may never do. A
+ * process can be killed, and a reader's locks end with it. The price is the start of a process for each query.
  *
- * What a statement builds stays in that process: the row, the result and the memory of the process are bounded there.
+ * The child process also limits the size of a row, the size of the result and its own memory.
  */
 export async function querySqlite(
   file: string,
@@ -39,7 +38,7 @@ export async function querySqlite(
   signal.addEventListener('abort', onAbort, { once: true });
   if (signal.aborted) onAbort();
   let began = new AbortController();
-  // A busy machine takes its time to start a process; that is not the query being slow.
+  // The start of the process, slow on a busy machine, does not count towards the query's timeout.
   const allow = (millis: number) => {
     began.abort();
     began = new AbortController();
@@ -93,16 +92,16 @@ export async function querySqlite(
   return { columns: first.columns, rows: rows(), truncated: () => truncated, close };
 }
 
-/** A million rows are sorted in less; a statement that wants all memory there is leaves the rest of the machine some. */
+/** Enough to sort a million rows, and bounded, so that one statement cannot use up the machine's memory. */
 const memoryMegabytesDefault = 2_048;
 
-/** Sent by its own watch over its memory, by the engine whose heap is full, or by the system that has none left. */
+/** Signals of the child's own memory limit, of a full heap of the engine, and of the system's OOM killer. */
 const memorySignals: ReadonlySet<string> = new Set(['SIGUSR2', 'SIGABRT', 'SIGTRAP', 'SIGILL', 'SIGKILL']);
 
-/** From nothing to a compiled statement. */
+/** The time allowed for starting the process and compiling the statement. */
 const startMillisMax = 10_000;
 
-/** Ends when the child does. */
+/** Yields the child's replies. Ends when the child exits. */
 async function* repliesOf(child: ChildProcess): AsyncGenerator<QueryReply, undefined> {
   const queue: QueryReply[] = [];
   let gone = false;
@@ -129,7 +128,7 @@ async function* repliesOf(child: ChildProcess): AsyncGenerator<QueryReply, undef
 }
 
 function tell(child: ChildProcess, demand: QueryDemand): void {
-  // A child that was killed meanwhile cannot be told; its end is what the reader then sees.
+  // A killed child cannot receive; the reader sees its exit instead.
   if (child.connected) child.send(demand, () => {});
 }
 

@@ -12,7 +12,7 @@ import { type Readings, readingsOf } from '../../mirror-database.js';
 import { ownSqlFault } from './faults.js';
 import type { AskApart, ReadingProcess } from './reading-process.js';
 
-/** What `openSqliteReader` gives, asked in another process. */
+/** Runs `work` with the same readings as `openSqliteReader`, executed in the child process. */
 export async function readSqliteApart<Result>(
   process: ReadingProcess,
   file: string,
@@ -63,7 +63,7 @@ class ReadingConnection implements DatabaseConnection {
   }
 }
 
-/** Nobody who only looks needs a transaction. */
+/** A driver without transactions, which readings do not need. */
 class ReadingDriver implements Driver {
   constructor(readonly connection: DatabaseConnection) {}
 

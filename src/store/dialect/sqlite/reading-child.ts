@@ -3,7 +3,7 @@ import { Fault } from '../../../domain/fault.js';
 import { connectSqlite, type SqliteConnection } from './connect.js';
 import type { Failure, ReadingDemand } from './reading-messages.js';
 
-// The process that reads for the dashboard, so that no question holds up the daemon: see reading-process.ts.
+// The child process that reads for the dashboard, so that no query blocks the daemon: see reading-process.ts.
 
 const rowsPerPiece = 500;
 
@@ -23,7 +23,7 @@ process.on('message', (demand: ReadingDemand) => {
   }
 });
 process.on('disconnect', () => process.exit(0));
-// A signal from a terminal reaches the whole group; who asks says when it is over.
+// A signal from a terminal reaches the whole process group; the parent decides when this process ends.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
 
 function answer(demand: ReadingDemand): readonly unknown[] {

@@ -7,16 +7,16 @@ import { Interrupter } from '../../../runtime/interruption.js';
 import { startOwnProcess } from '../../../runtime/own-process.js';
 import type { Demand, Failure, ReadingReply } from './reading-messages.js';
 
-/** Asks on a connection of one's own, in the order of the questions. */
+/** Sends requests of one session, whose connection runs them in order. */
 export type AskApart = (demand: Demand) => Promise<readonly unknown[]>;
 
-/** Long enough for somebody who reads a page before asking for the next. */
+/** Longer than a user usually reads one page before opening the next. */
 const idleMillis = 5 * 60_000;
 
 /**
- * Reads SQLite for many in a process beside this one. SQLite answers a question without giving control back: a search
- * through a million names takes two seconds, in which a daemon that asked itself would take no webhook. The process
- * begins with the first reader and ends some minutes after the last; one that died is begun anew.
+ * Runs SQLite reads in a child process shared by all readers. SQLite blocks the thread while a query runs: a search
+ * through many names takes long enough that a daemon running it itself would accept no webhook meanwhile. The process
+ * starts with the first reader and ends some minutes after the last one. If it dies, the next reader starts another.
  */
 export class ReadingProcess {
   #running: Running | null = null;
@@ -27,7 +27,7 @@ export class ReadingProcess {
 
   constructor(readonly clock: Clock) {}
 
-  /** Lets `work` ask on a connection to this file, which is closed behind it. */
+  /** Runs `work` with a connection to this file, and closes the connection afterwards. */
   async read<Result>(file: string, work: (ask: AskApart) => Promise<Result>): Promise<Result> {
     const running = this.#awake();
     this.#sessions += 1;
@@ -39,7 +39,7 @@ export class ReadingProcess {
       try {
         return await work(ask);
       } finally {
-        // Its end closes as well.
+        // If the process has ended, so has the connection.
         await ask({ kind: 'close' }).catch(() => {});
       }
     } finally {
@@ -48,7 +48,7 @@ export class ReadingProcess {
     }
   }
 
-  /** For good. Whoever still reads is cut off: a stop does not wait for an answer nobody will see. */
+  /** Ends the process for good. Running reads fail: shutting down does not wait for them. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#rest.abort();
@@ -56,7 +56,7 @@ export class ReadingProcess {
   }
 
   async #end(): Promise<void> {
-    // Whoever reads while it ends begins another.
+    // A reader that arrives while it ends starts another process.
     const running = this.#running;
     this.#running = null;
     await running?.end();
@@ -82,7 +82,7 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** One life of the process. */
+/** One run of the child process. */
 class Running {
   readonly #child: ChildProcess;
   readonly #waiting = new Map<number, Waiting>();
@@ -102,7 +102,7 @@ class Running {
         resolve();
       };
       this.#child.once('exit', end);
-      // It could not be started, or not be told something.
+      // The process could not be started, or a message could not be sent.
       this.#child.on('error', end);
     });
   }
@@ -117,12 +117,12 @@ class Running {
     return new Promise((resolve, reject) => {
       if (this.isOver) return reject(new Error('the process that reads the mirror has ended'));
       this.#waiting.set(no, { resolve, reject });
-      // What cannot be sent has an end that is heard of.
+      // A failed send is reported by the child's `error` or `exit` event.
       this.#child.send({ ...demand, session, no }, () => {});
     });
   }
 
-  /** In the middle of a question it hears nothing else. It only reads, and its locks go with it. */
+  /** Kills the process: while a query runs it handles no messages. It only reads, and its locks end with it. */
   async end(): Promise<void> {
     this.#child.kill('SIGKILL');
     await this.#ended;

@@ -3,8 +3,8 @@ import { notOneStatement, notValid, onlyReads } from '../../query-refusals.js';
 import type { SqlValue } from '../../reads/query.js';
 
 /**
- * Takes one statement that only reads. The connection is read-only anyway; this is what makes the refusal a
- * sentence, and what stops statements that write elsewhere than the database, such as VACUUM INTO and ATTACH.
+ * Prepares one read-only statement. Throws `usage` for anything else. The connection is read-only already; this check
+ * gives a clear message, and stops statements that write outside the database, such as VACUUM INTO and ATTACH.
  */
 export function prepareReading(raw: Sqlite.Database, sql: string): Sqlite.Statement<unknown[], SqlValue[]> {
   const statement = prepared(raw, sql);
@@ -20,7 +20,7 @@ function prepared(raw: Sqlite.Database, sql: string): Sqlite.Statement {
     return raw.prepare(sql);
   } catch (error) {
     if (error instanceof RangeError) throw notOneStatement(error);
-    // Written to, a view fails before it is known what the statement does.
+    // A write to a view fails to compile, before it is known that the statement writes.
     if (error instanceof Sqlite.SqliteError && /^cannot modify .* because it is a view$/.test(error.message))
       throw readsOnly(error);
     if (error instanceof Sqlite.SqliteError && error.code === 'SQLITE_ERROR')

@@ -8,7 +8,7 @@ const columns = [
   ...identityFields.map((name) => `p.${name}`),
 ];
 
-/** By source and id: the number of the row, then what `sameAsHeld` looks at, in its order. */
+/** Selects, by source and id, the row number and then the columns that `sameAsHeld` compares, in its order. */
 export const heldWhole = `
   SELECT r.row_no, ${columns.join(', ')}
   FROM investment_rows r LEFT JOIN identity_rows p ON p.row_no = r.row_no
@@ -17,8 +17,8 @@ export const heldWhole = `
 export type HeldWhole = readonly [rowNo: number, ...ColumnValue[]];
 
 /**
- * Whether `differenceOf` would find nothing, asked of the columns as they were read. A re-listing asks it of every
- * record and the answer is nearly always yes: making objects of the row to compare them took a third of its time.
+ * Returns whether `differenceOf` would find no difference. Compares the columns as they were read: a re-listing calls
+ * this for every record, nearly all are equal, and building objects only to compare them would be much slower.
  */
 export function sameAsHeld(row: HeldWhole, { investment, identity }: RecordItem): boolean {
   if (!contentFields.every((field, at) => row[1 + at] === stored(investment[field]))) return false;

@@ -7,16 +7,16 @@ import type { SqliteConnection } from './connect.js';
 import { withSqliteFaults } from './faults.js';
 import { inTransaction } from './transaction.js';
 
-/** VACUUM writes the database twice, into a temporary file and into the log; a tenth more for what else is written. */
+/** VACUUM writes the database twice, to a temporary file and to the log; plus a tenth for other writes. */
 const roomFactor = 2.1;
 
 /**
- * Rewrites the file without its free pages (VACUUM: `secure_delete` alone leaves bytes in the gaps of used
- * pages), then empties the log. The log is emptied once before as well: if a reader makes that impossible,
- * rewriting now would only put a whole copy of the database into a log that cannot shrink.
+ * Rewrites the file with VACUUM and then empties the log. `secure_delete` alone leaves bytes in unused parts of pages.
+ * The log is also emptied before: if a reader prevents that, VACUUM would only add a copy of the whole database to a log
+ * that cannot shrink.
  *
- * Waits for nobody. `rewritten` is what an earlier call answered: erasures up to it are out of the main file
- * already, and only the log beside it still has to go.
+ * Never waits. `rewritten` is the value an earlier call returned: erasures up to that number are already gone from the
+ * main file, and only the log still has to be emptied.
  */
 export function scrub(database: SqliteConnection, clock: Clock, rewritten = 0): Scrubbed {
   const { raw, file } = database;
@@ -32,7 +32,7 @@ export function scrub(database: SqliteConnection, clock: Clock, rewritten = 0): 
   );
 }
 
-/** Receipts whose bytes still stand in the file, and one more for removals without a receipt. */
+/** Returns the number of receipts that wait for a scrub, plus one if there are removals without a receipt. */
 export function pendingErasures({ raw }: SqliteConnection): number {
   const count = `SELECT (SELECT count(*) FROM erasures WHERE scrubbed_at IS NULL)
                       + (SELECT count(*) FROM identity_residue)`;
@@ -59,7 +59,10 @@ function scrubNow(database: SqliteConnection, clock: Clock, rewrittenBefore: num
   return { kind: 'scrubbed', erasures: done.changes };
 }
 
-/** Turns the mark left by the triggers into a receipt, so that a removal after this moment leaves a new one. */
+/**
+ * Returns the number of the newest pending receipt, or null. Turns the mark set by the triggers into a receipt, so that a
+ * later removal sets a new mark.
+ */
 function takePending({ raw }: SqliteConnection, clock: Clock): number | null {
   return inTransaction(raw, () => {
     if (raw.prepare('DELETE FROM identity_residue').run().changes > 0)
@@ -88,7 +91,7 @@ function withoutWaiting<Result>(raw: SqliteConnection['raw'], work: () => Result
   }
 }
 
-/** Moves the log into the file and cuts it to nothing; false when a reader still needs it. */
+/** Checkpoints and truncates the log. Returns false if a reader still needs it. */
 function emptyLog(raw: SqliteConnection['raw']): boolean {
   const [result] = raw.pragma('wal_checkpoint(TRUNCATE)') as readonly { busy: number }[];
   return result?.busy === 0;

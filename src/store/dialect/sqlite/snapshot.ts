@@ -2,7 +2,7 @@ import type { Ask } from '../../reads/snapshot.js';
 import { connectSqlite } from './connect.js';
 import { ownSqlFault } from './faults.js';
 
-/** The transaction stays open over awaits, so the connection is its own and reads only. */
+/** Runs `work` in one read transaction. It stays open across awaits, so it has its own read-only connection. */
 export async function sqliteSnapshot<Result>(
   file: string,
   work: (ask: Ask) => Promise<Result>,

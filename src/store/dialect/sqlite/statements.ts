@@ -18,20 +18,20 @@ const recordTaken = recordColumns.map((column) => `${column} = excluded.${column
 const identity = identityColumns.join(', ');
 const identityMarks = identityColumns.map(() => '?').join(', ');
 
-/** Live rows that the pages of a re-listing named. */
+/** Selects the numbers of the live rows that pages of a re-listing named. */
 export const seen = 'SELECT seen.value FROM staged_pages p, json_each(p.seen) seen WHERE p.source_no = ?';
 
-/** Prepared once and reused: preparing costs more than running most of them. */
+/** Prepares the statements once for reuse: preparing one costs more than running most of them. */
 export function prepareStatements(raw: RawDatabase) {
   const prepare: Prepare = (sql) => raw.prepare(sql);
   return {
-    /** For what is built rather than prepared. */
+    /** For statements that are not prepared in advance. */
     raw: raw satisfies RawDatabase as RawDatabase,
     source: shaped(prepare<[string], SourceRow>('SELECT * FROM sources WHERE name = ?')),
     addSource: prepare<[string, string]>(
       'INSERT INTO sources (name, fingerprint) VALUES (?, ?) ON CONFLICT (name) DO NOTHING',
     ),
-    /** A tick moves six of its columns; to bind all of them, and to ask the trigger of one, took twice as long. */
+    /** Writes only the changed columns: a tick changes few, and writing all of them would also run a trigger. */
     updateSource: setting(prepare, (set) => `UPDATE sources SET ${set} WHERE no = ?`),
     listing: prepare<[number], ListingRow>('SELECT * FROM listings WHERE source_no = ?'),
     sweep: prepare<[number], SweepRow>('SELECT * FROM sweeps WHERE source_no = ?'),
@@ -65,7 +65,7 @@ export function prepareStatements(raw: RawDatabase) {
     updateListed: prepare<unknown[], number>(
       `UPDATE investment_rows SET ${recordSet} WHERE source_no = ? AND id = ? RETURNING row_no`,
     ).pluck(),
-    /** The statement that writes these columns, prepared once: a change of one amount writes 13 pages instead of 16. */
+    /** Writes only the changed columns, so that indexes of the other columns are not written. */
     updateRow: setting(
       prepare,
       (set) =>
@@ -79,7 +79,7 @@ export function prepareStatements(raw: RawDatabase) {
       `INSERT INTO identity_rows (row_no, ${identity}) VALUES (?, ${identityMarks})`,
     ),
     residue: prepare<[], number>('SELECT 1 FROM identity_residue').pluck(),
-    /** Whether records can be found by anything but their row. */
+    /** Whether the indexes exist, so that records can be found by id or investor. */
     indexed: onceTrue(
       prepare<[], number>("SELECT 1 FROM sqlite_schema WHERE name = 'investment_rows_investor'"),
     ),
@@ -126,7 +126,7 @@ export function prepareStatements(raw: RawDatabase) {
       `SELECT quarantine_no FROM quarantine_rows
        WHERE source_no = ? AND digest = ? AND resolved_at IS NULL`,
     ).pluck(),
-    /** Set aside by a version that knew no digests. */
+    /** Finds entries stored by a version without digests. */
     sameBody: prepare<[number, string], number>(
       `SELECT quarantine_no FROM quarantine_rows
        WHERE source_no = ? AND id IS NULL AND digest IS NULL AND body = ? AND resolved_at IS NULL`,
@@ -154,7 +154,7 @@ export function prepareStatements(raw: RawDatabase) {
       `UPDATE quarantine_rows SET resolved_at = ?, body = NULL
        WHERE source_no = ? AND id = ? AND resolved_at IS NULL`,
     ),
-    /** Times of commits stand still while a clock that was ahead is waited for. */
+    /** Needed at the start of a listing because commit times do not advance after the clock was set back. */
     quarantineSeenBefore: prepare<[string, number, string]>(
       'UPDATE quarantine_rows SET seen_at = ? WHERE source_no = ? AND seen_at >= ? AND resolved_at IS NULL',
     ),
@@ -184,7 +184,7 @@ export function prepareStatements(raw: RawDatabase) {
     deleteSweep: prepare<[number]>('DELETE FROM sweeps WHERE source_no = ?'),
 
     stage: prepare<unknown[]>(
-      // No REPLACE: it deletes without a word to the triggers that ask for a scrub.
+      // Not REPLACE: it deletes rows without firing the triggers that request a scrub.
       `INSERT INTO staged_rows (source_no, id, row_no, identity, ${record})
        VALUES (?, ?, ?, ?, ${recordMarks})
        ON CONFLICT (source_no, id) DO UPDATE
@@ -202,12 +202,12 @@ export function prepareStatements(raw: RawDatabase) {
        WHERE source_no = ? AND EXISTS (SELECT 1 FROM json_each(seen) WHERE value = ?)`,
     ),
     deleteSeen: prepare<[number]>('DELETE FROM staged_pages WHERE source_no = ?'),
-    // Only held rows count: what a page named and is not held any more cannot be removed twice.
+    // A row that a page named but that was deleted since does not count.
     countUnseen: prepare<[number, number], number>(
       `SELECT count(*) FROM investment_rows WHERE source_no = ? AND row_no NOT IN (${seen})`,
     ).pluck(),
 
-    /** Marks the unseen with this generation; who was marked before keeps the moment since when it is missing. */
+    /** Marks rows that no page named with this generation. Rows marked before keep their `missing_since`. */
     markUnseen: prepare<[number, string, number, number]>(
       `INSERT INTO awaiting_deletion_rows (row_no, source_no, generation, missing_since)
        SELECT row_no, source_no, ?, ? FROM investment_rows WHERE source_no = ? AND row_no NOT IN (${seen})
@@ -228,7 +228,7 @@ export function prepareStatements(raw: RawDatabase) {
   };
 }
 
-/** Once built, indexes stay: looking through the schema for each page took as long as reading its source. */
+/** Caches a true result: indexes stay once they are built, and searching the schema for each page is slow. */
 function onceTrue(found: Prepared<[]>): () => boolean {
   let isTrue = false;
   return () => {
@@ -237,10 +237,10 @@ function onceTrue(found: Prepared<[]>): () => boolean {
   };
 }
 
-/** So many sets of columns that change together are remembered; platforms know a few. */
+/** The number of column sets whose statements are cached; in practice a few sets change together. */
 const setsMax = 64;
 
-/** A statement that sets columns of a row, prepared once for each set of them. */
+/** Returns a function that prepares the UPDATE of a set of columns, once per set. */
 function setting(
   prepare: Prepare,
   statement: (set: string) => string,

@@ -7,12 +7,12 @@ import type { Prepare, Prepared } from './prepared.js';
 import { seen } from './statements.js';
 
 /*
- * Publishing a re-listing, as statements over sets: the plan first, one line for each row that will change, then
- * history, feed, rows and identity from the plan. Nothing is compared or written twice, and not one record passes
- * through JavaScript unless a notice may be written from it; of a person who is gone the id does, for the receipt.
+ * Publishes a re-listing with set-based statements: first a plan with one row per change, then history, change feed,
+ * rows and identities from the plan. Nothing is compared or written twice. No record passes through JavaScript except for
+ * notices; of an erased person only the id does, for the receipt.
  *
- * The plan is a temporary table of this connection. It holds numbers and names of fields, never a value, and goes
- * with the transaction, however that ends.
+ * The plan is a temporary table of this connection. It contains row numbers and field names, never values. It is dropped
+ * at the end, and a rollback removes it too.
  */
 export function swapIn(commit: Commit, { removesUnseen }: { readonly removesUnseen: boolean }): void {
   const { source, statements } = commit;
@@ -23,7 +23,7 @@ export function swapIn(commit: Commit, { removesUnseen }: { readonly removesUnse
   carryOut(commit);
 }
 
-/** The same for rows that a person, asked whether they may go, has said yes to. */
+/** Deletes the rows awaiting deletion, after a person accepted it. */
 export function removeAwaiting(commit: Commit): void {
   const { raw } = commit.statements;
   raw.exec(createPlan);
@@ -58,7 +58,7 @@ function carryOut(commit: Commit): void {
   commit.count(counts);
 }
 
-/** In slices, because a connection that is reading row by row cannot write in between. */
+/** Reads changes in slices, because a connection cannot write while it iterates over rows. */
 function tellAll(commit: Commit, slice: Prepared<[object], Seen>, seq: number, total: number): void {
   const { at, source } = commit;
   for (let last = 0; last < total; last += changesPerCall)
@@ -69,7 +69,7 @@ function tellAll(commit: Commit, slice: Prepared<[object], Seen>, seq: number, t
       });
 }
 
-/** An UPDATE from a join holds all its new values in memory before it writes the first. */
+/** Limits memory: UPDATE FROM collects all new values before it writes the first row. */
 const rowsPerUpdate = 10_000;
 
 interface Seen extends Omit<CommittedChange, 'fields' | 'source' | 'at' | 'origin'> {
@@ -80,7 +80,7 @@ const record = recordColumns.join(', ');
 const of = (table: string, columns: readonly string[]) =>
   columns.map((name) => `${table}.${name}`).join(', ');
 
-/** `n` is the place in the feed; `row_no` is null for a new record until it is numbered, `stage_no` for a removed one. */
+/** `n` is the position in the change feed; `row_no` is null for a new record until `numberAdded`, `stage_no` for a removed one. */
 const createPlan = `
   CREATE TEMP TABLE swap (
     n INTEGER PRIMARY KEY, kind TEXT NOT NULL, row_no INTEGER, stage_no INTEGER, fields TEXT NOT NULL, person INTEGER NOT NULL
@@ -110,7 +110,7 @@ const personDiffers = identityFields
   )
   .join(' || ');
 
-/** What `compare` of plan-page.ts says of two records, said again here: swap.test.ts holds the two together. */
+/** The SQL equivalent of `compare` in plan-page.ts; swap.test.ts checks that both agree. */
 const planStaged = `
   INSERT INTO temp.swap (kind, row_no, stage_no, fields, person)
   SELECT CASE WHEN row_no IS NULL THEN 'added' ELSE 'changed' END, row_no, stage_no,
@@ -131,7 +131,7 @@ const countPlan = 'SELECT kind, count(*) AS rows FROM temp.swap GROUP BY kind';
 const numberAdded = `
   UPDATE temp.swap SET row_no = n + (SELECT coalesce(max(row_no), 0) FROM investment_rows) WHERE kind = 'added'`;
 
-/** Unknown fields may speak of a person: they leave with a record that is gone. */
+/** Unknown fields may contain personal data: not archived when a record is removed. */
 const archived = (name: string) =>
   name === 'extra' ? `CASE w.kind WHEN 'removed' THEN NULL ELSE h.extra END` : `h.${name}`;
 
@@ -142,14 +142,14 @@ const archive = `
   FROM temp.swap w CROSS JOIN investment_rows h ON h.row_no = w.row_no JOIN sources s ON s.no = h.source_no
   WHERE w.kind <> 'added' ORDER BY w.n`;
 
-/** A removal has no reason: that the record was not named is all that is known of it. */
+/** A removal has no reason: it is only known that the listing did not name the record. */
 const announce = `
   INSERT INTO change_rows (seq, source_no, id, kind, fields, reason, at)
   SELECT :seq + w.n, :source_no, coalesce(t.id, h.id), w.kind, w.fields, t.reason, :at
   FROM temp.swap w LEFT JOIN staged_rows t ON t.stage_no = w.stage_no
   LEFT JOIN investment_rows h ON h.row_no = w.row_no ORDER BY w.n`;
 
-/** After the change, and of a removed record what was held. */
+/** The value after the change; for a removed record, the last stored value. */
 const latest = (name: string) => `CASE WHEN t.stage_no IS NULL THEN h.${name} ELSE t.${name} END`;
 
 const changesSeen = `
@@ -164,7 +164,7 @@ const changesSeen = `
 
 const fieldsOfPlan = `SELECT DISTINCT fields FROM temp.swap WHERE kind = 'changed'`;
 
-/** Columns that differ in any row. */
+/** The columns that differ in at least one row. */
 const changedColumns = (fields: readonly string[]) =>
   columnsToWrite(new Set(fields.flatMap((names) => JSON.parse(names) as string[])));
 
@@ -193,7 +193,7 @@ const insertRows = `
   SELECT w.row_no, :source_no, t.id, :at, :seq + w.n, ${of('t', recordColumns)}
   FROM temp.swap w CROSS JOIN staged_rows t ON t.stage_no = w.stage_no WHERE w.kind = 'added' ORDER BY w.n`;
 
-/** Replaced, never merged: what the new record does not say is gone. */
+/** Replaces identities, never merges them: a field missing from the new identity is deleted. */
 const insertPersons = `
   INSERT INTO identity_rows (row_no, ${identityColumns.join(', ')})
   SELECT w.row_no, ${identityColumns.map(stagedPerson).join(', ')}

@@ -1,8 +1,9 @@
 import type Sqlite from 'better-sqlite3';
 
 /**
- * One write transaction that takes the lock at its start, because a read that upgrades later fails at once
- * instead of waiting. Refuses to nest: inside somebody else's transaction our commit would not be ours.
+ * Runs `work` in one write transaction and returns its result. Uses BEGIN IMMEDIATE, because a read transaction that
+ * upgrades later fails at once instead of waiting for the lock. Throws if a transaction is already open: the outer one
+ * would decide about the commit.
  */
 export function inTransaction<Result>(raw: Sqlite.Database, work: () => Result): Result {
   if (raw.inTransaction) throw new Error('a write transaction was started inside another one');
@@ -18,7 +19,10 @@ export function inTransaction<Result>(raw: Sqlite.Database, work: () => Result):
   }
 }
 
-/** For what may be lost to a power cut, though not to a crash: it saves the wait for the disk, most of a small commit. */
+/**
+ * Runs `work` with commits that do not wait for the disk, which is most of the time of a small commit. A power cut may lose
+ * them; a crash of the process does not.
+ */
 export function withoutWaiting<Result>(raw: Sqlite.Database, work: () => Result): Result {
   raw.exec('PRAGMA synchronous = NORMAL');
   try {

@@ -4,7 +4,7 @@ import { catchUpIndexes } from './indexes.js';
 import { type Migrated, migrateSqlite } from './migrate.js';
 import type { SqliteDatabase } from './open.js';
 
-/** The schema of this version and its indexes: without those an answer may have to look through every row for each. */
+/** Migrates to this version's schema and builds missing indexes, without which queries may need full scans. */
 export function upgradeSqlite(database: SqliteDatabase, options: MigrateOptions): Migrated {
   const migrated = migrateSqlite(database, options);
   withSqliteFaults(database.file, () => catchUpIndexes(database.raw));
