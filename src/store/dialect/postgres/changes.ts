@@ -17,7 +17,7 @@ const reserve = statement(
  */
 export async function reserveNumbers(transaction: Transaction, numbers: number): Promise<number> {
   const row = await transaction.row<{ before: number }>(reserve, numbers);
-  if (row === undefined) throw new Error('the counter of the feed is gone');
+  if (row === undefined) throw new Error('the row of feed_counter is missing');
   return row.before;
 }
 

@@ -14,10 +14,10 @@ import { Erasing } from './erasing.js';
 import type { LockedSource } from './locked-source.js';
 import { queueNotices } from './notices.js';
 import { archiveRows, insertRows, removeRows, replacePeople, updateRows } from './page-rows.js';
-import { resolveReadable, setAside } from './quarantine.js';
+import { quarantineEntries, resolveReadable } from './quarantine.js';
 import { payloadOf, recordset } from './recordset.js';
 import { markUnseen, unmarkAll, unmarkNamed } from './stage.js';
-import { type HeldRow, readHeld } from './stored-row.js';
+import { readStored, type StoredRow } from './stored-row.js';
 import { statement, type Transaction } from './transaction.js';
 
 /**
@@ -52,8 +52,8 @@ export class Commit {
     this.#erasing = new Erasing(transaction, this.source.no, now);
   }
 
-  held(ids: readonly string[]): Promise<ReadonlyMap<string, HeldRow>> {
-    return readHeld(this.transaction, this.source.no, ids);
+  storedRows(ids: readonly string[]): Promise<ReadonlyMap<string, StoredRow>> {
+    return readStored(this.transaction, this.source.no, ids);
   }
 
   moveTo(state: ActiveState): void {
@@ -82,7 +82,7 @@ export class Commit {
     if (judgeGrant(this.source, items, this.hooks.identity)) await this.#erasing.source('grant_lost');
     const gone = unreadableErasures(items);
     const investorOf = await this.#investorsOf(items, gone);
-    for (const run of runsOfGone(items, this.indexed)) {
+    for (const run of erasingRuns(items, this.indexed)) {
       if (run.kind === 'tombstones')
         await this.#erasing.records(run.items.map(({ id }) => [id, 'tombstone'] as const));
       else
@@ -100,8 +100,8 @@ export class Commit {
   }
 
   /** Performs the planned steps of one feed page. A re-listing is published as a whole, by `swapIn`. */
-  async perform(steps: readonly Step<HeldRow>[]): Promise<void> {
-    const announcing = steps.filter(isNews);
+  async perform(steps: readonly Step<StoredRow>[]): Promise<void> {
+    const announcing = steps.filter(isAnnounced);
     const numbers = announcing.length === 0 ? 0 : await this.reserve(announcing.length);
     const seqOf = new Map(announcing.map((step, index) => [step, numbers + index + 1]));
     const changes = announcing.map((step) => this.#changeOf(step, seqOf.get(step) ?? 0));
@@ -132,10 +132,14 @@ export class Commit {
       removes.map(({ held }) => held.rowNo),
     );
     const fresh = inserts.map((step) => ({ record: step.record, seq: seqOf.get(step) ?? null }));
-    const there = await insertRows(this.transaction, this.source.no, this.at, fresh);
-    if (there.length > 0) throw new Error('a record that was not held is there already');
-    this.count({ added: inserts.length, removed: removes.length, changed: replaces.filter(isNews).length });
-    for (const change of changes) await this.tell(change);
+    const existing = await insertRows(this.transaction, this.source.no, this.at, fresh);
+    if (existing.length > 0) throw new Error('a record planned as new already has a row');
+    this.count({
+      added: inserts.length,
+      removed: removes.length,
+      changed: replaces.filter(isAnnounced).length,
+    });
+    for (const change of changes) await this.collectNotice(change);
   }
 
   /** Erases the source's identities after its grant was lost. Returns false if there was no grant to lose. */
@@ -171,14 +175,14 @@ export class Commit {
    * Stores the page's quarantined entries and counts its unknown fields. Returns the number of newly quarantined entries;
    * one that was in quarantine already does not count.
    */
-  async note(items: readonly FeedItem[]): Promise<number> {
+  async recordAnomalies(items: readonly FeedItem[]): Promise<number> {
     const found = oddities(items);
     const { no } = this.source;
     if (found.unknownFields.size > 0) {
       const rows = [...found.unknownFields].map(([field, times], n) => [n, field, times] as const);
       this.transaction.send(countDrift, no, this.at, payloadOf(rows), driftFieldsMax, moreFields);
     }
-    const opened = await setAside(this.transaction, this.source, found.setAside, this.at);
+    const opened = await quarantineEntries(this.transaction, this.source, found.setAside, this.at);
     this.source.quarantined += opened;
     if (this.source.quarantined > 0)
       this.source.quarantined -= await resolveReadable(this.transaction, no, found.readable, this.at);
@@ -200,12 +204,12 @@ export class Commit {
   }
 
   /** Whether notices are configured, which need every change on its own. */
-  get tellsNotices(): boolean {
+  get wantsNotices(): boolean {
     return this.hooks.notices !== undefined;
   }
 
-  async tell(change: CommittedChange): Promise<void> {
-    if (!this.tellsNotices) return;
+  async collectNotice(change: CommittedChange): Promise<void> {
+    if (!this.wantsNotices) return;
     this.#changes.push(change);
     if (this.#changes.length >= changesPerCall) await this.#queueNotices();
   }
@@ -222,21 +226,21 @@ export class Commit {
     return { added: this.#added, changed: this.#changed, removed: this.#removed, unchanged, quarantined };
   }
 
-  #changeOf(step: Step<HeldRow>, seq: number): CommittedChange {
-    const told = { seq, at: this.at, source: this.source.name };
+  #changeOf(step: Step<StoredRow>, seq: number): CommittedChange {
+    const common = { seq, at: this.at, source: this.source.name };
     switch (step.kind) {
       case 'insert':
         return changeOf('added', null, step.record, {
-          ...told,
+          ...common,
           ...{ fields: [], reason: step.record.investment.reason },
         });
       case 'replace':
         return changeOf('changed', step.held, step.record, {
-          ...told,
+          ...common,
           ...{ fields: step.fields, reason: step.record.investment.reason },
         });
       case 'remove':
-        return changeOf('removed', step.held, null, { ...told, ...{ fields: [], reason: step.reason } });
+        return changeOf('removed', step.held, null, { ...common, ...{ fields: [], reason: step.reason } });
     }
   }
 
@@ -268,11 +272,11 @@ export class Commit {
 }
 
 /** Whether a step is announced in the change feed. A newer observation of the same content only goes to history. */
-function isNews(step: Step<HeldRow>): boolean {
+function isAnnounced(step: Step<StoredRow>): boolean {
   return step.kind !== 'replace' || step.fields.length > 0 || step.identityDiffers;
 }
 
-type Gone =
+type ErasingRun =
   | { readonly kind: 'tombstones'; readonly items: Tombstone[] }
   | { readonly kind: 'deactivated'; readonly items: RecordItem[] };
 
@@ -281,8 +285,8 @@ type Gone =
  * which cause a receipt names. Deactivated investors are left out before the first listing is complete: without the
  * indexes their other records could only be found by a full scan. The sweep after every listing delivers each of them.
  */
-function runsOfGone(items: readonly FeedItem[], indexed: boolean): readonly Gone[] {
-  const runs: Gone[] = [];
+function erasingRuns(items: readonly FeedItem[], indexed: boolean): readonly ErasingRun[] {
+  const runs: ErasingRun[] = [];
   for (const item of lastOfEach(items)) {
     const last = runs.at(-1);
     if (item.kind === 'tombstone') {

@@ -35,7 +35,7 @@ export class DeclaredCursor<Row> implements PostgresCursor<Row> {
   }
 
   #clientOrThrow(): pg.PoolClient {
-    if (this.#client === undefined) throw new Error('a cursor without a connection');
+    if (this.#client === undefined) throw new Error('the cursor has no connection');
     return this.#client;
   }
 }
@@ -43,25 +43,25 @@ export class DeclaredCursor<Row> implements PostgresCursor<Row> {
 /** Adapts the pool to Kysely: a connection that is given a `DeclaredCursor` as its query runs that cursor. */
 export function withCursors(pool: pg.Pool): PostgresPool {
   return {
-    connect: async () => lending(await pool.connect()),
+    connect: async () => wrapped(await pool.connect()),
     end: () => pool.end(),
     options: pool.options,
   };
 }
 
 /** One wrapper per connection, because Kysely compares connections by identity. */
-const known = new WeakMap<pg.PoolClient, PostgresPoolClient>();
+const wrappers = new WeakMap<pg.PoolClient, PostgresPoolClient>();
 
-function lending(client: pg.PoolClient): PostgresPoolClient {
-  const before = known.get(client);
-  if (before !== undefined) return before;
-  const query = (asked: unknown, parameters?: readonly unknown[]) =>
-    asked instanceof DeclaredCursor
-      ? asked.on(client)
-      : client.query(asked as string, parameters as unknown[] | undefined);
+function wrapped(client: pg.PoolClient): PostgresPoolClient {
+  const existing = wrappers.get(client);
+  if (existing !== undefined) return existing;
+  const query = (request: unknown, parameters?: readonly unknown[]) =>
+    request instanceof DeclaredCursor
+      ? request.on(client)
+      : client.query(request as string, parameters as unknown[] | undefined);
   // Kysely passes true for a connection whose transaction could not be ended: it is destroyed, not reused.
   const release = (destroy?: boolean) => client.release(destroy);
-  const lent = { query, release } as PostgresPoolClient;
-  known.set(client, lent);
-  return lent;
+  const wrapper = { query, release } as PostgresPoolClient;
+  wrappers.set(client, wrapper);
+  return wrapper;
 }

@@ -13,10 +13,10 @@ export async function applyPage(commit: Commit, page: FeedPage, reached: Reached
   const items = await commit.receive(page.items);
   await commit.unmark(namedBy(items, 'delta'));
   const ids = items.flatMap((item) => (item.kind === 'record' ? item.investment.id : (item.id ?? [])));
-  const held = await commit.held([...new Set(ids)]);
-  const plan = planPage(items, (id) => held.get(id));
+  const stored = await commit.storedRows([...new Set(ids)]);
+  const plan = planPage(items, (id) => stored.get(id));
   await commit.perform(plan.steps);
-  const quarantined = await commit.note(items);
+  const quarantined = await commit.recordAnomalies(items);
   markReadThrough(source, page);
   source.cursor_saved_at = commit.now;
   if (reached.kind === 'following') {

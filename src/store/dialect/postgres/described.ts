@@ -10,7 +10,7 @@ export interface Described {
  * Returns the columns of a statement without running or planning it, or null if the statement returns no rows. Uses the
  * extended protocol, which rejects two statements in one text. Rejects with the server's error.
  */
-export function described(client: pg.Client, text: string): Promise<Described | null> {
+export function describeColumns(client: pg.Client, text: string): Promise<Described | null> {
   return new Promise((resolve, reject) => {
     let found: Described | null = null;
     client.query({

@@ -68,7 +68,7 @@ export class Erasing {
     if (this.#receipts.size === 0) return 0;
     const receipts = [...this.#receipts].map(([id, cause], n) => [n, id, cause]);
     this.transaction.send(writeReceipts, this.sourceNo, this.at, payloadOf(receipts));
-    this.transaction.send(marksAreTold);
+    this.transaction.send(markReceipted);
     return receipts.length;
   }
 
@@ -84,12 +84,12 @@ export class Erasing {
   async #blankBodies(): Promise<void> {
     const records = [...this.#records.keys()];
     const people = [...this.#people];
-    const everybody = [...new Set([...records, ...people])];
+    const allIds = [...new Set([...records, ...people])];
     await this.#blank(blankStaged, this.sourceNo, records, people);
     await this.#blank(blankQuarantine, this.sourceNo, records);
     // A record's own quarantined entries were found by its id above; a person may be named in any entry.
-    await this.#blank(blankNamingCases, everybody, people.length);
-    await this.#blank(blankNamingDeliveries, everybody);
+    await this.#blank(blankNamingCases, allIds, people.length);
+    await this.#blank(blankNamingDeliveries, allIds);
   }
 
   async #blank(sql: string, ...values: readonly unknown[]): Promise<void> {
@@ -109,7 +109,7 @@ const writeReceipts = statement(
 );
 
 /** Only marks of this transaction: those of earlier ones may still need a receipt. */
-export const marksAreTold = statement(
+export const markReceipted = statement(
   'marks_are_told',
   'UPDATE residue_marks SET receipted = 1 WHERE xact = pg_current_xact_id()',
 );

@@ -9,7 +9,7 @@ import type {
   PersonOrInvestment,
   Scrubbed,
 } from '../../erasures.js';
-import { Erasing, marksAreTold } from './erasing.js';
+import { Erasing, markReceipted } from './erasing.js';
 import { lockAllSources } from './locked-source.js';
 import type { PostgresDatabase } from './open.js';
 import { scrub } from './scrub.js';
@@ -29,7 +29,7 @@ export class PostgresErasures implements Erasures {
     id: PersonOrInvestment,
     writeDown: (since: ForgottenSince) => void = () => {},
   ): Promise<Forgotten> {
-    return this.#alone(async (transaction, at) => {
+    return this.#withAllSources(async (transaction, at) => {
       const already = (await transaction.rows('SELECT 1 FROM forgotten WHERE id = $1', id)).length > 0;
       if (!already && !(await isKnown(transaction, id)))
         throw new Fault('usage', `${id} is neither an investment nor an investor of this mirror`, {
@@ -49,7 +49,7 @@ export class PostgresErasures implements Erasures {
   }
 
   async recall(people: readonly ForgottenSince[]): Promise<number> {
-    return this.#alone(async (transaction, at) => {
+    return this.#withAllSources(async (transaction, at) => {
       let found = 0;
       for (const person of people) {
         remember(transaction, person);
@@ -70,7 +70,7 @@ export class PostgresErasures implements Erasures {
 
   /** Implements `"identity": "drop"`: erases every stored identity. Returns the number of receipts it wrote. */
   async dropAll(): Promise<number> {
-    return this.#alone(async (transaction, at) => {
+    return this.#withAllSources(async (transaction, at) => {
       let erased = 0;
       for (const { no } of await transaction.rows<{ no: number }>('SELECT no FROM sources ORDER BY no')) {
         const erasing = new Erasing(transaction, no, at);
@@ -100,12 +100,12 @@ export class PostgresErasures implements Erasures {
                 (SELECT count(*) FROM sources WHERE state IN ('listing', 'relisting')) AS listing`,
       ),
     );
-    if (row === undefined) throw new Error('a query without FROM answered nothing');
+    if (row === undefined) throw new Error('a query without FROM returned no row');
     return { ...row, residue: row.residue > 0, listing: row.listing > 0 };
   }
 
   /** Locks all sources first: a page written at the same time could store a person whom this erases. */
-  #alone<Result>(work: (transaction: Transaction, at: Instant) => Promise<Result>): Promise<Result> {
+  #withAllSources<Result>(work: (transaction: Transaction, at: Instant) => Promise<Result>): Promise<Result> {
     return inTransaction(this.database, async (transaction) => {
       await lockAllSources(transaction);
       return work(transaction, instantFromMillis(this.clock.now()));
@@ -121,7 +121,7 @@ function remember(transaction: Transaction, { id, at }: ForgottenSince): void {
 }
 
 async function isKnown(transaction: Transaction, id: PersonOrInvestment): Promise<boolean> {
-  return (await transaction.rows(anybodyKnows, id)).length > 0;
+  return (await transaction.rows(anyMention, id)).length > 0;
 }
 
 /** Returns the number of identities erased. */
@@ -135,11 +135,11 @@ async function erase(transaction: Transaction, id: PersonOrInvestment, at: Insta
   transaction.send(blankQuarantine, own);
   transaction.send(blankInbox, own);
   transaction.send("INSERT INTO erasures (id, cause, invisible_at) VALUES ($1, 'forget', $2)", id, at);
-  transaction.send(marksAreTold);
+  transaction.send(markReceipted);
   return identities;
 }
 
-const anybodyKnows = `
+const anyMention = `
   SELECT 1 FROM investment_rows WHERE id = $1 OR investor_id = $1
   UNION ALL SELECT 1 FROM history_rows WHERE id = $1 OR investor_id = $1
   UNION ALL SELECT 1 FROM staged_rows WHERE id = $1 OR investor_id = $1

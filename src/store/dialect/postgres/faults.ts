@@ -68,17 +68,17 @@ export async function withPostgresFaults<Result>(url: string, work: () => Promis
 /** Conditions that pass by themselves, so a retry helps. */
 const busyWhen: Readonly<Record<string, string>> = {
   '25006': 'accepts no writes: it is a standby or read-only',
-  '25P03': 'ended a transaction that stood idle too long',
-  '40001': 'let another transaction go first',
-  '40P01': 'let another transaction go first to end a deadlock',
+  '25P03': 'ended a transaction that was idle too long',
+  '40001': 'rolled the transaction back because of a concurrent one',
+  '40P01': 'rolled the transaction back to end a deadlock',
   '53200': 'is out of memory',
-  '53300': 'has no connection left for us',
-  '55P03': 'holds a lock that another transaction did not give back in time',
+  '53300': 'has no connection left',
+  '55P03': 'did not grant a lock in time: another transaction has it',
   '57014': 'canceled a statement that took too long',
   '57P01': 'is being shut down',
-  '57P02': 'restarts after a crash',
+  '57P02': 'is restarting after a crash',
   '57P03': 'is starting up or shutting down',
-  '57P05': 'ended a session that stood idle too long',
+  '57P05': 'ended a session that was idle too long',
 };
 
 const fullWhen: Readonly<Record<string, string>> = { '53100': 'has no room left on its disk' };

@@ -9,7 +9,7 @@ import type { Message } from '../../../fleet/ports.js';
 /** Keeps a payload below PostgreSQL's limit of 8,000 bytes; a name is a few dozen bytes. */
 const namesPerMessage = 100;
 
-export interface Heard {
+export interface ReceivedMessage {
   readonly from: string;
   readonly message: Message;
 }
@@ -20,16 +20,16 @@ export function payloadsOf(from: string, message: Message): readonly string[] {
 }
 
 /** Returns the message, or null if the payload is not a valid one. */
-export function readPayload(payload: string): Heard | null {
-  const told = objectIn(payload);
-  if (told === null || typeof told.from !== 'string') return null;
-  const message = messageOf(told);
-  return message === null ? null : { from: told.from, message };
+export function readPayload(payload: string): ReceivedMessage | null {
+  const fields = objectIn(payload);
+  if (fields === null || typeof fields.from !== 'string') return null;
+  const message = messageOf(fields);
+  return message === null ? null : { from: fields.from, message };
 }
 
-type Told = Readonly<Record<string, unknown>>;
+type Fields = Readonly<Record<string, unknown>>;
 
-function objectIn(payload: string): Told | null {
+function objectIn(payload: string): Fields | null {
   try {
     const value: unknown = JSON.parse(payload);
     return typeof value === 'object' && value !== null ? { ...value } : null;
@@ -38,7 +38,7 @@ function objectIn(payload: string): Told | null {
   }
 }
 
-function messageOf({ kind, lanes, sources, source }: Told): Message | null {
+function messageOf({ kind, lanes, sources, source }: Fields): Message | null {
   switch (kind) {
     case 'accepted':
       return isListOf(lanes, isLane) ? { kind, lanes } : null;

@@ -29,8 +29,8 @@ export class PostgresFleet implements FleetStore {
       applicationName: 'rosterd-fleet',
       channel: this.#channel,
       onPayload: (payload) => {
-        const heard = readPayload(payload);
-        if (heard !== null && heard.from !== member) onMessage(heard.message);
+        const received = readPayload(payload);
+        if (received !== null && received.from !== member) onMessage(received.message);
       },
       onConnected: onGap,
       ...(onLost === undefined ? {} : { onLost }),

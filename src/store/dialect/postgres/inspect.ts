@@ -35,13 +35,13 @@ export type Pooler = 'none' | 'session' | 'transaction';
 /** Inspects the server. Needs two connections of the pool. Throws the faults of `postgresFault`. */
 export async function inspectServer(database: PostgresDatabase, now: string): Promise<ServerReport> {
   return withPostgresFaults(database.url, async () => {
-    const { rows } = await database.pool.query<Row>(look, [
+    const { rows } = await database.pool.query<Row>(inspection, [
       database.schema,
       database.identitySchema,
       readerRoles,
     ]);
     const [row] = rows;
-    if (row === undefined) throw new Error('a query without FROM answered nothing');
+    if (row === undefined) throw new Error('a query without FROM returned no row');
     return {
       version: row.version,
       user: row.username,
@@ -78,7 +78,7 @@ interface Row {
 }
 
 /** Reads only views and columns that every role may read. Some show less to an ordinary user; none fails. */
-const look = `
+const inspection = `
   SELECT current_setting('server_version') AS version, current_user::text AS username,
     has_schema_privilege($1, 'CREATE')
       AND (to_regnamespace(quote_ident($2)) IS NOT NULL OR has_database_privilege(current_database(), 'CREATE')) AS may_create,
@@ -119,7 +119,7 @@ async function poolerOf(pool: pg.Pool): Promise<Pooler> {
     const lent = await processOf(other);
     const after = await processOf(one);
     await other.query('ROLLBACK');
-    return poolerBehind({ told: toldBy(one), before, after, lent });
+    return poolerBehind({ told: announcedPid(one), before, after, lent });
   } finally {
     one.release();
     other.release();
@@ -127,7 +127,7 @@ async function poolerOf(pool: pg.Pool): Promise<Pooler> {
 }
 
 /** Returns the process id announced when the session began. The driver has it, but its types do not declare it. */
-function toldBy(client: object): number | null {
+function announcedPid(client: object): number | null {
   return 'processID' in client && typeof client.processID === 'number' ? client.processID : null;
 }
 

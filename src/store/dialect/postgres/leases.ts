@@ -22,13 +22,13 @@ export async function openSource(
   transaction.send(addSource, name, fingerprint);
   const { source, listing, sweep } = await lockedSource(transaction, name);
   // A renewal does not lock the source, so the lease row is locked as well.
-  const [held, worker] = await Promise.all([
+  const [current, worker] = await Promise.all([
     transaction.row<LeaseRow & { readonly silent: 0 | 1 }>(lockLease, source.no),
     transaction.row<{ readonly member: string }>(otherWorker, name, holder),
   ]);
   if (worker !== undefined) throw workedElsewhere(name, worker.member, now);
-  const isGone = (one: string) => held?.silent === 1 || policy.isGone?.(one) === true;
-  const fence = nextFence(held, { source: name, holder, now }, { ...policy, isGone });
+  const isGone = (one: string) => current?.silent === 1 || policy.isGone?.(one) === true;
+  const fence = nextFence(current, { source: name, holder, now }, { ...policy, isGone });
   const expires = instantFromMillis(now + policy.leaseMs);
   transaction.send(takeLease, source.no, holder, fence, expires);
   return {
@@ -53,12 +53,12 @@ function workedElsewhere(source: string, member: string, now: number): Fault {
  * the lease lasts must not block the renewal of its own lease.
  */
 export async function renewLease(transaction: Transaction, lease: Lease, expires: Instant): Promise<void> {
-  if ((await transaction.run(move, expires, lease.source, lease.fence)) === 1) return;
+  if ((await transaction.run(moveLease, expires, lease.source, lease.fence)) === 1) return;
   checkFence(await transaction.row<LeaseRow>(readLease, lease.source), lease);
 }
 
-export function giveBackLease(transaction: Transaction, { source, fence }: Lease, now: Instant): void {
-  transaction.send(move, now, source, fence);
+export function releaseLease(transaction: Transaction, { source, fence }: Lease, now: Instant): void {
+  transaction.send(moveLease, now, source, fence);
 }
 
 const addSource = statement(
@@ -95,7 +95,7 @@ const readLease = statement(
   `SELECT l.holder, l.fence, l.expires_at FROM leases l JOIN sources s ON s.no = l.source_no WHERE s.name = $1`,
 );
 
-const move = statement(
+const moveLease = statement(
   'move_lease',
   `UPDATE leases l SET expires_at = $1 FROM sources s WHERE s.no = l.source_no AND s.name = $2 AND l.fence = $3`,
 );

@@ -7,7 +7,7 @@ import { changeChannel } from './change-channel.js';
 import { OwnConnection } from './own-connection.js';
 
 /** While notifications arrive, the feed is still read, and the connection probed, this often. */
-const lookMillis = 5_000;
+const probeMillis = 5_000;
 
 /**
  * Waits for commits by LISTEN and NOTIFY while notifications arrive, and polls otherwise: a pooler may not forward
@@ -16,8 +16,8 @@ const lookMillis = 5_000;
 export class ListenedNews implements ChangeNews {
   readonly #connection: OwnConnection;
   readonly #echoes = new Set<string>();
-  #hears = false;
-  #rung = false;
+  #delivers = false;
+  #signalled = false;
   #wake = new Interrupter();
   #probing: Promise<void> | null = null;
   #probedAt = Number.NEGATIVE_INFINITY;
@@ -30,10 +30,10 @@ export class ListenedNews implements ChangeNews {
     this.#connection = new OwnConnection({
       ...{ url, channel, applicationName: 'rosterd-changes' },
       onPayload: (payload) => {
-        if (payload === '') this.#ring();
+        if (payload === '') this.#signal();
         else this.#echoes.add(payload);
       },
-      onConnected: () => this.#ring(),
+      onConnected: () => this.#signal(),
     });
   }
 
@@ -46,46 +46,46 @@ export class ListenedNews implements ChangeNews {
   }
 
   async next(signal: AbortSignal): Promise<void> {
-    if (!this.#rung && !signal.aborted) {
+    if (!this.#signalled && !signal.aborted) {
       const wake = new Interrupter();
       const stop = () => wake.abort();
       this.#wake = wake;
       signal.addEventListener('abort', stop, { once: true });
-      await this.clock.wait(this.#hears ? lookMillis : pollMillis, wake);
+      await this.clock.wait(this.#delivers ? probeMillis : pollMillis, wake);
       signal.removeEventListener('abort', stop);
     }
-    this.#rung = false;
-    if (!signal.aborted && this.clock.monotonic() - this.#probedAt >= lookMillis) void this.#probe();
+    this.#signalled = false;
+    if (!signal.aborted && this.clock.monotonic() - this.#probedAt >= probeMillis) void this.#probe();
   }
 
   close(): Promise<void> {
     return this.#connection.close();
   }
 
-  #ring(): void {
-    this.#rung = true;
+  #signal(): void {
+    this.#signalled = true;
     this.#wake.abort();
   }
 
   #probe(): Promise<void> {
     this.#probedAt = this.clock.monotonic();
-    this.#probing ??= this.#hear().finally(() => {
+    this.#probing ??= this.#checkDelivery().finally(() => {
       this.#probing = null;
     });
     return this.#probing;
   }
 
   /** Notifies its own session: the notification arrives before the result of the query. Never rejects. */
-  async #hear(): Promise<void> {
+  async #checkDelivery(): Promise<void> {
     this.#echoes.clear();
     try {
-      const [row] = await this.#connection.rows<{ self: string }>(talk, this.channel);
-      this.#hears = row !== undefined && this.#echoes.has(row.self);
+      const [row] = await this.#connection.rows<{ self: string }>(notifySelf, this.channel);
+      this.#delivers = row !== undefined && this.#echoes.has(row.self);
     } catch {
-      this.#hears = false;
+      this.#delivers = false;
     }
     this.#echoes.clear();
   }
 }
 
-const talk = 'SELECT pg_backend_pid()::text AS self, pg_notify($1, pg_backend_pid()::text)';
+const notifySelf = 'SELECT pg_backend_pid()::text AS self, pg_notify($1, pg_backend_pid()::text)';

@@ -85,7 +85,7 @@ export async function addListingPage(
   const low_mark = listing.pages === 0 ? page.publishedThrough : listing.low_mark;
   const [token, final] = page.hasMore ? [page.next, null] : [null, page.next];
   transaction.send(advance, token, final, low_mark, pages, rows, source.no);
-  const quarantined = await commit.note(page.items);
+  const quarantined = await commit.recordAnomalies(page.items);
   source.rows_incoming = rows;
   source.pages_incoming = pages;
   commit.moveTo(listing.kind === 'first' ? 'listing' : 'relisting');
@@ -108,12 +108,12 @@ async function addFirst(commit: Commit, page: FeedPage): Promise<number> {
   let added = records.length;
   if (gone.length > 0) added -= await transaction.run(deleteListed, source.no, gone);
   const rows = records.map((record) => ({ record, seq: null }));
-  const there = new Set(await insertRows(transaction, source.no, null, rows));
-  if (there.size > 0) {
-    const again = records.filter(({ investment }) => there.has(investment.id));
+  const existing = new Set(await insertRows(transaction, source.no, null, rows));
+  if (existing.size > 0) {
+    const again = records.filter(({ investment }) => existing.has(investment.id));
     await replaceListedRows(transaction, source.no, again);
   }
-  return added - there.size;
+  return added - existing.size;
 }
 
 /** Their identities were erased by `Commit.receive`. */
@@ -126,41 +126,41 @@ const deleteListed = statement(
 async function addRelisted(commit: Commit, page: FeedPage, pageNo: number): Promise<number> {
   const { transaction, source } = commit;
   const ids = page.items.flatMap((item) => (item.kind === 'record' ? item.investment.id : (item.id ?? [])));
-  const heldOf = await commit.held([...new Set(ids)]);
+  const storedOf = await commit.storedRows([...new Set(ids)]);
   const seen = new Set<number>();
-  const takenBack: number[] = [];
+  const noLongerSeen: number[] = [];
   /**
    * The latest entry for an id counts. A record that is unstaged and then named again goes to the end: the order of the
    * stage becomes the order of the change feed.
    */
   const stage = new Map<string, RecordItem>();
-  const back = new Set<string>();
-  const takeBack = (id: string) => {
+  const unstagedIds = new Set<string>();
+  const dropStaged = (id: string) => {
     stage.delete(id);
-    back.add(id);
+    unstagedIds.add(id);
   };
   let named = 0;
   for (const item of page.items) {
     const id = item.kind === 'record' ? item.investment.id : item.id;
-    const held = id === null ? undefined : heldOf.get(id);
+    const stored = id === null ? undefined : storedOf.get(id);
     if (item.kind === 'tombstone') {
-      if (held !== undefined) {
-        seen.delete(held.rowNo);
-        takenBack.push(held.rowNo);
+      if (stored !== undefined) {
+        seen.delete(stored.rowNo);
+        noLongerSeen.push(stored.rowNo);
       }
-      takeBack(item.id);
+      dropStaged(item.id);
       continue;
     }
     // An unreadable record still exists on the platform: its stored version stays.
-    if (held !== undefined) seen.add(held.rowNo);
+    if (stored !== undefined) seen.add(stored.rowNo);
     if (item.kind === 'rejected') continue;
     named += 1;
-    if (planListed(held, item) === null) takeBack(item.investment.id);
+    if (planListed(stored, item) === null) dropStaged(item.investment.id);
     else stage.set(item.investment.id, item);
   }
-  if (takenBack.length > 0) forgetSeen(transaction, source.no, takenBack);
-  if (commit.locked.anyStaged && back.size > 0) unstage(transaction, source.no, [...back]);
-  stageRows(transaction, source.no, [...stage.values()], (id) => heldOf.get(id)?.rowNo ?? null);
+  if (noLongerSeen.length > 0) forgetSeen(transaction, source.no, noLongerSeen);
+  if (commit.locked.anyStaged && unstagedIds.size > 0) unstage(transaction, source.no, [...unstagedIds]);
+  stageRows(transaction, source.no, [...stage.values()], (id) => storedOf.get(id)?.rowNo ?? null);
   rememberSeen(transaction, source.no, pageNo, [...seen]);
   return named;
 }
@@ -202,11 +202,11 @@ export async function deleteAwaiting(commit: Commit): Promise<Applied> {
 /** Rewrites no row: the time and change number that all rows share are stored in the source row. */
 async function publishFirst(commit: Commit): Promise<{ applied: Applied; brake: null }> {
   const { transaction, source } = commit;
-  const held = await transaction.row<{ rows: number }>(
+  const counted = await transaction.row<{ rows: number }>(
     'SELECT count(*) AS rows FROM investment_rows WHERE source_no = $1',
     source.no,
   );
-  source.rows_held = held?.rows ?? 0;
+  source.rows_held = counted?.rows ?? 0;
   source.listed_seq = await commit.snapshot();
   source.listed_at = commit.at;
   return { applied: { ...nothingApplied, added: source.rows_held }, brake: null };
@@ -218,15 +218,15 @@ async function publishRelisted(
   policy: BrakePolicy,
 ): Promise<{ applied: Applied; brake: Brake | null }> {
   const { transaction, source } = commit;
-  const held = source.rows_held;
+  const rowsBefore = source.rows_held;
   const absent = await countUnseen(transaction, source.no);
-  const brake = brakeOn(policy, { wouldRemove: absent, held });
+  const brake = brakeOn(policy, { wouldRemove: absent, held: rowsBefore });
   // Before new rows are inserted: the pages could not record the row numbers of those as seen.
   if (brake !== null) await commit.markUnseen();
   else if (source.awaiting_deletion > 0) commit.unmarkAll();
   await swapIn(commit, { removesUnseen: brake === null });
   const { changed, removed } = commit.applied(0, 0);
-  return { applied: commit.applied(held - changed - removed, 0), brake };
+  return { applied: commit.applied(rowsBefore - changed - removed, 0), brake };
 }
 
 function discardListing({ transaction, source }: Commit): void {

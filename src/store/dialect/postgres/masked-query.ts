@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { Fault } from '../../../domain/fault.js';
-import { type Described, described } from './described.js';
+import { type Described, describeColumns } from './described.js';
 import { identitySchemaOf } from './open.js';
 import { readerRoles } from './roles.js';
 
@@ -22,16 +22,16 @@ export async function withoutNames(
   statement: string,
   limits: MaskedLimits,
 ): Promise<Masked> {
-  const { login, schema } = await pinned(client);
+  const { login, schema } = await pinSearchPath(client);
   await becomeAnalyst(client, login);
-  await requireIgnorance(client, schema);
+  await requireNoNameAccess(client, schema);
   await step(client, maskedFunction, (reason) => ({
     what: `${maskedRole} may not create the temporary function that the statement runs in (${reason})`,
     next: 'As an administrator: GRANT TEMPORARY ON DATABASE … TO rosterd_analyst, with the name of the database.',
   }));
   // Irreversible: PostgreSQL refuses to set a transaction back to READ WRITE after its first query.
   await client.query('SET TRANSACTION READ ONLY');
-  const description = await described(client, statement);
+  const description = await describeColumns(client, statement);
   if (description === null) return { description: null };
   return {
     description,
@@ -84,13 +84,15 @@ const maskedFunction = `
   $$`;
 
 /** Fixes the search_path as the login resolves it: `$user` and schemas without a grant would change with the role. */
-async function pinned(client: pg.Client): Promise<{ readonly login: string; readonly schema: string }> {
+async function pinSearchPath(
+  client: pg.Client,
+): Promise<{ readonly login: string; readonly schema: string }> {
   const { rows } = await client.query<{ login: string; schema: string }>(
     `SELECT session_user::text AS login, current_schema()::text AS schema, set_config('search_path',
        (SELECT string_agg(quote_ident(name), ', ') FROM unnest(current_schemas(false)) AS name), true)`,
   );
   const [row] = rows;
-  if (row === undefined) throw new Error('a query without FROM answered nothing');
+  if (row === undefined) throw new Error('a query without FROM returned no row');
   return row;
 }
 
@@ -132,7 +134,7 @@ function cannotMask({ what, next }: ReturnType<Advice>): Fault {
 }
 
 /** Throws `usage` if the role can read names because it was granted more than schema/postgres/grants.sql grants. */
-async function requireIgnorance(client: pg.Client, schema: string): Promise<void> {
+async function requireNoNameAccess(client: pg.Client, schema: string): Promise<void> {
   const { rows } = await client.query<{ what: string }>(mayRead, [schema, identitySchemaOf(schema)]);
   const [first] = rows;
   if (first === undefined) return;

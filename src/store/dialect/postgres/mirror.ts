@@ -22,12 +22,12 @@ import { type Halted, tellOutcome, tickColumns, tickValues } from '../../tick-ou
 import { Commit } from './commit.js';
 import { applyPage } from './delta.js';
 import { buildIndexes } from './indexes.js';
-import { giveBackLease, openSource, renewLease } from './leases.js';
+import { openSource, releaseLease, renewLease } from './leases.js';
 import { addListingPage, beginListing, deleteAwaiting, publishListing } from './listing.js';
 import { lockAllSources, lockedSource } from './locked-source.js';
 import type { PostgresDatabase } from './open.js';
 import { type Ahead, RowsAhead } from './rows-ahead.js';
-import { inTransaction, mustLast, statement } from './transaction.js';
+import { inTransaction, mustBeDurable, statement } from './transaction.js';
 
 /**
  * The write side on PostgreSQL. Any number of processes may use one database: every write locks the row of its source,
@@ -65,7 +65,7 @@ export class PostgresMirror implements Mirror {
   async release(lease: Lease): Promise<void> {
     const now = instantFromMillis(this.#options.clock.now());
     // If a power cut loses the release, the lease expires by itself.
-    await inTransaction(this.#database, async (transaction) => giveBackLease(transaction, lease, now), {
+    await inTransaction(this.#database, async (transaction) => releaseLease(transaction, lease, now), {
       mayBeLost: true,
     });
   }
@@ -91,7 +91,7 @@ export class PostgresMirror implements Mirror {
         { mayBeLost: true, everySource: concernsEverySource(page), ahead },
       );
     } catch (error) {
-      if (ahead === null || !this.#rowsAhead.misjudged(lease.source, error)) throw error;
+      if (ahead === null || !this.#rowsAhead.wasMisjudged(lease.source, error)) throw error;
       return this.addListingPage(lease, page);
     }
   }
@@ -111,8 +111,8 @@ export class PostgresMirror implements Mirror {
       async (commit, now) => {
         const applied = await applyPage(commit, page, reached);
         if (ending !== undefined) {
-          tellTick(commit, ending(applied), null);
-          giveBackLease(commit.transaction, lease, instantFromMillis(now));
+          writeTick(commit, ending(applied), null);
+          releaseLease(commit.transaction, lease, instantFromMillis(now));
         }
         return applied;
       },
@@ -137,7 +137,7 @@ export class PostgresMirror implements Mirror {
   }
 
   async recordTick(lease: Lease, report: TickReport, halted: Halted | null): Promise<void> {
-    await this.#commit(lease, async (commit) => tellTick(commit, report, halted), {
+    await this.#commit(lease, async (commit) => writeTick(commit, report, halted), {
       mayBeLost: halted === null,
     });
   }
@@ -165,7 +165,7 @@ export class PostgresMirror implements Mirror {
         });
         const result = await work(commit, now);
         // A power cut must not undo an erasure, whatever caused it.
-        if ((await commit.finish()) && mayBeLost) transaction.send(mustLast);
+        if ((await commit.finish()) && mayBeLost) transaction.send(mustBeDurable);
         return result;
       },
       { mayBeLost },
@@ -188,7 +188,7 @@ function concernsEverySource({ items }: FeedPage): boolean {
   );
 }
 
-function tellTick({ transaction, source, now }: Commit, report: TickReport, halted: Halted | null): void {
+function writeTick({ transaction, source, now }: Commit, report: TickReport, halted: Halted | null): void {
   transaction.send(insertTick, ...tickValues(source, report));
   tellOutcome(source, now, report, halted);
 }

@@ -48,7 +48,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   const sockets = new Sockets();
   const pool = new pg.Pool({
     stream: sockets.open,
-    connectionString: options.readonly === true ? readingOnly(url) : url,
+    connectionString: options.readonly === true ? readOnlyUrl(url) : url,
     application_name: options.applicationName ?? 'rosterd',
     max: options.max ?? connectionsDefault,
     connectionTimeoutMillis: options.connectTimeoutMs ?? connectTimeoutMsDefault,
@@ -65,7 +65,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   // its idle timeout, the next statement on it fails and reports the error.
   pool.on('connect', (client) => client.on('error', () => {}));
   try {
-    const schema = await withPostgresFaults(shown, () => inspect(pool, shown, options.readonly === true));
+    const schema = await withPostgresFaults(shown, () => checkServer(pool, shown, options.readonly === true));
     return {
       pool,
       kysely: new Kysely<Database>({ dialect: new PostgresDialect({ pool }) }),
@@ -126,7 +126,7 @@ export function identitySchemaOf(schema: string): string {
 }
 
 /** Adds the setting to the URL's `options`, so that it applies to every session of the pool from its start. */
-function readingOnly(text: string): string {
+function readOnlyUrl(text: string): string {
   if (!URL.canParse(text)) return text;
   const url = new URL(text);
   const given = url.searchParams.get('options');
@@ -143,13 +143,13 @@ interface Server {
 }
 
 /** Returns the schema in which unqualified names are created. Throws `database_unusable`. */
-async function inspect(pool: pg.Pool, url: string, readonly: boolean): Promise<string> {
+async function checkServer(pool: pg.Pool, url: string, readonly: boolean): Promise<string> {
   const { rows } = await pool.query<Server>(
     `SELECT current_setting('server_version_num')::int AS version, current_setting('server_encoding') AS encoding,
             current_schema() AS schema, to_regclass('migrations') IS NOT NULL AS migrated`,
   );
   const [server] = rows;
-  if (server === undefined) throw new Error('a query without FROM answered nothing');
+  if (server === undefined) throw new Error('a query without FROM returned no row');
   if (server.version < serverVersionMin)
     throw unusable(
       url,
@@ -159,7 +159,7 @@ async function inspect(pool: pg.Pool, url: string, readonly: boolean): Promise<s
   if (server.encoding !== 'UTF8')
     throw unusable(
       url,
-      `is encoded as ${server.encoding}; names of the world need UTF8`,
+      `is encoded as ${server.encoding}; the mirror needs UTF8`,
       "Create the database with ENCODING 'UTF8' TEMPLATE template0.",
     );
   if (server.schema === null)

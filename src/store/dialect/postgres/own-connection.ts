@@ -40,7 +40,7 @@ export class OwnConnection {
         return (await client.query(text, [...values])).rows as Row[];
       } catch (error) {
         // The driver gave up waiting for this query, and every later one would wait behind it.
-        if (!(error instanceof pg.DatabaseError)) this.#lose(client);
+        if (!(error instanceof pg.DatabaseError)) this.#handleLoss(client);
         throw error;
       }
     });
@@ -55,7 +55,7 @@ export class OwnConnection {
   }
 
   /** May be called for an old client when a new one is already connected. */
-  #lose(client: pg.Client): void {
+  #handleLoss(client: pg.Client): void {
     if (this.#current === client) {
       this.#current = null;
       this.#client = null;
@@ -84,8 +84,8 @@ export class OwnConnection {
       types: valueTypes,
     });
     this.#current = client;
-    client.on('error', () => this.#lose(client));
-    client.once('end', () => this.#lose(client));
+    client.on('error', () => this.#handleLoss(client));
+    client.once('end', () => this.#handleLoss(client));
     client.on('notification', ({ payload }) => {
       if (payload !== undefined) onPayload(payload);
     });
@@ -93,7 +93,7 @@ export class OwnConnection {
       await client.connect();
       await client.query(`LISTEN ${pg.escapeIdentifier(channel)}`);
     } catch (error) {
-      this.#lose(client);
+      this.#handleLoss(client);
       throw error;
     }
     onConnected();

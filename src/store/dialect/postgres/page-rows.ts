@@ -70,8 +70,8 @@ export async function insertRows(
   rows: readonly NewRow[],
 ): Promise<readonly string[]> {
   if (rows.length === 0) return [];
-  const there = await transaction.rows<{ id: string }>(insert, sourceNo, validFrom, freshPayload(rows));
-  return there.map(({ id }) => id);
+  const existing = await transaction.rows<{ id: string }>(insert, sourceNo, validFrom, freshPayload(rows));
+  return existing.map(({ id }) => id);
 }
 
 /** Inserts rows of a first listing while ids are not indexed. */
@@ -104,7 +104,7 @@ export async function replaceListedRows(
 ): Promise<void> {
   const payload = payloadOf(records.map(({ investment }) => [investment.id, ...recordValues(investment)]));
   const rows = await transaction.rows<{ row_no: number; id: string }>(replaceListed, sourceNo, payload);
-  if (rows.length !== records.length) throw new Error('a listed row is neither new nor there');
+  if (rows.length !== records.length) throw new Error('a listed record was neither inserted nor found');
   const rowOf = new Map(rows.map(({ row_no, id }) => [id, row_no]));
   replacePeople(
     transaction,

@@ -9,7 +9,7 @@ import { statement, type Transaction } from './transaction.js';
 const entries = recordset('$2', 'n int', 'id text', 'problem text', 'body text', 'digest text');
 
 /** Three joins, each with an index: one join with OR would compare every entry with every row. */
-const reseen = statement(
+const updateKnown = statement(
   'quarantine_again',
   `WITH t AS MATERIALIZED (SELECT * FROM ${entries}),
      q AS (SELECT * FROM quarantine_rows WHERE source_no = $1 AND resolved_at IS NULL),
@@ -33,7 +33,7 @@ const open = statement(
    SELECT $1, t.id, t.problem, t.body, t.digest, 1, $3 FROM ${entries} ORDER BY t.n`,
 );
 
-const countUnkept = statement(
+const countOverflow = statement(
   'quarantine_unkept',
   `WITH counted AS (
      UPDATE quarantine_rows SET times = times + $4, seen_at = $5
@@ -48,7 +48,7 @@ const countUnkept = statement(
  * entry again adds nothing. Beyond `quarantineMax`, entries are only counted, in one row. Returns the number of new
  * entries.
  */
-export async function setAside(
+export async function quarantineEntries(
   transaction: Transaction,
   source: Pick<SourceRow, 'no' | 'quarantined'>,
   rejected: readonly Rejected[],
@@ -65,13 +65,14 @@ export async function setAside(
     seen.add(key);
     return [[n, id, problem, body, digest] as const];
   });
-  const known = await transaction.rows<{ n: number }>(reseen, sourceNo, payloadOf(rows), at);
+  const known = await transaction.rows<{ n: number }>(updateKnown, sourceNo, payloadOf(rows), at);
   const again = new Set(known.map(({ n }) => n));
   const fresh = rows.filter(([n]) => !again.has(n));
   const kept = fresh.slice(0, Math.max(0, quarantineMax - source.quarantined));
-  const unkept = fresh.length - kept.length;
+  const overflow = fresh.length - kept.length;
   if (kept.length > 0) transaction.send(open, sourceNo, payloadOf(kept), at);
-  if (unkept > 0) transaction.send(countUnkept, sourceNo, uncountedDigest, uncountedProblem, unkept, at);
+  if (overflow > 0)
+    transaction.send(countOverflow, sourceNo, uncountedDigest, uncountedProblem, overflow, at);
   return fresh.length;
 }
 

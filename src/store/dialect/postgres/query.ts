@@ -59,7 +59,7 @@ export async function queryPostgres(
     open = false;
     ended.abort();
     signal.removeEventListener('abort', onAbort);
-    cut(client);
+    destroyConnection(client);
   };
   const stop = (reason: Fault) => {
     cause ??= reason;
@@ -225,7 +225,7 @@ class ArrivingBytes {
 }
 
 /** Closes the connection without waiting for the running statement, unlike `end`. */
-function cut(client: pg.Client): void {
+function destroyConnection(client: pg.Client): void {
   client.connection.stream.destroy();
 }
 
@@ -239,7 +239,7 @@ interface Failing {
 
 const readsOnly = () => onlyReads('SELECT, WITH, VALUES, TABLE, EXPLAIN or SHOW');
 
-const noReading =
+const writingStatement =
   /near "(?:insert|update|delete|merge|create|drop|alter|truncate|copy|vacuum|set|begin|commit|grant|revoke|call|do|refresh|listen|notify|lock|analyze|reindex)"/i;
 
 /** Returns the `Fault` for a failed query. SQLSTATE class 42 is about the statement's text, 22 about values. */
@@ -261,7 +261,7 @@ function queryFault(error: unknown, { timeoutMs, url, masked, rowBytesMax, bytes
   const writes = code === '25006' || /data-modifying|INTO is not allowed|specify INTO/i.test(message ?? '');
   if (
     writes ||
-    (code === '42601' && noReading.test(message ?? '')) ||
+    (code === '42601' && writingStatement.test(message ?? '')) ||
     /cannot open [A-Z ]+ query as cursor/.test(message ?? '')
   )
     return readsOnly();
@@ -269,11 +269,11 @@ function queryFault(error: unknown, { timeoutMs, url, masked, rowBytesMax, bytes
   if (code === '42P02') return hasParameters();
   if (/^42/.test(code)) return notValid(String(message));
   if (!/^(?:22|0A|2[135]|54|P0|38|39)/.test(code)) return postgresFault(error, url);
-  return new Fault('usage', `the query failed: ${masked ? wordless(code) : message}`);
+  return new Fault('usage', `the query failed: ${masked ? withoutValues(code) : message}`);
 }
 
 /** The server's messages may quote values. While names are masked, this message replaces them. */
-const wordless = (code: string): string =>
+const withoutValues = (code: string): string =>
   `${meanings[code] ?? 'the server refused a value it met'} (SQLSTATE ${code})`;
 
 const meanings: Readonly<Record<string, string>> = {

@@ -33,7 +33,7 @@ export class RowsAhead {
     return {
       rows: records.length,
       send: async (transaction) => {
-        await transaction.sent();
+        await transaction.throwIfFailed();
         appendRows(transaction, no, records);
       },
       judge: (locked) => {
@@ -53,7 +53,7 @@ export class RowsAhead {
    * Returns whether the error came from sending ahead: the state differed, or the unique index was built meanwhile. The
    * next page of the source is not sent ahead.
    */
-  misjudged(source: string, error: unknown): boolean {
+  wasMisjudged(source: string, error: unknown): boolean {
     this.#known.delete(source);
     return (
       error instanceof Misjudged || (error instanceof pg.DatabaseError && error.code === uniqueViolation)

@@ -3,11 +3,11 @@ import { identityColumns, ofPerson, recordColumns } from '../../record-columns.j
 import { type PersonBeside, personIn, recordIn, type StoredRecord } from '../../stored-record.js';
 import { statement, type Transaction } from './transaction.js';
 
-export interface HeldRow extends Held {
+export interface StoredRow extends Held {
   readonly rowNo: number;
 }
 
-const heldRows = statement(
+const storedRows = statement(
   'held_rows',
   `SELECT r.row_no, r.id, ${recordColumns.map((column) => `r.${column}`).join(', ')}, i.row_no AS person,
           ${identityColumns.map((column) => `i.${column} AS ${ofPerson(column)}`).join(', ')}
@@ -16,20 +16,20 @@ const heldRows = statement(
 );
 
 /** Returns the stored records of these ids, by id. */
-export async function readHeld(
+export async function readStored(
   transaction: Transaction,
   sourceNo: number,
   ids: readonly string[],
-): Promise<ReadonlyMap<string, HeldRow>> {
+): Promise<ReadonlyMap<string, StoredRow>> {
   if (ids.length === 0) return new Map();
-  const rows = await transaction.rows<Columns & PersonBeside>(heldRows, sourceNo, ids);
-  return new Map(rows.map((row) => [row.id, heldRow(row)]));
+  const rows = await transaction.rows<Columns & PersonBeside>(storedRows, sourceNo, ids);
+  return new Map(rows.map((row) => [row.id, storedRow(row)]));
 }
 
 interface Columns extends StoredRecord {
   readonly row_no: number;
 }
 
-function heldRow(row: Columns & PersonBeside): HeldRow {
+function storedRow(row: Columns & PersonBeside): StoredRow {
   return { rowNo: row.row_no, identity: personIn(row), investment: recordIn(row) };
 }

@@ -20,7 +20,7 @@ export async function swapIn(
   transaction.send(createPlan);
   if (removesUnseen) transaction.send(planRemovals, source.no);
   transaction.send(planStaged, source.no);
-  await carryOut(commit);
+  await applyPlan(commit);
 }
 
 /** Deletes the rows awaiting deletion, after a person accepted it. */
@@ -28,10 +28,10 @@ export async function removeAwaiting(commit: Commit): Promise<void> {
   const { source, transaction } = commit;
   transaction.send(createPlan);
   transaction.send(planAwaiting, source.no);
-  await carryOut(commit);
+  await applyPlan(commit);
 }
 
-async function carryOut(commit: Commit): Promise<void> {
+async function applyPlan(commit: Commit): Promise<void> {
   const { source, at, transaction } = commit;
   transaction.send('ANALYZE swap');
   const counts = { added: 0, changed: 0, removed: 0 };
@@ -42,10 +42,10 @@ async function carryOut(commit: Commit): Promise<void> {
     const seq = await commit.reserve(total);
     transaction.send(archive, at);
     transaction.send(announceAll, seq, source.no, at);
-    if (commit.tellsNotices) await tellAll(commit, seq, total);
-    for (const { id } of await transaction.rows<{ id: string }>(personsGone)) commit.absent(id);
-    transaction.send(dropUnknown, source.no);
-    transaction.send(dropPersons);
+    if (commit.wantsNotices) await collectNotices(commit, seq, total);
+    for (const { id } of await transaction.rows<{ id: string }>(erasedIds)) commit.absent(id);
+    transaction.send(eraseUnknown, source.no);
+    transaction.send(deletePersons);
     transaction.send(removeRows);
     transaction.send(replaceRows, at, seq);
     transaction.send(insertRows, source.no, at, seq);
@@ -55,19 +55,19 @@ async function carryOut(commit: Commit): Promise<void> {
   commit.count(counts);
 }
 
-async function tellAll(commit: Commit, seq: number, total: number): Promise<void> {
+async function collectNotices(commit: Commit, seq: number, total: number): Promise<void> {
   const { at, source, transaction } = commit;
   for (let last = 0; last < total; last += changesPerCall)
-    for (const { fields, ...change } of await transaction.rows<Seen>(
-      ...[changesSeen, seq, last, last + changesPerCall],
+    for (const { fields, ...change } of await transaction.rows<PlannedChange>(
+      ...[changesOfPlan, seq, last, last + changesPerCall],
     ))
-      await commit.tell({
+      await commit.collectNotice({
         ...change,
         ...{ source: source.name as SourceName, at, origin: 'listing', fields: JSON.parse(fields) },
       });
 }
 
-interface Seen extends Omit<CommittedChange, 'fields' | 'source' | 'at' | 'origin'> {
+interface PlannedChange extends Omit<CommittedChange, 'fields' | 'source' | 'at' | 'origin'> {
   readonly fields: string;
 }
 
@@ -148,7 +148,7 @@ const announceAll = `
 /** The value after the change; for a removed record, the last stored value. */
 const latest = (name: string) => `CASE WHEN t.stage_no IS NULL THEN h.${name} ELSE t.${name} END`;
 
-const changesSeen = `
+const changesOfPlan = `
   SELECT $1::bigint + w.n AS seq, coalesce(t.id, h.id) AS id, w.kind, w.fields, t.reason,
          h.status AS "statusBefore", t.status AS "statusAfter",
          h.group_label AS "groupBefore", t.group_label AS "groupAfter",
@@ -159,19 +159,19 @@ const changesSeen = `
   LEFT JOIN investment_rows h ON h.row_no = w.row_no
   WHERE w.n > $2 AND w.n <= $3 ORDER BY w.n`;
 
-const personsGone = `
+const erasedIds = `
   SELECT h.id FROM swap w JOIN investment_rows h ON h.row_no = w.row_no
   WHERE w.kind = 'removed' AND (
     h.extra IS NOT NULL OR EXISTS (SELECT 1 FROM identity_rows p WHERE p.row_no = w.row_no)
     OR EXISTS (SELECT 1 FROM history_rows v WHERE v.id = h.id AND v.source_no = h.source_no AND v.extra IS NOT NULL)
   ) ORDER BY w.n`;
 
-const dropUnknown = `
+const eraseUnknown = `
   UPDATE history_rows SET extra = NULL
   WHERE extra IS NOT NULL AND source_no = $1 AND id IN (
     SELECT h.id FROM swap w JOIN investment_rows h ON h.row_no = w.row_no WHERE w.kind = 'removed')`;
 
-const dropPersons = `
+const deletePersons = `
   DELETE FROM identity_rows WHERE row_no IN (SELECT row_no FROM swap WHERE person AND kind <> 'added')`;
 const removeRows = `DELETE FROM investment_rows WHERE row_no IN (SELECT row_no FROM swap WHERE kind = 'removed')`;
 

@@ -28,7 +28,7 @@ export interface Transaction {
    * Throws if a statement so far failed on the client's side, without a round trip. The server does not know of such a
    * failure and would run later statements, even outside a transaction if BEGIN was the one that failed.
    */
-  sent(): Promise<void>;
+  throwIfFailed(): Promise<void>;
 }
 
 export interface TransactionOptions {
@@ -56,7 +56,7 @@ const begin = (mayBeLost: boolean) =>
   ].join('; ');
 
 /** Reverts `mayBeLost`, for a transaction that turned out to need a durable commit. */
-export const mustLast = 'SET LOCAL synchronous_commit TO DEFAULT';
+export const mustBeDurable = 'SET LOCAL synchronous_commit TO DEFAULT';
 
 /**
  * Runs `work` in one transaction and returns its result. All settings are local to the transaction, so a connection
@@ -69,7 +69,7 @@ export function inTransaction<Result>(
 ): Promise<Result> {
   return withPostgresFaults(database.url, async () => {
     const client = await database.pool.connect();
-    const running = new Running(client);
+    const running = new OpenTransaction(client);
     let broken: Error | boolean = false;
     try {
       running.send(begin(mayBeLost));
@@ -85,7 +85,7 @@ export function inTransaction<Result>(
   });
 }
 
-class Running implements Transaction {
+class OpenTransaction implements Transaction {
   /** The first error. Later ones only follow from it. */
   firstFailure: unknown;
   readonly #sent: Promise<unknown>[] = [];
@@ -109,7 +109,7 @@ class Running implements Transaction {
   }
 
   /** The driver reports such failures by the end of this turn of the event loop. */
-  async sent(): Promise<void> {
+  async throwIfFailed(): Promise<void> {
     await setImmediate();
     if (this.firstFailure !== undefined) throw this.firstFailure;
   }
@@ -119,12 +119,12 @@ class Running implements Transaction {
    * reports ROLLBACK.
    */
   async commit(): Promise<void> {
-    await this.sent();
+    await this.throwIfFailed();
     const answer = this.#query('COMMIT', []);
     await Promise.allSettled([...this.#sent, answer]);
     if (this.firstFailure !== undefined) throw this.firstFailure;
     const { command } = await answer;
-    if (command !== 'COMMIT') throw new Error('a transaction was rolled back unnoticed');
+    if (command !== 'COMMIT') throw new Error('the server rolled the transaction back without an error');
   }
 
   async #query(sql: Sql, values: readonly unknown[]): Promise<pg.QueryResult> {

@@ -18,9 +18,9 @@ import { columnsToWrite, identityValues, recordValues, stored } from '../../reco
 import type { ActiveState } from '../../schema.js';
 import { type CommitTimes, moveTo, type SourceRow, sourceColumns } from '../../source-row.js';
 import { Erasing } from './erasing.js';
-import { resolveReadable, setAside } from './quarantine.js';
+import { quarantineEntries, resolveReadable } from './quarantine.js';
 import type { Statements } from './statements.js';
-import { type HeldRow, heldRow } from './stored-row.js';
+import { heldRow, type StoredRow } from './stored-row.js';
 
 /**
  * The writes of one transaction to one source. Every time in it comes from one reading of the clock. It assigns the
@@ -55,12 +55,12 @@ export class Commit {
     this.#erasing = new Erasing(statements.raw, source.no, now, statements.residue);
   }
 
-  held(id: string): HeldRow | undefined {
+  storedRow(id: string): StoredRow | undefined {
     return heldRow(this.statements, this.statements.held.get(this.source.no, id));
   }
 
   /** Performs one planned step of a feed page. A re-listing is published as a whole, by `swapIn`. */
-  perform(step: Step<HeldRow>): void {
+  perform(step: Step<StoredRow>): void {
     switch (step.kind) {
       case 'insert':
         this.#insert(step.record);
@@ -151,14 +151,14 @@ export class Commit {
    * Stores the page's quarantined entries and counts its unknown fields. Returns the number of newly quarantined entries;
    * one that was in quarantine already does not count.
    */
-  note(items: readonly FeedItem[]): number {
+  recordAnomalies(items: readonly FeedItem[]): number {
     const found = oddities(items);
     if (found.unknownFields.size > 0) {
       const known = new Set(this.statements.driftFields.all(this.source.no));
       for (const [field, times] of boundedDrift(found.unknownFields, known))
         this.statements.countDrift.run(this.source.no, field, times, this.at, this.at);
     }
-    const opened = setAside(this.statements, this.source, found.setAside, this.at);
+    const opened = quarantineEntries(this.statements, this.source, found.setAside, this.at);
     this.source.quarantined += opened;
     if (this.source.quarantined > 0)
       this.source.quarantined -= resolveReadable(this.statements, this.source.no, found.readable, this.at);
@@ -188,11 +188,11 @@ export class Commit {
   }
 
   /** Whether notices are configured, which need every change on its own. */
-  get tellsNotices(): boolean {
+  get wantsNotices(): boolean {
     return this.hooks.notices !== undefined;
   }
 
-  tell(change: CommittedChange): void {
+  collectNotice(change: CommittedChange): void {
     this.#changes.push(change);
     if (this.#changes.length >= changesPerCall) this.#queueNotices();
   }
@@ -229,7 +229,7 @@ export class Commit {
     this.#added += 1;
   }
 
-  #replace(held: HeldRow, record: RecordItem, fields: readonly string[], identityDiffers: boolean): void {
+  #replace(held: StoredRow, record: RecordItem, fields: readonly string[], identityDiffers: boolean): void {
     const { investment, identity } = record;
     const differs = fields.length > 0 || identityDiffers;
     const seq = differs ? this.#announce('changed', held, record, fields, investment.reason) : null;
@@ -245,7 +245,7 @@ export class Commit {
     if (differs) this.#changed += 1;
   }
 
-  #remove(held: HeldRow, reason: string | null): void {
+  #remove(held: StoredRow, reason: string | null): void {
     this.#announce('removed', held, null, [], reason);
     this.statements.archive.run(this.at, 'tombstone', held.rowNo);
     this.statements.deleteIdentity.run(held.rowNo);
@@ -256,7 +256,7 @@ export class Commit {
 
   #announce(
     kind: CommittedChange['kind'],
-    held: HeldRow | null,
+    held: StoredRow | null,
     record: RecordItem | null,
     fields: readonly string[],
     reason: string | null,
@@ -266,8 +266,8 @@ export class Commit {
     const id = held?.investment.id ?? record?.investment.id ?? null;
     this.statements.insertChange.run(seq, this.source.no, id, kind, JSON.stringify(fields), reason, at);
     // Building the change takes a noticeable part of a small tick, so it is skipped without notices.
-    if (this.tellsNotices)
-      this.tell(changeOf(kind, held, record, { fields, reason, seq, at, source: this.source.name }));
+    if (this.wantsNotices)
+      this.collectNotice(changeOf(kind, held, record, { fields, reason, seq, at, source: this.source.name }));
     return seq;
   }
 

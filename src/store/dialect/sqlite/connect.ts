@@ -99,16 +99,16 @@ function closedOnFailure<Result>(raw: Sqlite.Database, closed: () => void, work:
 }
 
 function refuseNewer(file: string, raw: Sqlite.Database): void {
-  const held = Number(raw.pragma('user_version', { simple: true }));
+  const version = Number(raw.pragma('user_version', { simple: true }));
   const known = newestMigration('sqlite');
-  if (held <= known) return;
-  const writer = raw
+  if (version <= known) return;
+  const writtenBy = raw
     .prepare<[], string>('SELECT version FROM migrations ORDER BY number DESC LIMIT 1')
     .pluck()
     .get();
   throw new Fault(
     'database_unusable',
-    `${file} has schema ${held}, written by rosterd ${writer ?? 'of a later version'}; this one knows up to ${known}`,
+    `${file} has schema ${version}, written by rosterd ${writtenBy ?? 'of a later version'}; this one knows up to ${known}`,
     { hint: 'Install that version or a later one, or restore the backup beside the file.' },
   );
 }

@@ -12,9 +12,9 @@ export function applyPage(commit: Commit, page: FeedPage, reached: Reached): App
     throw new Error(`source ${source.name} was never listed: a delta cannot apply`);
   const items = commit.receive(page.items);
   commit.unmark(namedBy(items, 'delta'));
-  const plan = planPage(items, (id) => commit.held(id));
+  const plan = planPage(items, (id) => commit.storedRow(id));
   for (const step of plan.steps) commit.perform(step);
-  const quarantined = commit.note(items);
+  const quarantined = commit.recordAnomalies(items);
   markReadThrough(source, page);
   source.cursor_saved_at = commit.now;
   if (reached.kind === 'following') {

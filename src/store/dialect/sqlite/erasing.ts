@@ -78,7 +78,7 @@ export class Erasing {
   #blankBodies(): void {
     const records = JSON.stringify([...this.#records.keys()]);
     const people = JSON.stringify([...this.#people]);
-    const everybody = new Set([...this.#records.keys(), ...this.#people]);
+    const allIds = new Set([...this.#records.keys(), ...this.#people]);
     const source = this.sourceNo;
     this.#blank(blankStaged, { source, records, people });
     this.#blank(blankQuarantine, { source, records });
@@ -87,7 +87,7 @@ export class Erasing {
       const naming: number[] = [];
       const rows = this.raw.prepare<[object], { no: number; body: string }>(list);
       for (const { no, body } of rows.iterate({ people: this.#people.size }))
-        if ([...idsIn(body)].some((id) => everybody.has(id))) naming.push(no);
+        if ([...idsIn(body)].some((id) => allIds.has(id))) naming.push(no);
       if (naming.length > 0) this.#blank(blank, { nos: JSON.stringify(naming) });
     }
   }

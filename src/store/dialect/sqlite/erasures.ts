@@ -106,7 +106,7 @@ export class SqliteErasures implements Erasures {
       // Prepared once: the daemon calls this every half minute.
       this.#waiting ??= raw.prepare(waiting);
       const row = this.#waiting.get();
-      if (row === undefined) throw new Error('a query without FROM answered nothing');
+      if (row === undefined) throw new Error('a query without FROM returned no row');
       return { ...row, residue: row.residue > 0, listing: row.listing > 0 };
     });
   }
@@ -117,7 +117,7 @@ export class SqliteErasures implements Erasures {
   }
 
   #isKnown(id: PersonOrInvestment): boolean {
-    return this.database.raw.prepare(anybodyKnows).get({ id }) !== undefined;
+    return this.database.raw.prepare(anyMention).get({ id }) !== undefined;
   }
 
   #isForgotten(id: PersonOrInvestment): boolean {
@@ -153,7 +153,7 @@ export class SqliteErasures implements Erasures {
   }
 }
 
-const anybodyKnows = `
+const anyMention = `
   SELECT 1 FROM investment_rows WHERE id = :id OR investor_id = :id
   UNION ALL SELECT 1 FROM history_rows WHERE id = :id OR investor_id = :id
   UNION ALL SELECT 1 FROM staged_rows WHERE id = :id OR investor_id = :id

@@ -4,7 +4,7 @@ import type { Prepared } from './prepared.js';
  * Returns the statement with a faster `get`: it reads the row as an array and builds the object here. For wide rows, such
  * as sources and records, this is faster than the driver, which creates every property of every object again.
  */
-export function shaped<Args extends unknown[], Row>(
+export function fastRows<Args extends unknown[], Row>(
   statement: Prepared<Args, Row>,
 ): Pick<Prepared<Args, Row>, 'get'> {
   const columns = statement.columns().map(({ name }) => name);

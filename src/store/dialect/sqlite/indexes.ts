@@ -35,7 +35,7 @@ export async function buildIndexes(raw: Sqlite.Database): Promise<void> {
     sortingInFiles(raw, () => inTransaction(raw, () => build(raw, statement)));
     await setImmediate();
   }
-  readSizesAgain(raw, missing);
+  reloadStatistics(raw, missing);
 }
 
 /**
@@ -46,11 +46,11 @@ export function catchUpIndexes(raw: Sqlite.Database): void {
   if (raw.prepare('SELECT 1 FROM sources WHERE listed_at IS NOT NULL').get() === undefined) return;
   const missing = missingIndexes(raw);
   for (const statement of missing) sortingInFiles(raw, () => inTransaction(raw, () => build(raw, statement)));
-  readSizesAgain(raw, missing);
+  reloadStatistics(raw, missing);
 }
 
 /** Makes the planner reload the shipped statistics: it read them on opening, before these indexes existed. */
-function readSizesAgain(raw: Sqlite.Database, built: readonly string[]): void {
+function reloadStatistics(raw: Sqlite.Database, built: readonly string[]): void {
   if (built.length > 0) raw.exec('ANALYZE sqlite_schema');
 }
 

@@ -17,7 +17,7 @@ export function prepareMasked(
   const prepared = prepareReading(raw, statement);
   raw.exec('BEGIN');
   raw.prepare('SELECT 1 FROM sqlite_schema').get();
-  judgeProgram(raw, statement);
+  checkProgram(raw, statement);
   return prepared;
 }
 
@@ -27,7 +27,7 @@ export function prepareMasked(
  * table. Every root page has to belong to an open table, every virtual table and function has to be one that reads no
  * other data, and every instruction has to be known. A program that cannot be checked is refused.
  */
-function judgeProgram(raw: Sqlite.Database, statement: string): void {
+function checkProgram(raw: Sqlite.Database, statement: string): void {
   const program = programOf(raw, statement.replace(explaining, ''));
   const trees = openTrees(raw);
   const hidden = new Map<number, readonly number[]>();
@@ -135,8 +135,8 @@ function indexHolds(raw: Sqlite.Database, index: string, hidden: readonly string
 function requireOpenModule(raw: Sqlite.Database, address: string | null): void {
   const addresses = openModules.flatMap((module) => addressOf(raw, module));
   // If two modules share an address, an address identifies nothing.
-  const telling = new Set(addresses).size === addresses.length;
-  if (address === null || !telling || !addresses.includes(address)) throw unknownModule();
+  const areUnique = new Set(addresses).size === addresses.length;
+  if (address === null || !areUnique || !addresses.includes(address)) throw unknownModule();
 }
 
 /** Returns no address for a module that this build of SQLite lacks. */

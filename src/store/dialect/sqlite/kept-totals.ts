@@ -36,7 +36,7 @@ const tables = [
  * Returns SQL that selects the names of the tables whose totals differ from the rows of these sources: the number of
  * totals differs, or a computed total is missing. The query stores no intermediate table of totals.
  */
-function strayTotals(sources: string): string {
+function differingTotals(sources: string): string {
   return tables
     .map(({ kept, keys, cents, counted }) => {
       const names = ['source_no', ...Object.keys(keys), 'investments', ...cents];
@@ -54,7 +54,7 @@ function strayTotals(sources: string): string {
 }
 
 /** Skips sources with a sum beyond 64 bits: their stored totals are not used, and queries compute them from the rows. */
-export const strayTotalsSql = strayTotals(
+export const strayTotalsSql = differingTotals(
   'SELECT no FROM sources WHERE listed_at IS NOT NULL AND no NOT IN (SELECT source_no FROM beyond_sums)',
 );
 
@@ -66,15 +66,15 @@ const countingTriggers = {
 
 /**
  * Drops the counting triggers for the very first listing of a mirror: rows do not count before it is published, and the
- * triggers would slow down every insert. `countAdded` creates them again.
+ * triggers would slow down every insert. `createCountingTriggers` creates them again.
  */
-export function leaveUncounted(raw: RawDatabase): void {
+export function dropCountingTriggers(raw: RawDatabase): void {
   if (raw.prepare('SELECT 1 FROM sources WHERE listed_at IS NOT NULL').get() !== undefined) return;
   for (const name of Object.keys(countingTriggers)) raw.exec(`DROP TRIGGER IF EXISTS ${name}`);
 }
 
 /** Creates the missing counting triggers. Call it in the commit that publishes a source's first listing. */
-export function countAdded(raw: RawDatabase): void {
+export function createCountingTriggers(raw: RawDatabase): void {
   const present = raw.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?');
   for (const [name, file] of Object.entries(countingTriggers)) {
     if (present.get(name) !== undefined) continue;
@@ -86,15 +86,15 @@ export function countAdded(raw: RawDatabase): void {
 }
 
 /** Returns whether the source's totals differ from its rows, or a sum is beyond 64 bits. Sorts all rows by numbers, days and ids. */
-export function areStray(raw: RawDatabase, sourceNo: number): boolean {
+export function totalsDiffer(raw: RawDatabase, sourceNo: number): boolean {
   const isBeyond = raw.prepare('SELECT 1 FROM beyond_sums WHERE source_no = ?').get(sourceNo) !== undefined;
-  return isBeyond || raw.prepare(strayTotals(String(sourceNo))).get() !== undefined;
+  return isBeyond || raw.prepare(differingTotals(String(sourceNo))).get() !== undefined;
 }
 
 /** Recomputes the totals of a source from its rows, in the caller's commit. */
-export function mendTotals(raw: RawDatabase, sourceNo: number): void {
+export function recomputeTotals(raw: RawDatabase, sourceNo: number): void {
   // A daemon of an earlier version, still running, restores only the triggers it knows when it publishes.
-  countAdded(raw);
+  createCountingTriggers(raw);
   // The triggers mark the source again if a sum is still beyond 64 bits.
   raw.prepare('DELETE FROM beyond_sums WHERE source_no = ?').run(sourceNo);
   for (const { kept } of tables) raw.prepare(`DELETE FROM ${kept} WHERE source_no = ?`).run(sourceNo);

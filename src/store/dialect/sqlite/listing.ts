@@ -18,8 +18,8 @@ import type { ListingRow } from '../../source-row.js';
 import { listingProgress } from '../../standing.js';
 import type { Commit } from './commit.js';
 import { buildIdIndex } from './indexes.js';
-import { countAdded, leaveUncounted, mendTotals } from './kept-totals.js';
-import { sameAsHeld } from './same-as-stored.js';
+import { createCountingTriggers, dropCountingTriggers, recomputeTotals } from './kept-totals.js';
+import { sameAsStored } from './same-as-stored.js';
 import { removeAwaiting, swapIn } from './swap.js';
 
 export function beginListing(commit: Commit, start: ListingStart): ListingProgress {
@@ -30,7 +30,7 @@ export function beginListing(commit: Commit, start: ListingStart): ListingProgre
   // Rows of an abandoned first listing were never visible.
   if (start.kind === 'first') {
     statements.deleteRows.run(source.no);
-    leaveUncounted(statements.raw);
+    dropCountingTriggers(statements.raw);
   }
   // Entries in quarantine now are older than this listing, whatever the clock says.
   if (source.quarantined > 0)
@@ -68,7 +68,7 @@ export function addListingPage(
   const lowMark = listing.pages === 0 ? page.publishedThrough : listing.low_mark;
   const [token, final] = page.hasMore ? [page.next, null] : [null, page.next];
   statements.advanceListing.run(token, final, lowMark, pages, rows, source.no);
-  const quarantined = commit.note(page.items);
+  const quarantined = commit.recordAnomalies(page.items);
   source.rows_incoming = rows;
   source.pages_incoming = pages;
   commit.moveTo(listing.kind === 'first' ? 'listing' : 'relisting');
@@ -107,7 +107,7 @@ function replaceListed(
 ): void {
   const { statements, source } = commit;
   const rowNo = statements.updateListed.get(...values, source.no, investment.id);
-  if (rowNo === undefined) throw new Error('a listed row is neither new nor there');
+  if (rowNo === undefined) throw new Error('a listed record was neither inserted nor found');
   statements.deleteIdentity.run(rowNo);
   commit.putIdentity(rowNo, identity);
 }
@@ -120,8 +120,8 @@ function addRelisted(commit: Commit, page: FeedPage, pageNo: number): number {
   let named = 0;
   for (const item of page.items) {
     const id = item.kind === 'record' ? item.investment.id : item.id;
-    const held = id === null ? undefined : statements.heldWhole.get(source.no, id);
-    const rowNo = held?.[0];
+    const stored = id === null ? undefined : statements.storedForComparison.get(source.no, id);
+    const rowNo = stored?.[0];
     if (item.kind === 'tombstone') {
       if (rowNo !== undefined) {
         seen.delete(rowNo);
@@ -134,7 +134,7 @@ function addRelisted(commit: Commit, page: FeedPage, pageNo: number): number {
     if (rowNo !== undefined) seen.add(rowNo);
     if (item.kind === 'rejected') continue;
     named += 1;
-    if (held === undefined || !sameAsHeld(held, item)) {
+    if (stored === undefined || !sameAsStored(stored, item)) {
       const { investment, identity } = item;
       statements.stage.run(
         source.no,
@@ -157,14 +157,14 @@ export function publishListing(
   commit: Commit,
   final: Cursor,
   policy: BrakePolicy,
-  totalsAreStray: boolean,
+  totalsDiffer: boolean,
 ): { applied: Applied; brake: Brake | null } {
   const { statements, source } = commit;
   const listing = expectListing(commit);
   if (listing.final !== final)
     throw new Error('only a complete listing is published, with its own final cursor');
   const result = listing.kind === 'first' ? publishFirst(commit) : publishRelisted(commit, policy);
-  if (totalsAreStray) mendTotals(statements.raw, source.no);
+  if (totalsDiffer) recomputeTotals(statements.raw, source.no);
   // Resolves entries that were last seen before this listing began.
   if (source.quarantined > 0) {
     statements.resolveQuarantineBefore.run(commit.at, source.no, listing.started_at);
@@ -191,7 +191,7 @@ export function deleteAwaiting(commit: Commit): Applied {
 /** Rewrites no row: the time and change number that all rows share are stored in the source row. */
 function publishFirst(commit: Commit): { applied: Applied; brake: null } {
   const { statements, source } = commit;
-  countAdded(statements.raw);
+  createCountingTriggers(statements.raw);
   source.listed_seq = commit.snapshot();
   source.listed_at = commit.at;
   source.rows_held = statements.countRows.get(source.no) ?? 0;
@@ -201,15 +201,15 @@ function publishFirst(commit: Commit): { applied: Applied; brake: null } {
 /** Publishes a re-listing. Rows it did not name are deleted or, if the brake engages, marked as awaiting deletion. */
 function publishRelisted(commit: Commit, policy: BrakePolicy): { applied: Applied; brake: Brake | null } {
   const { statements, source } = commit;
-  const held = source.rows_held;
+  const rowsBefore = source.rows_held;
   const absent = statements.countUnseen.get(source.no, source.no) ?? 0;
-  const brake = brakeOn(policy, { wouldRemove: absent, held });
+  const brake = brakeOn(policy, { wouldRemove: absent, held: rowsBefore });
   // Before new rows are inserted: the pages could not record the row numbers of those as seen.
   if (brake !== null) commit.markUnseen();
   else if (source.awaiting_deletion > 0) commit.unmarkAll();
   swapIn(commit, { removesUnseen: brake === null });
   const { changed, removed } = commit.applied(0, 0);
-  return { applied: commit.applied(held - changed - removed, 0), brake };
+  return { applied: commit.applied(rowsBefore - changed - removed, 0), brake };
 }
 
 function discardListing({ statements, source }: Commit): void {

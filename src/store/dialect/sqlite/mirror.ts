@@ -24,7 +24,7 @@ import { Commit } from './commit.js';
 import { applyPage } from './delta.js';
 import { sqliteFault, withSqliteFaults } from './faults.js';
 import { buildIndexes, sortingInFiles } from './indexes.js';
-import { areStray } from './kept-totals.js';
+import { totalsDiffer } from './kept-totals.js';
 import { addListingPage, beginListing, deleteAwaiting, publishListing } from './listing.js';
 import type { SqliteDatabase } from './open.js';
 import { prepareStatements, type Statements } from './statements.js';
@@ -42,7 +42,7 @@ type Work<Result> = (commit: Commit, now: number) => Result;
  * Rolls back a `bookkeeping` commit that turned out to erase personal data, so that it is repeated as `durable`: SQLite
  * cannot change `synchronous` inside a transaction.
  */
-class MustLast extends Error {
+class MustBeDurable extends Error {
   constructor(readonly at: number) {
     super('this commit has to wait for the disk');
   }
@@ -62,9 +62,9 @@ export class SqliteMirror implements Mirror {
 
   async open({ name, fingerprint }: SourceIdentity, holder: string): Promise<Opened> {
     return this.#transaction('bookkeeping', (now) => {
-      const source = this.#statements.source.get(name) ?? this.#added(name, fingerprint);
-      const held = this.#statements.lease.get(source.no);
-      const fence = nextFence(held, { source: name, holder, now }, this.#options);
+      const source = this.#statements.source.get(name) ?? this.#addSource(name, fingerprint);
+      const current = this.#statements.lease.get(source.no);
+      const fence = nextFence(current, { source: name, holder, now }, this.#options);
       this.#statements.takeLease.run(
         source.no,
         holder,
@@ -120,15 +120,15 @@ export class SqliteMirror implements Mirror {
   ): Promise<{ readonly applied: Applied; readonly brake: Brake | null }> {
     await this.#buildIndexes();
     const { file, raw } = this.#database;
-    const publish = (totalsAreStray: boolean) =>
-      this.#commit('durable', lease, (commit) => publishListing(commit, final, brake, totalsAreStray));
+    const publish = (recompute: boolean) =>
+      this.#commit('durable', lease, (commit) => publishListing(commit, final, brake, recompute));
     return withSqliteFaults(file, () => {
       const { no, listed_at } = this.#source(lease.source);
       // Computing totals sorts numbers, days and ids, which may be in temporary files. Swapping a re-listing in also sorts
       // personal data, which may not. So the totals are checked before, in files, which lowers the peak memory.
       return listed_at === null
         ? sortingInFiles(raw, () => publish(false))
-        : publish(sortingInFiles(raw, () => areStray(raw, no)));
+        : publish(sortingInFiles(raw, () => totalsDiffer(raw, no)));
     });
   }
 
@@ -138,7 +138,7 @@ export class SqliteMirror implements Mirror {
     return this.#commit(durability, lease, (commit, now) => {
       const applied = applyPage(commit, page, reached);
       if (ending !== undefined) {
-        tellTick(commit, ending(applied), null);
+        writeTick(commit, ending(applied), null);
         this.#statements.moveLease.run(instantFromMillis(now), commit.source.no, lease.fence);
       }
       return applied;
@@ -159,7 +159,7 @@ export class SqliteMirror implements Mirror {
 
   async recordTick(lease: Lease, report: TickReport, halted: Halted | null): Promise<void> {
     const durability = halted === null ? 'bookkeeping' : 'durable';
-    this.#commit(durability, lease, (commit) => tellTick(commit, report, halted));
+    this.#commit(durability, lease, (commit) => writeTick(commit, report, halted));
   }
 
   /** Runs `work` in one commit. A commit that erases is always durable: a power cut must not undo an erasure. */
@@ -167,7 +167,7 @@ export class SqliteMirror implements Mirror {
     try {
       return this.#commitAs(durability, lease, work);
     } catch (error) {
-      if (error instanceof MustLast) return this.#commitAs('durable', lease, work, error.at);
+      if (error instanceof MustBeDurable) return this.#commitAs('durable', lease, work, error.at);
       throw error;
     }
   }
@@ -179,7 +179,7 @@ export class SqliteMirror implements Mirror {
       const { notices, identity = 'keep' } = this.#options;
       const commit = new Commit(this.#statements, source, commitTimes(source, now), { notices, identity });
       const result = work(commit, now);
-      if (commit.finish() && durability === 'bookkeeping') throw new MustLast(now);
+      if (commit.finish() && durability === 'bookkeeping') throw new MustBeDurable(now);
       return result;
     };
     return this.#transaction(durability, write, at);
@@ -191,7 +191,7 @@ export class SqliteMirror implements Mirror {
     return withSqliteFaults(file, durability === 'durable' ? write : () => withoutWaiting(raw, write));
   }
 
-  #added(name: string, fingerprint: string): SourceRow {
+  #addSource(name: string, fingerprint: string): SourceRow {
     this.#statements.addSource.run(name, fingerprint);
     return this.#source(name);
   }
@@ -211,7 +211,7 @@ export class SqliteMirror implements Mirror {
   }
 }
 
-function tellTick({ statements, source, now }: Commit, report: TickReport, halted: Halted | null): void {
+function writeTick({ statements, source, now }: Commit, report: TickReport, halted: Halted | null): void {
   statements.insertTick.run(...tickValues(source, report));
   tellOutcome(source, now, report, halted);
 }

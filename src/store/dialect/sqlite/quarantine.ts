@@ -10,7 +10,7 @@ import type { Statements } from './statements.js';
  * entry again adds nothing. Beyond `quarantineMax`, entries are only counted, in one row. Returns the number of new
  * entries.
  */
-export function setAside(
+export function quarantineEntries(
   statements: Statements,
   source: Pick<SourceRow, 'no' | 'quarantined'>,
   rejected: readonly Rejected[],
@@ -18,7 +18,7 @@ export function setAside(
 ): number {
   const sourceNo = source.no;
   let opened = 0;
-  let unkept = 0;
+  let overflow = 0;
   for (const { id, problem, body: whole } of rejected) {
     const body = cappedBody(whole);
     const digest = id === null ? digestOf(whole, problem) : null;
@@ -35,15 +35,15 @@ export function setAside(
         continue;
       }
     }
-    if (source.quarantined + opened >= quarantineMax) unkept += 1;
+    if (source.quarantined + opened >= quarantineMax) overflow += 1;
     else {
       statements.insertQuarantine.run(sourceNo, id, problem, body, digest, at);
       opened += 1;
     }
   }
-  if (unkept > 0 && statements.countUnkept.run(unkept, at, sourceNo, uncountedDigest).changes === 0)
-    statements.insertUnkept.run(sourceNo, uncountedProblem, uncountedDigest, unkept, at);
-  return opened + unkept;
+  if (overflow > 0 && statements.countOverflow.run(overflow, at, sourceNo, uncountedDigest).changes === 0)
+    statements.insertOverflow.run(sourceNo, uncountedProblem, uncountedDigest, overflow, at);
+  return opened + overflow;
 }
 
 /**

@@ -17,15 +17,15 @@ const batchRows = 500;
 const batchBytes = 256 * 1_024;
 const waitMsForLock = 2_000;
 
-let demanded: () => void = () => {};
+let resume: () => void = () => {};
 
 process.on('message', (demand: QueryDemand) => {
-  if (demand.kind === 'more') demanded();
-  else void answer(demand.request);
+  if (demand.kind === 'more') resume();
+  else void runAndReport(demand.request);
 });
 process.on('disconnect', () => process.exit(0));
 
-async function answer(request: QueryRequest): Promise<void> {
+async function runAndReport(request: QueryRequest): Promise<void> {
   endWhenLarger(request.memoryMegabytes);
   try {
     await run(request);
@@ -58,10 +58,10 @@ async function sendAll(statement: Reading, { rowsMax, rowBytesMax, bytesMax }: Q
   for (const row of statement.iterate()) {
     if (rows === rowsMax) return await finish(batch, true);
     rows += 1;
-    const held = bytesOf(row);
-    size.add(held);
-    bytes += held;
-    batch.push(row.map(smallest));
+    const rowBytes = bytesOf(row);
+    size.add(rowBytes);
+    bytes += rowBytes;
+    batch.push(row.map(toNumberIfSafe));
     if (batch.length < batchRows && bytes < batchBytes) continue;
     await sendRows(batch);
     batch = [];
@@ -78,7 +78,7 @@ async function finish(batch: SqlValue[][], truncated: boolean): Promise<void> {
 /** Sends a batch and waits until the parent asks for more, so that a slow reader does not fill its memory. */
 async function sendRows(rows: SqlValue[][]): Promise<void> {
   const wanted = new Promise<void>((resolve) => {
-    demanded = resolve;
+    resume = resolve;
   });
   await send({ kind: 'rows', rows });
   await wanted;
@@ -90,7 +90,7 @@ function send(reply: QueryReply): Promise<void> {
   });
 }
 
-function smallest(value: SqlValue): SqlValue {
+function toNumberIfSafe(value: SqlValue): SqlValue {
   return typeof value === 'bigint' && value === BigInt(Number(value)) && Number.isSafeInteger(Number(value))
     ? Number(value)
     : value;

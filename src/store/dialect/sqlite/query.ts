@@ -37,17 +37,17 @@ export async function querySqlite(
   const onAbort = () => stop(endedEarly());
   signal.addEventListener('abort', onAbort, { once: true });
   if (signal.aborted) onAbort();
-  let began = new AbortController();
+  let timer = new AbortController();
   // The start of the process, slow on a busy machine, does not count towards the query's timeout.
-  const allow = (millis: number) => {
-    began.abort();
-    began = new AbortController();
-    const over = AbortSignal.any([began.signal, ended.signal]);
+  const startTimeout = (millis: number) => {
+    timer.abort();
+    timer = new AbortController();
+    const over = AbortSignal.any([timer.signal, ended.signal]);
     void clock.wait(millis, over).then(() => {
       if (!over.aborted) stop(tooSlow(limits.timeoutMs));
     });
   };
-  allow(limits.timeoutMs + startMillisMax);
+  startTimeout(limits.timeoutMs + startMillisMax);
   const close = () => {
     ended.abort();
     signal.removeEventListener('abort', onAbort);
@@ -72,7 +72,7 @@ export async function querySqlite(
       let reply = await next();
       for (; reply.kind === 'rows'; reply = await next()) {
         yield* reply.rows;
-        tell(child, { kind: 'more' });
+        sendDemand(child, { kind: 'more' });
       }
       truncated = reply.kind === 'end' && reply.truncated;
     } finally {
@@ -85,9 +85,9 @@ export async function querySqlite(
     rowBytesMax: limits.rowBytesMax ?? rowBytesMaxDefault,
     bytesMax: limits.bytesMax ?? null,
   };
-  tell(child, { kind: 'start', request });
+  sendDemand(child, { kind: 'start', request });
   const first = await next();
-  allow(limits.timeoutMs);
+  startTimeout(limits.timeoutMs);
   if (first.kind !== 'columns') throw new Error(`a query began with ${first.kind}`);
   return { columns: first.columns, rows: rows(), truncated: () => truncated, close };
 }
@@ -110,12 +110,12 @@ async function* repliesOf(child: ChildProcess): AsyncGenerator<QueryReply, undef
     queue.push(reply as QueryReply);
     wake();
   });
-  const leave = () => {
+  const onEnd = () => {
     gone = true;
     wake();
   };
-  child.once('exit', leave);
-  child.once('error', leave);
+  child.once('exit', onEnd);
+  child.once('error', onEnd);
   for (;;) {
     const reply = queue.shift();
     if (reply !== undefined) yield reply;
@@ -127,7 +127,7 @@ async function* repliesOf(child: ChildProcess): AsyncGenerator<QueryReply, undef
   }
 }
 
-function tell(child: ChildProcess, demand: QueryDemand): void {
+function sendDemand(child: ChildProcess, demand: QueryDemand): void {
   // A killed child cannot receive; the reader sees its exit instead.
   if (child.connected) child.send(demand, () => {});
 }

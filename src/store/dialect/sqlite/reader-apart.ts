@@ -74,7 +74,7 @@ class ReadingDriver implements Driver {
   }
 
   async beginTransaction(): Promise<never> {
-    throw new Error('there are no transactions on a connection that reads apart');
+    throw new Error('the reading process has no transactions');
   }
 
   commitTransaction = this.beginTransaction;

@@ -5,7 +5,7 @@ import type { Failure, ReadingDemand } from './reading-messages.js';
 
 // The child process that reads for the dashboard, so that no query blocks the daemon: see reading-process.ts.
 
-const rowsPerPiece = 500;
+const rowsPerBatch = 500;
 
 interface Session {
   readonly database: SqliteConnection;
@@ -17,7 +17,7 @@ const sessions = new Map<number, Session>();
 process.on('message', (demand: ReadingDemand) => {
   const { no } = demand;
   try {
-    process.send?.({ no, kind: 'rows', rows: answer(demand) });
+    process.send?.({ no, kind: 'rows', rows: handle(demand) });
   } catch (error) {
     process.send?.({ no, kind: 'failed', failure: failureOf(error) });
   }
@@ -26,7 +26,7 @@ process.on('disconnect', () => process.exit(0));
 // A signal from a terminal reaches the whole process group; the parent decides when this process ends.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
 
-function answer(demand: ReadingDemand): readonly unknown[] {
+function handle(demand: ReadingDemand): readonly unknown[] {
   const no = demand.session;
   if (demand.kind === 'open') {
     sessions.set(no, { database: connectSqlite(demand.file, { readonly: true }), rows: null });
@@ -42,7 +42,7 @@ function answer(demand: ReadingDemand): readonly unknown[] {
       session.rows = raw.prepare(demand.sql).iterate(...demand.parameters);
       return [];
     case 'next':
-      return piece(session);
+      return nextBatch(session);
     case 'drop':
       drop(session);
       return [];
@@ -54,9 +54,9 @@ function answer(demand: ReadingDemand): readonly unknown[] {
   }
 }
 
-function piece({ rows }: Session): readonly unknown[] {
+function nextBatch({ rows }: Session): readonly unknown[] {
   const taken: unknown[] = [];
-  while (rows !== null && taken.length < rowsPerPiece) {
+  while (rows !== null && taken.length < rowsPerBatch) {
     const { done, value } = rows.next();
     if (done === true) break;
     taken.push(value);

@@ -19,17 +19,17 @@ const idleMillis = 5 * 60_000;
  * starts with the first reader and ends some minutes after the last one. If it dies, the next reader starts another.
  */
 export class ReadingProcess {
-  #running: Running | null = null;
+  #running: ChildRun | null = null;
   #readers = 0;
   #sessions = 0;
   #closed = false;
-  #rest = new Interrupter();
+  #idleTimer = new Interrupter();
 
   constructor(readonly clock: Clock) {}
 
   /** Runs `work` with a connection to this file, and closes the connection afterwards. */
   async read<Result>(file: string, work: (ask: AskApart) => Promise<Result>): Promise<Result> {
-    const running = this.#awake();
+    const running = this.#runningProcess();
     this.#sessions += 1;
     const session = this.#sessions;
     const ask: AskApart = (demand) => running.ask(session, demand);
@@ -51,7 +51,7 @@ export class ReadingProcess {
   /** Ends the process for good. Running reads fail: shutting down does not wait for them. */
   async close(): Promise<void> {
     this.#closed = true;
-    this.#rest.abort();
+    this.#idleTimer.abort();
     await this.#end();
   }
 
@@ -62,18 +62,18 @@ export class ReadingProcess {
     await running?.end();
   }
 
-  #awake(): Running {
-    if (this.#closed) throw new Fault('stopped', 'the mirror is read no more: the daemon stops');
-    this.#rest.abort();
-    if (this.#running === null || this.#running.isOver) this.#running = new Running();
+  #runningProcess(): ChildRun {
+    if (this.#closed) throw new Fault('stopped', 'the mirror cannot be read: the daemon is stopping');
+    this.#idleTimer.abort();
+    if (this.#running === null || this.#running.isOver) this.#running = new ChildRun();
     return this.#running;
   }
 
   async #endWhenIdle(): Promise<void> {
-    const rest = new Interrupter();
-    this.#rest = rest;
-    await this.clock.wait(idleMillis, rest);
-    if (!rest.aborted) await this.#end();
+    const timer = new Interrupter();
+    this.#idleTimer = timer;
+    await this.clock.wait(idleMillis, timer);
+    if (!timer.aborted) await this.#end();
   }
 }
 
@@ -83,7 +83,7 @@ interface Waiting {
 }
 
 /** One run of the child process. */
-class Running {
+class ChildRun {
   readonly #child: ChildProcess;
   readonly #waiting = new Map<number, Waiting>();
   readonly #ended: Promise<void>;
@@ -92,7 +92,7 @@ class Running {
 
   constructor() {
     this.#child = startOwnProcess(import.meta.url, 'reading-child');
-    this.#child.on('message', (reply) => this.#hear(reply as ReadingReply));
+    this.#child.on('message', (reply) => this.#receive(reply as ReadingReply));
     this.#ended = new Promise((resolve) => {
       const end = () => {
         this.#over = true;
@@ -128,7 +128,7 @@ class Running {
     await this.#ended;
   }
 
-  #hear(reply: ReadingReply): void {
+  #receive(reply: ReadingReply): void {
     const waiting = this.#waiting.get(reply.no);
     this.#waiting.delete(reply.no);
     if (reply.kind === 'rows') waiting?.resolve(reply.rows);

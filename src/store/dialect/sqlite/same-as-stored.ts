@@ -8,19 +8,19 @@ const columns = [
   ...identityFields.map((name) => `p.${name}`),
 ];
 
-/** Selects, by source and id, the row number and then the columns that `sameAsHeld` compares, in its order. */
-export const heldWhole = `
+/** Selects, by source and id, the row number and then the columns that `sameAsStored` compares, in its order. */
+export const storedForComparison = `
   SELECT r.row_no, ${columns.join(', ')}
   FROM investment_rows r LEFT JOIN identity_rows p ON p.row_no = r.row_no
   WHERE r.source_no = ? AND r.id = ?`;
 
-export type HeldWhole = readonly [rowNo: number, ...ColumnValue[]];
+export type ComparedRow = readonly [rowNo: number, ...ColumnValue[]];
 
 /**
  * Returns whether `differenceOf` would find no difference. Compares the columns as they were read: a re-listing calls
  * this for every record, nearly all are equal, and building objects only to compare them would be much slower.
  */
-export function sameAsHeld(row: HeldWhole, { investment, identity }: RecordItem): boolean {
+export function sameAsStored(row: ComparedRow, { investment, identity }: RecordItem): boolean {
   if (!contentFields.every((field, at) => row[1 + at] === stored(investment[field]))) return false;
   const person = 1 + contentFields.length;
   if ((row[person] === 1) !== (identity !== null)) return false;

@@ -2,11 +2,11 @@ import { identityColumns, recordColumns } from '../../record-columns.js';
 import type { HistoryRowsTable, IdentityColumns, RecordColumns } from '../../schema.js';
 import type { LeaseRow, ListingRow, SourceRow, SweepRow } from '../../source-row.js';
 import { tickColumns } from '../../tick-outcome.js';
-import { shaped } from './fast-rows.js';
+import { fastRows } from './fast-rows.js';
 import type { Prepare, Prepared, RawDatabase } from './prepared.js';
-import { type HeldWhole, heldWhole } from './same-as-stored.js';
+import { type ComparedRow, storedForComparison } from './same-as-stored.js';
 
-export interface HeldColumns extends RecordColumns {
+export interface StoredColumns extends RecordColumns {
   readonly row_no: number;
   readonly id: string;
 }
@@ -27,12 +27,12 @@ export function prepareStatements(raw: RawDatabase) {
   return {
     /** For statements that are not prepared in advance. */
     raw: raw satisfies RawDatabase as RawDatabase,
-    source: shaped(prepare<[string], SourceRow>('SELECT * FROM sources WHERE name = ?')),
+    source: fastRows(prepare<[string], SourceRow>('SELECT * FROM sources WHERE name = ?')),
     addSource: prepare<[string, string]>(
       'INSERT INTO sources (name, fingerprint) VALUES (?, ?) ON CONFLICT (name) DO NOTHING',
     ),
     /** Writes only the changed columns: a tick changes few, and writing all of them would also run a trigger. */
-    updateSource: setting(prepare, (set) => `UPDATE sources SET ${set} WHERE no = ?`),
+    updateSource: updating(prepare, (set) => `UPDATE sources SET ${set} WHERE no = ?`),
     listing: prepare<[number], ListingRow>('SELECT * FROM listings WHERE source_no = ?'),
     sweep: prepare<[number], SweepRow>('SELECT * FROM sweeps WHERE source_no = ?'),
     lease: prepare<[number], LeaseRow>('SELECT holder, fence, expires_at FROM leases WHERE source_no = ?'),
@@ -46,13 +46,13 @@ export function prepareStatements(raw: RawDatabase) {
     ),
 
     lastSeq: prepare<[], number>("SELECT seq FROM sqlite_sequence WHERE name = 'change_rows'").pluck(),
-    held: shaped(
-      prepare<[number, string], HeldColumns>(
+    held: fastRows(
+      prepare<[number, string], StoredColumns>(
         `SELECT row_no, id, ${record} FROM investment_rows WHERE source_no = ? AND id = ?`,
       ),
     ),
-    heldWhole: prepare<[number, string], HeldWhole>(heldWhole).raw(),
-    heldIdentity: shaped(
+    storedForComparison: prepare<[number, string], ComparedRow>(storedForComparison).raw(),
+    heldIdentity: fastRows(
       prepare<[number], IdentityColumns>(`SELECT ${identity} FROM identity_rows WHERE row_no = ?`),
     ),
     insertRow: prepare<unknown[]>(
@@ -66,7 +66,7 @@ export function prepareStatements(raw: RawDatabase) {
       `UPDATE investment_rows SET ${recordSet} WHERE source_no = ? AND id = ? RETURNING row_no`,
     ).pluck(),
     /** Writes only the changed columns, so that indexes of the other columns are not written. */
-    updateRow: setting(
+    updateRow: updating(
       prepare,
       (set) =>
         `UPDATE investment_rows SET valid_from = ?, change_seq = coalesce(?, change_seq), ${set} WHERE row_no = ?`,
@@ -134,11 +134,11 @@ export function prepareStatements(raw: RawDatabase) {
     insertQuarantine: prepare<[number, string | null, string, string, string | null, string]>(
       'INSERT INTO quarantine_rows (source_no, id, problem, body, digest, seen_at) VALUES (?, ?, ?, ?, ?, ?)',
     ),
-    countUnkept: prepare<[times: number, at: string, source: number, digest: string]>(
+    countOverflow: prepare<[times: number, at: string, source: number, digest: string]>(
       `UPDATE quarantine_rows SET times = times + ?, seen_at = ?
        WHERE source_no = ? AND digest = ? AND resolved_at IS NULL`,
     ),
-    insertUnkept: prepare<[source: number, problem: string, digest: string, times: number, at: string]>(
+    insertOverflow: prepare<[source: number, problem: string, digest: string, times: number, at: string]>(
       "INSERT INTO quarantine_rows (source_no, problem, body, digest, times, seen_at) VALUES (?, ?, '', ?, ?, ?)",
     ),
     countQuarantine: prepare<[number], number>(
@@ -241,7 +241,7 @@ function onceTrue(found: Prepared<[]>): () => boolean {
 const setsMax = 64;
 
 /** Returns a function that prepares the UPDATE of a set of columns, once per set. */
-function setting(
+function updating(
   prepare: Prepare,
   statement: (set: string) => string,
 ): (columns: readonly string[]) => Prepared<unknown[]> {

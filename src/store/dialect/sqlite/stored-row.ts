@@ -1,12 +1,12 @@
 import type { Held } from '../../plan-page.js';
 import { identityIn, recordIn } from '../../stored-record.js';
-import type { HeldColumns, Statements } from './statements.js';
+import type { Statements, StoredColumns } from './statements.js';
 
-export interface HeldRow extends Held {
+export interface StoredRow extends Held {
   readonly rowNo: number;
 }
 
-export function heldRow(statements: Statements, columns: HeldColumns | undefined): HeldRow | undefined {
+export function heldRow(statements: Statements, columns: StoredColumns | undefined): StoredRow | undefined {
   if (columns === undefined) return undefined;
   const rowNo = columns.row_no;
   const person = statements.heldIdentity.get(rowNo);

@@ -20,7 +20,7 @@ export function swapIn(commit: Commit, { removesUnseen }: { readonly removesUnse
   raw.exec(createPlan);
   if (removesUnseen) raw.prepare(planRemovals).run(source.no, source.no);
   raw.prepare(planStaged).run(source.no);
-  carryOut(commit);
+  applyPlan(commit);
 }
 
 /** Deletes the rows awaiting deletion, after a person accepted it. */
@@ -28,10 +28,10 @@ export function removeAwaiting(commit: Commit): void {
   const { raw } = commit.statements;
   raw.exec(createPlan);
   raw.prepare(planAwaiting).run(commit.source.no);
-  carryOut(commit);
+  applyPlan(commit);
 }
 
-function carryOut(commit: Commit): void {
+function applyPlan(commit: Commit): void {
   const { source, at, statements } = commit;
   const { raw } = statements;
   const prepare: Prepare = (sql) => raw.prepare(sql);
@@ -44,11 +44,11 @@ function carryOut(commit: Commit): void {
   const every = { source_no: source.no, at, seq };
   prepare(archive).run({ at });
   prepare(announce).run(every);
-  if (commit.tellsNotices) tellAll(commit, prepare(changesSeen), seq, total);
-  for (const id of prepare<[], string>(personsGone).pluck().all()) commit.absent(id);
-  prepare(dropUnknown).run(source.no);
+  if (commit.wantsNotices) collectNotices(commit, prepare(changesOfPlan), seq, total);
+  for (const id of prepare<[], string>(erasedIds).pluck().all()) commit.absent(id);
+  prepare(eraseUnknown).run(source.no);
   const set = changedColumns(prepare<[], string>(fieldsOfPlan).pluck().all());
-  prepare(dropPersons).run();
+  prepare(deletePersons).run();
   prepare(removeRows).run();
   for (let last = 0; last < total; last += rowsPerUpdate)
     prepare(replaceRows(set)).run({ at, seq, after: last, through: last + rowsPerUpdate });
@@ -59,11 +59,16 @@ function carryOut(commit: Commit): void {
 }
 
 /** Reads changes in slices, because a connection cannot write while it iterates over rows. */
-function tellAll(commit: Commit, slice: Prepared<[object], Seen>, seq: number, total: number): void {
+function collectNotices(
+  commit: Commit,
+  slice: Prepared<[object], PlannedChange>,
+  seq: number,
+  total: number,
+): void {
   const { at, source } = commit;
   for (let last = 0; last < total; last += changesPerCall)
     for (const change of slice.all({ seq, after: last, through: last + changesPerCall }))
-      commit.tell({
+      commit.collectNotice({
         ...change,
         ...{ source: source.name as SourceName, at, origin: 'listing', fields: JSON.parse(change.fields) },
       });
@@ -72,7 +77,7 @@ function tellAll(commit: Commit, slice: Prepared<[object], Seen>, seq: number, t
 /** Limits memory: UPDATE FROM collects all new values before it writes the first row. */
 const rowsPerUpdate = 10_000;
 
-interface Seen extends Omit<CommittedChange, 'fields' | 'source' | 'at' | 'origin'> {
+interface PlannedChange extends Omit<CommittedChange, 'fields' | 'source' | 'at' | 'origin'> {
   readonly fields: string;
 }
 
@@ -152,7 +157,7 @@ const announce = `
 /** The value after the change; for a removed record, the last stored value. */
 const latest = (name: string) => `CASE WHEN t.stage_no IS NULL THEN h.${name} ELSE t.${name} END`;
 
-const changesSeen = `
+const changesOfPlan = `
   SELECT :seq + w.n AS seq, coalesce(t.id, h.id) AS id, w.kind, w.fields, t.reason,
          h.status AS statusBefore, t.status AS statusAfter, h.group_label AS groupBefore, t.group_label AS groupAfter,
          h.committed_cents AS committedCentsBefore, t.committed_cents AS committedCentsAfter,
@@ -173,19 +178,19 @@ const replaceRows = (columns: readonly string[]) => `
   FROM temp.swap w JOIN staged_rows t ON t.stage_no = w.stage_no
   WHERE investment_rows.row_no = w.row_no AND w.kind = 'changed' AND w.n > :after AND w.n <= :through`;
 
-const personsGone = `
+const erasedIds = `
   SELECT h.id FROM temp.swap w CROSS JOIN investment_rows h ON h.row_no = w.row_no
   WHERE w.kind = 'removed' AND (
     h.extra IS NOT NULL OR EXISTS (SELECT 1 FROM identity_rows p WHERE p.row_no = w.row_no)
     OR EXISTS (SELECT 1 FROM history_rows v WHERE v.id = h.id AND v.source_no = h.source_no AND v.extra IS NOT NULL)
   ) ORDER BY w.n`;
 
-const dropUnknown = `
+const eraseUnknown = `
   UPDATE history_rows SET extra = NULL
   WHERE extra IS NOT NULL AND source_no = ? AND id IN (
     SELECT h.id FROM temp.swap w CROSS JOIN investment_rows h ON h.row_no = w.row_no WHERE w.kind = 'removed')`;
 
-const dropPersons = `DELETE FROM identity_rows WHERE row_no IN (SELECT row_no FROM temp.swap WHERE person AND kind <> 'added')`;
+const deletePersons = `DELETE FROM identity_rows WHERE row_no IN (SELECT row_no FROM temp.swap WHERE person AND kind <> 'added')`;
 const removeRows = `DELETE FROM investment_rows WHERE row_no IN (SELECT row_no FROM temp.swap WHERE kind = 'removed')`;
 
 const insertRows = `
