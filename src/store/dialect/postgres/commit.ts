@@ -80,8 +80,8 @@ export class Commit {
    */
   async receive(items: readonly FeedItem[]): Promise<readonly FeedItem[]> {
     if (judgeGrant(this.source, items, this.hooks.identity)) await this.#erasing.source('grant_lost');
-    const gone = unreadableErasures(items);
-    const investorOf = await this.#investorsOf(items, gone);
+    const unreadable = unreadableErasures(items);
+    const investorOf = await this.#investorsOf(items, unreadable);
     for (const run of erasingRuns(items, this.indexed)) {
       if (run.kind === 'tombstones')
         await this.#erasing.records(run.items.map(({ id }) => [id, 'tombstone'] as const));
@@ -91,12 +91,12 @@ export class Commit {
         );
     }
     // Erasures are honoured even when the rest of the record is unreadable.
-    for (const [id, cause] of gone) {
+    for (const [id, cause] of unreadable) {
       const investor = cause === 'deactivated' && this.indexed ? investorOf(id) : null;
       if (investor !== null) await this.#erasing.deactivated([investor]);
       await this.#erasing.records([[id, cause]]);
     }
-    return withoutForgotten(withoutErased(items, gone), this.locked.forgotten, investorOf);
+    return withoutForgotten(withoutErased(items, unreadable), this.locked.forgotten, investorOf);
   }
 
   /** Performs the planned steps of one feed page. A re-listing is published as a whole, by `swapIn`. */
@@ -247,13 +247,13 @@ export class Commit {
   /** Returns a lookup of the stored investor id, for those entries of the page that need one and do not carry it. */
   async #investorsOf(
     items: readonly FeedItem[],
-    gone: ReadonlyMap<string, 'tombstone' | 'deactivated'>,
+    unreadable: ReadonlyMap<string, 'tombstone' | 'deactivated'>,
   ): Promise<(id: string) => string | null> {
-    const wanted = new Set<string>(gone.keys());
+    const wanted = new Set<string>(unreadable.keys());
     for (const item of items) {
       if (item.kind === 'record') {
-        const asks = item.investment.investor_deactivated || this.locked.forgotten.size > 0;
-        if (asks && item.investment.investor_id === null) wanted.add(item.investment.id);
+        const isNeeded = item.investment.investor_deactivated || this.locked.forgotten.size > 0;
+        if (isNeeded && item.investment.investor_id === null) wanted.add(item.investment.id);
       } else if (item.kind === 'rejected' && item.id !== null && this.locked.forgotten.size > 0)
         wanted.add(item.id);
     }

@@ -6,7 +6,7 @@ import { payloadsOf, readPayload } from './fleet-message.js';
 import type { PostgresDatabase } from './open.js';
 import { OwnConnection } from './own-connection.js';
 
-export interface FleetPlace {
+export interface FleetLocation {
   readonly url: string;
   readonly database: Pick<PostgresDatabase, 'schema'>;
   readonly version: string;
@@ -19,13 +19,13 @@ export class PostgresFleet implements FleetStore {
 
   constructor(
     private readonly member: string,
-    private readonly place: FleetPlace,
+    private readonly location: FleetLocation,
     { onMessage, onGap, onLost }: FleetEars,
   ) {
     // Channels are shared by the whole database, so each schema has its own.
-    this.#channel = `rosterd_${place.database.schema}`.slice(0, 63);
+    this.#channel = `rosterd_${location.database.schema}`.slice(0, 63);
     this.#connection = new OwnConnection({
-      url: place.url,
+      url: location.url,
       applicationName: 'rosterd-fleet',
       channel: this.#channel,
       onPayload: (payload) => {
@@ -38,7 +38,7 @@ export class PostgresFleet implements FleetStore {
   }
 
   async join(sources: readonly SourceName[]): Promise<void> {
-    await this.#connection.rows(join, this.member, this.place.version, sources);
+    await this.#connection.rows(join, this.member, this.location.version, sources);
   }
 
   async beat(): Promise<Beat | null> {

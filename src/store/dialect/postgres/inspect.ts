@@ -112,17 +112,17 @@ const inspection = `
  * in transaction mode gives a server process back after each transaction, so the next client to ask gets the same one.
  */
 async function poolerOf(pool: pg.Pool): Promise<Pooler> {
-  const [one, other] = [await pool.connect(), await pool.connect()];
+  const [first, second] = [await pool.connect(), await pool.connect()];
   try {
-    const before = await processOf(one);
-    await other.query('BEGIN READ ONLY');
-    const lent = await processOf(other);
-    const after = await processOf(one);
-    await other.query('ROLLBACK');
-    return poolerBehind({ told: announcedPid(one), before, after, lent });
+    const before = await processOf(first);
+    await second.query('BEGIN READ ONLY');
+    const lent = await processOf(second);
+    const after = await processOf(first);
+    await second.query('ROLLBACK');
+    return poolerBehind({ told: announcedPid(first), before, after, lent });
   } finally {
-    one.release();
-    other.release();
+    first.release();
+    second.release();
   }
 }
 

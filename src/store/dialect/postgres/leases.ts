@@ -27,7 +27,7 @@ export async function openSource(
     transaction.row<{ readonly member: string }>(otherWorker, name, holder),
   ]);
   if (worker !== undefined) throw workedElsewhere(name, worker.member, now);
-  const isGone = (one: string) => current?.silent === 1 || policy.isGone?.(one) === true;
+  const isGone = (other: string) => current?.silent === 1 || policy.isGone?.(other) === true;
   const fence = nextFence(current, { source: name, holder, now }, { ...policy, isGone });
   const expires = instantFromMillis(now + policy.leaseMs);
   transaction.send(takeLease, source.no, holder, fence, expires);

@@ -110,8 +110,8 @@ async function addFirst(commit: Commit, page: FeedPage): Promise<number> {
   const rows = records.map((record) => ({ record, seq: null }));
   const existing = new Set(await insertRows(transaction, source.no, null, rows));
   if (existing.size > 0) {
-    const again = records.filter(({ investment }) => existing.has(investment.id));
-    await replaceListedRows(transaction, source.no, again);
+    const repeated = records.filter(({ investment }) => existing.has(investment.id));
+    await replaceListedRows(transaction, source.no, repeated);
   }
   return added - existing.size;
 }

@@ -25,7 +25,7 @@ export async function withoutNames(
   const { login, schema } = await pinSearchPath(client);
   await becomeAnalyst(client, login);
   await requireNoNameAccess(client, schema);
-  await step(client, maskedFunction, (reason) => ({
+  await runOrAdvise(client, maskedFunction, (reason) => ({
     what: `${maskedRole} may not create the temporary function that the statement runs in (${reason})`,
     next: 'As an administrator: GRANT TEMPORARY ON DATABASE … TO rosterd_analyst, with the name of the database.',
   }));
@@ -97,7 +97,7 @@ async function pinSearchPath(
 }
 
 async function becomeAnalyst(client: pg.Client, login: string): Promise<void> {
-  await step(client, `SET LOCAL ROLE ${maskedRole}`, (reason) => ({
+  await runOrAdvise(client, `SET LOCAL ROLE ${maskedRole}`, (reason) => ({
     what: `${login} cannot take the role ${maskedRole} (${reason})`,
     next: `As an administrator: ${
       reason === noSuchRole
@@ -112,7 +112,7 @@ const noSuchRole = '22023';
 
 type Advice = (reason: string) => { readonly what: string; readonly next: string };
 
-async function step(client: pg.Client, sql: string, advice: Advice): Promise<void> {
+async function runOrAdvise(client: pg.Client, sql: string, advice: Advice): Promise<void> {
   try {
     await client.query(sql);
   } catch (error) {

@@ -42,10 +42,10 @@ export async function migratePostgres(
     await transaction.run(lock);
     await transaction.run(ledger);
     // Another process may have migrated while this one waited for the lock.
-    const left = pendingMigrations(known, await readLedger(transaction));
-    for (const migration of left) await runOne(transaction, database, migration, options);
-    if (left.length > 0 && options.migrations === undefined) await grantReaders(transaction, database);
-    return left;
+    const remaining = pendingMigrations(known, await readLedger(transaction));
+    for (const migration of remaining) await runOne(transaction, database, migration, options);
+    if (remaining.length > 0 && options.migrations === undefined) await grantReaders(transaction, database);
+    return remaining;
   });
   return { ran: ran.map(labelOf), backup: null };
 }

@@ -60,16 +60,16 @@ async function queueRound(
   const last = new Map(found.map((row) => [row.n - 1, row]));
   const inserts: PayloadRow[] = [];
   const folds: PayloadRow[] = [];
-  const gone: number[] = [];
+  const deletes: number[] = [];
   for (const [n, { seq, target, body }] of drafts.entries()) {
     const step = spaced(last.get(n), at, body, hooks);
     if (step.kind === 'insert') inserts.push([n, seq, target, body, step.nextAt]);
     else if (step.kind === 'fold') folds.push([step.notice, seq, step.body]);
-    else gone.push(step.notice);
+    else deletes.push(step.notice);
   }
   if (inserts.length > 0) transaction.send(insertNotices, sourceNo, at, payloadOf(inserts));
   if (folds.length > 0) transaction.send(foldNotices, payloadOf(folds));
-  if (gone.length > 0) transaction.send(deleteNotices, gone);
+  if (deletes.length > 0) transaction.send(deleteNotices, deletes);
 }
 
 function rounds(drafts: readonly NoticeDraft[]): readonly (readonly NoticeDraft[])[] {

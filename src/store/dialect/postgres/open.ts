@@ -44,7 +44,7 @@ const serverVersionMin = 140_000;
  * wrote the mirror, and `database_busy` while it cannot be reached. Creates nothing; see `migratePostgres`.
  */
 export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<PostgresDatabase> {
-  const shown = addressText(url);
+  const safeUrl = addressText(url);
   const sockets = new Sockets();
   const pool = new pg.Pool({
     stream: sockets.open,
@@ -65,11 +65,13 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   // its idle timeout, the next statement on it fails and reports the error.
   pool.on('connect', (client) => client.on('error', () => {}));
   try {
-    const schema = await withPostgresFaults(shown, () => checkServer(pool, shown, options.readonly === true));
+    const schema = await withPostgresFaults(safeUrl, () =>
+      checkServer(pool, safeUrl, options.readonly === true),
+    );
     return {
       pool,
       kysely: new Kysely<Database>({ dialect: new PostgresDialect({ pool }) }),
-      url: shown,
+      url: safeUrl,
       schema,
       identitySchema: identitySchemaOf(schema),
       close: () => closeOnce(pool),

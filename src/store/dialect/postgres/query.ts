@@ -42,7 +42,7 @@ export async function queryPostgres(
   clock: Clock,
   signal: AbortSignal,
 ): Promise<QueryHandle> {
-  const shown = addressText(url);
+  const safeUrl = addressText(url);
   const client = new pg.Client({
     connectionString: url,
     application_name: 'rosterd-query',
@@ -86,7 +86,7 @@ export async function queryPostgres(
       return await work();
     } catch (error) {
       close();
-      throw cause ?? queryFault(error, { timeoutMs: limits.timeoutMs, url: shown, masked, ...size });
+      throw cause ?? queryFault(error, { timeoutMs: limits.timeoutMs, url: safeUrl, masked, ...size });
     }
   };
   const first = await attempt(async () => {

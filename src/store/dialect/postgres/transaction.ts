@@ -120,10 +120,10 @@ class OpenTransaction implements Transaction {
    */
   async commit(): Promise<void> {
     await this.throwIfFailed();
-    const answer = this.#query('COMMIT', []);
-    await Promise.allSettled([...this.#sent, answer]);
+    const committed = this.#query('COMMIT', []);
+    await Promise.allSettled([...this.#sent, committed]);
     if (this.firstFailure !== undefined) throw this.firstFailure;
-    const { command } = await answer;
+    const { command } = await committed;
     if (command !== 'COMMIT') throw new Error('the server rolled the transaction back without an error');
   }
 

@@ -18,8 +18,8 @@ export function backupsOf(file: string): readonly Backup[] {
     .map((name) => join(folder, name))
     .flatMap((path) => {
       // Another process may remove a backup at the same moment.
-      const made = statSync(path, { throwIfNoEntry: false });
-      return made === undefined ? [] : [{ file: path, madeAt: made.mtimeMs }];
+      const stats = statSync(path, { throwIfNoEntry: false });
+      return stats === undefined ? [] : [{ file: path, madeAt: stats.mtimeMs }];
     })
     .sort((a, b) => a.madeAt - b.madeAt);
 }

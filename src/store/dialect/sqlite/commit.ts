@@ -105,15 +105,15 @@ export class Commit {
       else if (item.investment.investor_deactivated && indexed) this.#deactivate(item);
     }
     // Erasures are honoured even when the rest of the record is unreadable.
-    const gone = unreadableErasures(items);
-    for (const [id, cause] of gone) {
+    const unreadable = unreadableErasures(items);
+    for (const [id, cause] of unreadable) {
       const investor = cause === 'deactivated' && indexed ? this.statements.investorOf.get(id) : null;
       if (investor != null) this.#erasing.deactivated(investor);
       this.#erasing.record(id, cause);
     }
     const forgotten = new Set(this.statements.forgotten.all());
     const investorOf = (id: string) => (indexed ? (this.statements.investorOf.get(id) ?? null) : null);
-    return withoutForgotten(withoutErased(items, gone), forgotten, investorOf);
+    return withoutForgotten(withoutErased(items, unreadable), forgotten, investorOf);
   }
 
   /** Erases the source's identities after its grant was lost. Returns false if there was no grant to lose. */
@@ -169,9 +169,11 @@ export class Commit {
   finish(): boolean {
     this.#queueNotices();
     const receipts = this.#erasing.finish();
-    const moved = sourceColumns.filter((column) => this.source[column] !== this.#before[column]);
-    if (moved.length > 0)
-      this.statements.updateSource(moved).run(...moved.map((column) => this.source[column]), this.source.no);
+    const changed = sourceColumns.filter((column) => this.source[column] !== this.#before[column]);
+    if (changed.length > 0)
+      this.statements
+        .updateSource(changed)
+        .run(...changed.map((column) => this.source[column]), this.source.no);
     return receipts > 0;
   }
 

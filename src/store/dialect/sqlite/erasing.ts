@@ -17,15 +17,15 @@ export class Erasing {
   readonly #people = new Set<string>();
   readonly #receipts = new Map<string | null, Cause>();
   /** Whether removals of an earlier commit still need a receipt: then the mark must stay. */
-  readonly #waiting: boolean;
+  readonly #hadResidue: boolean;
 
   constructor(
     private readonly raw: RawDatabase,
     private readonly sourceNo: number,
     private readonly at: Instant,
-    anyWaiting: { get(): unknown },
+    residue: { get(): unknown },
   ) {
-    this.#waiting = anyWaiting.get() !== undefined;
+    this.#hadResidue = residue.get() !== undefined;
   }
 
   /**
@@ -66,7 +66,7 @@ export class Erasing {
       'INSERT INTO erasures (source_no, id, cause, invisible_at) VALUES (?, ?, ?, ?)',
     );
     for (const [id, cause] of this.#receipts) write.run(this.sourceNo, id, cause, this.at);
-    if (!this.#waiting) this.raw.exec('DELETE FROM identity_residue');
+    if (!this.#hadResidue) this.raw.exec('DELETE FROM identity_residue');
     return this.#receipts.size;
   }
 
@@ -84,11 +84,11 @@ export class Erasing {
     this.#blank(blankQuarantine, { source, records });
     // Bodies are stored as received: each is read once and searched for all ids together.
     for (const { list, blank } of bodies) {
-      const naming: number[] = [];
+      const matches: number[] = [];
       const rows = this.raw.prepare<[object], { no: number; body: string }>(list);
       for (const { no, body } of rows.iterate({ people: this.#people.size }))
-        if ([...idsIn(body)].some((id) => allIds.has(id))) naming.push(no);
-      if (naming.length > 0) this.#blank(blank, { nos: JSON.stringify(naming) });
+        if ([...idsIn(body)].some((id) => allIds.has(id))) matches.push(no);
+      if (matches.length > 0) this.#blank(blank, { nos: JSON.stringify(matches) });
     }
   }
 

@@ -20,7 +20,7 @@ import { inTransaction } from './transaction.js';
 export class SqliteErasures implements Erasures {
   /** The progress of the last scrub that a reader blocked: see `scrub`. */
   #rewritten = 0;
-  #waiting: Prepared<[], WaitingRow> | undefined;
+  #pendingStatement: Prepared<[], PendingRow> | undefined;
 
   constructor(
     private readonly database: SqliteDatabase,
@@ -104,8 +104,8 @@ export class SqliteErasures implements Erasures {
     const { raw, file } = this.database;
     return withSqliteFaults(file, () => {
       // Prepared once: the daemon calls this every half minute.
-      this.#waiting ??= raw.prepare(waiting);
-      const row = this.#waiting.get();
+      this.#pendingStatement ??= raw.prepare(selectPending);
+      const row = this.#pendingStatement.get();
       if (row === undefined) throw new Error('a query without FROM returned no row');
       return { ...row, residue: row.residue > 0, listing: row.listing > 0 };
     });
@@ -137,18 +137,18 @@ export class SqliteErasures implements Erasures {
   /** Erases everything about the person or investment and writes a receipt. Returns the number of identities erased. */
   #erase(id: PersonOrInvestment, at: Instant): number {
     const { raw } = this.database;
-    const waiting = raw.prepare('SELECT 1 FROM identity_residue').get() !== undefined;
+    const hadResidue = raw.prepare('SELECT 1 FROM identity_residue').get() !== undefined;
     const identities = raw.prepare(deleteIdentities).run({ id }).changes;
     for (const sql of blankUnknown) raw.prepare(sql).run({ id });
     raw.prepare(blankStaged).run({ id });
     // Bodies are stored as received, so every body is erased that names the id or a record of the investor.
-    for (const own of [id, ...raw.prepare<[{ id: string }], string>(recordsOf).pluck().all({ id })]) {
-      raw.prepare(blankQuarantine).run({ id: own });
-      raw.prepare(blankInbox).run({ id: own });
+    for (const ownId of [id, ...raw.prepare<[{ id: string }], string>(recordsOf).pluck().all({ id })]) {
+      raw.prepare(blankQuarantine).run({ id: ownId });
+      raw.prepare(blankInbox).run({ id: ownId });
     }
     raw.prepare("INSERT INTO erasures (id, cause, invisible_at) VALUES (?, 'forget', ?)").run(id, at);
     // The receipt above covers the mark set by the triggers, unless there was a mark before.
-    if (!waiting) raw.exec('DELETE FROM identity_residue');
+    if (!hadResidue) raw.exec('DELETE FROM identity_residue');
     return identities;
   }
 }
@@ -182,14 +182,14 @@ const blankQuarantine = `
 const blankInbox = `
   UPDATE webhook_inbox SET body = NULL WHERE body IS NOT NULL AND (investment = :id OR instr(body, :id) > 0)`;
 
-interface WaitingRow {
+interface PendingRow {
   readonly receipts: number;
   readonly since: Instant | null;
   readonly residue: number;
   readonly listing: number;
 }
 
-const waiting = `
+const selectPending = `
   SELECT (SELECT count(*) FROM erasures WHERE scrubbed_at IS NULL) AS receipts,
          (SELECT min(invisible_at) FROM erasures WHERE scrubbed_at IS NULL) AS since,
          (SELECT count(*) FROM identity_residue) AS residue,

@@ -40,22 +40,22 @@ const ticksLookedAt = 20_000;
  * the scan starts over.
  */
 export function purgeTicks({ raw, file }: SqliteDatabase, before: Instant, looked: { upTo: number }): number {
-  const some = `SELECT tick, started_at FROM tick_rows WHERE tick > ? ORDER BY tick LIMIT ${ticksLookedAt}`;
+  const scan = `SELECT tick, started_at FROM tick_rows WHERE tick > ? ORDER BY tick LIMIT ${ticksLookedAt}`;
   return withSqliteFaults(file, () =>
     inTransaction(raw, () => {
-      const last = raw
-        .prepare<[number], number | null>(`SELECT max(tick) FROM (${some})`)
+      const lastScanned = raw
+        .prepare<[number], number | null>(`SELECT max(tick) FROM (${scan})`)
         .pluck()
         .get(looked.upTo);
       const { changes } = raw
         .prepare(
           `DELETE FROM tick_rows WHERE tick IN (
-             SELECT tick FROM (SELECT * FROM (${some}) UNION SELECT * FROM (${some}))
+             SELECT tick FROM (SELECT * FROM (${scan}) UNION SELECT * FROM (${scan}))
              WHERE started_at < ? LIMIT ${rowsPerTransaction})`,
         )
         .run(0, looked.upTo, before);
       // If the scanned range may contain more old ticks than one transaction deletes, the next call scans it again.
-      if (changes < rowsPerTransaction) looked.upTo = last ?? 0;
+      if (changes < rowsPerTransaction) looked.upTo = lastScanned ?? 0;
       return changes;
     }),
   );

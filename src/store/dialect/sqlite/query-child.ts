@@ -77,11 +77,11 @@ async function finish(batch: SqlValue[][], truncated: boolean): Promise<void> {
 
 /** Sends a batch and waits until the parent asks for more, so that a slow reader does not fill its memory. */
 async function sendRows(rows: SqlValue[][]): Promise<void> {
-  const wanted = new Promise<void>((resolve) => {
+  const more = new Promise<void>((resolve) => {
     resume = resolve;
   });
   await send({ kind: 'rows', rows });
-  await wanted;
+  await more;
 }
 
 function send(reply: QueryReply): Promise<void> {
@@ -97,9 +97,9 @@ function toNumberIfSafe(value: SqlValue): SqlValue {
 }
 
 function failure({ code, message, about }: Fault): QueryReply {
-  const known =
+  const codeToSend =
     code === 'usage' || code === 'database_busy' || code === 'internal' ? code : 'database_unusable';
-  return { kind: 'failed', code: known, message, hint: about.hint ?? null };
+  return { kind: 'failed', code: codeToSend, message, hint: about.hint ?? null };
 }
 
 function faultOf(error: unknown, { memoryMegabytes, rowBytesMax }: QueryRequest): Fault {

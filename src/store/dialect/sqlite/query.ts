@@ -104,14 +104,14 @@ const startMillisMax = 10_000;
 /** Yields the child's replies. Ends when the child exits. */
 async function* repliesOf(child: ChildProcess): AsyncGenerator<QueryReply, undefined> {
   const queue: QueryReply[] = [];
-  let gone = false;
+  let exited = false;
   let wake: () => void = () => {};
   child.on('message', (reply) => {
     queue.push(reply as QueryReply);
     wake();
   });
   const onEnd = () => {
-    gone = true;
+    exited = true;
     wake();
   };
   child.once('exit', onEnd);
@@ -119,7 +119,7 @@ async function* repliesOf(child: ChildProcess): AsyncGenerator<QueryReply, undef
   for (;;) {
     const reply = queue.shift();
     if (reply !== undefined) yield reply;
-    else if (gone) return undefined;
+    else if (exited) return undefined;
     else
       await new Promise<void>((resolve) => {
         wake = resolve;

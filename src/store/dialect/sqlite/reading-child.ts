@@ -55,13 +55,13 @@ function handle(demand: ReadingDemand): readonly unknown[] {
 }
 
 function nextBatch({ rows }: Session): readonly unknown[] {
-  const taken: unknown[] = [];
-  while (rows !== null && taken.length < rowsPerBatch) {
+  const batch: unknown[] = [];
+  while (rows !== null && batch.length < rowsPerBatch) {
     const { done, value } = rows.next();
     if (done === true) break;
-    taken.push(value);
+    batch.push(value);
   }
-  return taken;
+  return batch;
 }
 
 function drop(session: Session): void {

@@ -77,7 +77,7 @@ export class ReadingProcess {
   }
 }
 
-interface Waiting {
+interface PendingRequest {
   readonly resolve: (rows: readonly unknown[]) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -85,10 +85,10 @@ interface Waiting {
 /** One run of the child process. */
 class ChildRun {
   readonly #child: ChildProcess;
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #pending = new Map<number, PendingRequest>();
   readonly #ended: Promise<void>;
   #over = false;
-  #asked = 0;
+  #lastNo = 0;
 
   constructor() {
     this.#child = startOwnProcess(import.meta.url, 'reading-child');
@@ -96,9 +96,9 @@ class ChildRun {
     this.#ended = new Promise((resolve) => {
       const end = () => {
         this.#over = true;
-        for (const { reject } of this.#waiting.values())
+        for (const { reject } of this.#pending.values())
           reject(endedWithoutAnswer('the process that reads the mirror'));
-        this.#waiting.clear();
+        this.#pending.clear();
         resolve();
       };
       this.#child.once('exit', end);
@@ -112,11 +112,11 @@ class ChildRun {
   }
 
   ask(session: number, demand: Demand): Promise<readonly unknown[]> {
-    this.#asked += 1;
-    const no = this.#asked;
+    this.#lastNo += 1;
+    const no = this.#lastNo;
     return new Promise((resolve, reject) => {
       if (this.isOver) return reject(new Error('the process that reads the mirror has ended'));
-      this.#waiting.set(no, { resolve, reject });
+      this.#pending.set(no, { resolve, reject });
       // A failed send is reported by the child's `error` or `exit` event.
       this.#child.send({ ...demand, session, no }, () => {});
     });
@@ -129,10 +129,10 @@ class ChildRun {
   }
 
   #receive(reply: ReadingReply): void {
-    const waiting = this.#waiting.get(reply.no);
-    this.#waiting.delete(reply.no);
-    if (reply.kind === 'rows') waiting?.resolve(reply.rows);
-    else waiting?.reject(errorOf(reply.failure));
+    const pending = this.#pending.get(reply.no);
+    this.#pending.delete(reply.no);
+    if (reply.kind === 'rows') pending?.resolve(reply.rows);
+    else pending?.reject(errorOf(reply.failure));
   }
 }
 

@@ -248,12 +248,12 @@ function updating(
   const prepared = new Map<string, Prepared<unknown[]>>();
   return (columns) => {
     const set = columns.map((column) => `${column} = ?`).join(', ');
-    const known = prepared.get(set);
-    if (known !== undefined) return known;
+    const cached = prepared.get(set);
+    if (cached !== undefined) return cached;
     if (prepared.size >= setsMax) prepared.clear();
-    const made = prepare<unknown[]>(statement(set));
-    prepared.set(set, made);
-    return made;
+    const created = prepare<unknown[]>(statement(set));
+    prepared.set(set, created);
+    return created;
   };
 }
 
