@@ -29,7 +29,7 @@ export interface ServerReport {
   readonly holders: readonly string[];
 }
 
-/** `none` and `session` keep a session's state; with `transaction` each transaction may run in another server session. */
+/** `none` and `session` keep a session's state; with `transaction` each transaction may use another server session. */
 export type Pooler = 'none' | 'session' | 'transaction';
 
 /** Inspects the server. Needs two connections of the pool. Throws the faults of `postgresFault`. */

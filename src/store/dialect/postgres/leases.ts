@@ -10,7 +10,7 @@ import { statement, type Transaction } from './transaction.js';
 
 /**
  * Registers the source if it is new, claims its lease and returns its state. Throws `lease_lost` when another living
- * member of the fleet works the source, and what `nextFence` throws when another holder has the lease.
+ * member of the fleet works the source, or another process holds its lease.
  */
 export async function openSource(
   transaction: Transaction,

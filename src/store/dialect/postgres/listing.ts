@@ -122,7 +122,7 @@ const deleteListed = statement(
   'DELETE FROM investment_rows WHERE source_no = $1 AND id = ANY($2::text[])',
 );
 
-/** Remembers which stored rows the page named, and stages the records that differ from them. Returns how many it named. */
+/** Remembers which stored rows the page named and stages records that differ from them. Returns how many it named. */
 async function addRelisted(commit: Commit, page: FeedPage, pageNo: number): Promise<number> {
   const { transaction, source } = commit;
   const ids = page.items.flatMap((item) => (item.kind === 'record' ? item.investment.id : (item.id ?? [])));

@@ -28,7 +28,7 @@ export interface PostgresOptions {
   readonly idleMs?: number;
   /** The server cancels statements that take longer. For queries of users; writes have limits of their own. */
   readonly statementTimeoutMs?: number;
-  /** Timeout of the driver for short queries: a server that takes longer is considered dead and its connection is closed. */
+  /** The driver's timeout for short queries: a server that takes longer is considered dead and the connection closed. */
   readonly answerMillis?: number;
   /** Rejects every write, and a database without a mirror. */
   readonly readonly?: boolean;

@@ -29,7 +29,7 @@ export function recordset(parameter: string, ...types: readonly string[]): strin
   return `(SELECT ${cells('v', types)} FROM jsonb_array_elements(${parameter}::jsonb) AS v) AS t`;
 }
 
-/** Returns the SELECT list that extracts the columns of a row from its JSON array. Values missing at its end are null. */
+/** Returns the SELECT list that extracts a row's columns from its JSON array. Values missing at its end are null. */
 export function cells(row: string, types: readonly string[]): string {
   return types
     .map((column, index) => {

@@ -65,7 +65,7 @@ const uniqueViolation = '23505';
 
 class Misjudged extends Error {}
 
-/** Whether rows may be inserted unchecked: not visible yet, no unique index to violate, no forgotten person to leave out. */
+/** Whether rows may be inserted unchecked: not visible yet, no unique index, and no forgotten person to leave out. */
 function isOpen({ listing, idsIndexed, forgotten }: Omit<LockedSource, 'source'>): boolean {
   return listing?.kind === 'first' && !idsIndexed && forgotten.size === 0;
 }

@@ -34,7 +34,7 @@ const tables = [
 
 /**
  * Returns SQL that selects the names of the tables whose totals differ from the rows of these sources: the number of
- * totals differs, or a computed total is missing. The query stores no intermediate table of totals.
+ * totals differs, or a computed total is missing. Does not materialize the totals, however many investors there are.
  */
 function differingTotals(sources: string): string {
   return tables
@@ -85,7 +85,10 @@ export function createCountingTriggers(raw: RawDatabase): void {
   }
 }
 
-/** Returns whether the source's totals differ from its rows, or a sum is beyond 64 bits. Sorts all rows by numbers, days and ids. */
+/**
+ * Returns whether the source's totals differ from its rows, or a sum is beyond 64 bits. Sorts all of its rows, but no
+ * personal data.
+ */
 export function totalsDiffer(raw: RawDatabase, sourceNo: number): boolean {
   const isBeyond = raw.prepare('SELECT 1 FROM beyond_sums WHERE source_no = ?').get(sourceNo) !== undefined;
   return isBeyond || raw.prepare(differingTotals(String(sourceNo))).get() !== undefined;

@@ -112,7 +112,7 @@ function replaceListed(
   commit.putIdentity(rowNo, identity);
 }
 
-/** Remembers which stored rows the page named, and stages the records that differ from them. Returns how many it named. */
+/** Remembers which stored rows the page named and stages records that differ from them. Returns how many it named. */
 function addRelisted(commit: Commit, page: FeedPage, pageNo: number): number {
   const { statements, source } = commit;
   const seen = new Set<number>();

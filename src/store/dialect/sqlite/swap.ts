@@ -85,7 +85,7 @@ const record = recordColumns.join(', ');
 const of = (table: string, columns: readonly string[]) =>
   columns.map((name) => `${table}.${name}`).join(', ');
 
-/** `n` is the position in the change feed; `row_no` is null for a new record until `numberAdded`, `stage_no` for a removed one. */
+/** `n` is the position in the feed; `row_no` is null for a new record until `numberAdded`, `stage_no` for a removed one. */
 const createPlan = `
   CREATE TEMP TABLE swap (
     n INTEGER PRIMARY KEY, kind TEXT NOT NULL, row_no INTEGER, stage_no INTEGER, fields TEXT NOT NULL, person INTEGER NOT NULL
