@@ -3,6 +3,7 @@ import { builtinModules } from 'node:module';
 import { basename, dirname, join, normalize } from 'node:path';
 import { expect, test } from 'vitest';
 import { packageRoot } from '../src/runtime/package-root.js';
+import { circlesIn, type ImportGraph } from './support/import-circles.js';
 import { type Node, nodesOf, stringOf, syntaxOf } from './support/syntax.js';
 
 /** The house rules of ARCHITECTURE.md as a table. A room may import itself, the rooms named here, and these packages. */
@@ -163,10 +164,17 @@ function isAssertion(node: Node) {
   return node.type === 'TSAsExpression' || node.type === 'TSTypeAssertion';
 }
 
+/** The path below `src` of a relative import. */
+function importedFile(path: string, specifier: string): string {
+  return normalize(join(dirname(path), specifier))
+    .replaceAll('\\', '/')
+    .replace(/\.js$/, '.ts');
+}
+
 /** Why an import is not allowed, or nothing. */
 function objection(file: SourceFile, specifier: string): string | undefined {
   if (specifier.startsWith('.')) {
-    const target = normalize(join(dirname(file.path), specifier)).replace(/\.js$/, '.ts');
+    const target = importedFile(file.path, specifier);
     const room = target.includes('/') ? (target.split('/')[0] ?? '') : '';
     if (file.room === '') return room === 'cli' ? 'nobody imports cli' : undefined;
     if (room === file.room || rooms[file.room]?.rooms.includes(room)) return undefined;
@@ -255,6 +263,50 @@ test('no import path is computed, so that this table sees all of them', () => {
   expect(complaints((file) => file.imports.filter((specifier) => specifier === '(computed)'))).toEqual([]);
 });
 
+test('no files import one another in a circle, not even for types or dynamically', () => {
+  const graph = Object.fromEntries(
+    files.map(({ path, imports }) => [
+      path,
+      imports
+        .filter((specifier) => specifier.startsWith('.'))
+        .map((specifier) => importedFile(path, specifier)),
+    ]),
+  );
+  expect(Object.values(graph).flat().length).toBeGreaterThan(1_000);
+  expect(circlesIn(graph)).toEqual([]);
+});
+
+test.each([
+  ['nothing', {}, []],
+  ['a chain', { a: ['b'], b: ['c'], c: [] }, []],
+  ['two ways to one file', { a: ['b', 'c'], b: ['d'], c: ['d'], d: [] }, []],
+  ['a file that imports itself', { a: ['a'] }, [['a']]],
+  ['two files', { a: ['b'], b: ['a'] }, [['a', 'b']]],
+  ['a circle of three behind a chain', { a: ['b'], b: ['c'], c: ['d'], d: ['b'] }, [['b', 'c', 'd']]],
+  ['two circles that share a file', { a: ['b', 'c'], b: ['a'], c: ['a'] }, [['a', 'b', 'c']]],
+  [
+    'two circles apart, one importing the other',
+    { a: ['b'], b: ['a', 'c'], c: ['d'], d: ['c'] },
+    [
+      ['a', 'b'],
+      ['c', 'd'],
+    ],
+  ],
+])('the search for import circles finds those of %s', (_, graph: ImportGraph, circles) => {
+  expect(circlesIn(graph)).toEqual(circles);
+});
+
+test.each([
+  [`import type { A } from './a.js';`],
+  [`import { type A } from './a.js';`],
+  [`export type { A } from './a.js';`],
+  [`export * from './a.js';`],
+  [`const a = await import('./a.js');`],
+  [`type A = import('./a.js').A;`],
+])('the search for import circles sees the import in %s', (text) => {
+  expect(read('b.ts', text).imports).toEqual(['./a.js']);
+});
+
 /** The packages that are loaded with these files, and how many files come along. */
 function loadedWith(...entries: readonly string[]): { packages: readonly string[]; files: number } {
   const reached = new Set(entries);
@@ -262,7 +314,7 @@ function loadedWith(...entries: readonly string[]): { packages: readonly string[
   for (const path of reached) {
     for (const specifier of files.find((file) => file.path === path)?.eager ?? []) {
       if (specifier.startsWith('.')) {
-        reached.add(normalize(join(dirname(path), specifier)).replace(/\.js$/, '.ts'));
+        reached.add(importedFile(path, specifier));
       } else if (!specifier.startsWith('node:')) packages.add(specifier);
     }
   }

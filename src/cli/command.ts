@@ -25,6 +25,8 @@ export interface CommandContext {
   readonly options: Options;
   /** Aborts at the first SIGINT or SIGTERM, and when nobody reads our output any more: finish the page and return. */
   readonly signal: AbortSignal;
+  /** Loads the definitions of all commands. */
+  readonly allCommands: () => Promise<readonly Command[]>;
 }
 
 /**

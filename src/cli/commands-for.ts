@@ -44,5 +44,9 @@ export async function commandsFor([first = '', second = '']: readonly string[]):
   const name = Object.hasOwn(groups, first) ? `${first} ${second}` : first;
   const load = Object.hasOwn(files, name) ? files[name] : undefined;
   if (load !== undefined) return [await load()];
+  return await allCommands();
+}
+
+export async function allCommands(): Promise<readonly Command[]> {
   return (await import('./commands/index.js')).commands;
 }

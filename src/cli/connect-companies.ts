@@ -6,7 +6,6 @@ import {
   type Connecting,
   chosenCompanies,
   type Eligible,
-  type Installed,
   identityScope,
   idsOf,
   mirrorScopes,
@@ -14,20 +13,12 @@ import {
 } from '../tasks/connect.js';
 import { entryOf, namedFor, sourceNameFor, tokenFileOf } from '../tasks/connected-source.js';
 import { askLine } from './ask.js';
+import type { Connected } from './connected.js';
 import type { ConnectingCommand } from './connecting-command.js';
 import { sessionPartsOf } from './engine-of.js';
 import { type ExitCode, exitCodeOfFault, exitCodes } from './exit-codes.js';
 import { nextStep } from './next-step.js';
 import { writeConnected } from './write-connected.js';
-
-/** A company that is connected now, and the source that mirrors it. */
-export interface Connected extends Installed {
-  readonly company: Eligible;
-  readonly source: string;
-  readonly file: string;
-  /** The source mirrored the company in another way before, and gets this token instead. */
-  readonly replaces: boolean;
-}
 
 /** `rosterd connect`: each company on its own, so that one refusal does not take back what others were granted. */
 export async function connectCompanies(command: ConnectingCommand): Promise<ExitCode> {

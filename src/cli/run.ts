@@ -4,7 +4,7 @@ import { descriptorsFault } from '../runtime/file-descriptors.js';
 import { incompleteInstallation } from '../runtime/incomplete-installation.js';
 import { maskCredentials } from '../wire/credential-shapes.js';
 import type { Command } from './command.js';
-import { commandsFor } from './commands-for.js';
+import { allCommands, commandsFor } from './commands-for.js';
 import { type ExitCode, exitCodeOfFault, exitCodes } from './exit-codes.js';
 import type { Io } from './io.js';
 import { nextStep } from './next-step.js';
@@ -34,7 +34,7 @@ export async function run(
       writeOut: (text) => io.stdout.write(text),
       columns: io.stdout.columns ?? 80,
       run: async (command, operands, options) => {
-        code = await command.run({ io, out, args: operands, options, signal: stop.signal });
+        code = await command.run({ io, out, args: operands, options, signal: stop.signal, allCommands });
       },
     });
     await program.parseAsync(words, { from: 'user' });

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { type Edit, editConfigFile } from '../config/edit-file.js';
 import { configFileOf } from '../config/load.js';
-import type { Connected } from './connect-companies.js';
+import type { Connected } from './connected.js';
 import type { ConnectingCommand } from './connecting-command.js';
 
 /** Tells what was connected, and puts it into the configuration or shows what to put there. */

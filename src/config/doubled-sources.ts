@@ -1,4 +1,4 @@
-import type { Clash } from './rules.js';
+import type { Clash } from './clash.js';
 import type { Settings } from './settings.js';
 
 /*

@@ -1,4 +1,5 @@
 import { isSandboxToken } from '../wire/credential-shapes.js';
+import type { Clash } from './clash.js';
 import { isPostgres, withoutPassword } from './database.js';
 import { doubledSources, overlappingSources } from './doubled-sources.js';
 import type { Path } from './path.js';
@@ -6,12 +7,6 @@ import type { Settings } from './settings.js';
 import { isLoopback, parseListen } from './values.js';
 
 /** Rules that look at more than one value, and settings that are allowed but should not pass in silence. */
-
-export interface Clash {
-  readonly path: Path;
-  readonly message: string;
-  readonly hint?: string;
-}
 
 export function clashesIn(settings: Settings): readonly Clash[] {
   return [

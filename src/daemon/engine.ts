@@ -10,8 +10,9 @@ import { createSync, type Sync } from '../sync/create-sync.js';
 import { connectPlatform, type PlatformConnection } from './connect-platform.js';
 import { type DatabaseReturn, watchReturn } from './database-return.js';
 import { ForgottenLedger } from './forgotten-ledger.js';
+import { leaseMillis, type OpenMirror } from './mirror-parts.js';
 import { noticeHooks } from './notices.js';
-import { leaseMillis, type OpenMirror, openMirror } from './open-mirror.js';
+import { openMirror } from './open-mirror.js';
 import { type PageListener, syncSources } from './sync-sources.js';
 import { WorkWatch } from './work-watch.js';
 

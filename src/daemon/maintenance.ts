@@ -2,7 +2,7 @@ import type { Config } from '../config/config.js';
 import { backupKeepMillis } from '../store/dialect/sqlite/backups.js';
 import { inboxKeepMillis } from '../store/inbox.js';
 import { type HousekeepingParts, keepMillis, keptSince } from './housekeeping.js';
-import type { OpenMirror } from './open-mirror.js';
+import type { OpenMirror } from './mirror-parts.js';
 
 interface Chores extends Pick<HousekeepingParts, 'pending' | 'scrub' | 'purge'> {
   /** For a process that serves nobody meanwhile and may stand still for a moment. */

@@ -13,7 +13,7 @@ import { isAway, reachPostgres } from '../store/dialect/postgres/reach.js';
 import { Inbox } from '../store/inbox.js';
 import { Outbox } from '../store/outbox.js';
 import { inSteps } from './in-batches.js';
-import { leaseMillis, type OpenMirror, type OpenMirrorParts } from './open-mirror.js';
+import { leaseMillis, type OpenMirror, type OpenMirrorParts } from './mirror-parts.js';
 
 /**
  * A delivery is answered within a second or two, whatever the server does meanwhile; what is refused comes again.

@@ -14,7 +14,7 @@ import { Inbox } from '../store/inbox.js';
 import { Outbox } from '../store/outbox.js';
 import { scrubApart } from '../store/scrub.js';
 import { inSteps } from './in-batches.js';
-import { leaseMillis, type OpenMirror, type OpenMirrorParts } from './open-mirror.js';
+import { leaseMillis, type OpenMirror, type OpenMirrorParts } from './mirror-parts.js';
 import { WriteGate } from './write-gate.js';
 
 /** Rewritten in a fraction of a second, less than it takes to start a process for it. */

@@ -4,7 +4,7 @@ import { instantFromMillis } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
 import type { HealthRegister } from '../runtime/health-register.js';
 import type { TickResult } from '../sync/run-tick.js';
-import type { DatabaseServer, OpenMirror } from './open-mirror.js';
+import type { DatabaseServer, OpenMirror } from './mirror-parts.js';
 
 export interface WorkWatchParts {
   readonly register: HealthRegister;

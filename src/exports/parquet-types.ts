@@ -1,8 +1,9 @@
-import type { DuckDBValue } from '@duckdb/node-api';
+import type * as DuckDb from '@duckdb/node-api';
 import { Fault } from '../domain/fault.js';
 import { type Instant, millisOf } from '../domain/instant.js';
-import type { DuckDbPackage } from './parquet.js';
 import type { Cell, ExportColumn } from './ports.js';
+
+export type DuckDbPackage = typeof DuckDb;
 
 /** 26 digits before the point and 12 behind it, exactly: a share count is no place for binary fractions. */
 const decimalWidth = 38;
@@ -19,12 +20,12 @@ export const columnTypes: Readonly<Record<ExportColumn['kind'], string>> = {
 };
 
 /** From a cell as the mirror holds it to a value of the column's type. */
-export function converterOf(column: ExportColumn, duckdb: DuckDbPackage): (cell: Cell) => DuckDBValue {
+export function converterOf(column: ExportColumn, duckdb: DuckDbPackage): (cell: Cell) => DuckDb.DuckDBValue {
   const convert = converters[column.kind];
   return (cell) => (cell === null ? null : convert(cell, column, duckdb));
 }
 
-type Converter = (cell: NonNullable<Cell>, column: ExportColumn, duckdb: DuckDbPackage) => DuckDBValue;
+type Converter = (cell: NonNullable<Cell>, column: ExportColumn, duckdb: DuckDbPackage) => DuckDb.DuckDBValue;
 
 const converters: Readonly<Record<ExportColumn['kind'], Converter>> = {
   text: String,

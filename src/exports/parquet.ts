@@ -2,11 +2,9 @@ import { chmod, mkdtemp, open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type * as DuckDb from '@duckdb/node-api';
 import { Fault } from '../domain/fault.js';
-import { columnTypes, converterOf } from './parquet-types.js';
+import { columnTypes, converterOf, type DuckDbPackage } from './parquet-types.js';
 import type { Cell, RowSource } from './ports.js';
 import { folderFault, syncFolder } from './write-file.js';
-
-export type DuckDbPackage = typeof DuckDb;
 
 /** The driver takes this many rows at a time; it is the size of its own vectors. */
 const chunkRows = 2_048;

@@ -1,5 +1,4 @@
 import type { Clock } from '../runtime/clock.js';
-import type { Closable } from '../runtime/lifecycle.js';
 import { activityRoutes } from './activity/routes.js';
 import { applicationControl } from './applications/control.js';
 import { applicationRoutes } from './applications/routes.js';
@@ -9,7 +8,7 @@ import { catalogRoutes } from './catalog/routes.js';
 import { companyRoutes } from './companies/routes.js';
 import { connectedAppRoutes } from './connected-apps/routes.js';
 import { dealRoutes } from './deals/routes.js';
-import type { Route } from './http/route.js';
+import type { Feature } from './feature.js';
 import { installationRoutes } from './installations/routes.js';
 import { commentAction } from './intents/comment-action.js';
 import { dealActions, proposeDeal } from './intents/deal-actions.js';
@@ -33,15 +32,6 @@ import { sessionRoutes } from './sessions/routes.js';
 import { syndicateRoutes } from './syndicates/routes.js';
 import { userRoutes } from './users/routes.js';
 import { webhooks } from './webhooks/webhooks.js';
-
-/** One folder of the platform: what it answers, and what it does besides answering. */
-export interface Feature {
-  readonly routes: readonly Route[];
-  /** Control calls of its own, below `/_sandbox`; only a sandbox serves them. */
-  readonly sandboxRoutes?: readonly Route[];
-  /** Subscribes to events and starts its loops; closed with the platform. */
-  start?(services: Services): Closable;
-}
 
 const features: readonly Feature[] = [
   { routes: investmentRoutes, start: startPublishing },

@@ -1,5 +1,11 @@
 import { type Dialect, Kysely } from 'kysely';
-import type { ReadDatabase, ReadViews } from './reads/views.js';
+import type {
+  DailyRaisedView,
+  InvestorTotalsView,
+  ReadDatabase,
+  ReadViews,
+  RoundTotalsView,
+} from './reads/views.js';
 import type { Database, InvestmentsView } from './schema.js';
 
 /**
@@ -47,33 +53,4 @@ export function readingsOf(dialect: Dialect): Readings {
     db: kysely.withTables<Tables<ReadDatabase>>(),
     query: kysely.withTables<Tables<MirrorDatabase>>(),
   };
-}
-
-interface Totals {
-  source: string;
-  currency: string | null;
-  investments: number;
-  committed_cents: number;
-  raised_cents: number;
-  /** JSON of the sums as text, when one does not fit into 64 bits. */
-  exact_cents: string | null;
-}
-
-export interface RoundTotalsView extends Totals {
-  company_id: string | null;
-  offering_id: string | null;
-  status: string;
-  in_escrow_cents: number;
-}
-
-export interface DailyRaisedView extends Totals {
-  company_id: string | null;
-  /** A UTC day such as `2026-10-20`. */
-  day: string | null;
-}
-
-export interface InvestorTotalsView extends Totals {
-  investor_id: string;
-  first_applied_at: string | null;
-  last_applied_at: string | null;
 }

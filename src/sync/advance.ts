@@ -1,5 +1,5 @@
 import type { Position } from '../domain/position.js';
-import type { PageSeen } from './tick-state.js';
+import type { PageSeen } from './page-seen.js';
 
 /**
  * Proof that paging gets somewhere. A feed that hands out the same position again, at once or after a detour,

@@ -2,15 +2,8 @@ import type { FaultCode } from '../domain/fault.js';
 import type { Instant } from '../domain/instant.js';
 import type { Cursor, Position } from '../domain/position.js';
 import type { Advance } from './advance.js';
-import type {
-  FeedPage,
-  ListingProgress,
-  ListingStart,
-  Reached,
-  Standing,
-  TickReport,
-  Trigger,
-} from './ports.js';
+import type { PageSeen } from './page-seen.js';
+import type { ListingProgress, ListingStart, Reached, Standing, TickReport, Trigger } from './ports.js';
 
 /** One tick in the middle of its work: what is committed, and what only this tick remembers. */
 export interface TickState {
@@ -37,9 +30,6 @@ export type TickEvent =
   | { readonly kind: 'gone'; readonly asked: Position }
   | { readonly kind: 'failed'; readonly failure: Failure }
   | { readonly kind: 'stop_asked' };
-
-/** What a decision needs to know of a page; its records are the mirror's business. */
-export type PageSeen = Pick<FeedPage, 'mode' | 'hasMore' | 'next'> & { readonly items: number };
 
 export interface Failure {
   readonly code: FaultCode;

@@ -1,6 +1,7 @@
 import type { Config } from '../config/config.js';
 import { ForgottenLedger } from '../daemon/forgotten-ledger.js';
-import { type OpenMirror, openMirror } from '../daemon/open-mirror.js';
+import type { OpenMirror } from '../daemon/mirror-parts.js';
+import { openMirror } from '../daemon/open-mirror.js';
 import { Fault, isFault } from '../domain/fault.js';
 import { parseId } from '../domain/ids.js';
 import { type Instant, instantFromMillis } from '../domain/instant.js';

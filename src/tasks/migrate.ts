@@ -1,5 +1,6 @@
 import { ForgottenLedger } from '../daemon/forgotten-ledger.js';
-import { leaseMillis, openMirror } from '../daemon/open-mirror.js';
+import { leaseMillis } from '../daemon/mirror-parts.js';
+import { openMirror } from '../daemon/open-mirror.js';
 import { Fault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
 import { silentLogger } from '../runtime/logger.js';

@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { type DuckDbPackage, writeParquet } from '../../src/exports/parquet.js';
+import { writeParquet } from '../../src/exports/parquet.js';
+import type { DuckDbPackage } from '../../src/exports/parquet-types.js';
 import type { Cell, ExportColumn } from '../../src/exports/ports.js';
 import { tempFolder } from '../store/temp-folder.js';
 import { askDuckDb } from './ask-duckdb.js';

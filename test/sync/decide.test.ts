@@ -4,8 +4,9 @@ import { type Instant, instantFromMillis } from '../../src/domain/instant.js';
 import type { Cursor, PageToken, Position } from '../../src/domain/position.js';
 import { emptyPagesInRowMax } from '../../src/sync/advance.js';
 import { decide, tickStart } from '../../src/sync/decide.js';
+import type { PageSeen } from '../../src/sync/page-seen.js';
 import type { Active, ListingProgress, Standing } from '../../src/sync/ports.js';
-import type { Effect, PageSeen, TickEvent, TickState } from '../../src/sync/tick-state.js';
+import type { Effect, TickEvent, TickState } from '../../src/sync/tick-state.js';
 
 const now = Date.parse('2026-11-01T12:00:00Z');
 const hour = 3_600_000;

@@ -10,10 +10,10 @@ export const completion: Command = {
     ['rosterd completion fish > ~/.config/fish/completions/rosterd.fish', 'once, for fish'],
   ],
   args: [{ name: '<shell>', summary: 'bash, zsh or fish' }],
-  async run({ args, io }) {
+  async run({ args, io, allCommands }) {
     const [shell = ''] = args;
     const { completionScript, shells } = await import('../completion/script.js');
-    const script = completionScript(shell);
+    const script = completionScript(shell, await allCommands());
     if (script === null)
       throw new Fault('usage', `there is no completion for ${JSON.stringify(shell)}`, {
         hint: `one of: ${shells.join(', ')}`,

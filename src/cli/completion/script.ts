@@ -1,4 +1,4 @@
-import { commands } from '../commands/index.js';
+import type { Command } from '../command.js';
 import { silentProgram } from '../program.js';
 import { bashCompletion } from './bash.js';
 import { fishCompletion } from './fish.js';
@@ -14,7 +14,7 @@ const writers: Readonly<Record<string, (places: readonly Place[]) => string>> = 
 export const shells: readonly string[] = Object.keys(writers);
 
 /** Null for a shell nobody wrote one for. */
-export function completionScript(shell: string): string | null {
+export function completionScript(shell: string, commands: readonly Command[]): string | null {
   const write = Object.hasOwn(writers, shell) ? writers[shell] : undefined;
   return write === undefined ? null : write(placesOf(silentProgram(commands)));
 }

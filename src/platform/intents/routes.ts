@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Closable } from '../../runtime/lifecycle.js';
 import * as operations from '../contract/intents.js';
-import type { Feature } from '../features.js';
+import type { Feature } from '../feature.js';
 import { callerOf, created, type Exchange, ok, type Reply, type Step } from '../http/exchange.js';
 import { accountOf } from '../http/idempotent.js';
 import { newestFirst } from '../http/newest-first.js';

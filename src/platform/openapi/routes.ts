@@ -1,7 +1,7 @@
 import type { HeaderNames } from '../../wire/headers.js';
 import { getApiDescription, openDocs } from '../contract/documentation.js';
 import type { Operation } from '../contract/operation.js';
-import type { Feature } from '../features.js';
+import type { Feature } from '../feature.js';
 import { ok } from '../http/exchange.js';
 import { route } from '../http/route.js';
 import { spendIp } from '../http/steps/spend.js';

@@ -1,17 +1,7 @@
 import { type MirrorPlace, secretUrlOf } from '../database-location.js';
-import type { Readings } from '../mirror-database.js';
+import type { Reader, ReaderOptions } from '../dialect/port.js';
 
-/** A connection of one's own that cannot write. */
-export interface Reader extends Readings {
-  /** What the database throws, as a fault; anything else as it is. */
-  faultOf(error: unknown): unknown;
-  close(): Promise<void>;
-}
-
-export interface ReaderOptions {
-  /** A server that has not answered a question by then has died in silence: `database_busy`. Unlimited unless given. */
-  readonly answerMillis?: number;
-}
+export type { Reader, ReaderOptions } from '../dialect/port.js';
 
 /**
  * Throws `database_unusable`, `database_busy`; a mirror that is not there is not created. Only the driver that is

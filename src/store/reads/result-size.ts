@@ -1,5 +1,8 @@
+import type { SqlValue } from '../dialect/port.js';
 import { resultTooLarge, rowTooLarge } from '../query-refusals.js';
-import type { SqlValue } from './query.js';
+
+/** The largest row a query may return: more than a person reads, less than the longest string of the engine. */
+export const rowBytesMaxDefault = 64 * 1_048_576;
 
 export interface SizeLimits {
   readonly rowBytesMax: number;

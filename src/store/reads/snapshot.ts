@@ -1,18 +1,8 @@
 import type { MirrorPlace } from '../database-location.js';
 import { secretUrlOf } from '../database-location.js';
+import type { Ask, Snapshots } from '../dialect/port.js';
 
-/** Asks in plain SQL that both databases understand; what is filled in travels as a parameter. */
-export type Ask = <Row>(
-  text: TemplateStringsArray,
-  ...values: readonly (string | number)[]
-) => Promise<readonly Row[]>;
-
-/** For whoever looks again and again: what is costly to open is kept open between the looks. */
-export interface Snapshots {
-  /** As `inSnapshot`. */
-  take<Result>(work: (ask: Ask) => Promise<Result>): Promise<Result>;
-  close(): Promise<void>;
-}
+export type { Ask, Snapshots } from '../dialect/port.js';
 
 export async function openSnapshots(place: MirrorPlace): Promise<Snapshots> {
   // Opening a file costs less than a look into it.

@@ -1,5 +1,4 @@
 import type { Kysely } from 'kysely';
-import type { DailyRaisedView, RoundTotalsView } from '../mirror-database.js';
 import type { Bit, Database, IdentityColumns, InvestmentsView, SourceState } from '../schema.js';
 
 /** Views that are only read, and the small tables of erasure. */
@@ -61,6 +60,35 @@ export interface AwaitingDeletionView {
   applied_at: string | null;
   missing_since: string;
   generation: number;
+}
+
+interface Totals {
+  source: string;
+  currency: string | null;
+  investments: number;
+  committed_cents: number;
+  raised_cents: number;
+  /** JSON of the sums as text, when one does not fit into 64 bits. */
+  exact_cents: string | null;
+}
+
+export interface RoundTotalsView extends Totals {
+  company_id: string | null;
+  offering_id: string | null;
+  status: string;
+  in_escrow_cents: number;
+}
+
+export interface DailyRaisedView extends Totals {
+  company_id: string | null;
+  /** A UTC day such as `2026-10-20`. */
+  day: string | null;
+}
+
+export interface InvestorTotalsView extends Totals {
+  investor_id: string;
+  first_applied_at: string | null;
+  last_applied_at: string | null;
 }
 
 export type ReadDatabase = Database & ReadViews;

@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely';
 import type { Clock } from '../../../runtime/clock.js';
 import { Interrupter } from '../../../runtime/interruption.js';
-import { type ChangeNews, pollMillis } from '../../reads/change-signal.js';
 import type { ReadDatabase } from '../../reads/views.js';
+import { type ChangeNews, pollMillis } from '../port.js';
 import { changeChannel } from './change-channel.js';
 import { OwnConnection } from './own-connection.js';
 

@@ -14,9 +14,9 @@ import {
   rowTooLarge,
   tooSlow,
 } from '../../query-refusals.js';
-import { type QueryHandle, type QueryLimits, rowBytesMaxDefault, type SqlValue } from '../../reads/query.js';
-import { bytesOf, ResultSize } from '../../reads/result-size.js';
+import { bytesOf, ResultSize, rowBytesMaxDefault } from '../../reads/result-size.js';
 import { statementText } from '../../statement-text.js';
+import type { QueryHandle, QueryLimits, SqlValue } from '../port.js';
 import { postgresFault } from './faults.js';
 import { resultTooLargeCode, rowTooLargeCode, withoutNames } from './masked-query.js';
 import { cellsOf } from './row-text.js';

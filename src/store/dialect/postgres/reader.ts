@@ -1,6 +1,6 @@
 import { PostgresDialect } from 'kysely';
 import { readingsOf } from '../../mirror-database.js';
-import type { Reader, ReaderOptions } from '../../reads/open-reader.js';
+import type { Reader, ReaderOptions } from '../port.js';
 import { DeclaredCursor, withCursors } from './cursor.js';
 import { postgresFault } from './faults.js';
 import { openPostgres } from './open.js';

@@ -1,4 +1,4 @@
-import type { Ask, Snapshots } from '../../reads/snapshot.js';
+import type { Ask, Snapshots } from '../port.js';
 import { postgresFault } from './faults.js';
 import { openPostgres, type PostgresDatabase } from './open.js';
 

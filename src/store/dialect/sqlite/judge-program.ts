@@ -1,6 +1,6 @@
 import type Sqlite from 'better-sqlite3';
 import { cannotJudge, readsPeople } from '../../query-refusals.js';
-import type { SqlValue } from '../../reads/query.js';
+import type { SqlValue } from '../port.js';
 import { closedTables, hiddenColumns, openTables } from './masked-tables.js';
 import { callingInstructions, knownInstructions, openModules, plainFunctions } from './program-words.js';
 import { prepareReading } from './reading-statement.js';

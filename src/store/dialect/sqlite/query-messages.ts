@@ -1,4 +1,4 @@
-import type { SqlValue } from '../../reads/query.js';
+import type { SqlValue } from '../port.js';
 
 /** The query that the child process runs. */
 export interface QueryRequest {

@@ -4,7 +4,8 @@ import type { Clock } from '../../../runtime/clock.js';
 import { endedWithoutAnswer } from '../../../runtime/file-descriptors.js';
 import { startOwnProcess } from '../../../runtime/own-process.js';
 import { endedEarly, tooMuchMemory, tooSlow } from '../../query-refusals.js';
-import { type QueryHandle, type QueryLimits, rowBytesMaxDefault, type SqlValue } from '../../reads/query.js';
+import { rowBytesMaxDefault } from '../../reads/result-size.js';
+import type { QueryHandle, QueryLimits, SqlValue } from '../port.js';
 import type { QueryDemand, QueryReply, QueryRequest } from './query-messages.js';
 
 /**

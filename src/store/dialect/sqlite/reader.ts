@@ -1,6 +1,6 @@
 import { SqliteDialect } from 'kysely';
 import { readingsOf } from '../../mirror-database.js';
-import type { Reader } from '../../reads/open-reader.js';
+import type { Reader } from '../port.js';
 import { connectSqlite } from './connect.js';
 import { ownSqlFault } from './faults.js';
 

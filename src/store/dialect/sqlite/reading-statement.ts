@@ -1,6 +1,6 @@
 import Sqlite from 'better-sqlite3';
 import { notOneStatement, notValid, onlyReads } from '../../query-refusals.js';
-import type { SqlValue } from '../../reads/query.js';
+import type { SqlValue } from '../port.js';
 
 /**
  * Prepares one read-only statement. Throws `usage` for anything else. The connection is read-only already; this check

@@ -1,4 +1,4 @@
-import type { Ask } from '../../reads/snapshot.js';
+import type { Ask } from '../port.js';
 import { connectSqlite } from './connect.js';
 import { ownSqlFault } from './faults.js';
 
