@@ -78,6 +78,15 @@ const processAllowed: Readonly<Record<string, string>> = {
     'a process of its own, so that rewriting the file holds nobody up; it ends when its parent goes',
 };
 
+/** Files outside the dialects and the configuration that ask which database it is, with the reason. */
+const kindAllowed: Readonly<Record<string, string>> = {
+  'store/database-location.ts': 'defines the kinds of location, and the text that messages show for each',
+  'daemon/open-mirror.ts':
+    'builds the mirror of each database from parts of the daemon (write gate, batches) that store may not import',
+  'doctor/doctor.ts': 'runs other checks for a file than for a server, and store may not import the doctor',
+  'tasks/migrate.ts': 'accepts one pair of databases only, from SQLite to PostgreSQL',
+};
+
 const ambient =
   /\b(?:Date\.now|Math\.random|performance\.now|setTimeout|setInterval|new Date\(\)|crypto\.randomUUID|randomUUID)\b/;
 
@@ -92,6 +101,8 @@ interface SourceFile {
   readonly comments: readonly string[];
   /** Where a type is any, or a value is told to be another by way of unknown. */
   readonly optOuts: readonly string[];
+  /** Comparisons with the kind of a database. */
+  readonly kindsAsked: readonly string[];
 }
 
 const files = readdirSync(join(packageRoot, 'src'), { recursive: true, encoding: 'utf8' })
@@ -112,11 +123,13 @@ function read(path: string, text: string): Omit<SourceFile, 'path' | 'room' | 't
   const eager: string[] = [];
   const silent = [...comments];
   const optOuts: string[] = [];
+  const kindsAsked: string[] = [];
   for (const node of nodesOf(root)) {
     const imported = importOf(node);
     if (imported !== undefined) imports.push(imported.specifier);
     if (imported?.eager === true) eager.push(imported.specifier);
     if (node.type === 'TSAnyKeyword' || throughUnknown(node)) optOuts.push(text.slice(node.start, node.end));
+    if (asksForKind(node)) kindsAsked.push(text.slice(node.start, node.end));
     if (node.type === 'TemplateElement' || stringOf(node) !== undefined) silent.push(node);
   }
   let code = '';
@@ -132,6 +145,7 @@ function read(path: string, text: string): Omit<SourceFile, 'path' | 'room' | 't
     code,
     comments: comments.map(({ start, end }) => text.slice(start, end)),
     optOuts,
+    kindsAsked,
   };
 }
 
@@ -158,6 +172,17 @@ function throughUnknown(node: Node): boolean {
   let expression: Node = node.expression;
   while (expression.type === 'ParenthesizedExpression') ({ expression } = expression);
   return isAssertion(expression) && expression.typeAnnotation.type === 'TSUnknownKeyword';
+}
+
+/** Whether a comparison or a `case` names the kind of a database. */
+function asksForKind(node: Node): boolean {
+  if (node.type === 'SwitchCase') return node.test !== null && isKind(node.test);
+  if (node.type !== 'BinaryExpression' || !/^[!=]==?$/.test(node.operator)) return false;
+  return isKind(node.left) || isKind(node.right);
+}
+
+function isKind(node: Node): boolean {
+  return ['sqlite', 'postgres'].includes(stringOf(node) ?? '');
 }
 
 function isAssertion(node: Node) {
@@ -255,6 +280,7 @@ test.each([
     code: '',
     comments: [],
     optOuts: [],
+    kindsAsked: [],
   };
   expect(objection(file, specifier) !== undefined).toBe(refused);
 });
@@ -338,6 +364,42 @@ test('status answers at once: of the databases, only the driver of the one that 
   expect(loadedWith('store/dialect/sqlite/snapshot.ts').packages).toEqual(['better-sqlite3']);
 });
 
+test('query and status of a mirror in SQLite load no pg', () => {
+  const sqlite = 'store/dialect/sqlite';
+  const query = loadedWith('cli/commands/query.ts', 'reading/query.ts', `${sqlite}/query.ts`);
+  expect(query.packages).toEqual([]);
+  expect(query.files).toBeGreaterThan(20);
+  const status = ['cli/commands/status.ts', 'reading/status.ts', 'reading/daemon-address.ts'];
+  expect(loadedWith(...status, `${sqlite}/snapshot.ts`).packages).toEqual(['better-sqlite3']);
+  expect(loadedWith(`${sqlite}/reader.ts`).packages).toEqual(['better-sqlite3', 'kysely']);
+});
+
+test('choosing a dialect loads no driver', () => {
+  expect(loadedWith('store/dialect/dialect-for.ts').packages).toEqual([]);
+  const readers = files.filter(({ path }) => path.startsWith('store/reads/')).map(({ path }) => path);
+  expect(loadedWith(...readers).packages).toEqual(['kysely']);
+  expect(loadedWith('store/dialect/postgres/query.ts').packages).toContain('pg');
+});
+
+test('only the dialects and the configuration ask which database it is', () => {
+  const mayAsk = /^(?:store\/dialect|config)\//;
+  expect(
+    complaints(({ path, kindsAsked }) => (mayAsk.test(path) || path in kindAllowed ? [] : kindsAsked)),
+  ).toEqual([]);
+  const asking = files.filter(({ kindsAsked }) => kindsAsked.length > 0).map(({ path }) => path);
+  expect(Object.keys(kindAllowed).filter((path) => !asking.includes(path))).toEqual([]);
+});
+
+test.each([
+  [`if (place.kind === 'sqlite') open();`, 1],
+  [`const shared = 'postgres' !== kind;`, 1],
+  [`switch (place.kind) { case 'sqlite': break; case 'postgres': break; default: }`, 2],
+  [`const place = { kind: 'sqlite', file };`, 0],
+  [`const newest = newestMigration('sqlite'); // kind === 'sqlite'`, 0],
+])('the search for questions about the database sees in %s', (text, count) => {
+  expect(read('a.ts', text).kindsAsked).toHaveLength(count);
+});
+
 test('a query starts at once: its process loads the driver alone', () => {
   for (const child of ['query-child', 'reading-child'])
     expect(loadedWith(`store/dialect/sqlite/${child}.ts`).packages).toEqual(['better-sqlite3']);
@@ -378,7 +440,7 @@ test('cli alone prints, and ends the process or sets its exit code', () => {
 
 test('every exception is still there to be excepted, and has a reason', () => {
   const present = new Set(files.map(({ path }) => path));
-  const exceptions = Object.entries({ ...ambientAllowed, ...processAllowed });
+  const exceptions = Object.entries({ ...ambientAllowed, ...processAllowed, ...kindAllowed });
   expect(exceptions.filter(([path, reason]) => !present.has(path) || reason.length < 10)).toEqual([]);
 });
 

@@ -15,6 +15,7 @@ import type { MirrorReader } from '../reading/read-mirror.js';
 import type { FullStatus } from '../reading/status.js';
 import type { Clock } from '../runtime/clock.js';
 import type { MirrorPlace } from '../store/database-location.js';
+import { dialectFor } from '../store/dialect/dialect-for.js';
 import { documentedQueries } from '../store/documented-queries.js';
 import { readActivity } from '../store/reads/dashboard/activity.js';
 import {
@@ -62,6 +63,7 @@ export function dashboardSource({
   onTick,
 }: DashboardParts): DashboardSource {
   const place = config.database;
+  const dialect = dialectFor(place);
   const firstSource = config.sources[0]?.name ?? '';
   return {
     mirrorOf: new URL(config.platform.baseUrl).host,
@@ -69,7 +71,7 @@ export function dashboardSource({
     // What a reader would replace by a source of theirs is replaced already.
     queries: documentedQueries.map((query) => ({
       ...query,
-      sql: textFor(place, query).replaceAll(`'acme'`, `'${firstSource}'`),
+      sql: dialect.sqlOf(query).replaceAll(`'acme'`, `'${firstSource}'`),
     })),
     overview: async () => {
       const { sources, ...seen } = await status();
@@ -104,12 +106,6 @@ export function dashboardSource({
     onChange: onTick,
   };
 }
-
-/** The text of a query for that database, where the two differ. */
-const textFor = (
-  { kind }: MirrorPlace,
-  { sql, postgres = sql }: (typeof documentedQueries)[number],
-): string => (kind === 'postgres' ? postgres : sql);
 
 async function companyOf(
   db: MirrorReader,

@@ -7,6 +7,7 @@ import { Lifecycle } from '../runtime/lifecycle.js';
 import { type Logger, silentLogger } from '../runtime/logger.js';
 import { systemRandom } from '../runtime/random.js';
 import { placeText } from '../store/database-location.js';
+import { dialectFor } from '../store/dialect/dialect-for.js';
 import type { MirrorQuery } from '../store/mirror-database.js';
 import { openReader } from '../store/reads/open-reader.js';
 import type { ManualAsk } from '../sync/source-loop.js';
@@ -99,7 +100,7 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
     };
     return {
       database: placeText(config.database),
-      file: config.database.kind === 'sqlite' ? config.database.file : null,
+      file: dialectFor(config.database).file,
       query: reader.query,
       get receiverUrl() {
         return receiverUrl;

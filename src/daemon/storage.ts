@@ -1,14 +1,16 @@
 import { stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { MirrorPlace } from '../store/database-location.js';
+import { dialectFor } from '../store/dialect/dialect-for.js';
 
 /** How large the files of the mirror are, and how much room is beside them; null for one on a server. */
 export async function storageOf(place: MirrorPlace) {
-  if (place.kind !== 'sqlite') return null;
-  const { bavail, bsize } = await statfs(dirname(place.file));
+  const { file } = dialectFor(place);
+  if (file === null) return null;
+  const { bavail, bsize } = await statfs(dirname(file));
   return {
-    databaseBytes: await sizeOf(place.file),
-    logBytes: await sizeOf(`${place.file}-wal`),
+    databaseBytes: await sizeOf(file),
+    logBytes: await sizeOf(`${file}-wal`),
     freeBytes: bavail * bsize,
   };
 }

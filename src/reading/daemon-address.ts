@@ -10,6 +10,7 @@ import { writePrivateFile } from '../runtime/private-file.js';
 import { isProcessGone, isProcessThere, processName } from '../runtime/process-identity.js';
 import { type Random, randomText } from '../runtime/random.js';
 import { type MirrorPlace, placeText } from '../store/database-location.js';
+import { dialectFor } from '../store/dialect/dialect-for.js';
 
 /*
  * How `rosterd status` finds the daemon that runs beside it, and asks it what the database cannot say: a failure that
@@ -62,8 +63,8 @@ interface Where {
  * configuration, which alone says where that is.
  */
 function whereOf(place: MirrorPlace, config: Pick<Config, 'forget'> | null): Where | null {
-  if (place.kind === 'sqlite')
-    return { folder: dirname(place.file), prefix: `${basename(place.file)}.daemon-` };
+  const { file } = dialectFor(place);
+  if (file !== null) return { folder: dirname(file), prefix: `${basename(file)}.daemon-` };
   return config === null ? null : { folder: dirname(config.forget.ledger), prefix: 'daemon-' };
 }
 

@@ -4,6 +4,7 @@ import { blockedHealth, type EndpointHealth, readEndpointState } from '../endpoi
 import type { Clock } from '../runtime/clock.js';
 import type { HealthReport } from '../runtime/health-register.js';
 import type { MirrorPlace } from '../store/database-location.js';
+import { dialectFor } from '../store/dialect/dialect-for.js';
 import { type FleetMember, readFleet } from '../store/reads/fleet.js';
 import { type Ask, inSnapshot, type Snapshots } from '../store/reads/snapshot.js';
 import { readStatus, type StatusDocument, type StatusWanted } from '../store/reads/status.js';
@@ -40,7 +41,8 @@ export async function statusOf(
   config?: Config | null,
   { daemons, problems }: Known = nothingKnown,
 ): Promise<FullStatus> {
-  const shared = ('kind' in place ? place : config?.database)?.kind === 'postgres';
+  const database = 'take' in place ? config?.database : place;
+  const shared = database !== undefined && dialectFor(database).shared;
   const read = async (ask: Ask) => {
     const fleet = shared ? await readFleet(ask) : null;
     const elsewhere = (fleet ?? []).flatMap(({ alive, follows }) => (alive === 1 ? follows : []));

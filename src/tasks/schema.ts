@@ -2,6 +2,7 @@ import { Fault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
 import { packageVersion } from '../runtime/package-version.js';
 import type { MirrorPlace } from '../store/database-location.js';
+import { dialectFor } from '../store/dialect/dialect-for.js';
 import { migrateSqlite } from '../store/dialect/sqlite/migrate.js';
 import { openSqlite } from '../store/dialect/sqlite/open.js';
 import { upgradeSqlite } from '../store/dialect/sqlite/upgrade.js';
@@ -26,11 +27,11 @@ export interface SchemaState {
  * shaped, and `usage` for another database than SQLite.
  */
 export function schemaOf(place: MirrorPlace, clock: Clock, apply: boolean): SchemaState {
-  if (place.kind !== 'sqlite')
+  const { file } = dialectFor(place);
+  if (file === null)
     throw new Fault('usage', 'the dry run is for a mirror in a SQLite file, this one is in PostgreSQL', {
       hint: 'rosterd doctor tells its schema; rosterd run brings it up to date',
     });
-  const { file } = place;
   const told = { clock, version: packageVersion() };
   const newest = newestMigration('sqlite');
   const reader = openSqlite(file, { readonly: true });

@@ -1,4 +1,33 @@
+import type { Kysely } from 'kysely';
+import type { Clock } from '../../runtime/clock.js';
+import type { DocumentedQuery } from '../documented-queries.js';
 import type { Readings } from '../mirror-database.js';
+import type { ReadDatabase } from '../reads/views.js';
+
+/**
+ * What a database at one location offers to readers. `dialectFor` returns it. Every method loads the driver it needs
+ * when it is called, so that a command on SQLite never loads `pg`.
+ */
+export interface DatabaseDialect {
+  /** The mirror's own file; null for a database on a server. */
+  readonly file: string | null;
+  /** Whether several daemons may share the database. */
+  readonly shared: boolean;
+  /** Returns the text of a documented query for this database. */
+  sqlOf(query: Pick<DocumentedQuery, 'sql' | 'postgres'>): string;
+  /** Returns whether a mirror has been created there. */
+  exists(): Promise<boolean>;
+  /** Throws `database_unusable`, `database_busy`. Never creates a missing mirror. */
+  openReader(options?: ReaderOptions): Promise<Reader>;
+  /** Reads without blocking the event loop: SQLite is read in a child process. */
+  openReadings(clock: Clock): Promise<ReadingsApart>;
+  /** Lets `work` run several queries on one state of the mirror, on a connection that cannot write. */
+  inSnapshot<Result>(work: (ask: Ask) => Promise<Result>): Promise<Result>;
+  openSnapshots(): Promise<Snapshots>;
+  openChangeNews(db: Kysely<ReadDatabase>, clock: Clock): Promise<ChangeNews>;
+  /** Runs one user query that can be ended at any moment. */
+  runQuery(sql: string, limits: QueryLimits, clock: Clock, signal: AbortSignal): Promise<QueryHandle>;
+}
 
 /** A connection of its own that cannot write. */
 export interface Reader extends Readings {
@@ -10,6 +39,13 @@ export interface Reader extends Readings {
 export interface ReaderOptions {
   /** How long a query may take before the connection counts as broken (`database_busy`). Default: no limit. */
   readonly answerMillis?: number;
+}
+
+/** Readings that do not block the event loop. */
+export interface ReadingsApart {
+  /** As `readMirror`. */
+  read<Result>(work: (db: Kysely<ReadDatabase>) => Promise<Result>): Promise<Result>;
+  close(): Promise<void>;
 }
 
 /** Runs SQL that both databases understand. Values are sent as parameters. */

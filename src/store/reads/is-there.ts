@@ -1,8 +1,7 @@
-import { existsSync } from 'node:fs';
-import { type MirrorPlace, secretUrlOf } from '../database-location.js';
-import { isMigrated } from '../dialect/postgres/open.js';
+import type { MirrorPlace } from '../database-location.js';
+import { dialectFor } from '../dialect/dialect-for.js';
 
-/** Whether somebody made a mirror there already; for those who wait for it. */
+/** Returns whether a mirror has been created there, for commands that wait for one. */
 export async function isThere(place: MirrorPlace): Promise<boolean> {
-  return place.kind === 'sqlite' ? existsSync(place.file) : isMigrated(await secretUrlOf(place));
+  return await dialectFor(place).exists();
 }

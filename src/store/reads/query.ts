@@ -1,16 +1,15 @@
 import type { Clock } from '../../runtime/clock.js';
-import { type MirrorPlace, secretUrlOf } from '../database-location.js';
+import type { MirrorPlace } from '../database-location.js';
+import { dialectFor } from '../dialect/dialect-for.js';
 import type { QueryHandle, QueryLimits } from '../dialect/port.js';
-import { queryPostgres } from '../dialect/postgres/query.js';
-import { querySqlite } from '../dialect/sqlite/query.js';
 
 export type { QueryHandle, QueryLimits, SqlValue } from '../dialect/port.js';
 
 /**
- * Runs one reading statement of somebody's own, which can be ended at any moment.
+ * Runs one user query that can be ended at any moment.
  *
- * Throws `usage` for SQL that does not parse, writes, or takes more time, bytes or memory than the limits allow, `stopped` when `signal`
- * fires, `database_unusable` and `database_busy` as every opening does.
+ * Throws `usage` for SQL that does not parse, that writes, or that takes more time, bytes or memory than the limits
+ * allow; `stopped` when `signal` fires; `database_unusable` and `database_busy` when the database cannot be opened.
  */
 export async function runQuery(
   place: MirrorPlace,
@@ -19,7 +18,5 @@ export async function runQuery(
   clock: Clock,
   signal: AbortSignal,
 ): Promise<QueryHandle> {
-  return place.kind === 'sqlite'
-    ? await querySqlite(place.file, sql, limits, clock, signal)
-    : await queryPostgres(await secretUrlOf(place), sql, limits, clock, signal);
+  return await dialectFor(place).runQuery(sql, limits, clock, signal);
 }

@@ -1,0 +1,43 @@
+import { type PostgresPlace, secretUrlOf } from '../../database-location.js';
+import type { DatabaseDialect, ReaderOptions } from '../port.js';
+import { withReader } from '../with-reader.js';
+
+// Every method imports its file when it is called: what imports this one does not load `pg` yet.
+
+export function postgresDialect(place: PostgresPlace): DatabaseDialect {
+  const openReader = async (options?: ReaderOptions) => {
+    const { openPostgresReader } = await import('./reader.js');
+    return await openPostgresReader(await secretUrlOf(place), options);
+  };
+  return {
+    file: null,
+    shared: true,
+    sqlOf: ({ sql, postgres = sql }) => postgres,
+    async exists() {
+      const { isMigrated } = await import('./open.js');
+      return await isMigrated(await secretUrlOf(place));
+    },
+    openReader,
+    // The server is a process of its own, so reading does not block the event loop.
+    openReadings: async () => ({
+      read: (work) => withReader(openReader(), work),
+      close: async () => {},
+    }),
+    async inSnapshot(work) {
+      const { postgresSnapshot } = await import('./snapshot.js');
+      return await postgresSnapshot(await secretUrlOf(place), work);
+    },
+    async openSnapshots() {
+      const { KeptSnapshots } = await import('./snapshot.js');
+      return new KeptSnapshots(() => secretUrlOf(place));
+    },
+    async openChangeNews(db, clock) {
+      const { ListenedNews } = await import('./listen-notify.js');
+      return await ListenedNews.open(await secretUrlOf(place), db, clock);
+    },
+    async runQuery(sql, limits, clock, signal) {
+      const { queryPostgres } = await import('./query.js');
+      return await queryPostgres(await secretUrlOf(place), sql, limits, clock, signal);
+    },
+  };
+}

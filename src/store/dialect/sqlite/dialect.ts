@@ -1,0 +1,43 @@
+import { existsSync } from 'node:fs';
+import type { SqlitePlace } from '../../database-location.js';
+import { type DatabaseDialect, pollMillis, type Snapshots } from '../port.js';
+
+// Every method imports its file when it is called: a command loads only what it uses, and `query` not even the driver.
+
+export function sqliteDialect({ file }: SqlitePlace): DatabaseDialect {
+  const inSnapshot: Snapshots['take'] = async (work) => {
+    const { sqliteSnapshot } = await import('./snapshot.js');
+    return await sqliteSnapshot(file, work);
+  };
+  return {
+    file,
+    shared: false,
+    sqlOf: ({ sql }) => sql,
+    exists: async () => existsSync(file),
+    async openReader() {
+      const { openSqliteReader } = await import('./reader.js');
+      return openSqliteReader(file);
+    },
+    async openReadings(clock) {
+      const { ReadingProcess } = await import('./reading-process.js');
+      const { readSqliteApart } = await import('./reader-apart.js');
+      const process = new ReadingProcess(clock);
+      return {
+        read: (work) => readSqliteApart(process, file, ({ db }) => work(db)),
+        close: () => process.close(),
+      };
+    },
+    inSnapshot,
+    // Opening a file costs less than reading it, so nothing stays open.
+    openSnapshots: async () => ({ take: inSnapshot, close: async () => {} }),
+    // A file sends no notifications, so the feed is polled.
+    openChangeNews: async (_db, clock) => ({
+      next: (signal) => clock.wait(pollMillis, signal),
+      close: async () => {},
+    }),
+    async runQuery(sql, limits, clock, signal) {
+      const { querySqlite } = await import('./query.js');
+      return await querySqlite(file, sql, limits, clock, signal);
+    },
+  };
+}
