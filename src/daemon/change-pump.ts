@@ -5,11 +5,11 @@ import { type Change, changesSince, newestChange } from '../store/reads/changes.
 export type ChangeListener = (changes: readonly Change[]) => void | Promise<void>;
 
 /**
- * Hands each change committed from now on to a listener, in order, one batch at a time: the next is read when the listener is
- * done with the one before. A listener that throws loses that batch and goes on with the next.
+ * Delivers each change committed from now on to a listener, in order and one batch at a time: the next batch is read
+ * after the listener has finished the previous one. A listener that throws loses that batch and receives the next.
  */
 export class ChangePump {
-  /** Null until the newest change before the listener was read. */
+  /** The last change delivered. Null until the newest change at the start has been read. */
   #after: number | null = null;
   #pumping: Promise<unknown>;
 
@@ -19,13 +19,13 @@ export class ChangePump {
     private readonly logger: Logger,
   ) {
     this.#pumping = this.#begin();
-    // Whoever pumps next begins again, and is told.
+    // The next `pump` reads it again and reports a failure.
     this.#pumping.catch(() => {});
   }
 
   /**
-   * Looks once more; resolves when everything committed before the call was handed over. What could not be read is
-   * handed over by the next call.
+   * Reads the change feed once; resolves when every change committed before the call has been delivered. After a
+   * failed read the next call delivers the rest.
    */
   pump(): Promise<void> {
     const pumping = this.#pumping.catch(() => {}).then(() => this.#drain());
@@ -38,7 +38,7 @@ export class ChangePump {
     return this.#after;
   }
 
-  /** Ends at the first empty batch; each turn begins behind the last number of the one before. */
+  /** Reads batches after the last `seq` until one is empty. */
   async #drain(): Promise<void> {
     let after = await this.#begin();
     for (;;) {

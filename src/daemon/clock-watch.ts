@@ -11,11 +11,11 @@ export interface ClockWatchParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly health: HealthRegister;
-  /** The platform's clock, from the `Date` of its answers. */
+  /** The platform's clock, from the `Date` header of its responses. */
   readonly platform: Pick<PlatformTime, 'aheadMillis' | 'sinceObservedMillis'>;
 }
 
-/** Watches for as long as `lifecycle` lasts. */
+/** Starts a clock watch that runs until `lifecycle` closes. */
 export function watchClock(
   { health, platform, sync }: Pick<Engine, 'health' | 'platform' | 'sync'>,
   { clock, logger }: Pick<ClockWatchParts, 'clock' | 'logger'>,
@@ -33,28 +33,28 @@ export function watchClock(
 }
 
 export interface ClockWatch {
-  /** A delivery was genuine. `null` when its time was right too, else how far its signer's clock is ahead of this one. */
+  /** Records a delivery with a valid signature: null for a timely one, otherwise how far its signer's clock is ahead. */
   delivered(signerAheadSeconds: number | null): void;
-  /** Compares with what the platform's answers said; called after each tick. */
+  /** Compares this clock with the platform's responses. Called after each tick. */
   look(): void;
 }
 
 const key = 'clock-skew';
 const setClock = 'Set this clock: sudo timedatectl set-ntp true';
-/** What the platform's answers say is its clock, so its deliveries are what is wrong. */
+/** The advice when responses and deliveries of the platform disagree: the clock of the responses is trusted. */
 const askPlatform =
   "The platform's answers agree with this clock, so whatever signs its deliveries is wrong, or someone repeats old ones";
-/** An answer older than this says nothing about a clock that may have been set since. */
+/** How long a response counts as evidence: the clock may have been set since. */
 const knownMillis = 3_600_000;
-/** Old deliveries repeated by someone who recorded them are genuine too: while both clocks agree, one is no alarm. */
+/** Replayed deliveries have valid signatures too. While both clocks agree, this many late ones raise the alarm. */
 const lateMax = 3;
-/** Between two warnings about the same thing, for a clock that comes and goes. */
+/** The shortest time between two warnings, for a clock that keeps changing. */
 const warnMillis = 3_600_000;
 
 /**
- * Notices that this clock and the platform's differ by more than a signature may be old. Every webhook is then
- * refused with 401 while each tick succeeds, so nothing else would show it. One warning, and a problem in the register
- * until the platform's answers and a delivery agree with this clock again.
+ * Detects that this clock and the platform's differ by more than the signature tolerance. The receiver then rejects
+ * every webhook with 401 while each tick succeeds, so nothing else would show the problem. Logs one warning, and keeps
+ * a problem in the health register until the platform's responses and a delivery agree with this clock again.
  */
 export function createClockWatch({ clock, logger, health, platform }: ClockWatchParts): ClockWatch {
   let late = 0;

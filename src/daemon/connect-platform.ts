@@ -18,20 +18,20 @@ export interface PlatformParts {
   readonly random: Random;
   readonly logger: Logger;
   readonly budgets: BudgetStore;
-  /** Stands for the network in tests. */
+  /** Replaces the network in tests. */
   readonly wire?: WireFetch;
-  /** Told of every request before it goes out, those tried again included; by throwing it keeps it back. */
+  /** Called before every request, retries included. Throwing prevents the request. */
   readonly beforeCall?: () => void;
 }
 
 export interface PlatformConnection {
   readonly client: Client;
-  /** One provider for each access, however often it is asked for. */
+  /** Returns the token provider of an access; the same one for every call. */
   tokensOf(access: Access): TokenProvider;
   close(): Promise<void>;
 }
 
-/** One client for all sources: they share connections, budgets and the platform's idea of the time. */
+/** Returns one client for all sources: they share connections, request budgets and the measured platform time. */
 export function connectPlatform({ platform }: Config, parts: PlatformParts): PlatformConnection {
   const { clock, random, logger, budgets } = parts;
   const pool =
@@ -79,7 +79,7 @@ function announced(wire: WireFetch, beforeCall: () => void): WireFetch {
   };
 }
 
-/** The authorities of `platform.ca`. Those that are not valid now are told of: they may be why nothing is trusted. */
+/** Returns the certificates of `platform.ca`. Warns about those not valid now, which would explain TLS failures. */
 function readAuthority(file: string, { clock, logger }: Pick<PlatformParts, 'clock' | 'logger'>): string {
   let pem: string;
   try {

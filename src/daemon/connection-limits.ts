@@ -2,7 +2,7 @@ import type { ReceiverConfig } from '../config/config.js';
 import { descriptorLimit } from '../runtime/file-descriptors.js';
 import type { Logger } from '../runtime/logger.js';
 
-/** Files, databases, requests and the console need descriptors too: this many, or three quarters of few. */
+/** Descriptors kept for files, databases, requests and the console; three quarters of the limit when that is less. */
 const descriptorsKept = 128;
 
 export interface ReceiverConnections {
@@ -11,8 +11,8 @@ export interface ReceiverConnections {
 }
 
 /**
- * Returns how many connections the receiver may hold. A process without a descriptor left loses every newcomer and
- * can open neither its database nor a request, so a low limit counts before the configuration, with a warning.
+ * Returns how many connections the receiver may keep open. A process without free descriptors can accept no
+ * connection, open no database and send no request, so a low limit overrides the configuration, with a warning.
  */
 export function receiverConnections(
   {
@@ -31,7 +31,7 @@ export function receiverConnections(
     },
     'the limit of file descriptors allows fewer connections than receiver.maxConnections',
   );
-  // In the same proportion: an address that may take every place of many may not shut out the others of few.
+  // Scaled in proportion, so that one address cannot use up the smaller total either.
   const share = maxConnectionsPerAddress / maxConnections;
   return { connections: room, perAddress: Math.max(1, Math.ceil(room * Math.min(1, share))) };
 }

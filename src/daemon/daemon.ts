@@ -26,17 +26,17 @@ export { placeText } from '../store/database-location.js';
 
 export interface Daemon extends Closable {
   readonly engine: Engine;
-  /** Where webhooks are received; null when the configuration has no receiver. */
+  /** The URL that receives webhooks; null when the configuration has no receiver. */
   readonly receiverUrl: string | null;
-  /** Health, status and metrics; null when switched off. */
+  /** The URL of dashboard, health, status and metrics; null when the console is off. */
   readonly consoleUrl: string | null;
-  /** Reads secrets in files and commands again now, and checks what each source's token may read. Never throws. */
+  /** Rereads secrets from files and commands, and checks again what each source's token may read. Never throws. */
   rereadSecrets(): Promise<void>;
-  /** What is still open, for a process that will not end. */
+  /** The names of the parts still open, to explain a process that does not exit. */
   readonly open: readonly string[];
 }
 
-/** Everything `rosterd run` runs. Parts start in the order in which they need one another and stop in reverse. */
+/** Starts everything `rosterd run` runs. Parts start in dependency order and stop in reverse. */
 export async function startDaemon(parts: EngineParts): Promise<Daemon> {
   const { config, logger } = parts;
   warnOfDescriptors(config, logger);
@@ -114,10 +114,10 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
   }
 }
 
-/** The database and what is read beside it, connections to the platform, log and pipes; measured at 60 to 80. */
+/** An upper estimate for the database and its child processes, connections to the platform, log and pipes. */
 const descriptorsBase = 120;
 
-/** Told at the start, when there is still one to tell it with. */
+/** Warns at the start, while there are descriptors left to write the warning with. */
 function warnOfDescriptors(config: Config, logger: Logger): void {
   const limit = descriptorLimit();
   const needed = descriptorsBase + (config.receiver?.maxConnections ?? 0) + config.sources.length;
@@ -128,7 +128,7 @@ function warnOfDescriptors(config: Config, logger: Logger): void {
   );
 }
 
-/** Queued by every commit; whoever is to be told hears of it when the tick that committed is over. */
+/** Starts delivering notices. Commits enqueue them; the end of a tick wakes the delivery. */
 function deliverNotices(
   { mirror, sync }: Engine,
   parts: EngineParts,
@@ -153,11 +153,11 @@ interface StartedReceiver {
   readonly url: string;
   readonly receiver: Receiver;
   readonly drain: Drain;
-  /** Reads the signing secrets again; those read before stay in use when one cannot be read. */
+  /** Rereads the signing secrets. When one cannot be read, the previous ones stay in use. */
   rereadSecrets(): Promise<void>;
 }
 
-/** The receiver and the drain behind it, closed with `lifecycle`. Answers it and its address. */
+/** Starts the receiver and the inbox drain behind it; `lifecycle` closes both. */
 export async function startReceiver(
   config: Config,
   settings: ReceiverConfig,
@@ -182,7 +182,7 @@ export async function startReceiver(
     newestSecrets: () => ring.newest(),
     resolveSources: (event) => resolveSources(config.sources, event),
     onAccepted: (event, sources) => {
-      // An installation that was narrowed or ended shows in no record: the source is asked what it may read.
+      // No record shows that an installation was narrowed or ended, so the source's grant is checked again.
       const granted = grantsOf(config.sources, event);
       for (const name of granted) engine.sync.recheck(name);
       if (!granted.every((name) => seat.worksHere(name))) seat.tell({ kind: 'recheck', sources: granted });

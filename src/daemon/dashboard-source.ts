@@ -33,7 +33,7 @@ import type { ReadingsApart } from '../store/reads/open-readings.js';
 export interface DashboardParts {
   readonly config: Pick<Config, 'database' | 'platform' | 'sources'>;
   readonly clock: Clock;
-  /** Reads the mirror without holding up this thread. */
+  /** Reads the mirror without blocking the event loop. */
   readonly read: ReadingsApart['read'];
   readonly status: () => Promise<FullStatus>;
   readonly quotaOf: (source: string) => Promise<QuotaSeen | null>;
@@ -42,18 +42,18 @@ export interface DashboardParts {
 
 const activityRows = 10;
 const largestRows = 15;
-/** Counting a whole roster for one line of text is not worth it beyond this. */
+/** The count of roster rows stops here: an exact count of a large roster is not worth its time. */
 const countMax = 10_001;
-/** A page of that size is built while webhooks wait, in some tens of milliseconds; a file is passed on in pieces. */
+/** Building a result page blocks the event loop, so a page is limited more than a file, which is streamed. */
 const queryLimits = { seconds: 5, rows: 1_000, fileRows: 100_000, megabytes: 4, fileMegabytes: 256 } as const;
 const fileSeconds = 30;
 const megabyte = 1_048_576;
-/** Of one row, on a page and in a file: what the daemon holds at once. */
+/** The limit of one row, on a page and in a file: the daemon keeps a whole row in memory. */
 const rowBytesMax = queryLimits.megabytes * megabyte;
-/** Two queries may run at once; a sync takes 200. */
+/** The memory limit of one query process; two queries may run at once. */
 const memoryMegabytes = 512;
 
-/** The mirror as the dashboard asks about it. */
+/** Returns the mirror as the dashboard reads it. */
 export function dashboardSource({
   config,
   clock,
@@ -68,7 +68,7 @@ export function dashboardSource({
   return {
     mirrorOf: new URL(config.platform.baseUrl).host,
     queryLimits,
-    // What a reader would replace by a source of theirs is replaced already.
+    // The example source of the documentation is replaced by a configured one.
     queries: documentedQueries.map((query) => ({
       ...query,
       sql: dialect.sqlOf(query).replaceAll(`'acme'`, `'${firstSource}'`),
@@ -150,7 +150,7 @@ async function queried(
     ...{ rowBytesMax, memoryMegabytes, bytesMax: queryLimits.megabytes * megabyte },
   };
   const handle = await runQuery(place, sql, limits, clock, signal);
-  // What the limit counts too: from the compiled statement to its last row.
+  // Measures what the time limit covers: from the compiled statement to its last row.
   const began = clock.monotonic();
   const rows: QuerySeen['rows'][number][] = [];
   for await (const row of handle.rows) rows.push(row);
@@ -158,7 +158,7 @@ async function queried(
   return { columns: handle.columns, rows, truncated: handle.truncated(), tookMs };
 }
 
-/** Ends with an error instead of short: the reader of a file cannot see what is not in it. */
+/** Throws `usage` instead of ending early: the reader of a truncated file could not tell. */
 async function* wholeOnly(pieces: AsyncIterable<string>, truncated: () => boolean): AsyncGenerator<string> {
   yield* pieces;
   if (truncated())

@@ -4,18 +4,18 @@ import type { Closable } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
 
 export interface DatabaseReturnParts {
-  /** Asks the server one short question over a connection of its own. Rejects while it cannot be used. */
+  /** Runs one short query on a dedicated connection. Rejects while the server cannot be used. */
   readonly ask: () => Promise<void>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** The database answers again: everything that waits because of it goes on now. */
+  /** Called when the database answers again, to wake everything that waits for it. */
   readonly onBack: () => void;
 }
 
 export interface DatabaseReturn extends Closable {
-  /** Somebody could not reach the database. Any number of calls starts one probe. */
+  /** Reports that the database could not be reached. Any number of calls starts one probe. */
   away(): void;
-  /** Work succeeded: the next outage is probed from the first wait again. */
+  /** Reports that work succeeded: the next outage is probed from the shortest wait again. */
   works(): void;
 }
 
@@ -23,19 +23,19 @@ const firstWaitMillis = 100;
 const waitMillisMax = 1_000;
 
 /**
- * One probe per database instead of a backoff per part. Ticks, the drain, the outbox and the fleet each back off when
- * the database is away, and each would find out by itself, up to half a minute late. While it is away this asks every
- * 100 ms to 1 s, and wakes all of them with the first answer.
+ * Runs one probe per database instead of one backoff per part. Ticks, the drain, the outbox and the fleet each back off
+ * while the database is away, and each would notice its return by itself, up to half a minute late. The probe asks
+ * every 100 ms to 1 s and wakes all of them with the first answer.
  *
- * A server that answers the probe and fails the work (out of connections, say) does not make anything spin: waits only
- * start from 100 ms again once work has succeeded, so that it is woken once a second at most.
+ * A server that answers the probe but fails the work (out of connections, say) does not cause a busy loop: waits start
+ * from 100 ms again only after work has succeeded, so the parts are woken once a second at most.
  */
 export function watchReturn({ ask, clock, logger, onBack }: DatabaseReturnParts): DatabaseReturn {
   const stopping = new Interrupter();
   let wait = firstWaitMillis;
   let probing: Promise<void> | null = null;
 
-  /** Each turn asks once, after a wait; ends with an answer, or with `close`. */
+  /** Asks once after each wait, until the server answers or `close` is called. */
   const probe = async () => {
     const begun = clock.monotonic();
     for (let attempt = 1; ; attempt += 1) {

@@ -21,33 +21,33 @@ export interface EngineParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Only these, of the configured sources; all unless given. */
+  /** The sources to sync (default: all configured ones). */
   readonly sources?: readonly SourceConfig[];
   readonly onPage?: PageListener;
   readonly wire?: WireFetch;
-  /** How the mirror is opened, for whoever watches over the one who opens it. */
+  /** Replaces `openMirror` in tests. */
   readonly openMirror?: typeof openMirror;
-  /** Told of every request before it goes out; by throwing it keeps it back. */
+  /** Called before every request. Throwing prevents the request. */
   readonly beforeCall?: () => void;
-  /** False for work that counts its requests: ticks then do not ask what the tokens may read. */
+  /** False where requests are counted: ticks then do not check what the tokens may read. */
   readonly asksGrants?: boolean;
 }
 
-/** The mirror, the platform and the sync engine between them: what `run`, `sync` and the library have in common. */
+/** The mirror, the platform and the sync engine between them, as `run`, `sync` and the library use them. */
 export interface Engine extends Closable {
   readonly mirror: OpenMirror;
   readonly platform: PlatformConnection;
   readonly sync: Sync;
-  /** What this process knows to be wrong with itself. */
+  /** The problems this process knows of itself. */
   readonly health: HealthRegister;
   readonly watch: WorkWatch;
-  /** Called when a database that was away answers again; the sources are woken without it. */
+  /** Adds a listener for the return of the database. The sources are woken in any case. */
   onDatabaseBack(listener: () => void): void;
-  /** How leases, and members of a fleet, name this process. */
+  /** The name of this process in leases and in the fleet. */
   readonly holder: string;
 }
 
-/** A failing platform is asked less and less, but at least every five minutes. */
+/** A failing platform is retried with growing waits, at least every five minutes. */
 const backoff = { baseMillis: 1_000, capMillis: 5 * 60_000 };
 
 export async function startEngine(parts: EngineParts): Promise<Engine> {

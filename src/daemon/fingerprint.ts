@@ -3,8 +3,9 @@ import type { Access, Config, SourceConfig } from '../config/config.js';
 import { canonicalJson } from '../domain/json.js';
 
 /**
- * What a cursor is bound to. The cursor itself says nothing about filters, so a changed one would silently fork
- * the data; the realm and the account keep live rows out of a test mirror. Tokens come and go and are not in it.
+ * Returns a digest of what a cursor is bound to. A cursor does not carry the filters it was issued for, so changed
+ * filters would silently mix two data sets; realm and account keep live rows out of a test mirror. Tokens are left out
+ * because they rotate.
  */
 export function fingerprintOf(
   config: Config,
@@ -17,7 +18,7 @@ export function fingerprintOf(
   return createHash('sha256').update(canonicalJson(bound)).digest('hex');
 }
 
-/** A token's prefix tells its realm; a client's key does as well, and needs no file to exist yet. */
+/** Returns the realm from the prefix of the token, or of the client id, which needs no token file to exist yet. */
 export async function realmOfAccess(access: Access): Promise<'test' | 'live' | 'unknown'> {
   const credential = access.kind === 'token' ? await access.token.reveal() : access.clientId;
   const realm = /^(?:at|pk)_(test|live)_/.exec(credential)?.[1];

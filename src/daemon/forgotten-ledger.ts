@@ -6,14 +6,14 @@ import { type Instant, parseInstant } from '../domain/instant.js';
 import type { Erasures, PersonOrInvestment } from '../store/erasures.js';
 
 /**
- * Who is to stay forgotten, kept apart from the database, because an old copy of the database knows nothing of it:
- * restored, it would bring people back and keep them, since the platform does not say a second time what it has
- * not changed. Ids and times, a line each, only ever added to.
+ * The ids that must stay forgotten, stored outside the database. A restored backup of the database does not contain
+ * later erasures: it would bring people back and keep them, because the platform does not resend unchanged records.
+ * The file is append-only, with an id, an event and a time on each line.
  */
 export class ForgottenLedger {
   constructor(readonly file: string) {}
 
-  /** The last word about each id. Throws `usage` for a file that cannot be read as one of ours. */
+  /** Returns the last entry of each id. Throws `usage` for a file that cannot be read or parsed. */
   read(): ReadonlyMap<PersonOrInvestment, LedgerEntry> {
     const entries = new Map<PersonOrInvestment, LedgerEntry>();
     textOf(this.file)
@@ -26,7 +26,7 @@ export class ForgottenLedger {
     return entries;
   }
 
-  /** On disk when it returns. */
+  /** Appends entries and syncs the file. Throws `usage` when it cannot be written. */
   add(entries: readonly LedgerEntry[]): void {
     if (entries.length === 0) return;
     const lines = entries.map(({ id, event, at }) => `${JSON.stringify({ id, event, at })}\n`).join('');
@@ -34,9 +34,9 @@ export class ForgottenLedger {
       mkdirSync(dirname(this.file), { recursive: true, mode: 0o700 });
       const file = openSync(this.file, 'a+', 0o600);
       try {
-        // A line that a power cut left unfinished is closed first, or ours would become part of it.
+        // A power cut may have left an unfinished line. It is ended first, or the new line would become part of it.
         const unfinished = fstatSync(file).size > 0 && !textOf(this.file).endsWith('\n');
-        // Not one write: a disk that fills up takes the first half of it, and says so only when asked for the rest.
+        // `writeFileSync` writes the rest after a short write; a full disk reports an error only then.
         writeFileSync(file, unfinished ? `\n${lines}` : lines);
         fsyncSync(file);
       } finally {
@@ -60,9 +60,9 @@ export interface LedgerEntry {
 }
 
 /**
- * Brings database and ledger to the same state, before anything else is done with either. What the database lacks
- * was forgotten after it was copied; what the ledger lacks was forgotten before there was one, or by another user
- * of it. Answers how many people a copy had brought back.
+ * Brings database and ledger to the same state, before anything else uses either. An id missing from the database was
+ * forgotten after the copy was made. An id missing from the ledger was forgotten before the ledger existed, or by
+ * another user of the database. Returns the number of records that a restored copy had brought back.
  */
 export async function agreeOnForgotten(
   ledger: ForgottenLedger,
@@ -95,7 +95,7 @@ function textOf(file: string): string {
   }
 }
 
-/** Null for what says nothing: an empty line, or one that was cut off while it was written. */
+/** Returns null for an empty line or one cut off by a crash, and undefined for a damaged one. */
 function entryIn(line: string): LedgerEntry | null | undefined {
   if (!line.trim().endsWith('}')) return line.includes('}') ? undefined : null;
   let value: unknown;
@@ -118,7 +118,7 @@ function unreadable(file: string, why: string, cause?: unknown): Fault {
   });
 }
 
-/** A file just created is in its folder, and only there until the folder is synced too. */
+/** The directory entry of a new file is durable only after the folder is synced. */
 function syncFolder(path: string): void {
   const folder = openSync(path, 'r');
   try {

@@ -8,49 +8,49 @@ import type { Awaitable, PendingErasures, Scrubbed } from '../store/erasures.js'
 const minuteMillis = 60_000;
 const dayMillis = 24 * 60 * minuteMillis;
 
-/** How often it looks whether something waits to be scrubbed; asking costs next to nothing. */
+/** How often pending scrubs are checked for; the check is one small query. */
 const lookMillis = 30_000;
-/** One that was kept from its work is tried again in a look's time, then half as often each time: it starts a process. */
+/** The longest backoff after a scrub that could not finish. Each attempt starts a process, so the wait doubles. */
 const retryMillisMax = 5 * minuteMillis;
-/** Rewriting a large file is work for the disk, so erasures that come close together share one. */
+/** The shortest time between two scrubs. Rewriting a large file is expensive, so erasures close together share one. */
 const spacingMillis = 10 * minuteMillis;
-/** Values that were merely replaced ask for no hurry. */
+/** The same for values that were only replaced, which are not urgent. */
 const residueSpacingMillis = 60 * minuteMillis;
-/** A listing under way is let be until an erasure has waited this long: in all it is gone within 15 minutes. */
+/** A scrub waits for a running listing this long at most, so that erased bytes are gone within 15 minutes. */
 const overdueMillis = 12 * minuteMillis;
 const purgeMillis = 60 * minuteMillis;
-/** A wall clock that moved this much otherwise than time did was set, and not merely adjusted. */
+/** A wall clock that drifts this far from the monotonic clock was set, not adjusted. */
 const setMillisMin = 10 * minuteMillis;
 
-/** How long what is kept for looking back is kept. */
+/** Retention of finished ticks and notices. */
 export const keepMillis = { ticks: 90 * dayMillis, notices: 30 * dayMillis } as const;
 
 export interface HousekeepingParts {
   readonly clock: Clock;
   readonly logger: Logger;
   pending(): Awaitable<PendingErasures>;
-  /** `rewritten`: what the scrub before got done. */
+  /** `rewritten`: the progress of the previous, blocked scrub. */
   scrub(rewritten: number, signal: AbortSignal): Promise<Scrubbed>;
-  /** Everything too old to be kept goes; answers how many rows and files that was. */
+  /** Deletes everything past its retention. Returns the number of rows and files. */
   purge(now: number): Promise<number>;
 }
 
 export interface House extends Closable {
-  /** Something may have been erased: look now rather than at the next turn. */
+  /** Checks now instead of at the next interval, because something may have been erased. */
   look(): void;
 }
 
-/** What happens by itself, without anybody asking: the file is scrubbed of the erased, and old things expire. */
+/** Starts the background jobs: scrubbing erased bytes, and deleting what is past its retention. */
 export function keepHouse(parts: HousekeepingParts): House {
   const { clock, logger } = parts;
   const stopping = new AbortController();
-  /** On the monotonic clock, as the last purge: a wall clock set back must not put either off. */
+  /** Monotonic times of the last scrub and, below, the last purge: a wall clock set back must not delay them. */
   let scrubbedAt: number | null = null;
   let rewritten = 0;
   let purgedAt: number | null = null;
   let wallAhead = clock.now() - clock.monotonic();
   let complained: string | null = null;
-  /** Scrubs in a row that did not get done, and when the next one may be tried, on the monotonic clock. */
+  /** Consecutive unfinished scrubs, and the monotonic time of the next attempt. */
   let kept = 0;
   let retryAt = Number.NEGATIVE_INFINITY;
   let asleep = new Interrupter();
@@ -61,7 +61,7 @@ export function keepHouse(parts: HousekeepingParts): House {
     const begun = clock.monotonic();
     const restedMillis = scrubbedAt === null ? null : begun - scrubbedAt;
     if (begun < retryAt || !isScrubDue(await parts.pending(), now, restedMillis)) return;
-    // Until it has got done it counts as kept from it, also when it throws.
+    // Counts as unfinished until the result says otherwise, so that a scrub that throws backs off too.
     retryAt = begun + Math.min(retryMillisMax, lookMillis * 2 ** Math.min(kept, 20));
     kept += 1;
     const result = await parts.scrub(rewritten, stopping.signal);
@@ -78,7 +78,7 @@ export function keepHouse(parts: HousekeepingParts): House {
     }
     if (result.kind === 'clean') return;
     if (result.kind === 'blocked') rewritten = result.rewritten;
-    // Once per cause and not at every look: it may last for hours.
+    // Logged once per cause, because the cause may last for hours.
     if (complained !== result.kind) {
       complained = result.kind;
       const why =
@@ -93,8 +93,8 @@ export function keepHouse(parts: HousekeepingParts): House {
     const now = clock.now();
     const begun = clock.monotonic();
     if (purgedAt !== null && begun - purgedAt < purgeMillis) return;
-    // What is too old is judged by a clock that goes as time does. One that was set is believed an hour later, if it
-    // still says the same: what a clock ahead by a month would delete does not come back.
+    // A wall clock that was just set is not trusted until the next purge: a clock a month ahead would delete rows that
+    // do not come back.
     const wasSet = Math.abs(now - begun - wallAhead) > setMillisMin;
     wallAhead = now - begun;
     if (wasSet) {
@@ -109,7 +109,7 @@ export function keepHouse(parts: HousekeepingParts): House {
 
   const failing = new Set<string>();
 
-  /** A database that is locked for hours is told of once, and every tick asks for a look. */
+  /** Warns once per failing job: every tick starts a check, and a database may stay locked for hours. */
   const attempt = async (work: () => Promise<void>, failed: string) => {
     try {
       await work();
@@ -144,7 +144,7 @@ export function keepHouse(parts: HousekeepingParts): House {
   };
 }
 
-/** `restedMillis`: since the last scrub, null before the first. An erasure from the future is overdue. */
+/** `restedMillis` is the time since the last scrub, null before the first. An erasure dated in the future is overdue. */
 export function isScrubDue(pending: PendingErasures, now: number, restedMillis: number | null): boolean {
   const rested = (millis: number) => restedMillis === null || restedMillis >= millis;
   if (pending.since === null) return pending.residue && !pending.listing && rested(residueSpacingMillis);
@@ -153,5 +153,5 @@ export function isScrubDue(pending: PendingErasures, now: number, restedMillis: 
   return overdue || (rested(spacingMillis) && !pending.listing);
 }
 
-/** The moment before which something kept for so long has to go. */
+/** Returns the time before which entries are past a retention of `millis`. */
 export const keptSince = (now: number, millis: number) => instantFromMillis(now - millis);

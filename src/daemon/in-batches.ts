@@ -1,12 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Awaitable } from '../store/erasures.js';
 
-/** Each step removes rows until none is old enough; others get their turn in between. */
+/** Repeats a deleting step until it deletes nothing, yielding to the event loop in between. Returns the total. */
 export async function inSteps(step: () => Awaitable<number>): Promise<number> {
-  let gone = 0;
+  let deleted = 0;
   for (let more = await step(); more > 0; more = await step()) {
-    gone += more;
+    deleted += more;
     await setImmediate();
   }
-  return gone;
+  return deleted;
 }

@@ -4,8 +4,9 @@ import type { PendingErasures } from '../store/erasures.js';
 import type { HousekeepingParts } from './housekeeping.js';
 
 /*
- * What is done once in a fleet: the member that leads does it, and for the others there is nothing to do. While the
- * lead changes two may do it: a notice may then be sent twice, under one message id, and a scrub finds nothing left.
+ * Work that one member of a fleet does: the leader runs it, and the other members see nothing to do. While the
+ * leadership changes, two members may run it. A notice may then be sent twice, under one message id, and the second
+ * scrub finds nothing left.
  */
 
 type Chores = Pick<HousekeepingParts, 'pending' | 'scrub' | 'purge'>;

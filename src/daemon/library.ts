@@ -20,44 +20,44 @@ import { startDrainAlone } from './start-drain.js';
 import { seatOf, startWork } from './start-work.js';
 
 export interface MirrorOptions {
-  /** What would stand in `config.json`. */
+  /** The configuration, as in `config.json`. */
   readonly config: ConfigInput;
-  /** Where relative paths start; the working directory unless given. */
+  /** The base of relative paths (default: the working directory). */
   readonly cwd?: string;
-  /** Where secrets written as `{"env": "NAME"}` are read from; the process's environment unless given. */
+  /** The environment of secrets written as `{"env": "NAME"}` (default: that of the process). */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Nothing is logged unless given. */
+  /** Default: nothing is logged. */
   readonly logger?: Logger;
   readonly clock?: Clock;
 }
 
-/** A mirror inside another program: what `rosterd run` runs, without the command line around it. */
+/** A mirror inside another program: what `rosterd run` runs, without its command line. */
 export interface Mirror {
-  /** Where the mirror is kept: a file, or the address of a database without its password. */
+  /** The location of the mirror: a file, or the address of a database without its password. */
   readonly database: string;
   /** The mirror's own SQLite file; null in PostgreSQL. */
   readonly file: string | null;
   /**
-   * Typed queries on a connection that cannot write. With SQLite they run in this thread, so a query of
-   * seconds holds up everything else of the program for as long.
+   * Typed queries on a connection that cannot write. With SQLite they run in this thread, so a slow query blocks the
+   * event loop of the program.
    */
   readonly query: MirrorQuery;
-  /** Follows the platform from now on: every source at once, then by its timer and by webhooks if so configured. */
+  /** Starts following the platform: every source now, then by its timer and by webhooks if configured. */
   start(): Promise<void>;
-  /** One tick of each source, or of the one named. Its changes have been handed to listeners when it resolves. */
+  /** Runs one tick of each source, or of the named one. Resolves after listeners have received its changes. */
   tick(source?: string, ask?: ManualAsk): Promise<readonly SourceResult[]>;
-  /** Told of every change committed by this mirror from now on, in order. Returns how to stop listening. */
+  /** Calls the listener with every change committed from now on, in order. Returns a function that stops it. */
   onChange(listener: ChangeListener): () => void;
   status(): Promise<FullStatus>;
-  /** Where webhooks are received; null before `start` and when the configuration has no receiver. */
+  /** The URL that receives webhooks; null before `start` and when the configuration has no receiver. */
   readonly receiverUrl: string | null;
-  /** Finishes the page being written and closes everything. Stopping twice is stopping once. */
+  /** Finishes the page being written and closes everything. Further calls have no effect. */
   stop(): Promise<void>;
 }
 
 /**
- * Opens the mirror, creating its file if it is not there, and asks the platform for nothing yet. Throws
- * `InvalidConfig` with every problem of the configuration, `database_unusable`, `database_busy`, `database_full`.
+ * Opens the mirror and creates a missing file; sends no request to the platform yet. Throws `InvalidConfig` with every
+ * problem of the configuration, `database_unusable`, `database_busy`, `database_full`.
  */
 export async function createMirror(options: MirrorOptions): Promise<Mirror> {
   const { cwd = process.cwd(), env = process.env, logger = silentLogger, clock = systemClock } = options;
@@ -75,7 +75,7 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
       await Promise.all([...pumps].map((pump) => pump.pump()));
     };
     engine.sync.onTick(() => {
-      // Nobody waits for it: without an answer to its failure Node would end the whole program.
+      // Not awaited, so its rejection is handled here: an unhandled one would end the program.
       pumpAll().catch((error: unknown) =>
         logger.warn({ error }, 'changes could not be read; the next tick tells them'),
       );

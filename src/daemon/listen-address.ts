@@ -1,3 +1,3 @@
-/** As a browser takes it. */
+/** Returns the URL a browser can open. */
 export const addressOf = (host: string, port: number): string =>
   `http://${host.includes(':') ? `[${host}]` : host}:${port}`;

@@ -1,6 +1,6 @@
 import { Fault } from '../domain/fault.js';
 
-/** An address that cannot be listened on is a matter of configuration: say which option, and what to do. */
+/** Returns a `usage` fault that names the option for an address that cannot be listened on; other errors unchanged. */
 export function listenFault(
   error: unknown,
   option: string,

@@ -19,7 +19,7 @@ export interface LoggingOptions {
   readonly clock: Clock;
 }
 
-/** Complete by construction: a new field of LogFields compiles only when it stands here too. */
+/** The type makes this list complete: a new field of LogFields does not compile until it is added here. */
 const kinds: { readonly [Field in keyof Required<LogFields>]: 'text' | 'number' | 'address' | 'error' } = {
   component: 'text',
   application: 'text',
@@ -60,12 +60,12 @@ const kinds: { readonly [Field in keyof Required<LogFields>]: 'text' | 'number' 
   error: 'error',
 };
 
-/** Longer than any id, path or hint of ours; what is longer came from elsewhere. */
+/** Longer than any id, path or hint rosterd writes; longer texts come from outside and are cut. */
 const textMax = 500;
 
 /**
- * The daemon's log. Only the fields named above pass, each with the type it should have, so identity and
- * secrets cannot reach a line by way of an object somebody handed in whole.
+ * Returns the daemon's logger. It writes only the fields listed above, each with its declared type, so that identity
+ * and secrets cannot reach the log inside an object that was passed as a whole.
  */
 export function createLogger(options: LoggingOptions): Logger {
   const { level, stream, clock } = options;
@@ -85,7 +85,7 @@ export function createLogger(options: LoggingOptions): Logger {
   return wrapped(base, level === 'debug');
 }
 
-/** pino-pretty as a function, since its worker thread would lose the last lines of a process that ends. */
+/** Uses pino-pretty as a function: its worker thread would lose the last lines when the process exits. */
 function prettyStream(stream: Writable, colorize: boolean): DestinationStream {
   const format = PinoPretty.prettyFactory({
     colorize,
@@ -96,7 +96,7 @@ function prettyStream(stream: Writable, colorize: boolean): DestinationStream {
   return { write: (line) => void stream.write(format(line)) };
 }
 
-/** Fields of a child are merged here, because pino would write a key twice that both levels have. */
+/** Merges the fields of a child logger here: pino would write a key twice that both parent and child have. */
 function wrapped(target: PinoLogger, withStack: boolean, bound: Record<string, unknown> = {}): Logger {
   const merged = (fields: LogFields) => ({ ...bound, ...allowed(fields, withStack) });
   return {
@@ -125,21 +125,21 @@ function safeText(text: string): string {
   return safe.length > textMax ? `${safe.slice(0, textMax)}…` : safe;
 }
 
-/** Queries carry cursors and codes, user parts carry passwords. */
+/** Removes the query, which may contain cursors and codes, and the user part, which may contain a password. */
 function withoutQuery(address: string): string {
   return address.replace(/[?#].*$/s, '').replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/@]*@/i, '$1');
 }
 
 /**
- * What a Fault says was written to be shown; what a foreign error says may quote data, so only its kind
- * stays. One cause is enough to tell a reset from a refusal, and a cycle of causes cannot hold us.
+ * Keeps the message of a Fault, which is written to be shown. The message of any other error may quote data, so only
+ * its class and code are kept. One level of cause tells a reset from a refused connection and ends a cycle of causes.
  */
 function reducedError(error: unknown, withStack: boolean, withCause = true): Record<string, unknown> {
   if (!(error instanceof Error)) return { class: error === null ? 'null' : typeof error };
   return {
     class: safeText(error.constructor.name),
     ...('code' in error && typeof error.code === 'string' ? { code: safeText(error.code) } : {}),
-    ...(error instanceof Fault ? saidBy(error) : {}),
+    ...(error instanceof Fault ? fieldsOfFault(error) : {}),
     ...(withCause && error.cause instanceof Error
       ? { cause: reducedError(error.cause, withStack, false) }
       : {}),
@@ -147,7 +147,7 @@ function reducedError(error: unknown, withStack: boolean, withCause = true): Rec
   };
 }
 
-function saidBy({ message, about }: Fault): Record<string, unknown> {
+function fieldsOfFault({ message, about }: Fault): Record<string, unknown> {
   const { hint, retryAt, type, status, requestId } = about;
   return {
     message: safeText(message),
@@ -159,7 +159,7 @@ function saidBy({ message, about }: Fault): Record<string, unknown> {
   };
 }
 
-/** The frames without the message above them. */
+/** Returns the stack frames without the message, which may quote data. */
 function framesOf(error: Error): readonly string[] {
   const lines = (error.stack ?? '').split('\n');
   return lines.filter((line) => /^ {4}at /.test(line)).map((line) => printable(line.trim()));

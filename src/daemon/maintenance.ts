@@ -5,16 +5,16 @@ import { type HousekeepingParts, keepMillis, keptSince } from './housekeeping.js
 import type { OpenMirror } from './mirror-parts.js';
 
 interface Chores extends Pick<HousekeepingParts, 'pending' | 'scrub' | 'purge'> {
-  /** For a process that serves nobody meanwhile and may stand still for a moment. */
+  /** For one-shot commands, which may block their event loop. */
   readonly scrubAlone: HousekeepingParts['scrub'];
 }
 
-/** A copy made before a migration holds whoever was erased since; it is the way back only until then. */
+/** Deletes the backups made before migrations once an erasure is pending: they still contain the erased people. */
 async function removeCopies({ upkeep, erasures }: OpenMirror): Promise<void> {
   if ((await erasures.pending()).since !== null) upkeep.removeBackups(Number.POSITIVE_INFINITY);
 }
 
-/** What keeping house means for a mirror. */
+/** Returns the background jobs of a mirror. */
 export function choresOf(config: Config, mirror: OpenMirror): Chores {
   const { upkeep, inbox, outbox, erasures } = mirror;
   const { keepDays } = config.history;
@@ -29,12 +29,12 @@ export function choresOf(config: Config, mirror: OpenMirror): Chores {
       return await upkeep.scrubAlone(rewritten, signal);
     },
     purge: async (now) => {
-      let gone = upkeep.removeBackups(now - backupKeepMillis).length;
-      gone += await inbox.purge(keptSince(now, inboxKeepMillis));
-      gone += await outbox.purge(keptSince(now, keepMillis.notices));
-      gone += await upkeep.purgeTicks(keptSince(now, keepMillis.ticks));
-      if (keepDays !== null) gone += await upkeep.purgeHistory(keptSince(now, keepDays * 86_400_000));
-      return gone;
+      let deleted = upkeep.removeBackups(now - backupKeepMillis).length;
+      deleted += await inbox.purge(keptSince(now, inboxKeepMillis));
+      deleted += await outbox.purge(keptSince(now, keepMillis.notices));
+      deleted += await upkeep.purgeTicks(keptSince(now, keepMillis.ticks));
+      if (keepDays !== null) deleted += await upkeep.purgeHistory(keptSince(now, keepDays * 86_400_000));
+      return deleted;
     },
   };
 }

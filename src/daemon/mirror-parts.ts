@@ -11,10 +11,10 @@ import type { Scrubber } from '../store/scrub-messages.js';
 import type { Mirror } from '../sync/ports.js';
 import type { ForgottenLedger } from './forgotten-ledger.js';
 
-/** A holder that stopped renewing for this long has lost its source. Renewals come three times as often. */
+/** The expiry of a lease. It is renewed three times as often. */
 export const leaseMillis = 30_000;
 
-/** A mirror open to be written, whatever database it is kept in. */
+/** A mirror opened for writing, in either database. */
 export interface OpenMirror {
   readonly mirror: Mirror;
   readonly budgets: BudgetStore;
@@ -22,29 +22,29 @@ export interface OpenMirror {
   readonly outbox: Outbox;
   readonly erasures: Erasures;
   readonly upkeep: Upkeep;
-  /** Where several daemons may share the database; null where it is one's alone. */
+  /** Joins the fleet of daemons that share the database; null where one daemon owns it. */
   readonly fleet: OpenFleet | null;
-  /** The server that may be away and come back; null where the database is a file. */
+  /** The server, which may be away for a while; null where the database is a file. */
   readonly server: DatabaseServer | null;
   close(): Promise<void>;
 }
 
 export interface DatabaseServer {
-  /** Whether the error says that it could not be reached. */
+  /** Returns whether the error means that the server could not be reached. */
   isAway(error: unknown): boolean;
-  /** Asks one short question over a connection of its own. Rejects while it is away. */
+  /** Runs one short query on a dedicated connection. Rejects while the server is away. */
   ask(): Promise<void>;
 }
 
-/** What has to be done to a database now and then, by whoever keeps the house. */
+/** The background jobs of a database. */
 export interface Upkeep {
-  /** Rewrites what may still hold bytes of the erased. `rewritten`: what the scrub before got done. */
+  /** Rewrites what may still contain erased bytes. `rewritten`: the progress of the previous, blocked scrub. */
   scrub(rewritten: number, signal: AbortSignal): Promise<Scrubbed>;
-  /** The same for a process that serves nobody meanwhile and may stand still for a moment. */
+  /** The same for one-shot commands, which may block their event loop. */
   scrubAlone(rewritten: number, signal: AbortSignal): Promise<Scrubbed>;
-  /** Removes copies made by ourselves before then; answers their names. */
+  /** Deletes rosterd's own backups made before `before`. Returns their names. */
   removeBackups(before: number): readonly string[];
-  /** Versions superseded before then; answers how many. */
+  /** Deletes versions superseded before `before`. Returns how many. */
   purgeHistory(before: Instant): Promise<number>;
   purgeTicks(before: Instant): Promise<number>;
 }
@@ -55,8 +55,8 @@ export interface OpenMirrorParts {
   readonly notices?: NoticeHooks;
   readonly identity: 'keep' | 'drop';
   readonly ledger: ForgottenLedger;
-  /** Rewrites a file without the erased; in a process of its own unless given. */
+  /** Rewrites a file without erased bytes (default: in a child process). */
   readonly scrub?: Scrubber;
-  /** For what should not create the mirror it looks into: throws `database_unusable` when there is none. */
+  /** Never creates a missing mirror: throws `database_unusable` instead. */
   readonly existing?: boolean;
 }

@@ -8,7 +8,7 @@ import { sendSigned, sendToSlack } from '../outbox/send-http.js';
 import type { Clock } from '../runtime/clock.js';
 import type { NoticeHooks } from '../store/committed-change.js';
 
-/** What commits queue, as configured; nothing when nobody is to be told. */
+/** Returns the hooks with which commits enqueue notices; undefined when no notices are configured. */
 export function noticeHooks({ notices }: Config): NoticeHooks | undefined {
   if (notices.length === 0) return undefined;
   return { draft: (changes) => decideNotices(changes, notices), fold: foldNotices };
@@ -19,7 +19,7 @@ export interface NoticeTargets {
   close(): Promise<void>;
 }
 
-/** A pool of their own: receivers are others than the platform, and a slow one must not take its sockets. */
+/** Uses a dedicated connection pool, so that a slow receiver of notices cannot use up the platform's sockets. */
 export function noticeTargets({ notices }: Config, clock: Clock): NoticeTargets {
   const pool = openConnectionPool({ connections: 2 });
   const targets = new Map(notices.map((notice) => [notice.name, sendTo(notice, pool.fetch, clock)]));

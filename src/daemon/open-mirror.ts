@@ -3,13 +3,13 @@ import { openReader } from '../store/reads/open-reader.js';
 import { agreeOnForgotten } from './forgotten-ledger.js';
 import type { OpenMirror, OpenMirrorParts } from './mirror-parts.js';
 
-/** Opens and migrates. Throws `database_unusable`, `database_busy`, `database_full`; then nothing is left open. */
+/** Opens and migrates. Throws `database_unusable`, `database_busy`, `database_full`, and leaves nothing open then. */
 export async function openMirror(database: Config['database'], parts: OpenMirrorParts): Promise<OpenMirror> {
   if (parts.existing === true) await (await openReader(database)).close();
   return await asTold(await openOf(database, parts), parts);
 }
 
-/** Erases whom the ledger or the configuration says must not be known here, before anything else is done. */
+/** Applies the erasures of the ledger and of the configuration before anything else uses the mirror. */
 export async function asTold(mirror: OpenMirror, parts: OpenMirrorParts): Promise<OpenMirror> {
   try {
     await eraseAsTold(mirror, parts);
@@ -20,7 +20,7 @@ export async function asTold(mirror: OpenMirror, parts: OpenMirrorParts): Promis
   }
 }
 
-/** Only the driver that is needed is loaded: PostgreSQL's takes a tenth of the time until `run` follows. */
+/** Loads only the driver of this database, to keep the start short. */
 async function openOf(database: Config['database'], parts: OpenMirrorParts): Promise<OpenMirror> {
   if (database.kind === 'sqlite') {
     const { openSqliteMirror } = await import('./open-sqlite-mirror.js');

@@ -16,8 +16,8 @@ import { inSteps } from './in-batches.js';
 import { leaseMillis, type OpenMirror, type OpenMirrorParts } from './mirror-parts.js';
 
 /**
- * A delivery is answered within a second or two, whatever the server does meanwhile; what is refused comes again.
- * Connections of its own, so that it never waits for one that writes a page.
+ * The receiver responds within a second or two even when the server hangs; the platform resends rejected deliveries.
+ * Its connections are dedicated, so that a delivery never queues behind a page write.
  */
 const accepting = {
   applicationName: 'rosterd-receiver',
@@ -50,7 +50,7 @@ export async function openPostgresMirror(place: PostgresPlace, parts: OpenMirror
       upkeep: {
         scrub: () => erasures.scrub(),
         scrubAlone: () => erasures.scrub(),
-        // The server is backed up by its own means.
+        // Backups of a server are not made by rosterd.
         removeBackups: () => [],
         purgeHistory: (before) => inSteps(() => purgeHistory(main, before)),
         purgeTicks: (before) => inSteps(() => purgeTicks(main, before)),

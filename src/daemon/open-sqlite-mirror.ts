@@ -17,13 +17,13 @@ import { inSteps } from './in-batches.js';
 import { leaseMillis, type OpenMirror, type OpenMirrorParts } from './mirror-parts.js';
 import { WriteGate } from './write-gate.js';
 
-/** Rewritten in a fraction of a second, less than it takes to start a process for it. */
+/** A file up to this size is rewritten faster in this process than a child process starts. */
 const bytesAtOnce = 32 * 1024 * 1024;
 
-/** The receiver answers within a second or two, so it cannot wait longer for another program's lock. */
+/** The receiver responds within a second or two, so it cannot wait longer for another program's lock. */
 const inboxBusyMillis = 500;
 
-/** A delivery that waits longer for the file to be rewritten is refused, and comes again: see `WriteGate`. */
+/** A delivery that waits longer for the rewriting of the file is rejected, and resent later: see `WriteGate`. */
 const deliveryPatienceMillis = 5_000;
 
 export function openSqliteMirror({ file }: SqlitePlace, parts: OpenMirrorParts): OpenMirror {
@@ -40,9 +40,9 @@ export function openSqliteMirror({ file }: SqlitePlace, parts: OpenMirrorParts):
       identity,
       ...(notices === undefined ? {} : { notices }),
     });
-    // A connection of its own: an accepted webhook must not wait for, or join, a page being written.
+    // A dedicated connection: storing a webhook must not wait for, or take part in, the transaction of a page.
     const accepting = openSqlite(file, { busyTimeoutMs: inboxBusyMillis });
-    // Everything that writes passes it.
+    // Every writer of this process passes the gate.
     const gate = new WriteGate(clock);
     const erasures = new SqliteErasures(main, clock);
     const scrubbed = (rewritten: number, signal: AbortSignal) =>

@@ -17,13 +17,13 @@ export interface SessionParts {
   readonly wire?: WireFetch;
 }
 
-/** The platform without a mirror: what commands need that ask it something and end. */
+/** The platform without a mirror, for one-shot commands. */
 export interface PlatformSession extends Closable {
   readonly client: Client;
   as(access: Access): Api;
 }
 
-/** A handful of requests is not worth a database; the platform's own 429 is the backstop. */
+/** Request budgets are not stored: a few requests are not worth a database, and the platform's 429 is the backstop. */
 const unkept: BudgetStore = { load: async () => null, save: async () => {} };
 
 export function openSession({ config, ...parts }: SessionParts): PlatformSession {

@@ -3,8 +3,8 @@ import type { SourceName } from '../domain/ids.js';
 import type { EventSeen } from '../inbox/ports.js';
 
 /**
- * Which sources an event concerns. An installation named in the configuration decides; without one the company
- * does; a source that names neither is looked at for every investment. Other events change nothing in the feed.
+ * Returns the sources an event concerns. A source with a configured installation matches by it, otherwise by its
+ * company; a source with neither matches every investment event. Other events change nothing in the feed.
  */
 export function resolveSources(
   sources: readonly SourceConfig[],
@@ -14,7 +14,7 @@ export function resolveSources(
   return sources.filter((source) => concerns(source, event)).map(({ name }) => name);
 }
 
-/** Sources whose grant an event speaks of. */
+/** Returns the sources whose grant an `installation.*` event concerns. */
 export function grantsOf(
   sources: readonly SourceConfig[],
   event: Pick<EventSeen, 'event' | 'installation' | 'test'>,

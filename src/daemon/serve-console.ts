@@ -23,11 +23,11 @@ import { storageOf } from './storage.js';
 
 export interface ServedConsole {
   readonly url: string;
-  /** Reads the sign-in's secret again before it is next compared. */
+  /** Rereads the secret of the sign-in before its next use. */
   rereadSecrets(): void;
 }
 
-/** Dashboard, health, status and metrics on a listener of their own, beside the one that faces the internet. */
+/** Serves dashboard, health, status and metrics on a listener separate from the one that faces the internet. */
 export async function serveConsole(
   { listen: at, hosts, auth }: ConsoleConfig,
   engine: Engine,
@@ -93,13 +93,13 @@ export async function serveConsole(
   }
 }
 
-/** One that listens everywhere is asked on this machine. */
+/** Returns a local address for a listener on all addresses. */
 const reachable = (host: string): string => (host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host);
 
-/** Guessing is slowed down, but a word from a dictionary is not worth slowing down for. */
+/** Sign-in attempts are rate limited, but that does not protect a short secret. */
 const lengthMin = 12;
 
-/** Reads the secret once: one that is missing or short fails at the start, not at the first sign-in. Throws `usage`. */
+/** Reads the secret once, so that a missing or short one fails at the start. Throws `usage`. */
 export async function consoleAuthOf(auth: ConsoleSignIn): Promise<ConsoleAuth> {
   if (auth.kind === 'token') {
     requireLength(auth.token, await auth.token.reveal());
@@ -125,7 +125,7 @@ async function quotasOf(sources: readonly SourceConfig[], platform: PlatformConn
   return quotas;
 }
 
-/** What the token of a source may still ask for; null for one that is configured no more. */
+/** Returns the remaining request quota of a source's token; null for a source no longer configured. */
 async function quotaOf(
   name: string,
   sources: readonly SourceConfig[],

@@ -67,7 +67,7 @@ export function startWatchdog(env: Env, clock: Clock, logger: Logger): Closable 
   };
 }
 
-/** Returns null once it was sent, otherwise why it was not. */
+/** Returns null when the message was sent, otherwise the error code. */
 function send(assignments: readonly string[], env: Env): Promise<string | null> {
   return new Promise((resolve) => {
     execFile('systemd-notify', assignments, { env: given(env), timeout: timeoutMillis }, (error) =>
@@ -76,7 +76,7 @@ function send(assignments: readonly string[], env: Env): Promise<string | null> 
   });
 }
 
-/** What `systemd-notify` needs to find itself and the socket, without the secrets that stand beside them. */
+/** Returns the variables `systemd-notify` needs, without the secrets that may be in the environment. */
 function given({ PATH, NOTIFY_SOCKET }: Env): NodeJS.ProcessEnv {
   return {
     ...(PATH === undefined ? {} : { PATH }),

@@ -7,7 +7,7 @@ import type { Logger } from '../runtime/logger.js';
 import type { Engine, EngineParts } from './engine.js';
 import { othersOf } from './start-work.js';
 
-/** Between the inbox and the ticks of the sources its deliveries belong to. Closed with `lifecycle`. */
+/** Connects the inbox to the ticks of the sources its deliveries concern. `lifecycle` closes the drain. */
 export function openDrain(
   { sources }: Pick<Config, 'sources'>,
   { mirror, sync }: Engine,
@@ -37,7 +37,7 @@ export function openDrain(
   return drain;
 }
 
-/** For a daemon that receives nothing: what other members of its fleet receive is its own as well. */
+/** Starts a drain for a daemon without a receiver: members of a fleet share one inbox. Null outside a fleet. */
 export async function startDrainAlone(
   engine: Engine,
   parts: EngineParts,

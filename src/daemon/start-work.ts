@@ -7,7 +7,7 @@ import type { Lifecycle } from '../runtime/lifecycle.js';
 import { isSharedProcessGone } from '../runtime/process-identity.js';
 import type { Engine, EngineParts } from './engine.js';
 
-/** The daemon's place among others, before it takes it; see `startWork`. */
+/** Returns the daemon's membership before it joins its fleet; `startWork` joins. */
 export function seatOf({ mirror }: Engine): Seat {
   return mirror.fleet === null ? alone : new FleetSeat();
 }
@@ -16,13 +16,13 @@ export interface WorkParts {
   readonly engine: Engine;
   readonly parts: EngineParts;
   readonly seat: Seat;
-  /** Where a fleet shares an inbox, every member drains it, whether it receives or not. */
+  /** Every member of a fleet drains the shared inbox, whether it has a receiver or not. */
   readonly drain: Drain | null;
-  /** What only one of a fleet does may be due here: it became this one's, or another member's commit asks for it. */
+  /** Called when leader-only work may be due: this daemon became the leader, or another member committed changes. */
   readonly onLead?: () => void;
 }
 
-/** The sources begin to be worked: all of them, or the share that falls to this daemon as long as it is in the fleet. */
+/** Starts following the sources: all of them, or in a fleet the share assigned to this daemon. */
 export async function startWork(work: WorkParts, lifecycle: Lifecycle): Promise<void> {
   const { engine, seat, drain, onLead = () => {} } = work;
   const { sync, mirror, holder } = engine;
@@ -52,7 +52,7 @@ export async function startWork(work: WorkParts, lifecycle: Lifecycle): Promise<
     drain?.databaseIsBack();
   });
   lifecycle.add('fleet', async () => {
-    // Ticks end with the page they write; only then others may take what was held.
+    // Running ticks finish the page they write; only then are the sources released to other members.
     await sync.close();
     await fleet.close();
   });
@@ -61,7 +61,7 @@ export async function startWork(work: WorkParts, lifecycle: Lifecycle): Promise<
     if (!seat.leads && changed > 0) seat.tell({ kind: 'committed' });
   });
   lifecycle.add('fleet messages', () => void off());
-  // Those that are not this daemon's share count for nothing here until they are.
+  // No source is followed until the fleet assigns it to this daemon.
   await Promise.all(sources.map((source) => sync.leave(source)));
   await fleet.start();
 }
@@ -85,7 +85,7 @@ function heard(message: Message, { engine, seat, drain }: WorkParts, onLead: () 
   }
 }
 
-/** The fleet as the inbox asks of it; undefined where there is none. */
+/** Returns the fleet as the inbox uses it; undefined where there is none. */
 export function othersOf(seat: Seat): Others | undefined {
   if (!(seat instanceof FleetSeat)) return undefined;
   return {

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import type { MirrorPlace } from '../store/database-location.js';
 import { dialectFor } from '../store/dialect/dialect-for.js';
 
-/** How large the files of the mirror are, and how much room is beside them; null for one on a server. */
+/** Returns the size of the mirror's files and the free space beside them; null for a mirror on a server. */
 export async function storageOf(place: MirrorPlace) {
   const { file } = dialectFor(place);
   if (file === null) return null;
@@ -18,6 +18,6 @@ export async function storageOf(place: MirrorPlace) {
 const sizeOf = (file: string): Promise<number> =>
   stat(file).then(
     ({ size }) => size,
-    // Not there yet, or emptied and taken away.
+    // Not created yet, or deleted after a checkpoint.
     () => 0,
   );

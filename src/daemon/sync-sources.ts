@@ -7,13 +7,13 @@ import type { PlatformConnection } from './connect-platform.js';
 import { fingerprintOf, realmOfAccess } from './fingerprint.js';
 import { withoutIdentity } from './without-identity.js';
 
-/** Lets a command show what arrives, page by page. */
+/** Called after each page, so that a command can show progress. */
 export type PageListener = (source: string, rows: number) => void;
 
-/** Installation tokens tell their scopes to nobody, but their records show them; of so many one will say it. */
+/** The scopes of an installation token cannot be read, but records show them. So many records are enough to tell. */
 const sampleRecords = 10;
 
-/** Configuration into sources: each its feed, with its token, filters and page size bound inside. */
+/** Returns the configured sources, each with a feed bound to its token, filters and page size. */
 export async function syncSources(
   config: Config,
   sources: readonly SourceConfig[],

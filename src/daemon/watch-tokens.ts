@@ -4,7 +4,7 @@ import type { Clock } from '../runtime/clock.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import type { Engine } from './engine.js';
 
-/** A person who signed in again is at the screen and waits for the source to go on. */
+/** Short, because a person who signed in again waits for the source to continue. */
 const lookMillis = 2_000;
 
 interface WatchParts {
@@ -14,9 +14,9 @@ interface WatchParts {
 }
 
 /**
- * Looks whether the files in which tokens are kept were replaced, by `rosterd connect` or by whoever looks after
- * them. By looking, since notifications are lost where files are mounted; what a refresh of our own wrote is
- * noticed as well and costs one tick. Tokens from the environment or a command have nothing to look at.
+ * Watches the files that contain tokens for replacement, by `rosterd connect` or by other means. It polls, because
+ * mounted files do not deliver change notifications reliably. A token refreshed by rosterd itself is noticed as well,
+ * at the cost of one tick. Tokens from the environment or from a command are not watched.
  */
 export function watchTokens({ sources, engine, clock }: WatchParts): Closable {
   const stopping = new AbortController();
@@ -55,7 +55,7 @@ function fileOf(access: Access): string | null {
   return access.kind === 'credentials' ? access.file : access.token.file;
 }
 
-/** Tells one version of a file from another; null when there is none to read. */
+/** Returns a mark that differs between versions of a file; null when it cannot be read. */
 async function markOf(file: string): Promise<string | null> {
   try {
     const { ino, mtimeMs, size } = await stat(file);

@@ -3,7 +3,7 @@ import type { FeedItem } from '../domain/investment.js';
 import { unknownFieldsOf } from '../store/page-anomalies.js';
 import type { Feed } from '../sync/ports.js';
 
-/** For `"identity": "drop"`: names go no further than the parser. */
+/** Removes identity from every page, for `"identity": "drop"`: names never leave the parser. */
 export function withoutIdentity(feed: Feed): Feed {
   return {
     page: async (position, signal, onNext) => {
@@ -14,10 +14,10 @@ export function withoutIdentity(feed: Feed): Feed {
 }
 
 export function nameless(item: FeedItem): FeedItem {
-  // The body of a record nobody could read may hold anything.
+  // The body of an unreadable record may contain anything, names included.
   if (item.kind === 'rejected') return { ...item, body: '' };
   if (item.kind === 'tombstone') return item;
-  // So may a field nobody knows, wherever it stands; that it came is counted, by its name.
+  // So may an unknown field at any level; only its name is kept, for the count.
   const unkept = unknownFieldsOf(item);
   return {
     kind: 'record',

@@ -9,13 +9,13 @@ import type { DatabaseServer, OpenMirror } from './mirror-parts.js';
 export interface WorkWatchParts {
   readonly register: HealthRegister;
   readonly clock: Clock;
-  /** The database could not be reached. */
+  /** Called when the database could not be reached. */
   readonly onAway: () => void;
-  /** Work on the database succeeded. */
+  /** Called when work on the database succeeded. */
   readonly onWorks: () => void;
 }
 
-/** What is watched besides ticks, what it means when it fails, and the calls that show it. */
+/** The areas watched besides ticks: what a failure means, and the calls that show it. */
 const areas = {
   inbox: { means: 'webhooks cannot be stored', calls: ['accept'] },
   events: {
@@ -32,16 +32,16 @@ const areas = {
 type Area = keyof typeof areas;
 
 /**
- * Reports to the health register what the database of this process does to its work. A tick that failed normally says
- * so in the database; here are the failures that the database could not store, and those of work that is not a tick.
+ * Reports database failures of this process to the health register. A failed tick is normally recorded in the database;
+ * this class covers failures the database could not record, and those of work that is not a tick.
  */
 export class WorkWatch {
-  /** By area: when it last failed, on the monotonic clock, and in which calls, until one of the same succeeds. */
+  /** By area: the monotonic time of the last failure, and the failed calls that have not succeeded since. */
   readonly #failed = new Map<Area, { at: number; readonly calls: Set<string> }>();
 
   constructor(private readonly parts: WorkWatchParts) {}
 
-  /** The same mirror; failures of its inbox, outbox and budgets are reported. */
+  /** Returns the same mirror with its inbox, outbox and budgets watched. */
   over(mirror: OpenMirror): OpenMirror {
     const { server, fleet } = mirror;
     const inbox = this.#guard('inbox', mirror.inbox, server);
@@ -66,7 +66,8 @@ export class WorkWatch {
     const since = report.startedAt;
     const { code, message, outcome, tookMs } = report;
     if (outcome === 'failed' && code === 'lease_lost') {
-      // Refused at its beginning it only waits for whoever works the source; taken over in the middle it stood still.
+      // A lease refused at the start only means that another process works the source. A lease lost in the middle means
+      // that this process stopped renewing it.
       register.clear(key);
       if (standing === null) register.clear(lease);
       else register.report(lease, { severity: 'attention', text: message ?? '', since, source });
@@ -83,7 +84,7 @@ export class WorkWatch {
     if (recorded) this.#wrote(clock.monotonic() - tookMs);
   }
 
-  /** A heartbeat of the fleet was written, or could not be. */
+  /** Records that a fleet heartbeat was written (null) or failed. */
   heartbeat(error: unknown): void {
     const { register, clock } = this.parts;
     if (error === null) {
@@ -99,7 +100,7 @@ export class WorkWatch {
     });
   }
 
-  /** Something was written that began then: what failed before is over, whether or not it is tried again. */
+  /** Records a write that began at `begunAt`: failures before it are over, whether or not they are retried. */
   #wrote(begunAt: number): void {
     this.parts.onWorks();
     for (const [area, { at }] of this.#failed) if (at < begunAt) this.#recovered(area);
@@ -110,7 +111,7 @@ export class WorkWatch {
     this.parts.register.clear(area);
   }
 
-  /** Without an area only whether the database is away is looked at: ticks say the rest by themselves. */
+  /** Without an area, only the loss of the database is reported: ticks report their own failures. */
   #guard<Target extends object>(area: Area | null, target: Target, server: DatabaseServer | null): Target {
     const calls: readonly string[] | null = area === null ? null : areas[area].calls;
     return new Proxy(target, {

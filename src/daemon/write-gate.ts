@@ -2,15 +2,15 @@ import { Fault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
 
 /**
- * Holds this process's own writers back while the file is rewritten in another one. SQLite would make them wait
- * as well, but by blocking the whole process; here they wait without anybody noticing.
+ * Delays this process's own writers while a child process rewrites the file. SQLite would make them wait as well, but
+ * by blocking the event loop.
  */
 export class WriteGate {
   #closed: Promise<void> | undefined;
 
   constructor(private readonly clock: Clock) {}
 
-  /** Everything guarded waits until `work` is done. */
+  /** Runs `work`; guarded calls wait until it is done. */
   async closedFor<Result>(work: () => Promise<Result>): Promise<Result> {
     const running = work();
     this.#closed = running.then(
@@ -24,29 +24,29 @@ export class WriteGate {
     }
   }
 
-  /** The same object, each of whose methods passes the gate first. `database_busy` after `patienceMillis`. */
-  guard<Target extends object>(target: Target, patienceMillis = Number.POSITIVE_INFINITY): Target {
+  /** Returns the object with methods that wait for the gate first. Throws `database_busy` after `timeoutMillis`. */
+  guard<Target extends object>(target: Target, timeoutMillis = Number.POSITIVE_INFINITY): Target {
     return new Proxy(target, {
       get: (_, property) => {
         const value: unknown = Reflect.get(target, property, target);
         if (typeof value !== 'function') return value;
         return async (...args: unknown[]) => {
-          await this.#pass(patienceMillis);
+          await this.#pass(timeoutMillis);
           return Reflect.apply(value, target, args);
         };
       },
     });
   }
 
-  async #pass(patienceMillis: number): Promise<void> {
+  async #pass(timeoutMillis: number): Promise<void> {
     if (this.#closed === undefined) return;
-    if (patienceMillis === Number.POSITIVE_INFINITY) return this.#closed;
+    if (timeoutMillis === Number.POSITIVE_INFINITY) return this.#closed;
     const passed = new AbortController();
     const opened = this.#closed.then(() => 'open' as const);
-    const tired = this.clock.wait(patienceMillis, passed.signal).then(() => 'tired' as const);
-    const first = await Promise.race([opened, tired]);
+    const late = this.clock.wait(timeoutMillis, passed.signal).then(() => 'late' as const);
+    const first = await Promise.race([opened, late]);
     passed.abort();
-    if (first === 'tired')
+    if (first === 'late')
       throw new Fault('database_busy', 'the database file is being rewritten without erased identities');
   }
 }
