@@ -33,7 +33,7 @@ export function watchClock(
 }
 
 export interface ClockWatch {
-  /** Records a delivery with a valid signature: null for a timely one, otherwise how far its signer's clock is ahead. */
+  /** Records a delivery with a valid signature: null for a timely one, else how far its signer's clock is ahead. */
   delivered(signerAheadSeconds: number | null): void;
   /** Compares this clock with the platform's responses. Called after each tick. */
   look(): void;

@@ -144,7 +144,7 @@ export function keepHouse(parts: HousekeepingParts): House {
   };
 }
 
-/** `restedMillis` is the time since the last scrub, null before the first. An erasure dated in the future is overdue. */
+/** `restedMillis` is the time since the last scrub, null before the first. An erasure from the future is overdue. */
 export function isScrubDue(pending: PendingErasures, now: number, restedMillis: number | null): boolean {
   const rested = (millis: number) => restedMillis === null || restedMillis >= millis;
   if (pending.since === null) return pending.residue && !pending.listing && rested(residueSpacingMillis);

@@ -1,15 +1,15 @@
 import { isFault } from '../domain/fault.js';
 
-/** `skip`: there is nothing to look at, or something else has to be mended first. */
+/** `skip`: the check does not apply, or another problem has to be fixed first. */
 export type Verdict = 'pass' | 'warn' | 'fail' | 'skip';
 
 export interface Check {
-  /** What was looked at: `database.disk`, or `token.acme` for one source. */
+  /** The name of the check: `database.disk`, or `token.acme` for one source. */
   readonly name: string;
   readonly verdict: Verdict;
   /** One sentence. */
   readonly message: string;
-  /** What to type; null when there is nothing to mend. */
+  /** The command to run; null when there is nothing to fix. */
   readonly mend: string | null;
 }
 
@@ -38,7 +38,7 @@ export const fail = (name: string, message: string, mend: string): Check => ({
   mend,
 });
 
-/** What stopped a look is what is wrong. A broken invariant is ours to mend and passes on. */
+/** Returns a failed check for a `Fault`. Rethrows any other error, which is a bug. */
 export function failedBy(name: string, error: unknown, mend: string): Check {
   if (!isFault(error)) throw error;
   return fail(name, firstLine(error.message), error.about.hint ?? mend);

@@ -3,7 +3,7 @@ import type { Access, Config } from '../config/config.js';
 import { secretFaults } from '../config/unreadable-secrets.js';
 import { type Check, failedBy, pass, skip } from './check.js';
 
-/** Secrets and the files they stand in, which nobody else may read. Commands that print one are not run. */
+/** Checks that secrets can be read and their files are private. Commands that print a secret are not run. */
 export async function secretsCheck(config: Config): Promise<Check> {
   const [first, ...more] = await secretFaults(config);
   if (first === undefined) return pass('secrets', 'every secret can be read, and by nobody else');

@@ -1,7 +1,7 @@
 import type { DaemonAsked } from '../reading/daemon-address.js';
 import { type Check, fail, pass, warn } from './check.js';
 
-/** What daemons on this machine say of themselves: a failure that the database could not store is known to them alone. */
+/** Reports what daemons on this machine say: only they know of a failure that the database could not store. */
 export function daemonChecks({ daemons, problems }: DaemonAsked): readonly Check[] {
   if (problems.length > 0)
     return problems.map(({ key, severity, text, source }) =>

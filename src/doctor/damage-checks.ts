@@ -4,11 +4,11 @@ import { strayTotalsSql } from '../store/dialect/sqlite/kept-totals.js';
 import { runQuery } from '../store/reads/query.js';
 import { type Check, fail, failedBy, pass, skip, warn } from './check.js';
 
-/* What is in the file, against what should be. Each look reads much of it, and gives up after a while. */
+/* Checks of the file's content. Each reads much of the file, and gives up after a timeout. */
 
 const lookMillis = 10_000;
 
-/** Totals are kept by triggers, which whoever writes to the file otherwise may have gone around. */
+/** Compares the totals with the rows. Triggers maintain them; a program other than rosterd may have bypassed those. */
 export async function totalsCheck(file: string, clock: Clock, signal: AbortSignal): Promise<Check> {
   const name = 'database.totals';
   const looked = await lookFor(strayTotalsSql, file, clock, signal);
@@ -34,12 +34,12 @@ export async function integrityCheck(file: string, clock: Clock, signal: AbortSi
     : fail(name, `the file is damaged: ${looked.lines.length} findings`, lost(file));
 }
 
-/** A copy of the platform's records can be had again. */
+/** The advice for a damaged file: the platform's records can be listed again. */
 export const lost = (file: string) => `move ${file} aside, keep it, then: rosterd sync`;
 
 /**
- * In a process of its own: SQLite gives no control back before it is done, and a process can be ended. No lines at all
- * when the time was over before.
+ * Runs the query in a child process: SQLite blocks until it is done, but a process can be killed. `lines` is null after
+ * the timeout.
  */
 async function lookFor(
   sql: string,

@@ -13,7 +13,7 @@ import { type Check, fail, failedBy, pass, skip, warn } from './check.js';
 import { integrityCheck, lost, totalsCheck } from './damage-checks.js';
 import { diskCheck, noDisk, roomBeside } from './machine-checks.js';
 
-/** Twice what the writer keeps of it: only a reader that never ends makes it grow so far. */
+/** Twice the size the writer keeps: only a reader that never ends makes the log grow so far. */
 const walBytesMax = 128 * 1024 * 1024;
 
 const names = [
@@ -26,11 +26,11 @@ const names = [
 
 export interface DatabaseFindings {
   readonly checks: readonly Check[];
-  /** Whether the rest may read it. */
+  /** Whether the other checks can read the database. */
   readonly usable: boolean;
 }
 
-/** Looks at the file without writing a byte of it, whether or not a daemon has it open. */
+/** Checks the file without writing to it, whether or not a daemon has it open. */
 export async function databaseChecks(
   file: string,
   clock: Clock,
@@ -93,7 +93,7 @@ async function folderCheck(file: string): Promise<Check> {
   }
 }
 
-/** The group may read: an operator may have given it to analysts. */
+/** The group may read: an operator may have granted that to analysts. */
 async function modeCheck(file: string): Promise<Check> {
   const name = 'database.mode';
   const { mode } = await stat(file);
@@ -118,13 +118,13 @@ function schemaCheck(database: SqliteDatabase): Check {
 
 async function logCheck(file: string): Promise<Check> {
   const bytes = (await sizeOf(`${file}-wal`)) ?? 0;
-  const told = `the write-ahead log has ${Math.round(bytes / 1_000_000)} MB`;
+  const size = `the write-ahead log has ${Math.round(bytes / 1_000_000)} MB`;
   return bytes <= walBytesMax
-    ? pass('database.log', told)
-    : warn('database.log', `${told}: somebody reads and does not end`, `fuser -v ${file}`);
+    ? pass('database.log', size)
+    : warn('database.log', `${size}: somebody reads and does not end`, `fuser -v ${file}`);
 }
 
-/** Leases live as long as a tick, so a daemon at rest is not seen here. */
+/** A lease exists only during a tick, so an idle daemon does not show here. */
 function holdersCheck({ raw, file }: SqliteDatabase, clock: Clock): Check {
   const name = 'database.holders';
   let holders: readonly string[];

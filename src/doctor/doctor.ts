@@ -38,7 +38,7 @@ export interface Diagnosis {
   readonly checks: readonly Check[];
 }
 
-/** Looks at everything, from this machine outwards, and changes nothing; a daemon may run beside it or not. */
+/** Runs every check, from this machine outwards. Changes nothing, whether a daemon is running or not. */
 export async function diagnose(
   load: () => Promise<LoadedConfig>,
   parts: DoctorParts,
@@ -69,7 +69,7 @@ async function configured(
   const held = database.usable ? await openReader(config.database) : null;
   try {
     const network = await platformChecks(config, session, signal);
-    // A platform that tells another time still answers.
+    // A platform whose clock differs can still be reached.
     const reachable = network.every(({ name, verdict }) => verdict !== 'fail' || name === 'platform.clock');
     checks.push(...network);
     const budgets = held === null ? null : new Budgets(connectionTo(held.db, held.faultOf));
@@ -106,7 +106,7 @@ async function configured(
 const checksOf = (database: Config['database'], clock: Clock, signal: AbortSignal) =>
   database.kind === 'sqlite' ? databaseChecks(database.file, clock, signal) : postgresChecks(database, clock);
 
-/** What is wrong with the file was told by the checks of the database. */
+/** The database checks report the fault already. */
 function unreadable(error: unknown): null {
   if (isFault(error)) return null;
   throw error;

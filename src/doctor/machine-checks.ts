@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { nodeTooOld, testedNodeLines } from '../runtime/supported-node.js';
 import { type Check, fail, pass, skip, warn } from './check.js';
 
-/** Other lines are likely to work, because the SQLite driver uses Node-API, but no test runs on them. */
+/** Other Node lines probably work, because the SQLite driver uses Node-API, but no test runs on them. */
 export function nodeCheck(version: string): Check {
   const refusal = nodeTooOld(version);
   if (refusal !== null) return fail('node', refusal.message, refusal.hint);
@@ -23,7 +23,7 @@ export async function roomBeside(file: string): Promise<DiskRoom> {
   return { freeBytes: bavail * bsize };
 }
 
-/** A migration's backup and a scrub each write the file once more; below 100 MB even the log has no room. */
+/** A migration's backup and a scrub each write a copy of the file; below 100 MB even the log has no room. */
 export function diskCheck(file: string, fileBytes: number, { freeBytes }: DiskRoom): Check {
   const name = 'database.disk';
   const free = `${Math.round(freeBytes / megabyte)} MB free beside the database`;

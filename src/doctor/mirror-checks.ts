@@ -3,19 +3,19 @@ import { millisOf, parseInstant } from '../domain/instant.js';
 import type { SourceStatus, StatusDocument } from '../store/reads/status.js';
 import { type Check, fail, pass, skip, warn } from './check.js';
 
-/** A nudge is worked within seconds; five minutes of it waiting is nobody working. */
+/** A webhook is worked within seconds; after five minutes nothing is draining the inbox. */
 const inboxMillisMax = 5 * 60_000;
-/** The scrub comes within minutes; a day is what people were promised at most. */
+/** A scrub normally runs within minutes; the promised maximum is a day. */
 const scrubMillisWarn = 3_600_000;
 const scrubMillisMax = 24 * 3_600_000;
-/** Time for a person to come back from a holiday. */
+/** Enough time for an operator to return from a holiday. */
 const cursorDaysWarn = 14;
 
 const perSource = ['health', 'cursor', 'quarantine'];
-/** What the daemon reports has a check of its own. */
+/** Concerns checked here; those a daemon reports have their own check. */
 const concernsOfMirror = new Set(['unfollowed', 'overdue', 'clock_ahead']);
 
-/** What the mirror says of itself. */
+/** Checks what the mirror's own status reports. */
 export function mirrorChecks(status: StatusDocument | null, sources: readonly string[]): readonly Check[] {
   const names = ['inbox', 'notices', 'erasures'];
   if (status === null) {
@@ -78,7 +78,7 @@ function healthCheck(name: string, source: SourceStatus): Check {
       `rosterd sync --source ${name} --accept-deletions`,
     );
   if (source.names_note !== null) return warn(check, source.names_note, 'rosterd run');
-  // Quarantine alone has a check of its own.
+  // `attention` for quarantine alone: it has its own check.
   return source.health === 'ok' || source.health === 'attention'
     ? pass(check, source.meaning)
     : warn(check, source.meaning, `rosterd sync --source ${name}`);

@@ -11,7 +11,7 @@ import { type Check, fail, failedBy, pass, skip, warn } from './check.js';
 
 const later = ['platform.tcp', 'platform.tls', 'platform.api', 'platform.clock'];
 
-/** From the name to the first answer, one step at a time; what a step needs is checked before it. */
+/** Checks the connection step by step, from the DNS name to the first response. A failed step skips the rest. */
 export async function platformChecks(
   { platform }: Config,
   session: PlatformSession,
@@ -82,7 +82,7 @@ async function answerChecks({ client }: PlatformSession, signal: AbortSignal): P
   return [pass('platform.api', 'the API answers'), clockCheck(client.time.aheadMillis)];
 }
 
-/** Signatures are good for 300 seconds on either side: beyond, every webhook is refused. */
+/** Signatures are accepted within 300 seconds on either side: beyond, every webhook is rejected. */
 export function clockCheck(aheadMillis: number): Check {
   const name = 'platform.clock';
   const seconds = Math.round(Math.abs(aheadMillis) / 1000);
@@ -100,7 +100,7 @@ function secured(host: string, port: number, timeout: number, caFile: string | n
   });
 }
 
-/** Null when it opens, else why not. */
+/** Returns null when the connection opens, otherwise the error code. */
 function opens(
   open: () => ReturnType<typeof connect>,
   event: 'connect' | 'secureConnect',

@@ -22,10 +22,10 @@ const names = [
   'database.holders',
 ];
 
-/** What one daemon opens at most: its pool, the receiver's own, a reader. */
+/** The most connections one daemon opens: its pool, the receiver's pool and readers. */
 const connectionsWanted = 15;
 
-/** Looks at the server as the user of the configuration sees it. */
+/** Checks the server as the configured user. */
 export async function postgresChecks(place: PostgresPlace, clock: Clock): Promise<DatabaseFindings> {
   const shown = placeText(place);
   let opened: PostgresDatabase;
@@ -102,7 +102,7 @@ function rightsCheck({ mayCreate, unwritable, standby, user, schema }: ServerRep
       );
 }
 
-/** As psql takes it: the file names its schemas by variables. */
+/** The advice passes the schemas as psql variables, as the file expects. */
 export function rolesCheck({
   rolesMissing,
   mayMask,
@@ -164,7 +164,7 @@ function durabilityCheck({ undurable }: ServerReport): Check {
       );
 }
 
-/** Not wrong, but whoever promises that somebody is forgotten has to know it. */
+/** Always passes: copies of the log are no fault, but an operator who promises erasure has to know of them. */
 function logCheck({ log }: ServerReport): Check {
   const copies = [
     ...(log.standbys > 0 ? [`${log.standbys} standbys`] : []),
@@ -179,7 +179,7 @@ function logCheck({ log }: ServerReport): Check {
   );
 }
 
-/** Leases live as long as a tick, so a daemon at rest is not seen here. */
+/** A lease exists only during a tick, so an idle daemon does not show here. */
 function holdersCheck(report: ServerReport): Check {
   const holders = report.holders.filter((holder) => !isSharedProcessGone(holder));
   return pass(

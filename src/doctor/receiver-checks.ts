@@ -12,7 +12,7 @@ type Listen = NonNullable<Config['console']>['listen'];
 
 const healthMillisMax = 3_000;
 
-/** A port of ours is free, or one of ours answers on it. Connecting tells; listening would get in a daemon's way. */
+/** Passes when the port is free or a rosterd answers on it. It connects, because listening could block a daemon. */
 export async function portCheck(name: string, option: string, listen: Listen | null): Promise<Check> {
   if (listen === null) return skip(name, `${option} is not configured`);
   const { host, port } = listen;
@@ -48,7 +48,7 @@ function healthOf({ host, port }: Listen): Promise<'free' | 'ours' | 'other'> {
 
 const endpointNames = ['endpoint.enabled', 'endpoint.deliveries', 'endpoint.secret'];
 
-/** How the platform's webhooks reach us, as far as a management token lets us see it. */
+/** Checks the webhook endpoint on the platform, as far as the management token may see it. */
 export async function endpointChecks(
   config: Config,
   session: PlatformSession,

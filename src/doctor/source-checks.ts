@@ -15,14 +15,14 @@ import { type Check, fail, failedBy, pass, skip, warn } from './check.js';
 export interface SourceTools {
   readonly config: Config;
   readonly session: PlatformSession;
-  /** Null when there is no database to remember it. */
+  /** Returns the spent request budget; null when there is no usable database. */
   readonly budgetOf: ((key: string) => Promise<SpentBudget | null>) | null;
-  /** Most of what the mirror holds of it came without names. */
+  /** Returns whether most stored records of the source came without names. */
   readonly nameless: (source: string) => boolean;
   readonly signal: AbortSignal;
 }
 
-/** One request with the source's token answers most of it: who may read what, and under which version. */
+/** Checks token, scopes, identity and API version with one request that uses the source's token. */
 export async function sourceChecks(
   source: SourceConfig,
   reachable: boolean,
@@ -43,7 +43,7 @@ export async function sourceChecks(
   return [...checks, await installationCheck(source, reachable, tools), budget];
 }
 
-/** What stands on disk, as it stands: a look must not spend a refresh token. */
+/** Returns the stored token as it is: a check must not spend a refresh token. */
 async function tokenOf(access: Access): Promise<string> {
   return access.kind === 'token'
     ? await access.token.reveal()
@@ -116,7 +116,7 @@ function refusals(name: string, access: Access, fault: Fault, config: Config): r
   return [failedBy(`token.${name}`, fault, mend), unknown('scopes'), unknown('identity'), unknown('version')];
 }
 
-/** A token that somebody else looks after is replaced where it is kept. */
+/** The advice to get another token. A token from elsewhere is replaced at its origin. */
 function anotherToken(access: Access): string {
   return access.kind === 'token'
     ? `rosterd connect, or another token (this one is ${access.token.origin})`

@@ -10,16 +10,16 @@ import { requireSource } from './read-mirror.js';
 export type { Change } from '../store/reads/changes.js';
 
 export interface ChangesAsk {
-  /** Changes with a greater number. */
+  /** Returns changes with a greater number. */
   readonly after: number;
   readonly source?: string;
-  /** Goes on with what is committed from now on, until the signal fires. */
+  /** Continues with new commits until the signal fires. */
   readonly follow: boolean;
-  /** Told once whenever whoever follows has to wait for the database. */
+  /** Called once each time following has to wait for the database. */
   readonly onWait?: (why: Fault) => void;
 }
 
-/** Hands the changes to `read` in their order. Throws `usage` for an unknown source. */
+/** Passes the changes to `read` in their order. Throws `usage` for an unknown source. */
 export function readChanges<Result>(
   place: MirrorPlace,
   ask: ChangesAsk,
@@ -35,7 +35,7 @@ export function readChanges<Result>(
   });
 }
 
-/** Ends at the first empty batch; each turn begins behind the last number of the one before. */
+/** Reads batches after the last `seq` until one is empty. */
 async function* everyChange(
   batch: (after: number) => Promise<readonly Change[]>,
   from: number,
@@ -47,14 +47,14 @@ async function* everyChange(
   }
 }
 
-/** How soon a database that does not answer is asked again, and no later than. */
-const [againMillis, againMillisMax] = [500, 15_000];
-/** A look reads a thousand rows by their number. A server that takes longer has died in silence, or will say so. */
+/** The first and the longest wait before a database that does not answer is retried. */
+const [retryMillis, retryMillisMax] = [500, 15_000];
+/** One read fetches a thousand rows by their number. A connection that takes longer counts as broken. */
 const answerMillis = 10_000;
 
 /**
- * What passes by itself, such as a restart of the server, is waited for, and followed on over another connection from
- * where it was; anything else ends it, as does whatever keeps it from beginning.
+ * Follows the feed across temporary failures, such as a restart of the server: it waits and continues on a new
+ * connection from the last change. Any other failure, and any failure before the first connection, ends it.
  */
 async function* follow(
   place: MirrorPlace,
@@ -70,7 +70,7 @@ async function* follow(
     began = true;
     tries = 0;
   };
-  // Ends with the signal, or with what will not pass.
+  // Ends with the signal, or with a failure that is not temporary.
   while (!signal.aborted) {
     try {
       for await (const change of followOnce(place, { ...ask, after, known }, clock, signal, onOpen)) {
@@ -82,13 +82,13 @@ async function* follow(
       if (signal.aborted) return;
       if (!began || !isFault(error, 'database_busy')) throw error;
       if (tries === 0) ask.onWait?.(error);
-      await clock.wait(Math.min(againMillisMax, againMillis * 2 ** Math.min(tries, 10)), signal);
+      await clock.wait(Math.min(retryMillisMax, retryMillis * 2 ** Math.min(tries, 10)), signal);
       tries += 1;
     }
   }
 }
 
-/** Over one connection, and no longer than it lasts. */
+/** Follows the feed on one connection until it fails. */
 async function* followOnce(
   place: MirrorPlace,
   { after, known, source }: ChangesAsk & { readonly known: number },

@@ -13,14 +13,14 @@ import { type MirrorPlace, placeText } from '../store/database-location.js';
 import { dialectFor } from '../store/dialect/dialect-for.js';
 
 /*
- * How `rosterd status` finds the daemon that runs beside it, and asks it what the database cannot say: a failure that
- * could not be written. A daemon with a console leaves a file, readable by its owner alone, with its process, the
- * address of the console, and a key that opens `/daemon.json` there and nothing else. Whoever may read that file may read
- * the database as well, so nobody has to sign in. The file goes with the daemon; that of one that was killed is
- * removed by the next.
+ * How `rosterd status` finds a running daemon and asks it what the database cannot contain: failures that could not be
+ * written. A daemon with a console writes a file, readable by its owner only, with its process, the address of the
+ * console, and a key that grants access to `/daemon.json` and nothing else. A user who can read that file can read the
+ * database as well, so no sign-in is needed. The daemon deletes the file when it stops; the file of a killed daemon is
+ * deleted by the next one.
  */
 
-/** What is left for `rosterd status`. */
+/** The content of the file for `rosterd status`. */
 export interface DaemonAddress {
   readonly process: string;
   /** Several databases may share a folder. */
@@ -29,11 +29,11 @@ export interface DaemonAddress {
   readonly key: string;
 }
 
-/** A daemon of this host, as it answered just now. */
+/** A daemon on this host, at the time it was asked. */
 export interface DaemonSeen {
   readonly pid: number;
   readonly console_url: string | null;
-  /** `silent`: its process lives and did not answer, so that nothing good can be said of it. */
+  /** `silent`: its process runs but did not answer, so that its health is unknown. */
   readonly state: 'answers' | 'silent';
 }
 
@@ -42,13 +42,13 @@ export interface DaemonAsked {
   readonly problems: readonly HealthReport[];
 }
 
-/** What `/daemon.json` answers. */
+/** The response of `/daemon.json`. */
 export interface DaemonAnswer {
   readonly process: string;
   readonly problems: readonly HealthReport[];
 }
 
-/** Longer than the longest turn of a healthy daemon, which is the publishing of a first listing of a million records. */
+/** Longer than a healthy daemon blocks its event loop, as it does while it publishes a very large first listing. */
 const answerMillisMax = 5_000;
 const answerBytesMax = 1_000_000;
 const keyLength = 32;
@@ -59,8 +59,8 @@ interface Where {
 }
 
 /**
- * Beside the file of SQLite; for a server beside the ledger, which every daemon can write. Null for a server without a
- * configuration, which alone says where that is.
+ * Returns where address files are: beside the SQLite file, or for a server beside the ledger, which every daemon can
+ * write. Null for a server without a configuration, because only that names the ledger.
  */
 function whereOf(place: MirrorPlace, config: Pick<Config, 'forget'> | null): Where | null {
   const { file } = dialectFor(place);
@@ -68,7 +68,10 @@ function whereOf(place: MirrorPlace, config: Pick<Config, 'forget'> | null): Whe
   return config === null ? null : { folder: dirname(config.forget.ledger), prefix: 'daemon-' };
 }
 
-/** Leaves the address for as long as the daemon runs. Where it cannot be left, `status` judges by the database alone. */
+/**
+ * Writes the address file and returns a function that deletes it. When it cannot be written, logs a warning; `status`
+ * then reads the database alone.
+ */
 export async function leaveAddress(
   config: Pick<Config, 'database' | 'forget'>,
   { url, key }: Pick<DaemonAddress, 'url' | 'key'>,
@@ -102,8 +105,8 @@ async function removeStale(where: Where): Promise<void> {
 }
 
 /**
- * What the daemons of this host over this database say of themselves. Never rejects: one whose process lives and that
- * does not answer is a problem, and so is an address that cannot be read.
+ * Returns what the daemons on this host report about themselves. Never rejects: a running process that does not answer
+ * is returned as a problem, and so is an unreadable address file.
  */
 export async function askDaemons(
   place: MirrorPlace,
@@ -146,7 +149,7 @@ async function askOne(file: string, database: string, clock: Clock): Promise<Dae
   if (address.database !== database || isProcessGone(address.process)) return { daemons: [], problems: [] };
   const pid = Number(address.process.split(':')[1]);
   const answer = await ask(address, clock);
-  // In another container or on another host the address means nothing here.
+  // The address of another container or another host is not valid here.
   if (answer === null && !isProcessThere(address.process)) return { daemons: [], problems: [] };
   const seen = { pid, console_url: address.url };
   if (answer !== null) return { daemons: [{ ...seen, state: 'answers' }], problems: answer.problems };
@@ -163,7 +166,7 @@ async function askOne(file: string, database: string, clock: Clock): Promise<Dae
   };
 }
 
-/** Null when nobody answers in time, or somebody else does. */
+/** Returns null when nothing answers in time, or another process does. */
 async function ask({ url, key, process }: DaemonAddress, clock: Clock): Promise<DaemonAnswer | null> {
   const over = new AbortController();
   const late = clock.wait(answerMillisMax, over.signal).then(() => null);
@@ -193,7 +196,7 @@ function answerOf(text: string, process: string): DaemonAnswer | null {
   return answer?.process === process && Array.isArray(answer.problems) ? (answer as DaemonAnswer) : null;
 }
 
-/** A daemon that ends takes its file with it, perhaps between two looks. */
+/** Returns `gone` for a file that a stopping daemon has deleted in the meantime. */
 async function readAddress(file: string): Promise<DaemonAddress | 'gone' | 'unreadable'> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => error);
   if (typeof text !== 'string') return text.code === 'ENOENT' ? 'gone' : 'unreadable';

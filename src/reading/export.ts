@@ -24,28 +24,28 @@ export interface ExportAsk {
   readonly company?: string;
   readonly asOf?: Instant;
   readonly identity: boolean;
-  /** Text that begins like a formula stays as it is. */
+  /** Leaves text that begins like a formula unchanged. */
   readonly raw: boolean;
   readonly onRow: () => void;
 }
 
 export interface PreparedExport {
-  /** The text of the file; null for a format that is no text and can only be saved. */
+  /** The text of the file; null for a binary format, which can only be saved. */
   readonly pieces: AsyncIterable<string> | null;
-  /** Writes the file whole or not at all, and answers its bytes. */
+  /** Writes the file whole or not at all. Returns its size in bytes. */
   save(file: string, random: Random, signal: AbortSignal): Promise<number>;
-  /** How many rows there will be; null when nobody counted. */
+  /** The number of rows; null when it is not known. */
   readonly rowsTotal: number | null;
   readonly sources: readonly string[];
-  /** Sources that hold no names, because the token may not read them or none are kept. */
+  /** Sources without names, because the token may not read them or the configuration drops them. */
   readonly nameless: readonly string[];
-  /** Sources whose first listing is not complete: none of their rows are in the mirror yet. */
+  /** Sources whose first listing is not complete: none of their rows are visible yet. */
   readonly unreadable: readonly string[];
-  /** Sources whose history begins after the moment that was asked for. */
+  /** Sources whose history begins after `asOf`. */
   readonly younger: readonly { readonly source: string; readonly from: string }[];
 }
 
-/** Hands what the file is made of to `write`, from one snapshot. Throws `usage` for an unknown source. */
+/** Passes the export to `write`, read from one snapshot. Throws `usage` for an unknown source. */
 export function exportMirror<Result>(
   place: MirrorPlace,
   ask: ExportAsk,

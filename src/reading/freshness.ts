@@ -6,10 +6,10 @@ import { isAhead } from '../store/reads/judge-source.js';
 import { type MirrorPlace, type MirrorReader, readMirror, requireSource } from './read-mirror.js';
 
 export interface Freshness {
-  /** `human`: one of the sources that are not fresh will not become so before somebody has looked. */
+  /** `human`: a source that is not fresh needs a person. */
   readonly verdict: 'fresh' | 'waiting' | 'human';
   readonly at: Instant;
-  /** Everything published before this is asked for. */
+  /** The time up to which every source has to be complete. */
   readonly wanted_up_to: Instant;
   readonly sources: readonly SourceFreshness[];
 }
@@ -17,7 +17,7 @@ export interface Freshness {
 export interface SourceFreshness {
   readonly source: string;
   readonly fresh: boolean;
-  /** Whether a person must do something first. */
+  /** Whether the source needs a person. */
   readonly human: boolean;
   /** Null until a first listing is complete. */
   readonly complete_up_to: string | null;
@@ -26,21 +26,21 @@ export interface SourceFreshness {
 }
 
 export interface FreshnessAsk {
-  /** How old the oldest thing missing may be. */
+  /** How far behind a source may be. */
   readonly ageMillis: number;
   readonly timeoutMillis: number;
-  /** Null waits for all the mirror has. */
+  /** Null waits for every source of the mirror. */
   readonly sources: readonly string[] | null;
-  /** The mirror and the sources are to come into being: a daemon may only be starting. Else they must be there. */
+  /** Whether the mirror and the sources may not exist yet, because a daemon is only starting. */
   readonly mayBeMissing: boolean;
 }
 
-/** A commit is seen this much later at most; a look costs about a millisecond. */
+/** How often the mirror is read, and so how late a commit is noticed at most. */
 const pollMillis = 500;
 
 /**
- * Waits until every source is complete up to `ageMillis` ago, a person is needed, or the time is up. Only looks: a
- * daemon, or a `rosterd sync`, is what makes it true. Throws `stopped` on a signal, `usage` for an unknown source.
+ * Waits until every source is complete up to `ageMillis` ago, a source needs a person, or the timeout. Only reads: a
+ * daemon or `rosterd sync` has to do the work. Throws `stopped` on a signal, `usage` for an unknown source.
  */
 export async function waitForFreshness(
   place: MirrorPlace,
@@ -69,7 +69,7 @@ async function freshnessOf(
   now: number,
 ): Promise<Freshness> {
   const limit = now - ageMillis;
-  // A daemon that is only starting makes the mirror in a moment.
+  // A starting daemon may not have created the mirror yet.
   const rows = (await isThere(place)) ? await readMirror(place, standings) : [];
   const names = wanted ?? rows.map(({ source }) => source);
   const sources = names.map((name) =>
@@ -106,12 +106,12 @@ function judged(source: string, row: Standing | undefined, limit: number, now: n
     const meaning = 'never synced: not in this mirror yet';
     return { source, fresh: false, human: false, complete_up_to: null, meaning, last_error: null };
   }
-  // What a first listing has read so far is not shown yet, however far it has come.
+  // Rows of a first listing are not visible until it is complete.
   const upTo = row.readable === 1 ? row.complete_up_to : null;
   return {
     source,
     fresh: isFresh(upTo, row.last_success_at, limit, now),
-    // Rows that await deletion need a person too, and the source follows the feed meanwhile.
+    // Rows that await deletion need a person too, but the source keeps following the feed.
     human: row.state === 'halted',
     complete_up_to: upTo,
     meaning: row.meaning,
@@ -120,8 +120,8 @@ function judged(source: string, row: Standing | undefined, limit: number, now: n
 }
 
 /**
- * `complete_up_to` is the platform's time. One in the future proves nothing about ours, so the last successful tick
- * has to be as recent too, by our own clock.
+ * `complete_up_to` is a time of the platform's clock. When it is ahead of this clock, the last successful tick, dated
+ * by this clock, has to be recent enough too.
  */
 function isFresh(upTo: string | null, success: string | null, limit: number, now: number): boolean {
   const reaches = (time: string | null) => time !== null && millisOf(time as Instant) >= limit;

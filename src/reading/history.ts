@@ -10,11 +10,11 @@ export type { Version } from '../store/reads/history.js';
 export interface HistoryAsk {
   readonly id: string;
   readonly source?: string;
-  /** Only the version that a reader saw then, in each source. */
+  /** Only the version that was current at this time, in each source. */
   readonly asOf?: Instant;
 }
 
-/** Newest first within a source. Throws `usage` for an unknown source, and for a time whose versions were purged. */
+/** Returns versions, newest first within a source. Throws `usage` for an unknown source and for a purged time. */
 export function readHistory(
   place: MirrorPlace,
   { id, source, asOf }: HistoryAsk,

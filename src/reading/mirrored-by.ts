@@ -3,8 +3,8 @@ import { isThere } from '../store/reads/is-there.js';
 import { type MirrorPlace, readMirror } from './read-mirror.js';
 
 /**
- * Returns the sources under which the mirror holds records of a company, whether the configuration names them or not.
- * None while there is no mirror yet.
+ * Returns the sources with stored records of a company, whether the configuration names them or not. Empty while there
+ * is no mirror yet.
  */
 export async function mirroredBy(place: MirrorPlace, company: string): Promise<readonly string[]> {
   try {
@@ -25,7 +25,7 @@ export async function mirroredBy(place: MirrorPlace, company: string): Promise<r
       return holding;
     });
   } catch (error) {
-    // A file or database without a mirror in it holds no company.
+    // A file or database without a mirror contains no company.
     if (isFault(error, 'database_unusable')) return [];
     throw error;
   }

@@ -7,8 +7,8 @@ export { type QueryHandle, type QueryLimits, runQuery, type SqlValue } from '../
 export { gathered };
 
 /**
- * A result as CSV, row by row as it is found. Nobody knows the meaning of a column of somebody's own SQL, so every
- * text that begins like a formula is made harmless unless it is a number.
+ * Returns a result as CSV, streamed row by row. The columns of a user query have no known type, so every text that
+ * begins like a formula is escaped unless it is a number.
  */
 export function queryCsv({ columns, rows }: QueryHandle): AsyncIterable<string> {
   return gathered(
@@ -25,6 +25,6 @@ export function queryCsv({ columns, rows }: QueryHandle): AsyncIterable<string> 
 }
 
 function cellOf(value: SqlValue): Cell {
-  // As SQLite writes a blob.
+  // The blob literal of SQLite.
   return value instanceof Uint8Array ? `x'${Buffer.from(value).toString('hex')}'` : value;
 }

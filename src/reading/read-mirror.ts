@@ -4,7 +4,7 @@ import type { readMirror } from '../store/reads/read-mirror.js';
 export type { MirrorPlace } from '../store/database-location.js';
 export { readMirror } from '../store/reads/read-mirror.js';
 
-/** Throws `usage` for a source the mirror never heard of: an empty answer would look like an empty source. */
+/** Throws `usage` for a source the mirror does not have: an empty result would look like an empty source. */
 export async function requireSource(db: MirrorReader, name: string | undefined): Promise<void> {
   if (name === undefined) return;
   const known = await db.selectFrom('sources').select('name').orderBy('name').execute();

@@ -13,16 +13,17 @@ import type { DaemonSeen } from './daemon-address.js';
 export type { EndpointHealth } from '../endpoint/state.js';
 export type { SourceStatus, StatusDocument } from '../store/reads/status.js';
 
-/** The mirror, and the webhook endpoint the daemon looks after; null when it looks after none, or has not yet. */
+/** The status of the mirror, of its daemons and of the webhook endpoint. */
 export interface FullStatus extends StatusDocument {
+  /** The managed webhook endpoint; null when none is configured. */
   readonly endpoint: EndpointHealth | null;
-  /** The daemons that share the database; null where it is one's alone. */
+  /** The daemons that share the database; null for SQLite, which has one. */
   readonly fleet: readonly FleetMember[] | null;
-  /** The daemons that run on this host over this database, as far as they can be found. */
+  /** The daemons on this host that use this database, as far as they can be found. */
   readonly daemons: readonly DaemonSeen[];
 }
 
-/** What is known beside the database. */
+/** What running daemons report. */
 export interface Known {
   readonly daemons: readonly DaemonSeen[];
   readonly problems: readonly HealthReport[];
@@ -31,9 +32,8 @@ export interface Known {
 const nothingKnown: Known = { daemons: [], problems: [] };
 
 /**
- * What the mirror says of itself. With the configuration also of sources that never ran, of sources that nobody
- * follows, of the webhook endpoint, and with its interval as the measure of what is overdue. `known` is what running
- * daemons say.
+ * Returns the status of a mirror. The configuration adds sources that never ran, sources that no configuration follows,
+ * the webhook endpoint, and the interval that decides what is overdue.
  */
 export async function statusOf(
   place: MirrorPlace | Snapshots,
@@ -58,13 +58,13 @@ export async function statusOf(
 
 /** The scheduler moves each tick by up to a quarter of the interval. */
 const jitterMax = 1.25;
-/** For the tick itself, and for its turn among the others. */
+/** The time allowed for the tick itself and for waiting behind other sources. */
 const graceMillis = 60_000;
 
-/** Without a configuration the interval is not known, nor which sources should be there. */
+/** Without a configuration, neither the interval nor the expected sources are known. */
 export function statusWanted(config: Config | null | undefined): StatusWanted {
   if (config == null) return {};
-  // Quiet sources are looked at less often, and that is no reason to call them overdue.
+  // Idle sources are read less often, which does not make them overdue.
   const { intervalSeconds, idleIntervalSeconds } = config.sync;
   return {
     staleMillis: jitterMax * 1_000 * Math.max(intervalSeconds, idleIntervalSeconds) + graceMillis,

@@ -15,10 +15,10 @@ import { authorizeUrlOf, type SignIn, signIn } from './sign-in.js';
 
 export type { Eligible } from '../client/installations.js';
 
-/** How a person is brought to the consent page and back. */
+/** How a person reaches the consent page and returns from it. */
 export type Person = Pick<SignIn, 'show' | 'paste'>;
 
-/** What a company's mirror reads; identity is asked for unless it is dropped anyway. */
+/** The scopes a mirror needs. The identity scope is requested too, unless identity is dropped. */
 export const mirrorScopes = ['read:investments', 'read:companies'] as const;
 export const identityScope = 'read:investors:pii';
 const installScopes = ['write:installations'] as const;
@@ -33,21 +33,21 @@ export interface Installed {
   readonly installation: InstallationId;
   readonly tier: string;
   readonly scopes: readonly string[];
-  /** Whether names and addresses are in what this token reads. */
+  /** Whether the token may read names and addresses. */
   readonly identity: boolean;
 }
 
-/** A signed-in person, for as long as it takes to install. */
+/** The session of a signed-in person, for as long as it takes to install. */
 export interface Connecting {
   companies(signal: AbortSignal): Promise<readonly Eligible[]>;
-  /** Installs, or mints another token where it is installed already, and stores the token before it answers. */
+  /** Installs the application, or mints another token where it is installed already, and stores the token. */
   install(
     company: string,
     scopes: readonly string[],
     tokenFile: string,
     signal: AbortSignal,
   ): Promise<Installed>;
-  /** Ends the sign-in: nothing that was not stored outlives this. */
+  /** Revokes the tokens of the sign-in. Stored company tokens stay valid. */
   close(): Promise<void>;
 }
 
@@ -102,8 +102,8 @@ async function installOn(
 }
 
 /**
- * Signs a person in and keeps the rotating tokens in `file`, under the lock of whoever refreshes there. The
- * client's secret is not written beside them: it stays where the configuration says it is.
+ * Signs a person in and stores the rotating tokens in `file`, under the lock that a refresh takes as well. The client
+ * secret is not written there: it stays where the configuration keeps it. Returns the granted scopes.
  */
 export async function keepSignIn(
   parts: ConnectParts,
@@ -154,7 +154,7 @@ function signInOf(
   };
 }
 
-/** Those named, all, or the only one there is; otherwise somebody has to choose. */
+/** Returns the named companies, all, or the only one; `choose` when a person has to choose. Throws `usage`. */
 export function chosenCompanies(
   eligible: readonly Eligible[],
   asked: { readonly ids: readonly string[]; readonly all: boolean },
@@ -164,10 +164,10 @@ export function chosenCompanies(
       hint: 'sign in as a founder, admin or editor of the company',
     });
   }
-  const stranger = asked.ids.find((id) => !eligible.some((company) => company.id === id));
-  if (stranger !== undefined) {
-    const known = parseId('company', stranger) === undefined ? 'is no company id' : 'is not among them';
-    throw new Fault('usage', `--company ${stranger} ${known}`, { hint: `one of: ${idsOf(eligible)}` });
+  const unknown = asked.ids.find((id) => !eligible.some((company) => company.id === id));
+  if (unknown !== undefined) {
+    const problem = parseId('company', unknown) === undefined ? 'is no company id' : 'is not among them';
+    throw new Fault('usage', `--company ${unknown} ${problem}`, { hint: `one of: ${idsOf(eligible)}` });
   }
   if (asked.all) return eligible;
   if (asked.ids.length > 0) return eligible.filter(({ id }) => asked.ids.includes(id));

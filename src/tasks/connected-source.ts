@@ -1,6 +1,6 @@
 import { parseSourceName } from '../domain/ids.js';
 
-/** A source as it stands, or will stand, in the configuration file; its other options are kept. */
+/** The options of a source in the configuration file that connecting reads or writes; other options are kept. */
 export interface SourceEntry {
   readonly name: string;
   readonly token?: unknown;
@@ -9,7 +9,7 @@ export interface SourceEntry {
   readonly installation?: string;
 }
 
-/** `Acme Robotics, Inc.` is the source `acme-robotics-inc`; the id where nothing usable is left of the name. */
+/** Returns `acme-robotics-inc` for `Acme Robotics, Inc.`; the id when nothing usable is left of the name. */
 export function sourceNameFor(
   company: { readonly id: string; readonly name: string },
   taken: readonly string[],
@@ -25,7 +25,7 @@ export function sourceNameFor(
   const base = parseSourceName(plain) === undefined ? idName(company.id) : plain;
   if (!taken.includes(base)) return base;
   for (let number = 2; ; number += 1) {
-    // Ends: `taken` is finite.
+    // The loop ends because `taken` is finite.
     const name = `${base}-${number}`;
     if (!taken.includes(name)) return name;
   }
@@ -37,7 +37,7 @@ const idName = (id: string): string =>
     .replaceAll(/[^a-z0-9._-]/g, '-')
     .slice(0, 60);
 
-/** The entry that already mirrors this company with a token, if there is one: it is connected again, not doubled. */
+/** Returns the entry that already mirrors this company with a token, which is reconnected instead of duplicated. */
 export function entryOf(
   entries: readonly SourceEntry[],
   company: { readonly id: string; readonly installation: string | null },
@@ -50,7 +50,7 @@ export function entryOf(
   );
 }
 
-/** Names of the entries that say they mirror this company, by whatever way in. */
+/** Returns the names of the entries that mirror this company, with a token or a sign-in. */
 export function namedFor(
   entries: readonly (SourceEntry & { readonly filters?: { readonly companyId?: string } })[],
   company: { readonly id: string; readonly installation: string | null },
@@ -64,9 +64,9 @@ export function namedFor(
     .map(({ name }) => name);
 }
 
-/** Where a file-held token of this entry is; a token from elsewhere is replaced by a file. */
+/** Returns the token file of this entry. A token from elsewhere is replaced by a file. */
 export function tokenFileOf(entry: SourceEntry | undefined, name: string): string {
   const { token } = entry ?? {};
-  const held = typeof token === 'object' && token !== null && 'file' in token ? token.file : undefined;
-  return typeof held === 'string' ? held : `credentials/${name}.token`;
+  const file = typeof token === 'object' && token !== null && 'file' in token ? token.file : undefined;
+  return typeof file === 'string' ? file : `credentials/${name}.token`;
 }

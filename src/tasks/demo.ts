@@ -18,7 +18,7 @@ import { demoMarkOf } from './demo-mark.js';
 import { openSandbox, type Sandbox, type SandboxOptions } from './sandbox.js';
 
 export interface DemoParts extends Omit<EngineParts, 'config'> {
-  /** Where the mirror goes; created, or taken over from an earlier demonstration. */
+  /** The file of the mirror: created, or reused from an earlier demonstration. */
   readonly file: string;
   readonly sandbox: SandboxOptions;
   /** Mean pause between two random changes on the platform. */
@@ -37,7 +37,7 @@ export interface Demo extends Closable {
 const receiverPort = 8787;
 const consolePort = 8788;
 
-/** Platform, daemon and some life between them, in one process. Resolves when every source is mirrored. */
+/** Starts platform, daemon and random activity in one process. Resolves when every source is mirrored. */
 export async function startDemo(parts: DemoParts): Promise<Demo> {
   claim(parts.file);
   const lifecycle = new Lifecycle();
@@ -49,7 +49,7 @@ export async function startDemo(parts: DemoParts): Promise<Demo> {
     const url = `http://127.0.0.1:${port}/webhooks`;
     const ports = { receiver: port, console: await freePort(consolePort) };
     const config = demoConfig(parts.file, sandbox, ports, await registerWebhook(sandbox, url));
-    await refuseStrangers(config, parts.clock);
+    await refuseForeignSources(config, parts.clock);
     await listAnew({ ...parts, config });
     const daemon = await startDaemon({ ...parts, config });
     lifecycle.add('daemon', () => daemon.close());
@@ -66,8 +66,8 @@ export async function startDemo(parts: DemoParts): Promise<Demo> {
 }
 
 /**
- * The platform is a new one at every start, with a feed of its own. What an earlier one left is listed again before
- * there is a daemon, which would tell of every source that it is another's now.
+ * Every start creates a new platform with a new feed. Sources of an earlier demonstration are listed again before the
+ * daemon starts, which would otherwise report for each one that its fingerprint changed.
  */
 async function listAnew(parts: EngineParts): Promise<void> {
   const engine = await startEngine(parts);
@@ -79,7 +79,7 @@ async function listAnew(parts: EngineParts): Promise<void> {
   }
 }
 
-/** A mirror somebody works with must not be overwritten by made-up people, so ours carries a mark beside it. */
+/** Throws `usage` for a mirror without a demonstration mark: real records must not be overwritten by invented ones. */
 function claim(file: string): void {
   const mark = demoMarkOf(file);
   if (existsSync(file) && !existsSync(mark)) {
@@ -101,8 +101,8 @@ function claim(file: string): void {
 }
 
 /**
- * Two demonstrations on one file would each list the other's people away. The lock names its process, so that one
- * which was killed keeps nobody out. Answers how to give it back.
+ * Locks the file: two demonstrations on one file would each delete the other's records. The lock names its process, so
+ * that the lock of a killed process does not block the next one. Returns the function that releases it.
  */
 function lock(file: string): () => void {
   const path = `${file}.demo.lock`;
@@ -116,7 +116,7 @@ function lock(file: string): () => void {
     }
     const holder = readFileSync(path, 'utf8');
     if (holder !== '' && !isProcessGone(holder)) throw running(file, path, holder);
-    // At most one turn for each process that died with the lock in its hands.
+    // Repeats at most once for each process that died while holding the lock.
     release();
   }
 }
@@ -128,14 +128,14 @@ function running(file: string, path: string, holder: string): Fault {
   });
 }
 
-/** Somebody may have synced a platform of their own into our file since. */
-async function refuseStrangers({ database, sources }: Config, clock: Clock): Promise<void> {
+/** Throws `usage` when the file also contains sources that are not from a demonstration. */
+async function refuseForeignSources({ database, sources }: Config, clock: Clock): Promise<void> {
   const file = sqliteFileOf(database);
   if (!existsSync(file)) return;
-  const ours = new Set<string>(sources.map(({ name }) => name));
-  const stranger = (await statusOf(database, clock)).sources.find(({ source }) => !ours.has(source));
-  if (stranger === undefined) return;
-  throw new Fault('usage', `${file} also holds the source ${stranger.source}, which is none of ours`, {
+  const demoSources = new Set<string>(sources.map(({ name }) => name));
+  const foreign = (await statusOf(database, clock)).sources.find(({ source }) => !demoSources.has(source));
+  if (foreign === undefined) return;
+  throw new Fault('usage', `${file} also holds the source ${foreign.source}, which is none of ours`, {
     hint: 'rosterd demo --database ./data/demo.db',
   });
 }
@@ -147,7 +147,7 @@ interface Ports {
 
 function demoConfig(file: string, { ready }: Sandbox, ports: Ports, secret: string): Config {
   const settings = settingsSchema.parse({
-    // The sandbox of a demonstration counts no requests.
+    // The sandbox of a demonstration has no request limit.
     platform: { baseUrl: ready.baseUrl, requestsPerHour: null },
     database: `sqlite:${file}`,
     sources: ready.companies.map((company) => ({
@@ -183,7 +183,7 @@ async function registerWebhook(sandbox: Sandbox, url: string): Promise<string> {
   return secret;
 }
 
-/** The usual port when nobody has it, else any: found ahead, since a webhook is registered before its receiver listens. */
+/** Returns the usual port if it is free, otherwise any: a webhook is registered before its receiver listens. */
 async function freePort(wanted: number): Promise<number> {
   const probe = (port: number) =>
     new Promise<number>((found, failed) => {

@@ -11,20 +11,20 @@ import type { Awaitable, PersonOrInvestment } from '../store/erasures.js';
 
 export interface ForgetReceipt {
   readonly id: string;
-  /** Investments whose identity was held and is gone. */
+  /** Investments whose stored identity was erased. */
   readonly identities: number;
-  /** It was to stay forgotten before already. */
+  /** Whether the id was forgotten before. */
   readonly already: boolean;
   readonly invisible_at: Instant;
-  /** `scrubbed`: no byte is left in the files of the database. The others: a running daemon finishes it. */
+  /** `scrubbed`: no byte is left in the files of the database. Otherwise a running daemon finishes the scrub. */
   readonly bytes: 'scrubbed' | 'blocked' | 'no_room';
   readonly pending: number;
   readonly pending_since: Instant | null;
-  /** Copies made before a schema migration, removed because they held everybody's identity. */
+  /** Backups made before a schema migration, deleted because they contain every identity. */
   readonly backups_removed: readonly string[];
 }
 
-/** Throws `usage` for what is no id, without repeating it: whoever is to be forgotten may have been named. */
+/** Parses an id. Throws `usage` for anything else without quoting it, because it may be a person's name. */
 export function personOrInvestment(text: string): PersonOrInvestment {
   const id = parseId('investment', text) ?? parseId('user', text);
   if (id !== undefined) return id;
@@ -34,9 +34,9 @@ export function personOrInvestment(text: string): PersonOrInvestment {
 }
 
 /**
- * Works beside a running daemon and without one. Written down outside the database first, so that no crash and no
- * old copy of it undoes what was asked; erased from sight next, in one transaction that also keeps the platform
- * from bringing the identity back; from the bytes right after, unless a reader is in the way.
+ * Forgets a person or an investment, with or without a running daemon. First the request is written to the ledger
+ * outside the database, so that no crash and no restored backup undoes it. Then one transaction erases the identity
+ * and blocks the platform from bringing it back. Last the bytes are scrubbed, unless a reader blocks it.
  */
 export async function forget(
   config: Config,
@@ -45,7 +45,7 @@ export async function forget(
   signal: AbortSignal,
 ): Promise<ForgetReceipt> {
   return withMirror(config, clock, signal, async ({ erasures, upkeep }, ledger) => {
-    const { identities, already, invisibleAt } = await inItsTurn(clock, signal, () =>
+    const { identities, already, invisibleAt } = await retriedWhileBusy(clock, signal, () =>
       erasures.forget(id, (since) => ledger.add([{ ...since, event: 'forgotten' }])),
     );
     const backups = upkeep.removeBackups(Number.POSITIVE_INFINITY);
@@ -53,14 +53,14 @@ export async function forget(
     const { receipts, since } = await erasures.pending();
     return {
       ...{ id, identities, already, invisible_at: invisibleAt },
-      // Whoever was in the way may have been rewriting the file themselves, and ours with theirs.
+      // The process that blocked the scrub may have been scrubbing itself, this erasure included.
       bytes: scrubbed.kind === 'clean' || receipts === 0 ? 'scrubbed' : scrubbed.kind,
       ...{ pending: receipts, pending_since: since, backups_removed: backups },
     };
   });
 }
 
-/** Lets identity of the id be stored again; false when it was not forgotten. */
+/** Allows the identity of an id to be stored again. Returns false when it was not forgotten. */
 export function liftForgotten(
   config: Config,
   id: PersonOrInvestment,
@@ -68,7 +68,7 @@ export function liftForgotten(
   signal: AbortSignal,
 ): Promise<boolean> {
   return withMirror(config, clock, signal, async ({ erasures }, ledger) => {
-    const lifted = await inItsTurn(clock, signal, () => erasures.lift(id));
+    const lifted = await retriedWhileBusy(clock, signal, () => erasures.lift(id));
     if (lifted) ledger.add([{ id, event: 'lifted', at: instantFromMillis(clock.now()) }]);
     return lifted;
   });
@@ -81,9 +81,9 @@ async function withMirror<Result>(
   work: (mirror: OpenMirror, ledger: ForgottenLedger) => Promise<Result>,
 ): Promise<Result> {
   const ledger = new ForgottenLedger(ledgerFile);
-  // A command that erases does not create what it should look into.
+  // A command that erases never creates a mirror.
   const parts = { clock, identity, ledger, logger: silentLogger, existing: true };
-  const mirror = await inItsTurn(clock, signal, () => openMirror(database, parts));
+  const mirror = await retriedWhileBusy(clock, signal, () => openMirror(database, parts));
   try {
     return await work(mirror, ledger);
   } finally {
@@ -91,23 +91,23 @@ async function withMirror<Result>(
   }
 }
 
-/** A page, a publication or a scrub of another process is over by then, except in the very largest mirrors. */
-const patienceMillis = 30_000;
-const againMillis = 200;
+/** Another process finishes a page, a publication or a scrub within this time, except in the largest mirrors. */
+const busyTimeoutMillis = 30_000;
+const retryMillis = 200;
 
-/** Tries again while another process writes: whoever asks to be forgotten should not have to ask twice. */
-async function inItsTurn<Result>(
+/** Retries while another process writes, so that a forget request need not be repeated. */
+async function retriedWhileBusy<Result>(
   clock: Clock,
   signal: AbortSignal,
   attempt: () => Awaitable<Result>,
 ): Promise<Result> {
-  const until = clock.monotonic() + patienceMillis;
+  const until = clock.monotonic() + busyTimeoutMillis;
   for (;;) {
     try {
       return await attempt();
     } catch (error) {
       if (!isFault(error, 'database_busy') || signal.aborted || clock.monotonic() >= until) throw error;
     }
-    await clock.wait(againMillis, signal);
+    await clock.wait(retryMillis, signal);
   }
 }

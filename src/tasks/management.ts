@@ -23,11 +23,11 @@ export {
 
 export interface Management extends Closable {
   readonly api: Api;
-  /** The same error, or one that says what a refusal by the platform means here. */
+  /** Returns the same error, or one that explains a refusal by the platform. */
   explained(error: unknown): Promise<unknown>;
 }
 
-/** The platform as whoever manages webhook endpoints sees it: `platform.management`, or a named source's token. */
+/** Returns the API with the token that manages webhook endpoints: `platform.management`, or a named source's token. */
 export function openManagement(parts: SessionParts, source: string | undefined): Management {
   const access = source === undefined ? managementAccess(parts) : sourceAccess(parts, source);
   const session = openSession(parts);
@@ -38,7 +38,10 @@ export function openManagement(parts: SessionParts, source: string | undefined):
   };
 }
 
-/** A 404 is about the endpoint that was named. Endpoints are a matter of live keys, those for the sandbox's events included; the platform only says no. */
+/**
+ * A 404 concerns the named endpoint. Endpoints are managed with live keys, those for sandbox events included; the
+ * platform's refusal does not say so.
+ */
 async function explained(error: unknown, access: Access): Promise<unknown> {
   if (isFault(error, 'refused') && error.about.status === 404) {
     return new Fault('refused', error.message, {

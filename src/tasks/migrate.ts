@@ -16,9 +16,9 @@ import { type CarrySource, lockSource, lookAtSource } from '../store/migrate-dat
 export interface MigrateRequest {
   readonly from: MirrorPlace;
   readonly to: MirrorPlace;
-  /** Where the ids of the forgotten are kept; null when no configuration says it. */
+  /** The ledger of forgotten ids; null when there is no configuration. */
   readonly ledgerFile: string | null;
-  /** Only look at both sides. */
+  /** Only checks both databases. */
   readonly dryRun: boolean;
   readonly clock: Clock;
   readonly signal: AbortSignal;
@@ -29,11 +29,11 @@ export interface Migration {
   readonly from: string;
   /** Without its password. */
   readonly to: string;
-  /** What to name under `database` from now on; the password beside it. */
+  /** The new value of the `database` setting, without the password. */
   readonly database: string;
   readonly dry_run: boolean;
   readonly rows: number;
-  /** Digests are of every row as both sides gave it; null when nothing was carried. */
+  /** Each digest covers every row, equal in both databases; null in a dry run. */
   readonly tables: readonly {
     readonly table: string;
     readonly rows: number;
@@ -42,8 +42,8 @@ export interface Migration {
 }
 
 /**
- * Carries a mirror from a SQLite file to PostgreSQL, so that a daemon goes on there from the same cursor. The file stays
- * as it is. Throws `usage` for other pairs of databases, `lease_lost` while somebody works the source, and
+ * Copies a mirror from a SQLite file to PostgreSQL, so that a daemon continues there from the same cursor. The file is
+ * not changed. Throws `usage` for other pairs of databases, `lease_lost` while another process works a source, and
  * `database_unusable` for a target that is not empty.
  */
 export async function migrate(request: MigrateRequest): Promise<Migration> {
@@ -57,25 +57,25 @@ export async function migrate(request: MigrateRequest): Promise<Migration> {
       },
     );
   const { file } = from;
-  const told = { clock, leaseMs: leaseMillis };
+  const leases = { clock, leaseMs: leaseMillis };
   const url = await secretUrlOf(to);
   const about = { from: placeText(from), to: placeText(to), database: to.url, dry_run: dryRun };
-  const look = lookAtSource(file, told);
+  const look = lookAtSource(file, leases);
   look.close();
   await lookAtTarget(url);
   if (dryRun) return { ...about, ...planned(look) };
-  // As whenever a mirror is opened to be written: an old copy may know people who were forgotten since.
-  if (ledgerFile !== null) await holdAgainst(ledgerFile, file, clock);
-  const source = lockSource(file, told);
+  // Opening for writing applies the ledger: the file may be an old copy with people who were forgotten since.
+  if (ledgerFile !== null) await applyLedger(ledgerFile, file, clock);
+  const source = lockSource(file, leases);
   try {
-    const tables = await carried(source, url, request);
+    const tables = await copied(source, url, request);
     return { ...about, rows: sum(tables), tables };
   } finally {
     source.close();
   }
 }
 
-async function carried(source: CarrySource, url: string, { clock, signal, onRows }: MigrateRequest) {
+async function copied(source: CarrySource, url: string, { clock, signal, onRows }: MigrateRequest) {
   const database = await openPostgres(url);
   try {
     await migratePostgres(database, { clock, version: packageVersion() });
@@ -86,7 +86,7 @@ async function carried(source: CarrySource, url: string, { clock, signal, onRows
   }
 }
 
-async function holdAgainst(ledgerFile: string, file: string, clock: Clock): Promise<void> {
+async function applyLedger(ledgerFile: string, file: string, clock: Clock): Promise<void> {
   const mirror = await openMirror(
     { kind: 'sqlite', file },
     {

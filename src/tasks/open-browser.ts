@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
 
-/** What each system opens an address with; none of them is a shell, so an address is never a command. */
+/** The program that opens a URL on each system. None is a shell, so a URL is never run as a command. */
 const openers: Readonly<Record<string, readonly [program: string, ...args: string[]]>> = {
   darwin: ['open'],
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 };
 
-/** Best effort: whoever has no browser here has the printed link. */
+/** Opens a URL in the browser. Errors are ignored, because the link is printed as well. */
 export function openBrowser(address: string, platform: string = process.platform): void {
   const [program, ...args] = openers[platform] ?? ['xdg-open'];
   const child = spawn(program, [...args, address], { stdio: 'ignore', detached: true });

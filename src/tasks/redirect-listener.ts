@@ -6,27 +6,27 @@ import { ConnectionTable } from '../runtime/connection-table.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import { redirectPage, redirectPageHeaders } from './redirect-page.js';
 
-/** An address of this machine, its port and the rest, each as written: only the port may differ from what is registered. */
+/** A loopback address, its port and the rest: only the port may differ from the registered redirect URI. */
 const loopback = /^(http:\/\/(127\.0\.0\.1|\[::1\]|localhost))(?::(\d{1,5}))?((?:[/?].*)?)$/;
 
 export function isLoopbackRedirect(uri: string): boolean {
   return loopback.test(uri);
 }
 
-/** Any page or program of this machine can open connections; the browser that comes back still finds a place. */
+/** Any page or program of this machine can open connections; the limits keep some free for the returning browser. */
 const connectionLimits = { connections: 16, perAddress: 16, bytes: Number.POSITIVE_INFINITY };
 
 export interface RedirectListener extends Closable {
-  /** With the port that was free. */
+  /** The redirect URI with the port that was bound. */
   readonly redirectUri: string;
-  /** The first answer to our own request; the listener takes no other. */
+  /** The first redirect that belongs to this sign-in; the listener accepts no other. */
   readonly arrived: Promise<URLSearchParams>;
 }
 
 /**
- * Waits on this machine for the browser to come back. It takes one request, GET, on its own path, under its own
- * host name, with the `state` it waits for. Everything else is refused and changes nothing, since any web page can
- * send a browser here, and a name that resolves to this machine can be anybody's.
+ * Listens on this machine for the browser's redirect. It accepts one GET request, on its own path and host name, with
+ * the `state` of this sign-in. Every other request is rejected without effect, because any web page can send a browser
+ * here, and anyone can own a host name that resolves to this machine.
  */
 export async function listenForRedirect(
   registered: string,
@@ -47,7 +47,7 @@ export async function listenForRedirect(
     if (taken || query === undefined) return reply(response, taken ? 410 : 404, refusals.stranger);
     if (!isOurs(query)) return reply(response, 400, refusals.foreignState);
     taken = true;
-    // The page is on its way before anybody closes this listener behind it.
+    // The page is sent completely before the caller closes the listener.
     response.once('close', () => take(query));
     reply(response, 200, query.has('error') ? endings.denied : endings.done);
     server.close();
@@ -92,7 +92,7 @@ function reply(response: ServerResponse, status: number, { title, text }: Page):
   response.writeHead(status, redirectPageHeaders).end(redirectPage(title, text));
 }
 
-/** Undefined unless the request is for us: method, host header and path are compared, not trusted. */
+/** Returns the query; undefined unless method, host header and path are those of the redirect URI. */
 function queryOf(request: IncomingMessage, redirectUri: string): URLSearchParams | undefined {
   const wanted = new URL(redirectUri);
   if (request.method !== 'GET' || request.headers.host !== wanted.host) return undefined;

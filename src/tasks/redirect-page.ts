@@ -6,7 +6,7 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** What the browser shows at the end of a sign-in. It loads nothing, runs nothing and is not kept. */
+/** Returns the page shown at the end of a sign-in. It loads nothing, runs no script and is not cached. */
 export function redirectPage(title: string, text: string): string {
   return `<!doctype html><html lang="en"><meta charset="utf-8"><title>${escaped(title)}</title>
 <style>body{font:1.1rem/1.5 system-ui,sans-serif;max-width:32rem;margin:20vh auto;padding:0 1rem;color-scheme:light dark}</style>

@@ -5,7 +5,7 @@ import { type Sandbox, type SandboxOptions, startSandbox } from '../platform/san
 export type { ReadyDocument } from '../platform/sandbox/document.js';
 export type { Sandbox, SandboxOptions } from '../platform/sandbox/sandbox.js';
 
-/** The platform server alone, with its refusals as faults. */
+/** Starts the sandbox platform alone. An address it cannot listen on is a `usage` fault. */
 export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   try {
     return await startSandbox(options);

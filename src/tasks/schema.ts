@@ -10,21 +10,21 @@ import { newestMigration } from '../store/migrate.js';
 
 export interface SchemaState {
   readonly file: string;
-  /** Number of the schema the database has, after what was run just now. */
+  /** The schema number of the database, after any migrations run now. */
   readonly schema: number;
-  /** Number of the schema this version of rosterd writes. */
+  /** The schema number this version of rosterd writes. */
   readonly newest: number;
-  /** Migrations that are still to run, such as `0006_unknown_fields`. */
+  /** Pending migrations, such as `0006_unknown_fields`. */
   readonly pending: readonly string[];
   readonly ran: readonly string[];
-  /** The copy made before; null when there was nothing to run. */
+  /** The backup made before the migrations; null when there were none to run. */
   readonly backup: string | null;
 }
 
 /**
- * Which schema a mirror has, and what a newer rosterd would do to it; with `apply` it is done. Looking writes nothing.
- * Throws `database_unusable` for a file that is not there, that a later version wrote or that an edited migration
- * shaped, and `usage` for another database than SQLite.
+ * Returns the schema of a mirror and its pending migrations; with `apply` they are run. Writes nothing otherwise.
+ * Throws `database_unusable` for a missing file and for one written by a later version or by an edited migration, and
+ * `usage` for a database other than SQLite.
  */
 export function schemaOf(place: MirrorPlace, clock: Clock, apply: boolean): SchemaState {
   const { file } = dialectFor(place);
@@ -32,14 +32,14 @@ export function schemaOf(place: MirrorPlace, clock: Clock, apply: boolean): Sche
     throw new Fault('usage', 'the dry run is for a mirror in a SQLite file, this one is in PostgreSQL', {
       hint: 'rosterd doctor tells its schema; rosterd run brings it up to date',
     });
-  const told = { clock, version: packageVersion() };
+  const stamp = { clock, version: packageVersion() };
   const newest = newestMigration('sqlite');
   const reader = openSqlite(file, { readonly: true });
-  const { ran: pending } = closing(reader, () => migrateSqlite(reader, { ...told, dryRun: true }));
+  const { ran: pending } = closing(reader, () => migrateSqlite(reader, { ...stamp, dryRun: true }));
   if (!apply || pending.length === 0)
     return { ...{ file, newest, pending }, schema: newest - pending.length, ran: [], backup: null };
   const writer = openSqlite(file);
-  const { ran, backup } = closing(writer, () => upgradeSqlite(writer, told));
+  const { ran, backup } = closing(writer, () => upgradeSqlite(writer, stamp));
   return { ...{ file, newest, ran, backup }, schema: newest, pending: [] };
 }
 

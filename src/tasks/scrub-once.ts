@@ -6,17 +6,17 @@ export interface ScrubOnceParts {
   readonly clock: Clock;
   readonly logger: Logger;
   pending(): Awaitable<PendingErasures>;
-  /** `rewritten`: what the scrub before got done. */
+  /** `rewritten`: the progress of the previous, blocked scrub. */
   scrub(rewritten: number, signal: AbortSignal): Promise<Scrubbed>;
 }
 
-/** Somebody's query is usually over by then; whoever reads for longer is not waited for. */
+/** Most readers finish within these attempts; longer ones are not waited for. */
 const attemptsMax = 5;
 const pauseMillis = 1_000;
 
 /**
- * For a run from a timetable, after which nobody keeps house: what it erased leaves the file before it ends. What
- * a reader or a full disk keeps from it is told, stays pending in `status`, and is taken up by the next run.
+ * Scrubs for a run without a daemon, such as one from cron: erased bytes leave the file before it ends. A scrub blocked
+ * by a reader or a full disk is logged, stays pending in `status`, and is retried by the next run.
  */
 export async function scrubOnce(parts: ScrubOnceParts, signal: AbortSignal): Promise<void> {
   const { clock, logger } = parts;
@@ -44,7 +44,7 @@ export async function scrubOnce(parts: ScrubOnceParts, signal: AbortSignal): Pro
   }
 }
 
-/** Values merely replaced ask for no hurry while a listing is under way, which replaces more of them. */
+/** Replaced values wait while a listing is running, because it replaces more of them. */
 function isWaiting({ since, residue, listing }: PendingErasures): boolean {
   return since !== null || (residue && !listing);
 }

@@ -20,9 +20,9 @@ export interface SignIn {
   readonly redirectUri: string;
   readonly authorizeUrl: string;
   readonly scopes: readonly string[];
-  /** Brings the link before a person, who has that long: prints it, opens a browser. */
+  /** Shows the link to a person, who has `withinMillis` to sign in: prints it, opens a browser. */
   show(link: string, withinMillis: number): void;
-  /** Asks the person for the address they ended at; null waits on this machine for their browser. */
+  /** Asks the person for the address the browser ended at; null waits for the browser on this machine. */
   readonly paste: ((signal: AbortSignal) => Promise<string>) | null;
 }
 
@@ -32,12 +32,12 @@ export interface SignInParts {
   readonly random: Random;
 }
 
-/** A person who has not answered after this long has gone away; an open port should not wait for them. */
+/** The timeout of a sign-in: a port must not stay open for a person who has left. */
 const signInMillisMax = 5 * 60_000;
 
 /**
- * One sign-in, code and PKCE. State and verifier are made anew, stay in memory and are used once; the link
- * carries neither the verifier nor the client's secret, so printing it or handing it to a browser gives nothing away.
+ * Runs one sign-in with the authorization code flow and PKCE. State and verifier are new, stay in memory and are used
+ * once. The link contains neither the verifier nor the client secret, so it is safe to print.
  */
 export async function signIn(ask: SignIn, parts: SignInParts, signal: AbortSignal): Promise<TokenSet> {
   const challenge = newChallenge(parts.random);
@@ -86,7 +86,7 @@ async function codeByPaste(
   const { redirectUri } = ask;
   ask.show(linkOf(ask, redirectUri, challenge), signInMillisMax);
   const text = (await inTime(paste, clock, signal)).trim();
-  // A code by itself has no state to check; PKCE still binds it to this request.
+  // A bare code has no state to check; PKCE still binds it to this request.
   const code = /^[A-Za-z0-9._~-]+$/.test(text) ? text : codeFromRedirect(queryIn(text), challenge);
   return { code, redirectUri };
 }
@@ -123,7 +123,7 @@ async function inTime<Value>(
   }
 }
 
-/** Sandbox keys have a consent page of their own. */
+/** Returns the consent page. Sandbox keys have a separate one. */
 export function authorizeUrlOf(baseUrl: string, clientId: string): string {
   return `${baseUrl}${clientId.startsWith('pk_test_') ? paths.sandboxAuthorize : paths.authorize}`;
 }

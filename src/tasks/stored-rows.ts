@@ -17,7 +17,7 @@ import type { HeldRows } from '../verify/ports.js';
 
 type Db = Parameters<typeof countHeld>[0];
 
-/** One source of the mirror as `verify` asks about it. */
+/** Returns one source of the mirror as `verify` reads it. */
 export function heldRows(db: Db, { name }: SourceConfig, { identity }: Pick<Config, 'identity'>): HeldRows {
   return {
     count: () => countHeld(db, name),

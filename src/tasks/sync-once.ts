@@ -8,15 +8,15 @@ import type { ManualAsk } from '../sync/source-loop.js';
 import { scrubOnce } from './scrub-once.js';
 
 export interface SyncedOnce extends SourceResult {
-  /** Records of it in quarantine now, whenever they were set aside. */
+  /** Records of the source in quarantine now, including those of earlier ticks. */
   readonly quarantineOpen: number;
-  /** Rows of it that await deletion now: a person has to accept it. */
+  /** Rows of the source that await deletion now, which a person has to accept. */
   readonly awaitingDeletion: number;
-  /** What stands in the way of complete names, in words; null when nothing does. */
+  /** Why names are incomplete; null when they are complete. */
   readonly namesNote: string | null;
 }
 
-/** One tick of each source, side by side as far as the configuration allows; ends when the last one has. */
+/** Runs one tick of each source, as many at once as the configuration allows. */
 export async function syncOnce(
   parts: EngineParts,
   ask: ManualAsk,
@@ -24,18 +24,18 @@ export async function syncOnce(
 ): Promise<readonly SyncedOnce[]> {
   const engine = await startEngine(parts);
   const stop = () => {
-    // Ticks under way end with the page they write; their results still arrive below.
+    // Running ticks finish the page they write; their results are still returned below.
     void engine.sync.close();
   };
   signal.addEventListener('abort', stop, { once: true });
   try {
     const sources = parts.sources ?? parts.config.sources;
     const ticks = sources.map(async ({ name }) => ({ source: name, ...(await engine.sync.tick(name, ask)) }));
-    // Asked while the mirror was being opened: the ticks end before their first page.
+    // The signal may have fired while the mirror was opened: the ticks then end before their first page.
     if (signal.aborted) stop();
     const results = await Promise.all(ticks);
-    await tellOnce(parts, engine, signal);
-    // Whoever holds a source keeps house as well, and two that rewrite the file would only be in each other's way.
+    await deliverOnce(parts, engine, signal);
+    // The process that holds a source scrubs as well, and two scrubs would only block each other.
     if (results.every(({ report }) => report.code !== 'lease_lost')) {
       const { clock, logger } = parts;
       const { pending, scrubAlone: scrub } = choresOf(parts.config, engine.mirror);
@@ -57,8 +57,8 @@ export async function syncOnce(
   }
 }
 
-/** What a run from a timetable queued is sent before it ends; what is not taken waits for the next run. */
-async function tellOnce(parts: EngineParts, { mirror }: Engine, signal: AbortSignal): Promise<void> {
+/** Sends the notices this run enqueued before it ends. Undelivered ones wait for the next run. */
+async function deliverOnce(parts: EngineParts, { mirror }: Engine, signal: AbortSignal): Promise<void> {
   const { config, clock, random, logger } = parts;
   if (config.notices.length === 0) return;
   const { targets, close } = noticeTargets(config, clock);

@@ -1,6 +1,6 @@
 import { Fault } from '../domain/fault.js';
 
-/** What can be made to happen in a running sandbox, in the words of its control API. */
+/** One request to the control API of a running sandbox. */
 export interface Happening {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   readonly path: string;
@@ -41,7 +41,7 @@ export type TriggerName = keyof typeof triggers;
 
 export const isTrigger = (name: string): name is TriggerName => Object.hasOwn(triggers, name);
 
-/** Makes it happen. Answers what the sandbox answered last, and the ids of everything that was touched. */
+/** Triggers the event. Returns the last response of the sandbox and the ids of everything it touched. */
 export async function trigger(name: TriggerName, ask: TriggerAsk, calls: SandboxCalls) {
   const answers: Record<string, unknown>[] = [];
   for (const happening of await happenings(name, ask, calls)) answers.push(await control(happening, calls));
@@ -96,7 +96,7 @@ function idText(id: string): string {
   throw new Fault('usage', `${JSON.stringify(id)} is no id`);
 }
 
-/** The one named, or the first ones of a company that could still change. */
+/** Returns the named investment, or the first ones of a company that can still change. */
 async function chosen(ask: TriggerAsk, calls: SandboxCalls): Promise<readonly string[]> {
   if (ask.id !== undefined) return [idText(ask.id)];
   const company = required(ask.company, 'an investment, inv_…, or --company co_…', companyHint);
@@ -119,13 +119,13 @@ async function chosen(ask: TriggerAsk, calls: SandboxCalls): Promise<readonly st
     ids.push(...open.map(({ id }) => String(id)));
     const meta = Object(page.meta) as { has_more?: unknown; next_cursor?: unknown };
     cursor = meta.has_more === true && typeof meta.next_cursor === 'string' ? meta.next_cursor : undefined;
-    // Ends: every page has another cursor, and the sandbox has so many records.
+    // The loop ends because every page has a new cursor and the sandbox has finitely many records.
   } while (cursor !== undefined && ids.length < ask.count);
   if (ids.length >= ask.count) return ids.slice(0, ask.count);
   throw new Fault('usage', `${company} has ${ids.length} investments that could change, not ${ask.count}`);
 }
 
-/** A record without a status is a tombstone; what was canceled or converted has reached its end. */
+/** A record without a status is a tombstone; a canceled or converted one cannot change any more. */
 const canChange = ({ status }: Record<string, unknown>): boolean =>
   typeof status === 'string' && status !== 'canceled' && status !== 'converted';
 

@@ -16,15 +16,15 @@ import { heldRows } from './stored-rows.js';
 export type { AmountDifference, Drift, SourceReceipt } from '../verify/receipt.js';
 
 export interface VerifyOptions extends VerifyAsk {
-  /** Requests the comparison may send, ticks and repeats included; a repair is not counted against it. */
+  /** The request budget of the comparison, ticks and retries included. A repair does not count. */
   readonly calls: number;
   readonly repair: boolean;
-  /** Between a difference and the second look at it. */
+  /** The pause between finding a difference and checking it again. */
   readonly pauseMillis?: number;
 }
 
 export interface VerifiedSource extends SourceReceipt {
-  /** What the resync found and did; null when there was none. */
+  /** What the resync repaired; null when none was run. */
   readonly repair: Repair | null;
 }
 
@@ -43,14 +43,14 @@ export interface VerifyReceipt {
   readonly sources: readonly VerifiedSource[];
 }
 
-/** A derived change is in the feed within a second or two. */
+/** A derived change appears in the feed within a second or two. */
 const pauseMillisDefault = 2_000;
 
-/** Another holder's lease lasts 30 seconds when it has died; one that works gives it back after its tick. */
+/** The lease of a dead holder expires after 30 seconds; a running one releases it after its tick. */
 const leaseTries = 35;
 const leaseWaitMillis = 1_000;
 
-/** One source after the other, so that the budget is spent where it is needed and a receipt says what was not reached. */
+/** Verifies the sources one by one, so that the budget goes to the first ones and the receipt lists what is left. */
 export async function verify(
   parts: EngineParts,
   options: VerifyOptions,
@@ -60,7 +60,7 @@ export async function verify(
   const budget = new CallBudget(options.calls);
   const engine = await startEngine({ ...parts, beforeCall: () => budget.take(), asksGrants: false });
   const stop = () => {
-    // The page under way is written; the receipt then says where it ended.
+    // The page being written is finished; the receipt then says where the comparison stopped.
     void engine.sync.close();
   };
   signal.addEventListener('abort', stop, { once: true });
@@ -92,7 +92,7 @@ export async function verify(
   }
 }
 
-/** How to hold one source against the platform; each look has a connection of its own that cannot write. */
+/** Returns a function that compares one source with the platform, on a new connection that cannot write. */
 async function lookAt(
   source: SourceConfig,
   parts: EngineParts,
@@ -143,7 +143,7 @@ async function platformOf(
   };
 }
 
-/** A daemon beside us holds the source while it ticks, a moment each time. */
+/** Retries while another daemon holds the source, which it does for each of its short ticks. */
 async function tick(
   { name }: SourceConfig,
   { clock }: EngineParts,

@@ -4,7 +4,7 @@ import type { Instant } from '../../domain/instant.js';
 import { investmentColumns } from './columns.js';
 import type { ReadDatabase } from './views.js';
 
-/** Throws `usage` when versions of that time were purged: half an answer would look like a whole one. */
+/** Throws `usage` when versions of that time were purged: a partial result would look complete. */
 export async function requireReach(db: Kysely<ReadDatabase>, at: Instant, source?: string): Promise<void> {
   let query = db.selectFrom('sources').select(['name', 'history_from']).where('history_from', '>', at);
   if (source !== undefined) query = query.where('name', '=', source);
@@ -16,8 +16,8 @@ export async function requireReach(db: Kysely<ReadDatabase>, at: Instant, source
 }
 
 /**
- * What a reader of the mirror saw at `at`: current rows that already were, and superseded ones that still were.
- * The mirror's own commit times, not the platform's. Identity has no history, so there is none here.
+ * Selects the versions that were current at `at`: current rows that existed then, and superseded ones not yet
+ * superseded. Times are the mirror's commit times, not the platform's. Identity has no history and is not included.
  */
 export function investmentsAsOf(db: Kysely<ReadDatabase>, at: Instant) {
   return db

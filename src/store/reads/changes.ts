@@ -7,14 +7,14 @@ import type { ReadDatabase } from './views.js';
 export type Change = Omit<Selectable<ChangesView>, 'fields'> & { readonly fields: readonly string[] };
 
 export interface ChangesWanted {
-  /** Changes with a greater `seq`; 0 for all of them. */
+  /** Returns changes with a greater `seq`; 0 for all of them. */
   readonly after: number;
   readonly source?: string;
 }
 
 const batchMax = 1_000;
 
-/** Up to a thousand changes in their order. Ask again with the last `seq`; an empty answer means there are no more. */
+/** Returns up to a thousand changes in their order. Call again with the last `seq` until the result is empty. */
 export async function changesSince(db: Kysely<ReadDatabase>, wanted: ChangesWanted): Promise<Change[]> {
   let query = db.selectFrom('changes').selectAll().where('seq', '>', wanted.after);
   if (wanted.source !== undefined) query = query.where('source', '=', wanted.source);
@@ -22,7 +22,7 @@ export async function changesSince(db: Kysely<ReadDatabase>, wanted: ChangesWant
   return rows.map((row) => ({ ...row, fields: JSON.parse(row.fields) as string[] }));
 }
 
-/** Number of the last change; 0 before the first. */
+/** Returns the number of the last change; 0 before the first. */
 export async function newestChange(db: Kysely<ReadDatabase>): Promise<number> {
   const newest = await db
     .selectFrom('changes')
@@ -34,9 +34,10 @@ export async function newestChange(db: Kysely<ReadDatabase>): Promise<number> {
 }
 
 /**
- * Changes as they are committed, until `signal` fires. Where there was nothing new it looks again when `news` says so.
- * Order of `seq` is order of commit, so nothing can appear behind what was already seen. `known` is a number the feed is
- * known to have reached: one that ends before it is an older copy, whose next changes would pass unseen.
+ * Yields changes as they are committed, until `signal` fires. When there is nothing new, it waits for `news`. The order
+ * of `seq` is the commit order, so no change can appear before one already read. `known` is a number the feed has
+ * reached before: throws `database_unusable` for a feed that ends before it, which is an older copy whose next changes
+ * would be missed.
  */
 export async function* followChanges(
   db: Kysely<ReadDatabase>,
@@ -46,7 +47,7 @@ export async function* followChanges(
 ): AsyncGenerator<Change> {
   let { after, known = 0 } = wanted;
   while (!signal.aborted) {
-    // Read before the changes, so that nothing between the two is passed over: what others wrote is not read again.
+    // Read before the changes, so that none committed in between is skipped. Changes of other sources are not reread.
     const newest = await newestChange(db);
     const changes = await changesSince(db, { ...wanted, after });
     if (newest < known) throw olderCopy(newest, known);

@@ -32,7 +32,7 @@ export const investmentColumns = [
   'change_seq',
 ] as const;
 
-/** What `roster` adds to them. */
+/** The columns that `roster` adds. */
 export const personColumns = [
   'name',
   'legal_name',

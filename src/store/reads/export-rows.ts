@@ -9,10 +9,10 @@ import type { ReadDatabase } from './views.js';
 export interface ExportWanted {
   readonly source?: string;
   readonly company?: string;
-  /** What a reader saw then. Identity has no history: with it, the identity is the one held now. */
+  /** The versions current at this time. Identity has no history: it is the one stored now. */
   readonly asOf?: Instant;
   readonly identity: boolean;
-  /** `id` needs no sorting; `newest` is by `applied_at`, latest first. */
+  /** `id` needs no sort; `newest` is by `applied_at`, latest first. */
   readonly order: 'id' | 'newest';
 }
 
@@ -28,8 +28,8 @@ export interface ExportRows {
 }
 
 /**
- * Investments as a stream, from one snapshot. Wants a read-only connection of its own: it is busy until the
- * stream ends, and while it is, SQLite's log keeps everything written since.
+ * Returns investments as a stream from one snapshot. Needs a dedicated read-only connection: it is busy until the
+ * stream ends, and SQLite cannot shorten its write-ahead log meanwhile.
  */
 export function exportRows(db: Kysely<ReadDatabase>, wanted: ExportWanted): ExportRows {
   const names: readonly string[] = wanted.identity
@@ -45,7 +45,7 @@ export function exportRows(db: Kysely<ReadDatabase>, wanted: ExportWanted): Expo
   };
 }
 
-/** What is in memory of a server's answer; a file is read row by row anyway. */
+/** The rows of a PostgreSQL result kept in memory; SQLite reads row by row. */
 const rowsPerFetch = 1_000;
 
 type ExportRow = Record<string, ExportCell>;
@@ -87,7 +87,7 @@ const kinds: Readonly<Record<ColumnType, ExportKind>> = {
 
 const roster: readonly ColumnEntry[] = publicRelations.find(({ name }) => name === 'roster')?.columns ?? [];
 
-/** What a cell of this column of the roster holds. */
+/** Returns the kind of value in a column of the roster. Throws for an unknown column. */
 export function kindOf(name: string): ExportKind {
   const entry = roster.find((column) => column.name === name);
   if (entry === undefined) throw new Error(`${name} is not a column of the roster`);

@@ -1,18 +1,18 @@
 import { memberMillis } from '../dialect/postgres/fleet-life.js';
 import type { Ask } from './snapshot.js';
 
-/** A daemon of those that share the database. */
+/** One of the daemons that share the database. */
 export interface FleetMember {
-  /** Its host and number there. */
+  /** Its host and process id. */
   readonly host: string;
   readonly version: string;
   readonly joined_at: string;
   readonly seen_at: string;
-  /** 1 while it tells that it lives; what a silent one worked is taken over by the others. */
+  /** 1 while it sends heartbeats. Others take over the sources of a dead member. */
   readonly alive: 0 | 1;
-  /** 1 for the one that sends notices and keeps house. */
+  /** 1 for the leader, which sends notices and runs the background jobs. */
   readonly leads: 0 | 1;
-  /** The sources it works. */
+  /** The sources assigned to it. */
   readonly sources: readonly string[];
   /** The sources of its configuration. */
   readonly follows: readonly string[];
@@ -23,8 +23,8 @@ interface Row extends Omit<FleetMember, 'host' | 'leads'> {
 }
 
 /**
- * Who shares a database on PostgreSQL, the longest there first. Null before the schema knows of it, and for an analyst
- * to whom nobody has granted it yet.
+ * Returns the daemons that share a PostgreSQL database, the oldest member first. Null when the schema is too old to
+ * have a fleet, and when the user may not read its table.
  */
 export async function readFleet(ask: Ask): Promise<readonly FleetMember[] | null> {
   const [may] = await ask<{ readable: 0 | 1 }>`

@@ -3,13 +3,13 @@ import type { EndedBy, InvestmentsView } from '../schema.js';
 import { investmentColumns } from './columns.js';
 import type { ReadDatabase } from './views.js';
 
-/** A version of an investment; the current one has no end. */
+/** A version of an investment; `valid_to` of the current one is null. */
 export interface Version extends Selectable<InvestmentsView> {
   readonly valid_to: string | null;
   readonly ended_by: EndedBy | null;
 }
 
-/** Every version of the id, in each source that holds or held it, newest first. Empty when it was never here. */
+/** Returns every stored version of the id, by source, newest first. Empty for an id the mirror never had. */
 export async function historyOf(db: Kysely<ReadDatabase>, id: string, source?: string): Promise<Version[]> {
   let current = db
     .selectFrom('investments')

@@ -4,31 +4,31 @@ import type { SyncStatusView } from './views.js';
 
 /**
  * `attention` needs a person, `failing` retries by itself, `working` has not caught up yet. A source with records in
- * quarantine, or with rows that await deletion, needs a person too: it follows the feed, and differs from what the
- * platform holds. One whose names are incomplete is working: a listing brings them by itself.
+ * quarantine, or with rows that await deletion, needs a person too: it follows the feed but differs from the platform.
+ * A source with incomplete names is `working`: a listing completes them without help.
  */
 export type Health = 'ok' | 'working' | 'failing' | 'attention';
 
-/** From the worst to the best. */
+/** In order, worst first. */
 export const healths: readonly Health[] = ['attention', 'failing', 'working', 'ok'];
 
 export const worstOf = (some: readonly Health[]): Health =>
   healths.find((health) => some.includes(health)) ?? 'ok';
 
-/** Why a source is worse, or less certain, than its own row in the database says. */
+/** Why a source is in a worse or less certain state than its row in the database says. */
 export type ConcernCode = 'unfollowed' | 'overdue' | 'clock_ahead' | 'versions_ahead' | 'daemon';
 
 export interface Concern {
   readonly code: ConcernCode;
-  /** A sentence without its full stop, for people. */
+  /** A sentence for people, without its full stop. */
   readonly text: string;
 }
 
 export interface Judgement {
   readonly health: Health;
-  /** The last tick is overdue, or its time cannot be true: `ok` would be a guess. */
+  /** Whether the last tick is overdue or dated in the future: `ok` would be a guess. */
   readonly stale: boolean;
-  /** Whether a configuration names it: that of the asker, or that of another daemon of the fleet. */
+  /** Whether a configuration names the source: the caller's, or that of another daemon of the fleet. */
   readonly followed: boolean;
   readonly concerns: readonly Concern[];
 }
@@ -41,21 +41,21 @@ export interface SourceFacts
 
 export interface Surroundings {
   readonly now: number;
-  /** The longest time from one tick to the next that is still usual. */
+  /** The longest normal time between two ticks. */
   readonly staleMillis: number;
   readonly followed: boolean;
   /** What the running daemon reports of this source. */
   readonly reports: readonly HealthReport[];
 }
 
-/** Clocks of several hosts differ by this much; a time further ahead was written under a clock that was wrong. */
+/** The tolerated difference between the clocks of hosts. A time further ahead was written by a wrong clock. */
 export const aheadMillisMax = 60_000;
-/** No wait that a tick wrote down is longer: a listing that met a 410 again and again. */
+/** The longest wait a tick records, that of a listing which repeatedly received 410. */
 const retryMillisMax = 4 * 3_600_000;
 
 /**
- * The one judgement of a source: `status`, `/status.json`, `/healthz`, the metrics, the dashboard and `doctor` all show
- * this. What the row says counts as long as nothing here is known to be worse.
+ * Returns the health of a source. `status`, `/status.json`, `/healthz`, the metrics, the dashboard and `doctor` all
+ * show this judgement. The row in the database decides unless the surroundings show something worse.
  */
 export function judgeSource(facts: SourceFacts, surroundings: Surroundings): Judgement {
   const { followed, reports } = surroundings;
@@ -75,8 +75,8 @@ export const reportedHealth = ({ severity }: Pick<HealthReport, 'severity'>): He
   severity === 'ill' ? 'failing' : 'attention';
 
 /**
- * A source that failed its last attempt, or was told to wait, never reads as healthy, whatever state it is in. Neither
- * does one whose last attempt was cut short by a stop: it learned nothing, and those before it may have failed for hours.
+ * Returns the health that the row alone shows. A source whose last tick failed or had to wait is never healthy. Neither
+ * is one whose last tick was stopped early: it learned nothing, and earlier ticks may have failed for hours.
  */
 export function healthOf({ state, last_outcome, awaiting_deletion, names_incomplete }: HealthFacts): Health {
   if (state === 'halted') return 'attention';
@@ -89,7 +89,7 @@ export function healthOf({ state, last_outcome, awaiting_deletion, names_incompl
 
 type HealthFacts = Pick<SyncStatusView, 'state' | 'last_outcome' | 'awaiting_deletion' | 'names_incomplete'>;
 
-/** A time that no clock of ours can have shown yet. */
+/** Returns whether a time is in the future, beyond the tolerated clock difference. */
 export const isAhead = (time: string | null, now: number): boolean =>
   time !== null && millisOf(time as Instant) - now > aheadMillisMax;
 
@@ -109,7 +109,7 @@ function concernsOf(facts: SourceFacts, surroundings: Surroundings): readonly Co
     });
   else if (isOverdue(facts, surroundings))
     concerns.push({ code: 'overdue', text: 'its next tick is overdue: is `rosterd run` running?' });
-  // No tick can correct it, since versions never go back, and nothing of what is shown now depends on it.
+  // Versions never go back, so no tick corrects it; the health does not depend on it.
   if (isAhead(last_committed_at, now))
     concerns.push({
       code: 'versions_ahead',
@@ -118,7 +118,7 @@ function concernsOf(facts: SourceFacts, surroundings: Surroundings): readonly Co
   return concerns;
 }
 
-/** A wait that the last tick wrote down counts, be it a backoff or a spent quota; so does a page of a long tick. */
+/** A recorded wait (a backoff, a spent quota) and a page committed by a long tick both postpone the next tick. */
 function isOverdue(
   { last_tick_at, last_committed_at, retry_at }: SourceFacts,
   { now, staleMillis }: Surroundings,

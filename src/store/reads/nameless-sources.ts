@@ -2,8 +2,8 @@ import type { Kysely } from 'kysely';
 import type { ReadDatabase } from './views.js';
 
 /**
- * Sources most of whose investments came without their identity: the grant is younger than they are. A few always
- * lack it, since their people were forgotten or deactivated.
+ * Returns the sources most of whose investments have no identity, because they were stored before identity was granted.
+ * A few always lack it: people who were forgotten or deactivated.
  */
 export async function namelessSources(db: Kysely<ReadDatabase>): Promise<ReadonlySet<string>> {
   const all = await db.selectFrom('sync_status').select(['source', 'rows']).execute();

@@ -6,11 +6,11 @@ export const rowBytesMaxDefault = 64 * 1_048_576;
 
 export interface SizeLimits {
   readonly rowBytesMax: number;
-  /** Null for a result of any size, which is written on as it is found. */
+  /** Null for a result of any size, which is streamed. */
   readonly bytesMax: number | null;
 }
 
-/** Counts what a result holds, and throws `usage` for the row with which it holds too much. */
+/** Counts the bytes of a result. `add` throws `usage` for the row that exceeds a limit. */
 export class ResultSize {
   #bytes = 0;
 
@@ -24,7 +24,7 @@ export class ResultSize {
   }
 }
 
-/** A value that is no text takes eight bytes at most. */
+/** A value that is neither text nor a blob takes eight bytes at most. */
 const plainBytes = 8;
 
 export function bytesOf(row: readonly SqlValue[]): number {

@@ -13,21 +13,21 @@ export type { Health } from './judge-source.js';
 export interface SourceStatus extends SyncStatusView {
   readonly health: Health;
   readonly generation: number;
-  /** Records set aside and not yet followed by a readable version. */
+  /** Records in quarantine without a later readable version. */
   readonly quarantine_open: number;
-  /** Null while there is no position in the feed. */
+  /** Null while there is no cursor. */
   readonly cursor_age_seconds: number | null;
-  /** The position has been the same for 60 days: within a month everything has to be listed again. */
+  /** Whether the cursor has not moved for 60 days: it expires within a month, and then everything is listed again. */
   readonly cursor_old: boolean;
-  /** What stands in the way of complete names, in words; null when nothing does. */
+  /** Why names are incomplete; null when they are complete. */
   readonly names_note: string | null;
-  /** The last tick is overdue, or dated in the future, so that nothing can be said about now. */
+  /** Whether the last tick is overdue or dated in the future, so that the current state is unknown. */
   readonly stale: boolean;
-  /** Whether a configuration names it. */
+  /** Whether a configuration names the source. */
   readonly followed: boolean;
-  /** What makes it worse than its row says, for people. */
+  /** Why the source is in a worse state than its row says, for people. */
   readonly concerns: readonly Concern[];
-  /** Whole days until the platform may forget the position; negative once it may have. */
+  /** Whole days until the cursor may expire; negative afterwards. */
   readonly cursor_days_left: number | null;
   /** Newest first. */
   readonly ticks: readonly Selectable<TicksView>[];
@@ -36,7 +36,7 @@ export interface SourceStatus extends SyncStatusView {
 export interface WaitingCounts {
   readonly pending: number;
   readonly given_up: number;
-  /** Arrival of the oldest one pending. */
+  /** When the oldest pending one arrived. */
   readonly oldest_at: string | null;
 }
 
@@ -47,27 +47,27 @@ export interface StatusDocument {
   readonly inbox: WaitingCounts;
   readonly notices: WaitingCounts;
   readonly erasures: {
-    /** Identities erased from view whose bytes may still stand in the database. */
+    /** Erased identities whose bytes may still be in the database. */
     readonly pending: number;
     readonly since: string | null;
-    /** Removals not yet counted above: the next scrub takes them. */
+    /** Whether replaced values, not counted above, wait for the next scrub. */
     readonly residue: boolean;
   };
-  /** Number of the newest change. */
+  /** The number of the newest change. */
   readonly change_seq: number;
-  /** What running daemons report of themselves, whether or not the database could store it. */
+  /** What running daemons report about themselves, including what the database could not store. */
   readonly problems: readonly HealthReport[];
 }
 
-/** Longer than this without a tick and nobody is following, where the interval of the source is not known. */
+/** The longest normal time between two ticks when the configured interval is not known. */
 export const staleMillisDefault = 15 * 60_000;
 
 export interface StatusWanted {
   readonly ticksMax?: number;
   readonly staleMillis?: number;
   /**
-   * Sources that should be there: one that never ran is listed after the others, and one that is not among them has
-   * nobody who follows it. Without it every source counts as followed.
+   * The configured sources. One that never ran is listed after the others; one that is not configured counts as not
+   * followed. Without this list every source counts as followed.
    */
   readonly configured?: readonly string[] | undefined;
   /** Sources that other daemons of the fleet work. */
@@ -78,7 +78,7 @@ export interface StatusWanted {
 const secondMillis = 1_000;
 const dayMillis = 86_400 * secondMillis;
 
-/** Everything `rosterd status` and a dashboard show, of one snapshot, so that its parts agree. */
+/** Returns everything that `rosterd status` and the dashboard show, from one snapshot. */
 export async function readStatus(ask: Ask, clock: Clock, wanted: StatusWanted = {}): Promise<StatusDocument> {
   const now = clock.now();
   const { problems = [] } = wanted;
@@ -145,7 +145,7 @@ async function sourceStatus(
   };
 }
 
-/** As the mirror will tell of it the moment it is first opened. */
+/** Returns the status of a source that is configured but not in the mirror yet. */
 function notStarted(source: string): SourceStatus {
   return {
     ...{ source, state: 'empty', meaning: 'not started', health: 'working', stale: false },
@@ -161,7 +161,7 @@ function notStarted(source: string): SourceStatus {
   };
 }
 
-/** `completes`: the listing under way began after the grant was back, so that its end completes the names. */
+/** `completes`: the running listing began after the grant was restored, so that its end completes the names. */
 function namesNote(row: SyncStatusView, completes: boolean): string | null {
   if (row.names_incomplete === 0) return null;
   const incomplete = 'names are incomplete:';

@@ -5,8 +5,7 @@ import { personIn, recordIn } from '../stored-record.js';
 import type { ReadDatabase } from './views.js';
 
 /*
- * What is held of one source, for holding it against the platform. Each is one statement, so that its answer is
- * one state of the mirror.
+ * Reads of one source for comparing it with the platform. Each result that must be consistent comes from one statement.
  */
 
 export interface HeldTally {
@@ -29,7 +28,7 @@ export async function countHeld(db: Kysely<ReadDatabase>, source: string): Promi
   return count;
 }
 
-/** Rows whose deletion a person has to accept: kept, though the last listing did not name them. */
+/** Rows missing from the last listing whose deletion a person has to accept. */
 const awaiting = (db: Kysely<ReadDatabase>, source: string) =>
   db.selectFrom('awaiting_deletion').select('awaiting_deletion.id').where('source', '=', source);
 
@@ -44,8 +43,8 @@ const sumOf = (cents: 'committed_cents' | 'raised_cents') =>
   sql<number>`coalesce(sum(CAST(${sql.ref(cents)} AS double precision)), 0)`;
 
 /**
- * By offering, then by status. Rows founders do not see are left out, as the platform leaves them out, and so are those
- * that await deletion.
+ * Returns counts and sums by offering, then by status. Rows that are not visible to founders are left out, as in the
+ * platform's statistics, and so are rows that await deletion.
  */
 export async function talliesHeld(
   db: Kysely<ReadDatabase>,
@@ -57,7 +56,7 @@ export async function talliesHeld(
       'offering_id',
       'status',
       fn.countAll<number>().as('count'),
-      // Whole within 2^53, as far as the platform can tell a sum; beyond, SQLite's sum of integers would be an error.
+      // Exact within 2^53, as the platform's sums are. An integer sum that overflows is an error in SQLite.
       sumOf('committed_cents').as('committed_cents'),
       sumOf('raised_cents').as('raised_cents'),
     ])
@@ -75,7 +74,7 @@ export async function talliesHeld(
   return tallies;
 }
 
-/** Those of superseded versions too: an offering that lost all its rows is one to ask about. */
+/** Includes superseded versions: an offering that lost all its rows has to be compared too. */
 export async function offeringsHeld(db: Kysely<ReadDatabase>, source: string): Promise<readonly string[]> {
   const rows = await db
     .selectFrom('investments')
@@ -107,7 +106,7 @@ export async function idsAt(
   return ids;
 }
 
-/** Ids to fetch at once: what is in memory of a million. */
+/** The number of ids kept in memory at once. */
 const idsPerRead = 10_000;
 
 export async function* idsHeld(db: Kysely<ReadDatabase>, source: string): AsyncIterable<string> {
@@ -146,12 +145,12 @@ export async function versionsHeld(
   return new Map(rows.map((row) => [row.id, { identity: personIn(row), investment: recordIn(row) }]));
 }
 
-/** Number of the source's newest change; none is 0. */
+/** Returns the number of the source's newest change; 0 before the first. */
 export async function newestChange(db: Kysely<ReadDatabase>, source: string): Promise<number> {
   const row = await db
     .selectFrom('change_rows')
     .select('seq')
-    // Asked for beforehand, so that its own changes are read from their end, and nobody else's.
+    // A subquery on the source number, so that the index reads only this source's changes, from their end.
     .where('source_no', '=', (sub) => sub.selectFrom('sources').select('no').where('name', '=', source))
     .orderBy('seq', 'desc')
     .limit(1)

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Bit, Database, IdentityColumns, InvestmentsView, SourceState } from '../schema.js';
 
-/** Views that are only read, and the small tables of erasure. */
+/** Read-only views, and the small tables of erasure. */
 export type ReadViews = {
   awaiting_deletion: AwaitingDeletionView;
   roster: RosterView;

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { ReadDatabase } from '../views.js';
 
-/** What happened lately, in ids and sentences of ours: no body, no name. */
+/** Returns the latest ticks, deliveries, notices and erasures: ids and rosterd's own messages, no body and no name. */
 export async function readActivity(db: Kysely<ReadDatabase>, rowsMax: number) {
   return {
     ticks: await db.selectFrom('ticks').selectAll().orderBy('tick', 'desc').limit(rowsMax).execute(),

@@ -3,18 +3,18 @@ import type { Amounts, CompanyTotals, DayCount } from '../../../console/ports/da
 import type { ReadDatabase } from '../views.js';
 
 /*
- * What the charts of a company are drawn from. Whole cents, one row per currency: nothing here converts or rounds.
- * Null stands for a company the platform did not name.
+ * The data of a company's charts: whole cents, one row per currency, neither converted nor rounded. A null company
+ * stands for records without one.
  */
 
-/** So many of the newest changes are looked through for the largest: a bound on the work, whatever the time span. */
-const changesLookedThrough = 20_000;
+/** The number of newest changes searched for the largest ones, to limit the work. */
+const changesSearched = 20_000;
 
 type Db = Kysely<ReadDatabase>;
 
 /**
- * As SQLite adds up integers, a sum beyond 2^63 is an error and no page. This one is whole within 2^53 as a number of
- * JavaScript is, and pages mark what is beyond as about so much.
+ * An integer sum beyond 2^63 is an error in SQLite. A floating-point sum is exact within 2^53, as JavaScript numbers
+ * are, and pages mark larger ones as approximate.
  */
 const sumOf = (cents: string) => sql<number>`sum(CAST(${sql.ref(cents)} AS double precision))`;
 
@@ -24,7 +24,7 @@ const amounts = [
   sumOf('raised_cents').as('raised_cents'),
 ] as const;
 
-/** PostgreSQL adds up to a type that arrives as text; cents within 2^53 are whole as numbers. */
+/** PostgreSQL returns some sums as text; cents within 2^53 are exact as numbers. */
 function asNumbers<Row extends Amounts>(row: Row): Row {
   return {
     ...row,
@@ -71,7 +71,7 @@ export async function totalsByRound(db: Db, source: string, company: string | nu
   return rows.map((row) => ({ ...asNumbers(row), in_escrow_cents: Number(row.in_escrow_cents) }));
 }
 
-/** By the day the investor applied; the days of investments without one are left out. */
+/** Returns totals by the day the investor applied. Investments without one are left out. */
 export async function totalsByDay(db: Db, source: string, company: string | null) {
   const rows = await db
     .selectFrom('daily_raised')
@@ -85,8 +85,8 @@ export async function totalsByDay(db: Db, source: string, company: string | null
 }
 
 /**
- * Investments that were here and are gone: on the day they left, or on the day they had been made. One that left
- * and came back is not gone. What left before the first listing was never here.
+ * Returns the number of deleted investments, by the day they were deleted or the day they were applied for. One that
+ * came back does not count. One deleted before the first listing was never stored.
  */
 export async function goneByDay(
   db: Db,
@@ -118,7 +118,7 @@ export async function goneByDay(
   return rows.map((row) => ({ ...row, investments: Number(row.investments) }));
 }
 
-/** Of the newest changes those that moved the most money, in either direction. */
+/** Returns those of the newest changes that moved the most money, in either direction. */
 export async function largestChanges(db: Db, source: string, company: string | null, rowsMax: number) {
   const { seq } = await db
     .selectFrom('change_rows')
@@ -129,14 +129,14 @@ export async function largestChanges(db: Db, source: string, company: string | n
   const moved = sql<number>`abs(${after} - ${before})`;
   const rows = await db
     .selectFrom('changes as c')
-    // The version a change made carries its number, whether it is the current one or was superseded since.
+    // The version a change created has its number, whether it is current or superseded by now.
     .leftJoin('investments as i', (join) =>
       join.onRef('i.id', '=', 'c.id').onRef('i.source', '=', 'c.source').onRef('i.change_seq', '=', 'c.seq'),
     )
     .leftJoin('investment_history as n', (join) =>
       join.onRef('n.id', '=', 'c.id').onRef('n.source', '=', 'c.source').onRef('n.change_seq', '=', 'c.seq'),
     )
-    // The one it ended did so at its moment.
+    // The version it superseded ends at the time of the change.
     .leftJoin('investment_history as h', (join) =>
       join
         .onRef('h.id', '=', 'c.id')
@@ -146,7 +146,7 @@ export async function largestChanges(db: Db, source: string, company: string | n
     )
     .select(['c.seq', 'c.at', 'c.kind', 'c.id', before.as('before_cents'), after.as('after_cents')])
     .select(sql<string | null>`coalesce(i.currency, n.currency, h.currency)`.as('currency'))
-    .where('c.seq', '>', Number(seq ?? 0) - changesLookedThrough)
+    .where('c.seq', '>', Number(seq ?? 0) - changesSearched)
     .where('c.source', '=', source)
     .where('c.id', 'is not', null)
     .where(sql`coalesce(i.company_id, n.company_id, h.company_id)`, company === null ? 'is' : '=', company)

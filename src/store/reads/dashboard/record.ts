@@ -2,10 +2,10 @@ import type { Kysely } from 'kysely';
 import { historyOf } from '../history.js';
 import type { ReadDatabase } from '../views.js';
 
-/** The newest changes of a record that are shown; its versions are shown all. */
+/** The number of newest changes shown; versions are all shown. */
 const changesMax = 200;
 
-/** One investment as it is and was. The person only when asked for, and only as held now: identity has no history. */
+/** Returns an investment with its versions and changes. The person is included on request, as stored now. */
 export async function readRecord(db: Kysely<ReadDatabase>, source: string, id: string, identity: boolean) {
   const versions = await historyOf(db, id, source);
   if (versions.length === 0) return null;

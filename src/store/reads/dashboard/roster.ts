@@ -18,8 +18,8 @@ const columns = [
 ] as const;
 
 /**
- * One page behind `after`. Rows without a value of the order come last in either direction: the two databases
- * disagree about where nothing belongs, so the ones with and the ones without are read apart.
+ * Returns one page after `after`. Rows with a null in the ordered column come last in either direction. The two
+ * databases sort nulls differently, so rows with and without a value are read separately.
  */
 export async function rosterPage(db: Db, wanted: RosterWanted): Promise<RosterRow[]> {
   const { after, rowsMax } = wanted;
@@ -33,7 +33,7 @@ async function part(db: Db, wanted: RosterWanted, valued: boolean, rowsMax: numb
   let query = filtered(db, wanted.filter, identity).where(order, valued ? 'is not' : 'is', null);
   if (after !== null && (after.value === null) === !valued)
     query = query.where(behind(order, descending, after));
-  // Nulls, of which there are none here, are named in the order in which the indexes have them.
+  // There are no nulls here; the clause matches the order of the indexes.
   if (valued)
     query = query.orderBy(order, (by) => (descending ? by.desc().nullsLast() : by.asc().nullsFirst()));
   const rows = await query.orderBy('id').orderBy('source').limit(rowsMax).execute();
@@ -45,7 +45,7 @@ function behind(order: RosterOrder, descending: boolean, { value, id, source }: 
   const next = sql<SqlBool>`(id > ${id} OR (id = ${id} AND source > ${source}))`;
   if (value === null) return next;
   const beyond = descending ? sql<SqlBool>`${column} < ${value}` : sql<SqlBool>`${column} > ${value}`;
-  // Said twice, so that an index on the order can start there.
+  // Redundant, so that an index on the ordered column can start there.
   const notBefore = descending ? sql<SqlBool>`${column} <= ${value}` : sql<SqlBool>`${column} >= ${value}`;
   return sql<SqlBool>`(${notBefore} AND (${beyond} OR ${next}))`;
 }
@@ -83,7 +83,7 @@ function startsWith(text: string) {
   return sql<SqlBool>`substr(${sql.ref(column)}, 1, ${text.length}) = ${text}`;
 }
 
-/** How many rows the filter leaves, counted up to `max`. */
+/** Returns how many rows match the filter, counted up to `max`. */
 export async function rosterCount(db: Db, filter: RosterFilter, max: number): Promise<number> {
   const { count } = await db
     .selectFrom(filtered(db, filter, false).limit(max).as('r'))
@@ -92,7 +92,7 @@ export async function rosterCount(db: Db, filter: RosterFilter, max: number): Pr
   return Number(count);
 }
 
-/** What can be chosen: each source with its statuses and rounds. */
+/** Returns the choices of the filter: each source with its statuses and rounds. */
 export async function rosterChoices(db: Db) {
   return await db
     .selectFrom('round_totals')
@@ -104,7 +104,7 @@ export async function rosterChoices(db: Db) {
     .execute();
 }
 
-/** Every column of the rows the filter leaves, as a stream from one snapshot, for a file. */
+/** Returns every column of the matching rows as a stream from one snapshot, for a file. */
 export function rosterRows(db: Db, filter: RosterFilter, identity: boolean) {
   const names: readonly string[] = identity ? [...investmentColumns, ...personColumns] : investmentColumns;
   return {
