@@ -6,7 +6,7 @@ import { packageRoot } from '../src/runtime/package-root.js';
 import { circlesIn, type ImportGraph } from './support/import-circles.js';
 import { type Node, nodesOf, stringOf, syntaxOf } from './support/syntax.js';
 
-/** The house rules of ARCHITECTURE.md as a table. A room may import itself, the rooms named here, and these packages. */
+/** The import table of ARCHITECTURE.md. A folder may import itself, the folders named here, and these packages. */
 interface Room {
   readonly rooms: readonly string[];
   readonly packages: readonly string[];
@@ -51,31 +51,31 @@ const rooms: Readonly<Record<string, Room>> = {
   cli: { rooms: [...core, 'config', 'reading', 'daemon', 'tasks', 'doctor'], packages: ['commander'] },
 };
 
-/** Folders with a right of their own: the platform's database is opened in one place. */
+/** Subfolders with additional packages: the platform's database is opened in one place. */
 const packagesOfFolder: Readonly<Record<string, readonly string[]>> = {
   'platform/state/': ['better-sqlite3'],
 };
 
-/** A port says what its owner needs; whoever can give it, or hands it in, may read it. */
+/** A port declares what its owner needs. The folders that implement it or pass it in may import it. */
 const portReaders = [
   ...['client', 'sync', 'verify', 'store', 'fleet', 'inbox', 'outbox', 'exports', 'console', 'endpoint'],
   ...['reading', 'daemon', 'tasks', 'doctor'],
 ];
 const portFile = /^(?:sync|verify|store|fleet|inbox|outbox|exports|console)\/ports(?:\/.+)?\.ts$/;
 
-/** Time and chance are arguments; where they come from outside `runtime`, the reason stands here. */
+/** Files outside `runtime` that use clock or randomness directly, with the reason. */
 const ambientAllowed: Readonly<Record<string, string>> = {
   'client/tokens/file-lock.ts': 'names the owner of a lock among processes; nothing depends on its value',
 };
 
-/** Files that are a process of their own beside the command line, with the reason. */
+/** Files that run as a child process, with the reason. */
 const processAllowed: Readonly<Record<string, string>> = {
   'store/dialect/sqlite/query-child.ts':
-    'a process of its own, so that a query can be killed; it ends when its parent goes',
+    'a child process, so that a query can be killed; it exits with its parent',
   'store/dialect/sqlite/reading-child.ts':
-    'a process of its own, so that no question of the dashboard holds up the daemon; it ends when its parent goes',
+    'a child process, so that dashboard reads do not block the event loop; it exits with its parent',
   'store/scrub-child.ts':
-    'a process of its own, so that rewriting the file holds nobody up; it ends when its parent goes',
+    'a child process, so that rewriting the file does not block the event loop; it exits with its parent',
 };
 
 /** Files outside the dialects and the configuration that ask which database it is, with the reason. */
@@ -95,11 +95,11 @@ interface SourceFile {
   readonly room: string;
   readonly text: string;
   readonly imports: readonly string[];
-  /** Those among them that load when the file does. */
+  /** The imports that are loaded together with the file. */
   readonly eager: readonly string[];
   readonly code: string;
   readonly comments: readonly string[];
-  /** Where a type is any, or a value is told to be another by way of unknown. */
+  /** Uses of `any`, and assertions through `unknown`. */
   readonly optOuts: readonly string[];
   /** Comparisons with the kind of a database. */
   readonly kindsAsked: readonly string[];
@@ -116,7 +116,7 @@ function sourceFile(path: string): SourceFile {
   return { path, room: path.includes('/') ? (path.split('/')[0] ?? '') : '', text, ...read(path, text) };
 }
 
-/** Imports and re-exports, static and dynamic; the code without comments and texts; the comments. */
+/** Parses a file: its imports and re-exports, its code without comments and strings, its comments. */
 function read(path: string, text: string): Omit<SourceFile, 'path' | 'room' | 'text'> {
   const { root, comments } = syntaxOf(path, text);
   const imports: string[] = [];
@@ -174,7 +174,7 @@ function throughUnknown(node: Node): boolean {
   return isAssertion(expression) && expression.typeAnnotation.type === 'TSUnknownKeyword';
 }
 
-/** Whether a comparison or a `case` names the kind of a database. */
+/** Returns whether a comparison or a `case` names the kind of a database. */
 function asksForKind(node: Node): boolean {
   if (node.type === 'SwitchCase') return node.test !== null && isKind(node.test);
   if (node.type !== 'BinaryExpression' || !/^[!=]==?$/.test(node.operator)) return false;
@@ -189,19 +189,19 @@ function isAssertion(node: Node) {
   return node.type === 'TSAsExpression' || node.type === 'TSTypeAssertion';
 }
 
-/** The path below `src` of a relative import. */
+/** Returns the path below `src` of a relative import. */
 function importedFile(path: string, specifier: string): string {
   return normalize(join(dirname(path), specifier))
     .replaceAll('\\', '/')
     .replace(/\.js$/, '.ts');
 }
 
-/** Why an import is not allowed, or nothing. */
+/** Returns why an import is not allowed; undefined when it is. */
 function objection(file: SourceFile, specifier: string): string | undefined {
   if (specifier.startsWith('.')) {
     const target = importedFile(file.path, specifier);
     const room = target.includes('/') ? (target.split('/')[0] ?? '') : '';
-    if (file.room === '') return room === 'cli' ? 'nobody imports cli' : undefined;
+    if (file.room === '') return room === 'cli' ? 'no folder may import cli' : undefined;
     if (room === file.room || rooms[file.room]?.rooms.includes(room)) return undefined;
     if (portFile.test(target) && portReaders.includes(file.room)) return undefined;
     return `${file.room} may not import ${room}`;
@@ -224,18 +224,18 @@ function objection(file: SourceFile, specifier: string): string | undefined {
 const complaints = (find: (file: SourceFile) => readonly string[]) =>
   files.flatMap((file) => find(file).map((what) => `src/${file.path}: ${what}`));
 
-test('there are sources to judge, and every folder is a room of the table', () => {
+test('there are source files to check, and every folder is in the table', () => {
   expect(files.length).toBeGreaterThan(50);
   expect(complaints(({ room }) => (room === '' || room in rooms ? [] : [`unknown room ${room}`]))).toEqual(
     [],
   );
 });
 
-test('the one file at the root is what other programs import', () => {
+test('the only file at the root is the public entry point', () => {
   expect(files.filter(({ room }) => room === '').map(({ path }) => path)).toEqual(['index.ts']);
 });
 
-test('imports point the way the table says', () => {
+test('every import is allowed by the table', () => {
   const found = complaints((file) =>
     file.imports.flatMap((specifier) => {
       const why = objection(file, specifier);
@@ -245,7 +245,7 @@ test('imports point the way the table says', () => {
   expect(found).toEqual([]);
 });
 
-test('every package that a room may import is imported there', () => {
+test('every package allowed to a folder is imported there', () => {
   const unused = Object.entries(rooms).flatMap(([room, { packages }]) =>
     packages
       .filter(
@@ -270,7 +270,7 @@ test.each([
   ['cli/commands/sync.ts', '../../store/mirror.js', true],
   ['index.ts', './cli/run.js', true],
   ['index.ts', './client/feed.js', false],
-])('the table judges %s importing %s', (path, specifier, refused) => {
+])('the import table decides about %s importing %s', (path, specifier, refused) => {
   const file = {
     path,
     room: path.includes('/') ? (path.split('/')[0] ?? '') : '',
@@ -285,7 +285,7 @@ test.each([
   expect(objection(file, specifier) !== undefined).toBe(refused);
 });
 
-test('no import path is computed, so that this table sees all of them', () => {
+test('no import path is computed, so that the table covers all of them', () => {
   expect(complaints((file) => file.imports.filter((specifier) => specifier === '(computed)'))).toEqual([]);
 });
 
@@ -333,7 +333,7 @@ test.each([
   expect(read('b.ts', text).imports).toEqual(['./a.js']);
 });
 
-/** The packages that are loaded with these files, and how many files come along. */
+/** Returns the packages loaded with these files, and the number of files loaded. */
 function loadedWith(...entries: readonly string[]): { packages: readonly string[]; files: number } {
   const reached = new Set(entries);
   const packages = new Set<string>();
@@ -347,24 +347,24 @@ function loadedWith(...entries: readonly string[]): { packages: readonly string[
   return { packages: [...packages].sort(), files: reached.size };
 }
 
-test('help answers at once: nothing but commander is loaded before a command runs', () => {
+test('help is fast: only commander is loaded before a command runs', () => {
   expect(loadedWith('cli/main.ts', 'cli/start.ts').packages).toEqual([]);
   const { packages, files: count } = loadedWith('cli/command-line.ts', 'cli/start-args.ts');
   expect(packages).toEqual(['commander']);
   expect(count).toBeGreaterThan(10);
 });
 
-test('a Node that is too old is told so: next to nothing is loaded before the check', () => {
+test('an old Node gets its message: almost nothing is loaded before the version check', () => {
   for (const entry of ['cli/main.ts', 'cli/start.ts'])
     expect(loadedWith(entry)).toEqual({ packages: [], files: 7 });
 });
 
-test('status answers at once: of the databases, only the driver of the one that is asked is loaded', () => {
+test('status is fast: only the driver of the configured database is loaded', () => {
   expect(loadedWith('reading/status.ts').packages).toEqual([]);
   expect(loadedWith('store/dialect/sqlite/snapshot.ts').packages).toEqual(['better-sqlite3']);
 });
 
-test('query and status of a mirror in SQLite load no pg', () => {
+test('query and status on SQLite never load pg', () => {
   const sqlite = 'store/dialect/sqlite';
   const query = loadedWith('cli/commands/query.ts', 'reading/query.ts', `${sqlite}/query.ts`);
   expect(query.packages).toEqual([]);
@@ -396,11 +396,11 @@ test.each([
   [`switch (place.kind) { case 'sqlite': break; case 'postgres': break; default: }`, 2],
   [`const place = { kind: 'sqlite', file };`, 0],
   [`const newest = newestMigration('sqlite'); // kind === 'sqlite'`, 0],
-])('the search for questions about the database sees in %s', (text, count) => {
+])('the search for database kinds counts the comparisons in %s', (text, count) => {
   expect(read('a.ts', text).kindsAsked).toHaveLength(count);
 });
 
-test('a query starts at once: its process loads the driver alone', () => {
+test('queries start fast: their child processes load only the driver', () => {
   for (const child of ['query-child', 'reading-child'])
     expect(loadedWith(`store/dialect/sqlite/${child}.ts`).packages).toEqual(['better-sqlite3']);
 });
@@ -421,7 +421,7 @@ test('names of files and folders are kebab-case', () => {
   ).toEqual([]);
 });
 
-test('time, timers and chance are handed in, not taken from the air', () => {
+test('clock, timers and randomness are passed in, never used directly', () => {
   expect(
     complaints(({ path, room, code }) =>
       room === 'runtime' || path in ambientAllowed ? [] : (ambient.exec(code) ?? []),
@@ -429,7 +429,7 @@ test('time, timers and chance are handed in, not taken from the air', () => {
   ).toEqual([]);
 });
 
-test('cli alone prints, and ends the process or sets its exit code', () => {
+test('only cli prints, ends the process or sets its exit code', () => {
   const printing = /\b(?:console\.(?:log|info|warn|error|debug)|process\.(?:exit|exitCode|stdout|stderr))\b/;
   expect(
     complaints(({ path, room, code }) =>
@@ -438,13 +438,13 @@ test('cli alone prints, and ends the process or sets its exit code', () => {
   ).toEqual([]);
 });
 
-test('every exception is still there to be excepted, and has a reason', () => {
+test('every listed exception still exists and has a reason', () => {
   const present = new Set(files.map(({ path }) => path));
   const exceptions = Object.entries({ ...ambientAllowed, ...processAllowed, ...kindAllowed });
   expect(exceptions.filter(([path, reason]) => !present.has(path) || reason.length < 10)).toEqual([]);
 });
 
-test('no type is opted out of, and no check is told to look away', () => {
+test('no type is bypassed and no check is suppressed', () => {
   const lookAway = /@ts-(?:ignore|expect-error|nocheck)|\bbiome-ignore\b/;
   expect(
     complaints(({ optOuts, comments }) => [...optOuts, ...comments.filter((one) => lookAway.test(one))]),
@@ -458,7 +458,7 @@ test.each([
   ['const a: Record<string, any[]> = {};', 1],
   ['const a = <C>(<unknown>b);', 1],
   ['/** As any other: any. */ const a = b as C;', 0],
-])('the judge of types sees in %s', (text, count) => {
+])('the search for bypassed types counts those in %s', (text, count) => {
   expect(read('a.ts', text).optOuts).toHaveLength(count);
 });
 

@@ -30,7 +30,7 @@ function world() {
   };
 }
 
-test('two hours apart from the Date of the platform: one warning, a problem until they agree, and none within 300 s', () => {
+test('clock watch: a two-hour difference to the platform logs one warning and is a problem until the clocks agree; 300 s are tolerated', () => {
   const { clock, health, platform, warned, watch } = world();
   platform.sinceObservedMillis = 0;
   platform.aheadMillis = 300_000;
@@ -51,7 +51,7 @@ test('two hours apart from the Date of the platform: one warning, a problem unti
   expect(health.list()).toEqual([]);
 });
 
-test('a clock that comes and goes is warned of once an hour', () => {
+test('clock watch: a clock that keeps changing logs one warning an hour', () => {
   const { clock, health, platform, warned, watch } = world();
   platform.sinceObservedMillis = 0;
   for (let tick = 0; tick < 240; tick += 1) {
@@ -63,7 +63,7 @@ test('a clock that comes and goes is warned of once an hour', () => {
   expect(health.list()).toEqual([]);
 });
 
-test('before the platform told its time, one genuine delivery out of tolerance is enough; one in tolerance ends it', () => {
+test('clock watch: before any platform response, one late genuine delivery raises the alarm and a timely one ends it', () => {
   const { health, warned, watch } = world();
   watch.delivered(-7200);
   watch.delivered(-7201);
@@ -73,7 +73,7 @@ test('before the platform told its time, one genuine delivery out of tolerance i
   expect(health.list()).toEqual([]);
 });
 
-test('while the platform agrees with this clock, two old deliveries that someone repeats are no alarm; the third is', () => {
+test('clock watch: while both clocks agree, the third replayed delivery raises the alarm, not the first two', () => {
   const { clock, health, platform, watch } = world();
   platform.sinceObservedMillis = 1000;
   watch.delivered(-9000);
@@ -85,13 +85,13 @@ test('while the platform agrees with this clock, two old deliveries that someone
   expect(health.list()).toEqual([]);
   watch.delivered(-9000);
   expect(health.list()[0]?.text).toContain('agree with this clock');
-  // Nothing of the kind for an hour: it is over.
+  // No late delivery for an hour ends the alarm.
   clock.jump(3_600_001);
   watch.look();
   expect(health.list()).toEqual([]);
 });
 
-test('a daemon whose clock is two hours ahead refuses genuine deliveries, says so once, and counts them apart from forged ones', async () => {
+test('a daemon with a clock two hours ahead rejects genuine deliveries, warns once, and counts them separately from forged ones', async () => {
   const sandbox = await sandboxFor({ companies: 1 });
   const port = await freePort();
   const secret = 'whsec_test_0123456789';

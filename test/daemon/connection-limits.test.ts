@@ -12,7 +12,7 @@ test.each([
   [200, 72, 36],
   [64, 16, 8],
 ])(
-  'with %s file descriptors the receiver holds %i connections, %i of one address',
+  'with %s file descriptors the receiver allows %i connections, %i from one address',
   (limit, connections, perAddress) => {
     const warned: LogFields[] = [];
     const logger = { ...silentLogger, warn: (fields: LogFields) => void warned.push(fields) };

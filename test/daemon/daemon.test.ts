@@ -19,7 +19,7 @@ async function following(sandbox: Sandbox) {
   return { config, daemon, secret, url: `http://127.0.0.1:${port}/webhooks` };
 }
 
-test('a change on the platform reaches the table through a signed webhook', async () => {
+test('daemon: a change on the platform reaches the table through a signed webhook', async () => {
   const sandbox = await sandboxFor();
   const { config, daemon } = await following(sandbox);
   const reader = readerOf(config);
@@ -41,7 +41,7 @@ test('an accepted event whose daemon stopped is worked by the next one', async (
   const { config, daemon, url, secret } = await following(sandbox);
   const reader = readerOf(config);
   const id = reader.prepare('SELECT id FROM investments LIMIT 1').pluck().get();
-  // The platform's own deliveries stay away; ours stands for one that was accepted at the last moment.
+  // The platform sends nothing here; the test's delivery simulates one accepted just before the stop.
   await control(sandbox, 'POST', '/faults', [
     { method: 'POST', path: 'webhook', times: 100, action: { drop: true } },
   ]);
@@ -75,7 +75,7 @@ test('an accepted event whose daemon stopped is worked by the next one', async (
   await next.close();
 });
 
-test('a port in use is one sentence about the option, and nothing stays open', async () => {
+test('daemon: a port in use fails with a message that names the option, and nothing stays open', async () => {
   const sandbox = await sandboxFor({ companies: 1, records: 5 });
   const taken = createServer();
   const port = await new Promise<number>((resolve) => {

@@ -5,7 +5,7 @@ import { statusOf } from '../../src/reading/status.js';
 import { openReadings } from '../../src/store/reads/open-readings.js';
 import { freshMirror, StandingClock, seedInvestment, seedSource } from '../store/support/mirror.js';
 
-test('the dashboard of a daemon reads its mirror in another process', async () => {
+test('the dashboard of a daemon reads the mirror in a child process', async () => {
   const clock = new StandingClock();
   const mirror = freshMirror(clock);
   seedSource(mirror, 1, { name: 'acme' });

@@ -8,7 +8,7 @@ import { configFor, control, freshFolder, partsFor, sandboxFor } from './world.j
 
 const patient = { timeout: 60_000, interval: 25 };
 
-/** The way to a database that can be cut: connections are reset and new ones refused, as by a server that is stopped. */
+/** A proxy to the database that can be cut: it resets connections and refuses new ones, like a stopped server. */
 async function cuttableWayTo(url: string) {
   const { hostname, port } = new URL(url);
   const sockets = new Set<Socket>();
@@ -54,14 +54,14 @@ async function cuttableWayTo(url: string) {
   };
 }
 
-/** Real time for what is short, and none at all for anything longer than the probe waits: only being woken ends it. */
+/** A clock on which short waits take real time, and waits longer than the probe's never end unless interrupted. */
 const impatient: Clock = {
   now: systemClock.now,
   monotonic: systemClock.monotonic,
   wait: (millis, signal) => systemClock.wait(millis <= 1_000 ? millis : 86_400_000, signal),
 };
 
-test('a PostgreSQL that was away is used as soon as it answers: by ticks, heartbeats and events, without a timer', {
+test('ticks, heartbeats and events resume as soon as PostgreSQL answers again, without waiting for a timer', {
   timeout: 240_000,
 }, async () => {
   const [sandbox, database] = await Promise.all([
@@ -84,12 +84,12 @@ test('a PostgreSQL that was away is used as soon as it answers: by ticks, heartb
       .sort();
   expect(problems()).toEqual([]);
 
-  // Nobody ticks while the database is away: that the connection of the fleet ended is enough to notice.
+  // No tick runs while the database is away: the end of the fleet connection is enough to notice.
   for (let outage = 0; outage < 2; outage += 1) {
     ended.length = 0;
     await way.cut();
     if (outage === 1) {
-      // Ticks that fail back off: by now each source would wait for longer than this clock ever does.
+      // Failed ticks back off: by now each source would wait longer than this clock ever does.
       for (const source of ['c0', 'c1']) {
         const [{ name } = { name: source as never }] = config.sources.filter((one) => one.name === source);
         await sync.tick(name);

@@ -29,7 +29,7 @@ afterEach(async () => {
   expect(clock.sleeping, 'sleepers left behind').toBe(0);
 });
 
-test('a database that is away is asked after 100 ms and then ever later, up to every second, by one probe', async () => {
+test('one probe asks an unreachable database after 100 ms and then with growing waits, up to one second', async () => {
   for (let part = 0; part < 20; part += 1) watch.away();
   await clock.advance(5_000);
   expect(asked).toEqual([100, 300, 700, 1_500, 2_500, 3_500, 4_500]);
@@ -40,7 +40,7 @@ test('a database that is away is asked after 100 ms and then ever later, up to e
   expect(asked).toHaveLength(8);
 });
 
-test('one that answers the probe and fails the work wakes everything once a second at most', async () => {
+test('a database that answers the probe but fails the work wakes its waiters at most once a second', async () => {
   up = true;
   for (let second = 0; second < 100; second += 1) {
     watch.away();
@@ -55,7 +55,7 @@ test('one that answers the probe and fails the work wakes everything once a seco
   expect(back).toHaveLength(1);
 });
 
-test('closed in the middle of an outage it asks no more and wakes nobody', async () => {
+test('a probe closed during an outage stops asking and wakes nothing', async () => {
   watch.away();
   await clock.advance(100);
   up = true;

@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { packageRoot } from '../../src/runtime/package-root.js';
 import { control, freshFolder, sandboxFor } from './world.js';
 
-/** `rosterd` as a process of its own; everything it prints is kept in the folder, as an operator's log would be. */
+/** Runs `rosterd` as a child process and stores its output in the folder, like an operator's log. */
 function rosterd(folder: string, args: readonly string[], token: string) {
   const main = join(packageRoot, 'dist', 'cli', 'main.js');
   const child = spawn(process.execPath, [main, ...args, '--config', join(folder, 'config.json')], {
@@ -28,7 +28,7 @@ function rosterd(folder: string, args: readonly string[], token: string) {
 const ended = async (child: ChildProcess): Promise<number | null> =>
   child.exitCode ?? ((await once(child, 'close')) as [number | null])[0];
 
-/** Files below the folder, of whatever kind, in which the text stands. */
+/** Returns the files below the folder, of any kind, that contain the text. */
 function filesHolding(folder: string, text: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -36,7 +36,7 @@ function filesHolding(folder: string, text: string): string[] {
     .filter((file) => readFileSync(file).includes(text));
 }
 
-test('whom a running daemon erased stands in no file it wrote: database, log beside it, copies, ledger, output', async () => {
+test('a person erased by a running daemon is in no file it wrote: database, write-ahead log, backups, ledger, output', async () => {
   const sandbox = await sandboxFor({ seed: 7, companies: 1, records: 40, limits: false });
   const [company] = sandbox.ready.companies;
   if (company === undefined) throw new Error('a sandbox without a company');
@@ -87,7 +87,7 @@ test('whom a running daemon erased stands in no file it wrote: database, log bes
 
   await control(sandbox, 'DELETE', `/investments/${withdrawn.id}`);
   await expect.poll(() => filesHolding(folder, withdrawn.email), patient).toEqual([]);
-  // Beside the daemon, which goes on: what the command's own scrub finds locked, the daemon takes up.
+  // The daemon keeps running: it finishes the scrub when the command's own scrub finds the file locked.
   expect(await ended(rosterd(folder, ['forget', forgotten.investor_id], company.token))).toBe(0);
   await expect.poll(() => filesHolding(folder, forgotten.email), patient).toEqual([]);
   expect(filesHolding(folder, kept.email)).toContain(file);

@@ -86,7 +86,7 @@ interface Person {
   readonly email: string | null;
 }
 
-test('the daemon tells of a withdrawal, erases the person at once and scrubs the file soon', async () => {
+test('the daemon sends a notice of a withdrawal, erases the person at once and scrubs the file soon after', async () => {
   const { control, rows, notices, parts, bytesHold } = await world();
   const daemon = await startDaemon(parts());
   try {
@@ -110,7 +110,7 @@ test('the daemon tells of a withdrawal, erases the person at once and scrubs the
   }
 }, 60_000);
 
-test('a token that lost its identity grant, and a configuration that drops identity, leave nobody', async () => {
+test('a token without its identity grant, and a configuration that drops identity, erase every name', async () => {
   const { rows, sync, company, control, notices } = await world();
   await sync();
   expect((await rows('identities')).length).toBeGreaterThan(0);
@@ -123,7 +123,7 @@ test('a token that lost its identity grant, and a configuration that drops ident
   expect(notices.map(({ id }) => id)).toEqual([one?.id]);
 });
 
-test('a sync from a timetable leaves no byte of whom it erased, nor does a copy made before a migration', async () => {
+test('a scheduled `rosterd sync` leaves no byte of erased people, not in a pre-migration backup either', async () => {
   const { rows, sync, control, bytesHold, file } = await world();
   await sync();
   const people = await rows<Person>('identities');
@@ -137,7 +137,7 @@ test('a sync from a timetable leaves no byte of whom it erased, nor does a copy 
   await sync();
   expect(bytesHold(first?.email ?? '')).toEqual([]);
 
-  // A reader that stays is not waited for: it is pending, for everybody to see, until the next run.
+  // The scrub does not wait for a long reader: the erasure stays pending, visible in `status`, until the next run.
   const reader = openSqlite(file, { readonly: true });
   reader.raw.exec('BEGIN');
   reader.raw.prepare('SELECT count(*) FROM investments').get();
@@ -152,7 +152,7 @@ test('a sync from a timetable leaves no byte of whom it erased, nor does a copy 
   expect(bytesHold(second?.email ?? '')).toEqual([]);
 }, 60_000);
 
-test('identity kept by an earlier configuration goes as soon as the next one says drop', async () => {
+test('identity stored under an earlier configuration is erased at the next start with identity "drop"', async () => {
   const { rows, sync } = await world();
   await sync();
   expect((await rows('identities')).length).toBeGreaterThan(0);

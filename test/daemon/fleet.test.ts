@@ -28,14 +28,14 @@ afterEach(async () => {
   await database.drop();
 });
 
-/** Its timer is an hour, so that only a start and a webhook make a source tick. */
+/** The interval is an hour, so that a source ticks only at the start and after a webhook. */
 async function start(): Promise<Daemon> {
   const config = configFor(sandbox, {
     folder: freshFolder(),
     database: database.url,
     receiver: { port: 0, secret },
   });
-  // A server that is asked by everybody at once may take longer than a daemon waits for it.
+  // A server used by all tests at once may answer later than a daemon's timeout.
   const daemon = await vi.waitFor(() => startDaemon(partsFor(config)), patient);
   daemons.push(daemon);
   return daemon;
@@ -44,7 +44,7 @@ async function start(): Promise<Daemon> {
 const rows = <Row extends object = Record<string, unknown>>(sql: string) =>
   withClient(database.url, async (client) => (await client.query<Row>(sql)).rows);
 
-/** How many sources each living member holds. */
+/** Returns how many sources each living member follows. */
 const shares = async () =>
   (
     await rows<{ count: string }>(
@@ -77,7 +77,7 @@ async function deliver(to: Daemon, id: string, index: number): Promise<number> {
 
 const following = async () => (await rows("SELECT 1 FROM sources WHERE state = 'following'")).length;
 
-test('daemons share the sources out, each is worked by one, and a webhook reaches whoever works its source', {
+test('fleet: each source is assigned to one daemon, and a webhook reaches the daemon that follows its source', {
   timeout: 240_000,
 }, async () => {
   for (let count = 0; count < 3; count += 1) await start();
@@ -117,7 +117,7 @@ test('daemons share the sources out, each is worked by one, and a webhook reache
     expect(ticked.filter((tick) => tick.startsWith('c3')).length > 0).toBe(daemon === worker);
 });
 
-test('one that leaves gives its share to the others at once, which catch up with what they missed', {
+test('fleet: a daemon that leaves releases its sources at once, and the others catch up on them', {
   timeout: 240_000,
 }, async () => {
   const first = await start();

@@ -23,7 +23,7 @@ async function world() {
   const sync = (ask = nothing) => syncOnce(partsFor(config), ask, never);
   await sync();
   const ids = (sql: string) => {
-    // Open no longer than the query, as the file under it is exchanged.
+    // Open only during the query, because the test replaces the file.
     const reader = new Sqlite(sqliteFileOf(config.database), { readonly: true });
     const found = reader.prepare<[], string>(sql).pluck().all();
     reader.close();
@@ -46,14 +46,14 @@ async function world() {
   };
 }
 
-/** Opens as the daemon does, and does nothing more: no tick. */
+/** Opens the mirror as the daemon does, without a tick. */
 async function openOnce(config: Config): Promise<void> {
   const ledger = new ForgottenLedger(config.forget.ledger);
   const parts = { clock: systemClock, logger: silentLogger, identity: 'keep', ledger } as const;
   await (await openMirror(config.database, parts)).close();
 }
 
-test('an old copy of the database brings back nobody who was forgotten since, before any tick and after a listing', async () => {
+test('a restored database backup brings back no forgotten person, neither before the first tick nor after a listing', async () => {
   const { config, sync, ids, investor, named, backUp, restore } = await world();
   backUp();
   expect(named(investor)).not.toEqual([]);
@@ -76,7 +76,7 @@ test('an old copy of the database brings back nobody who was forgotten since, be
   expect(statSync(config.forget.ledger).mode & 0o777).toBe(0o600);
 });
 
-test('a new mirror beside an old ledger never stores them; a copy from before a lift does not forget again', async () => {
+test('a new mirror never stores people of the ledger; a backup from before a lift does not forget again', async () => {
   const { config, sync, investor, named, backUp, restore } = await world();
   await forget(config, investor, systemClock, never);
   for (const suffix of ['', '-wal', '-shm']) rmSync(sqliteFileOf(config.database) + suffix, { force: true });
@@ -89,7 +89,7 @@ test('a new mirror beside an old ledger never stores them; a copy from before a 
   expect(named(investor)).not.toEqual([]);
 });
 
-test('whom a database forgot before there was a ledger is written into it', async () => {
+test('ids forgotten before there was a ledger are added to it', async () => {
   const { config, investor } = await world();
   await forget(config, investor, systemClock, never);
   const before = readFileSync(config.forget.ledger, 'utf8');
@@ -100,7 +100,7 @@ test('whom a database forgot before there was a ledger is written into it', asyn
   expect(readFileSync(config.forget.ledger, 'utf8')).toBe(before);
 });
 
-test('a ledger that cannot be written keeps the erasure from being said to be done', async () => {
+test('an erasure fails when the ledger cannot be written', async () => {
   const { config, investor, named, ids } = await world();
   const folder = join(freshFolder(), 'a file');
   writeFileSync(folder, '');
@@ -110,7 +110,7 @@ test('a ledger that cannot be written keeps the erasure from being said to be do
   expect(ids('SELECT id FROM forgotten')).toEqual([]);
 });
 
-test('who asks while another process writes is forgotten in turn', async () => {
+test('`forget` retries while another process writes', async () => {
   const { config, investor, named } = await world();
   const other = new Sqlite(sqliteFileOf(config.database));
   other.exec('BEGIN IMMEDIATE');
@@ -132,13 +132,13 @@ test('who asks while another process writes is forgotten in turn', async () => {
   expect(named(investor)).toEqual([]);
 });
 
-test('a disk that takes only half of a line keeps it from being said to be written', () => {
+test('the ledger fails when the disk takes only half of a line', () => {
   const file = join(freshFolder(), 'forgotten.jsonl');
   const blocks = 1024;
   const line = `${JSON.stringify({ id: 'usr_1', event: 'forgotten', at: '2026-10-20T12:00:00.000Z' })}\n`;
   const lines = Math.floor((blocks * 512) / line.length);
   writeFileSync(file, line.repeat(lines));
-  // A limit on the size of a file does what a full disk does: the first write is cut short and reports no error.
+  // A file size limit behaves like a full disk: the first write is short and reports no error.
   const add = `import(${JSON.stringify(ledgerModule)}).then(({ ForgottenLedger }) => {
     new ForgottenLedger(${JSON.stringify(file)}).add([{ id: 'usr_2', event: 'forgotten', at: '2026-10-20T12:00:00.000Z' }]);
   }).then(() => console.log('written'), (error) => console.log(error.message));`;
@@ -157,7 +157,7 @@ test('a disk that takes only half of a line keeps it from being said to be writt
   expect([...new ForgottenLedger(file).read().keys()]).toEqual(['usr_1']);
 });
 
-test('a line cut off by a power cut says nothing and harms nothing; a damaged one is refused by its number', () => {
+test('the ledger ignores a line cut off by a power cut and rejects a damaged one by its line number', () => {
   const file = join(freshFolder(), 'forgotten.jsonl');
   const ledger = new ForgottenLedger(file);
   expect([...ledger.read()]).toEqual([]);

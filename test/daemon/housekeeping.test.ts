@@ -33,11 +33,11 @@ test.each<[string, Partial<PendingErasures>, number | null, boolean]>([
   ['a replaced value', { residue: true }, null, true],
   ['a replaced value within the hour', { residue: true }, minutes(59), false],
   ['a replaced value during a listing', { residue: true, listing: true }, null, false],
-])('%s: due %s', (_, pending, restedMillis, due) => {
+])('scrub schedule, %s: due %s', (_, pending, restedMillis, due) => {
   expect(isScrubDue({ ...nothing, ...pending }, now, restedMillis)).toBe(due);
 });
 
-test('a scrub that is kept from its work is tried again less and less, whoever calls, and at once after it got done', async () => {
+test('a scrub that cannot finish backs off, however often it is requested, and runs at once after a success', async () => {
   const clock = new VirtualClock(now);
   const tried: number[] = [];
   let receipts = 1;
@@ -70,7 +70,7 @@ test('a scrub that is kept from its work is tried again less and less, whoever c
   expect(tried).toHaveLength(2);
 });
 
-test('a blocked scrub is tried again and told once; failures do not end the house', async () => {
+test('a blocked scrub is retried and logged once; failures do not stop the background jobs', async () => {
   const clock = new VirtualClock(now);
   const results: (Scrubbed | Error)[] = [
     { kind: 'blocked', erasures: 1, rewritten: 7 },
@@ -96,7 +96,7 @@ test('a blocked scrub is tried again and told once; failures do not end the hous
   });
   for (let look = 0; look < 8; look += 1) await clock.advance(30_000);
   await house.close();
-  // What a blocked scrub got done is handed to the next, which need not rewrite the file again.
+  // The progress of a blocked scrub is passed to the next one, which need not rewrite the file again.
   expect(asked).toEqual([0, 7, 7, 7]);
   expect(warned).toEqual([
     expect.stringContaining('somebody reads or writes it'),
@@ -104,7 +104,7 @@ test('a blocked scrub is tried again and told once; failures do not end the hous
   ]);
 });
 
-test('a database that is locked for hours is told of once, and again after it was free', async () => {
+test('a database that stays locked is logged once, and again after it was free in between', async () => {
   const clock = new VirtualClock(now);
   let warned = 0;
   let locked = true;
@@ -136,7 +136,7 @@ test('a database that is locked for hours is told of once, and again after it wa
   expect(warned).toBe(2);
 });
 
-test('old things are removed every hour', async () => {
+test('expired rows are deleted every hour', async () => {
   const clock = new VirtualClock(now);
   const at: number[] = [];
   const house = keepHouse({
@@ -149,7 +149,7 @@ test('old things are removed every hour', async () => {
   expect(at).toEqual([now, now + minutes(60), now + minutes(120)]);
 });
 
-test('versions purged are told to whoever asks for a time before, of that source only', async () => {
+test('a query for a purged time is refused, for the purged source only', async () => {
   const mirror = freshMirror();
   for (const no of [1, 2]) seedSource(mirror, no);
   const version = (id: string, from: string, to: string) =>
@@ -185,7 +185,7 @@ test('ticks expire', () => {
   ]);
 });
 
-test('ticks expire behind those of a clock that was ahead, some at each turn', () => {
+test('ticks expire behind ticks dated in the future, a batch at a time', () => {
   const mirror = freshMirror();
   seedSource(mirror, 1);
   const insert = mirror.raw.prepare(
@@ -204,7 +204,7 @@ test('ticks expire behind those of a clock that was ahead, some at each turn', (
   expect(mirror.raw.prepare('SELECT count(*) FROM tick_rows').pluck().get()).toBe(41_000);
 });
 
-test('copies made before a migration expire, unfinished ones too; other files stay', () => {
+test('pre-migration backups expire, unfinished ones too; other files stay', () => {
   const mirror = freshMirror();
   onTestFinished(() => mirror.close());
   const copy = (suffix: string, madeAt: string) => {
@@ -216,14 +216,14 @@ test('copies made before a migration expire, unfinished ones too; other files st
   const unfinished = copy('.schema-0002.bak.4711.tmp', '2026-01-02T00:00:00Z');
   const young = copy('.schema-0003.bak', '2026-10-01T00:00:00Z');
   const other = copy('.other.bak', '2026-01-01T00:00:00Z');
-  // Another process removed it between our look at the folder and our look at the file.
+  // Another process deletes a backup between the listing of the folder and the check of the file.
   symlinkSync('gone', `${mirror.file}.schema-0004.bak`);
   expect(removeBackups(mirror.file, Date.parse('2026-09-01T00:00:00Z'))).toEqual([old, unfinished]);
   expect(backupsOf(mirror.file).map(({ file }) => file)).toEqual([young]);
   expect([old, unfinished, young, other].map((file) => existsSync(file))).toEqual([false, false, true, true]);
 });
 
-test('a clock that was set deletes nothing until it has said the same for an hour', async () => {
+test('after the clock was set, nothing expires for an hour', async () => {
   const clock = new VirtualClock(now);
   const purged: string[] = [];
   const house = keepHouse({
@@ -243,7 +243,7 @@ test('a clock that was set deletes nothing until it has said the same for an hou
   expect(purged).toEqual(['2026-10-20T12:00:00.000Z']);
   await clock.advance(minutes(60));
   expect(purged.map((at) => at.slice(0, 10))).toEqual(['2026-10-20', '2026-10-20']);
-  // One that stays wrong is believed in the end: nothing here can tell.
+  // A clock that stays wrong is trusted in the end: nothing here can tell that it is wrong.
   clock.setBack(-40 * 86_400_000);
   await clock.advance(minutes(120));
   expect(purged.at(-1)?.slice(0, 10)).toBe('2026-11-29');

@@ -32,7 +32,7 @@ function work(leads: boolean) {
   return { chores, outbox, done };
 }
 
-test('the member that leads keeps house and sends notices', async () => {
+test('the leader of a fleet runs the background jobs and sends notices', async () => {
   const { chores, outbox, done } = work(true);
   expect(await chores.pending()).toEqual(pending);
   await chores.purge(0);
@@ -40,7 +40,7 @@ test('the member that leads keeps house and sends notices', async () => {
   expect(done).toEqual(['purged']);
 });
 
-test('the others find nothing to do; a notice they sent before they lost the lead is still settled', async () => {
+test('other members find nothing to do; a notice sent by a former leader is still acknowledged', async () => {
   const { chores, outbox, done } = work(false);
   expect(await chores.pending()).toMatchObject({ receipts: 0, residue: false });
   expect(await chores.purge(0)).toBe(0);

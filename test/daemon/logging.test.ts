@@ -18,7 +18,7 @@ function logging(options: Partial<LoggingOptions> = {}) {
   return { logger, text: () => text, line: () => JSON.parse(text) as Record<string, unknown> };
 }
 
-test('a line is JSON with level, time, fields and a constant message', () => {
+test('log: a line is JSON with level, time, fields and a constant message', () => {
   const { logger, text } = logging();
   logger.child({ component: 'sync', source: 'acme' }).info({ changed: 42, tookMs: 7 }, 'page applied');
   expect(text()).toBe(
@@ -26,7 +26,7 @@ test('a line is JSON with level, time, fields and a constant message', () => {
   );
 });
 
-test('what is not in the list of fields is dropped, from lines and from children', () => {
+test('log: fields that are not in the list are dropped, from lines and from child loggers', () => {
   const { logger, text } = logging();
   const extra = {
     source: 'acme',
@@ -40,20 +40,20 @@ test('what is not in the list of fields is dropped, from lines and from children
   expect(text()).toContain('"source":"acme"');
 });
 
-test('a field given again replaces the one of the child', () => {
+test('log: a field of a line replaces the same field of its child logger', () => {
   const { logger, text } = logging();
   logger.child({ source: 'acme', state: 'a' }).info({ state: 'b' }, 'moved');
   expect(text()).toContain('"source":"acme","state":"b","msg"');
 });
 
-test('a field of the wrong type is dropped, since an object may hold anything', () => {
+test('log: a field of the wrong type is dropped', () => {
   const { logger, line } = logging();
   const wrong = { path: { email: 'ada@example.com' }, rows: 'Ada', source: ['Ada'] } as unknown as LogFields;
   logger.info(wrong, 'page applied');
   expect(line()).toEqual({ level: 'info', time: expect.any(String), msg: 'page applied' });
 });
 
-test('credentials are masked and queries cut, wherever they come in', () => {
+test('log: credentials are masked and URL queries cut, in every field', () => {
   const { logger, text, line } = logging();
   logger.info(
     {
@@ -72,7 +72,7 @@ test('credentials are masked and queries cut, wherever they come in', () => {
   expect(text()).not.toMatch(/abc|secret|xyz|AbC|pass/);
 });
 
-test('control characters are written out, and an entry is one line, in both formats', () => {
+test('log: control characters are escaped, and an entry is one line, in both formats', () => {
   for (const format of ['json', 'pretty'] as const) {
     const { logger, text } = logging({ format });
     logger.info({ source: 'a\n{"level":"error"}\u001b[2J\u202e' }, 'page\r\napplied');
@@ -81,7 +81,7 @@ test('control characters are written out, and an entry is one line, in both form
   }
 });
 
-test('the message of a foreign error is dropped: it may quote data', () => {
+test('log: the message of an error that is not a Fault is dropped, because it may quote data', () => {
   const { logger, text, line } = logging();
   class SqliteError extends Error {
     readonly code = 'SQLITE_CONSTRAINT';
@@ -91,7 +91,7 @@ test('the message of a foreign error is dropped: it may quote data', () => {
   expect(text()).not.toContain('Ada');
 });
 
-test('a Fault keeps what it says, and the class and code of its cause', () => {
+test('log: a Fault keeps its message, and the class and code of its cause', () => {
   const { logger, line } = logging();
   const cause = Object.assign(new Error('connect ECONNREFUSED Ada'), { code: 'ECONNREFUSED' });
   const fault = new Fault('unreachable', 'the platform did not answer', {
@@ -110,7 +110,7 @@ test('a Fault keeps what it says, and the class and code of its cause', () => {
   });
 });
 
-test('stack frames appear at debug only, without the message above them', () => {
+test('log: stack frames appear at level debug only, without the error message', () => {
   const error = new Error('Ada Lovelace\n    has two lines');
   const quiet = logging();
   quiet.logger.error({ error }, 'failed');
@@ -121,7 +121,7 @@ test('stack frames appear at debug only, without the message above them', () => 
   expect(loud.text()).not.toContain('Ada');
 });
 
-test('errors that are not errors, and causes that go in circles, are survived', () => {
+test('log: thrown values that are not errors, and cyclic causes, are logged safely', () => {
   const { logger, text } = logging();
   const circular = new Error('a');
   circular.cause = circular;
@@ -130,7 +130,7 @@ test('errors that are not errors, and causes that go in circles, are survived', 
   expect(text()).not.toContain('Ada');
 });
 
-test('lines below the level are not written', () => {
+test('log: lines below the configured level are not written', () => {
   const { logger, text } = logging({ level: 'warn' });
   logger.debug({}, 'one');
   logger.info({}, 'two');
@@ -138,7 +138,7 @@ test('lines below the level are not written', () => {
   expect(text()).toMatch(/^[^\n]*three[^\n]*\n$/);
 });
 
-test('auto is readable on a terminal and JSON elsewhere', () => {
+test('log: format auto is readable on a terminal and JSON elsewhere', () => {
   const terminal = Object.assign(
     new Writable({ write: (chunk, _, done) => done(void lines.push(`${chunk}`)) }),
     {

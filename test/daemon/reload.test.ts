@@ -18,7 +18,7 @@ interface Line extends LogFields {
   readonly message: string;
 }
 
-/** A daemon that runs from a file in a folder of its own. */
+/** Starts a daemon with a configuration file in a new folder. */
 async function runningWorld() {
   const sandbox = await sandboxFor({ companies: 2, records: 60 });
   const folder = freshFolder();
@@ -67,7 +67,7 @@ async function runningWorld() {
     fetch(`http://${settings.console.listen}/metrics`, { headers: { authorization: `Bearer ${token}` } });
   return {
     ...{ sandbox, folder, settings, beta, lines, metrics, write, configure, second },
-    /** Reloads, and checks that something runs afterwards. */
+    /** Reloads, and checks that a daemon runs afterwards. */
     reload: async (more: Partial<Parameters<typeof reload>[1]> = {}) => {
       const before = current.running;
       lines.length = 0;
@@ -96,7 +96,7 @@ test('a reload with a second source lists it, and keeps the mirror and the addre
   expect((await world.metrics('a-token-for-the-console')).status).toBe(200);
 });
 
-test('a reload without changes rereads secrets in place: the old token of the console is refused', async () => {
+test('a reload without changes rereads secrets in place: the console refuses its old token', async () => {
   const world = await runningWorld();
   expect((await world.metrics('a-token-for-the-console')).status).toBe(200);
   world.write('console.token', 'the-next-console-token');
@@ -106,7 +106,7 @@ test('a reload without changes rereads secrets in place: the old token of the co
   expect((await world.metrics('the-next-console-token')).status).toBe(200);
 });
 
-test('a reload without changes has each source go on with the token that its file holds now', async () => {
+test('a reload without changes switches each source to the current token of its file', async () => {
   const world = await runningWorld();
   const requests = async () =>
     (await control(world.sandbox, 'GET', '/requests')) as { requests: { tokenId: string | null }[] };
@@ -157,7 +157,7 @@ test.each<[string, (world: Awaited<ReturnType<typeof runningWorld>>) => void, Re
   expect(world.errors().at(-1)?.message).toContain('goes on with the configuration it has');
 });
 
-test('a new configuration that does not start gives way to the old one', async () => {
+test('a reload falls back to the old configuration when the new one does not start', async () => {
   const world = await runningWorld();
   world.configure({ ...world.settings, sources: [...world.settings.sources, world.beta] });
   let starts = 0;
@@ -176,7 +176,7 @@ test('a new configuration that does not start gives way to the old one', async (
   expect((await world.metrics('a-token-for-the-console')).status).toBe(200);
 });
 
-test('the page about deploying names every setting that needs a restart', () => {
+test('the deployment page lists every setting that needs a restart', () => {
   const page = readFileSync(join(packageRoot, 'docs', 'deploying.md'), 'utf8');
   for (const name of fixedSettings) expect(page).toContain(`\`${name}\``);
 });

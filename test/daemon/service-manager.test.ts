@@ -7,7 +7,7 @@ import { systemClock } from '../../src/runtime/clock.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { manualClock } from '../platform/webhooks/manual-clock.js';
 
-/** A `systemd-notify` that writes down what it was given. */
+/** A fake `systemd-notify` that records its arguments. */
 function messenger(script = 'echo "$@" >> "$0.said"; env >> "$0.env"') {
   const folder = mkdtempSync(join(tmpdir(), 'rosterd-notify-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -21,7 +21,7 @@ function messenger(script = 'echo "$@" >> "$0.said"; env >> "$0.env"') {
   };
 }
 
-test('systemd learns of start, reload and stop, in the name of the main process', async () => {
+test('systemd is notified of start, reload and stop, with the main process id', async () => {
   const { env, said } = messenger();
   for (const message of ['ready', 'reloading', 'kept', 'stopping'] as const)
     await tellServiceManager(message, env, silentLogger);
@@ -37,7 +37,7 @@ test('systemd learns of start, reload and stop, in the name of the main process'
   expect(said('env')).not.toContain('canary');
 });
 
-test('the time of a reload is that of the clock which systemd compares it with', async () => {
+test('a reload message has the time of the monotonic clock that systemd compares it with', async () => {
   const { env, said } = messenger();
   const micros = () => process.hrtime.bigint() / 1_000n;
   const before = micros();
@@ -46,7 +46,7 @@ test('the time of a reload is that of the clock which systemd compares it with',
   expect([before <= told, told <= micros()]).toEqual([true, true]);
 });
 
-test('the watchdog is fed twice in its period until it closes', async () => {
+test('the watchdog is notified twice per period until it is closed', async () => {
   const { env, said } = messenger();
   const clock = manualClock(0);
   const watchdog = startWatchdog({ ...env, WATCHDOG_USEC: '20000000' }, clock, silentLogger);
@@ -67,13 +67,13 @@ test('the watchdog is fed twice in its period until it closes', async () => {
 test.each([
   ['has no WatchdogSec=', {}],
   ['watches another process', { WATCHDOG_USEC: '20000000', WATCHDOG_PID: '1' }],
-])('no watchdog is fed where the unit %s', async (_, more) => {
+])('the watchdog is not notified when the unit %s', async (_, more) => {
   const { env, said } = messenger();
   await startWatchdog({ ...env, ...more }, systemClock, silentLogger).close();
   expect(() => said('said')).toThrow('ENOENT');
 });
 
-test('without a socket no message is sent', async () => {
+test('without NOTIFY_SOCKET no message is sent', async () => {
   const { env, said } = messenger();
   await tellServiceManager('ready', { PATH: env.PATH }, silentLogger);
   expect(() => said('said')).toThrow('ENOENT');
@@ -82,7 +82,7 @@ test('without a socket no message is sent', async () => {
 test.each([
   ['fails', 'exit 3'],
   ['is not installed', null],
-])('a messenger that %s is a warning, and the daemon goes on', async (_, script) => {
+])('a systemd-notify that %s is logged as a warning, and the daemon continues', async (_, script) => {
   const { env } = messenger(script ?? 'exit 0');
   const warned: unknown[] = [];
   const logger = { ...silentLogger, warn: (about: unknown) => warned.push(about) };

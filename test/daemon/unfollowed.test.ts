@@ -65,13 +65,13 @@ test.each(['sqlite', 'postgres'] as const)(
     expect(check).toMatchObject({ verdict: 'warn' });
     expect(JSON.stringify(check)).toContain(unfollowed);
 
-    // With the configuration that names it, it is as well as before.
+    // With a configuration that names the source, it is healthy again.
     expect(healths(await statusOf(both.database, systemClock, both))).toEqual([
       ['c0', 'ok', true],
       ['c1', 'ok', true],
     ]);
     if (database === null) return;
-    // In a fleet another member may follow what this one does not know.
+    // In a fleet, another member may follow a source that this configuration does not name.
     const other = await startDaemon(partsFor({ ...both, sources: both.sources.slice(1) }));
     onTestFinished(() => other.close());
     expect(healths(await statusOf(one.database, systemClock, one))).toEqual([

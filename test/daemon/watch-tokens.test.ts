@@ -8,7 +8,7 @@ import { configFor, freshFolder, partsFor, readerOf, sandboxFor } from './world.
 
 const seconds = { timeout: 40_000, interval: 50 };
 
-test('a running daemon notices a replaced token: goes on with a new one, forgets what a narrower one may not read', async () => {
+test('a running daemon notices a replaced token file, and erases what a narrower token may not read', async () => {
   const sandbox = await sandboxFor({ records: 40, companies: 1, limits: false });
   const folder = freshFolder();
   const [company] = sandbox.ready.companies;
@@ -37,7 +37,7 @@ test('a running daemon notices a replaced token: goes on with a new one, forgets
     const all = names();
     await daemon.engine.sync.idle();
 
-    // Nothing changes on the platform: no record arrives that would show it.
+    // Nothing changes on the platform, so no record shows the narrower grant.
     keep(company.tokenWithoutIdentity);
     await expect.poll(names, seconds).toBe(0);
     expect(reader.prepare('SELECT cause FROM erasures').pluck().all()).toEqual(['grant_lost']);
@@ -45,7 +45,7 @@ test('a running daemon notices a replaced token: goes on with a new one, forgets
     expect(reader.prepare('SELECT count(*) FROM investments').pluck().get()).toBeGreaterThan(0);
     await daemon.engine.sync.idle();
 
-    // And when it may read them again they come back without anybody asking for a listing.
+    // When the token may read identity again, a listing restores it without a request.
     keep(company.token);
     await expect.poll(names, seconds).toBe(all);
     expect(reader.prepare('SELECT names_incomplete FROM sync_status').pluck().get()).toBe(0);
@@ -54,7 +54,7 @@ test('a running daemon notices a replaced token: goes on with a new one, forgets
   }
 }, 60_000);
 
-test('an event about an installation concerns the grant of its sources, and of no others', async () => {
+test('an installation event concerns the grant of the sources of its installation only', async () => {
   const sandbox = await sandboxFor({ records: 5, companies: 2 });
   const { sources } = configFor(sandbox, { folder: freshFolder() });
   const installation = sources[1]?.installation ?? '';

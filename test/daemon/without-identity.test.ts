@@ -3,7 +3,7 @@ import { nameless } from '../../src/daemon/without-identity.js';
 import { oddities } from '../../src/store/page-anomalies.js';
 import { identity, record, rejected, tombstone } from '../store/samples.js';
 
-test('nothing unknown is kept where names are not, and all of it is counted by its name', () => {
+test('identity "drop" removes unknown fields at every level and counts each by name', () => {
   const person = record(
     'inv_1',
     { extra: '{"nickname":"CANARY"}' },

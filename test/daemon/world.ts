@@ -15,7 +15,7 @@ import { silentLogger } from '../../src/runtime/logger.js';
 import { testRandom } from '../support/chance.js';
 import { startSeededSandbox } from '../support/seeded-sandbox.js';
 
-/** A seeded platform on a port of its own; gone with the test. */
+/** Starts a seeded platform on a free port; closed at the end of the test. */
 export async function sandboxFor(options: SandboxOptions = {}): Promise<Sandbox> {
   const sandbox = await startSeededSandbox({ records: 300, companies: 3, ...options });
   onTestFinished(() => sandbox.close());
@@ -31,12 +31,12 @@ export function freshFolder(): string {
 export interface ConfigWish {
   readonly folder: string;
   readonly intervalSeconds?: number;
-  /** A file in the folder unless given. */
+  /** Default: a file in the folder. */
   readonly database?: string;
   readonly receiver?: { readonly port: number; readonly secret: string };
 }
 
-/** Every company of the sandbox as a source of one mirror. */
+/** Returns a configuration with every company of the sandbox as a source of one mirror. */
 export function configFor({ ready }: Pick<Sandbox, 'ready'>, wish: ConfigWish): Config {
   const config = configFrom(
     settingsSchema.parse({
@@ -62,7 +62,7 @@ export function configFor({ ready }: Pick<Sandbox, 'ready'>, wish: ConfigWish): 
   return { ...config, receiver: { ...config.receiver, secrets: [secret] } };
 }
 
-/** Resolves when a webhook tick that changed something is over. */
+/** Resolves at the end of a webhook tick that changed something. */
 export function webhookTick({ engine }: Daemon): Promise<void> {
   return new Promise((resolve) => {
     const off = engine.sync.onTick((_source, { report }) => {
@@ -78,7 +78,7 @@ export function partsFor(config: Config): EngineParts {
   return { config, clock: systemClock, random: testRandom(), logger: silentLogger };
 }
 
-/** Another program's connection, as an analyst's. */
+/** Opens a connection like an analyst's program. */
 export function readerOf(config: Config): Sqlite.Database {
   const reader = new Sqlite(sqliteFileOf(config.database), { readonly: true });
   onTestFinished(() => {
@@ -93,7 +93,7 @@ export interface Totals {
   readonly raised: number;
 }
 
-/** What the platform says, paged by hand through the public API. */
+/** Returns the platform's records, paged by hand through the public API. */
 export async function totalsByHand({ ready }: Sandbox): Promise<Totals[]> {
   return await Promise.all(
     ready.companies.map(async (company, index) => {

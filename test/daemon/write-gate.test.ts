@@ -9,7 +9,7 @@ class Writer {
   }
 }
 
-test('writers wait while it is closed, and those in a hurry are told that the file is busy', async () => {
+test('write gate: writers wait while it is closed, and a writer with a timeout fails with database_busy', async () => {
   const clock = new VirtualClock();
   const gate = new WriteGate(clock);
   const patient = gate.guard(new Writer());
@@ -36,7 +36,7 @@ test('writers wait while it is closed, and those in a hurry are told that the fi
   expect(await hasty.write('c')).toBe(1);
 });
 
-test('it opens again when the work failed', async () => {
+test('write gate: it opens again after the work failed', async () => {
   const gate = new WriteGate(new VirtualClock());
   const failing = gate.closedFor(() => Promise.reject(new Error('no')));
   await expect(failing).rejects.toThrow('no');

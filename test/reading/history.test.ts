@@ -5,7 +5,7 @@ import { purgeHistory } from '../../src/store/dialect/sqlite/purge.js';
 import { mirrorFixture } from '../store/mirror-fixture.js';
 import { acme, record } from '../store/samples.js';
 
-test('a moment whose versions were purged is refused, one after it and the whole history are answered', async () => {
+test('history: a purged time is refused; a later time and the full history are returned', async () => {
   const { database, list, delta, rows, mirror } = await mirrorFixture();
   await list([[record('inv_1', { shares: '1' })]]);
   const [{ first }] = (await rows('SELECT listed_at AS first FROM sources')) as [{ first: Instant }];
@@ -27,7 +27,7 @@ test('a moment whose versions were purged is refused, one after it and the whole
     await expect(readHistory(place, { ...ask, asOf })).rejects.toMatchObject({ code: 'usage' });
   await expect(readHistory(place, { ...ask, source: 'acme' })).rejects.toMatchObject({ code: 'usage' });
   expect(await readHistory(place, { ...ask, asOf: reach })).toMatchObject([{ shares: '3' }]);
-  // The past of the other source is whole, although there was none.
+  // The history of the other source is complete, because nothing of it was purged.
   expect(await readHistory(place, { ...ask, source: 'other' })).toEqual([]);
   expect(await readHistory(place, { id: 'inv_1' })).toMatchObject([{ shares: '3' }]);
 });

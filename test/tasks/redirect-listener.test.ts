@@ -13,7 +13,7 @@ const open = async (registered = 'http://127.0.0.1/callback') => {
   return listener;
 };
 
-/** `fetch` sends no foreign Host header. */
+/** Uses `node:http`, because `fetch` does not send another Host header. */
 function ask(path: string, headers: Record<string, string> = {}, method = 'GET') {
   const { hostname, port } = new URL(listener.redirectUri);
   return new Promise<{ status: number; body: string }>((resolve, reject) => {
@@ -29,7 +29,7 @@ function ask(path: string, headers: Record<string, string> = {}, method = 'GET')
   });
 }
 
-test('CLIENT-20 the first answer to our own request is taken, and then nobody listens any more', async () => {
+test('CLIENT-20 redirect listener: it accepts the first redirect of its own sign-in and then stops listening', async () => {
   const { redirectUri, arrived } = await open();
   expect(redirectUri).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/callback$/);
   const { status, body } = await ask('/callback?code=abc&state=ours');
@@ -38,7 +38,7 @@ test('CLIENT-20 the first answer to our own request is taken, and then nobody li
   await expect(ask('/callback?code=def&state=ours')).rejects.toThrow('ECONNREFUSED');
 });
 
-test('CLIENT-20 a foreign state, host, path, method or a request with a whole address is refused and changes nothing', async () => {
+test('CLIENT-20 redirect listener: a wrong state, host, path, method or an absolute request URL is rejected without effect', async () => {
   const { arrived } = await open();
   expect((await ask('/callback?code=x&state=theirs')).status).toBe(400);
   expect((await ask('/callback?code=x')).status).toBe(400);
@@ -53,14 +53,14 @@ test('CLIENT-20 a foreign state, host, path, method or a request with a whole ad
   expect((await arrived).get('code')).toBe('mine');
 });
 
-test('only one of two answers at the same moment is taken', async () => {
+test('redirect listener: it accepts only one of two simultaneous redirects', async () => {
   await open();
   const both = await Promise.allSettled(['a', 'b'].map((code) => ask(`/callback?code=${code}&state=ours`)));
   const statuses = both.map((one) => (one.status === 'fulfilled' ? one.value.status : 'cut'));
   expect(statuses.filter((status) => status === 200)).toHaveLength(1);
 });
 
-test('nothing of the request is on the page, and the page runs and loads nothing', async () => {
+test('redirect listener: the page contains nothing of the request, runs no script and loads nothing', async () => {
   await open();
   const { body } = await ask('/callback?error=%3Cscript%3Ealert(1)%3C/script%3E&state=ours');
   expect(body).not.toContain('script');
@@ -68,7 +68,7 @@ test('nothing of the request is on the page, and the page runs and loads nothing
   expect(redirectPage('<b>', `"&'`)).toContain('<p>&quot;&amp;&#39;</p>');
 });
 
-test('a port that is written is the one listened on, and when it is taken the option is named', async () => {
+test('redirect listener: it uses a configured port, and names the option when that port is in use', async () => {
   const first = await open('http://127.0.0.1/cb?app=1');
   expect(first.redirectUri).toMatch(/:\d+\/cb\?app=1$/);
   await expect(listenForRedirect(first.redirectUri, () => true)).rejects.toMatchObject({
@@ -77,7 +77,7 @@ test('a port that is written is the one listened on, and when it is taken the op
   });
 });
 
-test('connections that are held open do not keep the browser out', async () => {
+test('redirect listener: connections kept open do not block the browser', async () => {
   const { redirectUri, arrived } = await open();
   const { hostname, port } = new URL(redirectUri);
   const held: Socket[] = [];

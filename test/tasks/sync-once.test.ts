@@ -39,7 +39,7 @@ test('the mirror equals what paging by hand gives: first, after churn, and after
   );
   const held = totalsHeld(reader);
   expect(held).toEqual(await totalsByHand(sandbox));
-  // The reader saw the state before or the state after, per source, and nothing thinner.
+  // For each source, the reader saw the state before or the state after, never a partial one.
   expect(counts.length).toBeGreaterThan(5);
   for (const { source, count } of counts) {
     expect(
@@ -51,7 +51,7 @@ test('the mirror equals what paging by hand gives: first, after churn, and after
   }
 });
 
-test('a signal that came while the mirror was being opened ends the ticks before their first page', async () => {
+test('sync: a signal during the opening of the mirror ends the ticks before their first page', async () => {
   const sandbox = await sandboxFor({ records: 30, companies: 1 });
   const config = configFor(sandbox, { folder: freshFolder() });
   const results = await syncOnce(partsFor(config), {}, AbortSignal.abort());
@@ -81,7 +81,7 @@ test('P11 a token of another account is refused with the cursor it cannot use, u
   ]);
 });
 
-/** Reads the counts whenever the event loop comes round, until stopped. */
+/** Reads the counts once per turn of the event loop, until stopped. */
 function watchCounts(reader: ReturnType<typeof readerOf>) {
   const before = totalsHeld(reader);
   const seen: { source: string; count: number }[] = [];
@@ -101,7 +101,7 @@ function watchCounts(reader: ReturnType<typeof readerOf>) {
   };
 }
 
-test('an unreachable platform fails with a sentence and keeps nothing half-written', async () => {
+test('sync: an unreachable platform fails with a message and stores nothing partial', async () => {
   const sandbox = await sandboxFor({ companies: 1 });
   const config = configFor(sandbox, { folder: freshFolder() });
   await control(sandbox, 'POST', '/faults', [
@@ -112,7 +112,7 @@ test('an unreachable platform fails with a sentence and keeps nothing half-writt
   expect(totalsHeld(readerOf(config))).toEqual([]);
 }, 60_000);
 
-test('a wrong token asks for a human', async () => {
+test('sync: a rejected token halts the source for a person', async () => {
   const sandbox = await sandboxFor({ companies: 1 });
   const company = sandbox.ready.companies[0];
   if (company === undefined) throw new Error('the sandbox has a company');

@@ -21,7 +21,7 @@ async function mirrored(records = 120): Promise<{ sandbox: Sandbox; config: Conf
   return { sandbox, config };
 }
 
-/** As no honest program would: by hand, past every rule. Answers the id of the row it was done to. */
+/** Damages a row directly in the database, bypassing rosterd. Returns the id of the row. */
 function breakRow({ database }: Config, sql: string, place = 3): string {
   const raw = new Sqlite(sqliteFileOf(database));
   try {
@@ -54,7 +54,7 @@ const drifts = async (config: Config, options: VerifyOptions) => {
   return { receipt, source: receipt.sources[0], drift: receipt.sources[0]?.drift ?? [] };
 };
 
-test('a mirror that equals the platform: a receipt of what was compared, and every call counted', async () => {
+test('verify: an equal mirror yields a receipt of what was compared, with every call counted', async () => {
   const { sandbox, config } = await mirrored();
   let receipt = await verify(partsFor(config), { ...whole, calls: 1 }, never);
   const asked = await requestsSince(sandbox, async () => {
@@ -79,7 +79,7 @@ test.each([
   ['status', "UPDATE investment_rows SET status = 'odd' WHERE row_no = :row", 'status'],
   ['offering', "UPDATE investment_rows SET offering_id = 'ofr_other' WHERE row_no = :row", 'offering_id'],
   ['person', "UPDATE identity_rows SET name = 'Not Her Name' WHERE row_no = :row", 'identity.name'],
-])('a wrong %s is named by id and column, never by who it is', async (kind, sql, column) => {
+])('verify: a wrong %s is reported by id and column, never with a name', async (kind, sql, column) => {
   const { config } = await mirrored();
   const id = breakRow(config, sql);
   const { receipt, source, drift } = await drifts(config, whole);
@@ -97,7 +97,7 @@ test.each([
   }
 });
 
-test('a missing row and an extra one are named, and counted without --full', async () => {
+test('verify: a missing and an extra row are reported, and only counted without --full', async () => {
   const { config } = await mirrored();
   const gone = breakRow(config, 'DELETE FROM investment_rows WHERE row_no = :row');
   const columns = `source_no, company_id, offering_id, investor_id, status, currency, committed_cents, raised_cents,
@@ -117,7 +117,7 @@ test('a missing row and an extra one are named, and counted without --full', asy
   expect(quick.drift.every(({ kind }) => kind === 'tally')).toBe(true);
 });
 
-test('the sample alone finds a wrong record when it draws it, and the same seed draws the same', async () => {
+test('verify: a sample finds a wrong record it draws, and the same seed draws the same sample', async () => {
   const { config } = await mirrored(40);
   const id = breakRow(config, "UPDATE identity_rows SET email = 'x@example.org' WHERE row_no = :row");
   const all = await drifts(config, { ...ask, sample: 1_000 });
@@ -125,7 +125,7 @@ test('the sample alone finds a wrong record when it draws it, and the same seed 
   expect(all.source?.sample?.compared).toBe(all.source?.rows);
 });
 
-test('--repair lists the source again and verifies again', async () => {
+test('verify: --repair lists the source again and verifies again', async () => {
   const { config } = await mirrored();
   breakRow(config, 'UPDATE investment_rows SET committed_cents = 1 WHERE row_no = :row');
   breakRow(config, 'DELETE FROM investment_rows WHERE row_no = :row', 8);
@@ -135,7 +135,7 @@ test('--repair lists the source again and verifies again', async () => {
   expect(source?.repair?.drift.length).toBeGreaterThanOrEqual(2);
 });
 
-test('changes while it verifies are no drift', async () => {
+test('verify: changes during verification are not drift', async () => {
   const { sandbox, config } = await mirrored(300);
   let churning = true;
   let churned = 0;
@@ -157,7 +157,7 @@ test('changes while it verifies are no drift', async () => {
   expect(quiet.equal).toBe(true);
 }, 60_000);
 
-test('the budget of calls is kept to the last one, and what was not reached is said', async () => {
+test('verify: it never exceeds the call budget and reports what was not compared', async () => {
   const { sandbox, config } = await mirrored();
   for (const calls of [1, 2, 5, 8]) {
     let receipt = await verify(partsFor(config), { ...whole, calls: 100 }, never);
@@ -174,14 +174,14 @@ test('the budget of calls is kept to the last one, and what was not reached is s
   }
 });
 
-test('drift found before the budget ended is told all the same', async () => {
+test('verify: drift found before the budget ended is still reported', async () => {
   const { config } = await mirrored();
   breakRow(config, 'UPDATE investment_rows SET committed_cents = 1 WHERE row_no = :row');
   const { source } = await drifts(config, { ...whole, calls: 4 });
   expect(source).toMatchObject({ outcome: 'drift', ended: { code: 'stopped' } });
 });
 
-test('the counter of calls counts what is tried again', async () => {
+test('verify: the call counter includes retries', async () => {
   const { sandbox, config } = await mirrored();
   await control(sandbox, 'POST', '/faults', [
     { method: 'GET', path: '/offerings', times: 2, action: { status: 503 } },
@@ -193,7 +193,7 @@ test('the counter of calls counts what is tried again', async () => {
   expect(spent).toBe(asked);
 });
 
-test('identity that is not kept, for everybody or for one who is forgotten, is no drift', async () => {
+test('verify: identity that is not stored, for everyone or for a forgotten person, is not drift', async () => {
   const { config } = await mirrored(40);
   const raw = new Sqlite(sqliteFileOf(config.database), { readonly: true });
   const person = raw.prepare<[], string>('SELECT investor_id FROM investments LIMIT 1').pluck().get() ?? '';
@@ -204,7 +204,7 @@ test('identity that is not kept, for everybody or for one who is forgotten, is n
   expect((await drifts({ ...config, identity: 'drop' }, all)).receipt.equal).toBe(true);
 });
 
-test('beside a daemon that ticks all the time it waits its turn', async () => {
+test('verify: it waits for its turn while a daemon ticks all the time', async () => {
   const { sandbox, config } = await mirrored();
   const daemon = await startDaemon(partsFor({ ...config, sync: { ...config.sync, intervalSeconds: 1 } }));
   onTestFinished(() => daemon.close());
@@ -217,7 +217,7 @@ test('beside a daemon that ticks all the time it waits its turn', async () => {
   expect(receipt.sources[0]).toMatchObject({ outcome: 'equal', ended: null });
 }, 60_000);
 
-test('told to stop it ends with what it has', async () => {
+test('verify: a stop signal ends it with a partial receipt', async () => {
   const { config } = await mirrored(40);
   const stopping = new AbortController();
   stopping.abort();

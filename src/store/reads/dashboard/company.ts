@@ -4,7 +4,7 @@ import type { ReadDatabase } from '../views.js';
 
 /*
  * The data of a company's charts: whole cents, one row per currency, neither converted nor rounded. A null company
- * stands for records without one.
+ * means the records without one.
  */
 
 /** The number of newest changes searched for the largest ones, to limit the work. */
