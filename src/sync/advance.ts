@@ -2,12 +2,12 @@ import type { Position } from '../domain/position.js';
 import type { PageSeen } from './page-seen.js';
 
 /**
- * Proof that paging gets somewhere. A feed that hands out the same position again, at once or after a detour,
- * would be read for ever, and so would one that sends nothing but empty pages.
+ * Cursor cycle detection. Without it, a feed that returns a position it returned before, or nothing but empty pages,
+ * would be read for ever.
  *
- * `mark` is compared with every position handed out and moves to the newest one after 1, 2, 4, 8 … pages
- * (Brent's cycle detection): a detour of any length is found within three times its length, and remembering
- * two positions is enough for a listing of any size.
+ * `mark` is compared with the position after every page, and moves to the newest position after 1, 2, 4, 8 … pages
+ * (Brent's algorithm). A cycle of any length is found within three times its length, and the check stores only two
+ * positions, whatever the size of the listing.
  */
 export interface Advance {
   readonly mark: string | null;
@@ -18,10 +18,16 @@ export interface Advance {
 
 export const atRest: Advance = { mark: null, sinceMark: 0, markLasts: 1, emptyInRow: 0 };
 
-/** A filter may leave many pages empty; 100 in a row are 10,000 records without one hit, or a broken feed. */
+/**
+ * The server may filter after paging, so empty pages are legal. 100 in a row are 10,000 records without a match, or a
+ * broken feed.
+ */
 export const emptyPagesInRowMax = 100;
 
-/** The paging state behind a page that says there is more, or what is wrong with it. */
+/**
+ * Returns the paging state after a page with `has_more`, or a `problem` when the feed repeats a position or sends too
+ * many empty pages.
+ */
 export function advanced(before: Advance, asked: Position, page: PageSeen): Advance | { problem: string } {
   if (page.next === tokenOf(asked) || page.next === before.mark)
     return { problem: 'stuck cursor: the feed says there is more and hands out a position it gave before' };

@@ -7,9 +7,9 @@ import { type ManualAsk, SourceLoop } from './source-loop.js';
 
 export interface SyncOptions extends TickOptions {
   readonly intervalMillis: number;
-  /** What it stretches to while webhooks prove that they announce everything. */
+  /** Upper bound of the interval while webhooks announce every change. */
   readonly idleIntervalMillis: number;
-  /** Sources ticking at the same time. */
+  /** How many sources may tick at the same time. */
   readonly concurrency: number;
 }
 
@@ -21,36 +21,51 @@ export interface SyncParts extends Omit<TickParts, 'options'> {
 export type TickListener = (source: SourceName, result: TickResult) => void;
 
 export interface Sync extends Closable {
-  /** Ticks every source now, and from then on by its timer. Without it only nudges and `tick` do. */
+  /** Ticks every source now, then on its timer. Before `start`, sources tick only on `nudge`, `recheck` and `tick`. */
   start(): void;
-  /** The same for one source: its first tick is due at once. */
+  /** Starts the timer of one source. Its first tick is due immediately. */
   follow(source: SourceName): void;
   /**
-   * Somebody else works the source from now on, until `follow`: neither its timer nor nudges make it tick here, only
-   * `tick` does. Resolves when no tick of it runs.
+   * Hands the source to another process until `follow`: timer and nudges no longer start a tick here, only `tick`
+   * does. Resolves when no tick of this source is running.
    */
   leave(source: SourceName): Promise<void>;
-  /** Whether a tick of it runs. */
+  /** Whether a tick of this source is running. */
   isBusy(source: SourceName): boolean;
-  /** Something happened on the platform: look soon. Cheap: all that come during one tick cost one more after it. */
+  /**
+   * Asks for a tick soon, because the platform announced a change. All nudges that arrive during one tick cost a
+   * single tick after it.
+   */
   nudge(source: SourceName): void;
-  /** Its token or grant may be another one now: looks at once, even at a halted source, and asks what may be read. */
+  /**
+   * Asks for a tick because the token or grant may have changed. Runs even for a halted source, and checks the grant
+   * again.
+   */
   recheck(source: SourceName): void;
-  /** One tick for a human who waits for its end. */
+  /** Runs one tick at a user's request and resolves with its result. */
   tick(source: SourceName, ask?: ManualAsk): Promise<TickResult>;
-  /** The database was away and answers again: what waits because of it goes on at once. */
+  /**
+   * The database is reachable again: sources that were waiting for it tick without waiting for the end of their
+   * backoff.
+   */
   databaseIsBack(): void;
-  /** Told after every tick, before the next one of that source begins. Returns how to stop listening. */
+  /**
+   * Calls `listener` after every tick, before the next tick of that source begins. Returns a function that removes
+   * the listener.
+   */
   onTick(listener: TickListener): () => void;
-  /** Resolves once no tick runs and none is due. */
+  /** Resolves when no tick is running and none is due. */
   idle(): Promise<void>;
-  /** Lets the pages being written finish, ends the ticks and takes no more. */
+  /** Finishes the pages being written, ends the running ticks and starts no more. */
   close(): Promise<void>;
 }
 
 const urgentPriority = 1;
 
-/** Keeps sources in step with the platform, each at its own pace, a bounded number at a time. */
+/**
+ * Keeps sources in sync with the platform. Each source has its own schedule; `concurrency` limits how many tick at
+ * once.
+ */
 export function createSync(parts: SyncParts): Sync {
   const { clock, random, options, logger } = parts;
   const queue = new PQueue({ concurrency: options.concurrency });
@@ -79,7 +94,7 @@ export function createSync(parts: SyncParts): Sync {
           ? null
           : await runTick(source, asked, { ...parts, logger: log }, stopping.signal);
       },
-      // What was announced or asked for by a human goes before what the timer wants.
+      // Ticks started by a webhook or by a user run before timed ones.
       { priority: urgent ? urgentPriority : 0, id: source.identity.name },
     );
     if (result === null) return null;
@@ -149,9 +164,9 @@ function report(log: SyncParts['logger'], { report, standing }: TickResult): voi
   if (standing?.kind === 'halted' && trigger === 'timer' && mode === 'none')
     log.debug(fields, 'the source still waits for a human');
   else if (standing?.kind === 'halted') log.error(fields, 'the source waits for a human');
-  else if (report.outcome === 'failed') log.warn(fields, 'the tick failed and is tried again');
-  else if (applied.quarantined > 0) log.warn(fields, 'records could not be read and were set aside');
+  else if (report.outcome === 'failed') log.warn(fields, 'the tick failed and will be retried');
+  else if (applied.quarantined > 0) log.warn(fields, 'records could not be parsed and are in quarantine');
   else if (report.outcome === 'done' && pages <= 1 && applied.added + applied.changed + applied.removed === 0)
     log.debug(fields, 'nothing new');
-  else log.info(fields, 'the tick is over');
+  else log.info(fields, 'the tick ended');
 }

@@ -14,24 +14,25 @@ import {
 import type { Decision, Effect, Failure, TickEnd, TickEvent, TickState } from './tick-state.js';
 
 /*
- * One tick of one source, as a pure function: what is committed plus what happened gives what to do next.
+ * One tick of one source as a pure function: from the committed state and the event that just happened to the next
+ * action.
  *
- *   empty ─ begin ─▶ listing ─ last page ─▶ publish ─▶ sweeping ─ last page ─▶ following
- *                      ▲  ▲                               │                      │
- *                      │  └─ 410: again, later            │                      │
- *                      └── 410, a resync asked for ───────┴──────────────────────┤
- *                      └── names are incomplete, and it is time ─────────────────┘
+ *     empty ─ begin ─▶ listing ─ last page ─▶ publish ─▶ sweeping ─ last page ─▶ following
+ *                        ▲  ▲                               │                      │
+ *                        │  └─ 410: restart, spaced out     │                      │
+ *                        └── 410, or a resync was asked for ┴──────────────────────┤
+ *                        └── names are incomplete and a relisting is due ──────────┘
  *
- * and from anywhere, when only a human can help, to halted, which remembers where it was.
+ * Any state can move to `halted` when only an operator can help. `halted` remembers the state before it.
  *
- * The deletion brake is no state. A listing that names too few of the rows held is published all the same: the mirror
- * keeps the others and marks them as awaiting deletion, and the source goes on following the feed. Accepting deletes
- * what is marked at that moment, before anything is read; it covers no listing but one that `--resync` asks for in the
- * same breath, and one that was complete already.
+ * The deletion brake is not a state. When a listing names too few of the stored rows it is published anyway: the
+ * mirror keeps the missing rows, marks them as awaiting deletion, and the source goes on following the feed.
+ * Accepting deletions deletes the rows marked at that moment, before anything is fetched. It also applies to a
+ * listing that `--resync` requests in the same command and to one that was already complete, but to no other listing.
  *
- * The one loop is fetch → page → commit → fetch. Each turn changes the committed position, which `advanced`
- * checks never comes back; it ends when the feed says that there is no more. A tick begins at most one listing
- * after a 410 and then waits for its time to come.
+ * The only loop is fetch → page → commit → fetch. Each turn changes the committed position, and `advanced` checks
+ * that no position repeats. The loop ends when the feed reports no more pages. A tick begins at most one listing
+ * after a 410, then waits for its next permitted start.
  */
 export function decide(state: TickState, event: TickEvent, now: number): Decision {
   switch (event.kind) {
@@ -42,7 +43,7 @@ export function decide(state: TickState, event: TickEvent, now: number): Decisio
     case 'deletions_accepted':
       return accepted(state, now);
     case 'awaiting_deleted':
-      return setOut(state, now);
+      return nextStep(state, now);
     case 'filters_changed':
       return filtersChanged(state, now);
     case 'listing_begun':
@@ -50,7 +51,10 @@ export function decide(state: TickState, event: TickEvent, now: number): Decisio
     case 'page_arrived':
       return pageArrived(state, event, now);
     case 'listing_page_stored':
-      return setOut(at(expected(state, event, 'listing'), { kind: 'listing', listing: event.listing }), now);
+      return nextStep(
+        at(expected(state, event, 'listing'), { kind: 'listing', listing: event.listing }),
+        now,
+      );
     case 'delta_page_applied':
       return deltaPageApplied(expected(state, event, 'sweeping', 'following'), event);
     case 'published':
@@ -72,19 +76,19 @@ export function tickStart(
 }
 
 /**
- * A human who asked, or who started the daemon again, may have mended what halted the source. A nudge only
- * says that the platform is alive: it earns one look an hour. The timer earns none.
+ * A manual tick and the first tick after a start retry a halted source: the operator may have fixed the cause. A
+ * webhook only proves that the platform is up, so it earns one retry an hour. The timer earns none.
  */
 const recheckMillis = 60 * 60_000;
 
 function asked(state: TickState, trigger: Trigger, now: number): Decision {
   const { standing } = state;
-  if (standing.kind !== 'halted') return setOut(state, now);
+  if (standing.kind !== 'halted') return nextStep(state, now);
   const due =
     trigger === 'manual' ||
     trigger === 'start' ||
     (trigger === 'webhook' && now - millisOf(standing.at) >= recheckMillis);
-  if (due) return setOut(at(state, standing.before), now);
+  if (due) return nextStep(at(state, standing.before), now);
   const { code, message } = standing;
   return {
     next: state,
@@ -92,8 +96,8 @@ function asked(state: TickState, trigger: Trigger, now: number): Decision {
   };
 }
 
-/** From a committed standing to the next thing to do about it. */
-function setOut(state: TickState, now: number): Decision {
+/** Returns the next action for a committed standing. */
+function nextStep(state: TickState, now: number): Decision {
   const { standing } = state;
   switch (standing.kind) {
     case 'empty':
@@ -124,12 +128,12 @@ function continueListing(state: TickState, listing: ListingProgress, now: number
   });
 }
 
-/** What a human saw as awaiting deletion goes. A listing nobody has seen the end of is not part of that. */
+/** Deletes the rows that the operator saw as awaiting deletion. An unfinished listing is not part of that approval. */
 function accepted(state: TickState, now: number): Decision {
   const standing = active(state.standing);
   const listing = standing.kind === 'listing' ? standing.listing : null;
   const next = { ...at(state, standing), acceptDeletions: listing !== null && listing.final !== null };
-  if (standing.kind === 'empty' || listing?.kind === 'first') return setOut(next, now);
+  if (standing.kind === 'empty' || listing?.kind === 'first') return nextStep(next, now);
   return { next, effects: [{ kind: 'delete_awaiting' }] };
 }
 
@@ -141,8 +145,8 @@ function resync(state: TickState): Decision {
 }
 
 function filtersChanged(state: TickState, now: number): Decision {
-  // Nothing was read under the old ones yet, so there is nothing to protect.
-  if (state.standing.kind === 'empty') return setOut(state, now);
+  // No data was read under the old filters yet, so there is nothing to protect.
+  if (state.standing.kind === 'empty') return nextStep(state, now);
   return halt(
     state,
     {
@@ -155,7 +159,7 @@ function filtersChanged(state: TickState, now: number): Decision {
 }
 
 function listingBegun(state: TickState, listing: ListingProgress, now: number): Decision {
-  return setOut({ ...at(state, { kind: 'listing', listing }), advance: atRest }, now);
+  return nextStep({ ...at(state, { kind: 'listing', listing }), advance: atRest }, now);
 }
 
 function pageArrived(
@@ -193,7 +197,7 @@ function deltaPageApplied(
   const position = { kind: 'cursor', cursor: reached.cursor } as const;
   const next: Active =
     reached.kind === 'following' || standing.kind === 'following'
-      ? // Whether names are complete is read with the next standing: a tick begins at most one listing for them.
+      ? // The next open reads whether names are complete: a tick begins at most one listing for them.
         { kind: 'following', cursor: reached.cursor, listed, namesIncomplete: false }
       : { kind: 'sweeping', since: position, cursor: standing.cursor, listed };
   return hasMore ? fetch(at(state, next), position) : finish(at(state, next), done);
@@ -205,9 +209,9 @@ function published(state: Expecting<'listing'>, now: number): Decision {
   const cursor: Position = { kind: 'cursor', cursor: final };
   const since: Position = lowMark === null ? cursor : { kind: 'since', time: lowMark };
   const listed = { at: instantFromMillis(now), restarts };
-  // What was accepted is done; a listing that follows in this tick was not meant.
+  // The approval is used up: it must not cover a listing that follows in the same tick.
   const next = { ...at(state, { kind: 'sweeping', since, cursor: final, listed }), acceptDeletions: false };
-  return setOut({ ...next, advance: atRest }, now);
+  return nextStep({ ...next, advance: atRest }, now);
 }
 
 function gone(
@@ -218,8 +222,8 @@ function gone(
   const { standing } = state;
   if (standing.kind === 'listing')
     return begin(state, standing.listing.kind, restartAfter(standing.listing.restarts, now));
-  // Nothing was published for so long that the low mark itself is beyond retention. The listing's own
-  // final position covers the same stretch, and asking for it cannot end up here again.
+  // The low mark itself is older than the feed's retention, because nothing was published for so long. The listing's
+  // final position covers the same period and does not lead back here when it expires.
   if (standing.kind === 'sweeping' && asked.kind === 'since') {
     const since: Position = { kind: 'cursor', cursor: standing.cursor };
     return fetch(at(state, { ...standing, since }), since);
@@ -251,15 +255,15 @@ function halt(
   { code, message, hint }: Pick<Failure, 'code' | 'message' | 'hint'>,
   now: number,
 ): Decision {
-  const told = hint === null ? message : `${message} (${hint})`;
+  const text = hint === null ? message : `${message} (${hint})`;
   const before = active(state.standing);
   return {
-    next: at(state, { kind: 'halted', code, message: told, at: instantFromMillis(now), before }),
+    next: at(state, { kind: 'halted', code, message: text, at: instantFromMillis(now), before }),
     effects: [
       {
         kind: 'finish',
-        end: { outcome: 'failed', code, message: told, retryAt: null },
-        halt: { code, message: told },
+        end: { outcome: 'failed', code, message: text, retryAt: null },
+        halt: { code, message: text },
       },
     ],
   };
@@ -308,7 +312,10 @@ const at = (state: TickState, standing: Standing): TickState => ({ ...state, sta
 
 const active = (standing: Standing): Active => (standing.kind === 'halted' ? standing.before : standing);
 
-/** An effect is only ever answered in the standing that asked for it; anything else is a bug of the runner. */
+/**
+ * Returns the state narrowed to one of `kinds`. Throws when an event arrives in a standing that cannot have asked for
+ * it, which is a bug in the runner.
+ */
 function expected<Kind extends Standing['kind']>(
   state: TickState,
   event: TickEvent,

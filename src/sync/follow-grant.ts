@@ -7,14 +7,14 @@ export interface GrantParts {
   readonly mirror: Pick<Mirror, 'loseIdentity' | 'regainIdentity'>;
   readonly logger: Logger;
   readonly lease: Lease;
-  /** Whether identity was included as far as known when the tick began. */
+  /** Whether the grant included identity when the tick began, as far as known. */
   readonly identityIncluded: boolean;
 }
 
 /**
- * Asks the platform whether the token may read identity, and makes the mirror follow. Records already held say nothing
- * when a scope is taken away, and none has to arrive for weeks. That this could not be asked is no reason for a tick to
- * fail that read everything; it is asked again soon.
+ * Asks the platform whether the token may read identity, and updates the mirror to match. Stored records do not
+ * change when a scope is withdrawn, and a new one may not arrive for weeks, so the grant has to be asked for. A
+ * failure to ask does not fail a tick that read everything; the check is retried soon.
  */
 export async function followGrant(
   { mayReadIdentity }: SyncSource,
@@ -25,12 +25,12 @@ export async function followGrant(
   try {
     const granted = await mayReadIdentity(signal);
     if (granted === false && (await mirror.loseIdentity(lease)))
-      logger.warn({}, 'the token may not read identity any more: what was held of it is erased');
+      logger.warn({}, 'the token may no longer read identity: stored identity is erased');
     if (granted !== true || identityIncluded || !(await mirror.regainIdentity(lease))) return 'followed';
-    logger.info({}, 'the token may read identity again: everything is listed again for the names');
+    logger.info({}, 'the token may read identity again: a relisting fetches the names');
     return 'regained';
   } catch (error) {
-    logger.debug({ error }, 'whether identity may be read could not be asked');
+    logger.debug({ error }, 'could not check whether the token may read identity');
     return 'failed';
   }
 }

@@ -1,18 +1,19 @@
 /**
- * What became of the question in a tick; `not_asked` where it could not be put, or nobody answers it. `regained` where
- * names are incomplete since the grant is back: the next tick lists for them.
+ * Result of the grant check in a tick. `not_asked`: the check could not run, or the source has no way to check.
+ * `regained`: the grant is back while names are incomplete, so the next tick relists.
  */
 export type GrantAnswer = 'followed' | 'regained' | 'failed' | 'not_asked';
 
 /**
- * When a source is next asked whether its token may still read identity. Once an hour is a request of the thousand
- * there are. One that fails is asked again after 15 seconds and then half as often each time, since names of a lost
- * grant should not wait an hour for one bad answer, and an answer that never comes should not eat the quota.
+ * When to check next whether the token may still read identity: once an hour, a small part of the hourly quota. A
+ * failed check is retried after 15 seconds, then with doubled waits up to an hour: names under a withdrawn grant
+ * should not stay for an hour because of one bad response, and a check that never succeeds should not use up the
+ * quota.
  */
 export interface GrantCheck {
   /** Moment on the monotonic clock. */
   readonly dueAt: number;
-  /** Failed in a row. */
+  /** Consecutive failed checks. */
   readonly failures: number;
 }
 
@@ -21,7 +22,7 @@ export const unchecked: GrantCheck = { dueAt: Number.NEGATIVE_INFINITY, failures
 const restMillis = 60 * 60_000;
 const retryMillis = 15_000;
 
-/** After a tick that was to ask. */
+/** Returns the schedule after a tick that had to check the grant. */
 export function afterCheck({ failures }: GrantCheck, answer: GrantAnswer, now: number): GrantCheck {
   switch (answer) {
     case 'followed':

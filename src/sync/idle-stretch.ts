@@ -1,20 +1,20 @@
 import type { TickReport } from './ports.js';
 
 /**
- * How far apart timed ticks are. Where webhooks prove that they announce what happens, the timer only guards
- * against the day they stop, and most of its requests are for nothing: each idle one doubles the wait for the next,
- * up to the idle interval. One that finds what nobody announced ends the trust at once.
+ * Interval between timed ticks. While webhooks announce every change, the timer is only a safeguard and most of its
+ * requests find nothing: each idle tick doubles the interval, up to the idle interval. A timed tick that finds an
+ * unannounced change resets it.
  */
 export interface IdleStretch {
-  /** A webhook has announced a change since the timer last found one by itself. */
+  /** A webhook has announced a change since the timer last found an unannounced one. */
   readonly trusted: boolean;
-  /** Idle timed ticks in a row since then. */
+  /** Consecutive idle timed ticks since then. */
   readonly idle: number;
 }
 
 export const watchful: IdleStretch = { trusted: false, idle: 0 };
 
-/** After a tick. `announced`: a webhook had come before it, whatever made it start. */
+/** Returns the state after a tick. `announced`: a webhook arrived before the tick, whatever started it. */
 export function afterTick(
   before: IdleStretch,
   { trigger, outcome, applied }: TickReport,
@@ -27,7 +27,7 @@ export function afterTick(
   return found ? watchful : { ...before, idle: before.idle + 1 };
 }
 
-/** Milliseconds from one timed tick to the next. */
+/** Returns the milliseconds between two timed ticks. */
 export function stretched(
   { trusted, idle }: IdleStretch,
   intervalMillis: number,

@@ -5,14 +5,14 @@ import type { Logger } from '../runtime/logger.js';
 import type { Lease, Mirror } from './ports.js';
 
 export interface KeptLease {
-  /** Resolves once no renewal is under way; none comes after it. */
+  /** Stops renewing. Resolves when no renewal is in progress. */
   stop(): Promise<void>;
 }
 
 /**
- * Renews a lease while a long tick runs, and calls `onLost` once another holder has it. A renewal that fails
- * otherwise is tried again at the next turn: the fence keeps a late write out, the renewal only keeps the peace.
- * Each turn is one `everyMillis` later; the loop ends with `stop`, or with the lease.
+ * Renews a lease every `everyMillis` during a long tick, and calls `onLost` once another holder has it. Any other
+ * failure is retried at the next turn: late writes are rejected by the fence token, not by the renewal. The loop ends
+ * with `stop` or when the lease is lost.
  */
 export function keepLease(
   { mirror, lease, clock, logger }: { mirror: Mirror; lease: Lease; clock: Clock; logger: Logger },
@@ -31,7 +31,7 @@ export function keepLease(
           onLost(error);
           return;
         }
-        logger.warn({ error }, 'the lease could not be renewed and is tried again');
+        logger.warn({ error }, 'the lease could not be renewed and will be retried');
       }
     }
   })();

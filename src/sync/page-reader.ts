@@ -11,8 +11,8 @@ interface Ahead {
 }
 
 /**
- * Reads pages, at most one ahead of the one being written. What was read ahead is used only when it is what is
- * asked for next; otherwise, and when the commit in between fails, it is dropped and its request cut off.
+ * Reads pages, at most one ahead of the page being written. The page read ahead is used only when its position is
+ * requested next. Otherwise, or when the commit in between fails, it is dropped and its request aborted.
  */
 export class PageReader {
   #ahead: Ahead | undefined;
@@ -20,12 +20,13 @@ export class PageReader {
   constructor(readonly signal: Interruption) {}
 
   /**
-   * Resolves once the request is on its way. On SQLite writing a page holds this thread: a request that goes out
-   * behind it is late by as much, some two milliseconds of a page's sixty over a wide network.
+   * Resolves once the request is sent. With SQLite, writing a page blocks the event loop, so a request queued behind
+   * it would start that much later.
    */
   async readAhead(feed: Feed, position: Position): Promise<void> {
     if (this.#ahead !== undefined && samePosition(this.#ahead.position, position)) {
-      // Written in the turn in which it was parsed, a page holds on to memory: 241 MB of 200,000 records, not 186.
+      // Yields before the page is written: a page that is parsed and written in the same turn stays in memory longer.
+      // See docs/evidence.md.
       await setImmediate();
       return;
     }
@@ -33,7 +34,7 @@ export class PageReader {
     const cut = new Interrupter();
     const abandon = () => cut.abort();
     this.signal.addEventListener('abort', abandon, { once: true });
-    // Only a page that is waited for may send for the one behind it: there is never more than one ahead.
+    // Only a page somebody awaits may prefetch its successor, so at most one page is ahead.
     const onNext = async (next: Position) => {
       if (!cut.aborted && this.#ahead !== ahead) await this.readAhead(feed, next);
     };
@@ -42,14 +43,15 @@ export class PageReader {
     });
     const ahead = { position, page, abandon };
     this.#ahead = ahead;
-    // Whoever takes the page sees its fault, or meets the defect; nobody has to take it.
+    // The error surfaces when the page is read. A page may never be read, so it is also caught here.
     page
       .then((arrived) => {
-        // A server is still writing the page before it: this thread has nothing else to do.
+        // With PostgreSQL the previous page is still being written on the server and this thread is idle, so parse
+        // now.
         if (this.#ahead === ahead) arrived.items.at(0);
       })
       .catch(() => {});
-    // Behind every promise at hand, and then behind undici, which looks at a connection that was idle before it writes.
+    // Runs after all pending promises, and after undici, which checks an idle connection before it writes to it.
     await new Promise<void>((resolve) => nextTick(resolve));
     await setImmediate();
   }

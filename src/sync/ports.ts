@@ -6,10 +6,13 @@ import type { Cents } from '../domain/money.js';
 import type { Cursor, PageToken, Position } from '../domain/position.js';
 import type { Interruption } from '../runtime/interruption.js';
 
-/** One page of the platform's feed. `next` is never empty: a page without it is `contract_broken`. */
+/** One page of the platform's feed. `next` is never empty: a page without it is rejected as `contract_broken`. */
 export interface FeedPage {
   readonly mode: 'listing' | 'delta';
-  /** Entries on it. They may be parsed only when `items` is asked for: by then the next page is on its way. */
+  /**
+   * Number of entries on the page. They are parsed when `items` is first read, which may be after the next request
+   * was sent.
+   */
   readonly size: number;
   readonly items: readonly FeedItem[];
   readonly hasMore: boolean;
@@ -18,65 +21,71 @@ export interface FeedPage {
 }
 
 /**
- * The platform's feed as one source sees it: its token, company and filters are bound inside, so that every
- * page is asked for with the same ones.
+ * The platform's feed for one source. Token, company and filters are bound inside, so every page is requested with
+ * the same ones.
  *
- * Throws `Fault`: `cursor_expired` on 410, `rate_limited` with `retryAt` when the budget or the platform says
- * wait, `unreachable` / `platform_error` / `contract_broken` after its own retries, `unauthorized`,
- * `reauthorize`, `forbidden`, `refused` when only a human can help, `filters_changed` when the position was given to
- * another account, `stopped` when `signal` fired.
+ * Throws `Fault`: `cursor_expired` on 410; `rate_limited` with `retryAt` when the budget is used up or the platform
+ * says so; `unreachable`, `platform_error` or `contract_broken` after its own retries; `unauthorized`, `reauthorize`,
+ * `forbidden` or `refused` when only an operator can help; `filters_changed` when the position belongs to another
+ * account; `stopped` when `signal` fired.
  */
 export interface Feed {
   /**
-   * `onNext` may be told where the page behind this one begins before this one is read, a guess that the page confirms
-   * or not. The page waits for it.
+   * May call `onNext` with the position of the next page before this page is complete. It is a guess, which the
+   * parsed page confirms or not. This page waits for `onNext` to resolve.
    */
   page(position: Position, signal: Interruption, onNext?: NextTold): Promise<FeedPage>;
 }
 
 export type NextTold = (position: Position) => Promise<void>;
 
-/** Which budget a tick may draw on: `webhook` may use the reserve that `routine` work leaves untouched. */
+/** The budget a tick draws on: `webhook` may use the reserve that `routine` work leaves untouched. */
 export type Urgency = 'routine' | 'webhook';
 
-/** A source to keep in step: what it is, and its feed under either budget. */
+/** A source to keep in sync: its identity, and its feed under either budget. */
 export interface SyncSource {
   readonly identity: SourceIdentity;
   feed(urgency: Urgency): Feed;
   /**
-   * Whether the token may read who people are; null when nothing there can tell. Left out where identity is not
-   * kept anyway. Throws as a feed does.
+   * Returns whether the token may read identity, or null when the platform offers no way to tell. Absent when the
+   * source does not store identity. Throws the same faults as the feed.
    */
   readonly mayReadIdentity?: (signal: Interruption) => Promise<boolean | null>;
 }
 
-/** What a source is, as the configuration tells it. */
+/** Identifies a source in the configuration. */
 export interface SourceIdentity {
   readonly name: SourceName;
-  /** Account, realm, base URL and filters, hashed. A cursor is only ever used under the fingerprint it came with. */
+  /** Hash of account, realm, base URL and filters. A cursor is only used under the fingerprint it was issued with. */
   readonly fingerprint: string;
 }
 
-/** Where a source stands, as committed. */
+/** Committed sync state of a source. */
 export type Standing = Active | Halted;
 
 export type Active =
   | { readonly kind: 'empty' }
   | { readonly kind: 'listing'; readonly listing: ListingProgress }
   /**
-   * `since` is where the overlap pass reads next: the low mark before its first page, a cursor behind it.
-   * `cursor` is the final one of the listing: where deltas begin if the low mark is too old to be asked for.
+   * `since` is where the overlap pass reads next: the low mark before its first page, then a cursor. `cursor` is the
+   * final cursor of the listing: deltas start there if the low mark is older than the feed's retention.
    */
   | { readonly kind: 'sweeping'; readonly since: Position; readonly cursor: Cursor; readonly listed: Listed }
   | {
       readonly kind: 'following';
       readonly cursor: Cursor;
       readonly listed: Listed;
-      /** The token may read identity again, and of some records it was left out before: only a listing brings it. */
+      /**
+       * The token may read identity again, but some stored records were read without it. Only a relisting fills them
+       * in.
+       */
       readonly namesIncomplete: boolean;
     };
 
-/** Waits for a human. `before` is where work goes on once the cause is gone; nothing of it was lost. */
+/**
+ * The source waits for an operator. `before` is the state that work resumes from once the cause is fixed; no progress
+ * is lost.
+ */
 export interface Halted {
   readonly kind: 'halted';
   readonly code: FaultCode;
@@ -85,30 +94,36 @@ export interface Halted {
   readonly before: Active;
 }
 
-/** The last complete listing: when it was published, and how many starts it took. Spaces the next one after a 410. */
+/**
+ * The last complete listing: when it was published and how many starts it took. Spaces out the next listing after a
+ * 410.
+ */
 export interface Listed {
   readonly at: Instant;
   readonly restarts: number;
 }
 
 export interface ListingProgress {
-  /** `first` fills an empty mirror; `relist` is collected beside the live rows and swapped in. */
+  /** `first` fills an empty mirror. `relist` is collected in a separate table and swapped in when complete. */
   readonly kind: 'first' | 'relist';
   readonly generation: number;
   /** Null before the first page. */
   readonly token: PageToken | null;
-  /** `published_through` of the first page: the listing may have missed what was published after it. */
+  /** `published_through` of the first page. The listing may miss changes published after it. */
   readonly lowMark: Instant | null;
   readonly pages: number;
   readonly rows: number;
-  /** Set by the page without a successor: the listing is complete and is published next. */
+  /** Set by the last page, which has no successor: the listing is complete and is published next. */
   readonly final: Cursor | null;
-  /** How often a 410 in the middle made this listing start again, and when it may do so next. */
+  /** How often a 410 restarted this listing, and the earliest time of the next start. */
   readonly restarts: number;
   readonly notBefore: Instant | null;
 }
 
-/** The deletions of a re-listing that a human has to accept: so many of the rows held were not named by it. */
+/**
+ * Deletions of a relisting that an operator has to accept: the listing did not name `wouldRemove` of the `held`
+ * stored rows.
+ */
 export interface Brake {
   readonly wouldRemove: number;
   readonly held: number;
@@ -121,8 +136,8 @@ export interface BrakePolicy {
 }
 
 /**
- * How many records a commit added, changed, removed, left as they were and newly set aside: one that a listing and
- * the sweep behind it both could not read counts once, and one that stood in quarantine before not again.
+ * Number of records a commit added, changed, removed, left unchanged and newly quarantined. A record that neither the
+ * listing nor the following sweep could parse counts once; one that was already in quarantine does not count.
  */
 export interface Applied {
   readonly added: number;
@@ -134,7 +149,7 @@ export interface Applied {
 
 export const nothingApplied: Applied = { added: 0, changed: 0, removed: 0, unchanged: 0, quarantined: 0 };
 
-/** Proof of holding a source. Every write carries it; a write under a lease that is no longer the newest is refused. */
+/** Lease on a source. Every write carries it, and a write with an older fence token than the newest is rejected. */
 export interface Lease {
   readonly source: SourceName;
   readonly fence: number;
@@ -152,54 +167,54 @@ export interface TickReport {
   readonly outcome: 'done' | 'waiting' | 'failed' | 'stopped';
   readonly code: FaultCode | null;
   readonly message: string | null;
-  /** When the next try makes sense, if not at the usual interval. */
+  /** When to retry, if not at the usual interval. */
   readonly retryAt: Instant | null;
-  /** Set when it stays as it is until somebody does what `message` says; it is tried again all the same. */
+  /** The failure persists until someone follows `message`. It is retried anyway. */
   readonly lasting?: boolean;
 }
 
-/** How a tick ends, once it is known what its last page did. */
+/** Builds the tick's report once the outcome of its last page is known. */
 export type Ending = (applied: Applied) => TickReport;
 
 export interface Opened {
   readonly lease: Lease;
   readonly standing: Standing;
   readonly filtersChanged: boolean;
-  /** What the last page or look told of the grant; null before any did. */
+  /** Whether the grant included identity at the last page or grant check; null before either. */
   readonly identityIncluded: boolean | null;
-  /** When the position in the feed was last stored; null before there is one. The platform forgets old ones. */
+  /** When the feed position was last stored; null before the first one. The platform's cursors expire. */
   readonly cursorSavedAt: Instant | null;
 }
 
 /**
- * The mirror as the sync engine needs it. Each method that writes is one transaction: rows, tombstones,
- * history, change feed, notices, counters and position commit together or not at all.
- * All throw `database_busy`, `database_full`, `database_unusable`, and `lease_lost` under an old fence.
+ * The mirror as the sync engine uses it. Each method that writes is one transaction: rows, tombstones, history,
+ * change feed, notices, counters and position commit together or not at all. All throw `database_busy`,
+ * `database_full` and `database_unusable`, and `lease_lost` when the fence token is out of date.
  */
 export interface Mirror {
   /**
-   * Registers the source if new, takes the lease, and tells where it stands. `lease_lost` while another holder's
-   * lease lasts. Under another fingerprint it opens all the same, so that the refusal can be written down:
+   * Registers the source if it is new, acquires the lease and returns the source's state. Throws `lease_lost` while
+   * another holder's lease is valid. With a different fingerprint it still opens, so that the halt can be recorded:
    * `filtersChanged`.
    */
   open(source: SourceIdentity, holder: string): Promise<Opened>;
   renew(lease: Lease): Promise<void>;
   release(lease: Lease): Promise<void>;
 
-  /** Starts a listing from its first page, discarding an unfinished one. Adopts `fingerprint` as the source's own. */
+  /** Starts a listing from its first page and discards an unfinished one. Stores `fingerprint` as the source's own. */
   beginListing(lease: Lease, start: ListingStart): Promise<ListingProgress>;
   /**
-   * Stores one page of the listing and where the next one begins. Visible in `incoming` only, so that `applied`
-   * counts nothing but what was set aside; what readers will see changed is counted by `publishListing`.
+   * Stores one page of the listing and the position of the next. The rows are visible only in `incoming`, so
+   * `applied` counts only newly quarantined records; `publishListing` counts what readers see change.
    */
   addListingPage(
     lease: Lease,
     page: FeedPage,
   ): Promise<{ readonly progress: ListingProgress; readonly applied: Applied }>;
   /**
-   * Makes a complete listing visible in one commit. Where it names so few of the rows held that the brake applies, the
-   * others stay and are marked as awaiting deletion; the answer tells how many. Within the brake, or when accepted,
-   * they are deleted, those marked before included, and no mark is left.
+   * Publishes a complete listing in one commit. When the listing names so few of the stored rows that the brake
+   * applies, the missing rows stay, are marked as awaiting deletion, and are reported in `brake`. Otherwise, or when
+   * deletions are accepted, they are deleted together with the rows marked earlier, and no mark remains.
    */
   publishListing(
     lease: Lease,
@@ -208,20 +223,24 @@ export interface Mirror {
   ): Promise<{ readonly applied: Applied; readonly brake: Brake | null }>;
 
   /**
-   * Applies one delta page and stores the cursor behind it. `sweeping` while the overlap pass is not at its end. With
-   * `ending` it is the tick's last: the same commit writes down how the tick ended and gives the lease back.
+   * Applies one delta page and stores the cursor after it. `sweeping` until the overlap pass is complete. When
+   * `ending` is given, this is the tick's last page: the same commit records how the tick ended and releases the
+   * lease.
    */
   applyPage(lease: Lease, page: FeedPage, reached: Reached, ending?: Ending): Promise<Applied>;
 
-  /** Deletes every row marked as awaiting deletion, as a listing does that is within the brake. */
+  /** Deletes every row marked as awaiting deletion, in the same way as a listing within the brake does. */
   deleteAwaiting(lease: Lease): Promise<Applied>;
 
-  /** The token may read identity, as the platform said when asked. Returns whether names are incomplete. */
+  /** Records that the platform said the token may read identity. Returns whether names are incomplete. */
   regainIdentity(lease: Lease): Promise<boolean>;
-  /** The grant includes identity no more: erases what the source holds of it. False when it held none. */
+  /**
+   * Erases the identity stored for the source, because the grant no longer includes it. Returns false when none was
+   * stored.
+   */
   loseIdentity(lease: Lease): Promise<boolean>;
 
-  /** Writes down how a tick ended; halts the source when only a human can help, and ends a halt when `halted` is null. */
+  /** Records how a tick ended. Halts the source when `halted` is set; ends a halt when it is null. */
   recordTick(
     lease: Lease,
     report: TickReport,
@@ -240,7 +259,7 @@ export type Reached =
   | { readonly kind: 'following'; readonly cursor: Cursor }
   | { readonly kind: 'sweeping'; readonly cursor: Cursor };
 
-/** A change as notices see it: ids and amounts, before and after, never a name. */
+/** A change as notices report it: ids and amounts before and after, never a name. */
 export interface ChangeSeen {
   readonly kind: 'added' | 'changed' | 'removed';
   readonly fields: readonly string[];

@@ -5,20 +5,20 @@ const minuteMillis = 60_000;
 const hourMillis = 60 * minuteMillis;
 
 /**
- * How long after its n-th start a listing that met a 410 may start again. It grows from a minute to an hour, and
- * then to four: a platform whose cursors expire faster than a listing takes will not be mended within the hour,
- * and whoever always answers 410 sees ten listings on the first day and six on each that follows.
+ * How long a listing that met a 410 waits after its n-th start. The wait grows from a minute to an hour, then to four
+ * hours: a platform whose cursors expire faster than a listing takes will not be fixed within the hour. A platform
+ * that always returns 410 sees ten listings on the first day and six on each following day.
  */
 const spacingMillis = [1, 4, 16, 60].map((minutes) => minutes * minuteMillis);
 const spacingMillisMax = 4 * hourMillis;
 
 /**
- * The same for a listing that was complete before its position expired. Twice at once: a platform whose clock was
- * set forward, or whose feed was rebuilt, is not in a loop, and readers wait for the new state.
+ * The same for a listing that was complete before its position expired. The first two restarts are immediate: a
+ * platform whose clock was set forward, or whose feed was rebuilt, is not looping, and readers wait for the new data.
  */
 const relistMillis = [0, 0, 4, 60].map((minutes) => minutes * minuteMillis);
 
-/** A 410 this long after the last listing is ordinary expiry, not a loop: start again at once. */
+/** A 410 this long after the last listing is ordinary expiry, not a loop, so the listing restarts immediately. */
 const quietMillis = 24 * hourMillis;
 
 export interface Restart {
@@ -28,27 +28,27 @@ export interface Restart {
 
 export const freshStart: Restart = { restarts: 0, notBefore: null };
 
-/** The next start of a listing that a 410 ended in the middle. */
+/** Returns the next start of a listing that a 410 interrupted. */
 export function restartAfter(restarts: number, now: number): Restart {
   return startIn(spacingMillis[restarts] ?? spacingMillisMax, restarts, now);
 }
 
-/** The next listing when a 410 voided the position behind a complete one. */
+/** Returns the next listing after a 410 voided the position of a complete one. */
 export function relistAfter({ at, restarts }: Listed, now: number): Restart {
   if (now - millisOf(at) >= quietMillis) return freshStart;
   return startIn(relistMillis[restarts] ?? spacingMillisMax, restarts, now);
 }
 
 /**
- * The listing that brings names back after the grant did; null while it is too early. It counts as a start behind the
- * last complete listing, as one after a 410 does, so that a grant which comes and goes has the same bound: two at once,
- * then ten on the first day and six on each that follows. Until its time comes the source goes on following the feed.
+ * Returns the relisting that fetches names after the grant came back, or null while it is too early. It counts as a
+ * restart after the last complete listing, as after a 410, so a grant that comes and goes has the same bound: two at
+ * once, ten on the first day and six on each following day. Until then the source keeps following the feed.
  */
 export function relistNames({ at, restarts }: Listed, now: number): Restart | null {
   const sinceLast = now - millisOf(at);
   if (sinceLast >= quietMillis) return { restarts: 1, notBefore: null };
   const waitMillis = relistMillis[restarts] ?? spacingMillisMax;
-  // A listing of the future was published before the clock was set back, and means nothing now.
+  // A listing dated in the future was published before the clock was set back; its age means nothing.
   return sinceLast >= waitMillis || sinceLast < 0 ? { restarts: restarts + 1, notBefore: null } : null;
 }
 
@@ -56,7 +56,10 @@ function startIn(waitMillis: number, restarts: number, now: number): Restart {
   return { restarts: restarts + 1, notBefore: waitMillis === 0 ? null : instantFromMillis(now + waitMillis) };
 }
 
-/** A moment further off than any spacing was written before the clock was set back, and means nothing now. */
+/**
+ * Returns whether a listing may start. A time further ahead than any spacing was stored before the clock was set back
+ * and is ignored.
+ */
 export function mayStart(notBefore: Instant | null, now: number): boolean {
   const waitMillis = notBefore === null ? 0 : millisOf(notBefore) - now;
   return waitMillis <= 0 || waitMillis > spacingMillisMax;

@@ -36,11 +36,14 @@ export interface TickAsk {
   readonly trigger: Trigger;
   readonly resync?: boolean;
   readonly acceptDeletions?: boolean;
-  /** Ticks of this source that failed in a row before this one. */
+  /** Consecutive failed ticks of this source before this one. */
   readonly failures?: number;
-  /** Whether to ask, once the feed is read to its end, if the token may still read identity. */
+  /** Whether to check the identity grant once the feed is read to its end. */
   readonly checkGrant?: boolean;
-  /** Where this tick will most likely read: asked for before the source is opened, and dropped if it is elsewhere. */
+  /**
+   * The position this tick will most likely read. It is fetched before the source is opened, and dropped if the
+   * position turns out to be another.
+   */
   readonly expected?: Position | null;
 }
 
@@ -49,7 +52,7 @@ export interface TickParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Who holds the leases: unique per process. */
+  /** Lease holder name, unique per process. */
   readonly holder: string;
   readonly options: TickOptions;
 }
@@ -62,17 +65,20 @@ export interface TickOptions {
 
 export interface TickResult {
   readonly report: TickReport;
-  /** Where the source stands now; null when it could not even be opened. */
+  /** Committed state of the source; null when it could not be opened. */
   readonly standing: Standing | null;
   /** `published_through` of the last delta page, when this tick read to the end of the feed. */
   readonly publishedThrough: Instant | null;
-  /** Whether the platform said if identity may be read, and the mirror follows. */
+  /** Result of the identity grant check. */
   readonly grant: GrantAnswer;
-  /** Whether the database says how it ended, as far as it has to: else this result is all there is. */
+  /**
+   * Whether the end of the tick is recorded in the database where it has to be. When false, this result is the only
+   * record.
+   */
   readonly recorded: boolean;
 }
 
-/** Performs what `decide` decides, one effect after the other, until the tick is over. Never rejects. */
+/** Runs one tick: performs the effects `decide` returns, one after the other, until it ends. Never rejects. */
 export async function runTick(
   source: SyncSource,
   ask: TickAsk,
@@ -90,7 +96,7 @@ export async function runTick(
     opened = await parts.mirror.open(source.identity, parts.holder);
   } catch (error) {
     reader.drop();
-    // Without a lease nothing may be written, not even that it failed: the report is all there is.
+    // Nothing may be written without a lease, not even this failure. The returned report is the only record.
     const { code, message, retryAt } = failureOf(error, planOf(ask, parts));
     if (code === 'internal') parts.logger.error({ error }, 'the mirror could not be opened');
     return {
@@ -127,28 +133,31 @@ export async function runTick(
     await keeping.stop();
     if (!tick.endWritten)
       await parts.mirror.release(opened.lease).catch((error: unknown) => {
-        // It lapses by itself; only another holder would have to wait for that.
-        parts.logger.debug({ error }, 'the lease was not given back');
+        // The lease expires by itself; only another holder would have to wait for that.
+        parts.logger.debug({ error }, 'the lease could not be released');
       });
   }
 }
 
-/** Repeats only as often as ticks fail, since one that reads a page stores a fresh position. */
+/**
+ * Warns when the stored cursor is close to expiry. A tick that reads a page stores a fresh cursor, so this repeats
+ * only while ticks fail.
+ */
 function warnOfAge({ cursorSavedAt }: Opened, { clock, logger }: TickParts): void {
   if (cursorSavedAt === null || clock.now() - millisOf(cursorSavedAt) < cursorWarningSeconds * 1000) return;
   const until = instantFromMillis(millisOf(cursorSavedAt) + feedRetentionSeconds * 1000);
-  logger.warn({ until }, 'the position in the feed is old: when it is void everything is listed again');
+  logger.warn({ until }, 'the position in the feed is old: when it expires, everything is listed again');
 }
 
 class Tick {
-  /** Set when another holder took the lease in the middle of the tick. */
+  /** Set when another holder takes the lease during the tick. */
   lost: unknown;
   #page: FeedPage | undefined;
   #pages = 0;
   #applied: Applied = nothingApplied;
   #mode: TickReport['mode'] = 'none';
   #publishedThrough: Instant | null = null;
-  /** What the commit of the last page wrote down, when the end of the tick was part of it. */
+  /** The report that the commit of the last page recorded, when it included the end of the tick. */
   #written: TickReport | undefined;
 
   constructor(
@@ -167,7 +176,7 @@ class Tick {
     return this.reader.signal;
   }
 
-  /** Whether nothing is left to be written down, and the lease is given back. */
+  /** Whether the end of the tick is already recorded and the lease released. */
   get endWritten(): boolean {
     return this.#written !== undefined;
   }
@@ -176,7 +185,7 @@ class Tick {
     try {
       return await this.#steps(opened, keeping);
     } catch (error) {
-      this.parts.logger.error({ error }, 'a tick met a defect');
+      this.parts.logger.error({ error }, 'a tick failed with an unexpected error');
       const { code, message } = failureOf(error, planOf(this.ask, this.parts));
       const end: TickEnd = { outcome: 'failed', code, message, retryAt: null };
       const at = instantFromMillis(this.parts.clock.now());
@@ -185,7 +194,7 @@ class Tick {
     }
   }
 
-  /** Ends because `decide` does: see the bound of its loop, and the guard that holds it to that. */
+  /** Loops until `decide` returns an end. `decide` bounds the loop, and `StepGuard` enforces the bound. */
   async #steps(opened: Opened, keeping: KeptLease): Promise<TickResult> {
     const guard = new StepGuard();
     const { acceptDeletions = false } = this.ask;
@@ -206,7 +215,7 @@ class Tick {
       if (effect.kind === 'finish' || effect.kind === 'remain_halted')
         return await this.#finish(effect.end, effect.kind === 'finish' ? effect.halt : 'as it is', standing);
       guard.step(effect, standing);
-      // A renewal behind the commit that gives the lease back would take it again.
+      // A renewal after the commit that releases the lease would acquire it again.
       const end = this.#endBehind(effect, decision);
       if (end !== null) await keeping.stop();
       const event = await this.#perform(effect, standing, end).catch((error: unknown) =>
@@ -217,8 +226,8 @@ class Tick {
   }
 
   /**
-   * How the tick ends if this effect is its last: then the commit of the page writes that down as well and gives the
-   * lease back: two transactions instead of four, and no moment at which a page is in and its tick is not.
+   * Returns how the tick ends if this effect is its last, else null. The commit of the last page then also records
+   * the end and releases the lease: two transactions instead of four, and a page is never committed without its tick.
    */
   #endBehind(effect: Work, { next }: Decision): TickEnd | null {
     if (effect.kind !== 'apply_page' || this.ask.checkGrant === true) return null;
@@ -277,7 +286,7 @@ class Tick {
         if (brake !== null)
           this.parts.logger.error(
             { count: brake.wouldRemove, rows: brake.held, hint: 'rosterd sync --accept-deletions' },
-            'rows that a new listing does not name await deletion until a person accepts it',
+            'rows missing from the new listing await deletion until an operator accepts it',
           );
         return { kind: 'published' };
       }
@@ -298,9 +307,9 @@ class Tick {
   #failed(effect: Work, error: unknown): TickEvent {
     if (isFault(error, 'cursor_expired') && effect.kind === 'fetch')
       return { kind: 'gone', asked: effect.position };
-    // A lost lease cuts requests off just as a stop does; what it was has to be said.
+    // A lost lease aborts requests just as a stop does; report the actual cause.
     const cause = isFault(error, 'stopped') && this.lost !== undefined ? this.lost : error;
-    if (!isFault(cause)) this.parts.logger.error({ error: cause }, 'a tick met a defect');
+    if (!isFault(cause)) this.parts.logger.error({ error: cause }, 'a tick failed with an unexpected error');
     return { kind: 'failed', failure: failureOf(cause, planOf(this.ask, this.parts)) };
   }
 
@@ -318,9 +327,9 @@ class Tick {
     try {
       await mirror.recordTick(this.lease, report, halt);
     } catch (error) {
-      logger.warn({ error }, 'how the tick ended could not be written down');
-      // Work was committed, yet its status is not: a tick nobody can see must not read as healthy. And a halt nobody
-      // can see must not be one, since nothing would ever ask for help or try again.
+      logger.warn({ error }, 'the end of the tick could not be recorded');
+      // Work was committed but its status was not: a tick that is not recorded must not look healthy. A halt that is
+      // not recorded must not count as one either, or nothing would ask for help or retry.
       const seen = standing.kind === 'halted' ? standing.before : standing;
       if (end.outcome === 'done' || seen !== standing) {
         const { code, message, retryAt } = failureOf(error, planOf(this.ask, this.parts));
@@ -355,7 +364,7 @@ class Tick {
     return followGrant(this.source, { mirror, logger, lease, identityIncluded }, signal);
   }
 
-  /** Only what a webhook announced may draw on the reserve; a listing would drain it. */
+  /** Only a tick started by a webhook may draw on the reserve, and only for deltas: a listing would drain it. */
   #feed(standing: Standing): Feed {
     return feedOf(this.source, standing.kind === 'following' ? this.ask.trigger : 'timer');
   }

@@ -9,7 +9,7 @@ import { afterNudgedTick, type NudgeSpacing, nudgeDueAt, quiet } from './nudge-s
 import type { Trigger } from './ports.js';
 import type { TickAsk, TickResult } from './run-tick.js';
 
-/** What a human may ask of one tick. */
+/** Options of a tick that a user requests. */
 export interface ManualAsk {
   readonly resync?: boolean;
   readonly acceptDeletions?: boolean;
@@ -24,69 +24,77 @@ export interface LoopParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly intervalMillis: number;
-  /** What the interval stretches to while webhooks announce everything. */
+  /** Upper bound of the interval while webhooks announce every change. */
   readonly idleIntervalMillis: number;
-  /** Waits for a free place, asks `ask` what to do only then, and runs it; null when there is nothing to do any more. */
+  /**
+   * Waits for a free slot, calls `ask` only then to decide what to do, and runs the tick. Returns null when there is
+   * nothing left to do.
+   */
   readonly inTurn: (urgent: boolean, ask: () => TickAsk | null) => Promise<TickResult | null>;
-  /** The tick that waits for its place has become urgent. */
+  /** Raises the priority of the queued tick, because it has become urgent. */
   readonly raise: () => void;
   readonly onRest: () => void;
 }
 
-/** How often a source whose ticks do not fail is woken because the database was away. */
+/** Minimum time between two wake-ups of a healthy source when the database comes back. */
 const wokenMillisMin = 15_000;
 
-/** A quarter of the interval, up or down, so that sources which started together do not stay together. */
+/** Jitter of a quarter of the interval, up or down, so that sources started together drift apart. */
 const jitterShare = 0.25;
 
-/** A nudge earns a halted source one look an hour; `decide` holds the same line against any other caller. */
+/** A webhook earns a halted source one retry an hour. `decide` enforces the same limit for every caller. */
 const haltedNudgeMillis = 60 * 60_000;
-/** How often a halted source is opened to see whether somebody else ended its halt, which asks the platform nothing. */
+/**
+ * How often a halted source is opened to see whether another process ended its halt. This sends no request to the
+ * platform.
+ */
 const haltedLookMillis = 5 * 60_000;
 
 /**
- * No wait is longer: an hour's quota, or the spacing of listings that met a 410. A moment further off was told by a clock
- * that was ahead, ours or the platform's.
+ * Longest wait that can be legitimate: the hourly quota, or the spacing of listings after a 410. A later retry time
+ * came from a clock that is ahead, ours or the platform's.
  */
 const retryMillisMax = 4 * 60 * 60_000;
-/** A moment already past, told by a platform whose clock is behind ours, must not make a source spin. */
+/** A retry time in the past, from a platform whose clock is behind ours, must not make a source spin. */
 const retryMillisMin = 1000;
 
 /**
- * When one source ticks. There is never more than one tick of it: this loop waits for each before it looks for
- * the next. Nudges are a flag, not a queue: those that come while a tick waits for its place are covered by it,
- * those that come while it runs mean exactly one more, however many there were. Where they never stop coming,
- * their ticks move apart: see `NudgeSpacing`.
+ * Schedules the ticks of one source. At most one tick runs at a time: the loop waits for it before it looks for the
+ * next. Nudges are a flag, not a queue: a queued tick covers the nudges that arrive while it waits, and nudges that
+ * arrive while it runs cause exactly one more tick, however many there were. When nudges never stop, their ticks are
+ * spaced out: see `NudgeSpacing`.
  *
- * Each turn runs a tick, or sleeps until one is due or something new was asked; it ends with `close`.
+ * Each turn runs a tick, or sleeps until one is due or requested. The loop ends with `close`.
  */
 export class SourceLoop {
   #nudged = false;
   #manual: Manual[] = [];
   #timed = false;
   #closed = false;
-  /** Somebody else works the source: neither timer nor nudges count, only what a human asks for. */
+  /** Another process syncs this source: timer and nudges are ignored, only manual requests run. */
   #elsewhere = false;
   #ticking = false;
-  /** Its tick waits for a place behind those that are urgent. */
+  /** Its tick waits in the queue behind urgent ones. */
   #queued = false;
-  /** Resolves when the tick that runs is over. */
+  /** Resolves when the running tick ends. */
   #running: Promise<void> | null = null;
   #halted = false;
   #failures = 0;
   #databaseFailed = false;
   #wokenAt = Number.NEGATIVE_INFINITY;
-  /** Moments on the monotonic clock: a wall clock set back must not make anything wait longer. */
+  /** Times on the monotonic clock: setting the wall clock back must not lengthen a wait. */
   #timerDue = 0;
   #nudgeDue = 0;
   #spacing: NudgeSpacing = quiet;
   #stretch: IdleStretch = watchful;
   #grant: GrantCheck = unchecked;
-  /** A question that failed is put again in a tick of its own; where ticks fail, the timer knows when the next may be. */
+  /**
+   * A failed grant check is retried in a tick of its own. While ticks fail, the timer decides when the next may run.
+   */
   #grantRetry = false;
   #recheck = false;
   #firstTrigger: Trigger = 'start';
-  /** Where the last tick left a source that it read to its end; another process may have moved it since. */
+  /** Position at the end of the last complete tick. Another process may have moved it since. */
   #expected: Position | null = null;
   #wake = new Interrupter();
   readonly #ended: Promise<void>;
@@ -95,7 +103,7 @@ export class SourceLoop {
     this.#ended = this.#run();
   }
 
-  /** From now on the timer counts too; the first tick is due at once. */
+  /** Starts the timer. The first tick is due immediately. */
   start(): void {
     if (this.#elsewhere) {
       this.#elsewhere = false;
@@ -106,7 +114,7 @@ export class SourceLoop {
     this.#wake.abort();
   }
 
-  /** Somebody else works it from now on, until `start`. Resolves when no tick runs. */
+  /** Leaves the source to another process until `start`. Resolves when no tick is running. */
   async leave(): Promise<void> {
     this.#elsewhere = true;
     this.#timed = false;
@@ -117,8 +125,8 @@ export class SourceLoop {
   }
 
   /**
-   * The database is back: a source whose last tick failed because of it is due now, and not when its backoff ends. So
-   * are the others, which may have missed a moment that they do not know of, but at most every 15 s.
+   * The database is back. A source whose last tick failed because of it is due now, not at the end of its backoff.
+   * The others may have missed a change unnoticed, so they are due too, but at most every 15 s.
    */
   databaseIsBack(): void {
     if (!this.#timed || this.#elsewhere || this.#halted) return;
@@ -137,7 +145,7 @@ export class SourceLoop {
     this.#hurry();
   }
 
-  /** Its token or its grant may be another one now. */
+  /** Schedules a tick because the token or grant may have changed. */
   recheck(): void {
     if (this.#elsewhere) return;
     this.#recheck = true;
@@ -152,7 +160,7 @@ export class SourceLoop {
     });
   }
 
-  /** A tick that waits for its place since the timer asked for it answers this as well, and goes before the timed. */
+  /** Wakes the loop. A timed tick that is already queued covers this request too and becomes urgent. */
   #hurry(): void {
     this.#wake.abort();
     if (!this.#queued) return;
@@ -160,12 +168,12 @@ export class SourceLoop {
     this.parts.raise();
   }
 
-  /** A tick runs. */
+  /** Whether a tick is running. */
   get busy(): boolean {
     return this.#running !== null;
   }
 
-  /** Nothing runs, and nothing is due. */
+  /** Whether no tick is running and none is due. */
   get resting(): boolean {
     return !this.#ticking && this.#untilDue() > 0;
   }
@@ -202,7 +210,7 @@ export class SourceLoop {
     let over = () => {};
     const result = await this.parts.inTurn(urgent, () => {
       this.#queued = false;
-      // It went elsewhere while it waited for its place.
+      // Another process took the source while the tick was queued.
       if (this.#elsewhere && this.#manual.length === 0) return null;
       this.#running = new Promise((resolve) => {
         over = resolve;
@@ -210,7 +218,7 @@ export class SourceLoop {
       asked = this.#manual;
       trigger = this.#trigger();
       this.#manual = [];
-      // The look of the timer at a halted source asks nothing: what a nudge earns is still to come.
+      // A timed look at a halted source sends no request, so the retry that the nudge earned is still due.
       nudged = this.#nudged && trigger !== 'timer';
       rechecked = this.#recheck;
       if (rechecked) this.#grant = unchecked;
@@ -233,31 +241,34 @@ export class SourceLoop {
     this.#firstTrigger = 'timer';
     this.#expected = endOf(result);
     if (checkGrant) this.#grant = afterCheck(this.#grant, result.grant, this.parts.clock.monotonic());
-    const asking = result.report.outcome === 'done' && !(checkGrant && result.grant === 'not_asked');
-    this.#grantRetry = asking && this.#grant.failures > 0;
+    const mayRetryGrant = result.report.outcome === 'done' && !(checkGrant && result.grant === 'not_asked');
+    this.#grantRetry = mayRetryGrant && this.#grant.failures > 0;
     this.#stretch = afterTick(this.#stretch, result.report, nudged);
     if (nudged || rechecked) this.#spacing = afterNudgedTick(this.#spacing, this.parts.clock.monotonic());
     const reserveLeft = this.#plan(result, trigger);
-    // It was taken along by a tick that may not draw on what is reserved for it, and is still owed its own.
+    // The tick covered the nudge but could not use the webhook reserve. The nudge gets a tick of its own.
     if (nudged && reserveLeft && !this.#elsewhere) this.#nudged = true;
     for (const { resolve } of asked) resolve(result);
   }
 
   #trigger(): Trigger {
     if (this.#manual.length > 0) return 'manual';
-    // As after a start: what halted the source may be over.
+    // As after a start: the cause of a halt may be gone.
     if (this.#recheck) return 'start';
     return this.#nudged && !this.#nudgeWaits && this.#firstTrigger !== 'start'
       ? 'webhook'
       : this.#firstTrigger;
   }
 
-  /** Until the hour of a halted source is over. */
+  /** Whether a halted source still waits out the hour before a nudge may retry it. */
   get #nudgeWaits(): boolean {
     return this.#halted && this.parts.clock.monotonic() < this.#nudgeDue;
   }
 
-  /** Answers whether a tick of a nudge may still find requests where this one found none. */
+  /**
+   * Schedules the next tick. Returns whether a nudged tick may still have quota from the reserve where this tick had
+   * none.
+   */
   #plan({ report, standing, grant }: TickResult, trigger: Trigger): boolean {
     const { clock, random, intervalMillis, idleIntervalMillis } = this.parts;
     const now = clock.monotonic();
@@ -272,7 +283,7 @@ export class SourceLoop {
         ? interval
         : Math.min(retryMillisMax, Math.max(retryMillisMin, millisOf(report.retryAt) - clock.now()));
     this.#timerDue = now + (this.#halted ? haltedLookMillis : grant === 'regained' ? 0 : wait);
-    // A nudge may draw on a reserve the timer may not, so what made the timer wait need not hold it up; once.
+    // A nudge may use a reserve that the timer may not, so a timer that ran out of quota does not delay it; once.
     const reserveLeft =
       report.code === 'rate_limited' && trigger !== 'webhook' && standing?.kind === 'following';
     const blocked = report.outcome !== 'done' && report.retryAt !== null && !reserveLeft;
@@ -281,7 +292,7 @@ export class SourceLoop {
     return reserveLeft;
   }
 
-  /** Milliseconds until the next tick is due; infinite when only something new can make it so. */
+  /** Returns the milliseconds until the next tick is due, or infinity when only a new request can start one. */
   #untilDue(): number {
     if (this.#manual.length > 0) return 0;
     if (this.#closed || this.#elsewhere) return Number.POSITIVE_INFINITY;
@@ -290,7 +301,8 @@ export class SourceLoop {
       this.#timed ? this.#timerDue : never,
       this.#timed && this.#grantRetry ? this.#grant.dueAt : never,
       this.#nudged ? this.#nudgeDue : never,
-      // Whatever holds nudges up, such as a halt, may just be over; announcements that never stop are spaced all the same.
+      // A recheck ignores the wait for nudges, such as a halt, since its cause may just be gone. Only the spacing
+      // applies.
       this.#recheck ? nudgeDueAt(this.#spacing) : never,
     ];
     return Math.max(0, Math.min(...due) - this.parts.clock.monotonic());

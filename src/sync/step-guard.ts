@@ -1,15 +1,15 @@
 import type { Effect } from './tick-state.js';
 
-/** The longest honest way from one page to the next has six steps: two positions that are gone, and a new listing. */
+/** The longest legitimate path from one page to the next has six steps: two expired positions and a new listing. */
 const stepsWithoutPageMax = 12;
 
 /**
- * Ends a tick that goes in circles, which only a defect of `decide`, or of a mirror that forgets, can make it do.
+ * Ends a tick that loops. Only a bug in `decide`, or a mirror that loses commits, can cause that.
  *
- * Each step moves the committed position or asks for another one, so the same effect in the same standing never
- * comes twice. A step is compared with one mark, which moves to the newest step after 1, 2, 4, 8 … of them (Brent):
- * a circle of any length is found within three turns of it, and one step is all there is to remember. A circle that
- * counts upwards as it turns looks new each time; what gives it away is that it writes no page.
+ * Each step moves the committed position or requests another one, so the same effect in the same standing never
+ * repeats. Each step is compared with one mark, which moves to the newest step after 1, 2, 4, 8 … steps (Brent's
+ * algorithm): a cycle of any length is found within three turns, and only one step is stored. A cycle that increments
+ * a counter looks new each time; it is detected because it writes no page.
  */
 export class StepGuard {
   #mark = '';
@@ -17,7 +17,7 @@ export class StepGuard {
   #markLasts = 1;
   #sincePage = 0;
 
-  /** Throws when this step was taken before, or when too many led nowhere. */
+  /** Throws when this step repeats an earlier one, or after too many steps without a page. */
   step(effect: Effect, standing: unknown): void {
     const step = JSON.stringify([effect, standing]);
     if (step === this.#mark) throw new Error(`a tick came back to a step it had taken: ${effect.kind}`);

@@ -1,6 +1,9 @@
 import type { Standing, TickReport } from './ports.js';
 
-/** Named after the first thing a tick reads for, unless it had to list: that explains its length. */
+/**
+ * Returns the mode of a tick: the first thing it reads, or listing if it had to list, because that explains its
+ * duration.
+ */
 export function modeOf(standing: Standing): TickReport['mode'] {
   switch (standing.kind) {
     case 'empty':

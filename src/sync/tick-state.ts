@@ -5,17 +5,17 @@ import type { Advance } from './advance.js';
 import type { PageSeen } from './page-seen.js';
 import type { ListingProgress, ListingStart, Reached, Standing, TickReport, Trigger } from './ports.js';
 
-/** One tick in the middle of its work: what is committed, and what only this tick remembers. */
+/** State of a running tick: what is committed, and what only this tick knows. */
 export interface TickState {
   readonly standing: Standing;
   readonly advance: Advance;
-  /** A human agreed to whatever the listing that is published next deletes. */
+  /** The operator accepts all deletions of the next published listing. */
   readonly acceptDeletions: boolean;
-  /** How long to leave a platform alone that breaks the contract; grows with each tick that fails. */
+  /** How long to leave a platform that breaks the contract alone; grows with each failed tick. */
   readonly breachWaitMillis: number;
 }
 
-/** The first four open a tick, the others tell what became of an effect. */
+/** The first four open a tick; the others report the outcome of an effect. */
 export type TickEvent =
   | { readonly kind: 'tick_asked'; readonly trigger: Trigger }
   | { readonly kind: 'resync_asked' }
@@ -36,21 +36,21 @@ export interface Failure {
   readonly message: string;
   readonly hint: string | null;
   readonly retryAt: Instant;
-  /** It stays until somebody changes something. */
+  /** The failure persists until someone changes something. */
   readonly lasting?: boolean;
 }
 
 export type Effect =
   | { readonly kind: 'begin_listing'; readonly start: Omit<ListingStart, 'fingerprint'> }
   | { readonly kind: 'fetch'; readonly position: Position }
-  /** May be fetched already while the page at hand is being written. */
+  /** May be fetched while the current page is being written. */
   | { readonly kind: 'prefetch'; readonly position: Position }
   | { readonly kind: 'store_listing_page' }
   | { readonly kind: 'apply_page'; readonly reached: Reached }
   | { readonly kind: 'delete_awaiting' }
   | { readonly kind: 'publish'; readonly final: Cursor; readonly accepted: boolean }
   | { readonly kind: 'finish'; readonly end: TickEnd; readonly halt: Halt | null }
-  /** The source waits for a human and this tick changed nothing, not even when the halt began. */
+  /** The source stays halted and this tick changed nothing, not even the time of the halt. */
   | { readonly kind: 'remain_halted'; readonly end: TickEnd };
 
 export type TickEnd = Pick<TickReport, 'outcome' | 'code' | 'message' | 'retryAt' | 'lasting'>;

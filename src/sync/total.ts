@@ -1,6 +1,6 @@
 import type { Applied } from './ports.js';
 
-/** What several commits of one tick did together. */
+/** Returns the sum of several commits of one tick. */
 export function total(sum: Applied, more: Applied): Applied {
   return {
     added: sum.added + more.added,
