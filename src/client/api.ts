@@ -9,32 +9,32 @@ import { judgeResponse, requestIdOf } from './judge-response.js';
 
 export interface Ask {
   readonly method?: Call['method'];
-  /** A template of `wire/paths.ts`, with its parameters beside it. */
+  /** A path template of `wire/paths.ts`; `params` fills it in. */
   readonly path: string;
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string | undefined>>;
   readonly body?: unknown;
-  /** The other kind of body, for the token endpoint. */
+  /** Form-encoded body, for the token endpoint. */
   readonly form?: Readonly<Record<string, string>>;
   readonly signal: Interruption;
   readonly urgency?: Urgency;
-  /** GETs always are; a write is when doing it twice is doing it once. */
+  /** Whether the call may be repeated without further effect. Always true for GET. */
   readonly replayable?: boolean;
-  /** How large the answer may be; `smallAnswer` when not given. */
+  /** Maximum size of the response; `smallAnswer` by default. */
   readonly limits?: BodyLimits;
-  /** Is told the body as soon as it is one to be believed, and before it is parsed. */
+  /** Called with the body of a successful response before it is parsed. */
   readonly onText?: (text: string) => Promise<void>;
 }
 
 export interface Reply {
   readonly status: number;
   readonly body: unknown;
-  /** The body as sent, for what must be kept to the letter. */
+  /** The body exactly as the platform sent it. */
   readonly text: string;
   readonly requestId: string | null;
 }
 
-/** What a resource file needs: a typed question, and an answer that is judged and parsed. Throws `Fault`. */
+/** Sends one typed request and returns the checked and parsed response. Throws `Fault`. */
 export type Api = (ask: Ask) => Promise<Reply>;
 
 export interface ApiParts {
@@ -81,7 +81,7 @@ function contentOf(ask: Ask): Pick<Call, 'headers' | 'body'> {
   return { headers: { 'content-type': 'application/json' }, body: JSON.stringify(ask.body) };
 }
 
-/** Parameters are encoded one by one, so that an id can never become another path. */
+/** Each parameter is encoded by itself, so an id can never change the path. */
 function urlOf(base: string, ask: Ask): URL {
   const path = ask.path.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = ask.params?.[name];
@@ -100,7 +100,7 @@ function parseJson(call: Call, status: number, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    const what = text.trim() === '' ? 'nothing' : /^\s*</.test(text) ? 'HTML' : 'something that is no JSON';
+    const what = text.trim() === '' ? 'nothing' : /^\s*</.test(text) ? 'HTML' : 'a body that is not JSON';
     throw new Fault('contract_broken', `${callName(call)} answered ${status} with ${what}`, {
       status,
       hint: 'is `platform.baseUrl` the address of the API?',

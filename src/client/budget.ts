@@ -2,25 +2,25 @@ import type { Urgency } from '../sync/ports.js';
 import { rateLimits } from '../wire/limits.js';
 
 /**
- * The platform counts requests per token in fixed windows and does not tell how many are left, so we count too.
- * A window starts with its first request; a 429 corrects us, because it says when the next one starts.
+ * The platform counts requests per token in fixed windows but does not report how many are left, so the client counts
+ * too. A window starts with its first request. A 429 corrects the count, because it says when the next window starts.
  * All times are milliseconds on the platform's clock.
  */
 export interface BudgetState {
   readonly windowStart: number;
   readonly spent: number;
-  /** Until when the platform itself told us to stay away. */
+  /** End of the wait that the platform itself asked for. */
   readonly blockedUntil: number | null;
 }
 
 export interface BudgetRule {
   readonly limit: number;
   readonly windowMillis: number;
-  /** What routine work leaves untouched, so that a webhook in the last minutes of an hour is still answered at once. */
+  /** What routine work leaves unused, so a webhook in the last minutes of a window can still be handled at once. */
   readonly reserve: number;
 }
 
-/** The reserve: a twentieth, but at least enough for twenty pages of a nudge. */
+/** The reserve is a twentieth of the limit, but at least twenty requests: enough for twenty pages after a webhook. */
 const reserveShare = 0.05;
 const reserveMin = 20;
 
@@ -32,7 +32,7 @@ export function tokenRule(limit: number = rateLimits.token.limit): BudgetRule {
   };
 }
 
-/** Refreshes are few and all alike, nothing is kept back. */
+/** Refreshes are rare and equally urgent, so nothing is reserved. */
 export const tokenEndpointRule: BudgetRule = {
   limit: rateLimits.tokenEndpointClient.limit,
   windowMillis: rateLimits.tokenEndpointClient.seconds * 1000,
@@ -44,8 +44,8 @@ export type Spending =
   | { readonly kind: 'refused'; readonly until: number; readonly state: BudgetState };
 
 /**
- * Whether one more request may go out at `now`, and the state after it. That of a refusal has to be kept as well: from
- * a window that seems to begin in the future the hour is counted once, and not anew whenever somebody asks.
+ * Returns whether one more request may be sent at `now`, and the state after it. Store the state of a refusal too: a
+ * window that seems to begin in the future is then counted once and not restarted by every call.
  */
 export function spend(state: BudgetState | null, rule: BudgetRule, now: number, urgency: Urgency): Spending {
   const current = at(state, rule, now);
@@ -56,7 +56,10 @@ export function spend(state: BudgetState | null, rule: BudgetRule, now: number, 
   return { kind: 'granted', state: { ...current, spent: current.spent + 1 } };
 }
 
-/** What is left of the window at `now`, and when the next one starts. Nothing while the platform keeps us away. */
+/**
+ * Returns what is left of the window at `now`, and when the next one starts. Nothing is left while the platform
+ * blocks us.
+ */
 export function remaining(
   state: BudgetState | null,
   rule: BudgetRule,
@@ -69,8 +72,8 @@ export function remaining(
 }
 
 /**
- * After a 429. When it was this very budget that ran out, its window ends with the wait; when it was another limit
- * (the address, an endpoint), the count goes on as it was.
+ * Returns the state after a 429. If this budget ran out, its window ends with the wait. If another limit was hit (per
+ * address or per endpoint), the count continues unchanged.
  */
 export function block(
   state: BudgetState | null,
@@ -81,14 +84,14 @@ export function block(
 ): BudgetState {
   const current = at(state, rule, now);
   const until = now + Math.min(waitMillis, rule.windowMillis);
-  // Answers to requests that were under way at the same time may name several limits: the longest wait holds.
+  // Responses to concurrent requests may name different limits; the longest wait wins.
   const blockedUntil = Math.max(until, current.blockedUntil ?? until);
   return ranOut
     ? { windowStart: until - rule.windowMillis, spent: rule.limit, blockedUntil }
     : { ...current, blockedUntil };
 }
 
-/** The state as of `now`: an ended window begins anew, an ended block is forgotten. */
+/** Returns the state as of `now`: an ended window starts over, an ended block is dropped. */
 function at(state: BudgetState | null, rule: BudgetRule, now: number): BudgetState {
   if (state === null || now >= state.windowStart + rule.windowMillis) {
     return { windowStart: now, spent: 0, blockedUntil: liveBlock(state, rule, now) };
@@ -96,14 +99,14 @@ function at(state: BudgetState | null, rule: BudgetRule, now: number): BudgetSta
   const blockedUntil = liveBlock(state, rule, now);
   if (state.windowStart <= now && state.blockedUntil === blockedUntil) return state;
   return {
-    // A start in the future means the clock went back. How long ago it really was is unknown, so it counts as now.
+    // A start in the future means the clock was set back. The real age is unknown, so the window starts now.
     windowStart: Math.min(state.windowStart, now),
     spent: state.spent,
     blockedUntil,
   };
 }
 
-/** No block reaches further than a window; one that seems to was written under another clock. */
+/** No block is longer than a window. A longer one was stored under another clock and is ignored. */
 function liveBlock(state: BudgetState | null, rule: BudgetRule, now: number): number | null {
   const until = state?.blockedUntil ?? null;
   return until !== null && now < until && until - now <= rule.windowMillis ? until : null;

@@ -12,11 +12,11 @@ export interface BudgetsParts {
   readonly store: BudgetStore;
   readonly time: PlatformTime;
   readonly logger: Logger;
-  /** Asks the platform for the time, without a token. May fail silently. */
+  /** Asks the platform for the time, without a token. Failures are ignored. */
   readonly askTime: (signal: Interruption) => Promise<void>;
 }
 
-/** Requests that may still be made in the window that ends then. */
+/** Requests left in the current window. */
 export interface Quota {
   readonly limit: number;
   readonly left: number;
@@ -24,62 +24,64 @@ export interface Quota {
 }
 
 /**
- * Budgets by key, shared by all sources with the same token. The store is written ahead, a stride at a time: a
- * crash may then count up to nine requests that were never sent, and never forgets one that was.
+ * Budgets are keyed by token and shared by all sources that use it. The store is written ahead, `stride` requests at
+ * a time: after a crash the count may include up to nine requests that were never sent, but never misses one that
+ * was.
  */
 const stride = 10;
 
-/** A refusal is believed without asking again when the platform told the time this recently. */
+/** A refusal is final without asking for the time when the platform reported it this recently. */
 const timeIsFreshMillis = 15_000;
 
-/** Each turn somebody else was quicker; so many in a row would mean that nobody can count any more. */
+/** Each turn another process changed the budget first. This many in a row mean that counting does not work at all. */
 const swapsMax = 50;
 
-interface Held {
+interface Entry {
   state: BudgetState | null;
-  /** What the store knows, or will when `saving` is done. */
+  /** The state in the store once `saving` is done. */
   saved: BudgetState | null;
-  /** The last write of this key, behind which the next one comes. */
+  /** The last write of this key; the next one waits for it. */
   saving: Promise<void>;
 }
 
 export class Budgets {
   readonly #parts: BudgetsParts;
-  readonly #held = new Map<string, Promise<Held>>();
+  readonly #entries = new Map<string, Promise<Entry>>();
 
   constructor(parts: BudgetsParts) {
     this.#parts = parts;
   }
 
-  /** Takes one request out of the budget, or throws `rate_limited` with the moment the next window starts. */
+  /** Takes one request from the budget. Throws `rate_limited` with the start of the next window when none is left. */
   async take(key: string, rule: BudgetRule, urgency: Urgency, signal: Interruption): Promise<void> {
-    const held = await this.#get(key);
-    let answer = await this.#try(key, held, rule, urgency, true);
+    const entry = await this.#get(key);
+    let answer = await this.#try(key, entry, rule, urgency, true);
     if (answer === 'doubtful') {
-      // Others with this token do not wait for it: a webhook has a reserve.
+      // Others with this token do not wait for this request: webhooks have a reserve.
       await this.#parts.askTime(signal);
-      answer = await this.#try(key, held, rule, urgency, false);
+      answer = await this.#try(key, entry, rule, urgency, false);
     }
     if (answer !== null && answer !== 'doubtful') throw answer;
   }
 
   /**
-   * Null when the request may go out. Before staying away for an hour on the word of a clock, ours or one remembered,
-   * the platform's is asked; neither is a wait over on the word of a clock that was set meanwhile.
+   * Returns null when the request may be sent, a `rate_limited` fault when it may not, and `doubtful` when the
+   * platform's time should be asked first. Neither an hour's wait nor the end of one is decided on a local clock that
+   * may be wrong.
    */
   async #try(
     key: string,
-    held: Held,
+    entry: Entry,
     rule: BudgetRule,
     urgency: Urgency,
     mayDoubt: boolean,
   ): Promise<Fault | 'doubtful' | null> {
     const { time } = this.#parts;
     let answer: Fault | 'doubtful' | null = null;
-    await this.#move(key, held, (state, isNew) => {
+    await this.#move(key, entry, (state, isNew) => {
       const spending = spend(state, rule, time.now(), urgency);
       const isRefused = spending.kind === 'refused';
-      // Others may have learned since that the window is another one.
+      // Another process may have learned meanwhile that a new window began.
       if (isRefused && !isNew) return null;
       const isDoubtful = isRefused
         ? time.sinceObservedMillis > timeIsFreshMillis
@@ -94,13 +96,13 @@ export class Budgets {
     return answer;
   }
 
-  /** After a 429: nothing more goes out under this key for that long. */
+  /** After a 429: blocks every request under this key for `waitMillis`. */
   async block(key: string, rule: BudgetRule, waitMillis: number, ranOut: boolean): Promise<void> {
-    const held = await this.#get(key);
-    await this.#move(key, held, (state) => block(state, rule, this.#parts.time.now(), waitMillis, ranOut));
+    const entry = await this.#get(key);
+    await this.#move(key, entry, (state) => block(state, rule, this.#parts.time.now(), waitMillis, ranOut));
   }
 
-  /** What is left under this key, for people to see; the moment is on our clock. */
+  /** Returns what is left under this key, for display. `resetsAt` is on our clock. */
   async quota(key: string, rule: BudgetRule): Promise<Quota> {
     const { time } = this.#parts;
     const { state } = await this.#get(key);
@@ -112,73 +114,73 @@ export class Budgets {
   }
 
   /**
-   * Alone the state in memory is the newest there is, and the store follows it. Where others count as well what the
-   * store holds decides: a move made from an older state is made again from that. `next` answers null to be asked
-   * again with the state as it stands there now, which `isNew` tells that it is.
+   * In a single process the state in memory is the newest, and the store follows it. When several processes share a
+   * budget the store decides: `next` is applied to the stored state with compare-and-swap, and reapplied when another
+   * process changed it. `next` returns null to be called again with the current stored state and `isNew` set.
    */
   async #move(
     key: string,
-    held: Held,
+    entry: Entry,
     next: (state: BudgetState | null, isNew: boolean) => BudgetState | null,
   ): Promise<void> {
     const { swap, load } = this.#parts.store;
     if (swap === undefined) {
-      held.state = next(held.state, true);
-      await this.#save(key, held);
+      entry.state = next(entry.state, true);
+      await this.#save(key, entry);
       return;
     }
-    const turn = held.saving.then(async () => {
+    const turn = entry.saving.then(async () => {
       let isNew = false;
       for (let swaps = 0; ; swaps += 1) {
-        const state = next(held.state, isNew);
+        const state = next(entry.state, isNew);
         try {
           if (
             state !== null &&
-            (state === held.state || (await swap.call(this.#parts.store, key, held.state, state)))
+            (state === entry.state || (await swap.call(this.#parts.store, key, entry.state, state)))
           ) {
-            held.state = state;
+            entry.state = state;
             return;
           }
-          if (swaps >= swapsMax) throw new Error('others count under this key all the time');
-          held.state = await load.call(this.#parts.store, key);
+          if (swaps >= swapsMax) throw new Error('other processes change this budget all the time');
+          entry.state = await load.call(this.#parts.store, key);
           isNew = true;
         } catch (error) {
-          // The platform's own 429 is the backstop.
+          // If this fails, the platform's own 429 is the backstop.
           this.#parts.logger.warn({ error }, 'a request budget could not be shared');
-          held.state = state ?? next(held.state, true);
+          entry.state = state ?? next(entry.state, true);
           return;
         }
       }
     });
-    held.saving = turn.catch(() => {});
+    entry.saving = turn.catch(() => {});
     await turn;
   }
 
-  #get(key: string): Promise<Held> {
-    const known = this.#held.get(key);
+  #get(key: string): Promise<Entry> {
+    const known = this.#entries.get(key);
     if (known !== undefined) return known;
     const loading = this.#load(key);
-    this.#held.set(key, loading);
+    this.#entries.set(key, loading);
     return loading;
   }
 
-  async #load(key: string): Promise<Held> {
+  async #load(key: string): Promise<Entry> {
     const state = await this.#parts.store.load(key).catch((error: unknown) => {
-      this.#parts.logger.warn({ error }, 'a request budget could not be read, it starts anew');
+      this.#parts.logger.warn({ error }, 'a request budget could not be read and starts over');
       return null;
     });
     return { state, saved: state, saving: Promise.resolve() };
   }
 
-  #save(key: string, held: Held): Promise<void> {
-    const { state, saved } = held;
-    if (state === null || (saved !== null && covers(saved, state))) return held.saving;
+  #save(key: string, entry: Entry): Promise<void> {
+    const { state, saved } = entry;
+    if (state === null || (saved !== null && covers(saved, state))) return entry.saving;
     const ahead = { ...state, spent: Math.ceil(state.spent / stride) * stride };
-    held.saved = ahead;
-    held.saving = held.saving
+    entry.saved = ahead;
+    entry.saving = entry.saving
       .then(() => this.#parts.store.save(key, ahead))
       .catch((error: unknown) => this.#parts.logger.warn({ error }, 'a request budget could not be saved'));
-    return held.saving;
+    return entry.saving;
   }
 }
 
@@ -197,7 +199,7 @@ function covers(saved: BudgetState, state: BudgetState): boolean {
   );
 }
 
-/** Names a token without being one. */
+/** Returns a digest that identifies a token without revealing it. */
 export function digestOf(secret: string): string {
   return createHash('sha256').update(secret).digest('hex').slice(0, 32);
 }

@@ -23,41 +23,43 @@ export interface ClientOptions {
   readonly baseUrl: string;
   readonly version: string;
   readonly names: HeaderNames;
-  /** `openConnectionPool().fetch`, or in tests whatever stands for it. */
+  /** `openConnectionPool().fetch`, or a stand-in in tests. */
   readonly wire: WireFetch;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
   readonly budgets: BudgetStore;
-  /** Requests a token may make in an hour; null against a platform without limits. */
+  /** Requests a token may make in an hour; null for a platform without limits. */
   readonly requestsPerHour?: number | null;
-  /** The longest a single request may take, its body included. */
+  /** Timeout of a single request, its body included. */
   readonly timeoutMillis?: number;
   readonly caps?: Caps;
   readonly retry?: RetryPlan;
 }
 
-/** One client for a platform; every source in the process shares its connections, budgets and idea of the time. */
+/** One client per platform. All sources in the process share its connections, budgets and platform clock. */
 export interface Client {
   readonly time: PlatformTime;
-  /** The API as this token sees it. */
+  /** Returns the API authenticated with this token. */
   as(tokens: TokenProvider): Api;
-  /** The API without a credential. The token endpoint counts per client, so its budget is the client's. */
+  /** Returns the API without a credential. The token endpoint counts per client, so the budget is the client's. */
   asApplication(clientId: string): Api;
-  /** What is left of the quota of the token these last sent; null before they did, or where nobody counts. */
+  /**
+   * Returns what is left of the quota of the token last sent by `tokens`; null before it sent one, or without limits.
+   */
   quotaOf(tokens: TokenProvider): Promise<Quota | null>;
 }
 
 /**
- * The layers, outermost first, and why in this order:
+ * The layers, outermost first, and the reason for the order:
  *
- *   retry     sees everything below as one try, a spent budget included
- *   auth      its second request after a 401 is no retry: it has an allowance of its own
- *   budget    below auth, because each request that goes out counts, and because it counts per token
+ *   retry     one attempt covers everything below, a used-up budget included
+ *   auth      its second request after a 401 is not a retry: it has its own allowance
+ *   budget    below auth, because every request sent counts, and counts per token
  *   timeout   per request on the wire: waiting for a budget or a refresh is not the server being slow
- *   version   on everything that goes out
- *   time      hears every answer
- *   caps      reads the body, so that all above deal with whole answers
+ *   version   on every request
+ *   time      reads the `Date` of every response
+ *   caps      reads the body, so all layers above handle complete responses
  */
 export function createClient(options: ClientOptions): Client {
   const { clock, random, logger, names } = options;
@@ -72,7 +74,7 @@ export function createClient(options: ClientOptions): Client {
     try {
       await api(wire)({ path: paths.discovery, signal });
     } catch (error) {
-      // Whatever it answered, its `Date` was heard; without an answer we stay with what we believed.
+      // Any response carries a `Date`, which was recorded. Without a response the previous estimate stays.
       if (!isFault(error) || error.code === 'stopped') throw error;
     }
   };
@@ -83,7 +85,7 @@ export function createClient(options: ClientOptions): Client {
   const counted = (rule: BudgetRule, keyOf: Parameters<typeof withBudget>[4]) =>
     withBudget(wire, budgets, time, rule, keyOf);
   const rule = options.requestsPerHour === null ? null : tokenRule(options.requestsPerHour);
-  // A refreshed token has a budget of its own, so what counts is the one that went out last.
+  // A refreshed token has its own budget, so the token sent last counts.
   const lastKeys = new WeakMap<TokenProvider, string>();
   const perToken = (tokens: TokenProvider): Fetch =>
     rule === null

@@ -2,14 +2,14 @@ import { isPosition } from './parse-page.js';
 
 const key = '"meta":';
 
-/** `meta` has some 200 characters and a cursor of at most 4,096; anything longer is not worth a guess. */
+/** `meta` has some 200 characters and a cursor at most 4,096. Anything longer is not worth the guess. */
 const metaLengthMax = 8_192;
 
 /**
- * Where the page behind this one begins, off the end of its text, where `meta` stands. A guess that costs nothing: null
- * where `meta` stands elsewhere or nothing more is said to come, and the page itself decides once it is parsed.
+ * Returns a guess of the next page's cursor, read from the end of the text where `meta` usually is, or null when
+ * `meta` is elsewhere or reports no more pages. A wrong guess costs nothing: the parsed page decides.
  */
-export function peekNext(text: string): string | null {
+export function earlyCursor(text: string): string | null {
   const at = text.lastIndexOf(key);
   const end = text.lastIndexOf('}');
   if (at < 0 || end < at || end - at > metaLengthMax) return null;

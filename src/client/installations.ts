@@ -25,15 +25,15 @@ export interface Installation {
   readonly revokedAt: string | null;
 }
 
-/** The token is shown in this one response and never again. It does not expire. */
+/** The token is in this one response and never shown again. It does not expire. */
 export interface MintedToken {
   readonly installation: Installation;
   readonly accessToken: string;
-  /** What was really granted: scopes that may not be had are dropped without a word. */
+  /** The granted scopes. The platform silently drops scopes that it does not grant. */
   readonly scopes: readonly string[];
 }
 
-/** A company or syndicate the signed-in person may install on. */
+/** A company or syndicate on which the signed-in person may install the application. */
 export interface Eligible {
   readonly type: string;
   readonly id: string;
@@ -84,8 +84,9 @@ export async function getInstallation(
 }
 
 /**
- * Installs, or mints a further token when it is installed already: a company has at most one active install, and
- * the refusal names it. So a lost answer, which may have left an install behind, is not stranding either.
+ * Installs the application, or mints another token when it is installed already. A company has at most one active
+ * installation, and the platform's refusal names it. A lost response, which may have left an installation behind, is
+ * therefore recoverable.
  */
 export async function install(
   api: Api,
@@ -113,7 +114,7 @@ function existingInstallation(error: unknown): InstallationId | undefined {
   return parseId('installation', error.about.details?.installation);
 }
 
-/** Without `scopes` the token gets what the install was granted; an empty list would grant nothing. */
+/** Without `scopes` the token gets the scopes of the installation; an empty list would grant nothing. */
 export async function mintToken(
   api: Api,
   id: InstallationId,
@@ -130,7 +131,7 @@ export async function mintToken(
   return mintedOf(body);
 }
 
-/** Revokes every token of the install. Done twice it is done once. */
+/** Revokes every token of the installation. Idempotent. */
 export async function revokeInstallation(
   api: Api,
   id: InstallationId,

@@ -4,10 +4,10 @@ import type { FeedItem } from '../domain/investment.js';
 import type { Cursor, PageToken, Position } from '../domain/position.js';
 import { storableText } from '../domain/text.js';
 import type { Interruption } from '../runtime/interruption.js';
-import type { Feed, FeedPage, NextTold, Urgency } from '../sync/ports.js';
+import type { Feed, FeedPage, OnNext, Urgency } from '../sync/ports.js';
 import { paths } from '../wire/paths.js';
 import type { Api, Reply } from './api.js';
-import { peekNext } from './early-cursor.js';
+import { earlyCursor } from './early-cursor.js';
 import { pageAnswer } from './fetch/body-limits.js';
 import { refusesVersion } from './judge-response.js';
 import { parseInvestment } from './parse-investment.js';
@@ -20,7 +20,7 @@ export interface FeedScope {
   readonly perPage: number;
 }
 
-/** The cursor says nothing about filters, so every page repeats them. */
+/** A cursor does not carry the filters, so every page repeats them. */
 export function investmentFeed(api: Api, scope: FeedScope, urgency: Urgency): Feed {
   const askedAt = async (position: Position, request: Parameters<Api>[0]) => {
     try {
@@ -42,7 +42,7 @@ export function investmentFeed(api: Api, scope: FeedScope, urgency: Urgency): Fe
         urgency,
         signal,
         limits: pageAnswer(scope.perPage),
-        ...(onNext === undefined ? {} : { onText: toldNext(position, onNext) }),
+        ...(onNext === undefined ? {} : { onText: prefetchNext(position, onNext) }),
       });
       const page = parsePage(body, text, scope.perPage);
       refuseMismatch(position, page);
@@ -51,10 +51,10 @@ export function investmentFeed(api: Api, scope: FeedScope, urgency: Urgency): Fe
   };
 }
 
-/** To parse a page takes half a millisecond, in which the request for the next one can already travel. */
-function toldNext(position: Position, onNext: NextTold): (text: string) => Promise<void> {
+/** Sends the request for the next page before this one is parsed. */
+function prefetchNext(position: Position, onNext: OnNext): (text: string) => Promise<void> {
   return async (text) => {
-    const next = peekNext(text);
+    const next = earlyCursor(text);
     if (next === null) return;
     await onNext(
       isListing(position)
@@ -65,8 +65,9 @@ function toldNext(position: Position, onNext: NextTold): (text: string) => Promi
 }
 
 /**
- * Everything else in the request was the same when the position was given out. So it belongs to another account or
- * realm than this token, which the token does not tell and only the platform can know.
+ * Whether the platform rejected the stored position. The rest of the request was the same when the position was
+ * issued, so the position belongs to another account or realm than the token. Only the platform can tell which
+ * account a token belongs to.
  */
 function isForeignPosition(error: unknown, { kind }: Position): error is Fault {
   if (!isFault(error, 'refused') || error.about.status !== 400) return false;
@@ -79,7 +80,7 @@ function isForeignPosition(error: unknown, { kind }: Position): error is Fault {
 function foreignPosition({ message, about }: Fault): Fault {
   return new Fault(
     'filters_changed',
-    `the platform does not take its stored position from this token, as when the token is another account's: ${message}`,
+    `the platform rejects the stored position for this token, which may belong to another account: ${message}`,
     {
       ...about,
       hint: 'use a token of the account the mirror was built with, or list again under this one: rosterd sync --source NAME --resync',
@@ -103,32 +104,29 @@ function positionQuery(position: Position): Record<string, string> {
 }
 
 /**
- * A listing page read as changes would delete nothing and mean everything; the same cursor again, with more to
- * come, would be read forever.
+ * Throws `contract_broken` on a page of the wrong mode or with a repeated cursor. A listing page applied as a delta
+ * would be read as all changes and no deletions; a repeated cursor would be read for ever.
  */
 function refuseMismatch(position: Position, page: FeedPage): void {
   const expected = isListing(position) ? 'listing' : 'delta';
   if (page.mode !== expected) {
-    throw new Fault(
-      'contract_broken',
-      `the feed answered a ${page.mode} page where a ${expected} page was asked for`,
-    );
+    throw new Fault('contract_broken', `the feed answered a ${page.mode} page to a ${expected} request`);
   }
   const asked =
     position.kind === 'page' ? position.token : position.kind === 'cursor' ? position.cursor : null;
   if (page.hasMore && page.next === asked) {
-    throw new Fault('contract_broken', 'the feed says there is more and gives back the same cursor');
+    throw new Fault('contract_broken', 'the feed says there is more and repeats the same cursor');
   }
 }
 
-/** The record as the platform derives it now, and whether what it published says the same. */
+/** The record as the platform derives it now, and whether the published version matches. */
 export interface CurrentInvestment {
   readonly item: FeedItem;
   readonly publishedMatches: boolean | null;
   readonly publishedObservedAt: Instant | null;
 }
 
-/** Null when the platform does not know it, or this token may not see it. */
+/** Returns null when the record is unknown to the platform or not visible to this token. */
 export async function readInvestment(
   api: Api,
   id: string,
@@ -145,7 +143,7 @@ export async function readInvestment(
   };
 }
 
-/** The platform knows a dozen. Each that differs is a line of a receipt. */
+/** The platform knows about a dozen statuses. Each one that differs is a line of a receipt. */
 const statusesMax = 200;
 
 export interface Tally {
@@ -162,7 +160,10 @@ export interface OfferingStats {
   readonly publishedThrough: Instant | null;
 }
 
-/** Counts and sums of the same published rows the feed serves. Null when unknown or not ours to see. */
+/**
+ * Returns counts and sums of the published rows that the feed serves, or null when the offering is unknown or not
+ * visible to this token.
+ */
 export async function readOfferingStats(
   api: Api,
   offering: string,

@@ -6,7 +6,7 @@ import { versionRefusal } from '../wire/versions.js';
 import type { Answer, HeadersRead } from './fetch/fetch.js';
 import { rateLimitWaitMillis } from './rate-limit-wait.js';
 
-/** What the platform's error body says, as far as it says it. */
+/** The readable parts of the platform's error body. */
 export interface Problem {
   readonly type: string | null;
   readonly message: string | null;
@@ -15,9 +15,9 @@ export interface Problem {
 }
 
 /**
- * The only place where a status becomes a `Fault`. It switches on status and `error.type`, never on a message,
- * and it survives bodies that are no JSON (502, 503) and answers of the edge that carry no request id.
- * Returns undefined when the answer is a success.
+ * Returns the `Fault` for an error response, or undefined for a success. This is the only place that maps a status to
+ * a fault. It looks at status and `error.type`, never at a message, and accepts bodies that are not JSON (502, 503)
+ * and gateway responses without a request id.
  */
 export function judgeResponse(
   what: string,
@@ -29,9 +29,9 @@ export function judgeResponse(
   if (status >= 200 && status < 300) return undefined;
   const problem = readProblem(answer, names);
   const code = codeOf(status, problem.type);
-  const said = code === 'refused' || code === 'forbidden' ? repeatable(what, status, problem) : null;
+  const quoted = code === 'refused' || code === 'forbidden' ? repeatable(what, status, problem) : null;
   const hint = hintOf(code, status, problem.type);
-  return new Fault(code, sentence(what, status, problem, said), {
+  return new Fault(code, sentence(what, status, problem, quoted), {
     status,
     details: problem.details,
     ...(problem.type === null ? {} : { type: problem.type }),
@@ -43,13 +43,16 @@ export function judgeResponse(
   });
 }
 
-/** Where the platform has people in hand, its sentence may quote one, and ours goes into logs and the mirror. */
+/**
+ * Returns the platform's message if it is safe to log. On paths that serve people's records it may quote a person, so
+ * only fixed text is returned.
+ */
 function repeatable(what: string, status: number, { type, message }: Problem): string | null {
   if (!what.includes(` ${paths.investments}`)) return message;
-  return refusesVersion(status, type) ? 'it does not take the API version' : null;
+  return refusesVersion(status, type) ? 'it does not support the API version' : null;
 }
 
-/** The dated version that was asked for is unknown to the platform, or retired. */
+/** Returns whether the platform does not know the requested API version, or has retired it. */
 export function refusesVersion(status: number | undefined, type: string | null | undefined): boolean {
   return status === versionRefusal.status && type === versionRefusal.type;
 }
@@ -59,7 +62,7 @@ function codeOf(status: number, type: string | null): FaultCode {
   if (status === 410) return 'cursor_expired';
   if (status === 401) return type === 'invalid_grant' ? 'reauthorize' : 'unauthorized';
   if (status === 403) return 'forbidden';
-  // 408 is a server that lost patience with the connection, not with the request.
+  // 408 means the server gave up on the connection, not on the request.
   if (status >= 500 || status === 408) return 'platform_error';
   if (status >= 400) return type === 'invalid_grant' ? 'reauthorize' : 'refused';
   return 'contract_broken';
@@ -68,22 +71,22 @@ function codeOf(status: number, type: string | null): FaultCode {
 function hintOf(code: FaultCode, status: number, type: string | null): string | undefined {
   if (code === 'unauthorized') return 'replace the token, or run `rosterd connect`';
   if (code === 'reauthorize') return 'run `rosterd connect` to sign in again';
-  if (type === 'insufficient_scope') return 'the token lacks a scope: `rosterd doctor` shows which it holds';
+  if (type === 'insufficient_scope') return 'the token lacks a scope: `rosterd doctor` shows which it has';
   if (code === 'refused' && refusesVersion(status, type))
     return 'set platform.version to one the platform serves';
   if (code === 'forbidden') return '`rosterd doctor` shows what the token may see';
   return undefined;
 }
 
-function sentence(what: string, status: number, problem: Problem, said: string | null): string {
+function sentence(what: string, status: number, problem: Problem, quoted: string | null): string {
   const type = problem.type === null ? '' : ` ${problem.type}`;
   const id = problem.requestId === null ? '' : ` (request ${problem.requestId})`;
-  return `${what} answered ${status}${type}${said === null ? '' : `: ${said}`}${id}`;
+  return `${what} answered ${status}${type}${quoted === null ? '' : `: ${quoted}`}${id}`;
 }
 
 function readProblem(answer: Answer, names: HeaderNames): Problem {
   const body = record(parsed(answer.body));
-  // The token endpoint speaks the flat OAuth form: `error` is the type itself.
+  // The token endpoint uses the flat OAuth form: `error` is the type itself.
   const flat = typeof body.error === 'string';
   const error = flat ? { type: body.error, message: body.error_description } : record(body.error);
   return {
@@ -98,7 +101,7 @@ export function requestIdOf(headers: HeadersRead, names: HeaderNames): string | 
   return word(headers.get(names.requestId));
 }
 
-/** 200 characters tell what was wrong; more of a foreign text is more of what it may quote. */
+/** 200 characters are enough to name the problem; a longer text is more likely to quote personal data. */
 const messageLengthMax = 200;
 
 function printable(text: string): string {
@@ -106,7 +109,7 @@ function printable(text: string): string {
   return plain.length <= messageLengthMax ? plain : `${plain.slice(0, messageLengthMax - 1)}…`;
 }
 
-/** Types and request ids are printed and logged, so only what looks like one is taken for one. */
+/** Types and request ids are printed and logged, so only values of that shape are accepted. */
 function word(value: unknown): string | null {
   return typeof value === 'string' && /^[A-Za-z0-9_.:-]{1,100}$/.test(value) ? value : null;
 }

@@ -6,10 +6,10 @@ import { isSameSecret } from '../runtime/same-secret.js';
 import { paths } from '../wire/paths.js';
 import type { Api } from './api.js';
 
-/** Servers refuse headers from 8 KB on, and a token is one. */
+/** Servers reject headers from 8 KB on, and a token is sent in one. */
 export const tokenShape = /^[\x21-\x7e]{1,6000}$/;
 
-/** What the token endpoint gives. `expiresInSeconds` null means that it does not expire. */
+/** Response of the token endpoint. `expiresInSeconds` is null when the token does not expire. */
 export interface TokenSet {
   readonly accessToken: string;
   readonly refreshToken: string | null;
@@ -19,18 +19,18 @@ export interface TokenSet {
 
 export interface OAuthClient {
   readonly clientId: string;
-  /** Null for a public client, which then sends none. */
+  /** Null for a public client, which sends no secret. */
   readonly clientSecret: string | null;
 }
 
-/** One authorization request's secrets: made anew for each, kept in memory, used once. */
+/** Secrets of one authorization request: created for it, kept in memory, used once. */
 export interface Challenge {
   readonly state: string;
   readonly verifier: string;
   readonly challenge: string;
 }
 
-/** 32 bytes are 43 letters of verifier, the least RFC 7636 allows and 256 bits all the same. */
+/** 32 bytes encode to a verifier of 43 characters: the minimum of RFC 7636, with 256 bits of entropy. */
 export function newChallenge(random: Random): Challenge {
   const verifier = random.bytes(32).toString('base64url');
   return { state: random.bytes(24).toString('base64url'), verifier, challenge: s256(verifier) };
@@ -60,15 +60,18 @@ export function authorizeLink(request: AuthorizeRequest): string {
   return url.href;
 }
 
-/** Whether a redirect answers our request; anybody can send a browser to our address with another `state`. */
+/** Returns whether a redirect belongs to our request. Anyone can send a browser to our address with another `state`. */
 export function isOurRedirect(query: URLSearchParams, challenge: Challenge): boolean {
   return isSameSecret(query.get('state') ?? '', challenge.state);
 }
 
-/** The code out of the redirect, after the `state` was found to be ours. */
+/**
+ * Returns the code from the redirect. Throws `refused` on another `state` or a reported error, and `contract_broken`
+ * without a code.
+ */
 export function codeFromRedirect(query: URLSearchParams, challenge: Challenge): string {
   if (!isOurRedirect(query, challenge)) {
-    throw new Fault('refused', 'the sign-in came back with a foreign `state` and was not accepted', {
+    throw new Fault('refused', 'the sign-in came back with a foreign `state` and was rejected', {
       hint: 'start `rosterd connect` again and use the link it prints',
     });
   }
@@ -89,7 +92,10 @@ export interface CodeExchange {
   readonly verifier: string;
 }
 
-/** A code can be spent once, so a lost answer is not asked for again: the sign-in is. */
+/**
+ * Exchanges a code for tokens. A code works once, so the call is not repeated after a lost response; the sign-in
+ * starts over.
+ */
 export function exchangeCode(
   api: Api,
   client: OAuthClient,
@@ -105,8 +111,8 @@ export function exchangeCode(
 }
 
 /**
- * The old refresh token works until the new access token is first used. So this may be sent again after a lost
- * answer, as long as nobody uses the new pair before it is stored.
+ * Refreshes the tokens. The old refresh token works until the new access token is first used, so the call may be
+ * repeated after a lost response, as long as the new pair is not used before it is stored.
  */
 export function refreshTokens(
   api: Api,
@@ -117,7 +123,7 @@ export function refreshTokens(
   return askToken(api, client, signal, true, { grant_type: 'refresh_token', refresh_token: refreshToken });
 }
 
-/** Ends the whole authorization a token belongs to; an unknown one is no error. */
+/** Revokes the whole authorization that a token belongs to. An unknown token is not an error. */
 export async function revokeTokens(
   api: Api,
   client: OAuthClient,
@@ -157,7 +163,7 @@ async function askToken(
 function parseTokenSet(body: unknown): TokenSet {
   const fields = (typeof body === 'object' && body !== null ? body : {}) as Readonly<Record<string, unknown>>;
   const { access_token, refresh_token, expires_in, scope } = fields;
-  // A value the header could not carry would be stored and then fail at every use.
+  // A value that a header cannot carry would be stored and then fail at every use.
   if (!isToken(access_token)) throw broken('access_token');
   if (refresh_token != null && !isToken(refresh_token)) throw broken('refresh_token');
   if (expires_in != null && !(typeof expires_in === 'number' && expires_in > 0)) throw broken('expires_in');
@@ -169,7 +175,7 @@ function parseTokenSet(body: unknown): TokenSet {
   };
 }
 
-/** Ten years. A moment beyond what a date can hold would end every later refresh with an error. */
+/** Ten years. A time beyond the range of a date would make every later refresh fail. */
 const lifeSecondsMax = 10 * 365 * 24 * 3600;
 
 function isToken(value: unknown): value is string {
@@ -177,5 +183,5 @@ function isToken(value: unknown): value is string {
 }
 
 function broken(field: string): Fault {
-  return new Fault('contract_broken', `the token endpoint answered without a usable \`${field}\``);
+  return new Fault('contract_broken', `the token endpoint's response has no usable \`${field}\``);
 }

@@ -6,28 +6,31 @@ import { type Cents, parseCents } from '../domain/money.js';
 import { storableText } from '../domain/text.js';
 
 /*
- * One record of the feed, read once, by hand: this runs for every record of every page, and a validator that
- * builds a result tree costs more than everything else done to a record in memory.
+ * Parses one record of the feed by hand. This runs for every record of every page, and a validator that builds a
+ * result tree would cost more than everything else done to a record in memory.
  *
- * Required are the fields without which a row would lie: which record (`id`), whether it is there (`visible`,
- * `status`), when it was published (`observed_at`) and how much (`amounts.currency`, `amounts.committed_cents`).
- * Everything else may be absent; nothing may have the wrong type. Unknown enum values are kept as sent.
+ * Required are the fields without which a row would be wrong: which record (`id`), whether it exists (`visible`,
+ * `status`), when it was published (`observed_at`) and the amount (`amounts.currency`, `amounts.committed_cents`).
+ * Every other field may be absent, but none may have the wrong type. Unknown enum values are stored as sent.
  *
- * A problem names the field and never its value: what arrives in the wrong place may be a person's name.
+ * A problem names the field and never its value: a value in the wrong field may be a person's name.
  */
 
 type Wire = Readonly<Record<string, unknown>>;
 
-/** Thrown and caught inside this file only: the happy path then needs no checks between fields. */
+/** Thrown and caught in this file only, so the normal path needs no checks between fields. */
 class Rejection extends Error {
   constructor(problem: string) {
     super(problem);
-    // Rejections are an answer, not an accident; a stack trace would cost more than the parse.
+    // A rejection is an expected result; capturing a stack trace would cost more than the parse.
     this.stack = '';
   }
 }
 
-/** `body` gives the record as sent; it is only asked for when the record is set aside. */
+/**
+ * Returns the parsed record, or a rejected item. `body` returns the record as sent and is called only for a rejected
+ * one.
+ */
 export function parseInvestment(value: unknown, body: () => string): FeedItem {
   try {
     if (!isWire(value)) throw new Rejection('the record is not an object');
@@ -42,8 +45,8 @@ export function parseInvestment(value: unknown, body: () => string): FeedItem {
 }
 
 /**
- * Of a record nobody can read. A deactivation in a wrong type is one too: a name that goes too early comes back
- * with the next version, a name that stays too long cannot be taken back.
+ * Returns the erasure in a record that cannot be parsed. A deactivation of the wrong type counts: a name erased too
+ * early comes back with the next version, a name kept too long cannot be taken back.
  */
 function erasureIn(wire: Wire): 'tombstone' | 'deactivated' | null {
   if (isTombstone(wire)) return 'tombstone';
@@ -51,10 +54,12 @@ function erasureIn(wire: Wire): 'tombstone' | 'deactivated' | null {
   return deactivated === undefined || deactivated === null || deactivated === false ? null : 'deactivated';
 }
 
-/** Not visible and without a status. A user's own canceled investment is not visible either, but has one. */
+/**
+ * A tombstone is not visible and has no status. A user's own canceled investment is not visible either, but has one.
+ */
 function isTombstone(wire: Wire): boolean {
   if (wire.visible !== false || (wire.status !== undefined && wire.status !== null)) return false;
-  // An explicit null beside content is neither of the two shapes, and deleting on a guess is not undone.
+  // A null status beside content is neither a record nor a tombstone, and a deletion by guess cannot be undone.
   return wire.status === undefined || (wire.amounts == null && wire.investor == null);
 }
 
@@ -68,11 +73,10 @@ function tombstone(wire: Wire): FeedItem {
 }
 
 /**
- * What a record brings beyond its columns, counted while it is read. All of it is sorted, stored and compared with every
- * later version, so that it has bounds, far above what the platform sends: no fields we do not know, and a few values
- * in lists.
+ * Counts the unknown fields and the values in lists and unknown fields of one record. They are sorted, stored and
+ * compared with every later version, so their number is limited, far above what the platform sends.
  */
-interface Beyond {
+interface Unmapped {
   fields: number;
   values: number;
 }
@@ -82,7 +86,7 @@ const valuesMax = 2_000;
 
 const none: Wire = Object.freeze(Object.create(null));
 
-function fullRecord(wire: Wire, beyond: Beyond): FeedItem {
+function fullRecord(wire: Wire, unmapped: Unmapped): FeedItem {
   const amounts = object(wire.amounts, 'amounts') ?? missing('amounts');
   const investor = object(wire.investor, 'investor') ?? none;
   const status = word(wire.status, 'status') ?? missing('status');
@@ -106,7 +110,7 @@ function fullRecord(wire: Wire, beyond: Beyond): FeedItem {
       raised_cents: cents(amounts.raised_cents, 'amounts.raised_cents'),
       shares: decimal(wire.shares, 'shares'),
       average_share_price: decimal(wire.average_share_price, 'average_share_price'),
-      // Said twice by the platform, as a status and as a flag; either reader is right.
+      // The platform sends this both as a status and as a flag; either one counts.
       needs_whitelisting:
         flag(wire.needs_whitelisting, 'needs_whitelisting') ?? status === 'needs_whitelisting',
       visible: flag(wire.visible, 'visible') ?? missing('visible'),
@@ -114,24 +118,24 @@ function fullRecord(wire: Wire, beyond: Beyond): FeedItem {
       converted_from: id('investment', wire.converted_from, 'converted_from'),
       investor_deactivated: flag(investor.deactivated, 'investor.deactivated') ?? false,
       via_entity: flag(investor.via_entity, 'investor.via_entity') ?? false,
-      blockers: list(wire.blockers, 'blockers', beyond),
-      contracts: contracts(wire.contracts, beyond),
+      blockers: list(wire.blockers, 'blockers', unmapped),
+      contracts: contracts(wire.contracts, unmapped),
       observed_at: instant(wire.observed_at, 'observed_at') ?? missing('observed_at'),
       reason: text(wire.reason, 'reason'),
-      extra: extra(wire, amounts, beyond),
+      extra: extra(wire, amounts, unmapped),
     },
-    identity: identity(wire, investor, beyond),
+    identity: identity(wire, investor, unmapped),
   };
 }
 
 /**
- * Null when the token holds no identity grant: then the keys are left out, not null. A field of `investor` that
- * we do not know speaks of a person too, so it stands here and nowhere else.
+ * Returns null when the token has no identity grant: the keys are then absent, not null. Unknown fields of `investor`
+ * describe a person too, so they are stored with the identity and nowhere else.
  */
-function identity(wire: Wire, investor: Wire, beyond: Beyond): Identity | null {
-  const unknown = unknownOf(investor, investorFields, 'investor', beyond);
+function identity(wire: Wire, investor: Wire, unmapped: Unmapped): Identity | null {
+  const unknown = unknownOf(investor, investorFields, 'investor', unmapped);
   const address = object(investor.address, 'investor.address') ?? none;
-  const unknownOfAddress = unknownOf(address, addressFields, 'investor.address', beyond);
+  const unknownOfAddress = unknownOf(address, addressFields, 'investor.address', unmapped);
   if (
     unknown === null &&
     investor.name === undefined &&
@@ -161,12 +165,12 @@ function identity(wire: Wire, investor: Wire, beyond: Beyond): Identity | null {
   };
 }
 
-function extra(wire: Wire, amounts: Wire, beyond: Beyond): string | null {
-  const unknownAmounts = unknownOf(amounts, amountFields, 'amounts', beyond);
+function extra(wire: Wire, amounts: Wire, unmapped: Unmapped): string | null {
+  const unknownAmounts = unknownOf(amounts, amountFields, 'amounts', unmapped);
   for (const key in unknownAmounts) {
     if (key.endsWith('_cents')) cents(unknownAmounts[key], 'an unknown field of amounts');
   }
-  return nested(unknownOf(wire, recordFields, 'the record', beyond), 'amounts', unknownAmounts);
+  return nested(unknownOf(wire, recordFields, 'the record', unmapped), 'amounts', unknownAmounts);
 }
 
 const recordFields = new Set(
@@ -182,16 +186,21 @@ const addressFields = new Set('line city state postal_code country'.split(' '));
 
 type Unknown = { [key: string]: Json };
 
-/** Null, the usual case, costs one look at each key. A null prototype keeps `__proto__` a key like any other. */
-function unknownOf(wire: Wire, known: ReadonlySet<string>, where: string, beyond: Beyond): Unknown | null {
+/** Returns null in the usual case, after one look at each key. With a null prototype `__proto__` is an ordinary key. */
+function unknownOf(
+  wire: Wire,
+  known: ReadonlySet<string>,
+  where: string,
+  unmapped: Unmapped,
+): Unknown | null {
   let unknown: Unknown | null = null;
   for (const key of Object.keys(wire)) {
     if (known.has(key)) continue;
-    beyond.fields += 1;
-    if (beyond.fields > unknownFieldsMax)
+    unmapped.fields += 1;
+    if (unmapped.fields > unknownFieldsMax)
       throw new Rejection(`the record has more than ${unknownFieldsMax} unknown fields`);
     unknown ??= Object.create(null) as Unknown;
-    unknown[key] = small(wire[key], `an unknown field of ${where}`, beyond);
+    unknown[key] = bounded(wire[key], `an unknown field of ${where}`, unmapped);
   }
   return unknown;
 }
@@ -203,32 +212,32 @@ function nested(outer: Unknown | null, name: string, inner: Unknown | null): str
   return canonicalJson(whole);
 }
 
-/** JSON from the wire nests without limit, our stack does not. Nothing the platform sends goes beyond three. */
+/** JSON can nest without limit, the call stack cannot. The platform sends at most three levels. */
 const depthMax = 32;
 
-function small(value: unknown, field: string, beyond: Beyond): Json {
-  weigh(value, depthMax, field, beyond);
+function bounded(value: unknown, field: string, unmapped: Unmapped): Json {
+  countValues(value, depthMax, field, unmapped);
   return value as Json;
 }
 
-function weigh(value: unknown, levels: number, field: string, beyond: Beyond): void {
+function countValues(value: unknown, levels: number, field: string, unmapped: Unmapped): void {
   const inner = typeof value !== 'object' || value === null ? [] : Object.values(value);
-  beyond.values += 1;
-  if (beyond.values + inner.length > valuesMax)
+  unmapped.values += 1;
+  if (unmapped.values + inner.length > valuesMax)
     throw new Rejection(`lists and unknown fields hold more than ${valuesMax} values, up to ${field}`);
   if (typeof value === 'object' && value !== null && levels === 0)
     throw new Rejection(`${field} is nested deeper than ${depthMax} levels`);
-  for (const one of inner) weigh(one, levels - 1, field, beyond);
+  for (const one of inner) countValues(one, levels - 1, field, unmapped);
 }
 
-function list(value: unknown, field: string, beyond: Beyond): string {
+function list(value: unknown, field: string, unmapped: Unmapped): string {
   if (value === undefined || value === null) return '[]';
   if (!Array.isArray(value)) throw new Rejection(`${field} is not an array`);
-  return value.length === 0 ? '[]' : canonicalJson(small(value, field, beyond));
+  return value.length === 0 ? '[]' : canonicalJson(bounded(value, field, unmapped));
 }
 
-function contracts(value: unknown, beyond: Beyond): string {
-  const json = list(value, 'contracts', beyond);
+function contracts(value: unknown, unmapped: Unmapped): string {
+  const json = list(value, 'contracts', unmapped);
   if (json === '[]') return json;
   for (const contract of value as readonly unknown[]) {
     if (isWire(contract)) cents(contract.override_amount_cents, 'contracts.override_amount_cents');
@@ -243,13 +252,13 @@ function text(value: unknown, field: string): string | null {
   return storableText(value);
 }
 
-/** A bio or a message of fifty pages. Every page of the roster and every export repeats what is longer. */
+/** About fifty pages of text. Longer text would be repeated by every page of the roster and every export. */
 const textLengthMax = 100_000;
 
-/** Far above any word of a vocabulary, and below what an index of PostgreSQL takes in one entry. */
+/** Far above any enum value, and below the limit of a PostgreSQL index entry. */
 const wordLengthMax = 200;
 
-/** What rows are counted by. A page must not fail for one record whose word no index can hold. */
+/** Parses a value that rows are grouped by. A page must not fail because an index cannot store one record's value. */
 function word(value: unknown, field: string): string | null {
   const found = text(value, field);
   if (found !== null && found.length > wordLengthMax)

@@ -8,9 +8,9 @@ import { parseInvestment } from './parse-investment.js';
 import { rawItems } from './raw-items.js';
 
 /**
- * A page of the feed, or `contract_broken` naming what is wrong with it. One bad record does not spoil its page:
- * it is set aside with its own piece of `text`, the page as sent. Records are parsed when they are asked for, which
- * is after the next page was.
+ * Returns a page of the feed. Throws `contract_broken` with the problem. A malformed record does not fail its page:
+ * it is rejected together with its own piece of `text`, the page as sent. Records are parsed when `items` is first
+ * read, after the next page was requested.
  */
 export function parsePage(body: unknown, text: string, perPage: number = pageItemsMin): FeedPage {
   const page = asObject(body) ?? broken('the body is not an object');
@@ -18,7 +18,7 @@ export function parsePage(body: unknown, text: string, perPage: number = pageIte
   if (!Array.isArray(data)) broken('`data` is not an array');
   const itemsMax = pageItemsMax(perPage);
   if (data.length > itemsMax)
-    broken(`${perPage} records were asked for, ${data.length} came, and more than ${itemsMax} are not taken`);
+    broken(`${perPage} records were asked for, ${data.length} came, and at most ${itemsMax} are accepted`);
   const meta = asObject(page.meta) ?? broken('`meta` is missing');
   if (typeof meta.has_more !== 'boolean') broken('`meta.has_more` is not true or false');
   const envelope = {
@@ -32,12 +32,12 @@ export function parsePage(body: unknown, text: string, perPage: number = pageIte
 }
 
 /**
- * Twice of what was asked for. A deployment that takes no `per_page` sends its own size, at most the largest there is;
- * each record costs a write, so the length of a page bounds how long the commit of one takes.
+ * Twice the requested size. A deployment that ignores `per_page` sends its own size, at most the largest one. Each
+ * record costs a write, so the page size bounds the duration of a commit.
  */
 const pageItemsMax = (perPage: number): number => 2 * Math.max(perPage, pageItemsMin);
 
-/** Once its items were asked for, a page holds them and nothing else: what arrived is ten times as large. */
+/** Releases the parsed response once `items` was read: the response is ten times as large as the items. */
 export class UnreadPage implements FeedPage {
   readonly mode: FeedPage['mode'];
   readonly size: number;
@@ -77,7 +77,7 @@ function modeOf(value: unknown): FeedPage['mode'] {
   return broken('`meta.mode` is neither "bootstrap" nor "delta"');
 }
 
-/** Older deployments number their cursors; as text they are passed back just as unchanged. */
+/** Older deployments use numeric cursors. As text they are sent back unchanged too. */
 function nextOf(value: unknown): string {
   if (Number.isSafeInteger(value)) return String(value);
   if (typeof value !== 'string' || value === '') return broken('`meta.next_cursor` is missing');
@@ -86,15 +86,18 @@ function nextOf(value: unknown): string {
     : broken(`\`meta.next_cursor\` is not text of at most ${positionLengthMax} characters`);
 }
 
-/** It goes into a URL, which servers refuse from 8 KB on: a stored position that cannot be asked for halts its source. */
+/**
+ * A cursor is part of a URL, which servers reject from 8 KB on. A stored cursor that cannot be requested would halt
+ * its source.
+ */
 const positionLengthMax = 4_096;
 
-/** Whether a cursor can be stored and sent back as it came. */
+/** Returns whether a cursor can be stored and sent back unchanged. */
 export function isPosition(value: string): boolean {
   return value !== '' && value.length <= positionLengthMax && storableText(value) === value;
 }
 
-/** Absent on the deprecated alias, null when nothing was published yet. */
+/** Absent on the deprecated alias, null while nothing is published yet. */
 function momentOf(value: unknown): Instant | null {
   if (value === undefined || value === null) return null;
   return parseInstant(value) ?? broken('`meta.published_through` is not a timestamp');

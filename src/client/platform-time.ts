@@ -3,43 +3,49 @@ import type { Fetch } from './fetch/fetch.js';
 import { dateMillis } from './rate-limit-wait.js';
 
 /**
- * The platform's clock, as its answers tell it. Windows and resets are moments there; ours may be minutes or a
- * year off, and a block measured with a wrong clock would hold a source for as long.
+ * Estimates the platform's clock from the `Date` of its responses. Rate limit windows and resets are times on that
+ * clock. Ours may be minutes or a year off, and a block measured with a wrong clock would stop a source for as long.
  */
 export class PlatformTime {
-  /** What the time was there, and on both clocks here, when an answer last told it. */
-  #told: { readonly there: number; readonly wall: number; readonly monotonic: number } | null = null;
+  /** The platform's time in the last response, and both local clocks at that moment. */
+  #reading: { readonly platformMillis: number; readonly wall: number; readonly monotonic: number } | null =
+    null;
 
   constructor(readonly clock: Clock) {}
 
   /**
-   * A wall clock that was set back says that too little time has passed, and so does a monotonic one that stood still
-   * while the machine slept: whichever says more is believed. One set forward says too much: see `isUnsure`.
+   * Returns the estimated platform time. A wall clock that was set back, and a monotonic clock that stopped while the
+   * machine slept, both report too little elapsed time, so the larger value wins. A wall clock set forward reports
+   * too much: see `isUnsure`.
    */
   now(): number {
-    if (this.#told === null) return this.clock.now();
-    const { there, wall, monotonic } = this.#told;
-    return there + Math.max(this.clock.now() - wall, this.clock.monotonic() - monotonic);
+    if (this.#reading === null) return this.clock.now();
+    const { platformMillis, wall, monotonic } = this.#reading;
+    return platformMillis + Math.max(this.clock.now() - wall, this.clock.monotonic() - monotonic);
   }
 
-  /** Our two clocks do not agree on how long ago it was told: one of them was set, or the machine slept. */
+  /**
+   * Whether the two local clocks disagree about the time since the last response: one was set, or the machine slept.
+   */
   get isUnsure(): boolean {
-    if (this.#told === null) return true;
-    const { wall, monotonic } = this.#told;
+    if (this.#reading === null) return true;
+    const { wall, monotonic } = this.#reading;
     return Math.abs(this.clock.now() - wall - (this.clock.monotonic() - monotonic)) > 1000;
   }
 
-  /** How far the platform's clock is ahead of ours. Nought until an answer was seen. */
+  /** How far the platform's clock is ahead of ours; 0 before the first response. */
   get aheadMillis(): number {
     return this.now() - this.clock.now();
   }
 
-  /** How long ago an answer told the time. */
+  /** Milliseconds since a response last reported the time. */
   get sinceObservedMillis(): number {
-    return this.#told === null ? Number.POSITIVE_INFINITY : this.clock.monotonic() - this.#told.monotonic;
+    return this.#reading === null
+      ? Number.POSITIVE_INFINITY
+      : this.clock.monotonic() - this.#reading.monotonic;
   }
 
-  /** A layer that listens to the `Date` of every answer. */
+  /** Wraps `fetch` and records the `Date` of every response. */
   listen(fetch: Fetch): Fetch {
     return async (call) => {
       const sentAt = this.now();
@@ -50,10 +56,12 @@ export class PlatformTime {
     };
   }
 
-  /** `Date` has whole seconds and was written somewhere between sending and now; within that, nothing is to correct. */
+  /**
+   * `Date` has whole seconds and was written between sending and now. Within that range platformMillis is nothing to correct.
+   */
   #observe(date: number, sentAt: number): void {
     const now = this.now();
-    const there = date < sentAt - 1000 || date > now ? date : now;
-    this.#told = { there, wall: this.clock.now(), monotonic: this.clock.monotonic() };
+    const platformMillis = date < sentAt - 1000 || date > now ? date : now;
+    this.#reading = { platformMillis, wall: this.clock.now(), monotonic: this.clock.monotonic() };
   }
 }

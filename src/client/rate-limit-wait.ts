@@ -1,20 +1,20 @@
 import type { Answer } from './fetch/fetch.js';
 
 const second = 1000;
-/** The longest wait believed: the longest window of any limit a mirror can run into. */
+/** The longest accepted wait: the longest window of any limit that a mirror can hit. */
 const waitMillisMax = 3600 * second;
 const waitMillisMin = second;
-/** A reset larger than this is a moment (2001 or later), a smaller one a number of seconds. */
+/** A larger reset is a Unix time (2001 or later), a smaller one a number of seconds. */
 const epochSecondsMin = 1e9;
 
-/** How long a 429 asks us to stay away, between a second and an hour. A second when it does not say. */
+/** Returns how long a 429 asks us to wait, between a second and an hour; a second when it does not say. */
 export function rateLimitWaitMillis(answer: Answer, now: number): number {
   return Math.min(Math.max(statedWaitMillis(answer, now) ?? 0, waitMillisMin), waitMillisMax);
 }
 
 /**
- * What a 429 says itself: `details.retry_after`, else `X-RateLimit-Reset`. A reset is a moment on the platform's
- * clock, so it is measured against the answer's own `Date`: ours may be wrong.
+ * Returns the wait that a 429 states: `details.retry_after`, else `X-RateLimit-Reset`. A reset is a time on the
+ * platform's clock, so it is compared with the response's own `Date`; our clock may be wrong.
  */
 export function statedWaitMillis(answer: Answer, now: number): number | undefined {
   const { retry_after } = detailsOf(answer.body);
@@ -22,7 +22,7 @@ export function statedWaitMillis(answer: Answer, now: number): number | undefine
   return resetMillis(answer, now);
 }
 
-/** Whether the limit that answered is the one of that size, and not one of the address or of a single endpoint. */
+/** Returns whether the exhausted limit is the one of this size, not one per address or per endpoint. */
 export function ranOutOf(answer: Answer, limit: number): boolean {
   return detailsOf(answer.body).limit === limit;
 }

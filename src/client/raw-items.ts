@@ -1,7 +1,7 @@
 /**
- * The text of each entry of the top-level `data` array, as it was sent. JSON.parse rounds large numbers and drops
- * repeated keys, and it is just such records that are set aside: what is kept for them must be what arrived.
- * Takes only text that JSON.parse has accepted, so it needs to know nothing but strings and nesting.
+ * Returns the text of each entry of the top-level `data` array as it was sent. JSON.parse rounds large numbers and
+ * drops repeated keys, and records with these are the ones that get quarantined, so their original text is kept.
+ * Takes only text that JSON.parse accepted, so it needs to track only strings and nesting.
  */
 export function rawItems(text: string): readonly string[] {
   let items: string[] = [];
@@ -19,7 +19,7 @@ export function rawItems(text: string): readonly string[] {
     } else if (sign === openBrace || sign === openBracket) {
       if (depth === 2 && isData && itemFrom < 0) itemFrom = at;
       depth += 1;
-      // A repeated key replaces the one before, as it does for JSON.parse.
+      // A repeated key replaces the earlier one, as in JSON.parse.
       if (depth === 2) {
         isData = sign === openBracket && isKeyData(key);
         if (isData) items = [];

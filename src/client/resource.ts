@@ -1,6 +1,6 @@
 import { Fault } from '../domain/fault.js';
 
-/** Readers for the small resources, where a clear complaint counts and speed does not. */
+/** Readers for the small resources, where clear error messages matter more than speed. */
 export type Fields = Readonly<Record<string, unknown>>;
 
 export function fieldsOf(value: unknown): Fields {
@@ -40,5 +40,5 @@ export function textsIn(fields: Fields, name: string): readonly string[] {
 }
 
 export function brokenResource(type: string, field: string): Fault {
-  return new Fault('contract_broken', `an answer about a ${type} has no usable \`${field}\``);
+  return new Fault('contract_broken', `a response with a ${type} has no usable \`${field}\``);
 }

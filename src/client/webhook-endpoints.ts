@@ -5,7 +5,7 @@ import { fieldsOf, listOf, resourceOf, textIn, textOrNullIn, textsIn } from './r
 
 export interface WebhookEndpoint {
   readonly id: string;
-  /** Null on a bound endpoint, which shows `urlHint` instead. */
+  /** Null on a bound endpoint, which has `urlHint` instead. */
   readonly url: string | null;
   readonly urlHint: string | null;
   readonly installation: string | null;
@@ -18,7 +18,7 @@ export interface WebhookEndpoint {
   readonly createdAt: string | null;
 }
 
-/** The secret is in the answers to create and rotate, and nowhere else. */
+/** The secret is in the responses to create and rotate only. */
 export interface EndpointWithSecret {
   readonly endpoint: WebhookEndpoint;
   readonly secret: string | null;
@@ -26,7 +26,7 @@ export interface EndpointWithSecret {
 
 export interface EndpointList {
   readonly endpoints: readonly WebhookEndpoint[];
-  /** How many the application may have. */
+  /** Maximum number of endpoints of the application. */
   readonly quota: number | null;
 }
 
@@ -39,14 +39,14 @@ export interface NewEndpoint {
 
 export interface EndpointChange {
   readonly url?: string;
-  /** Replaces the whole list; left out, it stays. */
+  /** Replaces the whole list; unchanged when absent. */
   readonly events?: readonly string[];
 }
 
 export interface TestSend {
   readonly delivered: boolean;
   readonly responseCode: number | null;
-  /** Null when the endpoint answered: `timeout`, `blocked_url`, `tls_error`, `connection_failed`. */
+  /** Null when the endpoint responded, else `timeout`, `blocked_url`, `tls_error` or `connection_failed`. */
   readonly error: string | null;
   readonly durationMs: number | null;
   readonly event: string;
@@ -66,7 +66,7 @@ export async function getEndpoint(api: Api, id: string, signal: AbortSignal): Pr
   return endpointOf(fieldsOf(body).data);
 }
 
-/** Not sent again after a lost answer: it may have been created, with a secret nobody has seen. */
+/** Not repeated after a lost response: the endpoint may exist already, with a secret that was never received. */
 export async function createEndpoint(
   api: Api,
   wanted: NewEndpoint,
@@ -93,22 +93,25 @@ export async function updateEndpoint(
   return endpointOf(fieldsOf(body).data);
 }
 
-/** Also cancels what was still to be delivered. */
+/** Also cancels its pending deliveries. */
 export async function deleteEndpoint(api: Api, id: string, signal: AbortSignal): Promise<void> {
   await api({ method: 'DELETE', path: paths.webhookEndpoint, params: { external_id: id }, signal });
 }
 
-/** The secret before keeps signing for 24 hours. Not sent again: a second rotation would end the first's overlap. */
+/**
+ * Rotates the secret; the old one stays valid for signatures for 24 hours. Not repeated after a lost response: a
+ * second rotation would end the overlap of the first.
+ */
 export async function rotateSecret(api: Api, id: string, signal: AbortSignal): Promise<EndpointWithSecret> {
   return withSecret(await act(api, id, '/rotate_secret', signal));
 }
 
-/** Replays nothing of what was missed: sync afterwards. */
+/** Enables the endpoint again. The platform does not replay missed deliveries: sync afterwards. */
 export async function reenableEndpoint(api: Api, id: string, signal: AbortSignal): Promise<WebhookEndpoint> {
   return endpointOf(fieldsOf(await act(api, id, '/reenable', signal, { replayable: true })).data);
 }
 
-/** Without an event the platform sends the first one the endpoint subscribes to. */
+/** Sends a test delivery. Without `event` the platform sends the first one the endpoint subscribes to. */
 export async function testEndpoint(
   api: Api,
   id: string,

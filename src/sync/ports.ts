@@ -34,10 +34,10 @@ export interface Feed {
    * May call `onNext` with the position of the next page before this page is complete. It is a guess, which the
    * parsed page confirms or not. This page waits for `onNext` to resolve.
    */
-  page(position: Position, signal: Interruption, onNext?: NextTold): Promise<FeedPage>;
+  page(position: Position, signal: Interruption, onNext?: OnNext): Promise<FeedPage>;
 }
 
-export type NextTold = (position: Position) => Promise<void>;
+export type OnNext = (position: Position) => Promise<void>;
 
 /** The budget a tick draws on: `webhook` may use the reserve that `routine` work leaves untouched. */
 export type Urgency = 'routine' | 'webhook';

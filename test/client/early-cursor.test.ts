@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { peekNext } from '../../src/client/early-cursor.js';
+import { earlyCursor } from '../../src/client/early-cursor.js';
 import { parsePage } from '../../src/client/parse-page.js';
 import fc from '../support/property.js';
 
@@ -24,20 +24,20 @@ test.each([
   ],
   ['nothing is guessed from an empty position', { data: [], meta: meta(true, '') }, null],
 ])('%s', (_, page, next) => {
-  expect(peekNext(JSON.stringify(page))).toBe(next);
+  expect(earlyCursor(JSON.stringify(page))).toBe(next);
 });
 
 test('whatever the text, a guess is a position or null, and of a sound page never another than its own', () => {
   fc.assert(
     fc.property(fc.string(), (text) => {
-      const next = peekNext(text);
+      const next = earlyCursor(text);
       expect(next === null || next.length > 0).toBe(true);
     }),
   );
   fc.assert(
     fc.property(fc.array(fc.jsonValue()), fc.boolean(), fc.string({ minLength: 1 }), (data, more, next) => {
       const text = JSON.stringify({ data, meta: meta(more, next) });
-      const guess = peekNext(text);
+      const guess = earlyCursor(text);
       if (guess !== null) expect(guess).toBe(parsePage(JSON.parse(text), text).next);
       expect(guess !== null).toBe(more);
     }),

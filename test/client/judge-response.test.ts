@@ -106,7 +106,7 @@ describe('what the platform says with it', () => {
 
   test('that it is about the version is told in a sentence of ours', () => {
     const fault = judge(400, envelope('invalid_request', { message: 'Unknown version for Mara' }));
-    expect(fault?.message).toContain('it does not take the API version');
+    expect(fault?.message).toContain('it does not support the API version');
     expect(fault?.about.hint).toContain('platform.version');
     expect(judge(400, envelope('bad_request', { message: 'a version' }))?.message).not.toContain('version');
     expect(fault?.message).not.toContain('Mara');

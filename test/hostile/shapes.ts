@@ -405,7 +405,7 @@ const positions: readonly Shape[] = [
   whole(
     'the other mode',
     (asked) => page(asked, [], { mode: asked.mode === 'delta' ? 'bootstrap' : 'delta' }),
-    broken('page was asked for'),
+    broken(' page to a '),
   ),
   whole(
     'more to come, and the same cursor',

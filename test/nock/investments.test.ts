@@ -152,7 +152,7 @@ describe('the feed', () => {
   test.each([
     ['<!doctype html><title>Sign in</title>', 'HTML'],
     ['', 'nothing'],
-    ['{"data":[{"id":"inv_1"', 'something that is no JSON'],
+    ['{"data":[{"id":"inv_1"', 'a body that is not JSON'],
   ])('a 200 that carries %j is contract_broken', async (body, what) => {
     nock(host).get('/investments').query(true).reply(200, body);
     await expect(read({ kind: 'start' })).rejects.toMatchObject({

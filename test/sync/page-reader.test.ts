@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Cursor, Position } from '../../src/domain/position.js';
 import type { Interruption } from '../../src/runtime/interruption.js';
 import { PageReader } from '../../src/sync/page-reader.js';
-import type { Feed, FeedPage, NextTold } from '../../src/sync/ports.js';
+import type { Feed, FeedPage, OnNext } from '../../src/sync/ports.js';
 import { settled } from './support/virtual-clock.js';
 
 const at = (cursor: string): Position => ({ kind: 'cursor', cursor: cursor as Cursor });
@@ -104,7 +104,7 @@ class Telling implements Feed {
 
   constructor(readonly next: (name: string) => string) {}
 
-  async page(position: Position, signal: Interruption, onNext?: NextTold): Promise<FeedPage> {
+  async page(position: Position, signal: Interruption, onNext?: OnNext): Promise<FeedPage> {
     const name = position.kind === 'cursor' ? position.cursor : position.kind;
     this.asked.push(name);
     signal.addEventListener('abort', () => this.cut.push(name));

@@ -1,22 +1,22 @@
 import { setImmediate } from 'node:timers';
 
-/** What a body may ask of its connection. */
+/** Flow control of the connection that carries a body. */
 export interface Flow {
-  /** Closes it: the rest is not wanted. */
+  /** Closes the connection; the rest of the body is not read. */
   cut(reason: Error): void;
   pause(): void;
   resume(): void;
 }
 
 /**
- * So many pieces may wait before the connection pauses. A body in pieces of 64 KB never has as many; of one that was
- * sent a byte at a time, two megabytes of the wire would be taken apart in one turn of the event loop.
+ * The connection pauses when this many chunks are queued. A body in 64 KB chunks never reaches the limit. A body sent
+ * one byte at a time would otherwise block the event loop with megabytes of tiny chunks in one turn.
  */
 const waitingMax = 512;
 
 /**
- * A body as it comes off a socket, for one reader. What arrives before it is asked for waits in memory: that can be
- * no more than the connection lets in for one answer.
+ * A response body read from a socket, for one reader. Chunks that arrive early wait in memory, which the connection's
+ * limit per response bounds.
  */
 export class ArrivingBody implements AsyncIterable<Uint8Array>, AsyncIterator<Uint8Array> {
   readonly #chunks: Uint8Array[] = [];
@@ -51,7 +51,7 @@ export class ArrivingBody implements AsyncIterable<Uint8Array>, AsyncIterator<Ui
   }
 
   async next(): Promise<IteratorResult<Uint8Array>> {
-    // Each turn brings a piece or the end.
+    // Each turn yields a chunk or the end.
     for (;;) {
       const value = this.#chunks.shift();
       if (value !== undefined) return { done: false, value };
@@ -59,7 +59,7 @@ export class ArrivingBody implements AsyncIterable<Uint8Array>, AsyncIterator<Ui
       if (this.#ended) return { done: true, value: undefined };
       if (this.#paused) {
         this.#paused = false;
-        // In a turn of its own, behind whatever else is due.
+        // In a turn of its own, after everything else that is due.
         setImmediate(() => this.flow.resume());
       }
       await new Promise<void>((resolve) => {
@@ -68,9 +68,9 @@ export class ArrivingBody implements AsyncIterable<Uint8Array>, AsyncIterator<Ui
     }
   }
 
-  /** Whoever turns away before the end also lets go of the connection. */
+  /** Closes the connection when the reader stops before the end. */
   async return(): Promise<IteratorResult<Uint8Array>> {
-    if (!this.#ended) this.flow.cut(new Error('the rest of an answer was not wanted'));
+    if (!this.#ended) this.flow.cut(new Error('the reader closed the response before its end'));
     this.#ended = true;
     this.#chunks.length = 0;
     return { done: true, value: undefined };

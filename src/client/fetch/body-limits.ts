@@ -1,19 +1,19 @@
-/** How much of an answer is read. What goes beyond is `contract_broken` before any of it is parsed. */
+/** Limits of a response body. A larger one is rejected as `contract_broken` before any of it is parsed. */
 export interface BodyLimits {
-  /** Counted after inflating. */
+  /** Counted after decompression. */
   readonly bytesMax: number;
-  /** Commas, colons and opening brackets outside of text: what parsing costs, whatever the bytes. */
+  /** Commas, colons and opening brackets outside strings: they determine the cost of parsing, whatever the size. */
   readonly partsMax: number;
 }
 
-/** Lists of installations and endpoints, single records, tokens: the largest seen is 20 KB. */
+/** For lists of installations and endpoints, single records and tokens. */
 export const smallAnswer: BodyLimits = { bytesMax: 1024 * 1024, partsMax: 100_000 };
 
-/** A record has some 120 parts and 2 KB. The limits leave room for ten times the values and twenty times the text. */
+/** A record has some 120 parts and 2 KB. The limits allow ten times the values and twenty times the text. */
 const recordPartsMax = 1_500;
 const recordBytesMax = 40 * 1024;
 
-/** Pages below this size are treated as if they were asked for with it: an older deployment may ignore `per_page`. */
+/** The limits of smaller pages are those of this size: an older deployment may ignore `per_page`. */
 export const pageItemsMin = 100;
 
 export function pageAnswer(perPage: number): BodyLimits {
@@ -21,21 +21,18 @@ export function pageAnswer(perPage: number): BodyLimits {
   return { bytesMax: items * recordBytesMax, partsMax: items * recordPartsMax };
 }
 
-/** The most that any answer may have, which the connection pool holds to on the wire. */
+/** The largest response of any kind; the connection pool enforces it on the wire. */
 export const answerBytesMax = pageAnswer(pageItemsMin).bytesMax;
 
-/** Enough of a refusal to see what it says. A gateway may send more with its 502, and that is a 502 nevertheless. */
+/** How much of an error response is read. A gateway may send more with its 502; the status counts anyway. */
 export const refusalBytesMax = 64 * 1024;
 
-/**
- * A body this small has too few parts to block the event loop, so they are not counted: an ordinary page is below it,
- * and counting would take a twentieth of the time it costs.
- */
+/** A body this small cannot block the event loop, so its parts are not counted. Ordinary pages are below it. */
 const uncountedBytesMax = 256 * 1024;
 
 /**
- * Collects a body and counts its parts while it arrives, so that the work of one turn of the event loop is that of one
- * chunk. The bytes are copied into one buffer: a body sent one byte at a time costs no more memory than any other.
+ * Collects a body and counts its parts as chunks arrive, so one turn of the event loop handles one chunk. The bytes
+ * are copied into one buffer: a body sent one byte at a time needs no more memory than any other.
  */
 export class BoundedBody {
   #bytes = Buffer.allocUnsafe(64 * 1024);
@@ -47,7 +44,7 @@ export class BoundedBody {
 
   constructor(readonly limits: BodyLimits) {}
 
-  /** Returns what there is too much of, or null. */
+  /** Returns which limit the body exceeds, or null. */
   add(chunk: Uint8Array): string | null {
     const { bytesMax, partsMax } = this.limits;
     const length = this.#length + chunk.byteLength;
@@ -57,12 +54,10 @@ export class BoundedBody {
     this.#length = length;
     if (length <= uncountedBytesMax) return null;
     this.#count();
-    return this.#parts > partsMax
-      ? `more than ${partsMax} values, more than it takes to say what was asked`
-      : null;
+    return this.#parts > partsMax ? `more than ${partsMax} values, more than any valid response needs` : null;
   }
 
-  /** Bytes that are no UTF-8 become U+FFFD: the same rule that holds for text at the door of the databases. */
+  /** Invalid UTF-8 becomes U+FFFD, the same rule that applies to text stored in the databases. */
   toString(): string {
     return this.#bytes.toString('utf8', 0, this.#length);
   }
@@ -74,7 +69,7 @@ export class BoundedBody {
     this.#bytes = larger;
   }
 
-  /** Knows of JSON only where text begins and ends. What is no JSON is counted somehow and then not parsed. */
+  /** Recognizes only where strings begin and end. Text that is not JSON gets some count and then fails to parse. */
   #count(): void {
     const bytes = this.#bytes;
     let parts = 0;

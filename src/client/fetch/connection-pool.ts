@@ -5,13 +5,16 @@ import { exchange } from './exchange.js';
 import type { WireFetch } from './fetch.js';
 
 export interface PoolOptions {
-  /** Sockets to the platform at once. Sources take turns on them. */
+  /** Maximum number of connections to the platform, shared by all sources. */
   readonly connections?: number;
   readonly connectMillis?: number;
   readonly headersMillis?: number;
-  /** The longest silence between two pieces of a body. */
+  /** Timeout between two chunks of a body. */
   readonly bodyMillis?: number;
-  /** More authorities to trust, in PEM, beside the ones Node brings. There is no way to trust everybody. */
+  /**
+   * Additional trusted certificate authorities in PEM, besides the ones Node brings. Verification cannot be turned
+   * off.
+   */
   readonly extraCa?: string | null;
   readonly wireBytesMax?: number;
 }
@@ -22,8 +25,8 @@ export interface ConnectionPool {
 }
 
 /**
- * undici's own pool: nothing global is changed, and requests and sockets are always of one version.
- * `maxResponseSize` counts bytes on the wire, before inflating; `withCaps` counts what comes out.
+ * Returns a pool of undici's own. Nothing global changes, and requests and sockets always use the same undici
+ * version. `maxResponseSize` counts bytes on the wire, before decompression; `withCaps` counts after it.
  */
 export function openConnectionPool(options: PoolOptions = {}): ConnectionPool {
   const agent = new Agent({

@@ -3,8 +3,8 @@ import type { Urgency } from '../../sync/ports.js';
 import type { BodyLimits } from './body-limits.js';
 
 /**
- * The one shape every layer takes and gives. A body is whole text on both sides, so that a layer may send the
- * same bytes twice, a deadline covers the body too, and no half-read answer is ever left on a socket.
+ * The interface of every layer. Request and response bodies are complete text, so a layer can send the same bytes
+ * twice, a timeout covers the body too, and no half-read response stays on a socket.
  */
 export type Fetch = (call: Call) => Promise<Answer>;
 
@@ -16,9 +16,9 @@ export interface Call {
   readonly body: string | null;
   readonly signal: Interruption;
   readonly urgency: Urgency;
-  /** Whether sending it again after a 5xx or a lost answer is harmless. */
+  /** Whether repeating it after a 5xx or a lost response is harmless. */
   readonly replayable: boolean;
-  /** How large its answer may be; `smallAnswer` when not given. */
+  /** Maximum size of the response; `smallAnswer` by default. */
   readonly limits?: BodyLimits;
 }
 
@@ -32,7 +32,7 @@ export interface HeadersRead {
   get(name: string): string | null;
 }
 
-/** What is needed of a real `fetch`: undici's own, and the global one that tests intercept, both fit. */
+/** The part of `fetch` that is used. Both undici's and the global one, which tests intercept, fit. */
 export type WireFetch = (url: URL, init: WireInit) => Promise<WireResponse>;
 
 export interface WireInit {
@@ -49,7 +49,7 @@ export interface WireResponse {
   readonly body: AsyncIterable<Uint8Array> | null;
 }
 
-/** Method and path, for messages. The query stays out: it carries cursors. */
+/** Returns method and path for messages. The query is left out: it carries cursors. */
 export function callName(call: Pick<Call, 'method' | 'url'>): string {
   return `${call.method} ${call.url.pathname}`;
 }

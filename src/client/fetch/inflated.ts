@@ -2,8 +2,8 @@ import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 
 /**
- * What comes out of gzip. Of nothing comes nothing, as of an empty answer that a proxy called zipped. Whoever turns away
- * before the end lets go of the connection, which `body` sees to.
+ * Returns the decompressed body. An empty body stays empty: proxies mark empty responses as gzip. When the reader
+ * stops before the end, `body` closes the connection.
  */
 export function inflated(body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
   return {
@@ -16,7 +16,7 @@ export function inflated(body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Ar
           if (chunks === undefined) {
             const first = await zipped.next();
             if (first.done === true) return first;
-            const stream = unzipping(behind(first.value, zipped));
+            const stream = unzipping(prepended(first.value, zipped));
             chunks = stream[Symbol.asyncIterator]();
             close = async () => stream.destroy();
           }
@@ -32,13 +32,13 @@ export function inflated(body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Ar
 }
 
 function unzipping(body: AsyncIterable<Uint8Array>): Readable {
-  // What goes wrong is told to whoever reads on.
+  // Errors surface when the stream is read.
   const stream = pipeline(Readable.from(body, { objectMode: false }), createGunzip(), () => {});
   stream.on('error', () => {});
   return stream;
 }
 
-async function* behind(first: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* prepended(first: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
   yield first;
   yield* { [Symbol.asyncIterator]: () => rest };
 }

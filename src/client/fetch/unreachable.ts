@@ -3,7 +3,7 @@ import { descriptorsFault } from '../../runtime/file-descriptors.js';
 import { platformPeer, tlsProblem } from '../../runtime/tls-problem.js';
 import { type Call, callName } from './fetch.js';
 
-/** What an error of the connection means. undici hides the cause inside `fetch failed`, nock throws it bare. */
+/** Returns the fault for a connection error. undici wraps the cause in `fetch failed`; nock throws it directly. */
 export function unreachable(call: Call, error: unknown): Fault {
   const spent = descriptorsFault(error);
   if (spent !== null) return spent;
@@ -20,7 +20,7 @@ export function unreachable(call: Call, error: unknown): Fault {
   return new Fault('unreachable', `${call.url.host} could not be reached for ${callName(call)}: ${code}`, {
     cause: error,
     ...(isNoHttp(code) && call.url.protocol === 'http:'
-      ? { hint: 'what answered is no HTTP: does `platform.baseUrl` have to begin with https?' }
+      ? { hint: 'the response is not HTTP: does `platform.baseUrl` have to begin with https?' }
       : {}),
   });
 }
@@ -30,7 +30,7 @@ const excesses: Readonly<Record<string, string>> = {
   UND_ERR_HEADERS_OVERFLOW: 'more headers than are accepted',
 };
 
-/** llhttp could not read it. */
+/** llhttp, Node's HTTP parser, could not parse the response. */
 const isNoHttp = (code: string) => code.startsWith('HPE_');
 
 function codeOf(error: unknown): string | undefined {

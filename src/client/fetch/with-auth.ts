@@ -2,8 +2,8 @@ import type { TokenProvider } from '../tokens/token-provider.js';
 import type { Fetch } from './fetch.js';
 
 /**
- * Adds the bearer. After a 401 the token is renewed once and the same bytes are sent once more, whatever the
- * method: a request that was not let in did nothing. A second 401 goes up as it is.
+ * Adds the bearer token. After a 401 the token is renewed once and the same request is sent once more, whatever its
+ * method: an unauthenticated request had no effect. A second 401 is returned.
  */
 export function withAuth(fetch: Fetch, tokens: TokenProvider): Fetch {
   return async (call) => {

@@ -5,8 +5,8 @@ import { ranOutOf, rateLimitWaitMillis } from '../rate-limit-wait.js';
 import type { Call, Fetch } from './fetch.js';
 
 /**
- * Counts every request that goes out, the second one after a 401 included, against the budget `keyOf` names, and
- * lets none out in a window the platform has forbidden.
+ * Counts every request sent, including the second one after a 401, against the budget `keyOf` names. Sends none while
+ * the platform blocks that budget.
  */
 export function withBudget(
   fetch: Fetch,
@@ -27,7 +27,7 @@ export function withBudget(
   };
 }
 
-/** Sources with the same token share what the platform allows it. */
+/** Returns the budget key of the token. Sources with the same token share one budget. */
 export function tokenKey(call: Call): string {
   return `token:${digestOf(call.headers.authorization ?? '')}`;
 }

@@ -5,16 +5,19 @@ import { type Call, callName, type Fetch, type WireFetch, type WireResponse } fr
 import { unreachable } from './unreachable.js';
 
 export interface Caps {
-  /** The largest body accepted of any answer, counted after inflating. A call may ask for less: see `BodyLimits`. */
+  /**
+   * The largest body accepted of any response, counted after decompression. A call may set a lower limit: see
+   * `BodyLimits`.
+   */
   readonly bodyBytesMax: number;
 }
 
 /**
- * The innermost layer: a real fetch becomes ours. It reads the whole body while counting, and lets go of the
- * connection the moment there is too much: 0.3 MB of gzip can hold 300 MB, and 1 KB of it 400,000 records.
+ * The innermost layer: adapts a real fetch. It reads and counts the whole body, and closes the connection as soon as
+ * a limit is exceeded, because a small gzip body can expand to a huge one.
  *
- * Only gzip is asked for and accepted. A redirect is never followed: it would carry the token along, and the API
- * has none. What cannot be reached becomes `unreachable` here; everything with a status goes on as an answer.
+ * Only gzip is requested and accepted. Redirects are never followed: they would carry the token along, and the API
+ * has none. A connection error becomes `unreachable`; every response with a status is returned.
  */
 export function withCaps(wire: WireFetch, caps?: Caps): Fetch {
   return async (call) => {
@@ -33,13 +36,13 @@ export function withCaps(wire: WireFetch, caps?: Caps): Fetch {
       throw new Fault(
         'contract_broken',
         `${callName(call)} was redirected to ${hostOf(response.headers.get('location'), call.url)}; redirects are not followed`,
-        { status: response.status, hint: 'set `platform.baseUrl` to the address that answers itself' },
+        { status: response.status, hint: 'set `platform.baseUrl` to the final address' },
       );
     }
     const encoding = response.headers.get('content-encoding');
     if (encoding !== null && !acceptedEncodings.has(encoding.trim().toLowerCase())) {
       await discard(response);
-      throw new Fault('contract_broken', `${callName(call)} answered in an encoding nobody asked for`);
+      throw new Fault('contract_broken', `${callName(call)} answered in an encoding that was not requested`);
     }
     return {
       status: response.status,
@@ -58,10 +61,10 @@ async function readBody(call: Call, response: WireResponse, caps: Caps | undefin
   const body = new BoundedBody({ ...limits, bytesMax });
   const isRefusal = response.status >= 400;
   let bytes = 0;
-  // Leaving the loop, by a throw too, cancels the stream, which closes the connection.
+  // Leaving the loop, also by a throw, cancels the stream, which closes the connection.
   for await (const chunk of response.body) {
     bytes += chunk.byteLength;
-    // Its status says what is to be done, however much was sent with it.
+    // The status is enough, however large the error body is.
     if (isRefusal && bytes > refusalBytesMax) break;
     const excess = body.add(chunk);
     if (excess !== null) {
@@ -74,7 +77,7 @@ async function readBody(call: Call, response: WireResponse, caps: Caps | undefin
 }
 
 async function discard(response: WireResponse): Promise<void> {
-  // Failing to drain what nobody wants is not worth a word; the connection is closed either way.
+  // A failure to drain an unwanted body does not matter: the connection is closed either way.
   await response.body?.[Symbol.asyncIterator]()
     .return?.()
     .catch(() => {});
@@ -84,7 +87,7 @@ async function reach<Result>(call: Call, signal: AbortSignal, send: () => Promis
   try {
     return await send();
   } catch (error) {
-    // The signal's reason is already a Fault: the deadline's, or the caller's wish to stop.
+    // The signal's reason is already a Fault: the timeout's, or the caller's stop.
     if (signal.aborted && signal.reason instanceof Fault) throw signal.reason;
     if (signal.aborted) throw new Fault('stopped', `${callName(call)} was stopped`);
     if (error instanceof Fault) throw error;

@@ -8,11 +8,11 @@ import { rateLimitWaitMillis, statedWaitMillis } from '../rate-limit-wait.js';
 import type { Answer, Call, Fetch } from './fetch.js';
 
 export interface RetryPlan {
-  /** Further tries after failures (5xx, no answer) and after 429, each counted for itself. */
+  /** Maximum retries after failures (5xx, no response) and after 429, counted separately. */
   readonly failuresMax: number;
   readonly rateLimitsMax: number;
   readonly backoff: BackoffPlan;
-  /** A longer wait is not slept away in here but told to the caller, who can show it and do other work. */
+  /** A longer wait is returned to the caller, who can report it and do other work meanwhile. */
   readonly waitMillisMax: number;
 }
 
@@ -32,16 +32,16 @@ export interface RetryParts {
 }
 
 /**
- * Whether the platform was down when last asked. While it is, a call is tried once: the scheduler asks again at its
- * own growing intervals, and tries multiplied by tries would be a load no sick server needs.
+ * Whether the platform was down at the last request. While it is, a call is sent only once: the scheduler retries at
+ * its own growing intervals, and retries of retries would only add load.
  */
 export class Outage {
   isOn = false;
 }
 
 /**
- * Sends again what may be sent again: anything after a 429, which did nothing, and after a failure only what is
- * replayable. Ends for certain: both counts only grow, and each has its bound.
+ * Retries any request after a 429, which had no effect, and after a failure only a replayable one. Terminates: both
+ * counts only grow, and each has a maximum.
  */
 export function withRetry(fetch: Fetch, parts: RetryParts): Fetch {
   const { plan, clock, random, outage } = parts;
@@ -52,7 +52,7 @@ export function withRetry(fetch: Fetch, parts: RetryParts): Fetch {
       const outcome = await attempt(fetch, call);
       let waitMillis: number;
       if (isRateLimit(outcome)) {
-        // Jitter on top, never below: sources that were sent away together shall not come back together.
+        // Jitter only lengthens the wait: sources that were blocked together should not come back together.
         waitMillis = rateLimitWait(outcome, rateLimits, parts) + Math.round(random.fraction() * 1000);
         rateLimits += 1;
         if (rateLimits > plan.rateLimitsMax || waitMillis > plan.waitMillisMax) return settle(outcome);
@@ -101,7 +101,7 @@ function isFailure(outcome: Outcome): boolean {
   return outcome.answer.status >= 500 || outcome.answer.status === 408;
 }
 
-/** The wait that was stated, by the platform or by our own budget; else a guess that grows with every attempt. */
+/** Returns the wait stated by the platform or by our own budget, else one that doubles with every attempt. */
 function rateLimitWait(outcome: Outcome, attempts: number, parts: RetryParts): number {
   const now = parts.clock.now();
   if (outcome.kind === 'fault') {
@@ -117,6 +117,6 @@ function note(logger: Logger, call: Call, outcome: Outcome, attempt: number, wai
   const why = outcome.kind === 'fault' ? { code: outcome.fault.code } : { status: outcome.answer.status };
   logger.debug(
     { method: call.method, path: call.url.pathname, attempt, waitMs, ...why },
-    'request is tried again',
+    'the request will be retried',
   );
 }

@@ -4,17 +4,20 @@ import { type Instant, parseInstant } from '../../domain/instant.js';
 import { type Disk, replaceFile } from '../../runtime/replace-file.js';
 import { unwritable } from './unwritable.js';
 
-/** A signed-in person's tokens and the client they were issued to. The only place where they stand. */
+/** The tokens of a signed-in person and the client they were issued to. They are stored only here. */
 export interface Credentials {
   readonly clientId: string;
   /** Null for a public client. */
   readonly clientSecret: string | null;
   readonly accessToken: string;
-  /** Null when the platform gave none: then the access token is used until it is refused. */
+  /** Null when the platform issued none: the access token is then used until it is rejected. */
   readonly refreshToken: string | null;
-  /** The one before, the last resort when an answer that came late or twice made the platform void the new pair. */
+  /**
+   * The previous refresh token. It is the last resort when a late or duplicated refresh made the platform void the
+   * new pair.
+   */
   readonly previousRefreshToken: string | null;
-  /** Null means that it does not expire. */
+  /** Null when the access token does not expire. */
   readonly expiresAt: Instant | null;
   readonly scope: string;
 }
@@ -25,7 +28,10 @@ export async function readCredentials(path: string): Promise<Credentials> {
   return parse(path, await readPrivate(path));
 }
 
-/** When this returns, the tokens survive a power cut, and not before may anyone use them. */
+/**
+ * Writes the credentials durably. No caller may use the tokens before this returns; from then on they survive a power
+ * cut.
+ */
 export async function writeCredentials(path: string, credentials: Credentials, disk?: Disk): Promise<void> {
   try {
     await replaceFile(path, `${JSON.stringify(credentials, null, 2)}\n`, disk);
@@ -34,17 +40,17 @@ export async function writeCredentials(path: string, credentials: Credentials, d
   }
 }
 
-/** Mode and content are of the same open file, so that it cannot be exchanged between the look and the read. */
+/** Reads mode and content from the same open file, so the file cannot be replaced between the check and the read. */
 async function readPrivate(path: string): Promise<string> {
   const file = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
-    // Without the file nobody signed in yet; a file that is there and closed to us is a matter of its rights.
+    // No file means that nobody signed in yet. A file that exists but cannot be opened is a permission problem.
     if (error.code === 'ENOENT')
       throw new Fault('reauthorize', `nobody is signed in: there is no credentials file ${path}`, {
         hint: 'run `rosterd connect` to sign in',
         cause: error,
       });
     throw new Fault('usage', `the credentials file ${path} cannot be opened (${error.code ?? 'unknown'})`, {
-      hint: 'let the user of rosterd read it',
+      hint: 'give the user that runs rosterd read access',
       cause: error,
     });
   });

@@ -8,12 +8,13 @@ import { isRunning } from '../../runtime/process-identity.js';
 import { unwritable } from './unwritable.js';
 
 /*
- * One holder at a time across processes. The lock is a file that is linked into place with its content already in
- * it, so nobody ever sees an empty one; it says who holds it. A holder that died leaves it behind: on this host
- * its process is gone, or its number belongs to a process that started at another time; from another host only
- * age can tell. A lock may be deleted only by who holds the right to, which is a lock of the same kind named after
- * its holder: between a finder's look and its deletion nobody else can put a living lock in the dead one's place.
- * Because a stalled holder may be taken for dead, it asks `isMine` before it writes.
+ * A lock across processes. The lock file is linked into place with its content already written, so it is never seen
+ * empty; the content identifies the holder.
+ *
+ * A holder that died leaves the file behind. On this host the lock is stale when its process is gone or its pid
+ * belongs to a process started at another time; for another host only age can tell. Deleting a stale lock needs a
+ * second lock of the same kind, named after the stale holder: between the check and the deletion no process can put a
+ * live lock in its place. A stalled holder may be considered dead, so it calls `isMine` before it writes.
  */
 
 interface Holder {
@@ -24,7 +25,7 @@ interface Holder {
   readonly at: number;
 }
 
-/** Longer than a refresh with all its retries can take. */
+/** Longer than a refresh with all its retries. */
 const staleMillis = 5 * 60_000;
 const waitMillisMax = 30_000;
 const pollMillis = 50;
@@ -44,7 +45,7 @@ export async function withFileLock<Result>(
   try {
     return await work(isMine);
   } finally {
-    // A disk too full for one more name still lets go of this one.
+    // A full disk may not allow the second lock's file; the lock is still released.
     const { path, clock } = parts;
     if (await isMine()) await remove(path, nonce, path, clock).catch(() => rm(path, { force: true }));
   }
@@ -90,7 +91,10 @@ async function linked(own: string, path: string): Promise<boolean> {
   }
 }
 
-/** `me` is a file that says who removes. False when somebody else is about to; who died at it is followed likewise. */
+/**
+ * Deletes a stale lock. `me` is a file that identifies the deleting process. Returns false when another process is
+ * deleting the lock. If that process died while doing so, its lock is removed in the same way.
+ */
 async function remove(path: string, nonce: string, me: string, clock: Clock): Promise<boolean> {
   const right = `${path}.after.${nonce}`;
   if (!(await linked(me, right))) {
@@ -113,7 +117,10 @@ function isStale(holder: Holder, now: number): boolean {
   return !isRunning(holder.pid);
 }
 
-/** Undefined when there is none. What cannot be read as a holder is nobody's and counts as stale. */
+/**
+ * Returns the holder, or undefined without a lock file. An unreadable lock file belongs to nobody and counts as
+ * stale.
+ */
 async function readHolder(path: string): Promise<Holder | undefined> {
   let text: string;
   try {
@@ -123,7 +130,7 @@ async function readHolder(path: string): Promise<Holder | undefined> {
   }
   try {
     const holder = JSON.parse(text) as Holder;
-    // It becomes part of a file's name.
+    // The nonce becomes part of a file name.
     if (/^[\w-]{1,64}$/.test(holder.nonce)) return holder;
   } catch {}
   return { nonce: '', pid: 0, host: '', processStart: 0, at: 0 };

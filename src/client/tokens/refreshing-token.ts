@@ -11,29 +11,32 @@ import { withFileLock } from './file-lock.js';
 import type { TokenProvider } from './token-provider.js';
 
 /*
- * Custody of a rotating refresh token. The platform lets the old one live until the new access token is first used.
- * From that follows the order, and with it no crash can strand us:
+ * Stores a rotating refresh token so that no crash loses the sign-in. The platform keeps the old refresh token valid
+ * until the new access token is first used, hence this order:
  *
- *   lock → read the file again → ask → write beside, sync, rename, sync the folder → only now let anyone use it
+ *   lock → read the file again → refresh → write a temporary file, sync, rename, sync the directory → only now use it
  *
- * A crash before the rename leaves the old pair, whose refresh token still works because nobody used the new access
- * token; a crash after it leaves the new pair. A lost answer is the first case. Two refreshes at once cannot
- * happen: callers in this process share one, other processes wait for the lock and then find a fresh file.
+ * A crash before the rename leaves the old pair: its refresh token still works, because the new access token was
+ * never used. A crash after the rename leaves the new pair. A lost response is the first case. Two refreshes cannot
+ * run at once: callers in this process share one, and other processes wait for the lock and then read the new file.
  */
 
 export interface RefreshingTokenParts {
-  /** The credentials file; the lock stands beside it. */
+  /** Path of the credentials file; the lock file is next to it. */
   readonly path: string;
-  /** The API as an application sees it: `client.asApplication`. */
+  /** Returns the API of an application: `client.asApplication`. */
   readonly application: (clientId: string) => Api;
-  /** The client's secret when it is kept elsewhere; otherwise the file says, or there is none. */
+  /**
+   * Returns the client secret when it is not stored in the credentials file. Otherwise the file has it, or there is
+   * none.
+   */
   readonly clientSecret?: () => Promise<string>;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly disk?: Disk;
 }
 
-/** Early enough for a request under way, late enough not to waste a refresh. */
+/** Refresh this long before expiry: early enough for a running request, late enough not to waste a refresh. */
 const leewayMillis = 30_000;
 
 export function refreshingToken(parts: RefreshingTokenParts): TokenProvider {
@@ -44,7 +47,7 @@ class RefreshingToken implements TokenProvider {
   readonly #parts: RefreshingTokenParts;
   #known: Credentials | undefined;
   #rotating: Promise<Credentials> | undefined;
-  /** A refresh token the platform called dead. Asking again with it cannot help. */
+  /** A refresh token that the platform rejected for good. Another attempt cannot succeed. */
   #dead: string | undefined;
 
   constructor(parts: RefreshingTokenParts) {
@@ -62,14 +65,14 @@ class RefreshingToken implements TokenProvider {
     try {
       return await this.renew(known.accessToken, signal);
     } catch (error) {
-      // The token endpoint is away for a moment, the token still lives for one: it is used.
+      // The token endpoint is briefly unavailable and the token is still valid, so use it.
       if (isTransient(error) && this.#lifeLeft(known) > 0) return known.accessToken;
       throw error;
     }
   }
 
   async renew(refused: string, signal: Interruption): Promise<string> {
-    // Ends: each further turn needs a caller before us whose signal fired.
+    // Terminates: each further turn needs an earlier caller whose signal fired.
     for (;;) {
       if (this.#known !== undefined && this.#known.accessToken !== refused) return this.#known.accessToken;
       this.#rotating ??= this.#rotate(refused, signal).finally(() => {
@@ -88,13 +91,13 @@ class RefreshingToken implements TokenProvider {
     const { path, clock } = this.#parts;
     return withFileLock({ path: `${path}.lock`, clock, signal }, async (isMine) => {
       const stored = await readCredentials(path);
-      // Another process was faster, or a human signed in again.
+      // Another process refreshed first, or a person signed in again.
       if (stored.accessToken !== refused) return stored;
       if (stored.refreshToken === null) return stored;
       const { refreshToken } = stored;
       const fresh = await this.#ask(stored, refreshToken, signal);
       if (fresh === undefined) return this.#adoptOther(refreshToken, dead());
-      // We stalled for so long that someone took our lock. What they store is used; our pair never was.
+      // This process stalled until another one took the lock. Use what that one stored; our pair was never used.
       if (!(await isMine())) return this.#adoptOther(refreshToken, takenOver(path));
       await writeCredentials(path, fresh, this.#parts.disk);
       this.#parts.logger.debug({ component: 'tokens', file: path }, 'access token refreshed');
@@ -102,7 +105,7 @@ class RefreshingToken implements TokenProvider {
     });
   }
 
-  /** Undefined when the platform calls every refresh token we have dead. */
+  /** Returns the new credentials, or undefined when the platform rejects both refresh tokens for good. */
   async #ask(
     stored: Credentials,
     refreshToken: string,
@@ -124,7 +127,7 @@ class RefreshingToken implements TokenProvider {
     return undefined;
   }
 
-  /** What someone else has stored in the meantime; `otherwise` when nobody has. */
+  /** Returns the credentials that another process stored meanwhile. Throws `otherwise` when there are none. */
   async #adoptOther(sent: string, otherwise: Fault): Promise<Credentials> {
     const stored = await readCredentials(this.#parts.path);
     if (stored.refreshToken !== sent) return stored;
@@ -132,13 +135,13 @@ class RefreshingToken implements TokenProvider {
     throw otherwise;
   }
 
-  /** `accepted` is the token that was honoured: it lives on until the new pair is used, whichever of the two it was. */
+  /** `accepted` is the refresh token that the platform accepted. It stays valid until the new pair is used. */
   #merged(stored: Credentials, accepted: string, tokens: TokenSet): Credentials {
     const { clock } = this.#parts;
     return {
       ...stored,
       accessToken: tokens.accessToken,
-      // A response without one means that the old one stays.
+      // A response without a refresh token means that the old one stays valid.
       refreshToken: tokens.refreshToken ?? accepted,
       previousRefreshToken: tokens.refreshToken === null ? stored.previousRefreshToken : accepted,
       expiresAt:

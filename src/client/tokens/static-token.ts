@@ -2,8 +2,8 @@ import { Fault } from '../../domain/fault.js';
 import type { TokenProvider } from './token-provider.js';
 
 /**
- * A token someone else looks after: an installation token in an environment variable, a file or a command's
- * output. After a 401 it is read again, because whoever looks after it may have replaced it.
+ * Returns a provider for a token managed elsewhere: an installation token from an environment variable, a file or the
+ * output of a command. After a 401 it is read again, because it may have been replaced.
  */
 export function staticToken(read: () => string | Promise<string>): TokenProvider {
   let known: string | undefined;
@@ -12,7 +12,7 @@ export function staticToken(read: () => string | Promise<string>): TokenProvider
     reading ??= Promise.resolve()
       .then(read)
       .then((text) => {
-        known = sane(text);
+        known = validated(text);
         return known;
       })
       .finally(() => {
@@ -29,11 +29,15 @@ export function staticToken(read: () => string | Promise<string>): TokenProvider
   };
 }
 
-/** A header cannot carry line breaks, and an empty token would be sent as a promise that fails. */
-function sane(text: string): string {
+/** Throws `usage` for an empty token and for characters that a header cannot carry. */
+function validated(text: string): string {
   const token = text.trim();
   if (/^[\x21-\x7e]+$/.test(token)) return token;
-  throw new Fault('usage', token === '' ? 'the token is empty' : 'the token has characters no token has', {
-    hint: 'check where `token` of this source points',
-  });
+  throw new Fault(
+    'usage',
+    token === '' ? 'the token is empty' : 'the token has characters that are not allowed in a token',
+    {
+      hint: 'check where `token` of this source points',
+    },
+  );
 }

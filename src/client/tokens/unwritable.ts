@@ -1,6 +1,9 @@
 import { Fault } from '../../domain/fault.js';
 
-/** A full disk passes by itself and is tried again; whatever else keeps a file from being written needs somebody. */
+/**
+ * Returns the fault for a failed write. A full disk is temporary and retried (`database_full`); any other cause needs
+ * an operator (`usage`).
+ */
 export function unwritable(what: string, error: unknown): Fault {
   const code = (error as NodeJS.ErrnoException).code ?? 'unknown';
   const isFull = code === 'ENOSPC' || code === 'EDQUOT';
