@@ -1,9 +1,9 @@
-/** `1 page`, `1,200 pages`. */
+/** Returns a count with its noun: `1 page`, `1,200 pages`. */
 export function counted(count: number, noun: string): string {
   return `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** By hand: to ask for a locale loads all of them, which every command would wait for. */
+/** Returns the number with thousands separators. Written by hand: a locale would load all of them at every start. */
 export function grouped(count: number): string {
   return String(count).replaceAll(/(?<=\d)(?=(?:\d{3})+$)/g, ',');
 }

@@ -1,24 +1,27 @@
 import { contentFields, type Identity, type Investment, identityFields } from './investment.js';
 
-/** A record as one side of a comparison has it. */
+/** A record as seen by one side of a comparison. */
 export interface Version {
   readonly investment: Investment;
   readonly identity: Identity | null;
 }
 
 export interface Difference {
-  /** Names only: columns of the record, and `identity.name` and the like. */
+  /** Names only: columns of the record, and names such as `identity.name`. */
   readonly fields: readonly string[];
   readonly identityDiffers: boolean;
 }
 
-/** What differs in what a record is; how it came to be published (`observed_at`, `reason`) does not count. */
-export function differenceOf(held: Version, other: Version): Difference | null {
-  const content = contentFields.filter((field) => held.investment[field] !== other.investment[field]);
+/**
+ * Returns the differing fields, or null when the records are equal. How a version was published (`observed_at`,
+ * `reason`) does not count.
+ */
+export function differenceOf(stored: Version, other: Version): Difference | null {
+  const content = contentFields.filter((field) => stored.investment[field] !== other.investment[field]);
   const person = identityFields.filter(
-    (field) => identityValue(held.identity, field) !== identityValue(other.identity, field),
+    (field) => identityValue(stored.identity, field) !== identityValue(other.identity, field),
   );
-  const identityDiffers = person.length > 0 || (held.identity === null) !== (other.identity === null);
+  const identityDiffers = person.length > 0 || (stored.identity === null) !== (other.identity === null);
   if (content.length === 0 && !identityDiffers) return null;
   return { fields: [...content, ...person.map((field) => `identity.${field}`)], identityDiffers };
 }

@@ -1,28 +1,28 @@
 import type { Instant } from './instant.js';
 
 /**
- * Everything that can go wrong and is not a broken invariant. The list is closed: policy (`reaction`) is data,
- * and a new code compiles only when it has one. Translation happens once, at the edge that saw it.
+ * Every failure that is not a broken invariant. The list is closed: the policy (`reaction`) is data, and a new code
+ * compiles only when it has one. An error is translated once, where it is first seen.
  */
 export type FaultCode =
-  | 'rate_limited' // 429, or our own budget says wait; `retryAt` is set
+  | 'rate_limited' // 429, or our own budget is spent; `retryAt` is set
   | 'unreachable' // DNS, refused, reset, timeout, TLS
   | 'platform_error' // 5xx
-  | 'contract_broken' // a 2xx that is not what the contract says: HTML, missing meta, a stuck cursor
+  | 'contract_broken' // a 2xx that violates the contract: HTML, missing meta, a stuck cursor
   | 'cursor_expired' // 410
   | 'unauthorized' // 401 after the one refresh
   | 'reauthorize' // invalid_grant, revoked installation: a human must sign in again
   | 'forbidden' // 403: scope or access
   | 'refused' // 400, 404, 409, 422: asking again the same way cannot help
   | 'filters_changed' // the stored cursor belongs to other filters or another realm
-  | 'too_many_deletions' // the brake of a re-listing
+  | 'too_many_deletions' // the deletion brake of a relisting
   | 'lease_lost' // another daemon holds the source now
   | 'database_busy' // a lock that did not clear in time
   | 'database_full'
-  | 'database_unusable' // damaged, foreign, newer, unreadable
+  | 'database_unusable' // damaged, not ours, newer schema, unreadable
   | 'out_of_descriptors' // the limit of open files and sockets; passes when some are closed or the limit is raised
   | 'usage' // the command line or the configuration
-  | 'stopped' // told to stop before the end
+  | 'stopped' // stopped before the end
   | 'internal';
 
 export type Reaction = 'wait' | 'retry' | 'relist' | 'halt' | 'ask' | 'stop';
@@ -52,20 +52,23 @@ export const reaction: Readonly<Record<FaultCode, Reaction>> = {
 export interface About {
   /** What to type or change next. */
   readonly hint?: string;
-  /** The earliest moment at which trying again makes sense. */
+  /** Earliest time at which a retry makes sense. */
   readonly retryAt?: Instant;
-  /** It stays until somebody changes something: not tried again at once, and then at the longest interval. */
+  /** The failure persists until someone changes something: not retried at once, and then at the longest interval. */
   readonly lasting?: boolean;
-  /** The platform's own `error.type`, status and request id: safe to log, useful to support. */
+  /** The platform's own `error.type`, status and request id: safe to log and useful for support. */
   readonly type?: string;
   readonly status?: number;
   readonly requestId?: string;
-  /** The platform's `error.details`, for the code that knows how to read them; never printed or logged. */
+  /** The platform's `error.details`, for code that knows how to read them; never printed or logged. */
   readonly details?: Readonly<Record<string, unknown>>;
   readonly cause?: unknown;
 }
 
-/** A message says what happened and with which value, never with a name, an email or a secret in it. */
+/**
+ * A failure with a code. The message says what happened and with which value; it never contains a name, an email or a
+ * secret.
+ */
 export class Fault extends Error {
   constructor(
     readonly code: FaultCode,

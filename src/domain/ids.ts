@@ -7,10 +7,10 @@ export type UserId = Brand<string, 'UserId'>;
 export type InstallationId = Brand<string, 'InstallationId'>;
 export type EventId = Brand<string, 'EventId'>;
 
-/** What an operator calls a source in the configuration; the `source` column of every table. */
+/** The name of a source in the configuration and in the `source` column of every table. */
 export type SourceName = Brand<string, 'SourceName'>;
 
-/** Prefixes as the platform spells them. Sessions say `invt_` where the feed says `inv_`; both name an investment. */
+/** Prefixes used by the platform. Sessions use `invt_` where the feed uses `inv_`; both name an investment. */
 const idPrefixes = {
   investment: ['inv_', 'invt_'],
   company: ['co_'],
@@ -31,7 +31,7 @@ interface IdOf {
   event: EventId;
 }
 
-/** 200 is far above any id seen and far below what would bloat an index; the alphabet keeps ids safe to print. */
+/** 200 is far above any real id and far below what would bloat an index. The alphabet keeps ids safe to print. */
 const shape = /^[A-Za-z0-9_-]{1,200}$/;
 
 export function parseId<Kind extends IdKind>(kind: Kind, value: unknown): IdOf[Kind] | undefined {

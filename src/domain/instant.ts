@@ -1,18 +1,17 @@
 import type { Brand } from './brand.js';
 
 /**
- * A moment in UTC, written so that text order is time order: `2026-10-20T09:30:04.000Z`. SQL orders, compares
- * and takes the least of these as text, the mirror's own times among them, so all have one width: three
- * fractional digits, never fewer or more. Finer ones are cut, not rounded: a position read back is then never
- * later than what the platform meant, and nothing is skipped.
+ * A UTC timestamp whose text order is its time order: `2026-10-20T09:30:04.000Z`. SQL sorts and compares these as
+ * text, including the mirror's own times, so all have one width with exactly three fractional digits. Finer fractions
+ * are truncated, not rounded: a stored position is then never later than the platform's, and nothing is skipped.
  */
 export type Instant = Brand<string, 'Instant'>;
 
 const shape = /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d\d):?(\d\d))$/;
 
 /**
- * The form the platform sends, on a day that every month has: nothing to convert and nothing to check. Two of
- * these stand in every record, and taking them apart would be a third of what reading a record costs.
+ * The form the platform sends, on days that every month has: nothing to convert or check. Two of these are in every
+ * record, so this fast path matters.
  */
 const plainShape =
   /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{3})?Z$/;
@@ -24,7 +23,7 @@ export function parseInstant(value: unknown): Instant | undefined {
   if (match === null) return undefined;
   const [, year, month, day, hour, minute, second, fraction = '', sign, offsetHours, offsetMinutes] = match;
   const whole = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
-  // Date.parse rolls 31 February over into March; a day that does not exist is not a time.
+  // Date.parse turns 31 February into a day in March; a day that does not exist is not a time.
   if (Number.isNaN(whole) || new Date(whole).getUTCDate() !== Number(day)) return undefined;
   const offset = sign === undefined ? 0 : (Number(offsetHours) * 60 + Number(offsetMinutes)) * 60_000;
   const utc = new Date(sign === '-' ? whole + offset : whole - offset);

@@ -3,9 +3,9 @@ import type { Instant } from './instant.js';
 import type { Cents } from './money.js';
 
 /**
- * What is published about one investment, without a word about who the person is.
- * Fields are named as the columns are: one vocabulary from the parser to the analyst, nothing renamed on the way.
- * `blockers`, `contracts` and `extra` are canonical JSON text; `extra` keeps fields we do not know yet.
+ * One published investment without the person's identity. Fields have the names of the columns, from the parser to
+ * the user's SQL. `blockers`, `contracts` and `extra` are canonical JSON text; `extra` stores fields that rosterd
+ * does not know yet.
  */
 export interface Investment {
   readonly id: InvestmentId;
@@ -37,7 +37,7 @@ export interface Investment {
   readonly extra: string | null;
 }
 
-/** Who the person is. Stands in one table only, so that erasing it is one act. */
+/** The person's identity. Stored in one table only, so that one statement erases it. */
 export interface Identity {
   readonly name: string | null;
   readonly legal_name: string | null;
@@ -51,17 +51,17 @@ export interface Identity {
   readonly message: string | null;
   readonly external_username: string | null;
   readonly email_hidden: boolean;
-  /** Unknown fields that arrived inside `investor`: whatever they are, they speak of a person. Canonical JSON. */
+  /** Unknown fields inside `investor`. They describe a person, whatever they are. Canonical JSON. */
   readonly extra: string | null;
 }
 
-/** One entry of a feed page, parsed once. */
+/** One parsed entry of a feed page. */
 export type FeedItem =
   | {
       readonly kind: 'record';
       readonly investment: Investment;
       readonly identity: Identity | null;
-      /** Names of fields we do not know whose values are not kept, so that they are counted all the same. */
+      /** Names of unknown fields whose values are not stored; they are still counted. */
       readonly unkept?: readonly string[];
     }
   | {
@@ -75,7 +75,7 @@ export type FeedItem =
       readonly id: InvestmentId | null;
       readonly problem: string;
       readonly body: string;
-      /** What can be read says that the person is gone: whoever cannot read the rest erases nevertheless. */
+      /** The readable part says that the person is gone. Their data is erased even though the rest is unreadable. */
       readonly erases?: 'tombstone' | 'deactivated';
     };
 
@@ -95,7 +95,7 @@ export const identityFields = [
   'extra',
 ] as const satisfies readonly (keyof Identity)[];
 
-/** Every column of the record but its key. `observed_at` and `reason` say how it was published, the rest what it is. */
+/** Every column of the record except its key, `observed_at` and `reason`, which describe how it was published. */
 export const contentFields = [
   'company_id',
   'offering_id',

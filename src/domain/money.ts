@@ -1,12 +1,12 @@
 import type { Brand } from './brand.js';
 
 /**
- * An exact amount in the smallest unit of its currency. JSON numbers beyond 2^53 arrive already rounded,
- * so anything outside the safe range is not an amount: the record goes to quarantine instead.
+ * An exact amount in the smallest unit of its currency. JSON numbers beyond 2^53 arrive already rounded, so a value
+ * outside the safe range is not an amount and its record goes to quarantine.
  */
 export type Cents = Brand<number, 'Cents'>;
 
 export function parseCents(value: unknown): Cents | undefined {
-  // `|| 0` folds -0, which SQLite and JSON would write in two different ways.
+  // `|| 0` turns -0 into 0: SQLite and JSON would write -0 differently.
   return typeof value === 'number' && Number.isSafeInteger(value) ? ((value || 0) as Cents) : undefined;
 }

@@ -1,10 +1,10 @@
 import type { Brand } from './brand.js';
 import type { Instant } from './instant.js';
 
-/** Marks the feed: where a later sync continues. Opaque, stored, never compared. */
+/** A position in the feed, where a later sync continues. Opaque: stored, never compared. */
 export type Cursor = Brand<string, 'Cursor'>;
 
-/** Marks a page of a listing under way. Dies with that listing. */
+/** A page of a running listing. Void once that listing ends. */
 export type PageToken = Brand<string, 'PageToken'>;
 
 /** Where to read the feed next. */

@@ -1,6 +1,6 @@
 /**
- * One rule at the door for every database: NUL and lone surrogates become U+FFFD, everything else stays
- * as sent. PostgreSQL refuses NUL, SQLite's shell stops at it, and UTF-8 cannot carry half a pair.
+ * Returns text that every database can store: NUL and lone surrogates become U+FFFD, everything else stays as sent.
+ * PostgreSQL rejects NUL, SQLite's shell stops at it, and UTF-8 cannot encode half a surrogate pair.
  */
 export function storableText(value: string): string {
   const wellFormed = value.isWellFormed() ? value : value.toWellFormed();

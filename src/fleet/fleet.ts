@@ -11,50 +11,58 @@ export interface FleetParts {
   readonly sources: readonly SourceName[];
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Whether a member's process is known to have died, so that nobody need wait until it was silent for long. */
+  /**
+   * Whether a member's process is known to have died, so its sources can be taken surplus before the heartbeat expires.
+   */
   readonly isGone: (member: string) => boolean;
-  /** Works the source from now on. */
+  /** Starts to work the source. */
   readonly follow: (source: SourceName) => void;
-  /** Works it no more. Resolves when nothing of it runs. */
+  /** Stops working the source. Resolves when no tick of it is running. */
   readonly leave: (source: SourceName) => Promise<void>;
   readonly isBusy: (source: SourceName) => boolean;
   readonly onMessage: (message: Message) => void;
-  /** Now and then, and whenever messages may have been lost: look what waits. */
+  /** Called periodically, and whenever messages may have been lost, to look for waiting work. */
   readonly onLook: () => void;
-  /** What only one of the fleet does is this member's to do from now on. */
+  /** This member has become the leader, which does the work that runs once per fleet. */
   readonly onLead: () => void;
-  /** After each heartbeat: null, or why it could not be written. */
+  /** Called after each heartbeat: with null, or with the error that prevented it. */
   readonly onHeartbeat?: (error: unknown) => void;
 }
 
 export interface Fleet extends Closable {
-  /** Joins, and takes the first share. Throws when the database cannot be reached. */
+  /** Joins the fleet and claims the first share of sources. Throws when the database cannot be reached. */
   start(): Promise<void>;
   holds(source: SourceName): boolean;
   readonly held: number;
-  /** Members that live, this one among them. */
+  /** Number of living members, including this one. */
   readonly living: number;
-  /** Known to be the only one of them. */
+  /** Whether this is known to be the only living member. */
   readonly alone: boolean;
-  /** Whether what is done once in a fleet is done here: notices, and keeping house. Two may think so for a moment. */
+  /**
+   * Whether this member is the leader, which sends notices and does maintenance. Two members may both think so for a
+   * moment.
+   */
   readonly leads: boolean;
   /** The database is back: the next heartbeat is due now. */
   look(): void;
-  /** Never rejects: what a lost message spoke of stands in the database, and is found there a little later. */
+  /**
+   * Sends a message to the other members. Never rejects: a lost message delays work a little, because everything it
+   * reports is also in the database.
+   */
   tell(message: Message): Promise<void>;
 }
 
-/** How often a member tells that it lives; with one statement, whatever it holds. */
+/** Heartbeat interval. One heartbeat is one statement, however many sources the member holds. */
 export const beatMillis = 2_000;
-/** Every so many beats the shares are reckoned anew, and the inbox is looked at, even if nothing seems to have changed. */
+/** Every this many heartbeats the shares are recomputed and the inbox is checked, even without a visible change. */
 const lookEvery = 3;
 
 /**
- * This daemon's place among those that share a database. It tells that it lives, takes its share of the sources,
- * gives back what is too much, and takes over from those that fell silent. Who works a source is a matter of peace
- * and quiet alone: what is written is kept right by the lease and the fence of each tick, whoever thinks what.
+ * This daemon's membership in the fleet that shares a database. It sends heartbeats, claims its share of the sources,
+ * releases surplus ones and takes surplus those of dead members. Which member works a source only avoids duplicate work.
+ * Correctness comes from the lease and the fence token of each tick.
  *
- * The loop runs until `close`; each turn is one beat, and comes when the time is up or somebody came or went.
+ * The loop runs until `close`. Each turn is one heartbeat, sent when the interval is surplus or a member joined or left.
  */
 export function createFleet(parts: FleetParts): Fleet {
   const { clock, logger } = parts;
@@ -67,7 +75,7 @@ export function createFleet(parts: FleetParts): Fleet {
   let living = 1;
   let turns = 0;
   let others = '';
-  let silent = false;
+  let unreachable = false;
 
   const call = () => {
     called = true;
@@ -81,9 +89,11 @@ export function createFleet(parts: FleetParts): Fleet {
     },
   });
   const tell = (message: Message) =>
-    store.tell(message).catch((error: unknown) => logger.debug({ error }, 'the fleet could not be told'));
+    store
+      .tell(message)
+      .catch((error: unknown) => logger.debug({ error }, 'a message to the fleet could not be sent'));
 
-  const giveBack = async (source: SourceName) => {
+  const releaseSource = async (source: SourceName) => {
     leaving.add(source);
     held.delete(source);
     try {
@@ -91,29 +101,29 @@ export function createFleet(parts: FleetParts): Fleet {
       await store.release([source]);
       await tell(members);
     } catch (error) {
-      logger.debug({ error, source }, 'a source could not be given back and is tried again');
+      logger.debug({ error, source }, 'a source could not be released and will be retried');
     } finally {
       leaving.delete(source);
     }
   };
 
-  const reckon = async () => {
+  const rebalance = async () => {
     const holdings = await store.holdings();
     for (const source of held)
       if (holdings.held.get(source) !== parts.member) {
         held.delete(source);
-        logger.warn({ source }, 'the source was taken over while this process was silent');
+        logger.warn({ source }, 'the source was taken over while this process sent no heartbeats');
         void parts.leave(source);
       }
     const { take, release } = shareOf(parts.member, holdings, parts.isBusy);
-    const over = release.filter((source) => !leaving.has(source));
-    const resting = over.filter((source) => !parts.isBusy(source));
-    // What rests goes in one statement; what ticks goes when its tick is over.
-    for (const source of resting) held.delete(source);
-    await Promise.all(resting.map((source) => parts.leave(source)));
-    if (resting.length > 0) await store.release(resting);
-    for (const source of over) if (!resting.includes(source)) void giveBack(source);
-    if (resting.length > 0) await tell(members);
+    const surplus = release.filter((source) => !leaving.has(source));
+    const idle = surplus.filter((source) => !parts.isBusy(source));
+    // Idle sources are released in one statement, busy ones when their tick ends.
+    for (const source of idle) held.delete(source);
+    await Promise.all(idle.map((source) => parts.leave(source)));
+    if (idle.length > 0) await store.release(idle);
+    for (const source of surplus) if (!idle.includes(source)) void releaseSource(source);
+    if (idle.length > 0) await tell(members);
     const mine = [...holdings.held].filter(
       ([source, member]) => member === parts.member && !held.has(source),
     );
@@ -124,10 +134,10 @@ export function createFleet(parts: FleetParts): Fleet {
       held.add(source);
       parts.follow(source);
     }
-    if (gained.length + over.length > 0)
+    if (gained.length + surplus.length > 0)
       logger.info(
-        { count: held.size, added: gained.length, removed: over.length },
-        'sources were shared out anew',
+        { count: held.size, added: gained.length, removed: surplus.length },
+        'sources were reassigned',
       );
   };
 
@@ -136,19 +146,19 @@ export function createFleet(parts: FleetParts): Fleet {
     if (beat === null) {
       await store.join(parts.sources);
       beat = await store.beat();
-      if (beat === null) throw new Error('a member that has just joined is not there');
+      if (beat === null) throw new Error('a member that has just joined is not registered');
     }
     const dead = beat.members.filter(({ member, alive }) => alive && parts.isGone(member));
     if (dead.length > 0) await store.bury(dead.map(({ member }) => member));
     const alive = beat.members.filter((member) => member.alive && !dead.includes(member));
     living = alive.length;
     turns += 1;
-    if (needsReckoning(beat, alive)) await reckon();
+    if (needsRebalance(beat, alive)) await rebalance();
     lead(alive);
     if (turns % lookEvery === 0) parts.onLook();
   };
 
-  const needsReckoning = ({ late, members }: Beat, alive: readonly MemberSeen[]): boolean => {
+  const needsRebalance = ({ late, members }: Beat, alive: readonly MemberSeen[]): boolean => {
     const before = others;
     others = alive.map(({ member }) => member).join('\n');
     const mine = alive.find(({ member }) => member === parts.member)?.holds;
@@ -168,13 +178,13 @@ export function createFleet(parts: FleetParts): Fleet {
       called = false;
       try {
         await turn();
-        silent = false;
+        unreachable = false;
         parts.onHeartbeat?.(null);
       } catch (error) {
         if (!stopping.signal.aborted) parts.onHeartbeat?.(error);
-        if (!silent && !stopping.signal.aborted)
-          logger.warn({ error }, 'the fleet cannot be reached and is tried again');
-        silent = true;
+        if (!unreachable && !stopping.signal.aborted)
+          logger.warn({ error }, 'the fleet database cannot be reached and will be retried');
+        unreachable = true;
       }
       if (called || stopping.signal.aborted) continue;
       wake = new AbortController();
@@ -214,7 +224,7 @@ export function createFleet(parts: FleetParts): Fleet {
         await Promise.all([...held, ...leaving].map((source) => parts.leave(source)));
         if (running !== null) await store.leave();
       } catch (error) {
-        logger.debug({ error }, 'the fleet was not told of the end; it notices by itself');
+        logger.debug({ error }, 'leaving the fleet failed; the others notice by the missing heartbeats');
       }
       held.clear();
       await store.close();

@@ -3,18 +3,21 @@ import type { Fleet } from './fleet.js';
 import type { Message } from './ports.js';
 
 /**
- * What the parts of a daemon ask of the fleet, also before it has joined one, or where there is none: alone it works
- * every source and does everything that is done once.
+ * The fleet as the parts of a daemon see it, also before it joined one and when there is none. A daemon alone works
+ * every source and does everything that runs once per fleet.
  */
 export interface Seat {
   worksHere(source: SourceName): boolean;
   readonly leads: boolean;
-  /** Daemons that live, this one among them. */
+  /** Number of living daemons, including this one. */
   readonly living: number;
-  /** How many sources are worked here; null where it is all of them by nature. */
+  /** Number of sources worked here; null without a fleet, where it is all of them. */
   readonly held: number | null;
   tell(message: Message): void;
-  /** Lanes told of while a message was on its way go together in the next one: a burst is a few messages. */
+  /**
+   * Announces stored deliveries of a lane. Lanes announced while a message is being sent share the next one, so a
+   * burst is a few messages.
+   */
   tellAccepted(lane: string): void;
 }
 
@@ -29,7 +32,7 @@ export const alone: Seat = {
 
 export class FleetSeat implements Seat {
   #fleet: Fleet | null = null;
-  #telling = false;
+  #sending = false;
   readonly #lanes = new Set<string>();
 
   take(fleet: Fleet): void {
@@ -48,7 +51,7 @@ export class FleetSeat implements Seat {
     return this.#fleet?.living ?? 1;
   }
 
-  /** Before the fleet was asked, nobody knows. */
+  /** False before the first heartbeat, when it is not known. */
   get alone(): boolean {
     return this.#fleet?.alone === true;
   }
@@ -63,17 +66,17 @@ export class FleetSeat implements Seat {
 
   tellAccepted(lane: string): void {
     this.#lanes.add(lane);
-    if (!this.#telling) void this.#tellLanes();
+    if (!this.#sending) void this.#sendLanes();
   }
 
-  /** Each turn sends what came together since the one before; ends when nothing did. */
-  async #tellLanes(): Promise<void> {
-    this.#telling = true;
+  /** Each turn sends the lanes collected since the last one. Ends when there are none. */
+  async #sendLanes(): Promise<void> {
+    this.#sending = true;
     while (this.#lanes.size > 0 && this.#fleet !== null) {
       const lanes = [...this.#lanes];
       this.#lanes.clear();
       await this.#fleet.tell({ kind: 'accepted', lanes });
     }
-    this.#telling = false;
+    this.#sending = false;
   }
 }

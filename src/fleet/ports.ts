@@ -1,74 +1,80 @@
 import type { SourceName } from '../domain/ids.js';
 import type { Instant } from '../domain/instant.js';
 
-/** A daemon of the fleet, as the database knows it. */
+/** A daemon of the fleet, as stored in the database. */
 export interface MemberSeen {
-  /** As leases name their holders: unique per process. */
+  /** The lease holder name: unique per process. */
   readonly member: string;
   readonly joinedAt: Instant;
-  /** Whether it has told lately that it lives. Judged by one clock, the database's. */
+  /** Whether its last heartbeat is recent, judged by the database's clock. */
   readonly alive: boolean;
-  /** How many sources it holds. */
+  /** Number of sources it holds. */
   readonly holds: number;
 }
 
 export interface Beat {
   readonly members: readonly MemberSeen[];
-  /** This member was silent for so long that others may have taken what it held. */
+  /** Whether this member's heartbeat had expired, so that others may have taken its sources. */
   readonly late: boolean;
 }
 
-/** Who can work which source, and who does. */
+/** Which members can work each source, and which one does. */
 export interface Holdings {
-  /** Living members and the sources of their configurations. */
+  /** Living members and their configured sources. */
   readonly members: readonly { readonly member: string; readonly sources: readonly SourceName[] }[];
-  /** Sources held by living members; any other is free. */
+  /** Sources held by living members; any other source is free. */
   readonly held: ReadonlyMap<SourceName, string>;
 }
 
 /**
- * What members tell one another at once. Heard by all of them, by none twice, and now and then not at all; anybody
- * who may connect to the database may have said it. So each is a reason to look, and none says what is found.
+ * Messages between members. Each reaches every other member at most once and may be lost. Anyone who can connect to
+ * the database may have sent one. So a message is only a reason to look, and its content is never trusted.
  */
 export type Message =
   /** Deliveries were stored for these lanes; see `Lane` in the inbox. */
   | { readonly kind: 'accepted'; readonly lanes: readonly string[] }
-  /** The grants of these sources may be others now. */
+  /** The grants of these sources may have changed. */
   | { readonly kind: 'recheck'; readonly sources: readonly SourceName[] }
-  /** A source whose deliveries concern others as well was read to its end; how far, its commits tell. */
+  /** A source that shares deliveries with other members was read to its end; its commits say how far. */
   | { readonly kind: 'ticked'; readonly source: SourceName }
-  /** A commit queued notices, or erased somebody. */
+  /** A commit queued notices or erased a person's data. */
   | { readonly kind: 'committed' }
-  /** Somebody came, went, or gave a source back. */
+  /** A member joined, left or released a source. */
   | { readonly kind: 'members' };
 
 /**
- * The database as a fleet needs it. Each method is one statement, whatever the number of sources. All throw
+ * The database as a fleet uses it. Each method is one statement, however many sources there are. All throw
  * `database_busy` and `database_unusable`; a message that could not be sent is lost.
  */
 export interface FleetStore {
-  /** Registers this member, or registers it again after it was forgotten. */
+  /** Registers this member, also after its registration was deleted. */
   join(sources: readonly SourceName[]): Promise<void>;
-  /** Renews everything this member holds, and tells who is there. Null when it is not registered any more. */
+  /**
+   * Sends a heartbeat, which renews everything this member holds, and returns all members. Returns null when this
+   * member is no longer registered.
+   */
   beat(): Promise<Beat | null>;
   holdings(): Promise<Holdings>;
-  /** Takes those of them that no living member holds; answers which. */
+  /** Claims the sources that no living member holds. Returns the claimed ones. */
   take(sources: readonly SourceName[]): Promise<readonly SourceName[]>;
   release(sources: readonly SourceName[]): Promise<void>;
-  /** These are known to be dead, though they told lately that they live. */
+  /** Marks members as dead that have died although their heartbeat has not expired. */
   bury(members: readonly string[]): Promise<void>;
-  /** Gives everything back and is gone. */
+  /** Releases everything and removes the registration. */
   leave(): Promise<void>;
   tell(message: Message): Promise<void>;
   close(): Promise<void>;
 }
 
-/** `onMessage` hears what other members tell; `onGap` that some of it may have been lost; `onLost` that nothing is heard now. */
+/**
+ * Callbacks: `onMessage` receives messages of other members, `onGap` reports that some may be lost, `onLost` that
+ * none are received now.
+ */
 export interface FleetEars {
   readonly onMessage: (message: Message) => void;
   readonly onGap: () => void;
   readonly onLost?: () => void;
 }
 
-/** Opens the store of a member; the database supplies it where several daemons may share it. */
+/** Opens the store of a member. Provided by databases that several daemons can share. */
 export type OpenFleet = (member: string, ears: FleetEars) => FleetStore;

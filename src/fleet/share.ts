@@ -7,11 +7,11 @@ export interface Share {
 }
 
 /**
- * What one member should take and give back so that all are equally busy. Every member reckons for itself from the
- * same table and comes to the same shares: sources that the same members can work are dealt out evenly among these,
- * and where it does not come out even, one more goes to those who hold more already, so that as little as possible
- * moves. Nothing is taken from a living member: whoever has too much gives back, whoever has too little takes what
- * is free. `busy` sources are given back last.
+ * Returns what one member should claim and release so that sources are spread evenly. Every member computes this from
+ * the same table and gets the same shares. Sources that the same members can work are divided evenly among them. A
+ * remainder goes to the members that hold most already, so that as few sources as possible move. No source is taken
+ * from a living member: members with too many release some, members with too few claim free ones. `busy` sources are
+ * released last.
  */
 export function shareOf(
   me: string,
@@ -27,13 +27,13 @@ export function shareOf(
     const mine = sources.filter((source) => held.get(source) === me);
     const quota = quotaOf(me, able, sources, held);
     if (mine.length > quota) {
-      const resting = [...mine.filter((source) => !busy(source)), ...mine.filter(busy)];
-      release.push(...resting.slice(0, mine.length - quota));
+      const idleFirst = [...mine.filter((source) => !busy(source)), ...mine.filter(busy)];
+      release.push(...idleFirst.slice(0, mine.length - quota));
     }
     const free = sources.filter((source) => !held.has(source));
     take.push(...free.slice(0, Math.max(0, quota - mine.length)));
   }
-  // Held by us, though nobody's configuration has it any more.
+  // Sources held by this member that no configuration has any more.
   for (const [source, member] of held) if (member === me && !known.has(source)) release.push(source);
   return { take, release };
 }
@@ -43,7 +43,10 @@ interface Group {
   readonly sources: readonly SourceName[];
 }
 
-/** Sources by who can work them; mostly all members have the same configuration, and there is one group. */
+/**
+ * Groups sources by the members that can work them. Usually all members have the same configuration and there is one
+ * group.
+ */
 function groupsOf(members: Holdings['members']): readonly Group[] {
   const ableOf = new Map<SourceName, string[]>();
   for (const { member, sources } of [...members].sort((a, b) => order(a.member, b.member)))

@@ -2,46 +2,47 @@ import { type Instant, millisOf } from '../domain/instant.js';
 import type { PendingEvent, Proof } from './ports.js';
 
 /**
- * Seconds until the feed is looked at again for an event it does not show yet. The platform publishes within about
- * ten minutes on its common paths; ten looks cover more than an hour, and what shows later is the timer's.
+ * Seconds between two reads of the feed for an event that it does not show yet. The platform publishes within about
+ * ten minutes on its common paths. Ten attempts cover more than an hour; later changes are found by timed ticks.
  */
 export const gapsSeconds = [2, 5, 10, 30, 60, 120, 300, 600, 1200, 1800] as const;
 
 /**
- * What ticks of all of a lane's sources prove about its events; what they prove nothing about is left out. What was
- * reached is worked whether it was due or not: when it is due was told by a clock that may have been wrong.
+ * Returns what the ticks of all of a lane's sources prove about its events: `worked`, `exhausted` after the last
+ * attempt, and `late` for another attempt. Events with no proof either way are left out. An event that the feed
+ * reached is worked whether it was due or not, because its due time may come from a wrong clock.
  */
-export function proven(
+export function classifyEvents(
   events: readonly PendingEvent[],
   proofs: readonly Proof[],
   at: Instant,
   apartMillis: number,
 ) {
-  const told = events.map((event) => withoutFuture(event, at));
-  const worked = told.filter((event) => proofs.every((proof) => reaches(proof, event, apartMillis)));
-  const tried = told.filter(
+  const dated = events.map((event) => withoutFuture(event, at));
+  const worked = dated.filter((event) => proofs.every((proof) => reaches(proof, event, apartMillis)));
+  const tried = dated.filter(
     (event) =>
       !worked.includes(event) &&
       isDue(event, at) &&
       (event.isUndated || proofs.every((proof) => beganAfter(proof, event))),
   );
-  const hopeless = tried.filter((event) => event.attempts >= gapsSeconds.length);
-  return { worked, hopeless, late: tried.filter((event) => !hopeless.includes(event)) };
+  const exhausted = tried.filter((event) => event.attempts >= gapsSeconds.length);
+  return { worked, exhausted, late: tried.filter((event) => !exhausted.includes(event)) };
 }
 
-/** No event waits longer for its next look, and no host's clock is further ahead of another's. */
+/** The longest wait between two attempts, and the largest difference between the clocks of two hosts. */
 const gapMillisMax = 1_000 * Math.max(...gapsSeconds);
 const clocksApartMillis = 60_000;
 
 interface Dated extends PendingEvent {
-  /** When it came is not known, and it was not looked for yet. */
+  /** The arrival time is unknown, and no attempt was made yet. */
   readonly isUndated: boolean;
 }
 
 /**
- * Times that cannot be were written under a clock that was ahead, and would keep an event waiting for as long as that
- * clock was wrong. A look put off too far is due. An event that came in the future counts from the look that was put
- * off since: the clock is right again by then.
+ * Corrects times in the future. They were written while a clock was ahead and would delay the event for as long as
+ * that clock was wrong. A `nextAt` too far ahead counts as due. An event received in the future counts from its
+ * `nextAt`, if it has one: the clock was right again when that was written.
  */
 function withoutFuture(event: PendingEvent, at: Instant): Dated {
   const now = millisOf(at);

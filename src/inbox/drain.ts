@@ -5,7 +5,7 @@ import type { Clock } from '../runtime/clock.js';
 import { Interrupter } from '../runtime/interruption.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
-import { gapsSeconds, proven } from './classify-events.js';
+import { classifyEvents, gapsSeconds } from './classify-events.js';
 import {
   type Inbox,
   type Lane,
@@ -23,71 +23,71 @@ export interface DrainParts {
   readonly ticks: Ticks;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Sources that exist: what a former configuration left for others is nobody's any more. */
+  /** Configured sources. Events that an earlier configuration left for other sources belong to none. */
   readonly sources: readonly SourceName[];
-  /** None where the database is one daemon's alone. */
+  /** Other daemons on the same database; absent when there are none. */
   readonly others?: Others;
 }
 
 export interface DrainStatus {
   readonly worked: number;
-  /** Looked for in vain: the feed had not reached them when their source was read. */
+  /** Attempts that found nothing: the feed had not reached the event when its source was read. */
   readonly retried: number;
   readonly givenUp: number;
 }
 
 export interface Drain extends Closable {
-  /** Takes up what an earlier process left. */
+  /** Resumes the events that an earlier process left. */
   start(): Promise<void>;
-  /** An event is on disk: look soon. */
+  /** An event is stored: tick its sources soon. */
   accepted(sources: readonly SourceName[]): void;
-  /** Another daemon stored events of this lane. */
+  /** Another daemon reports that it stored events of this lane. */
   heardAccepted(lane: Lane): void;
-  /** Another daemon is said to have read this source to its end. */
+  /** Another daemon reports that it read this source to its end. */
   heardTicked(source: SourceName): void;
-  /** Looks for events that nobody spoke of: whoever stored them may have died right after. */
+  /** Looks for events nobody reported: the process that stored them may have died right after. */
   look(): Promise<void>;
   /** The database is back: lanes that could not be settled are due now. */
   databaseIsBack(): void;
   status(): DrainStatus;
 }
 
-/** Events settled per transaction: a burst of thousands neither locks the mirror for long nor fills the memory. */
+/** Events settled per transaction, so a burst of thousands neither locks the mirror for long nor fills the memory. */
 const batch = 500;
 
 /**
- * How far the clocks of two daemons may be apart. When an event was stored is told by the clock of the one who took
- * it, when a tick began by that of another; nothing is proven by less than this.
+ * Largest difference allowed between the clocks of two daemons. One daemon's clock says when an event was stored,
+ * another's when a tick began. A smaller difference between the two proves nothing.
  */
 const clocksApartMillis = 60_000;
 
 /** How long deliveries wait for a daemon that knows their sources. */
 const strangeMillis = 24 * 3_600_000;
 
-/** How soon a lane is looked at again whose database was busy, and how often that is worth a word. */
+/** When to retry a lane whose database was busy, and how often to log that. */
 const busyRetryMillis = 5000;
 const stuckMillis = 3_600_000;
 
 /**
- * Works accepted events. The work itself is a tick of their source, so a lane is only nudged, and its events are
- * settled when a tick proves that the feed was read past them:
+ * Works accepted events. The work is a tick of their source, so an event only nudges its lane. It is settled when a
+ * tick proves that the feed was read past it:
  *
- *   it reached the moment they speak of, or, for those that name none, it began after they came.
+ *   the feed reached the event's time or, for an event without one, the tick began after it arrived.
  *
- * A tick that failed or waits proves nothing, and nothing is settled or counted; the scheduler tries again by
- * itself. What another daemon ticked is proven by its commits alone: what is said of it is only a reason to look.
- * Lanes do not wait for one another; within a lane one settling follows the other.
+ * A tick that failed or waits proves nothing: no event is settled and no attempt is counted, and the scheduler
+ * retries by itself. Ticks of other daemons are classifyEvents by their commits only; their messages are just a reason to
+ * look. Lanes are independent; settlements of one lane run one after the other.
  */
 export function createDrain(parts: DrainParts): Drain {
   const { inbox, ticks, clock, logger, others } = parts;
   const stopping = new AbortController();
-  /** Of the sources worked here. */
+  /** For sources that this daemon works. */
   const lastDone = new Map<SourceName, Proof>();
   const lanes = new Map<Lane, Promise<void>>();
   const queued = new Set<Lane>();
   const alarms = new Map<Lane, Interrupter>();
-  /** When it was last told that a lane cannot be settled. */
-  const toldStuck = new Map<Lane, number>();
+  /** When it was last logged that a lane cannot be settled. */
+  const reportedStuck = new Map<Lane, number>();
   const known = new Set(parts.sources);
   const status = { worked: 0, retried: 0, givenUp: 0 };
 
@@ -99,12 +99,12 @@ export function createDrain(parts: DrainParts): Drain {
     for (const source of sourcesHere(lane)) if (worksHere(source)) ticks.nudge(source);
   };
 
-  /** Again each time: a lane that is just being found empty is not forgotten then. */
+  /** Renews the promise each time, so that a lane found empty at this moment is not dropped. */
   const know = (lane: Lane) => {
     lanes.set(lane, lanes.get(lane)?.then(() => {}) ?? Promise.resolve());
   };
 
-  /** A lane has one alarm or none; every settling sets it anew. */
+  /** A lane has at most one alarm; every settlement replaces it. */
   const setAlarm = (lane: Lane, at: number | null, action: () => void) => {
     alarms.get(lane)?.abort();
     alarms.delete(lane);
@@ -116,52 +116,55 @@ export function createDrain(parts: DrainParts): Drain {
     });
   };
 
-  /** Answers whether anything is left of the lane. */
+  /** Settles what is classifyEvents. Returns whether events of the lane remain. */
   const settleLane = async (lane: Lane): Promise<boolean> => {
     const sources = sourcesHere(lane);
     const elsewhere = sources.filter((source) => !worksHere(source));
     const now = clock.now();
-    const proofs = sources.length === 0 ? nobodys(now) : await proofsOf(sources, elsewhere);
+    const proofs = sources.length === 0 ? proofsOfUnknown(now) : await proofsOf(sources, elsewhere);
     if (proofs === null) return true;
     const shared = elsewhere.length > 0 || others?.alone() === false;
     const at = instantFromMillis(now);
-    // Each turn asks for events behind the last one seen, and numbers only rise.
+    // Terminates: each turn reads events after the last one seen, and numbers only rise.
     for (let after = 0, full = true; full; ) {
       const events = await inbox.pending(lane, after, batch);
-      // What a tick has proven before a stop is settled with it, as far as one turn goes.
+      // Events classifyEvents before a stop are still settled, up to the end of this turn.
       full = events.length === batch && !stopping.signal.aborted;
       after = events.at(-1)?.no ?? after;
-      const sorted = proven(events, proofs, at, shared ? clocksApartMillis : 0);
+      const sorted = classifyEvents(events, proofs, at, shared ? clocksApartMillis : 0);
       await settle(sorted.worked, sources.length === 0 ? 'ignored' : 'worked', at);
-      await settle(sorted.hopeless, 'given_up', at);
+      await settle(sorted.exhausted, 'given_up', at);
       for (const [attempts, seconds] of gapsSeconds.entries()) {
         const same = sorted.late.filter((event) => event.attempts === attempts);
         if (same.length > 0) await inbox.retry(numbers(same), instantFromMillis(now + seconds * 1000));
       }
       if (sources.length > 0) status.worked += sorted.worked.length;
       status.retried += sorted.late.length;
-      status.givenUp += sorted.hopeless.length;
-      if (sorted.hopeless.length > 0)
+      status.givenUp += sorted.exhausted.length;
+      if (sorted.exhausted.length > 0)
         logger.warn(
-          { source: lane, count: sorted.hopeless.length },
-          'events the feed never showed are left to the timer',
+          { source: lane, count: sorted.exhausted.length },
+          'the feed never showed these events; they are left to timed ticks',
         );
     }
     const left = (await inbox.waiting()).find((one) => one.lane === lane);
     const due = left === undefined ? null : millisOf(left.dueAt);
-    // What is due already came while the tick ran: it brought a nudge of its own.
+    // An event that is due already arrived during the tick and nudged its source itself.
     setAlarm(lane, due !== null && due > now ? due : null, () => nudge(lane));
     return left !== undefined;
   };
 
-  /** What this configuration does not know may stand in that of another daemon, which may only be gone for a while. */
-  const nobodys = (now: number): readonly Proof[] | null => {
+  /**
+   * Returns the proofs for a lane without configured sources, or null to keep it. Another daemon, perhaps only
+   * briefly away, may know its sources.
+   */
+  const proofsOfUnknown = (now: number): readonly Proof[] | null => {
     if (others === undefined) return [];
     const startedAt = instantFromMillis(now - strangeMillis);
     return others.alone() ? [{ startedAt, publishedThrough: null }] : null;
   };
 
-  /** Null while one of them is missing. Those of this daemon first, which cost nothing. */
+  /** Returns null while a proof is missing. The proofs of this daemon come first, because they cost nothing. */
   const proofsOf = async (sources: readonly SourceName[], elsewhere: readonly SourceName[]) => {
     const proofs: Proof[] = [];
     for (const source of sources) {
@@ -182,29 +185,29 @@ export function createDrain(parts: DrainParts): Drain {
     if (events.length > 0) await inbox.settle(numbers(events), end, at);
   };
 
-  /** One that has not begun yet sees all that was reason for another. */
+  /** A queued run already covers this request. */
   const work = (lane: Lane) => {
     if (queued.has(lane)) return;
     queued.add(lane);
     const before = lanes.get(lane) ?? Promise.resolve();
     const next: Promise<void> = before
-      // Whoever waits at a socket goes first: settling waits for the disk, and nobody waits for it.
+      // Requests on the sockets go first: settling waits for the disk, and no client waits for it.
       .then(() => setImmediate())
       .then(() => {
         queued.delete(lane);
         return settleLane(lane);
       })
       .then((left) => {
-        toldStuck.delete(lane);
+        reportedStuck.delete(lane);
         if (!left && lanes.get(lane) === next) lanes.delete(lane);
       })
       .catch((error: unknown) => {
-        const told = toldStuck.get(lane);
-        const due = told === undefined || clock.monotonic() - told >= stuckMillis;
-        if (due) toldStuck.set(lane, clock.monotonic());
+        const reported = reportedStuck.get(lane);
+        const due = reported === undefined || clock.monotonic() - reported >= stuckMillis;
+        if (due) reportedStuck.set(lane, clock.monotonic());
         logger[due ? 'warn' : 'debug'](
           { source: lane, error },
-          'events could not be settled and are tried again',
+          'events could not be settled and will be retried',
         );
         setAlarm(lane, clock.now() + busyRetryMillis, () => work(lane));
       });
@@ -250,17 +253,17 @@ export function createDrain(parts: DrainParts): Drain {
         if (millisOf(dueAt) > now) continue;
         const here = sourcesHere(lane);
         const mine = here.filter(worksHere);
-        // That the others were read may have been said and not heard.
+        // Another daemon's report that it read its sources may have been lost.
         if (here.length === 0 || (mine.length > 0 && mine.length < here.length)) work(lane);
         for (const source of mine) {
           const tick = lastDone.get(source);
-          // One that was read since is settled by that tick, or has an alarm.
+          // An event whose source was read since is settled by that tick, or has an alarm.
           if (tick === undefined || tick.startedAt < dueAt) ticks.nudge(source);
         }
       }
     },
     databaseIsBack: () => {
-      for (const lane of toldStuck.keys()) work(lane);
+      for (const lane of reportedStuck.keys()) work(lane);
     },
     status: () => ({ ...status }),
     close: async () => {

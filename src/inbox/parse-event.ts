@@ -1,34 +1,34 @@
 import { parseId } from '../domain/ids.js';
 import { type Instant, parseInstant } from '../domain/instant.js';
 import type { EventSeen } from './ports.js';
-import { thinBody } from './redact-body.js';
+import { redactBody } from './redact-body.js';
 
-/** Real envelopes are three or four deep; a parser of somebody else's need not survive more. */
+/** Real envelopes nest three or four levels. A deeper one might crash a parser that reads it later. */
 const jsonDepthMax = 32;
 
 const eventShape = /^[A-Za-z0-9_.-]{1,100}$/;
 const installationShape = /^[A-Za-z0-9_-]{0,200}$/;
 const testPrefix = 'evt_test_';
 
-/** What a delivery is about, and its body as it is stored. Both come from one parse, so they cannot disagree. */
+/** The event of a delivery and the body to store. Both come from one parse, so they cannot disagree. */
 export interface ParsedDelivery {
   readonly event: EventSeen;
   readonly body: string;
 }
 
 /**
- * Parses the raw bytes of a delivery once. Returns undefined when they are no event. A UTF-8 byte order mark in
- * front is ignored; it stays part of what was signed.
+ * Parses the raw bytes of a delivery once. Returns undefined when they are not an event. A leading UTF-8 byte order
+ * mark is ignored; the signature covers it.
  */
 export function parseDelivery(raw: Uint8Array): ParsedDelivery | undefined {
   const envelope = parseJson(raw);
   const event = eventOf(envelope);
-  return event === undefined ? undefined : { event, body: thinBody(envelope) };
+  return event === undefined ? undefined : { event, body: redactBody(envelope) };
 }
 
 /**
- * Reads only the few fields named here, each as an own property, so a key called `__proto__` is nothing special.
- * Unknown event names are fine.
+ * Reads only the fields named here, each as an own property, so a key called `__proto__` has no effect. Unknown event
+ * names are accepted.
  */
 function eventOf(envelope: unknown): EventSeen | undefined {
   const eventId = parseId('event', own(envelope, 'id'));
@@ -49,7 +49,7 @@ function eventOf(envelope: unknown): EventSeen | undefined {
   };
 }
 
-/** Only what is published about an investment shows in the feed; no other event's time will ever be reached there. */
+/** Only published changes of investments appear in the feed; it never reaches the time of any other event. */
 function observedAt(event: string, data: unknown): Instant | null {
   if (!event.startsWith('investment.')) return null;
   return parseInstant(own(data, 'observed_at')) ?? parseInstant(own(data, 'occurred_at')) ?? null;
@@ -69,7 +69,7 @@ function parseJson(body: Uint8Array): unknown {
   }
 }
 
-/** How deep the brackets nest, without parsing: quotes and escapes are all the grammar it takes. */
+/** Returns the nesting depth of the brackets without parsing; it only has to recognize quotes and escapes. */
 function depthOf(text: string): number {
   let depth = 0;
   let deepest = 0;

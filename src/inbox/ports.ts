@@ -1,29 +1,32 @@
 import type { EventId, SourceName } from '../domain/ids.js';
 import type { Instant } from '../domain/instant.js';
 
-/** A verified delivery, as far as anybody needs to know: where to look, and how far. Its data is never trusted as data. */
+/**
+ * The parts of a verified delivery that are used: which source to read, and how far. Its content is never stored as
+ * data.
+ */
 export interface EventSeen {
   readonly eventId: EventId;
-  /** `inst_…`, or empty: deliveries of older platforms do not name one. */
+  /** `inst_…`, or empty: older platforms do not name an installation. */
   readonly installation: string;
   readonly event: string;
   readonly company: string | null;
   readonly investment: string | null;
-  /** When the platform observed what it announces; the feed has to reach this moment. Null when it does not say. */
+  /** When the platform observed the change; the feed has to reach this time. Null when the delivery does not say. */
   readonly observedAt: Instant | null;
   readonly test: boolean;
 }
 
 export interface AcceptedEvent extends EventSeen {
   readonly receivedAt: Instant;
-  /** What was announced, without what speaks of people: see `thinBody`. Kept until the event is settled. */
+  /** The body without personal data: see `redactBody`. Kept until the event is settled. */
   readonly body: string;
-  /** Who works it; null for nobody: stored as `ignored` at once, without its body. */
+  /** The lane that works the event. Null for none: the event is stored as `ignored` at once, without its body. */
   readonly lane: Lane | null;
 }
 
 /**
- * The sources an event belongs to, as the column `source` holds them: one name, or several joined by commas when
+ * The sources an event belongs to, as stored in the column `source`: one name, or several joined by commas when
  * sources with different filters share a company.
  */
 export type Lane = string;
@@ -39,49 +42,52 @@ export interface PendingEvent {
   readonly observedAt: Instant | null;
   readonly receivedAt: Instant;
   readonly attempts: number;
-  /** When it is to be looked for again, by the clock of whoever looked in vain. */
+  /** Time of the next attempt, on the clock of the daemon that made the last one. */
   readonly nextAt: Instant | null;
 }
 
 export interface WaitingLane {
   readonly lane: Lane;
   readonly events: number;
-  /** The earliest moment one of them is due. */
+  /** When the first of them is due. */
   readonly dueAt: Instant;
 }
 
 export type Settlement = 'worked' | 'ignored' | 'given_up';
 
 /**
- * Accepted deliveries, durable. Each method is one transaction, and all throw `database_busy`, `database_full`,
- * `database_unusable`.
+ * Durable storage of accepted deliveries. Each method is one transaction. All throw `database_busy`, `database_full`
+ * and `database_unusable`.
  */
 export interface Inbox {
   /**
-   * On disk when it resolves: the sender is told 2xx and will not send again. `duplicate` when (event id,
-   * installation) is known, which changes nothing. Gives up on a lock within a second or two.
+   * Stores the event durably before it resolves: the sender gets a 2xx and will not send again. Returns `duplicate`
+   * when the pair of event id and installation is known, which changes nothing. Gives up on a lock within a second or
+   * two.
    */
   accept(event: AcceptedEvent): Promise<'stored' | 'duplicate'>;
-  /** Lanes that still have pending events. */
+  /** Returns the lanes with pending events. */
   waiting(): Promise<readonly WaitingLane[]>;
-  /** Pending events of a lane, due or not, numbered above `after`, in order of arrival. */
+  /** Returns pending events of a lane, due or not, numbered above `after`, in order of arrival. */
   pending(lane: Lane, after: number, limit: number): Promise<readonly PendingEvent[]>;
-  /** Ends them and trims their bodies. */
+  /** Marks events as settled and trims their bodies. */
   settle(nos: readonly number[], end: Settlement, at: Instant): Promise<void>;
-  /** One attempt more; not due before then. */
+  /** Counts one more attempt; the events are not due before `nextAt`. */
   retry(nos: readonly number[], nextAt: Instant): Promise<void>;
-  /** How far a source was read, as the commits of its ticks tell, whoever's they were. Null before one was done. */
+  /**
+   * Returns how far a source was read, as committed by the ticks of any daemon. Null before the first complete tick.
+   */
   proofOf(source: SourceName): Promise<Proof | null>;
 }
 
-/** What the drain needs of the sync engine. */
+/** The part of the sync engine that the drain uses. */
 export interface Ticks {
   nudge(source: SourceName): void;
-  /** Told after every tick. Returns how to stop listening. */
+  /** Calls `listener` after every tick. Returns a function that removes it. */
   onTick(listener: (source: SourceName, tick: Ticked) => void): () => void;
 }
 
-/** How far a source was read, and everything of it committed. */
+/** How far a source was read and committed. */
 export interface Proof {
   /** When the tick began that read the feed to its end. */
   readonly startedAt: Instant;
@@ -90,18 +96,18 @@ export interface Proof {
 }
 
 export interface Ticked extends Proof {
-  /** The feed was read to its end and everything committed. */
+  /** Whether the feed was read to its end and everything is committed. */
   readonly done: boolean;
 }
 
-/** Other daemons that share the inbox, and work the sources this one does not. */
+/** Other daemons that share the inbox and work other sources. */
 export interface Others {
-  /** Whether a source is worked by this daemon now. */
+  /** Whether this daemon works the source now. */
   worksHere(source: SourceName): boolean;
-  /** No other daemon lives now; false as long as that is not known. */
+  /** Whether no other daemon is alive; false while that is unknown. */
   alone(): boolean;
-  /** Deliveries were stored here for a lane that concerns somebody else too. */
+  /** Tells other daemons that deliveries of a lane they share were stored here. */
   tellAccepted(lane: Lane): void;
-  /** A source was read to its end of which somebody else may settle deliveries. */
+  /** Tells other daemons that a source of a shared lane was read to its end here. */
   tellTicked(source: SourceName): void;
 }

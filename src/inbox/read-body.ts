@@ -2,17 +2,17 @@ import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../runtime/clock.js';
 import { Refusal } from './refusal.js';
 
-/** Real deliveries stay under 20 KB. */
+/** Real deliveries are smaller than 20 KB. */
 export const bodyBytesMax = 64 * 1024;
 
-/** Beyond this nobody reads on to be polite: it is no mistake any more. */
+/** A sender that exceeds this is not making a mistake any more, so the connection is closed. */
 const drainBytesMax = 16 * 1024 * 1024;
 const drainMillisMax = 2000;
 
 /**
- * Returns the raw bytes of a body, as signed. Its size is bounded here, its time by the server's `requestTimeout`.
- * A body that is too large is not kept, and read no further than `drained` does. `onKept` is told how many more bytes
- * of memory are kept: a sender that comes byte by byte costs no more than one that sends all at once.
+ * Returns the raw bytes of a body, as signed. The size is limited here, the time by the server's `requestTimeout`. A
+ * body that is too large is discarded; `drained` reads a bounded rest. `onKept` receives the number of bytes newly
+ * held in memory: a sender that sends byte by byte needs no more than one that sends all at once.
  */
 export function readBody(request: IncomingMessage, onKept: (bytes: number) => void): Promise<Buffer> {
   return new Promise((resolve, reject) => {
@@ -31,7 +31,7 @@ export function readBody(request: IncomingMessage, onKept: (bytes: number) => vo
         return;
       }
       if (bytes > kept.length) {
-        // Most bodies come whole; the others double their room, instead of keeping an object for each chunk.
+        // Most bodies arrive in one chunk. Others double the buffer, instead of keeping an object per chunk.
         const grown = before === 0 ? chunk : Buffer.alloc(Math.max(bytes, 2 * kept.length));
         if (before > 0) kept.copy(grown, 0, 0, before);
         onKept(grown.length - kept.length);
@@ -46,17 +46,17 @@ export function readBody(request: IncomingMessage, onKept: (bytes: number) => vo
 }
 
 /**
- * Reads what is left of a refused body and throws it away, so that a sender who sends first and reads later finds
- * the answer: closing on unread bytes resets the connection, and the reset overtakes the answer. Bounded in bytes
- * and time; whoever goes on is cut off.
+ * Reads and discards the rest of a rejected body, so a sender that sends first and reads later receives the response.
+ * Closing a connection with unread bytes resets it, and the reset overtakes the response. Limited in bytes and time;
+ * after that the connection is closed.
  */
 export function drained(request: IncomingMessage, clock: Clock): Promise<void> {
   return new Promise((resolve) => {
     let bytes = 0;
-    const over = new AbortController();
+    const finished = new AbortController();
     const settle = () => {
       request.off('data', onData).off('end', settle).off('close', settle).off('error', settle);
-      over.abort();
+      finished.abort();
       resolve();
     };
     const onData = (chunk: Buffer) => {
@@ -65,6 +65,6 @@ export function drained(request: IncomingMessage, clock: Clock): Promise<void> {
     };
     request.on('data', onData).on('end', settle).on('close', settle).on('error', settle);
     request.resume();
-    void clock.wait(drainMillisMax, over.signal).then(settle);
+    void clock.wait(drainMillisMax, finished.signal).then(settle);
   });
 }

@@ -20,16 +20,19 @@ export interface ReceiverParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly path: string;
-  /** The header's full name, for example `Service-Signature`. */
+  /** Full name of the header, for example `Service-Signature`. */
   readonly signatureHeader: string;
-  /** Read for every request, so that a rotated secret counts at once. */
+  /** Called for every request, so a rotated secret applies at once. */
   readonly secrets: () => readonly string[];
-  /** Asked when none of them signed: what a reading that is under way finds. Null when none is. */
+  /** Called when no secret matches: resolves with the result of a reload in progress, or null when there is none. */
   readonly newestSecrets?: () => Promise<readonly string[] | null>;
   readonly resolveSources: (event: EventSeen) => readonly SourceName[];
-  /** Called once the event is on disk, with the sources it belongs to. */
+  /** Called once the event is stored, with the sources it belongs to. */
   readonly onAccepted: (event: EventSeen, sources: readonly SourceName[]) => void;
-  /** Told of every genuine signature: null when its time was in tolerance, else how far its signer is ahead of this clock. */
+  /**
+   * Called for every genuine signature: with null when its time is within tolerance, else with how far its signer's
+   * clock is ahead of ours.
+   */
   readonly onGenuine?: (signerAheadSeconds: number | null) => void;
   readonly limits?: Partial<ReceiverLimits>;
 }
@@ -38,21 +41,21 @@ export interface ReceiverLimits {
   readonly headersMillis: number;
   readonly requestMillis: number;
   readonly checkEveryMillis: number;
-  /** Keep-alive of a connection that delivered: longer than proxies keep theirs, so that the proxy ends it. */
+  /** Keep-alive of a connection that delivered: longer than the proxy's, so that the proxy closes it. */
   readonly restMillis: number;
   readonly connections: number;
-  /** Of one address, while all places are taken and it never delivered. */
+  /** Limit per address for connections that never delivered, while all connections are in use. */
   readonly perAddress: number;
-  /** Of bodies not yet answered, together. */
+  /** Total bytes of bodies not answered yet. */
   readonly bytes: number;
-  /** How long a sender waits for the database before it is asked to come again. */
+  /** How long a sender waits for the database before it gets a 503. */
   readonly acceptMillis: number;
 }
 
-/** Between two log lines about connections that were closed. */
+/** Interval between two log lines about closed connections. */
 const closingsLogMillis = 60_000;
 
-/** Node's own defaults wait a minute for headers and five for a body, with no end of connections. */
+/** Node's defaults wait a minute for headers and five for a body, with no limit on connections. */
 const receiverLimits: ReceiverLimits = {
   headersMillis: 5000,
   requestMillis: 10_000,
@@ -60,7 +63,7 @@ const receiverLimits: ReceiverLimits = {
   restMillis: 65_000,
   connections: 2048,
   perAddress: 1024,
-  // A thousand of the largest real bodies, at once and unfinished.
+  // A thousand of the largest real bodies, unfinished at the same time.
   bytes: 32 * 1024 * 1024,
   acceptMillis: 2000,
 };
@@ -68,7 +71,7 @@ const receiverLimits: ReceiverLimits = {
 export interface ReceiverStatus {
   readonly results: Readonly<Record<Result, number>>;
   readonly lastAcceptedAt: Instant | null;
-  /** Which secret verified the last delivery, counted from 0. */
+  /** Index of the secret that verified the last delivery. */
   readonly lastSecret: number | null;
   readonly connections: ConnectionCounts;
 }
@@ -79,10 +82,9 @@ export interface Receiver extends Closable {
 }
 
 /**
- * The one part that faces the internet. It verifies, stores and answers; work happens later, at our own pace.
- * Checks run from the cheapest to the dearest, and nothing is parsed before it is authenticated. Nothing of a
- * request is believed about its origin: `X-Forwarded-*` is not read, so a proxy in front needs no configuration
- * beyond passing the body on unchanged.
+ * Creates the only part that faces the internet. It verifies, stores and responds; the work happens later. Checks run
+ * from the cheapest to the most expensive, and nothing is parsed before it is authenticated. A request's claims about
+ * its origin are ignored: `X-Forwarded-*` is not read, so a proxy in front only has to pass the body on unchanged.
  */
 export function createReceiver(parts: ReceiverParts): Receiver {
   const limits = { ...receiverLimits, ...parts.limits };
@@ -94,17 +96,20 @@ export function createReceiver(parts: ReceiverParts): Receiver {
   let lastSecret: number | null = null;
   let closing = false;
 
-  /** A server that closed waits for none whose sender hung up, and yet it is being stored: the database must not go before. */
-  const underWay = new Set<Promise<void>>();
+  /**
+   * A closed server does not wait for a delivery whose sender disconnected. That delivery may still be being stored,
+   * so the database must stay open.
+   */
+  const inProgress = new Set<Promise<void>>();
   const receive: RequestHandler = (request, response) => {
-    const taking = take(request, response).finally(() => underWay.delete(taking));
-    underWay.add(taking);
-    return taking;
+    const handling = handle(request, response).finally(() => inProgress.delete(handling));
+    inProgress.add(handling);
+    return handling;
   };
 
-  const take = async (request: Request, response: express.Response) => {
+  const handle = async (request: Request, response: express.Response) => {
     refuseEarly(request);
-    // Only a sender who waits for it has an `Expect` that comes this far; the others have begun to send.
+    // Only a sender that waits for 100 Continue has `Expect` set here; the others have begun to send.
     if (request.headers.expect !== undefined) response.writeContinue();
     const body = await readBody(request, (bytes) => connections.hold(request, bytes));
     const now = parts.clock.now();
@@ -139,7 +144,10 @@ export function createReceiver(parts: ReceiverParts): Receiver {
     if (!event.test) parts.onAccepted(event, sources);
   };
 
-  /** Whose sender was sent away and comes again in a minute or in hours: what is on disk by then need not wait for it. */
+  /**
+   * Nudges the sources once a delivery that got a 503 is stored after all. Its sender retries in a minute or in
+   * hours, and the stored event need not wait for that.
+   */
   const workWhenStored = (
     storing: Promise<unknown>,
     event: EventSeen,
@@ -152,7 +160,10 @@ export function createReceiver(parts: ReceiverParts): Receiver {
       .catch(() => {});
   };
 
-  /** The first delivery after a rotation may be what has the new secret read. */
+  /**
+   * Verifies against the current secrets, then against a reload in progress: the first delivery after a rotation may
+   * trigger it.
+   */
   const verify = async (header: string | undefined, body: Uint8Array, now: number): Promise<Verdict> => {
     const verdict = verifySignature(header, body, parts.secrets(), now);
     if (verdict.ok || verdict.problem !== 'signature_mismatch') return verdict;
@@ -162,7 +173,7 @@ export function createReceiver(parts: ReceiverParts): Receiver {
 
   const answer = (response: express.Response, result: Result) => {
     results[result] += 1;
-    // A connection kept alive would keep a closing server waiting.
+    // A kept-alive connection would delay the close of the server.
     if (closing) response.set('connection', 'close');
     response.status(statusOf[result]).set('content-length', '0');
   };
@@ -172,9 +183,9 @@ export function createReceiver(parts: ReceiverParts): Receiver {
     if (result === 'defect' || result === 'unavailable')
       parts.logger.error(
         { error: error instanceof Refusal ? error.cause : error },
-        'a delivery was not taken',
+        'a delivery could not be accepted',
       );
-    else parts.logger.debug({ code: result }, 'a request was refused');
+    else parts.logger.debug({ code: result }, 'a request was rejected');
     if (response.headersSent || response.destroyed) {
       results[result] += 1;
       request.socket.destroy();
@@ -187,7 +198,7 @@ export function createReceiver(parts: ReceiverParts): Receiver {
       response.end();
       return;
     }
-    // The answer goes first; the connection, on which more of the refused body may come, is not used again.
+    // The response goes first. The connection, which may carry more of the rejected body, is not used again.
     response.set('connection', 'close').flushHeaders();
     void drained(request, parts.clock).then(() => response.end());
   };
@@ -201,7 +212,7 @@ export function createReceiver(parts: ReceiverParts): Receiver {
   const server = serverFor(limits);
   const app = appFor(parts.path, receive, refuse);
   connections.serve(server, (request, response) => {
-    // Before routing: strangers ask for it without end, and routing is half of what it costs.
+    // Before routing: health checks are frequent, and routing is half of their cost.
     if (request.method === 'GET' && request.url === '/healthz') answerHealth(response);
     else app(request, response);
   });
@@ -216,7 +227,7 @@ export function createReceiver(parts: ReceiverParts): Receiver {
       closings.close();
       connections.closeSilent();
       await closeServer(server, parts.clock, limits.requestMillis);
-      await Promise.allSettled(underWay);
+      await Promise.allSettled(inProgress);
     },
   };
 }
@@ -241,28 +252,31 @@ function answerHealth(response: ServerResponse): void {
   response.writeHead(200, { 'content-type': 'text/plain; charset=utf-8', 'content-length': '3' }).end('ok\n');
 }
 
-/** What the headers alone decide. */
+/** Rejects what the headers alone decide. */
 function refuseEarly(request: Request): void {
   const declared = request.get('content-length');
   if (declared !== undefined && Number(declared) > bodyBytesMax) throw new Refusal('too_large');
   const type = request.get('content-type')?.split(';')[0]?.trim().toLowerCase();
   if (type !== 'application/json') throw new Refusal('unsupported_type');
   const encoding = request.get('content-encoding')?.trim().toLowerCase() ?? 'identity';
-  // Signed are the bytes on the wire; unpacking them would only serve a bomb.
+  // The signature covers the bytes on the wire. Decompression would only help a zip bomb.
   if (encoding !== 'identity') throw new Refusal('unsupported_encoding');
 }
 
-/** Express marks what a client got wrong in its path, such as a bad % escape, with a 4xx of its own. */
+/** Express gives client errors in the path, such as a bad % escape, a 4xx of its own. */
 function clientError(error: unknown): boolean {
   const status = typeof error === 'object' && error !== null && 'status' in error ? error.status : undefined;
   return typeof status === 'number' && status >= 400 && status < 500;
 }
 
-/** A row written after all makes the sender's next try a duplicate; a 2xx without a row would lose it. */
+/**
+ * Rejects with `unavailable` after `millis`. If the row is written anyway, the sender's next attempt is a duplicate;
+ * a 2xx without a row would lose the delivery.
+ */
 async function withinMillis<Value>(clock: Clock, millis: number, work: Promise<Value>): Promise<Value> {
   const settled = new Interrupter();
   const late = new Promise<never>((_, reject) => {
-    // The error is made when it is needed: made for each delivery, as an AbortController makes one, it took 30 µs of it.
+    // The error is created only when needed, because creating one per delivery is expensive.
     void clock.wait(millis, settled).then(() => {
       if (!settled.aborted)
         reject(new Refusal('unavailable', new Error('the database did not answer in time')));

@@ -1,4 +1,6 @@
-/** What an event may say without naming anybody. Lifecycle events carry the investor's name and email beside it. */
+/**
+ * Fields stored from an event. They identify nobody; lifecycle events carry the investor's name and email in others.
+ */
 const envelopeKeys = ['id', 'event', 'created_at', 'api_version'] as const;
 const dataKeys = [
   'id',
@@ -17,13 +19,13 @@ const dataKeys = [
 ] as const;
 
 /**
- * Returns the body to store until the event is worked: enough to see what was announced, and no personal data that
- * would have to be erased later. Takes the parsed envelope: parsing the bytes again could read them differently.
+ * Returns the body to store until the event is worked: enough to see what was announced, without personal data that
+ * would have to be erased later. Takes the parsed envelope, because a second parse could read the bytes differently.
  */
-export function thinBody(parsed: unknown): string {
+export function redactBody(parsed: unknown): string {
   const envelope = own(parsed);
-  const thin = { ...picked(envelope, envelopeKeys), data: picked(own(envelope.data), dataKeys) };
-  return JSON.stringify(thin);
+  const redacted = { ...picked(envelope, envelopeKeys), data: picked(own(envelope.data), dataKeys) };
+  return JSON.stringify(redacted);
 }
 
 type Wire = Readonly<Record<string, unknown>>;
@@ -31,7 +33,7 @@ type Wire = Readonly<Record<string, unknown>>;
 const own = (value: unknown): Wire =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Wire) : {};
 
-/** Values that nest could hold anything; lists of plain text, such as names of fields, may stay. */
+/** Nested values could hold anything. Lists of strings, such as names of fields, are kept. */
 function picked(from: Wire, keys: readonly string[]): Wire {
   return Object.fromEntries(
     keys.flatMap((key) => (Object.hasOwn(from, key) && isPlain(from[key]) ? [[key, from[key]]] : [])),

@@ -1,4 +1,4 @@
-/** What became of a request: one counter each. */
+/** Result of a request and its status code; each result has a counter. */
 export const statusOf = {
   accepted: 202,
   duplicate: 202,
@@ -21,7 +21,7 @@ export const statusOf = {
 
 export type Result = keyof typeof statusOf;
 
-/** Ends a request with its status and no word more: whoever is refused learns nothing from it. */
+/** Ends a request with its status and an empty body, so a rejected sender learns nothing. */
 export class Refusal extends Error {
   constructor(
     readonly result: Result,

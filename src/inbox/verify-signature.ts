@@ -2,30 +2,36 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { signatureAlgorithm, signatureScheme, signatureToleranceSeconds } from '../wire/signature.js';
 
 export interface SignatureHeader {
-  /** As sent: it is part of what was signed. */
+  /** As sent, because the signature covers it. */
   readonly timestamp: string;
   readonly signatures: readonly string[];
 }
 
 export type Verdict =
-  /** Which of the secrets matched, counted from 0: shows when an old one may be removed. */
+  /** Index of the secret that matched: shows when an old one may be removed. */
   | { readonly ok: true; readonly secret: number }
   | { readonly ok: false; readonly problem: 'missing_header' | 'malformed_header' | 'signature_mismatch' }
-  /** The signature is genuine and only its time is wrong: a replay, or a clock. Positive when the signer is ahead of us. */
+  /**
+   * The signature is genuine and only its time is wrong: a replay or a wrong clock. Positive when the signer is ahead
+   * of us.
+   */
   | {
       readonly ok: false;
       readonly problem: 'timestamp_out_of_tolerance';
       readonly signerAheadSeconds: number;
     };
 
-/** A rotation overlap needs two; more only multiply the work a forger can cause. */
+/** A rotation overlap needs two. More only increase the work a forger can cause. */
 const signaturesTriedMax = 8;
-/** Ten can be configured, and an endpoint looked after has its own: each of them is valid, so each is tried. */
+/** Ten can be configured, and a managed endpoint has its own. Each is valid, so each is tried. */
 const secretsTriedMax = 16;
 
 const digits = /^\d{1,15}$/;
 
-/** Whitespace around parts is tolerated, unknown keys are a newer scheme's business, and order means nothing. */
+/**
+ * Parses the header. Whitespace around parts is allowed, unknown keys are ignored for newer schemes, and order does
+ * not matter.
+ */
 export function parseSignatureHeader(header: string): SignatureHeader | undefined {
   let timestamp: string | undefined;
   const signatures: string[] = [];
@@ -35,7 +41,7 @@ export function parseSignatureHeader(header: string): SignatureHeader | undefine
     const key = part.slice(0, equals).trim();
     const value = part.slice(equals + 1).trim();
     if (key === 't') {
-      // Two moments would leave open which one was signed.
+      // Two timestamps would leave open which one was signed.
       if (timestamp !== undefined || !digits.test(value)) return undefined;
       timestamp = value;
     } else if (key === signatureScheme && value !== '') signatures.push(value);
@@ -45,8 +51,8 @@ export function parseSignatureHeader(header: string): SignatureHeader | undefine
 
 /**
  * Checks that one of our secrets signed exactly these bytes within the tolerance. Every secret is tried on every
- * value and each comparison takes the same time, so the delay of the answer reveals nothing. The signature is
- * checked before the time: `timestamp_out_of_tolerance` therefore always means a genuine signature.
+ * value and each comparison takes constant time, so the response time reveals nothing. The signature is checked
+ * before the time, so `timestamp_out_of_tolerance` always means a genuine signature.
  */
 export function verifySignature(
   header: string | undefined,

@@ -1,7 +1,7 @@
 import type { Cents } from '../domain/money.js';
-import { type Notice, noticeOf, saysSomething } from './notice.js';
+import { hasDifference, type Notice, noticeOf } from './notice.js';
 
-/** A committed change as far as notices look at it: what stood there before and after, never the event. */
+/** A committed change as notices use it: the row before and after, never the event. */
 export interface ChangeToTell {
   readonly kind: 'snapshot' | 'added' | 'changed' | 'removed';
   readonly seq: number;
@@ -38,7 +38,7 @@ export interface Draft {
   readonly body: string;
 }
 
-/** Pure: who is to be told what about changes that are just being committed. */
+/** Returns the notices to queue for changes that are being committed, per receiver. Pure function. */
 export function decideNotices(
   changes: readonly ChangeToTell[],
   receivers: readonly { readonly name: string; readonly rules: Rules }[],
@@ -51,7 +51,10 @@ export function decideNotices(
   });
 }
 
-/** Both in one: from the state before the first to the state after the last. Null when that is no difference. */
+/**
+ * Merges two notices into one, from the state before the first to the state after the second. Returns null when that
+ * is no difference.
+ */
 export function foldNotices(earlier: string, later: string): string | null {
   const first = JSON.parse(earlier) as Notice;
   const last = JSON.parse(later) as Notice;
@@ -61,20 +64,21 @@ export function foldNotices(earlier: string, later: string): string | null {
     before: first.before,
     converted_from: last.converted_from ?? first.converted_from,
   };
-  return saysSomething(folded) || folded.converted_from !== null ? JSON.stringify(noticeOf(folded)) : null;
+  return hasDifference(folded) || folded.converted_from !== null ? JSON.stringify(noticeOf(folded)) : null;
 }
 
-/** Derived again by the platform: nothing happened to the investment. */
+/** The platform derived the record again: nothing happened to the investment. */
 const derivedAgain: ReadonlySet<string | null> = new Set(['recomputed', 'reprojected']);
 
 /**
- * New records, conversions, another status or group, another commitment, and records that are gone. Shares,
- * escrow, blockers, messages and profiles change without anybody being told.
+ * Returns whether a change is worth a notice: new and removed records, conversions, and a change of status, group or
+ * commitment. Shares, escrow, blockers, messages and profiles change without a notice.
  */
 function isNews(change: ChangeToTell): boolean {
   if (change.kind === 'snapshot') return false;
   if (change.kind === 'removed') return true;
-  // A record of a listing tells why it was published last, which may be long after what made it differ from ours.
+  // A record in a listing has the reason of its last publication, which may be unrelated to the difference found
+  // here.
   if (change.origin === 'feed' && derivedAgain.has(change.reason)) return false;
   if (change.kind === 'added') return true;
   return (
@@ -88,7 +92,7 @@ function isNews(change: ChangeToTell): boolean {
 const isConversion = ({ kind, fields, convertedFrom }: ChangeToTell) =>
   convertedFrom !== null && (kind === 'added' || fields.includes('converted_from'));
 
-/** All that is given must hold. */
+/** Returns whether the change matches all rules that are set. */
 function isWanted(change: ChangeToTell, rules: Rules): boolean {
   const { sources, kinds, fields, statuses, minCommittedCents: least } = rules;
   const { kind, statusBefore, statusAfter, committedCentsBefore: was, committedCentsAfter: is } = change;

@@ -10,7 +10,7 @@ import { type DueNotice, noticeWaitMillisMax, type Outbox, type Send, type Sent 
 
 export interface DeliveryParts {
   readonly outbox: Outbox;
-  /** By name. */
+  /** Senders by target name. */
   readonly targets: ReadonlyMap<string, Send>;
   readonly clock: Clock;
   readonly random: Random;
@@ -18,31 +18,31 @@ export interface DeliveryParts {
 }
 
 export interface Delivery extends Closable {
-  /** Something was queued: look now. */
+  /** Notices were queued: look now. */
   wake(): void;
 }
 
 const backoff: BackoffPlan = { baseMillis: 5_000, capMillis: 15 * 60_000 };
-/** Half of it is certain, so that full jitter cannot make a failing receiver busy. */
+/** Half of the base wait is fixed, so that full jitter cannot retry a failing receiver without pause. */
 const waitMillisMin = 2_500;
-/** What a receiver would not take for a day, it is not told any more; `status` shows how many. */
+/** A notice that fails for a day is given up; `status` shows how many were. */
 const giveUpMillis = 24 * 3_600_000;
 const batch = 50;
-/** From the end of the last attempt at one notice about a record to the first attempt at the next. */
+/** Minimum time between the last attempt at one notice about a record and the first attempt at the next. */
 const gapMillis = 60_000;
 const idleMillis = 60_000;
 
 /**
- * Delivers what commits have queued, at least once: a notice is settled after its receiver took it, so a crash
- * in between sends it again, under the same message id. Receivers do not wait for one another. For one receiver
- * the order of changes is kept: the first that fails holds up those behind it until its next attempt, so that a
- * receiver that is down is asked once per wait and not once per notice. Two notices about one record are a minute
- * apart, counted from the last attempt at the first one, whether it was taken or refused.
+ * Delivers the notices that commits queued, at least once: a notice is settled after its receiver accepted it, so a
+ * crash in between sends it again with the same message id. Receivers are independent. For one receiver the order of
+ * changes is kept: the first notice that fails delays the later ones until its next attempt, so a receiver that is
+ * down gets one request per wait and not one per notice. Two notices about one record are a minute apart, counted
+ * from the last attempt at the first one, whether it succeeded or not.
  */
 export function startDelivery(parts: DeliveryParts): Delivery {
   const { clock, logger } = parts;
   const stopping = new AbortController();
-  let asleep = new Interrupter();
+  let sleep = new Interrupter();
   let woken = false;
 
   const run = async () => {
@@ -55,26 +55,29 @@ export function startDelivery(parts: DeliveryParts): Delivery {
         if (!stopping.signal.aborted) logger.warn({ error }, 'notices could not be read or settled');
       }
       if (woken || stopping.signal.aborted) continue;
-      asleep = new Interrupter();
+      sleep = new Interrupter();
       const until = nextAt === null ? idleMillis : Math.max(0, Math.min(idleMillis, nextAt - clock.now()));
-      await clock.wait(until, asleep);
+      await clock.wait(until, sleep);
     }
   };
   const running = run();
   return {
     wake: () => {
       woken = true;
-      asleep.abort();
+      sleep.abort();
     },
     close: async () => {
       stopping.abort();
-      asleep.abort();
+      sleep.abort();
       await running;
     },
   };
 }
 
-/** One round: every receiver gets what is due to it. Answers when the next of what is left is due. */
+/**
+ * Runs one round: sends every receiver its due notices. Returns when the next remaining notice is due, or null when
+ * none remain.
+ */
 export async function deliverDue(parts: DeliveryParts, signal: AbortSignal): Promise<number | null> {
   const now = parts.clock.now();
   const due = (await parts.outbox.waiting()).filter(({ dueAt }) => isDue(dueAt, now));
@@ -89,36 +92,36 @@ const isDue = (dueAt: Instant, now: number) =>
 async function deliverTo(target: string, parts: DeliveryParts, signal: AbortSignal): Promise<void> {
   const { outbox, clock, logger, targets } = parts;
   const send = targets.get(target);
-  // Each turn settles what it was given or ends here.
+  // Terminates: each turn settles its batch or ends here.
   for (;;) {
     const notices = await outbox.dueFor(target, instantFromMillis(clock.now()), batch);
     for (const notice of notices) {
       if (signal.aborted) return;
       if (send === undefined) {
         const at = instantFromMillis(clock.now());
-        await outbox.giveUp(notice.notice, at, 'nobody of that name is configured any more');
+        await outbox.giveUp(notice.notice, at, 'no receiver of that name is configured any more');
         continue;
       }
       if (await comesTooSoon(notice, parts)) continue;
       const sent = await send(notice, signal);
-      // Cut off by our own end: whether it arrived is unknown, so it is sent again.
+      // Aborted by our own shutdown: whether it arrived is unknown, so it is sent again.
       if (signal.aborted && sent.kind !== 'delivered') return;
-      const goesOn = await settle(notice, sent, parts);
+      const continues = await settle(notice, sent, parts);
       if (sent.kind !== 'delivered')
         logger.warn(
           { endpoint: target, attempt: notice.attempts + 1, hint: sent.why },
-          'a notice was not taken',
+          'a notice was not delivered',
         );
-      if (!goesOn) return;
+      if (!continues) return;
     }
     if (notices.length < batch) return;
   }
 }
 
 /**
- * Whether the receiver heard of the same record less than a minute ago. The notice then waits, or is folded into one
- * that waits already. This is decided here and not only by the commit that queues it: attempts may come much later,
- * and what they told is on disk, so that a restart changes nothing.
+ * Returns whether the receiver got a notice about the same record less than a minute ago. The notice then waits, or
+ * is merged into one that waits already. The commit that queues a notice cannot decide this alone, because attempts
+ * may come much later. The times of attempts are stored, so a restart changes nothing.
  */
 async function comesTooSoon({ notice, body }: DueNotice, { outbox, clock }: DeliveryParts): Promise<boolean> {
   const now = clock.now();
@@ -129,13 +132,13 @@ async function comesTooSoon({ notice, body }: DueNotice, { outbox, clock }: Deli
     else await outbox.merge(earlier.notice, notice, folded);
     return true;
   }
-  // A time that lies ahead was written while a clock was wrong.
+  // A time in the future was written while a clock was wrong.
   if (triedAt === null || millisOf(triedAt) > now + gapMillis) return false;
   await outbox.putOff(notice, instantFromMillis(millisOf(triedAt) + gapMillis));
   return true;
 }
 
-/** Whether the next notice of the same receiver may be sent now. */
+/** Settles a notice. Returns whether the next notice to the same receiver may be sent now. */
 async function settle(
   notice: DueNotice,
   sent: Sent,

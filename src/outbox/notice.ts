@@ -6,21 +6,23 @@ export interface NoticeState {
   readonly committed_cents: Cents | null;
 }
 
-/** What a receiver gets, as JSON. Field names are a contract. Ids and amounts, never a name. */
+/**
+ * A notice as receivers get it, in JSON. Its field names are a public contract. It has ids and amounts, never a name.
+ */
 export interface Notice {
   readonly type: 'investment.added' | 'investment.changed' | 'investment.removed';
   readonly source: string;
   readonly id: string;
   readonly company_id: string | null;
   readonly offering_id: string | null;
-  /** `changes.seq` of the last change it tells of. */
+  /** `changes.seq` of the last change it reports. */
   readonly seq: number;
   readonly at: string;
   readonly currency: string | null;
   readonly converted_from: string | null;
   readonly before: NoticeState | null;
   readonly after: NoticeState | null;
-  /** The same in one line, for people. */
+  /** The same in one line of text, for people. */
   readonly text: string;
 }
 
@@ -33,8 +35,8 @@ export function noticeOf(content: NoticeContent): Notice {
   return { type, ...content, text: textOf(content) };
 }
 
-/** Whether the two states differ in anything a notice speaks of. */
-export function saysSomething({ before, after }: NoticeContent): boolean {
+/** Returns whether the two states differ in a field that notices report. */
+export function hasDifference({ before, after }: NoticeContent): boolean {
   if (before === null || after === null) return before !== after;
   return fields.some((field) => before[field] !== after[field]);
 }
@@ -69,7 +71,7 @@ function standing(state: NoticeState | null): string {
   return [state?.status, state?.group_label].filter((text) => text != null).join(', ') || 'no status';
 }
 
-/** Divided as text: cents are exact, and a float is not. */
+/** Formats cents as text, because they are exact and a float is not. */
 function amount(cents: Cents | null, currency: string | null): string {
   if (cents === null) return 'no amount';
   const digits = String(Math.abs(cents)).padStart(3, '0');

@@ -3,10 +3,13 @@ import type { Clock } from '../runtime/clock.js';
 import { descriptorsFault } from '../runtime/file-descriptors.js';
 import type { Send, Sent } from './ports.js';
 
-/** A command may call out itself; one that takes longer hangs. */
+/** A command may itself use the network; one that takes longer than this hangs. */
 const runMillisMax = 30_000;
 
-/** Runs a program without a shell, the notice as JSON on its stdin. Exit code 0 means taken. */
+/**
+ * Returns a sender that runs a program without a shell, with the notice as JSON on its stdin. Exit code 0 means
+ * delivered.
+ */
 export function sendToCommand([program = '', ...args]: readonly string[], clock: Clock): Send {
   return ({ body }, signal) =>
     new Promise<Sent>((resolve) => {
@@ -34,12 +37,12 @@ export function sendToCommand([program = '', ...args]: readonly string[], clock:
         const why = late
           ? `did not end within ${runMillisMax / 1000} s`
           : code === null
-            ? `was ended by ${killedBy}`
+            ? `was killed by ${killedBy}`
             : `ended with code ${code}`;
         end({ kind: 'failed', why });
       });
-      // One that does not read its input has still been told.
-      // Without a file descriptor left there is neither a child nor a pipe to it; `error` tells.
+      // A program that does not read its input still counts. Without a free file descriptor there is neither a child
+      // process nor a pipe; `error` reports that.
       child.stdin?.on('error', () => {});
       child.stdin?.end(`${body}\n`);
       signal.addEventListener('abort', kill, { once: true });

@@ -5,7 +5,9 @@ import { descriptorsFault } from '../runtime/file-descriptors.js';
 import { tlsProblem } from '../runtime/tls-problem.js';
 import type { DueNotice, PostFetch, Send, Sent } from './ports.js';
 
-/** Read again for every notice, so that a rotated one takes effect. Rejects when it cannot be read. */
+/**
+ * Reads an address or secret. Called for every notice, so a rotated one takes effect. Rejects when it cannot be read.
+ */
 export type Reveal = () => Promise<string>;
 
 export interface HttpParts {
@@ -13,18 +15,18 @@ export interface HttpParts {
   readonly clock: Clock;
 }
 
-/** Long enough for a receiver that works before it answers, short enough to notice one that hangs. */
+/** Long enough for a receiver that works before it responds, short enough to detect one that hangs. */
 const answerMillisMax = 10_000;
 const retryAfterMillisMax = 60 * 60_000;
 
-/** To a Slack-style incoming webhook, whose address is the secret. */
+/** Returns a sender to a Slack-style incoming webhook, whose address is the secret. */
 export function sendToSlack(webhookUrl: Reveal, parts: HttpParts): Send {
   return async ({ body }, signal) => {
     const { text } = JSON.parse(body) as { readonly text: string };
     const post = async () => ({
       url: new URL(await webhookUrl()),
       headers: {},
-      // Slack reads these three as markup, and `<!channel>` would call everybody.
+      // Slack treats these three as markup, and `<!channel>` would notify everybody.
       body: JSON.stringify({
         text: text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;'),
       }),
@@ -33,7 +35,10 @@ export function sendToSlack(webhookUrl: Reveal, parts: HttpParts): Send {
   };
 }
 
-/** Signed as Standard Webhooks says (https://www.standardwebhooks.com). A `whsec_` secret is base64, others are raw text. */
+/**
+ * Returns a sender that signs as in Standard Webhooks (https://www.standardwebhooks.com). A `whsec_` secret is
+ * base64, others are raw text.
+ */
 export function sendSigned(url: string, secret: Reveal, parts: HttpParts): Send {
   return async (notice, signal) => {
     const post = async () => {
@@ -57,10 +62,13 @@ export function sendSigned(url: string, secret: Reveal, parts: HttpParts): Send 
   };
 }
 
-/** The same for every attempt, so that a receiver can tell a repeat; another when a mirror was built anew. */
+/**
+ * Returns an id that is the same for every attempt, so a receiver can detect repeats, and different after a mirror
+ * was rebuilt.
+ */
 export function messageId({ notice, source, target, queuedAt, body }: DueNotice): string {
-  const told = JSON.stringify([notice, source, target, queuedAt, body]);
-  return `msg_${createHash('sha256').update(told).digest('hex').slice(0, 32)}`;
+  const content = JSON.stringify([notice, source, target, queuedAt, body]);
+  return `msg_${createHash('sha256').update(content).digest('hex').slice(0, 32)}`;
 }
 
 interface Post {
@@ -74,7 +82,7 @@ async function send(prepare: () => Promise<Post>, parts: HttpParts, signal: Abor
   try {
     post = await prepare();
   } catch {
-    // Neither the reason nor the value: both may hold the secret.
+    // Leaves out the reason and the value: both may contain the secret.
     return { kind: 'failed', why: 'its address or secret cannot be read' };
   }
   const late = new AbortController();
@@ -88,7 +96,7 @@ async function send(prepare: () => Promise<Post>, parts: HttpParts, signal: Abor
       signal: AbortSignal.any([signal, late.signal]),
       redirect: 'manual',
     });
-    // What it says is of no interest; leaving the stream frees the connection.
+    // The response body does not matter; closing the stream frees the connection.
     await response.body?.[Symbol.asyncIterator]().return?.();
     return judge(response.status, response.headers.get('retry-after'));
   } catch (error) {
@@ -100,7 +108,7 @@ async function send(prepare: () => Promise<Post>, parts: HttpParts, signal: Abor
   }
 }
 
-/** Statuses that say that this notice, not the way to its receiver, is what is wrong. */
+/** Statuses that mean that the notice itself is wrong, not the way to its receiver. */
 const refusals: ReadonlySet<number> = new Set([400, 410, 413, 422]);
 
 function judge(status: number, retryAfter: string | null): Sent {
@@ -116,7 +124,7 @@ function judge(status: number, retryAfter: string | null): Sent {
   };
 }
 
-/** Codes such as ECONNREFUSED; messages may quote the address, which may be the secret. */
+/** Returns a code such as ECONNREFUSED. Messages may quote the address, which may be the secret. */
 function whyUnreachable(error: unknown): string {
   const spent = descriptorsFault(error);
   if (spent !== null) return spent.message;

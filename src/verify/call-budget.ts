@@ -1,8 +1,8 @@
 import { Fault } from '../domain/fault.js';
 
 /**
- * How many requests a verification may send. It stands in front of the wire, so that what is tried again, a
- * refreshed token and the ticks count as well: what it says is what the platform saw.
+ * Limits the requests of a verification. It counts at the network layer, so retries, token refreshes and ticks count
+ * too, and `spent` is what the platform saw.
  */
 export class CallBudget {
   #spent = 0;
@@ -25,7 +25,10 @@ export class CallBudget {
     this.#spent += 1;
   }
 
-  /** A repair takes what a listing takes; the comparison after it may spend as much as the first one. */
+  /**
+   * Removes the limit: a repair may take as many requests as a listing. `renew` then limits the comparison after it
+   * like the first one.
+   */
   lift(): void {
     this.#limit = Number.POSITIVE_INFINITY;
   }

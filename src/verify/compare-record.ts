@@ -7,7 +7,10 @@ const amountColumns = contentFields.filter(
     field.endsWith('_cents'),
 );
 
-/** A row that awaits deletion is known to be missing on the platform: what is wrong with it is that it is there. */
+/**
+ * Same as `compareRecord`, except that a row awaiting deletion is expected to be missing on the platform: it is drift
+ * only if the platform has it.
+ */
 export function compareDoubted(
   id: string,
   held: Version | undefined,
@@ -18,7 +21,7 @@ export function compareDoubted(
   return platform === undefined ? null : { kind: 'doubted', id };
 }
 
-/** Null when both sides say the same, or neither has it. */
+/** Returns the difference of a record, or null when both sides are equal or neither has it. */
 export function compareRecord(
   id: string,
   held: Version | undefined,
@@ -28,7 +31,7 @@ export function compareRecord(
   if (platform === undefined) return { kind: 'extra', id };
   const difference = differenceOf(held, platform);
   if (difference === null) return null;
-  // An identity that is there on one side and empty on the other has no column that differs.
+  // When one side has an empty identity and the other none, no column differs.
   const columns = difference.fields.length === 0 ? ['identity'] : difference.fields;
   const amounts = amountColumns
     .filter((column) => held.investment[column] !== platform.investment[column])

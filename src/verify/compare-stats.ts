@@ -4,7 +4,7 @@ import type { AmountDifference, Drift } from './receipt.js';
 const none: Tally = { count: 0, committed_cents: 0, raised_cents: 0 };
 const measures = ['count', 'committed_cents', 'raised_cents'] as const;
 
-/** Every status either side knows, cent by cent. A status without rows is as good as none. */
+/** Compares every status that either side has, cent by cent. A status without rows equals an absent one. */
 export function compareStats(
   offering: string,
   held: HeldTallies[string] | undefined,

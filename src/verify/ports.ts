@@ -4,7 +4,7 @@ import type { FeedItem } from '../domain/investment.js';
 import type { Position } from '../domain/position.js';
 import type { FeedPage } from '../sync/ports.js';
 
-/** Counts and sums in cents of the rows founders see, of one offering and status. */
+/** Counts and sums in cents of the visible rows of one offering and status. */
 export interface Tally {
   readonly count: number;
   readonly committed_cents: number;
@@ -22,39 +22,42 @@ export interface CurrentRead {
 }
 
 /**
- * What the platform says to this source's token, each method one request and more only when it is tried again.
- * Throws `Fault` as the feed does; `stopped` when the budget of calls is spent or somebody ended the command.
+ * The platform as this source's token sees it. Each method is one request, plus retries. Throws `Fault` as the feed
+ * does, and `stopped` when the budget of calls is spent or the command was interrupted.
  */
 export interface Platform {
-  /** Null when this token may not see them: counts belong to people who edit the company. */
+  /** Returns null when this token may not see the counts: only people who edit the company may. */
   stats(offering: string): Promise<StatsRead | null>;
-  /** Null when the platform does not know it, or hides it from this token. */
+  /** Returns null when the record is unknown to the platform or hidden from this token. */
   current(id: string): Promise<CurrentRead | null>;
-  /** A page of a listing, read beside the mirror: no stored position is touched. */
+  /** Returns a page of a separate listing; no stored position changes. */
   page(position: Position): Promise<FeedPage>;
 }
 
 export type HeldTallies = Readonly<Record<string, Readonly<Record<string, Tally>>>>;
 
-/** What the mirror holds of one source, as committed. Each method is one look. */
+/** The committed rows of one source in the mirror. Each method is one read. */
 export interface HeldRows {
   count(): Promise<number>;
-  /** By offering, then by status; visible rows that do not await deletion only, as the platform counts. */
+  /** By offering, then by status. Like the platform, counts only visible rows that do not await deletion. */
   tallies(): Promise<HeldTallies>;
-  /** Offerings that stand in a row now or once did. */
+  /** Returns the offerings named by a row now or in the past. */
   offerings(): Promise<readonly string[]>;
-  /** Ids of rows that await deletion: the last listing did not name them, and a person has to accept it. */
+  /**
+   * Returns the ids of rows that await deletion: the last listing did not name them, and an operator has to accept
+   * that.
+   */
   awaiting(): Promise<ReadonlySet<string>>;
-  /** The ids at these places of their order. */
+  /** Returns the ids at these positions of their sort order. */
   idsAt(places: readonly number[]): Promise<readonly string[]>;
   ids(): AsyncIterable<string>;
   records(ids: readonly string[]): Promise<ReadonlyMap<string, Version>>;
-  /** Number of the newest change of this source. The same twice: nothing of it changed in between. */
+  /** Returns the number of this source's newest change. Two equal values mean that nothing changed in between. */
   mark(): Promise<number>;
   changedSince(mark: number): Promise<ReadonlySet<string>>;
-  /** Takes off what the mirror would not keep: the identity of forgotten people, or of everybody. */
+  /** Removes what the mirror would not store: the identity of forgotten people, or all identity. */
   keepable(items: readonly FeedItem[]): Promise<readonly FeedItem[]>;
 }
 
-/** Brings the mirror up to date and tells how far. Throws the `Fault` for which it could not. */
+/** Brings the mirror up to date and returns how far it is. Throws the `Fault` that prevented it. */
 export type CatchUp = () => Promise<Instant | null>;

@@ -4,15 +4,15 @@ import type { Drift } from './receipt.js';
 export interface SettleParts {
   readonly held: Pick<HeldRows, 'mark'>;
   readonly catchUp: CatchUp;
-  /** Before catching up again, so that what was just decided on the platform has time to be published. */
+  /** Waits before catching up again, so that recent changes on the platform have time to be published. */
   readonly pause: () => Promise<void>;
-  /** Told at once, so that what was found before a budget ended is not lost with the rest. */
+  /** Called at once for each finding, so that findings made before a budget ran out are not lost. */
   readonly found: (settled: Settled) => void;
 }
 
 export interface Settled {
   readonly drift: readonly Drift[];
-  /** False when the source changed in every round: what differed last is neither named nor ruled out. */
+  /** False when the source changed in every round: the last differences are neither confirmed nor ruled out. */
   readonly settled: boolean;
 }
 
@@ -20,9 +20,9 @@ export interface Settled {
 const roundsMax = 5;
 
 /**
- * Compares until the answer holds. Equal is equal. A difference counts only when the mirror stood still around it:
- * when catching up afterwards brings not one change, all that was published by the time the platform was asked was
- * held already. Otherwise it is asked again, `roundsMax` times at most.
+ * Compares until the result is reliable. Equality is always reliable. A difference counts only when the mirror did
+ * not change around it: if catching up afterwards brings no change, the mirror already held everything published when
+ * the platform was asked. Otherwise the comparison is repeated, at most `roundsMax` times.
  */
 export async function settle(
   { held, catchUp, pause, found }: SettleParts,

@@ -9,15 +9,16 @@ import { type RecordsParts, verifyRecords } from './verify-records.js';
 type Listed = Extract<FeedItem, { kind: 'record' }>;
 
 /**
- * Every id and every content: a listing read beside the mirror, which was caught up as far as `through` before. What
- * differs and did not change while the listing was read is drift; what did change is asked for by itself.
+ * Compares every id and every record with a separate listing; the mirror was caught up to `through` before. A
+ * difference in a record that did not change during the listing is drift. Records that did change are compared one by
+ * one.
  */
 export async function verifyListing(parts: RecordsParts, through: Instant | null): Promise<FullReceipt> {
   const { held, catchUp } = parts;
   const mark = await held.mark();
   const reading = new Reading(parts);
   await reading.pages();
-  await reading.strangers();
+  await reading.unlisted();
   const { suspects, receipt } = reading;
   if (suspects.size === 0) return receipt;
 
@@ -38,7 +39,7 @@ export async function verifyListing(parts: RecordsParts, through: Instant | null
 }
 
 class Reading {
-  /** Ids that were not the same on both sides when they were read, and what the listing said of them. */
+  /** Ids that differed when they were read, and their record in the listing. */
   readonly suspects = new Map<string, Version | undefined>();
   readonly #seen = new Set<string>();
   #listed = 0;
@@ -50,7 +51,10 @@ class Reading {
     return { listed: this.#listed, compared: this.#listed - this.#unreadable, unreadable: this.#unreadable };
   }
 
-  /** Ends with the listing: every page names its successor, and a page that names itself is refused by the feed. */
+  /**
+   * Reads the listing to its end. Terminates: every page names its successor, and the feed rejects a page that names
+   * itself.
+   */
   async pages(): Promise<void> {
     let position: Position = { kind: 'start' };
     for (;;) {
@@ -61,8 +65,8 @@ class Reading {
     }
   }
 
-  /** What the mirror holds and the listing never named. */
-  async strangers(): Promise<void> {
+  /** Adds the ids that the mirror stores and the listing never named. */
+  async unlisted(): Promise<void> {
     for await (const id of this.parts.held.ids()) {
       if (!this.#seen.has(id)) this.suspects.set(id, undefined);
     }
@@ -90,7 +94,10 @@ function isNewer(ours: Version | undefined, listed: Version | undefined): boolea
   );
 }
 
-/** One that came after the mirror was caught up may be gone again: the feed then tells of it as of one never held. */
+/**
+ * Whether a record appeared after the mirror was caught up. It may be gone again, and the feed then reports it as
+ * never stored.
+ */
 function isSince(through: Instant | null, listed: Version | undefined): boolean {
   return listed !== undefined && (through === null || listed.investment.observed_at >= through);
 }

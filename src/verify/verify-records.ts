@@ -14,8 +14,8 @@ export interface RecordsVerified {
 }
 
 /**
- * Held records against what the platform derives now, one request each. Only where it says that this is also what
- * it published: a change that is not in the feed yet cannot be in the mirror.
+ * Compares stored records with what the platform derives now, one request each. Only records whose published version
+ * matches are compared: a change that is not in the feed yet cannot be in the mirror.
  */
 export async function verifyRecords(parts: RecordsParts, ids: readonly string[]): Promise<RecordsVerified> {
   let unpublished = 0;
@@ -41,6 +41,6 @@ async function compareOne(
   if (read === null) return compareDoubted(id, ours, undefined, awaiting);
   if (read.publishedMatches !== true) return 'unpublished';
   const [item] = await held.keepable([read.item]);
-  // A tombstone in place of a record, or a record nobody can read: the feed is where those are told.
+  // A tombstone instead of a record, or an unreadable record: only the feed reports those.
   return item?.kind === 'record' ? compareDoubted(id, ours, item, awaiting) : 'unpublished';
 }

@@ -10,7 +10,7 @@ import { verifyRecords } from './verify-records.js';
 import { type StatsScope, verifyStats } from './verify-stats.js';
 
 export interface VerifyAsk {
-  /** Records to ask for one by one. */
+  /** Number of records to request one by one. */
   readonly sample: number;
   readonly seed: number;
   readonly full: boolean;
@@ -27,8 +27,8 @@ export interface VerifyParts {
 }
 
 /**
- * Holds a source against the platform: caught up first, then counts and sums, then single records, then, if asked,
- * everything. What was found before a budget, a quota or a signal ended it stands in the receipt.
+ * Compares a source with the platform: catches up, then compares counts and sums, then single records, then
+ * everything if asked. Findings made before a budget, a quota or a signal ended the run are in the receipt.
  */
 export async function verifySource(parts: VerifyParts, ask: VerifyAsk): Promise<SourceReceipt> {
   const { clock, held, source } = parts;
@@ -75,14 +75,14 @@ export async function verifySource(parts: VerifyParts, ask: VerifyAsk): Promise<
   };
 }
 
-/** The same seed over the same rows asks for the same records. */
+/** Returns the ids to sample. The same seed over the same rows selects the same records. */
 async function sampleOf(held: HeldRows, { sample, seed }: VerifyAsk): Promise<readonly string[]> {
   const count = await held.count();
-  return await held.idsAt(places(seededRandom(seed), Math.min(sample, count), count));
+  return await held.idsAt(positions(seededRandom(seed), Math.min(sample, count), count));
 }
 
-/** Floyd's way: `wanted` different places of `count` in as many draws. */
-function places(random: Random, wanted: number, count: number): readonly number[] {
+/** Floyd's algorithm: `wanted` distinct positions of `count` in as many draws. */
+function positions(random: Random, wanted: number, count: number): readonly number[] {
   const chosen = new Set<number>();
   for (let last = count - wanted; last < count; last += 1) {
     const drawn = Math.floor(random.fraction() * (last + 1));
@@ -91,7 +91,7 @@ function places(random: Random, wanted: number, count: number): readonly number[
   return [...chosen].sort((one, other) => one - other);
 }
 
-/** A record may be found by the sample and by the listing. */
+/** Removes duplicates: both the sample and the listing may find the same record. */
 function distinct(drift: readonly Drift[]): readonly Drift[] {
   return [...new Map(drift.map((one) => [JSON.stringify(one), one])).values()];
 }

@@ -5,9 +5,9 @@ import type { StatsReceipt } from './receipt.js';
 import { type SettleParts, settle } from './settle.js';
 
 export interface StatsScope {
-  /** Compares this offering only; the mirror holds no other. */
+  /** Compares only this offering; the mirror has no other. */
   readonly offering: string | null;
-  /** Held is one investor's part of each round, which no count of the platform matches. */
+  /** The mirror has only one investor's share of each round, which no count of the platform matches. */
   readonly partial: boolean;
 }
 
@@ -16,7 +16,9 @@ export interface StatsParts extends SettleParts {
   readonly platform: Platform;
 }
 
-/** Counts and sums of every offering the mirror knows, by status. One request per offering when all is well. */
+/**
+ * Compares counts and sums of every offering in the mirror, by status. One request per offering when nothing differs.
+ */
 export async function verifyStats(parts: StatsParts, scope: StatsScope): Promise<StatsReceipt> {
   const offerings = scope.offering === null ? await parts.held.offerings() : [scope.offering];
   const skipped: { offering: string; why: string }[] = [];

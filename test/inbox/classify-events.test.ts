@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Instant } from '../../src/domain/instant.js';
-import { proven } from '../../src/inbox/classify-events.js';
+import { classifyEvents } from '../../src/inbox/classify-events.js';
 import type { PendingEvent } from '../../src/inbox/ports.js';
 
 const now = Date.parse('2026-05-01T12:00:00.000Z');
@@ -9,13 +9,13 @@ const day = 86_400;
 
 const event: PendingEvent = { no: 1, observedAt: null, receivedAt: at(-9), attempts: 0, nextAt: null };
 const judged = (some: Partial<PendingEvent>, startedAt = at(-1)) => {
-  const { worked, late, hopeless } = proven(
+  const { worked, late, exhausted } = classifyEvents(
     [{ ...event, ...some }],
     [{ startedAt, publishedThrough: at(-5) }],
     at(0),
     0,
   );
-  return [worked.length, late.length, hopeless.length];
+  return [worked.length, late.length, exhausted.length];
 };
 
 test('an event stored under a clock forty days ahead is looked for again, and worked by the tick after that', () => {

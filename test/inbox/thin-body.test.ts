@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { thinBody } from '../../src/inbox/redact-body.js';
+import { redactBody } from '../../src/inbox/redact-body.js';
 
 test('what announces a change stays, whoever it speaks of goes, in every place it could stand', () => {
   const body = {
@@ -18,7 +18,7 @@ test('what announces a change stays, whoever it speaks of goes, in every place i
       offering: { name: 'CANARY' },
     },
   };
-  expect(JSON.parse(thinBody(body))).toEqual({
+  expect(JSON.parse(redactBody(body))).toEqual({
     id: 'evt_1',
     event: 'investment.created',
     data: {
@@ -35,5 +35,5 @@ test.each([
   '{"id":"evt_1","event":"x","data":null}',
   '{"id":"evt_1","event":"x","data":[1]}',
 ])('%s has nothing to leave out', (body) => {
-  expect(JSON.parse(thinBody(JSON.parse(body)))).toEqual({ id: 'evt_1', event: 'x', data: {} });
+  expect(JSON.parse(redactBody(JSON.parse(body)))).toEqual({ id: 'evt_1', event: 'x', data: {} });
 });
