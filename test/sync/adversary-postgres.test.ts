@@ -8,7 +8,7 @@ import type { VirtualClock } from './support/virtual-clock.js';
 
 const seeds = 3;
 
-/** The commits survive a crash; what a crash makes shorter is the wait for the lease of the dead. */
+/** Commits survive a crash. A crash only shortens the wait for the dead process's lease. */
 function postgresVictim(database: PostgresDatabase, clock: VirtualClock): Victim {
   const { pool } = database;
   return {
@@ -34,7 +34,7 @@ function postgresVictim(database: PostgresDatabase, clock: VirtualClock): Victim
   };
 }
 
-test(`the store on PostgreSQL equals the truth at rest in ${seeds} seeded worlds`, async () => {
+test(`the PostgreSQL store equals the truth at rest in ${seeds} seeded worlds`, async () => {
   const database = await postgresStore();
   let crashes = 0;
   for (let seed = 1; seed <= seeds; seed += 1) {

@@ -11,13 +11,13 @@ import type { VirtualClock } from './support/virtual-clock.js';
 
 const seeds = 60;
 
-/** The real store in a file: a crash abandons the connection, the next process opens the file again. */
+/** The real store in a file. A crash abandons the connection, and the next process opens the file again. */
 function sqliteVictim(file: string, clock: VirtualClock): Victim {
   const database = openSqlite(file);
   migrateSqlite(database, { clock, version: '0.1.0' });
-  // What a crash makes shorter is the wait for the lease of the dead, not the lease.
+  // A crash shortens the wait for the dead process's lease, not the lease itself.
   const mirror = new SqliteMirror(database, { clock, leaseMs: 1 });
-  // The process dies here, the machine does not: nothing has to wait for the disk.
+  // The process dies here but the machine does not, so no write has to wait for the disk.
   database.raw.pragma('synchronous = OFF');
   const rows = database.raw.prepare<[], { id: string; committed_cents: number | null }>(
     'SELECT id, committed_cents FROM investments',
@@ -38,7 +38,7 @@ function sqliteVictim(file: string, clock: VirtualClock): Victim {
   };
 }
 
-test(`PAGE-02 INV-09 CLIENT-08 the real store equals the truth at rest in ${seeds} seeded worlds`, async () => {
+test(`PAGE-02 INV-09 CLIENT-08 the SQLite store equals the truth at rest in ${seeds} seeded worlds`, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'rosterd-adversary-'));
   try {
     let crashes = 0;

@@ -6,7 +6,7 @@ import type { VirtualClock } from './support/virtual-clock.js';
 
 const seeds = 1000;
 
-/** The commits survive a crash; the lease of the dead process lapses. */
+/** Commits survive a crash; the lease of the dead process expires. */
 function memoryVictim(mirror: MemoryMirror): Victim {
   return {
     mirror,
@@ -25,7 +25,7 @@ function memoryVictim(mirror: MemoryMirror): Victim {
   };
 }
 
-test(`PAGE-02 INV-09 CLIENT-08 in ${seeds} seeded worlds the mirror equals the truth at rest`, async () => {
+test(`PAGE-02 INV-09 CLIENT-08 the in-memory mirror equals the truth at rest in ${seeds} seeded worlds`, async () => {
   const total: Seen = { crashes: 0, restarts: 0, relists: 0, resyncs: 0, faults: 0, fallbacks: 0 };
   for (let seed = 1; seed <= seeds; seed += 1) {
     const seen = await attack(seed, async (clock: VirtualClock) =>
@@ -33,6 +33,6 @@ test(`PAGE-02 INV-09 CLIENT-08 in ${seeds} seeded worlds the mirror equals the t
     );
     for (const key of Object.keys(total) as (keyof Seen)[]) total[key] += seen[key];
   }
-  // A batch in which something never happened would prove nothing about it.
+  // A batch in which an event never happened would prove nothing about it.
   for (const [what, times] of Object.entries(total)) expect(times, what).toBeGreaterThan(seeds / 100);
 }, 300_000);

@@ -48,7 +48,7 @@ function build(sources: readonly SyncSource[], concurrency = 4): Sync {
 
 const outcomes = () => ticks.map(({ source, result }) => `${source} ${result.report.outcome}`);
 
-/** A feed whose pages wait until a test lets them go. */
+/** A feed whose pages wait until the test releases them. */
 class Gate implements Feed {
   readonly waiting: (() => void)[] = [];
   urgency: Urgency[] = [];
@@ -94,7 +94,7 @@ const failing = (fault: () => Fault, counts: { asked: number }): Feed => ({
   },
 });
 
-test('a tick asks where the last one ended before it takes the lease, once per tick', async () => {
+test('sync: a tick requests the page at the last position before it takes the lease, once per tick', async () => {
   const order: string[] = [];
   const feed: Feed = {
     page: (position) => {
@@ -117,7 +117,7 @@ test('a tick asks where the last one ended before it takes the lease, once per t
   expect(order.slice(0, 2)).toEqual(['lease', 'start']);
 });
 
-test('every source ticks at the start and then about once per interval', async () => {
+test('sync: every source ticks at the start and then about once per interval', async () => {
   build([sourceOf(truth), sourceOf(truth, beta)]).start();
   await sync.idle();
   expect(outcomes().sort()).toEqual(['acme done', 'beta done']);
@@ -129,7 +129,7 @@ test('every source ticks at the start and then about once per interval', async (
   expect(acmeTicks.at(-1)?.result.report.trigger).toBe('timer');
 });
 
-test('the timer looks less often while webhooks announce everything', async () => {
+test('sync: timed ticks are spaced out while webhooks announce every change', async () => {
   build([sourceOf(truth)]).start();
   await sync.idle();
   truth.publish(1, 2);
@@ -146,7 +146,7 @@ test('the timer looks less often while webhooks announce everything', async () =
   expect(ticks.length).toBeGreaterThanOrEqual(48);
 });
 
-test('a burst of a thousand nudges within one tick costs at most two ticks', async () => {
+test('sync: a thousand nudges within one tick cost at most two ticks', async () => {
   const gate = new Gate(truth);
   build([gate.source(acme)]).start();
   await gate.release();
@@ -161,7 +161,7 @@ test('a burst of a thousand nudges within one tick costs at most two ticks', asy
   expect(gate.urgency.at(-1)).toBe('webhook');
 });
 
-test('a burst that lasts as long as three ticks costs at most one tick more than that', async () => {
+test('sync: nudges that last as long as three ticks cost at most one more tick', async () => {
   const gate = new Gate(truth);
   build([gate.source(acme)]).start();
   await gate.release();
@@ -180,7 +180,7 @@ test('a burst that lasts as long as three ticks costs at most one tick more than
   expect(ticks.map(({ result }) => result.report.trigger)).toEqual(Array<string>(4).fill('webhook'));
 });
 
-describe('nudges that never stop', () => {
+describe('sync: nudges that never stop', () => {
   const webhookTicks = () => ticks.filter(({ result }) => result.report.trigger === 'webhook').length;
   const nudgeEvery = async (millis: number, times: number) => {
     for (let turn = 0; turn < times; turn += 1) {
@@ -194,9 +194,9 @@ describe('nudges that never stop', () => {
     ticks.length = 0;
   });
 
-  test('move their ticks apart, to five seconds and hardly further', async () => {
+  test('endless nudges space their ticks out, up to about five seconds', async () => {
     await nudgeEvery(50, 20);
-    // At once, at once after it, then after 250 and 500 milliseconds.
+    // The first two ticks start immediately, the next after 250 and 500 milliseconds.
     expect(webhookTicks()).toBe(4);
     await nudgeEvery(50, 20 * 60);
     ticks.length = 0;
@@ -205,7 +205,7 @@ describe('nudges that never stop', () => {
     expect(webhookTicks()).toBeLessThanOrEqual(13);
   });
 
-  test('cannot eat the quota of an hour, at whatever pace they come', async () => {
+  test('endless nudges do not use up the hourly quota, at any rate', async () => {
     for (const [millis, times] of [
       [1_000, 3_600],
       [2_500, 1_440],
@@ -218,7 +218,7 @@ describe('nudges that never stop', () => {
     }
   });
 
-  test('leave one that follows five quiet seconds alone, and never forget the last one', async () => {
+  test('a nudge after five quiet seconds runs immediately, and the last nudge is never dropped', async () => {
     await nudgeEvery(50, 20 * 60);
     ticks.length = 0;
     await clock.advance(5_000);
@@ -231,14 +231,14 @@ describe('nudges that never stop', () => {
     }
   });
 
-  test('do not keep a human waiting', async () => {
+  test('endless nudges do not delay a manual tick', async () => {
     await nudgeEvery(50, 20 * 60);
     sync.nudge(acme);
     expect((await sync.tick(acme)).report.trigger).toBe('manual');
   });
 });
 
-describe('whether identity may still be read', () => {
+describe('sync: the identity grant check', () => {
   let granted: boolean | null | Error;
   let asked: number;
   const source = (feed: Feed = truth): SyncSource => ({
@@ -254,7 +254,7 @@ describe('whether identity may still be read', () => {
     asked = 0;
   });
 
-  test('is asked at the start and once an hour, and a no erases at once, without any record arriving', async () => {
+  test('the grant check runs at the start and once an hour; a denial erases identity at once, without a new record', async () => {
     build([source()]).start();
     await sync.idle();
     expect(asked).toBe(1);
@@ -269,7 +269,7 @@ describe('whether identity may still be read', () => {
     expect(ticks.every(({ result }) => result.report.outcome === 'done')).toBe(true);
   });
 
-  test('that nobody can tell, or that cannot be asked, erases nothing; the latter is asked again less and less', async () => {
+  test('a grant check that fails or is inconclusive erases nothing, and a failed one is retried less and less often', async () => {
     granted = null;
     build([source()]).start();
     await sync.idle();
@@ -287,7 +287,7 @@ describe('whether identity may still be read', () => {
     expect(mirror.of(acme).identity).toBe(false);
   });
 
-  test('is not asked in ticks of its own while ticks fail', async () => {
+  test('the grant check does not start ticks of its own while ticks fail', async () => {
     granted = new Fault('platform_error', 'made up');
     let down = false;
     const feed: Feed = {
@@ -307,7 +307,7 @@ describe('whether identity may still be read', () => {
     expect(asked).toBe(1);
   });
 
-  test('is asked at once after the token or the grant changed', async () => {
+  test('the grant check runs at once after the token or the grant changed', async () => {
     build([source()]).start();
     await sync.idle();
     granted = false;
@@ -317,7 +317,7 @@ describe('whether identity may still be read', () => {
     expect(mirror.of(acme).identity).toBe(false);
   });
 
-  test('announcements of changed grants that never stop are spaced like any other', async () => {
+  test('endless grant change announcements are spaced out like nudges', async () => {
     build([source()]).start();
     await sync.idle();
     ticks.length = 0;
@@ -329,7 +329,7 @@ describe('whether identity may still be read', () => {
     expect(ticks.length).toBeLessThanOrEqual(22);
   });
 
-  test('a halted source whose token was replaced goes on at once', async () => {
+  test('a halted source resumes at once after its token was replaced', async () => {
     let revoked = true;
     const feed: Feed = {
       page: (position) =>
@@ -351,7 +351,7 @@ describe('whether identity may still be read', () => {
   });
 });
 
-test('one source never runs two ticks at once, and no more sources run than allowed', async () => {
+test('sync: a source never runs two ticks at once, and the concurrency limit holds', async () => {
   const gate = new Gate(truth);
   const names = ['a', 'b', 'c', 'd', 'e'] as SourceName[];
   build(
@@ -361,7 +361,7 @@ test('one source never runs two ticks at once, and no more sources run than allo
   await settled();
   for (const name of names) sync.nudge(name);
   await settled();
-  // A tick reads one page ahead while it writes, so two ticks are at most four requests.
+  // A tick reads one page ahead while it writes, so two ticks send at most four requests.
   expect(gate.running).toBe(2);
   await gate.release();
   await sync.idle();
@@ -369,7 +369,7 @@ test('one source never runs two ticks at once, and no more sources run than allo
   expect(new Set(ticks.map(({ source }) => source)).size).toBe(5);
 });
 
-test('a tick that waits for its place goes first once a webhook asks for it', async () => {
+test('sync: a queued tick moves to the front when a webhook asks for it', async () => {
   const gate = new Gate(truth);
   const names = ['a', 'b', 'c'] as SourceName[];
   build(
@@ -383,7 +383,7 @@ test('a tick that waits for its place goes first once a webhook asks for it', as
   expect(ticks.slice(0, 3).map(({ source }) => source)).toEqual(['a', 'c', 'b']);
 });
 
-test('a halted source stays for a human while the others go on', async () => {
+test('sync: a halted source waits for an operator while the others continue', async () => {
   const counts = { asked: 0 };
   const revoked = failing(
     () => new Fault('reauthorize', 'the grant was revoked', { hint: 'connect' }),
@@ -397,7 +397,7 @@ test('a halted source stays for a human while the others go on', async () => {
   expect(ticks.filter(({ source }) => source === acme).length, 'opened now and then').toBeLessThan(8);
 });
 
-test('a source that another process brought out of its halt is followed again within minutes', async () => {
+test('sync: a source whose halt another process ended is followed again within minutes', async () => {
   let revoked = true;
   const feed: Feed = {
     page: (position) =>
@@ -427,7 +427,7 @@ test('a source that another process brought out of its halt is followed again wi
   expect(outcomes().filter((one) => one === 'acme done').length, 'by its timer').toBeGreaterThan(before + 2);
 });
 
-test('nudges earn a halted source at most one look an hour, a human one at once', async () => {
+test('sync: nudges retry a halted source at most once an hour, a manual tick retries it at once', async () => {
   const counts = { asked: 0 };
   build([sourceOf(failing(() => new Fault('forbidden', 'scope missing'), counts))]).start();
   await sync.idle();
@@ -442,7 +442,7 @@ test('nudges earn a halted source at most one look an hour, a human one at once'
   expect(counts.asked).toBe(before + 1);
 });
 
-test('a single nudge earns a halted source its look when the hour is over', async () => {
+test('sync: a single nudge retries a halted source when the hour is over', async () => {
   const counts = { asked: 0 };
   let revoked = true;
   const refused = failing(() => new Fault('forbidden', 'scope missing'), counts);
@@ -460,7 +460,7 @@ test('a single nudge earns a halted source its look when the hour is over', asyn
   expect(mirror.of(acme).halted).toBeNull();
 });
 
-test('CLIENT-14 nothing is asked before the moment the platform named, not even for a nudge', async () => {
+test('CLIENT-14 sync: no request is sent before the time the platform named, not even for a nudge', async () => {
   const counts = { asked: 0 };
   const until = clock.now() + 30 * minute;
   const limited = () => new Fault('rate_limited', 'wait', { retryAt: instantFromMillis(until) });
@@ -476,7 +476,7 @@ test('CLIENT-14 nothing is asked before the moment the platform named, not even 
   expect(counts.asked).toBeGreaterThan(1);
 });
 
-test('a nudge that a tick without the reserve took along is worked from the reserve right after', async () => {
+test('sync: a nudge covered by a tick without the reserve gets a tick with the reserve right after', async () => {
   let spent = false;
   const until = instantFromMillis(clock.now() + 50 * minute);
   const limited = failing(() => new Fault('rate_limited', 'wait', { retryAt: until }), { asked: 0 });
@@ -498,7 +498,7 @@ test('a nudge that a tick without the reserve took along is worked from the rese
   ]);
 });
 
-test('CLIENT-15 a failing platform is asked ever more seldom', async () => {
+test('CLIENT-15 sync: a failing platform is retried less and less often', async () => {
   const counts = { asked: 0 };
   build([sourceOf(failing(() => new Fault('platform_error', '503'), counts))]).start();
   await clock.advance(60 * minute);
@@ -506,14 +506,14 @@ test('CLIENT-15 a failing platform is asked ever more seldom', async () => {
   expect(counts.asked).toBeLessThan(25);
 });
 
-test('a human who asks gets the tick and its result without start', async () => {
+test('sync: a manual tick runs and returns its result without start', async () => {
   build([sourceOf(truth)]);
   const result = await sync.tick(acme);
   expect(result.report).toMatchObject({ trigger: 'manual', outcome: 'done', mode: 'listing' });
   expect(mirror.of(acme).rows.size).toBe(4);
 });
 
-test('closing ends a tick in the middle, keeps what was committed and takes no more', async () => {
+test('sync: close ends a running tick, keeps what was committed and accepts no more ticks', async () => {
   const gate = new Gate(truth);
   build([gate.source(acme)]).start();
   await settled();
@@ -525,7 +525,7 @@ test('closing ends a tick in the middle, keeps what was committed and takes no m
   expect(() => sync.tick(acme)).toThrow('no longer');
 });
 
-test('a wall clock set back by a day does not delay the next tick', async () => {
+test('sync: setting the wall clock back by a day does not delay the next tick', async () => {
   build([sourceOf(truth)]).start();
   await sync.idle();
   clock.setBack(24 * 60 * minute);
@@ -534,7 +534,7 @@ test('a wall clock set back by a day does not delay the next tick', async () => 
   expect(ticks.length).toBeGreaterThan(0);
 });
 
-test('a wait that ends in forty days was told by a clock that was ahead, and lasts four hours at most', async () => {
+test('sync: a retry time forty days ahead comes from a wrong clock and is limited to four hours', async () => {
   let told = false;
   const feed: Feed = {
     page: async (position) => {
@@ -551,10 +551,13 @@ test('a wait that ends in forty days was told by a clock that was ahead, and las
   expect(outcomes().slice(0, 2)).toEqual(['acme waiting', 'acme done']);
 });
 
-describe('a database that was away', () => {
+describe('sync: a database that was unavailable', () => {
   const away = new Fault('database_busy', 'postgres://db cannot be reached (ECONNREFUSED)');
 
-  /** A source whose ticks fail `times` times since its database is away, each after the backoff of the one before. */
+  /**
+   * A source whose ticks fail `times` times while its database is unavailable, each after the backoff of the one
+   * before.
+   */
   async function failing(times: number): Promise<void> {
     build([sourceOf(truth)]).start();
     await sync.idle();
@@ -564,7 +567,7 @@ describe('a database that was away', () => {
     open.mockRestore();
   }
 
-  test('is used the moment it is back, and not when the backoff of its sources ends', async () => {
+  test('sources tick when the database comes back, not when their backoff ends', async () => {
     await failing(4);
     sync.databaseIsBack();
     await settled();
@@ -573,14 +576,14 @@ describe('a database that was away', () => {
     expect(ticks.at(-2)?.result).toMatchObject({ recorded: false, standing: null });
   });
 
-  test('is tried again every half minute at most, although a platform that fails is not', async () => {
+  test('an unavailable database is retried at least every half minute, unlike a failing platform', async () => {
     await failing(7);
     const failed = ticks.map(({ result }) => Date.parse(result.report.startedAt));
     for (const [index, startedAt] of failed.entries())
       if (index > 0) expect(startedAt - (failed[index - 1] ?? 0)).toBeLessThanOrEqual(31_000);
   });
 
-  test('wakes sources that noticed nothing as well, but not for each of many flaps', async () => {
+  test('a database that comes back also wakes sources that noticed nothing, but not on every flap', async () => {
     build([sourceOf(truth)]).start();
     await sync.idle();
     await clock.advance(10 * minute);
@@ -592,7 +595,7 @@ describe('a database that was away', () => {
     expect(outcomes()).toEqual(['acme done']);
   });
 
-  test('does not wake a halted source, nor one that another member works', async () => {
+  test('a database that comes back wakes neither a halted source nor one that another member works', async () => {
     build([
       sourceOf({ page: async () => Promise.reject(new Fault('forbidden', 'no scope')) }),
       sourceOf(truth, beta),

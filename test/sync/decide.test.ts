@@ -71,7 +71,7 @@ const events: Record<TickEvent['kind'], TickEvent> = {
   stop_asked: { kind: 'stop_asked' },
 };
 
-/** Where it stands next, then what is done; an impossible event is a bug and throws. */
+/** Returns the next standing, then the effects. An impossible event is a bug and throws. */
 type Expected = `${Standing['kind']}: ${string}` | 'impossible';
 
 const table: Record<Standing['kind'], Record<TickEvent['kind'], Expected>> = {
@@ -197,25 +197,25 @@ function outcome(state: TickState, event: TickEvent): string {
 
 const answer = (standing: Standing, event: TickEvent) => outcome(tickStart(standing), event);
 
-describe('every event in every state', () => {
+describe('decide: every event in every state', () => {
   for (const [state, answers] of Object.entries(table) as [Standing['kind'], (typeof table)['empty']][])
     for (const [event, expected] of Object.entries(answers) as [TickEvent['kind'], Expected][])
-      test(`${state}, ${event} → ${expected}`, () => {
+      test(`decide: ${state}, ${event} → ${expected}`, () => {
         expect(answer(states[state], events[event])).toBe(expected);
       });
 });
 
-describe('setting out', () => {
+describe('decide: the first action of a tick', () => {
   const startOf = (over: Partial<ListingProgress>): Standing => ({
     kind: 'listing',
     listing: { ...listing, token: null, ...over },
   });
 
-  test('a complete listing that was not published is published, not read again', () => {
+  test('decide: a complete but unpublished listing is published, not read again', () => {
     expect(answer({ kind: 'listing', listing: complete }, events.tick_asked)).toBe('listing: publish f1');
   });
 
-  test('a listing that waits for its time asks for nothing', () => {
+  test('decide: a listing that waits for its next start sends no request', () => {
     const waiting = startOf({ restarts: 2, notBefore: instantFromMillis(now + 1) });
     expect(answer(waiting, events.tick_asked)).toBe('listing: finish waiting cursor_expired, retry');
     expect(answer(startOf({ restarts: 2, notBefore: ago(0) }), events.tick_asked)).toBe(
@@ -223,7 +223,7 @@ describe('setting out', () => {
     );
   });
 
-  test('a listing whose time lies further off than any spacing starts: the clock was set back since', () => {
+  test('decide: a listing starts when its start is further off than any spacing, because the clock was set back', () => {
     const inHours = (hours: number) => instantFromMillis(now + hours * 3_600_000);
     expect(answer(startOf({ restarts: 2, notBefore: inHours(4) }), events.tick_asked)).toBe(
       'listing: finish waiting cursor_expired, retry',
@@ -233,18 +233,18 @@ describe('setting out', () => {
     );
   });
 
-  test('a listing without a low mark is swept from its own final position', () => {
+  test('decide: a listing without a low mark sweeps from its own final position', () => {
     const unmarked: Standing = { kind: 'listing', listing: { ...complete, lowMark: null } };
     expect(answer(unmarked, events.published)).toBe('sweeping: fetch cursor f1');
   });
 
-  test('a resync keeps the kind of a first listing and relists what was published', () => {
+  test('decide: a resync restarts a first listing as such and relists published rows', () => {
     const relisting: Standing = { kind: 'listing', listing: { ...listing, kind: 'relist' } };
     expect(answer(relisting, events.resync_asked)).toBe('listing: begin relist, at once');
     expect(answer(states.listing, events.resync_asked)).toBe('listing: begin first, at once');
   });
 
-  test('only people, a restart, or a nudge after an hour look at a halted source again', () => {
+  test('decide: only a manual tick, a restart, or a nudge after an hour retries a halted source', () => {
     const halted = (at: Instant): Standing => ({ ...states.halted, at }) as Standing;
     const tick = (trigger: 'start' | 'timer' | 'webhook' | 'manual'): TickEvent => ({
       kind: 'tick_asked',
@@ -258,7 +258,7 @@ describe('setting out', () => {
   });
 });
 
-describe('accepted deletions', () => {
+describe('decide: accepted deletions', () => {
   const relisting = (over: Partial<ListingProgress>): Standing => ({
     kind: 'listing',
     listing: { ...listing, kind: 'relist', ...over },
@@ -275,36 +275,36 @@ describe('accepted deletions', () => {
   };
   const { deletions_accepted, awaiting_deleted, resync_asked, published } = events;
 
-  test('are what awaits deletion now: a listing that is not at its end is not part of that', () => {
+  test('accepted deletions delete the rows now awaiting deletion and do not cover an unfinished listing', () => {
     const { last, covers } = behind(relisting({}), deletions_accepted, awaiting_deleted);
     expect(last).toBe('fetch page p1');
     expect(covers).toBe(false);
   });
 
-  test('cover a listing that was complete already, as versions before 0.2 left it at their brake', () => {
+  test('accepted deletions cover a listing that was complete already, as versions before 0.2 left it at the brake', () => {
     const complete = relisting({ token: null, final: 'f1' as Cursor });
     expect(behind(complete, deletions_accepted, awaiting_deleted).last).toBe('publish f1, accepted');
   });
 
-  test('cover the listing that is asked for in the same breath, and none behind it', () => {
+  test('accepted deletions cover the listing requested in the same command, and none after it', () => {
     expect(behind(following, resync_asked).covers).toBe(true);
     const complete = relisting({ token: null, final: 'f1' as Cursor });
     expect(behind(complete, published).covers).toBe(false);
   });
 
-  test('of a first listing are none', () => {
+  test('accepted deletions have no effect on a first listing', () => {
     expect(behind(states.listing, deletions_accepted).last).toBe('fetch page p1');
   });
 });
 
-describe('incomplete names', () => {
+describe('decide: incomplete names', () => {
   const nameless = (hours: number, restarts: number): Standing => ({
     ...following,
     listed: { at: ago(hours * hour), restarts },
     namesIncomplete: true,
   });
 
-  test('are listed again at once, and later ones with the spacing of a 410', () => {
+  test('incomplete names are relisted at once the first times, then with the spacing of a 410', () => {
     const tries = [0, 1, 2, 3, 4, 50].map((restarts) =>
       [0, 1 / 15, 1, 4].filter((hours) =>
         answer(nameless(hours, restarts), events.tick_asked).includes('begin relist, at once'),
@@ -314,7 +314,7 @@ describe('incomplete names', () => {
     expect(answer(nameless(0, 2), events.tick_asked)).toBe('following: fetch cursor c1');
   });
 
-  test('that come and go for a day are listed ten times at most, and six on each day that follows', () => {
+  test('incomplete names that come and go are relisted at most ten times on the first day and six on each following day', () => {
     let listings = 0;
     let { at, restarts } = listed;
     const begun: number[] = [];
@@ -333,24 +333,24 @@ describe('incomplete names', () => {
     expect(listings).toBeGreaterThan(10);
   });
 
-  test('begin one listing in a tick, whatever it brings', () => {
+  test('incomplete names begin one listing per tick, whatever it brings', () => {
     const swept = decide(tickStart(states.sweeping), events.delta_page_applied, now).next.standing;
     expect(swept).toMatchObject({ kind: 'following', namesIncomplete: false });
   });
 
-  test('do not hold up deletions that are accepted, which come first', () => {
+  test('incomplete names do not delay accepted deletions, which come first', () => {
     expect(answer(nameless(48, 0), events.deletions_accepted)).toBe('following: delete awaiting');
   });
 });
 
-describe('a page', () => {
+describe('decide: a page', () => {
   const arrives = (
     standing: Standing,
     over: Partial<PageSeen>,
     asked: Position = { kind: 'cursor', cursor },
   ) => answer(standing, { kind: 'page_arrived', asked, page: page(over) });
 
-  test('PAGE-03 CLIENT-04 has_more alone decides whether there is another', () => {
+  test('PAGE-03 CLIENT-04 decide: only has_more says whether another page follows', () => {
     expect(arrives(following, { hasMore: false })).toBe('following: apply following n1');
     expect(arrives(following, { hasMore: false, items: 0, next: 'c1' })).toBe(
       'following: apply following c1',
@@ -362,12 +362,12 @@ describe('a page', () => {
     expect(arrives(states.listing, { ...listingPage, hasMore: false })).toBe('listing: store');
   });
 
-  test('of the other mode is a broken contract, whatever it holds', () => {
+  test('decide: a page of the other mode is a broken contract, whatever it contains', () => {
     expect(arrives(following, { mode: 'listing' })).toBe('following: finish failed contract_broken, retry');
     expect(arrives(states.listing, { mode: 'delta' })).toBe('listing: finish failed contract_broken, retry');
   });
 
-  /** Pages until something else than a commit is decided; the positions handed out repeat with the given period. */
+  /** Feeds pages until an effect other than a commit is decided. The positions repeat with the given period. */
   function pagesRead(period: number, items = 1): number {
     let state = tickStart(following);
     let asked: Position = { kind: 'cursor', cursor };
@@ -381,21 +381,21 @@ describe('a page', () => {
     return Number.POSITIVE_INFINITY;
   }
 
-  test('a stuck cursor is noticed within three requests, a detour within three rounds', () => {
+  test('decide: a stuck cursor is detected within three requests, a cycle within three rounds', () => {
     expect(pagesRead(1)).toBeLessThanOrEqual(3);
     for (const period of [2, 3, 7, 50]) expect(pagesRead(period)).toBeLessThanOrEqual(3 * period + 1);
     expect(pagesRead(5000)).toBe(Number.POSITIVE_INFINITY);
   });
 
-  test('PAGE-05 empty pages are passed over, but not for ever', () => {
+  test('PAGE-05 decide: empty pages are skipped, but not for ever', () => {
     expect(pagesRead(5000, 0)).toBe(emptyPagesInRowMax + 1);
   });
 });
 
-describe('410', () => {
+describe('decide: a 410', () => {
   const gone = (standing: Standing, asked: Position) => answer(standing, { kind: 'gone', asked });
 
-  test('CLIENT-09 a cursor long after the last listing is relisted at once, within a day with spacing', () => {
+  test('CLIENT-09 decide: a 410 long after the last listing relists at once, within a day with spacing', () => {
     expect(gone(following, { kind: 'cursor', cursor })).toBe('following: begin relist, at once');
     const waits = [0, 1, 2, 3, 4, 50].map((restarts) => {
       const soon: Standing = { ...following, listed: { at: ago(23 * hour), restarts } };
@@ -404,7 +404,7 @@ describe('410', () => {
     expect(waits).toEqual(['at once', 'at once', 'in 240 s', 'in 3600 s', 'in 14400 s', 'in 14400 s']);
   });
 
-  test('INV-11 a low mark beyond retention is replaced by the final position of the listing, once', () => {
+  test("INV-11 decide: a low mark beyond retention is replaced by the listing's final position, once", () => {
     const { next, effects } = decide(tickStart(states.sweeping), { kind: 'gone', asked: since }, now);
     expect(effects.map(effectText)).toEqual(['fetch cursor f1']);
     expect(outcome(next, { kind: 'gone', asked: { kind: 'cursor', cursor: 'f1' as Cursor } })).toBe(
@@ -412,7 +412,7 @@ describe('410', () => {
     );
   });
 
-  test('the spacing of a listing grows with each start', () => {
+  test('decide: the spacing of a listing grows with each start', () => {
     const waits = [0, 1, 2, 3, 4, 5, 50].map((restarts) =>
       gone({ kind: 'listing', listing: { ...listing, restarts } }, { kind: 'start' }).replace(/\D+/g, ''),
     );
@@ -420,7 +420,7 @@ describe('410', () => {
   });
 });
 
-describe('a fault', () => {
+describe('decide: a fault', () => {
   const expected: Record<(typeof reaction)[FaultCode], string> = {
     wait: 'following: finish waiting CODE, retry',
     retry: 'following: finish failed CODE, retry',
@@ -430,11 +430,11 @@ describe('a fault', () => {
     stop: 'following: finish stopped',
   };
   for (const code of Object.keys(reaction) as FaultCode[])
-    test(`${code} → ${reaction[code]}`, () => {
+    test(`decide: fault ${code} → ${reaction[code]}`, () => {
       expect(answer(following, failure(code))).toBe(expected[reaction[code]].replace('CODE', code));
     });
 
-  test('that halts keeps where the source stood and tells the hint', () => {
+  test("decide: a fault that halts keeps the source's state and includes the hint", () => {
     const { next } = decide(tickStart(states.sweeping), failure('forbidden'), now);
     expect(next.standing).toEqual({
       kind: 'halted',

@@ -20,7 +20,7 @@ interface Turn {
   readonly announced?: boolean;
 }
 
-/** Minutes between timed ticks, after each of these. */
+/** Returns the minutes between timed ticks after each of these ticks. */
 function waits(turns: readonly Turn[]): number[] {
   let stretch = watchful;
   return turns.map(({ report, announced = false }) => {
@@ -32,31 +32,31 @@ function waits(turns: readonly Turn[]): number[] {
 const announced: Turn = { report: tick('webhook', 1), announced: true };
 const idle: Turn = { report: tick('timer', 0) };
 
-test('without a webhook nothing stretches, however long nothing happens', () => {
+test('idle stretch: without webhooks the interval never grows, however long nothing happens', () => {
   expect(waits([idle, idle, idle])).toEqual([1, 1, 1]);
 });
 
-test('while webhooks announce what happens each idle look doubles the wait, up to the idle interval', () => {
+test('idle stretch: while webhooks announce changes each idle tick doubles the interval, up to the idle interval', () => {
   expect(waits([announced, idle, idle, idle, announced])).toEqual([1, 2, 3, 3, 1]);
 });
 
-test('a change that nobody announced ends the trust until a webhook earns it again', () => {
+test('idle stretch: an unannounced change resets the interval until a webhook announces a change again', () => {
   const found: Turn = { report: tick('timer', 1) };
   expect(waits([announced, idle, found, idle, announced, idle])).toEqual([1, 2, 1, 1, 1, 2]);
 });
 
-test('an announcement of nothing proves nothing', () => {
+test('idle stretch: a webhook without a change proves nothing', () => {
   expect(waits([{ report: tick('webhook', 0), announced: true }, idle])).toEqual([1, 1]);
 });
 
-test('an announced change counts for the webhook, whatever began the tick', () => {
+test('idle stretch: an announced change counts for the webhook, whatever started the tick', () => {
   expect(waits([{ report: tick('timer', 1), announced: true }, idle])).toEqual([1, 2]);
 });
 
-test('what fails ends the trust', () => {
+test('idle stretch: a failed tick resets the interval', () => {
   expect(waits([announced, idle, { report: tick('timer', 0, 'failed') }, idle])).toEqual([1, 2, 1, 1]);
 });
 
-test('an idle interval below the usual one changes nothing', () => {
+test('idle stretch: an idle interval below the usual one has no effect', () => {
   expect(stretched({ trusted: true, idle: 9 }, minute, 1_000)).toBe(minute);
 });

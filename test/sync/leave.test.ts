@@ -32,7 +32,7 @@ function build(feed: Feed): void {
   sync.onTick((_, { report }) => void triggers.push(report.trigger));
 }
 
-test('a source that is worked elsewhere ticks neither by its timer nor for nudges, but for a human', async () => {
+test('leave: a source worked elsewhere ignores its timer and nudges but runs manual ticks', async () => {
   build(truth);
   sync.follow(acme);
   await sync.idle();
@@ -45,7 +45,7 @@ test('a source that is worked elsewhere ticks neither by its timer nor for nudge
   expect(triggers).toEqual(['start', 'manual']);
 });
 
-test('that comes back looks at once, as after a start, and then by its timer', async () => {
+test('leave: a source that comes back ticks at once, as after a start, and then by its timer', async () => {
   build(truth);
   sync.follow(acme);
   await sync.idle();
@@ -57,7 +57,7 @@ test('that comes back looks at once, as after a start, and then by its timer', a
   expect(triggers.slice(0, 3)).toEqual(['start', 'start', 'timer']);
 });
 
-test('leaving waits for the tick that runs', async () => {
+test('leave: waits for the running tick', async () => {
   let go = () => {};
   build({
     page: async (position): Promise<FeedPage> => {

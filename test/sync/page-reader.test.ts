@@ -7,7 +7,7 @@ import { settled } from './support/virtual-clock.js';
 
 const at = (cursor: string): Position => ({ kind: 'cursor', cursor: cursor as Cursor });
 
-/** Answers each position with a page that names it, and remembers what was asked and what was cut off. */
+/** Returns for each position a page that names it, and records requested and aborted positions. */
 class Echo implements Feed {
   readonly asked: string[] = [];
   readonly cut: string[] = [];
@@ -27,7 +27,7 @@ class Echo implements Feed {
   }
 }
 
-test('a page read ahead is used once, for its own position', async () => {
+test('page reader: a page read ahead is used once, for its own position', async () => {
   const feed = new Echo();
   const reader = new PageReader(new AbortController().signal);
   await reader.readAhead(feed, at('b'));
@@ -36,7 +36,7 @@ test('a page read ahead is used once, for its own position', async () => {
   expect(feed.asked).toEqual(['b', 'b']);
 });
 
-test('a page read ahead for another position is cut off and never used', async () => {
+test('page reader: a page read ahead for another position is aborted and never used', async () => {
   const feed = new Echo();
   const reader = new PageReader(new AbortController().signal);
   await reader.readAhead(feed, at('b'));
@@ -45,7 +45,7 @@ test('a page read ahead for another position is cut off and never used', async (
   expect(feed.cut).toEqual(['b']);
 });
 
-test('a defect that records of a page read ahead meet is met by who takes the page, and by nobody else', async () => {
+test('page reader: an error in the records of a page read ahead reaches only the reader of that page', async () => {
   const items = [] as FeedPage['items'][number][];
   items.at = () => {
     throw new RangeError('a defect');
@@ -61,7 +61,7 @@ test('a defect that records of a page read ahead meet is met by who takes the pa
   expect(() => taken.at(0)).toThrow('a defect');
 });
 
-test('the end of a tick cuts off what is read ahead', async () => {
+test('page reader: the end of a tick aborts the request read ahead', async () => {
   const feed = new Echo();
   const stop = new AbortController();
   const reader = new PageReader(stop.signal);
@@ -71,7 +71,7 @@ test('the end of a tick cuts off what is read ahead', async () => {
   await sent;
 });
 
-test('a page that is there before it is asked for is parsed while it waits, and one that is waited for is not', async () => {
+test('page reader: a page that arrives early is parsed while it waits, an awaited page is not', async () => {
   let write = () => {};
   const written = new Promise<void>((resolve) => {
     write = resolve;
@@ -96,7 +96,7 @@ test('a page that is there before it is asked for is parsed while it waits, and 
   expect(parsed).toEqual(['behind early']);
 });
 
-/** A feed that tells where the next page begins before the page itself is let go. */
+/** A feed that reports the position of the next page before it releases the page itself. */
 class Telling implements Feed {
   readonly asked: string[] = [];
   readonly cut: string[] = [];
@@ -128,7 +128,7 @@ class Telling implements Feed {
 
 const following = (name: string) => String.fromCharCode(name.charCodeAt(0) + 1);
 
-test('a page that is waited for sends for the next one before it is read, and only once', async () => {
+test('page reader: an awaited page requests the next one before it is read, and only once', async () => {
   const feed = new Telling(following);
   const reader = new PageReader(new AbortController().signal);
   const reading = reader.read(feed, at('a'));
@@ -143,7 +143,7 @@ test('a page that is waited for sends for the next one before it is read, and on
   expect(feed.asked).toEqual(['a', 'b', 'c']);
 });
 
-test('a page nobody waits for yet sends for none', async () => {
+test('page reader: a page that is not awaited requests no other', async () => {
   const feed = new Telling(following);
   const reader = new PageReader(new AbortController().signal);
   await reader.readAhead(feed, at('a'));
@@ -153,7 +153,7 @@ test('a page nobody waits for yet sends for none', async () => {
   expect(feed.asked).toEqual(['a']);
 });
 
-test('a page sent for on a word that proved wrong is cut off', async () => {
+test('page reader: a page requested on a wrong guess is aborted', async () => {
   const feed = new Telling(() => 'x');
   const reader = new PageReader(new AbortController().signal);
   const reading = reader.read(feed, at('a'));

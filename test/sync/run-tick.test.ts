@@ -33,7 +33,7 @@ const rows = () =>
   Object.fromEntries([...mirror.of(acme).rows].map(([id, row]) => [id, row.committed_cents]));
 const truly = () => Object.fromEntries(truth.current());
 
-/** The truth with something done before each request. */
+/** The truth, with a callback before each request. */
 const meanwhile = (act: (position: Position, times: number) => void | Promise<void>): Feed => {
   let times = 0;
   return {
@@ -45,7 +45,7 @@ const meanwhile = (act: (position: Position, times: number) => void | Promise<vo
   };
 };
 
-/** A mirror of which one method is another. */
+/** The mirror with some methods replaced. */
 const instead = (over: Partial<Mirror>): Mirror =>
   new Proxy(mirror, {
     get: (target, name: keyof Mirror) =>
@@ -58,7 +58,7 @@ const fault = (code: FaultCode, retryAt?: number) =>
     ...(retryAt === undefined ? {} : { retryAt: instantFromMillis(retryAt) }),
   });
 
-describe('the position where the last tick ended', () => {
+describe('run tick: the expected position', () => {
   const at = (cursor: string): Position => ({ kind: 'cursor', cursor: cursor as Cursor });
   const end = () => {
     const { active } = mirror.of(acme);
@@ -71,7 +71,7 @@ describe('the position where the last tick ended', () => {
     truth.asked.length = 0;
   });
 
-  test('is asked for while the mirror is still being opened, and not again', async () => {
+  test('the expected position is requested while the mirror is being opened, and only once', async () => {
     const order: string[] = [];
     const feed = meanwhile(() => void order.push('asked'));
     const port = instead({
@@ -86,7 +86,7 @@ describe('the position where the last tick ended', () => {
     expect(rows()).toEqual(truly());
   });
 
-  test('is dropped where another process has read on since', async () => {
+  test('the page at the expected position is dropped when another process has read on', async () => {
     const before = at(end());
     await tick();
     truth.publish(4, 888);
@@ -98,7 +98,7 @@ describe('the position where the last tick ended', () => {
     expect(rows()).toEqual(truly());
   });
 
-  test('is cut off where the mirror cannot be opened', async () => {
+  test('the request for the expected position is aborted when the mirror cannot be opened', async () => {
     let signalled: Interruption | undefined;
     const feed: Feed = {
       page: (_position, signal) => {
@@ -112,12 +112,12 @@ describe('the position where the last tick ended', () => {
     expect(signalled?.aborted).toBe(true);
   });
 
-  test('is not asked for by a tick that is told to stop', async () => {
+  test('the expected position is not requested by a stopped tick', async () => {
     await tick({ expected: at(end()) }, truth, { signal: AbortSignal.abort() });
     expect(truth.asked).toEqual([]);
   });
 
-  test('that is gone leads to a new listing as any other', async () => {
+  test('an expired expected position leads to a new listing', async () => {
     const gone = meanwhile((_position, times) => {
       if (times === 1) throw fault('cursor_expired');
     });
@@ -128,8 +128,8 @@ describe('the position where the last tick ended', () => {
   });
 });
 
-describe('a bootstrap', () => {
-  test('PAGE-01 lists page by page, sweeps, and follows from the saved position', async () => {
+describe('run tick: a bootstrap', () => {
+  test('PAGE-01 a bootstrap lists page by page, sweeps, and follows from the stored position', async () => {
     const { report, publishedThrough } = await tick({ trigger: 'start' });
     expect(report).toMatchObject({ outcome: 'done', mode: 'listing', trigger: 'start', code: null });
     expect(kinds()).toEqual(['start', 'page', 'page', 'since', 'cursor', 'cursor']);
@@ -139,7 +139,7 @@ describe('a bootstrap', () => {
     expect(mirror.of(acme).ticks).toEqual([report]);
   });
 
-  test('shows nothing until it is whole, then everything', async () => {
+  test('a bootstrap shows no rows until it is complete, then all of them', async () => {
     const seen: number[] = [];
     mirror.onCommit = ({ rows }) => seen.push(rows.size);
     await tick();
@@ -147,7 +147,7 @@ describe('a bootstrap', () => {
     expect(new Set(seen.slice(4))).toEqual(new Set([7]));
   });
 
-  test('goes on from the last committed page after a failure', async () => {
+  test('a bootstrap goes on from the last committed page after a failure', async () => {
     const broken = meanwhile((_position, times) => {
       if (times === 3) throw fault('unreachable');
     });
@@ -176,7 +176,7 @@ describe('a bootstrap', () => {
     expect(rows()).not.toHaveProperty('inv_0001');
   });
 
-  test('reads a page ahead while it writes one', async () => {
+  test('a bootstrap reads one page ahead while it writes one', async () => {
     let askedWhileWriting = 0;
     const port = instead({
       addListingPage: async (lease, page) => {
@@ -186,7 +186,7 @@ describe('a bootstrap', () => {
         return await mirror.addListingPage(lease, page);
       },
     });
-    // A request takes a while to arrive, so that those counted were under way during a write.
+    // A request takes a while, so the counted requests were in progress during a write.
     const feed = meanwhile(async () => {
       await settled();
     });
@@ -195,14 +195,14 @@ describe('a bootstrap', () => {
     expect(kinds().filter((kind) => kind === 'page').length, 'no page twice').toBe(2);
   });
 
-  test('the next page is asked for before the one at hand is parsed and written', async () => {
+  test('a bootstrap requests the next page before it parses and writes the current one', async () => {
     const steps: string[] = [];
     const feed: Feed = {
       page: async (position) => {
-        // As many promises as a client has layers.
+        // As many promises as the client has layers.
         for (let layer = 0; layer < 50; layer += 1) await null;
         steps.push('ask');
-        // And an answer takes a while.
+        // And a response takes a while.
         await settled();
         const page = await truth.page(position);
         return Object.defineProperty({ ...page }, 'items', {
@@ -224,7 +224,7 @@ describe('a bootstrap', () => {
     expect(steps.slice(0, 9)).toEqual(['ask', ...whole, ...whole, 'write', 'parse']);
   });
 
-  test('drops what was read ahead when the commit fails, and cuts its request off', async () => {
+  test('a failed commit drops the page read ahead and aborts its request', async () => {
     const cut: boolean[] = [];
     const feed: Feed = {
       page: (position, signal) => {
@@ -245,14 +245,14 @@ describe('a bootstrap', () => {
   });
 });
 
-describe('following', () => {
+describe('run tick: following', () => {
   beforeEach(async () => {
     await tick();
     truth.asked.length = 0;
     clock.jump(60_000);
   });
 
-  test('INV-09 CLIENT-05 reads only what changed, and saves the position of an empty page too', async () => {
+  test('INV-09 CLIENT-05 following reads only changes, and stores the position of an empty page too', async () => {
     const first = mirror.of(acme).active;
     expect((await tick()).report).toMatchObject({ mode: 'delta', pages: 1, outcome: 'done' });
     const second = mirror.of(acme).active;
@@ -268,7 +268,7 @@ describe('following', () => {
     expect(rows()).toEqual(truly());
   });
 
-  test('INV-11 CLIENT-09 a 410 lists again without cursor or time; readers keep every row meanwhile', async () => {
+  test('INV-11 CLIENT-09 a 410 relists without cursor or time; readers keep every row meanwhile', async () => {
     clock.jump(48 * 3_600_000);
     truth.publish(1, null);
     truth.publish(8, 800);
@@ -283,7 +283,7 @@ describe('following', () => {
     expect(report.applied).toMatchObject({ added: 1, removed: 1 });
   });
 
-  test('a resync lists again although nothing is wrong', async () => {
+  test('a resync relists a healthy source', async () => {
     expect((await tick({ trigger: 'manual', resync: true })).report).toMatchObject({ mode: 'relisting' });
     expect(kinds()[0]).toBe('start');
   });
@@ -300,7 +300,7 @@ describe('following', () => {
   });
 });
 
-test('a re-listing that would delete too much is published but for that, and the source goes on following', async () => {
+test('a relisting that would delete too much is published without the deletions, and the source keeps following', async () => {
   for (let number = 1; number <= 100; number += 1) truth.publish(number, 5);
   truth.freedom = { ...truth.freedom, perPage: 100 };
   await tick();
@@ -327,7 +327,7 @@ test('a re-listing that would delete too much is published but for that, and the
   expect(rows()).toEqual(truly());
 });
 
-test('accepting with a resync lets that listing delete whatever it does not name', async () => {
+test('accepting deletions together with a resync lets that listing delete every row it does not name', async () => {
   for (let number = 1; number <= 100; number += 1) truth.publish(number, 5);
   await tick();
   for (let number = 1; number <= 60; number += 1) truth.publish(number, null);
@@ -336,7 +336,7 @@ test('accepting with a resync lets that listing delete whatever it does not name
   expect(mirror.of(acme).awaiting.size).toBe(0);
 });
 
-describe('a grant that comes back', () => {
+describe('run tick: a grant that comes back', () => {
   const asking = (granted: boolean) =>
     runTick(
       { ...sourceOf(truth, acme, 'f1'), mayReadIdentity: async () => granted },
@@ -345,7 +345,7 @@ describe('a grant that comes back', () => {
       never,
     );
 
-  test('is listed for by the next tick, once', async () => {
+  test('a grant that comes back is relisted by the next tick, once', async () => {
     await tick();
     expect((await asking(true)).grant, 'it was there all the time').toBe('followed');
     await asking(false);
@@ -356,8 +356,8 @@ describe('a grant that comes back', () => {
   });
 });
 
-describe('faults', () => {
-  test('CLIENT-14 a wait keeps its progress and names its end', async () => {
+describe('run tick: faults', () => {
+  test("CLIENT-14 a rate limit keeps the tick's progress and reports when it ends", async () => {
     const until = clock.now() + 3_600_000;
     const limited = meanwhile((_position, times) => {
       if (times === 2) throw fault('rate_limited', until);
@@ -371,7 +371,7 @@ describe('faults', () => {
     expect(mirror.of(acme).active).toMatchObject({ kind: 'listing', listing: { pages: 1 } });
   });
 
-  test('CLIENT-13 CLIENT-12 what only a human can help with halts with code, message and hint', async () => {
+  test('CLIENT-13 CLIENT-12 a fault that needs an operator halts the source with code, message and hint', async () => {
     for (const code of ['unauthorized', 'reauthorize', 'forbidden', 'refused'] as const) {
       const feed: Feed = { page: () => Promise.reject(fault(code)) };
       const { standing, report } = await tick({ trigger: 'manual' }, feed);
@@ -394,7 +394,7 @@ describe('faults', () => {
     expect(waits.at(-1)).toBeLessThanOrEqual(600_000);
   });
 
-  test('a stuck cursor is a broken contract after at most three requests, and nothing of it is kept', async () => {
+  test('a stuck cursor is a broken contract after at most three requests, and none of its pages is kept', async () => {
     let asked = 0;
     const stuck: Feed = {
       page: async () => {
@@ -408,7 +408,7 @@ describe('faults', () => {
     expect(asked).toBeLessThanOrEqual(3);
   });
 
-  test('a feed of nothing but empty pages is given up after a bounded number', async () => {
+  test('a feed of empty pages only is given up after a bounded number', async () => {
     let asked = 0;
     const empty: Feed = {
       page: async () => {
@@ -427,7 +427,7 @@ describe('faults', () => {
     expect(asked).toBeLessThanOrEqual(103);
   });
 
-  test('whoever breaks the contract is asked again soon, and later and later while it lasts', async () => {
+  test('a platform that breaks the contract is retried soon, then later and later', async () => {
     const waits: number[] = [];
     const stuck: Feed = {
       page: async () => ({
@@ -450,8 +450,8 @@ describe('faults', () => {
     expect(waits.at(-1)).toBeGreaterThanOrEqual(300_000);
   });
 
-  test('a decision that comes back to the same step ends as a defect instead of turning for ever', async () => {
-    // A mirror that forgets what it was told makes the engine ask for the same thing again.
+  test('a decision that repeats a step ends the tick as an internal error instead of looping', async () => {
+    // A mirror that loses its commits makes the engine repeat the same step.
     let begun = 0;
     const forgetful = instead({
       beginListing: async (lease, start) => {
@@ -489,7 +489,7 @@ describe('faults', () => {
       ]);
   });
 
-  test('a defect halts its source and shows none of its text', async () => {
+  test('an internal error halts its source, and its text is not shown', async () => {
     const feed: Feed = { page: () => Promise.reject(new TypeError('cannot read name of Ada Lovelace')) };
     const { report } = await tick({}, feed);
     expect(report).toMatchObject({ outcome: 'failed', code: 'internal' });
@@ -503,16 +503,16 @@ describe('faults', () => {
     expect(result.standing).toBeNull();
   });
 
-  test('a tick whose end could not be written down does not read as healthy', async () => {
+  test('a tick whose end could not be recorded does not look healthy', async () => {
     const port = instead({ recordTick: () => Promise.reject(fault('database_full')) });
-    // What it may read is asked behind its last page, so that its end is a commit of its own.
+    // The grant is checked after the last page, so the end of the tick is a commit of its own.
     const { report, publishedThrough } = await tick({ checkGrant: true }, truth, { port });
     expect(report).toMatchObject({ outcome: 'failed', code: 'database_full' });
     expect(report.retryAt).not.toBeNull();
     expect(publishedThrough).toBeNull();
   });
 
-  test('the commit of its last page ends a tick; without it nothing says that the tick went well', async () => {
+  test('the commit of the last page also ends the tick; without it the tick does not count as done', async () => {
     await tick();
     const ends: string[] = [];
     const counting = instead({
@@ -530,7 +530,7 @@ describe('faults', () => {
     expect(mirror.of(acme).holder).toBeNull();
   });
 
-  test('a halt that could not be written down is none: the source is tried again until somebody can see it', async () => {
+  test('a halt that could not be recorded does not count: the source is retried until the halt is visible', async () => {
     const port = instead({ recordTick: () => Promise.reject(fault('database_full')) });
     const feed: Feed = { page: () => Promise.reject(fault('forbidden')) };
     const { report, standing } = await tick({}, feed, { port });
@@ -540,7 +540,7 @@ describe('faults', () => {
   });
 });
 
-describe('a platform whose positions always expire', () => {
+describe('run tick: a platform whose positions always expire', () => {
   async function virtualDay(feed: Feed): Promise<void> {
     const end = clock.now() + 24 * 3_600_000;
     for (let turns = 0; clock.now() < end; turns += 1) {
@@ -553,7 +553,7 @@ describe('a platform whose positions always expire', () => {
   const starts = () => kinds().filter((kind) => kind === 'start').length;
   const expired = () => fault('cursor_expired');
 
-  test('in the middle of the listing: about ten listings a day', async () => {
+  test('positions that expire during the listing cause about ten listings a day', async () => {
     await virtualDay(
       meanwhile((position) => {
         if (position.kind === 'page') throw expired();
@@ -567,7 +567,7 @@ describe('a platform whose positions always expire', () => {
     ).toBe(true);
   });
 
-  test('behind every listing: about ten listings a day, and the rows stay', async () => {
+  test('positions that expire after every listing cause about ten listings a day, and the rows stay', async () => {
     await virtualDay(
       meanwhile((position) => {
         if (position.kind === 'since' || position.kind === 'cursor') throw expired();
@@ -577,7 +577,7 @@ describe('a platform whose positions always expire', () => {
     expect(rows()).toEqual(truly());
   });
 
-  test('whatever is asked: about ten requests a day', async () => {
+  test('positions that expire for every request cause about ten requests a day', async () => {
     let asked = 0;
     await virtualDay({
       page: () => {
@@ -588,7 +588,7 @@ describe('a platform whose positions always expire', () => {
     expect(asked).toBeLessThanOrEqual(10);
   });
 
-  test('only for the low mark of a quiet source: it is followed from the final position instead', async () => {
+  test("an expired low mark of a quiet source is replaced by the listing's final position", async () => {
     const feed = meanwhile((position) => {
       if (position.kind === 'since') throw expired();
     });
@@ -597,8 +597,8 @@ describe('a platform whose positions always expire', () => {
   });
 });
 
-describe('stopping', () => {
-  test('finishes the page being written, then ends', async () => {
+describe('run tick: stopping', () => {
+  test('a stopped tick finishes the page being written, then ends', async () => {
     const stop = new AbortController();
     const port = instead({
       addListingPage: async (lease, page) => {
@@ -614,15 +614,15 @@ describe('stopping', () => {
     expect(mirror.of(acme).holder, 'the lease was given back').toBeNull();
   });
 
-  test('before the first request asks nothing', async () => {
+  test('a tick stopped before its first request sends none', async () => {
     const { report } = await tick({}, truth, { signal: AbortSignal.abort() });
     expect(report.outcome).toBe('stopped');
     expect(truth.asked).toEqual([]);
   });
 });
 
-describe('the lease', () => {
-  test('is renewed while a tick runs long', async () => {
+describe('run tick: the lease', () => {
+  test('the lease is renewed during a long tick', async () => {
     let renewed = 0;
     const port = instead({
       renew: async (lease) => {
@@ -646,7 +646,7 @@ describe('the lease', () => {
     expect(clock.sleeping).toBe(0);
   });
 
-  test('once lost ends the tick and says why', async () => {
+  test('losing the lease ends the tick and reports why', async () => {
     const hanging: Feed = {
       page: (_position, signal) =>
         new Promise((_resolve, reject) => {
@@ -661,7 +661,7 @@ describe('the lease', () => {
     expect(clock.sleeping).toBe(0);
   });
 
-  test('of another holder keeps us out without a request', async () => {
+  test("another holder's lease keeps this process out without a request", async () => {
     await tick();
     mirror.of(acme).holder = 'somebody else';
     truth.asked.length = 0;

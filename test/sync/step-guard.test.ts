@@ -5,7 +5,7 @@ import fc from '../support/property.js';
 
 const store: Effect = { kind: 'store_listing_page' };
 
-test('a circle of any length, after any way into it, ends within a few turns of it', () => {
+test('step guard: a cycle of any length, after any start, ends within a few turns', () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 200 }), fc.integer({ min: 1, max: 200 }), (before, length) => {
       const guard = new StepGuard();
@@ -19,14 +19,14 @@ test('a circle of any length, after any way into it, ends within a few turns of 
   );
 });
 
-test('the same effect in another standing is no circle', () => {
+test('step guard: the same effect in another standing is not a cycle', () => {
   const guard = new StepGuard();
   expect(() => {
     for (let pages = 0; pages < 10_000; pages += 1) guard.step(store, { pages });
   }).not.toThrow();
 });
 
-test('a circle that counts upwards ends too, because it writes no page', () => {
+test('step guard: a cycle that increments a counter ends too, because it writes no page', () => {
   const guard = new StepGuard();
   let steps = 0;
   expect(() => {

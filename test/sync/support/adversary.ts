@@ -10,14 +10,14 @@ import { VirtualClock } from './virtual-clock.js';
 
 type Awaitable<Value> = Value | Promise<Value>;
 
-/** A mirror under attack: the port, and what a reader sees of it. */
+/** A mirror under test: the port, and what a reader sees. */
 export interface Victim {
   readonly mirror: Mirror;
-  /** The visible rows: id to cents. */
+  /** The visible rows: amount in cents by id. */
   rows(): Awaitable<Map<string, number | null>>;
-  /** The stored cursor of a source that follows, otherwise null. */
+  /** The stored cursor of a source that follows, else null. */
   cursor(): Awaitable<string | null>;
-  /** What a new process finds after a crash. */
+  /** Returns what a new process finds after a crash. */
   reopen(): Promise<Victim>;
   close(): Promise<void>;
 }
@@ -36,9 +36,9 @@ class Crash extends Error {}
 const codes: readonly FaultCode[] = ['unreachable', 'platform_error', 'contract_broken', 'rate_limited'];
 
 /**
- * One seeded world: records come, change and go between any two requests; requests fail, the database is busy,
- * positions expire, and the process dies before or after any commit. Then all is quiet, and the mirror must equal
- * the truth. What may never happen is checked at every commit on the way.
+ * Runs one seeded world: records come, change and go between any two requests; requests fail, the database is busy,
+ * positions expire, and the process dies before or after any commit. Then everything becomes quiet, and the mirror
+ * must equal the truth. Invariants are checked at every commit on the way.
  */
 export async function attack(seed: number, build: (clock: VirtualClock) => Promise<Victim>): Promise<Seen> {
   const random = seededRandom(seed * 7919 + 1);
@@ -65,7 +65,7 @@ export async function attack(seed: number, build: (clock: VirtualClock) => Promi
       if (!calm) {
         while (chance(0.3)) churn();
         if (chance(0.02)) {
-          // Retention is a moment of its own: nothing else is published in its millisecond.
+          // Retention has a millisecond of its own: nothing else is published in it.
           clock.jump(1);
           truth.expire();
           clock.jump(1);
@@ -130,7 +130,10 @@ const listed = (rows: ReadonlyMap<string, number | null>): string =>
     .sort()
     .join(' ');
 
-/** The stored cursor is never ahead of the rows: what was published up to it, and not since, stands as published. */
+/**
+ * The stored cursor is never ahead of the rows: a record published up to the cursor and not since is stored as
+ * published.
+ */
 async function judge(truth: Truth, victim: Victim): Promise<string | undefined> {
   const cursor = await victim.cursor();
   if (cursor === null) return undefined;
@@ -149,7 +152,7 @@ async function judge(truth: Truth, victim: Victim): Promise<string | undefined> 
 interface Attack {
   /** The process dies at this commit … */
   readonly crashAt: number;
-  /** … behind it, or before. */
+  /** … after it, or before. */
   readonly after: boolean;
   readonly busy: () => boolean;
   readonly check: () => Promise<void>;

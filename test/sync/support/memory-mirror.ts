@@ -36,10 +36,10 @@ interface Held {
   readonly ticks: TickReport[];
 }
 
-/** The mirror's port over plain maps: each method is one step that happens whole or not at all. */
+/** The mirror port over plain maps. Each method is one atomic step. */
 export class MemoryMirror implements Mirror {
   readonly sources = new Map<string, Held>();
-  /** Called after every commit: where a test looks at what a reader would see. */
+  /** Called after every commit, so that a test can check what a reader would see. */
   onCommit: (source: Held) => void = () => {};
 
   constructor(readonly now: () => number) {}

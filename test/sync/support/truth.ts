@@ -9,17 +9,20 @@ import type { Feed, FeedPage } from '../../../src/sync/ports.js';
 interface Publication {
   readonly seq: number;
   readonly id: InvestmentId;
-  /** What is published; null withdraws the record. */
+  /** The published amount; null withdraws the record. */
   readonly cents: number | null;
   readonly at: number;
 }
 
-/** What a platform may do and still keep its word. */
+/** What a platform may do within its contract. */
 export interface Freedom {
   readonly perPage: number;
-  /** A listing shows each page as of now, or all of them as of its start. */
+  /** Whether a listing serves each page from the current state, or all of them from the state at its start. */
   readonly livePaging: boolean;
-  /** Where a listing's final cursor stands; `end` loses changes made while listing unless a client sweeps. */
+  /**
+   * Where a listing's final cursor points. With `end`, changes made during the listing are lost unless the client
+   * sweeps.
+   */
   readonly finalCursor: 'start' | 'end';
   readonly repeats: boolean;
   readonly emptyPages: boolean;
@@ -34,8 +37,8 @@ export const plain: Freedom = {
 };
 
 /**
- * A platform as a ledger: what was published, in order. It answers the feed's questions from that alone and
- * shares no code with the engine, so that their agreement is evidence.
+ * A platform modelled as a ledger of publications in order. It serves the feed from the ledger alone and shares no
+ * code with the engine, so their agreement is evidence.
  */
 export class Truth implements Feed {
   readonly ledger: Publication[] = [];
@@ -57,7 +60,7 @@ export class Truth implements Feed {
     this.ledger.push({ seq, id: idOf(number), cents, at: this.now() });
   }
 
-  /** Every position handed out so far answers 410 from here on, and so does a time before now. */
+  /** Every position issued so far returns 410 from now on, and so does every time before now. */
   expire(): void {
     this.horizon = this.ledger.length + 1;
     this.ledger.push({ seq: this.horizon, id: idOf(0), cents: null, at: this.now() });
@@ -135,7 +138,10 @@ export class Truth implements Feed {
     return last === undefined ? null : instantFromMillis(last.at);
   }
 
-  /** Just before that time, less a margin; a time that is kept is not refused for its margin. */
+  /**
+   * Returns the position just before that time, less a margin. A time within retention is not rejected for the
+   * margin.
+   */
   #seqAt(time: number): number {
     const first = this.ledger.findIndex((one) => one.at >= time - 60_000);
     const seq = first < 0 ? this.ledger.length : first;

@@ -5,7 +5,7 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
-/** Time that moves when a test says so. Sleepers wake in order of their time, and what they started settles in between. */
+/** A clock that moves only when a test says so. Sleepers wake in time order, and what they start settles in between. */
 export class VirtualClock implements Clock {
   #now: number;
   #wallOffset = 0;
@@ -43,12 +43,12 @@ export class VirtualClock implements Clock {
     });
   }
 
-  /** The wall clock alone, as an operator or a time server would. */
+  /** Sets back the wall clock only, as an operator or a time server would. */
   setBack(millis: number): void {
     this.#wallOffset -= millis;
   }
 
-  /** Moves time at once and wakes nobody: for ticks that wait for nothing. */
+  /** Moves time at once and wakes no sleeper: for ticks that do not wait. */
   jump(millis: number): void {
     this.#now += millis;
   }
@@ -68,7 +68,7 @@ export class VirtualClock implements Clock {
   }
 }
 
-/** Lets every promise that needs neither a timer nor a socket come to rest. */
+/** Waits until every promise that needs neither a timer nor a socket has settled. */
 export async function settled(): Promise<void> {
   for (let turn = 0; turn < 8; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
