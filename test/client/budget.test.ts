@@ -10,67 +10,73 @@ function spent(count: number, windowStart = start, blockedUntil: number | null =
   return { windowStart, spent: count, blockedUntil };
 }
 
-describe('the rules', () => {
-  test('a token has 1,000 requests an hour, of which 50 are kept for webhooks', () => {
+describe('budget: the rules', () => {
+  test('budget: a token has 1,000 requests an hour, 50 of them reserved for webhooks', () => {
     expect(tokenRule()).toEqual({ limit: 1000, windowMillis: hour, reserve: 50 });
   });
 
-  test('a small budget keeps 20, a tiny one leaves at least one for routine work', () => {
+  test('budget: a small budget reserves 20 requests, a tiny one leaves at least one for routine work', () => {
     expect(tokenRule(100).reserve).toBe(20);
     expect(tokenRule(5).reserve).toBe(4);
   });
 
-  test('the token endpoint has 60 an hour and keeps none back', () => {
+  test('budget: the token endpoint has 60 requests an hour and no reserve', () => {
     expect(tokenEndpointRule).toEqual({ limit: 60, windowMillis: hour, reserve: 0 });
   });
 });
 
-describe('one request', () => {
+describe('budget: one request', () => {
   test.each([
-    ['the first opens a window', null, start, 'routine', { granted: spent(1) }],
-    ['another is counted', spent(7), start + 1, 'routine', { granted: spent(8) }],
+    ['the first request opens a window', null, start, 'routine', { granted: spent(1) }],
+    ['another request is counted', spent(7), start + 1, 'routine', { granted: spent(8) }],
     ['routine work stops at the reserve', spent(80), start + 1, 'routine', { until: start + hour }],
     ['a webhook may use the reserve', spent(80), start + 1, 'webhook', { granted: spent(81) }],
-    ['and stops at the limit', spent(100), start + 1, 'webhook', { until: start + hour }],
+    ['a webhook stops at the limit', spent(100), start + 1, 'webhook', { until: start + hour }],
     [
-      'the last moment belongs to the window',
+      'the last moment of a window belongs to it',
       spent(100),
       start + hour - 1,
       'webhook',
       { until: start + hour },
     ],
-    ['the next one opens another', spent(100), start + hour, 'routine', { granted: spent(1, start + hour) }],
     [
-      'a block forbids everything',
+      'the next moment opens another window',
+      spent(100),
+      start + hour,
+      'routine',
+      { granted: spent(1, start + hour) },
+    ],
+    [
+      'a block rejects every request',
       spent(1, start, start + 500),
       start + 499,
       'webhook',
       { until: start + 500 },
     ],
-    ['and ends', spent(1, start, start + 500), start + 500, 'routine', { granted: spent(2) }],
+    ['a block ends', spent(1, start, start + 500), start + 500, 'routine', { granted: spent(2) }],
     [
-      'a block outlives its window',
+      'a block outlasts its window',
       spent(1, start, start + hour + 500),
       start + hour + 499,
       'routine',
       { until: start + hour + 500 },
     ],
     [
-      'a block further than a window was written by another clock',
+      'a block longer than a window was stored under another clock',
       spent(1, start, start + 9 * hour),
       start + 1,
       'routine',
       { granted: spent(2) },
     ],
     [
-      'a clock that went back forgets no request',
+      'a clock that was set back drops no request',
       spent(99, start),
       start - 5 * hour,
       'webhook',
       { granted: spent(100, start - 5 * hour) },
     ],
     [
-      'and frees the token an hour later, not in five',
+      'a clock that was set back frees the token an hour later, not five',
       spent(100, start),
       start - 5 * hour,
       'webhook',
@@ -85,7 +91,7 @@ describe('one request', () => {
     );
   });
 
-  test('a window that a wrong clock put into the future is over an hour after it was seen, however often one asks', () => {
+  test('budget: a window that a wrong clock put into the future ends an hour after it was seen, however often it is checked', () => {
     let state = spent(100, start + 30 * 24 * hour);
     for (const minute of [0, 20, 40, 59]) {
       const spending = spend(state, rule, start + (minute * hour) / 60, 'webhook');
@@ -95,12 +101,12 @@ describe('one request', () => {
     expect(spend(state, rule, start + hour, 'routine')).toMatchObject({ kind: 'granted' });
   });
 
-  test('a refusal that changes nothing is the state as it was', () => {
+  test('budget: a refusal that changes nothing returns the same state', () => {
     const state = spent(100);
     expect(spend(state, rule, start + 1, 'webhook').state).toBe(state);
   });
 
-  test('RATE-11 a 429 of this very limit starts the next window where the platform says', () => {
+  test('RATE-11 budget: a 429 of this limit starts the next window when the platform says', () => {
     const now = start + 10;
     const state = block(spent(40), rule, now, 600_000, true);
     expect(spend(state, rule, now + 599_999, 'webhook')).toMatchObject({
@@ -113,19 +119,19 @@ describe('one request', () => {
     });
   });
 
-  test('a 429 that asks for less does not end a longer wait', () => {
+  test('budget: a 429 with a shorter wait does not end a longer one', () => {
     const state = block(block(spent(40), rule, start, 265_000, false), rule, start + 1000, 3000, false);
     expect(spend(state, rule, start + 264_999, 'webhook')).toMatchObject({ until: start + 265_000 });
     expect(spend(state, rule, start + 265_000, 'webhook')).toMatchObject({ kind: 'granted' });
   });
 
-  test('a 429 of another limit leaves the count as it was', () => {
+  test('budget: a 429 of another limit leaves the count unchanged', () => {
     const state = block(spent(40), rule, start + 10, 1000, false);
     expect(spend(state, rule, start + 1010, 'routine')).toEqual({ kind: 'granted', state: spent(41) });
   });
 });
 
-test('RATE-15 whatever is asked when, no window holds more than the limit and nothing goes out in a forbidden one', () => {
+test('RATE-15 budget: for any sequence of requests, no window exceeds the limit and a blocked window sends nothing', () => {
   const step = fc.record({
     after: fc.nat({ max: hour / 2 }),
     asks: fc.nat({ max: 30 }),
@@ -165,7 +171,7 @@ test('RATE-15 whatever is asked when, no window holds more than the limit and no
       const starts = [...windows.keys()].sort((a, b) => a - b);
       for (const [index, at] of starts.entries()) {
         const next = starts[index + 1];
-        // A window is cut short only by the platform, which then names the start of the next one.
+        // Only the platform can end a window early, and it then names the start of the next one.
         if (next !== undefined) expect(next).toBeGreaterThan(at);
       }
     }),

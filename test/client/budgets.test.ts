@@ -20,13 +20,13 @@ function budgets(held: BudgetState | null, askTime: () => Promise<void> = async 
   return { clock, saved, open };
 }
 
-test('requests that go out at one moment are all counted', async () => {
+test('budgets: simultaneous requests are all counted', async () => {
   const one = budgets(null).open();
   await Promise.all(Array.from({ length: 30 }, () => one.take('key', rule, 'routine', signal)));
   expect(await one.quota('key', rule)).toMatchObject({ left: 70 });
 });
 
-test('what goes out while the platform is asked for the time is counted', async () => {
+test('budgets: requests sent while the platform is asked for the time are counted', async () => {
   let told = () => {};
   const asked = new Promise<void>((resolve) => {
     told = resolve;
@@ -39,7 +39,7 @@ test('what goes out while the platform is asked for the time is counted', async 
   expect(await one.quota('key', rule)).toMatchObject({ left: 14 });
 });
 
-test('a window of a clock that was a month ahead is over in an hour, over restarts as well', async () => {
+test('budgets: a window stored under a clock a month ahead ends in an hour, also across restarts', async () => {
   const { clock, open } = budgets({ windowStart: start + 30 * 24 * hour, spent: 100, blockedUntil: null });
   for (const minutes of [0, 25, 50]) {
     clock.at = start + minutes * 60_000;
@@ -52,7 +52,7 @@ test('a window of a clock that was a month ahead is over in an hour, over restar
   await open().take('key', rule, 'routine', signal);
 });
 
-test('being refused again and again writes nothing', async () => {
+test('budgets: repeated refusals write nothing', async () => {
   const { saved, open } = budgets({ windowStart: start, spent: 100, blockedUntil: null });
   const one = open();
   for (let times = 0; times < 3; times += 1)
@@ -60,7 +60,7 @@ test('being refused again and again writes nothing', async () => {
   expect(saved).toEqual([]);
 });
 
-test('where budgets are shared, a webhook does not wait for somebody who asks the platform for the time', async () => {
+test('budgets: with shared budgets, a webhook does not wait for another request that asks for the time', async () => {
   let held: BudgetState | null = { windowStart: start, spent: 85, blockedUntil: null };
   const store = {
     load: async () => held,

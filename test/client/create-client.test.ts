@@ -50,7 +50,7 @@ function open(baseUrl: string, more: Partial<ClientOptions> = {}) {
   };
 }
 
-/** A clock that stands still unless it is moved; a deadline is not reached by waiting for it. */
+/** A clock that does not move by itself; waiting does not reach a timeout. */
 class RealWaits extends FakeClock {
   override wait(millis: number, abort?: AbortSignal): Promise<void> {
     if (millis < 30_000) return super.wait(millis, abort);
@@ -60,7 +60,7 @@ class RealWaits extends FakeClock {
 
 const dateOf = (clock: FakeClock) => new Date(clock.now()).toUTCString();
 
-test('CLIENT-01 CLIENT-02 CLIENT-10 CLIENT-15 the layers work together: a failure, a 401, a page', async () => {
+test('CLIENT-01 CLIENT-02 CLIENT-10 CLIENT-15 client: all layers work together on a failure, a 401 and a page', async () => {
   const script = [503, 401, 200];
   const server = await listen((_, response) => {
     response.writeHead(script[server.requests.length - 1] ?? 200);
@@ -77,7 +77,7 @@ test('CLIENT-01 CLIENT-02 CLIENT-10 CLIENT-15 the layers work together: a failur
   ]);
 });
 
-test('sources with the same token share its budget; another token has its own', async () => {
+test('client: sources with the same token share its budget, another token has its own', async () => {
   const server = await listen((_, response) => {
     response.setHeader('date', dateOf(clock));
     response.end(page);
@@ -99,7 +99,7 @@ test('sources with the same token share its budget; another token has its own', 
   expect(server.requests).toHaveLength(12);
 });
 
-test('a restart forgets no request, and no token is stored as a key', async () => {
+test('client: a restart keeps the request count, and no token is stored as a key', async () => {
   const server = await listen((_, response) => {
     response.setHeader('date', dateOf(first.clock));
     response.end(page);
@@ -127,7 +127,7 @@ test('a restart forgets no request, and no token is stored as a key', async () =
   expect(granted).toBeLessThanOrEqual(20 - 13);
 });
 
-test('a store that fails costs the memory of the budget and not the sync', async () => {
+test('client: a failing budget store loses the count and does not stop the sync', async () => {
   const server = await listen((_, response) => response.end(page));
   const broken: BudgetStore = {
     load: async () => Promise.reject(new Error('busy')),
@@ -138,7 +138,7 @@ test('a store that fails costs the memory of the budget and not the sync', async
   expect((await feed.page({ kind: 'start' }, signal)).items).toHaveLength(3);
 });
 
-test('CLIENT-14 after a long 429 nothing goes out with that token until the platform’s own clock says so', async () => {
+test("CLIENT-14 client: after a long 429 nothing is sent with the token until the platform's own clock allows it", async () => {
   let isLimited = true;
   let platformAhead = 0;
   const server = await listen((request, response) => {
@@ -163,7 +163,8 @@ test('CLIENT-14 after a long 429 nothing goes out with that token until the plat
   isLimited = true;
   await expect(read()).rejects.toMatchObject({ code: 'rate_limited' });
   isLimited = false;
-  // Ours stands still, the platform's has moved on: it is asked, without the token, before believing ours for half an hour.
+  // Our clock stopped while the platform's moved on. The client asks for the platform's time, without the token,
+  // before it waits half an hour on its own clock.
   platformAhead = 1_900_000;
   clock.advance(16_000);
   await read();
@@ -171,7 +172,7 @@ test('CLIENT-14 after a long 429 nothing goes out with that token until the plat
   expect(withToken()).toBe(4);
 });
 
-test('RATE-14 a clock that is a year wrong neither holds a token for a year nor asks too early', async () => {
+test('RATE-14 client: a clock that is a year wrong neither blocks a token for a year nor retries too early', async () => {
   const server = await listen((_, response) => {
     response.setHeader('date', 'Fri, 20 Nov 2026 12:00:00 GMT');
     response.writeHead(429, { 'x-ratelimit-reset': String(Date.parse('2026-11-20T12:20:00Z') / 1000) });
@@ -188,7 +189,7 @@ test('RATE-14 a clock that is a year wrong neither holds a token for a year nor 
   });
 });
 
-test('no token, cursor or identity stands in a fault or a log line, whatever goes wrong', async () => {
+test('client: no token, cursor or identity appears in a fault or a log line', async () => {
   const answers: [number, string][] = [
     [503, 'Mara Lindqvist'],
     [500, '{"error":{"type":"internal_server_error","message":"Mara Lindqvist"}}'],

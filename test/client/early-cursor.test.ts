@@ -9,25 +9,29 @@ const meta = (more: boolean, next: string) => ({
 });
 
 test.each([
-  ['the end of a page tells where the next begins', { data: [], meta: meta(true, 'p2') }, 'p2'],
-  ['the last page has none behind it', { data: [], meta: meta(false, 'c9') }, null],
-  ['a page that begins with its meta is not guessed at', { meta: meta(true, 'p2'), data: [{}] }, null],
+  ['early cursor: the end of a page names the next position', { data: [], meta: meta(true, 'p2') }, 'p2'],
+  ['early cursor: the last page has no next position', { data: [], meta: meta(false, 'c9') }, null],
   [
-    'a record’s own meta is not the page’s',
+    'early cursor: a page that begins with its meta gives no guess',
+    { meta: meta(true, 'p2'), data: [{}] },
+    null,
+  ],
+  [
+    "early cursor: a record's own meta is not the page's",
     { meta: meta(true, 'p2'), data: [{ meta: { has_more: true } }] },
     null,
   ],
   [
-    'text that looks like one is none',
+    'early cursor: text that looks like a meta is not one',
     { data: ['"meta":{"has_more":true,"next_cursor":"x"}'], meta: 1 },
     null,
   ],
-  ['nothing is guessed from an empty position', { data: [], meta: meta(true, '') }, null],
+  ['early cursor: an empty position gives no guess', { data: [], meta: meta(true, '') }, null],
 ])('%s', (_, page, next) => {
   expect(earlyCursor(JSON.stringify(page))).toBe(next);
 });
 
-test('whatever the text, a guess is a position or null, and of a sound page never another than its own', () => {
+test('early cursor: for any text the guess is a position or null, and for a valid page never a wrong one', () => {
   fc.assert(
     fc.property(fc.string(), (text) => {
       const next = earlyCursor(text);

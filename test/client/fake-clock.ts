@@ -1,6 +1,6 @@
 import type { Clock } from '../../src/runtime/clock.js';
 
-/** Waiting takes no time and moves the clock, so that hours of backoff are one turn of the event loop. */
+/** A clock whose waits return at once and advance it, so hours of backoff take one turn of the event loop. */
 export class FakeClock implements Clock {
   readonly waits: number[] = [];
   #now: number;
@@ -30,7 +30,7 @@ export class FakeClock implements Clock {
     this.#monotonic += millis;
   }
 
-  /** Somebody sets the wall clock; elapsed time knows nothing of it. */
+  /** Sets the wall clock; the monotonic clock does not change. */
   jump(millis: number): void {
     this.#now += millis;
   }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** A delta page as sent: a whole record, a tombstone, a deactivated investor. */
+/** Returns a delta page as sent: a complete record, a tombstone, a deactivated investor. */
 export function deltaPage(): Page {
   return JSON.parse(readFileSync(new URL('./fixtures/delta-page.json', import.meta.url), 'utf8')) as Page;
 }
@@ -22,7 +22,7 @@ export function deactivated(): Record<string, unknown> {
   return entry(2);
 }
 
-/** As the same record arrives when the token lacks the identity grant: keys are left out, not null. */
+/** Returns the same record as sent to a token without the identity grant: keys are absent, not null. */
 export function withoutIdentity(): Record<string, unknown> {
   const { message: _, external_username: __, ...record } = wholeRecord();
   const investor = record.investor as Record<string, unknown>;

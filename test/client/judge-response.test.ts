@@ -19,7 +19,7 @@ function envelope(type: string, more: Record<string, unknown> = {}) {
   return { error: { type, message: 'It is so.', request_id: 'req_body1', ...more } };
 }
 
-describe('a status becomes a fault', () => {
+describe('judge response: a status becomes a fault', () => {
   test.each([
     [400, 'invalid_parameter', 'refused'],
     [401, 'unauthorized', 'unauthorized'],
@@ -40,37 +40,37 @@ describe('a status becomes a fault', () => {
     });
   });
 
-  test('a success is no fault', () => {
+  test('judge response: a success is not a fault', () => {
     expect(judge(200, '{}')).toBeUndefined();
     expect(judge(204)).toBeUndefined();
   });
 
-  test('CLIENT-03 the message changes nothing: the type alone decides', () => {
+  test('CLIENT-03 judge response: the type alone decides, not the message', () => {
     const said = envelope('not_found', { message: 'cursor expired, rate limit exceeded, gone' });
     expect(judge(404, said)?.code).toBe('refused');
   });
 
-  test('OAUTH-20 CLIENT-12 invalid_grant in the flat form asks for a new sign-in', () => {
+  test('OAUTH-20 CLIENT-12 judge response: invalid_grant in the flat form asks for a new sign-in', () => {
     const fault = judge(400, { error: 'invalid_grant', error_description: 'The token was used.' });
     expect(fault).toMatchObject({ code: 'reauthorize', about: { type: 'invalid_grant' } });
     expect(fault?.about.hint).toContain('rosterd connect');
   });
 });
 
-describe('what the platform says with it', () => {
-  test('the request id of the header comes before the body’s', () => {
+describe('judge response: error bodies', () => {
+  test("judge response: the request id of the header precedes the body's", () => {
     const fault = judge(404, envelope('not_found'), { 'X-Service-Request-Id': 'req_header1' });
     expect(fault?.about.requestId).toBe('req_header1');
     expect(judge(404, { error: {}, request_id: 'req_top1' })?.about.requestId).toBe('req_top1');
   });
 
-  test('the header of another deployment is read under its configured name', () => {
+  test('judge response: the request id header is read under its configured name', () => {
     const answer = { status: 404, body: '', headers: new Headers({ 'X-Wf-Request-Id': 'req_2' }) };
     const fault = judgeResponse('GET /x', answer, headerNames('Other', 'X-Wf-Request-Id'), now);
     expect(fault?.about.requestId).toBe('req_2');
   });
 
-  test('ERR-04 CLIENT-17 an HTML 502 and an empty 503 are survived', () => {
+  test('ERR-04 CLIENT-17 judge response: an HTML 502 and an empty 503 become faults', () => {
     expect(judge(502, '<html>Bad gateway</html>')).toMatchObject({
       code: 'platform_error',
       about: { status: 502 },
@@ -78,13 +78,13 @@ describe('what the platform says with it', () => {
     expect(judge(503)).toMatchObject({ code: 'platform_error', about: { status: 503 } });
   });
 
-  test('ERR-03 CLIENT-17 a 429 of the edge, without request id and without JSON, is survived', () => {
+  test('ERR-03 CLIENT-17 judge response: a gateway 429 without request id or JSON becomes a fault', () => {
     const fault = judge(429, 'slow down');
     expect(fault).toMatchObject({ code: 'rate_limited', about: { retryAt: '2026-11-20T12:00:01.000Z' } });
     expect(fault?.about.requestId).toBeUndefined();
   });
 
-  test('a message of a 4xx is shown, capped and without control characters', () => {
+  test('judge response: a 4xx message is shown, truncated and without control characters', () => {
     const fault = judge(
       400,
       envelope('bad_request', { message: `per_page\u001b[31m\r\n${'x'.repeat(500)}` }),
@@ -97,14 +97,14 @@ describe('what the platform says with it', () => {
   });
 
   test.each(['GET /investments', 'GET /investments/inv_1'])(
-    'a message about the records of people is not repeated, since it may quote one: %s',
+    "judge response: a message about people's records is not repeated, since it may quote a person: %s",
     (what) => {
       const fault = judge(400, envelope('bad_request', { message: 'no such person: Mara' }), {}, what);
       expect(fault?.message).toBe(`${what} answered 400 bad_request (request req_body1)`);
     },
   );
 
-  test('that it is about the version is told in a sentence of ours', () => {
+  test('judge response: a rejected API version is reported in our own words', () => {
     const fault = judge(400, envelope('invalid_request', { message: 'Unknown version for Mara' }));
     expect(fault?.message).toContain('it does not support the API version');
     expect(fault?.about.hint).toContain('platform.version');
@@ -112,7 +112,7 @@ describe('what the platform says with it', () => {
     expect(fault?.message).not.toContain('Mara');
   });
 
-  test('a message of a 5xx is not repeated', () => {
+  test('judge response: a 5xx message is not repeated', () => {
     expect(
       judge(500, envelope('internal_server_error', { message: 'PG: duplicate Mara' }))?.message,
     ).not.toContain('Mara');
@@ -132,17 +132,17 @@ describe('what the platform says with it', () => {
   });
 });
 
-describe('when to come back after a 429', () => {
+describe('judge response: the wait after a 429', () => {
   const until = (body: unknown, headers: Record<string, string> = {}) =>
     judge(429, body, headers)?.about.retryAt;
   const details = (retry_after: unknown) =>
     envelope('rate_limit_exceeded', { details: { limit: 1000, period: 'hour', retry_after } });
 
-  test('RATE-11 CLIENT-14 details.retry_after seconds come first', () => {
+  test("RATE-11 CLIENT-14 a 429's details.retry_after takes precedence", () => {
     expect(until(details(42), { 'X-RateLimit-Reset': '1' })).toBe('2026-11-20T12:00:42.000Z');
   });
 
-  test('RATE-12 CLIENT-14 else the reset, measured against the answer’s own Date', () => {
+  test("RATE-12 CLIENT-14 a 429 without retry_after uses the reset, measured against the response's own Date", () => {
     const headers = {
       'X-RateLimit-Reset': String(Date.parse('2020-01-01T00:01:30Z') / 1000),
       Date: 'Wed, 01 Jan 2020 00:00:00 GMT',
@@ -150,26 +150,26 @@ describe('when to come back after a 429', () => {
     expect(until('', headers)).toBe('2026-11-20T12:01:30.000Z');
   });
 
-  test('without a Date the reset is measured against our clock', () => {
+  test('a 429 without Date measures the reset against our clock', () => {
     expect(until('', { 'X-RateLimit-Reset': String(now / 1000 + 90) })).toBe('2026-11-20T12:01:30.000Z');
   });
 
-  test('a small reset is a number of seconds', () => {
+  test('a small reset of a 429 is a number of seconds', () => {
     expect(until('', { 'X-RateLimit-Reset': '90' })).toBe('2026-11-20T12:01:30.000Z');
   });
 
-  test('RATE-14 Retry-After is not read', () => {
+  test("RATE-14 a 429's Retry-After header is ignored", () => {
     expect(until('', { 'Retry-After': '900' })).toBe('2026-11-20T12:00:01.000Z');
   });
 
   test.each([[details(-5)], [details('soon')], [details(null)], [details(0)]])(
-    'nonsense waits a second: %j',
+    'an invalid retry_after of a 429 waits a second: %j',
     (body) => {
       expect(until(body)).toBe('2026-11-20T12:00:01.000Z');
     },
   );
 
-  test('no wait is longer than an hour', () => {
+  test('a 429 never waits longer than an hour', () => {
     expect(until(details(1e9))).toBe('2026-11-20T13:00:00.000Z');
     expect(until('', { 'X-RateLimit-Reset': '9999999999' })).toBe('2026-11-20T13:00:00.000Z');
   });

@@ -18,8 +18,8 @@ function problemOf(value: unknown): string {
   return item.problem;
 }
 
-describe('a whole record', () => {
-  test('INV-19 INV-21 INV-22 INV-23 INV-24 CLIENT-18 the worked example becomes columns, nothing lost and nothing renamed twice', () => {
+describe('parse investment: a complete record', () => {
+  test("INV-19 INV-21 INV-22 INV-23 INV-24 CLIENT-18 the contract's example record maps to columns completely", () => {
     expect(parseInvestment(wholeRecord())).toEqual({
       kind: 'record',
       investment: {
@@ -69,30 +69,30 @@ describe('a whole record', () => {
     });
   });
 
-  test('a deactivated investor keeps the investment and arrives already redacted', () => {
+  test('a record of a deactivated investor keeps the investment and is already redacted', () => {
     const item = recordOf(deactivated());
     expect(item.investment).toMatchObject({ investor_deactivated: true, reason: 'investor_deactivated' });
     expect(item.identity).toMatchObject({ name: '[deleted user]', email: null, address_line: null });
   });
 
-  test('CLIENT-26 without the identity grant there is no identity, and the record is whole', () => {
+  test('CLIENT-26 a record without the identity grant is complete and has no identity', () => {
     const item = recordOf(withoutIdentity());
     expect(item.identity).toBeNull();
     expect(item.investment).toEqual(recordOf(wholeRecord()).investment);
   });
 
-  test('CLIENT-26 identity keys that are null differ from keys that are absent', () => {
+  test('CLIENT-26 identity keys that are null differ from absent keys', () => {
     expect(recordOf({ ...withoutIdentity(), message: null }).identity).toMatchObject({
       message: null,
       name: null,
     });
   });
 
-  test('the hidden e-mail flag is kept beside the e-mail', () => {
+  test('the hidden e-mail flag is stored next to the e-mail', () => {
     expect(recordOf({ ...wholeRecord(), company_email_hidden: true }).identity?.email_hidden).toBe(true);
   });
 
-  test('INV-20 INV-29 VERS-17 CLIENT-19 enum values we do not know are kept as sent', () => {
+  test('INV-20 INV-29 VERS-17 CLIENT-19 unknown enum values are kept as sent', () => {
     const item = recordOf({ ...wholeRecord(), status: 'escheated', reason: 'solar_flare', group: 'ON HOLD' });
     expect(item.investment).toMatchObject({
       status: 'escheated',
@@ -101,7 +101,7 @@ describe('a whole record', () => {
     });
   });
 
-  test('INV-20 INV-25 needs_whitelisting is read from the status when the flag is absent', () => {
+  test('INV-20 INV-25 needs_whitelisting comes from the status when the flag is absent', () => {
     const { needs_whitelisting: _, ...record } = wholeRecord();
     expect(recordOf({ ...record, status: 'needs_whitelisting' }).investment.needs_whitelisting).toBe(true);
   });
@@ -120,7 +120,7 @@ describe('a whole record', () => {
     expect(item.identity?.extra).toBeNull();
   });
 
-  test('unknown fields of the investor speak of a person and stand with the identity only', () => {
+  test('unknown fields of the investor describe a person and are stored with the identity only', () => {
     const record = withoutIdentity();
     const investor = record.investor as object;
     const item = recordOf({
@@ -134,13 +134,13 @@ describe('a whole record', () => {
     expect(item.investment.extra).toBeNull();
   });
 
-  test('the cursor of a record is the page’s business and not drift', () => {
+  test('the cursor of a record belongs to the page and is not drift', () => {
     expect(recordOf({ ...wholeRecord(), cursor: 'c_9' }).investment.extra).toBeNull();
   });
 });
 
-describe('tombstones', () => {
-  test('INV-26 INV-28 CLIENT-08 not visible and without a status is a tombstone', () => {
+describe('parse investment: tombstones', () => {
+  test('INV-26 INV-28 CLIENT-08 an invisible record without a status is a tombstone', () => {
     expect(parseInvestment(tombstone())).toEqual({
       kind: 'tombstone',
       id: 'inv_9kW3pTz0RbN6vYd2HsQxE8',
@@ -149,22 +149,22 @@ describe('tombstones', () => {
     });
   });
 
-  test('INV-27 CLIENT-08 an own canceled investment is a record although it is not visible', () => {
+  test("INV-27 CLIENT-08 a user's own canceled investment is a record although it is not visible", () => {
     const item = recordOf({ ...wholeRecord(), visible: false, status: 'canceled' });
     expect(item.investment).toMatchObject({ visible: false, status: 'canceled' });
   });
 
-  test('a status of null beside content deletes nothing', () => {
+  test('a null status beside content deletes nothing', () => {
     expect(problemOf({ ...wholeRecord(), visible: false, status: null })).toBe('status is missing');
     expect(parseInvestment({ ...tombstone(), status: null }).kind).toBe('tombstone');
   });
 
-  test('visible without a status is neither', () => {
+  test('a visible record without a status is neither a record nor a tombstone', () => {
     expect(problemOf({ ...tombstone(), visible: true })).toContain('is missing');
   });
 });
 
-describe('what is set aside', () => {
+describe('parse investment: rejected records', () => {
   const record = wholeRecord();
   const amounts = record.amounts as object;
   const investor = record.investor as object;
@@ -175,12 +175,16 @@ describe('what is set aside', () => {
     ['no id', { ...record, id: undefined }, 'id is missing'],
     ['another kind of id', { ...record, id: 'co_1' }, 'id is not an id of the kind "investment"'],
     ['an id with a quote', { ...record, id: "inv_1'" }, 'id is not an id of the kind "investment"'],
-    ['a company that is none', { ...record, company: 'ofr_1' }, 'company is not an id of the kind "company"'],
+    [
+      'a company id of another kind',
+      { ...record, company: 'ofr_1' },
+      'company is not an id of the kind "company"',
+    ],
     ['visible as text', { ...record, visible: 'true' }, 'visible is not true or false'],
     ['no visible', { ...record, visible: undefined }, 'visible is missing'],
     ['no observed_at', { ...record, observed_at: undefined }, 'observed_at is missing'],
     [
-      'a day that is none',
+      'a day that does not exist',
       { ...record, observed_at: '2026-02-31T00:00:00Z' },
       'observed_at is not a timestamp',
     ],
@@ -223,12 +227,12 @@ describe('what is set aside', () => {
       'investor.address is not an object',
     ],
     [
-      'a status that no index holds',
+      'a status too long for an index',
       { ...record, status: 's'.repeat(201) },
       'status is longer than 200 characters',
     ],
     [
-      'a currency that no index holds',
+      'a currency too long for an index',
       { ...record, amounts: Object.assign({}, record.amounts, { currency: '€'.repeat(201) }) },
       'amounts.currency is longer than 200 characters',
     ],
@@ -236,7 +240,7 @@ describe('what is set aside', () => {
     expect(problemOf(value)).toBe(problem);
   });
 
-  test('the body is kept and the id when there is one', () => {
+  test('a rejected record keeps its body, and its id if it has one', () => {
     const value = { ...record, observed_at: 'yesterday' };
     expect(parseInvestment(value)).toMatchObject({
       kind: 'rejected',
@@ -252,24 +256,24 @@ describe('what is set aside', () => {
       'deactivated',
     ],
     [
-      'a deactivation in a wrong type',
+      'a deactivation of the wrong type',
       { ...record, investor: { ...investor, deactivated: 'yes' } },
       'deactivated',
     ],
     ['a tombstone without its time', { id: record.id, visible: false }, 'tombstone'],
     [
-      'somebody who is there',
+      'a person who is not deactivated',
       { ...record, shares: 7, investor: { ...investor, deactivated: false } },
       undefined,
     ],
-    ['an investor that is no object', { ...record, investor: 7 }, undefined],
+    ['an investor that is not an object', { ...record, investor: 7 }, undefined],
   ])('it says whether its person is gone as far as that can be read: %s', (_, value, erases) => {
     const item = parseInvestment(value);
     expect(item).toMatchObject({ kind: 'rejected', id: record.id });
     expect(item.kind === 'rejected' && item.erases).toBe(erases);
   });
 
-  test('a problem never quotes what a person could be known by', () => {
+  test('a rejection never quotes a value that could identify a person', () => {
     const secret = 'Zaphod-Canary';
     for (const field of ['name', 'legal_name', 'email', 'bio', 'address', 'nickname']) {
       const item = parseInvestment({
@@ -284,13 +288,13 @@ describe('what is set aside', () => {
   });
 });
 
-describe('hostile values', () => {
+describe('parse investment: hostile values', () => {
   test('NUL and half a surrogate pair become U+FFFD, everything else stays as sent', () => {
     const item = recordOf({ ...wholeRecord(), message: 'a\0b\ud800c\u202e' });
     expect(item.identity?.message).toBe('a\uFFFDb\uFFFDc\u202e');
   });
 
-  test('a key called __proto__ is data like any other and changes no prototype', () => {
+  test('a key called __proto__ is ordinary data and changes no prototype', () => {
     const hostile = JSON.parse(
       `{"__proto__":{"status":"active","polluted":1},${JSON.stringify(wholeRecord()).slice(1)}`,
     );
@@ -299,7 +303,7 @@ describe('hostile values', () => {
     expect(parseInvestment(JSON.parse('{"__proto__":{"visible":false,"id":"inv_1"}}')).kind).toBe('rejected');
   });
 
-  test('a bottomless unknown field is set aside instead of ending the process', () => {
+  test('an unknown field nested too deeply is rejected instead of ending the process', () => {
     const deep = JSON.parse(`${'['.repeat(200_000)}${']'.repeat(200_000)}`);
     expect(problemOf({ ...wholeRecord(), pit: deep })).toBe(
       'an unknown field of the record is nested deeper than 32 levels',
@@ -307,7 +311,7 @@ describe('hostile values', () => {
     expect(problemOf({ ...wholeRecord(), blockers: deep })).toBe('blockers is nested deeper than 32 levels');
   });
 
-  test('whatever JSON arrives, the answer is a record, a tombstone or a rejection, never a throw', () => {
+  test('any JSON becomes a record, a tombstone or a rejection, never an exception', () => {
     const field = fc.constantFrom(...Object.keys(wholeRecord()), 'investor', '__proto__', 'constructor');
     fc.assert(
       fc.property(
@@ -322,7 +326,7 @@ describe('hostile values', () => {
     );
   });
 
-  test('whatever text stands in a field, what is kept can be stored everywhere', () => {
+  test('any text in a field becomes text that every database can store', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         const item = recordOf({ ...wholeRecord(), group: text, message: text, note: { [text]: text } });
@@ -346,13 +350,13 @@ describe('hostile values', () => {
   }
 });
 
-test('a record costs microseconds', () => {
+test('parse investment: a record takes microseconds', () => {
   const body = JSON.stringify(wholeRecord());
   const once = () => parseInvestment(JSON.parse(body));
   for (let warm = 0; warm < 5_000; warm += 1) once();
   const from = performance.now();
   for (let round = 0; round < 10_000; round += 1) once();
   const micros = (performance.now() - from) / 10;
-  // About 10 on an idle core; the bound only catches an accident of another order.
+  // The limit is far above the usual time and only catches an error of another order.
   expect(micros).toBeLessThan(200);
 });

@@ -27,7 +27,7 @@ const pages = fc.oneof(
   anything,
 );
 
-test('whatever arrives as a page is a page with all its entries, or a broken contract told in words', () => {
+test('parse page: any input becomes a page with all its entries, or a contract_broken fault with a message', () => {
   let read = 0;
   let refused = 0;
   fc.assert(

@@ -15,8 +15,8 @@ function faultOf(body: unknown): string {
   throw new Error('the page was accepted');
 }
 
-describe('a page of the feed', () => {
-  test('CONV-06 INV-07 CLIENT-07 the worked example is read in the order it was sent', () => {
+describe('parse page: a page of the feed', () => {
+  test("CONV-06 INV-07 CLIENT-07 the contract's example page is read in the order sent", () => {
     const page = parsePage(deltaPage());
     expect(page).toMatchObject({
       mode: 'delta',
@@ -27,13 +27,13 @@ describe('a page of the feed', () => {
     expect(page.items.map((item) => item.kind)).toEqual(['record', 'tombstone', 'record']);
   });
 
-  test('one bad record is set aside and spoils nothing beside it', () => {
+  test('a malformed record is rejected and affects no other record of its page', () => {
     const { data, meta } = deltaPage();
     const page = parsePage({ data: [data[0], { id: 'inv_1' }, 7, data[1]], meta });
     expect(page.items.map((item) => item.kind)).toEqual(['record', 'rejected', 'rejected', 'tombstone']);
   });
 
-  test('what is set aside is kept to the letter, as JSON.parse would not', () => {
+  test('a rejected record keeps its exact text, unlike JSON.parse', () => {
     const bad = '{ "id":"inv_1", "amounts":{"committed_cents":9007199254740993}, "id":"inv_2" }';
     const text = `{"meta":${JSON.stringify(deltaPage().meta)},"data":[${JSON.stringify(deltaPage().data[0])}, ${bad} ,7]}`;
     const page = parse(JSON.parse(text), text);
@@ -41,7 +41,7 @@ describe('a page of the feed', () => {
     expect(page.items[2]).toMatchObject({ kind: 'rejected', id: null, body: '7' });
   });
 
-  test('records are parsed when they are asked for, and once', () => {
+  test('records of a page are parsed when first read, and once', () => {
     const body = deltaPage();
     const page = parsePage(body);
     expect(page.size).toBe(body.data.length);
@@ -57,7 +57,7 @@ describe('a page of the feed', () => {
     });
   });
 
-  test('INV-16 a page of the deprecated alias, without published_through, is read all the same', () => {
+  test('INV-16 a page of the deprecated alias, without published_through, is accepted', () => {
     const { published_through: _, ...meta } = deltaPage().meta;
     expect(parsePage({ data: [], meta: { ...meta, mode: 'bootstrap', company_id: 'co_1' } })).toMatchObject({
       mode: 'listing',
@@ -65,7 +65,7 @@ describe('a page of the feed', () => {
     });
   });
 
-  test('a numbered cursor is passed back as its digits', () => {
+  test('a numeric cursor is sent back as its digits', () => {
     expect(parsePage({ data: [], meta: { ...deltaPage().meta, next_cursor: 184480 } }).next).toBe('184480');
   });
 
@@ -84,11 +84,11 @@ describe('a page of the feed', () => {
     ['an empty cursor', { data: [], meta: { ...meta, next_cursor: '' } }, '`meta.next_cursor` is missing'],
     ['no mode', { data: [], meta: { ...meta, mode: undefined } }, '`meta.mode` is neither'],
     [
-      'a nonsense time',
+      'an invalid time',
       { data: [], meta: { ...meta, published_through: 'soon' } },
       '`meta.published_through` is not a timestamp',
     ],
-  ])('%s: contract_broken names it', (_, body, named) => {
+  ])('a page with %s is contract_broken, and the fault names the problem', (_, body, named) => {
     expect(faultOf(body)).toContain(named);
   });
 });

@@ -18,7 +18,7 @@ test.each([
   ['back', year],
   ['forward', -600_000],
 ])(
-  'a clock that is set %s in the middle of a wait lets no request out before its end',
+  'platform time: setting the clock %s during a wait sends no request before its end',
   async (_, wrongBy) => {
     let truth = Date.parse('2026-11-20T12:00:00Z');
     const clock = new FakeClock(truth + wrongBy);
@@ -48,7 +48,7 @@ test.each([
   },
 );
 
-test('while the machine slept the platform went on: its wall clock knows, the monotonic one does not', async () => {
+test('platform time: while the machine slept only the wall clock advanced, and it is used', async () => {
   const clock = new FakeClock();
   const time = new PlatformTime(clock);
   const date = new Date(clock.now()).toUTCString();

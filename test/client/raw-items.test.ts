@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { rawItems } from '../../src/client/raw-items.js';
 import fc from '../support/property.js';
 
-test('whatever stands in a page, its pieces are the entries of `data`', () => {
+test('raw items: for any page the pieces are the entries of `data`', () => {
   const indent = fc.constantFrom(undefined, 1, '\t');
   fc.assert(
     fc.property(
@@ -30,7 +30,7 @@ test.each([
   ['{"data":{"data":[1]}}', []],
   ['[{"data":[1]}]', []],
   ['"data"', []],
-])('%s', (text, pieces) => {
+])('raw items: the entries of %s', (text, pieces) => {
   expect(() => JSON.parse(text)).not.toThrow();
   expect(rawItems(text)).toEqual(pieces);
 });

@@ -21,7 +21,7 @@ export function answer(status: number, body: unknown = '', headers: Record<strin
   };
 }
 
-/** Plays its script, one entry a call, and keeps what it was asked. The last entry is repeated. */
+/** Returns the scripted responses one per call, repeats the last one, and records the calls. */
 export function scripted(...script: (Answer | Error)[]): Fetch & { calls: Call[] } {
   const calls: Call[] = [];
   const fetch = async (call: Call) => {

@@ -28,7 +28,7 @@ async function faultOf(answering: Promise<unknown>): Promise<Fault> {
   throw error;
 }
 
-test('an answer comes whole, inflated, with its headers', async () => {
+test('wire: a response arrives complete, decompressed, with its headers', async () => {
   const server = await listen((request, response) => {
     response.writeHead(200, { 'content-encoding': 'gzip', 'x-service-request-id': 'req_1' });
     response.end(gzipSync(JSON.stringify({ asked: request.url, ü: '…' })));
@@ -40,7 +40,7 @@ test('an answer comes whole, inflated, with its headers', async () => {
 });
 
 test.each([200, 204, 401])(
-  'an empty answer %i that a proxy called zipped is an empty answer',
+  'wire: an empty %i response that a proxy marked as gzip is an empty response',
   async (status) => {
     const server = await listen((_, response) => {
       response.writeHead(status, { 'content-encoding': 'gzip' });
@@ -52,14 +52,14 @@ test.each([200, 204, 401])(
   },
 );
 
-test('CLIENT-02 an explicit version is on every call, under the configured name', async () => {
+test('CLIENT-02 wire: an explicit version is sent with every call, under the configured header name', async () => {
   const server = await listen((_, response) => response.end('{}'));
   const send = withVersion(open(), headerNames('Other'), '2026-10-15');
   await send(callTo(server.url));
   expect(server.requests[0]?.headers['other-version']).toBe('2026-10-15');
 });
 
-test('many calls share the sockets of the pool', async () => {
+test('wire: many calls share the connections of the pool', async () => {
   const sockets = new Set<unknown>();
   const server = await listen((request, response) => {
     sockets.add(request.socket);
@@ -71,7 +71,7 @@ test('many calls share the sockets of the pool', async () => {
   expect(sockets.size).toBeLessThanOrEqual(2);
 });
 
-test('a server that drips a byte at a time meets the deadline for the whole', async () => {
+test('wire: a server that sends a byte at a time hits the total timeout', async () => {
   const server = await listen((_, response) => {
     response.writeHead(200);
     const drip = setInterval(() => response.write(' '), 20);
@@ -84,12 +84,12 @@ test('a server that drips a byte at a time meets the deadline for the whole', as
   expect(performance.now() - from).toBeLessThan(1_300);
 });
 
-test('a server that never answers meets the deadline', async () => {
+test('wire: a server that never responds hits the timeout', async () => {
   const server = await listen(() => {});
   expect(await faultOf(open({}, undefined, 200)(callTo(server.url)))).toMatchObject({ code: 'unreachable' });
 });
 
-test('silence before the headers or within the body is ended by the pool', async () => {
+test("wire: the pool's timeouts end silence before the headers or within the body", async () => {
   const server = await listen((request, response) => {
     if (request.url === '/body') response.write('{');
   });
@@ -98,7 +98,7 @@ test('silence before the headers or within the body is ended by the pool', async
   expect((await faultOf(send(callTo(`${server.url}/body`)))).message).toContain('UND_ERR_BODY_TIMEOUT');
 });
 
-test('being told to stop ends a request under way', async () => {
+test('wire: a stop aborts a running request', async () => {
   const stopping = new AbortController();
   const server = await listen(() => stopping.abort());
   const fault = await faultOf(open()(callTo(server.url, { signal: stopping.signal })));
@@ -109,7 +109,7 @@ test('being told to stop ends a request under way', async () => {
   expect(server.requests).toHaveLength(1);
 });
 
-test('a connection that is refused or reset is unreachable, and the query is not told', async () => {
+test('wire: a refused or reset connection is unreachable, and the query is not reported', async () => {
   const server = await listen((request) => request.socket.destroy());
   const reset = await faultOf(open()(callTo(`${server.url}/investments?cursor=secret`)));
   expect(reset).toMatchObject({ code: 'unreachable' });
@@ -122,7 +122,7 @@ test('a connection that is refused or reset is unreachable, and the query is not
   expect((await faultOf(open()(callTo(`http://127.0.0.1:${port}/`)))).message).toContain('ECONNREFUSED');
 });
 
-test('a body cut anywhere is no answer', async () => {
+test('wire: a body truncated anywhere is not a response', async () => {
   const body = JSON.stringify({ data: [], meta: { has_more: false } });
   let cutAt = 0;
   const server = await listen((_, response) => {
@@ -136,7 +136,7 @@ test('a body cut anywhere is no answer', async () => {
   expect(server.requests.length).toBeGreaterThan(5);
 });
 
-test('a body cut within chunks is no answer either', async () => {
+test('wire: a chunked body truncated within a chunk is not a response either', async () => {
   const server = await listen((_, response) => {
     response.writeHead(200);
     response.write('{"data":[]', () => response.destroy());
@@ -144,7 +144,7 @@ test('a body cut within chunks is no answer either', async () => {
   expect(await faultOf(open()(callTo(server.url)))).toMatchObject({ code: 'unreachable' });
 });
 
-test('a gzip bomb is let go of as soon as it is too large', async () => {
+test('wire: a gzip bomb is aborted as soon as it is too large', async () => {
   const bomb = gzipSync(Buffer.alloc(200 * 1024 * 1024));
   expect(bomb.length).toBeLessThan(300_000);
   const server = await listen((_, response) => {
@@ -160,7 +160,7 @@ test('a gzip bomb is let go of as soon as it is too large', async () => {
   expect(process.memoryUsage.rss() - before).toBeLessThan(120 * 1024 * 1024);
 });
 
-test('an endless body is let go of, by what is on the wire and by what comes out', async () => {
+test('wire: an endless body is aborted, by its size on the wire and by its decompressed size', async () => {
   let sent = 0;
   const server = await listen((_, response) => {
     const more = () => {
@@ -178,7 +178,7 @@ test('an endless body is let go of, by what is on the wire and by what comes out
 });
 
 test.each(['br', 'gzip, gzip', 'deflate', 'zstd'])(
-  'a body in %s, which nobody asked for, is refused unread',
+  'wire: a body in %s, which was not requested, is rejected unread',
   async (encoding) => {
     const server = await listen((_, response) => {
       response.writeHead(200, { 'content-encoding': encoding });
@@ -189,7 +189,7 @@ test.each(['br', 'gzip, gzip', 'deflate', 'zstd'])(
 );
 
 test.each([301, 302, 303, 307, 308])(
-  'a redirect (%i) is not followed: the second address never hears of the token',
+  'wire: a redirect (%i) is not followed, and the second address never receives the token',
   async (status) => {
     const other = await listen((_, response) => response.end('{}'));
     const server = await listen((_, response) => {
@@ -205,7 +205,7 @@ test.each([301, 302, 303, 307, 308])(
   },
 );
 
-test('the connection of an answer nobody reads is let go of, though its body never ends', async () => {
+test('wire: the connection of an unread response is closed although its body never ends', async () => {
   let closed = () => {};
   const over = new Promise<void>((resolve) => {
     closed = resolve;
@@ -219,7 +219,7 @@ test('the connection of an answer nobody reads is let go of, though its body nev
   await over;
 });
 
-test('a body that says it is gzip and is not was never answered', async () => {
+test('wire: a body marked as gzip that is not gzip is not a response', async () => {
   const server = await listen((_, response) => {
     response.writeHead(200, { 'content-encoding': 'gzip' });
     response.end('no gzip at all');
@@ -227,12 +227,12 @@ test('a body that says it is gzip and is not was never answered', async () => {
   expect(await faultOf(open()(callTo(server.url)))).toMatchObject({ code: 'unreachable' });
 });
 
-test('bytes that are no UTF-8 become U+FFFD', async () => {
+test('wire: invalid UTF-8 becomes U+FFFD', async () => {
   const server = await listen((_, response) => response.end(Buffer.from([0x22, 0xff, 0x22])));
   expect((await open()(callTo(server.url))).body).toBe('"\uFFFD"');
 });
 
-test('who gives up while waiting for a connection is told at once, and nothing of it is sent', async () => {
+test('wire: a call aborted while waiting for a connection fails at once and sends nothing', async () => {
   const server = await listen(() => {});
   const send = open({ connections: 1 });
   const first = new AbortController();
@@ -247,7 +247,7 @@ test('who gives up while waiting for a connection is told at once, and nothing o
   expect(server.requests).toHaveLength(1);
 });
 
-test('what a server says before its answer is none', async () => {
+test('wire: 1xx responses are ignored', async () => {
   const server = await listen((_, response) => {
     response.writeEarlyHints({ link: '</style.css>; rel=preload' });
     response.end('{"is":"the answer"}');

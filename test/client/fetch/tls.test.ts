@@ -15,8 +15,8 @@ import { StandingClock } from '../../store/support/mirror.js';
 import { callTo } from './calls.js';
 
 /**
- * Throw-away certificates: two that sign themselves, for 127.0.0.1 and for another host, and three of an authority, all
- * for 127.0.0.1: one that has expired, one that is not valid yet and one that is good.
+ * Throw-away certificates: two self-signed, for 127.0.0.1 and for another host, and three issued by an authority for
+ * 127.0.0.1: one expired, one not valid yet, one valid.
  */
 const pem = (name: string) => readFileSync(new URL(`../fixtures/tls/${name}.pem`, import.meta.url), 'utf8');
 
@@ -50,7 +50,7 @@ function open(extraCa: string | null) {
   return withCaps(pool.fetch);
 }
 
-test('a certificate nobody vouches for is not accepted, and nothing is sent', async () => {
+test('tls: an untrusted certificate is rejected, and nothing is sent', async () => {
   const server = await serve('loopback');
   const sending = open(null)(callTo(server.url, { headers: { authorization: 'Bearer at_1' } }));
   await expect(sending).rejects.toMatchObject({
@@ -61,12 +61,12 @@ test('a certificate nobody vouches for is not accepted, and nothing is sent', as
   expect(server.requests()).toBe(0);
 });
 
-test('an authority named in the configuration is trusted', async () => {
+test('tls: an authority in the configuration is trusted', async () => {
   const server = await serve('loopback');
   expect((await open(pem('loopback.cert'))(callTo(server.url))).status).toBe(200);
 });
 
-test('a trusted certificate of another host is not accepted', async () => {
+test('tls: a trusted certificate of another host is rejected', async () => {
   const server = await serve('other-host');
   await expect(open(pem('other-host.cert'))(callTo(server.url))).rejects.toMatchObject({
     code: 'unreachable',
@@ -89,30 +89,27 @@ test.each([
     'another host name',
     'platform.baseUrl',
   ],
-])(
-  '%s: says what is wrong and what to change, and is asked once and not again at once',
-  async (_, name, ca, what, next) => {
-    const server = await serve(name);
-    const clock = new StandingClock();
-    const random = seededRandom(1);
-    const fetch = withRetry(open(ca), {
-      ...{ plan: defaultRetryPlan, clock, random, logger: silentLogger, outage: new Outage() },
-    });
-    const error: unknown = await fetch(callTo(server.url)).catch((reason: unknown) => reason);
-    if (!isFault(error, 'unreachable')) throw error;
-    expect(error.message).toContain(what);
-    expect(error.about.hint).toContain(next);
-    expect([server.connections(), server.requests()]).toEqual([1, 0]);
-    // A tick tells both, and comes again at the longest interval: a certificate that was mended needs nobody here.
-    const backoff = { baseMillis: 1_000, capMillis: 300_000 };
-    const failure = failureOf(error, { backoff, failures: 0, clock, random });
-    expect(failure.message).toContain(what);
-    expect(failure.message).toContain(next);
-    expect(Date.parse(failure.retryAt) - clock.now()).toBe(300_000);
-  },
-);
+])('tls: %s is reported with the fix, and not retried at once', async (_, name, ca, what, next) => {
+  const server = await serve(name);
+  const clock = new StandingClock();
+  const random = seededRandom(1);
+  const fetch = withRetry(open(ca), {
+    ...{ plan: defaultRetryPlan, clock, random, logger: silentLogger, outage: new Outage() },
+  });
+  const error: unknown = await fetch(callTo(server.url)).catch((reason: unknown) => reason);
+  if (!isFault(error, 'unreachable')) throw error;
+  expect(error.message).toContain(what);
+  expect(error.about.hint).toContain(next);
+  expect([server.connections(), server.requests()]).toEqual([1, 0]);
+  // A tick reports both and retries at the longest interval, so a renewed certificate needs no restart.
+  const backoff = { baseMillis: 1_000, capMillis: 300_000 };
+  const failure = failureOf(error, { backoff, failures: 0, clock, random });
+  expect(failure.message).toContain(what);
+  expect(failure.message).toContain(next);
+  expect(Date.parse(failure.retryAt) - clock.now()).toBe(300_000);
+});
 
-test('https to a port of plain HTTP: says so, and to look at the address', async () => {
+test('tls: https to a plain HTTP port is reported with a hint at the address', async () => {
   const server = createPlainServer((_, response) => response.end('{}')).listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => void server.close());

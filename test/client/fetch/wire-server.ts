@@ -8,7 +8,7 @@ export interface WireServer {
   readonly requests: IncomingMessage[];
 }
 
-/** A real server on a free port of the loopback, gone with the test. */
+/** Starts a real server on a free loopback port; it closes with the test. */
 export async function listen(handle: RequestListener): Promise<WireServer> {
   const requests: IncomingMessage[] = [];
   const server: Server = createServer((request, response) => {

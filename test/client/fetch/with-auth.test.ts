@@ -11,7 +11,7 @@ function rereadable(...tokens: string[]) {
   return { provider, reads: () => reads };
 }
 
-test('OAUTH-01 CLIENT-01 the bearer is on every call and the token is read once', async () => {
+test('OAUTH-01 CLIENT-01 auth: every call carries the bearer token, which is read once', async () => {
   const fetch = scripted(answer(200));
   const { provider, reads } = rereadable('at_1');
   const send = withAuth(fetch, provider);
@@ -21,7 +21,7 @@ test('OAUTH-01 CLIENT-01 the bearer is on every call and the token is read once'
   expect(reads()).toBe(1);
 });
 
-test('CLIENT-10 after a 401 the token is renewed once and the same bytes are sent once more, whatever the method', async () => {
+test('CLIENT-10 auth: after a 401 the token is renewed once and the same bytes are sent once more, for any method', async () => {
   const fetch = scripted(answer(401), answer(201));
   const { provider } = rereadable('at_1', 'at_2');
   const call = callTo(url, { method: 'POST', body: '{"a":1}', replayable: false });
@@ -32,13 +32,13 @@ test('CLIENT-10 after a 401 the token is renewed once and the same bytes are sen
   ]);
 });
 
-test('CLIENT-10 a second 401 is a real failure: two requests and no more', async () => {
+test('CLIENT-10 auth: a second 401 is returned after two requests', async () => {
   const fetch = scripted(answer(401));
   expect((await withAuth(fetch, rereadable('at_1').provider)(callTo(url))).status).toBe(401);
   expect(fetch.calls).toHaveLength(2);
 });
 
-test('concurrent 401s share one reading', async () => {
+test('auth: concurrent 401s share one read of the token', async () => {
   const fetch = scripted(answer(401), answer(401), answer(401), answer(200));
   const { provider, reads } = rereadable('at_1', 'at_2');
   const send = withAuth(fetch, provider);
@@ -48,7 +48,7 @@ test('concurrent 401s share one reading', async () => {
 });
 
 test.each(['', '  \n', 'at_1\r\nHost: evil', 'at 1', 'ät_1'])(
-  'a token of %j is refused before it is sent, without being quoted',
+  'auth: the token %j is rejected before it is sent, without being quoted',
   async (text) => {
     const sending = withAuth(
       scripted(answer(200)),
@@ -59,7 +59,7 @@ test.each(['', '  \n', 'at_1\r\nHost: evil', 'at 1', 'ät_1'])(
   },
 );
 
-test('the line break at the end of a file is not part of the token', async () => {
+test('auth: the line break at the end of a token file is not part of the token', async () => {
   const fetch = scripted(answer(200));
   await withAuth(
     fetch,

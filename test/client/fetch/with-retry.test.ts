@@ -27,21 +27,21 @@ function retrying(fetch: Fetch, plan: Partial<RetryPlan> = {}, fraction = 0.5, o
   return { send, clock };
 }
 
-describe('failures', () => {
-  test('CLIENT-15 500, 502, 503 and silence are tried again with a growing, jittered pause', async () => {
+describe('retry: failures', () => {
+  test('CLIENT-15 retry: 500, 502, 503 and no response are retried with growing, jittered backoff', async () => {
     const fetch = scripted(answer(500), answer(502, '<html>'), down, answer(200));
     const { send, clock } = retrying(fetch);
     expect((await send(call)).status).toBe(200);
     expect(clock.waits).toEqual([125, 250, 500]);
   });
 
-  test('CLIENT-15 the tries end, and the last answer goes up as it is', async () => {
+  test('CLIENT-15 retry: the attempts end, and the last response is returned unchanged', async () => {
     const fetch = scripted(answer(503));
     expect((await retrying(fetch).send(call)).status).toBe(503);
     expect(fetch.calls).toHaveLength(1 + defaultRetryPlan.failuresMax);
   });
 
-  test('during an outage a call is tried once, until one gets through', async () => {
+  test('retry: during an outage a call is sent once, until one succeeds', async () => {
     const outage = new Outage();
     await expect(retrying(scripted(down), {}, 0.5, outage).send(call)).rejects.toBe(down);
     const second = scripted(down);
@@ -52,7 +52,7 @@ describe('failures', () => {
     expect((await retrying(healed, {}, 0.5, outage).send(call)).status).toBe(200);
   });
 
-  test('CLIENT-16 a write that may have landed is not sent again', async () => {
+  test('CLIENT-16 retry: a write that may have succeeded is not repeated', async () => {
     for (const failure of [answer(500), down]) {
       const fetch = scripted(failure, answer(201));
       const write = callTo('http://api.test/installations', { method: 'POST', replayable: false });
@@ -63,14 +63,14 @@ describe('failures', () => {
     }
   });
 
-  test.each([400, 401, 403, 404, 409, 410, 422])('CLIENT-13 %i is not sent again', async (status) => {
+  test.each([400, 401, 403, 404, 409, 410, 422])('CLIENT-13 retry: %i is not retried', async (status) => {
     const fetch = scripted(answer(status), answer(200));
     expect((await retrying(fetch).send(call)).status).toBe(status);
     expect(fetch.calls).toHaveLength(1);
   });
 
   test.each(['contract_broken', 'stopped', 'reauthorize', 'usage'] as const)(
-    'a fault of the kind %s is not tried again',
+    'retry: a %s fault is not retried',
     async (code) => {
       const fetch = scripted(new Fault(code, 'no'));
       await expect(retrying(fetch).send(call)).rejects.toMatchObject({ code });
@@ -79,8 +79,8 @@ describe('failures', () => {
   );
 });
 
-describe('429', () => {
-  test('RATE-11 CLIENT-14 waits what was stated plus up to a second, and sends writes again too', async () => {
+describe('retry: 429', () => {
+  test('RATE-11 CLIENT-14 retry: a 429 waits the stated time plus up to a second, and repeats writes too', async () => {
     const fetch = scripted(limited(3), answer(201));
     const write = callTo('http://api.test/installations', { method: 'POST', replayable: false });
     const { send, clock } = retrying(fetch);
@@ -88,33 +88,33 @@ describe('429', () => {
     expect(clock.waits).toEqual([3500]);
   });
 
-  test('CLIENT-15 has a budget apart from that of failures', async () => {
+  test('CLIENT-15 retry: retries after 429 and after failures are counted separately', async () => {
     const fetch = scripted(down, limited(1), down, limited(1), down, answer(200));
     expect((await retrying(fetch).send(call)).status).toBe(200);
     expect(fetch.calls).toHaveLength(6);
   });
 
-  test('CLIENT-15 and the budget is capped', async () => {
+  test('CLIENT-15 retry: the number of retries after 429 is limited', async () => {
     const fetch = scripted(limited(1));
     expect((await retrying(fetch).send(call)).status).toBe(429);
     expect(fetch.calls).toHaveLength(1 + defaultRetryPlan.rateLimitsMax);
   });
 
-  test('ERR-03 CLIENT-17 without a word about when, the wait grows', async () => {
+  test('ERR-03 CLIENT-17 retry: the wait after a 429 that states none grows', async () => {
     const fetch = scripted(answer(429), answer(429), answer(429), answer(200));
     const { send, clock } = retrying(fetch);
     expect((await send(call)).status).toBe(200);
     expect(clock.waits).toEqual([1500, 2500, 4500]);
   });
 
-  test('a long wait is told to the caller at once instead of being slept away', async () => {
+  test('retry: a long wait is returned to the caller at once', async () => {
     const fetch = scripted(limited(1800));
     const { send, clock } = retrying(fetch);
     expect((await send(call)).status).toBe(429);
     expect(clock.waits).toEqual([]);
   });
 
-  test('a budget of our own that opens soon is waited for, one that does not is thrown', async () => {
+  test('retry: a budget that soon resets is waited for, otherwise the fault is thrown', async () => {
     const clock = new FakeClock();
     const opens = (inMillis: number) =>
       new Fault('rate_limited', 'spent', { retryAt: instantFromMillis(clock.now() + inMillis) });

@@ -7,7 +7,7 @@ import { systemRandom } from '../../../src/runtime/random.js';
 import { type Disk, systemDisk } from '../../../src/runtime/replace-file.js';
 import { headerNames } from '../../../src/wire/headers.js';
 
-/* A process that refreshes and kills itself, as a power cut would, before or after one step on the disk. */
+/* A process that refreshes a token and kills itself, as a power cut would, before or after one file operation. */
 const [baseUrl = '', path = '', step = '', when = ''] = process.argv.slice(2);
 
 const die = async (): Promise<never> => {

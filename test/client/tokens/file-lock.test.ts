@@ -30,12 +30,12 @@ function left(by: {
   return writeFile(path, JSON.stringify(holder));
 }
 
-/** Looks again at once: more races in less time. */
+/** Polls without delay: more races in less time. */
 const impatient: Clock = { ...systemClock, wait: async () => void (await new Promise(setImmediate)) };
 
 const take = (clock = systemClock) => withFileLock({ path, clock, signal }, async (isMine) => isMine());
 
-test('holders take turns and leave nothing behind', async () => {
+test('file lock: holders take turns and leave no file behind', async () => {
   let holders = 0;
   let most = 0;
   await Promise.all(
@@ -52,19 +52,19 @@ test('holders take turns and leave nothing behind', async () => {
   expect(await readdir(folder)).toEqual([]);
 });
 
-test('what a dead process left behind is taken over at once', async () => {
+test('file lock: the lock of a dead process is taken over at once', async () => {
   const child = spawn(process.execPath, ['-e', '']);
   await once(child, 'exit');
   await left({ pid: child.pid ?? 0 });
   expect(await take()).toBe(true);
 });
 
-test('what an earlier process with our own number left behind is taken over at once', async () => {
+test('file lock: the lock of an earlier process with the same pid is taken over at once', async () => {
   await left({ pid: process.pid, processStart: performance.timeOrigin - 1 });
   expect(await take()).toBe(true);
 });
 
-test('several finders of a dead lock still hold it one after the other, round after round', async () => {
+test('file lock: processes that find a stale lock together still hold it one after the other, every round', async () => {
   let holders = 0;
   let most = 0;
   const taken: boolean[] = [];
@@ -86,7 +86,7 @@ test('several finders of a dead lock still hold it one after the other, round af
   expect(await readdir(folder)).toEqual([]);
 });
 
-test('who died while removing a dead lock is removed first', async () => {
+test('file lock: the lock of a process that died while deleting a stale lock is removed first', async () => {
   await left({ nonce: 'first', pid: process.pid, processStart: 1 });
   const first = path;
   path = `${first}.after.first`;
@@ -96,12 +96,12 @@ test('who died while removing a dead lock is removed first', async () => {
   expect(await readdir(folder)).toEqual([]);
 });
 
-test('rubbish in its place is nobody’s', async () => {
+test('file lock: an unreadable lock file belongs to nobody', async () => {
   await writeFile(path, 'rubbish');
   expect(await take()).toBe(true);
 });
 
-test('another host is believed for five minutes, then it is gone', async () => {
+test('file lock: the lock of another host is respected for five minutes', async () => {
   const clock = new FakeClock();
   await left({ host: 'elsewhere', at: clock.now() });
   await expect(take(clock)).rejects.toMatchObject({ code: 'unreachable' });
@@ -110,7 +110,7 @@ test('another host is believed for five minutes, then it is gone', async () => {
   expect(await take(clock)).toBe(true);
 });
 
-test('a living holder is waited for, and named when it takes too long', async () => {
+test('file lock: a living holder is waited for, and named when it takes too long', async () => {
   const clock = new FakeClock();
   await left({ pid: process.ppid, at: clock.now() });
   await expect(take(clock)).rejects.toMatchObject({
@@ -119,7 +119,7 @@ test('a living holder is waited for, and named when it takes too long', async ()
   });
 });
 
-test('a holder that was taken for dead notices', async () => {
+test('file lock: a holder considered dead notices that it lost the lock', async () => {
   const noticed = await withFileLock({ path, clock: systemClock, signal }, async (isMine) => {
     await left({});
     return isMine();
@@ -128,7 +128,7 @@ test('a holder that was taken for dead notices', async () => {
   expect(await readFile(path, 'utf8')).toContain('other');
 });
 
-test('waiting ends when told to stop', async () => {
+test('file lock: a stop ends the wait', async () => {
   const stopping = new AbortController();
   await left({ pid: process.ppid });
   const waiting = withFileLock({ path, clock: systemClock, signal: stopping.signal }, async () => {});
@@ -136,7 +136,7 @@ test('waiting ends when told to stop', async () => {
   await expect(waiting).rejects.toMatchObject({ code: 'stopped' });
 });
 
-test('a lock that cannot be written is a matter for its owner, a full disk one of time; neither is a defect', async () => {
+test('file lock: an unwritable lock needs an operator, a full disk is retried; neither is an internal error', async () => {
   const path = join(folder, 'not there', 'lock');
   const taken = withFileLock(
     { path, clock: systemClock, signal: new AbortController().signal },

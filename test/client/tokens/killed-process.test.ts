@@ -53,7 +53,7 @@ test.each([
   ['rename', 'before'],
   ['rename', 'after'],
 ])(
-  'CLIENT-11 OAUTH-19 a process killed at "%s" (%s) leaves a lock and a file from which the next one goes on',
+  'CLIENT-11 OAUTH-19 a refresh killed at "%s" (%s) leaves a lock and a file that the next process continues from',
   async (step, when) => {
     const { tokens, url } = await serve();
     expect(await refresh(url, step, when)).toEqual({ printed: '', signal: 'SIGKILL' });
@@ -67,7 +67,7 @@ test.each([
   },
 );
 
-test('several processes refresh at once and one of them asks', async () => {
+test('of several processes that refresh at once, one sends the request', async () => {
   const { tokens, url } = await serve();
   const done = await Promise.all([1, 2, 3].map(() => refresh(url, 'never', '')));
   expect(done.map(({ printed }) => printed)).toEqual(['at_1', 'at_1', 'at_1']);

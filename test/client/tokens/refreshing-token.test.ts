@@ -41,14 +41,14 @@ function provider(server: TokenServer, disk: Disk = systemDisk) {
   return refreshingToken({ path, application: () => server.api(clock), clock, logger: silentLogger, disk });
 }
 
-describe('an access token', () => {
-  test('OAUTH-16 is used as long as it lives, without asking anybody', async () => {
+describe('refreshing token: an access token', () => {
+  test('OAUTH-16 an access token is used until it expires, without a request', async () => {
     const server = new TokenServer();
     expect(await provider(server).current(signal)).toBe('at_old');
     expect(server.asked).toBe(0);
   });
 
-  test('OAUTH-11 OAUTH-14 OAUTH-18 CLIENT-11 is refreshed 30 seconds before its end, and the rotated pair is stored', async () => {
+  test('OAUTH-11 OAUTH-14 OAUTH-18 CLIENT-11 an access token is refreshed 30 seconds before it expires, and the rotated pair is stored', async () => {
     const server = new TokenServer();
     let sent = '';
     server.wire = async (send) => send();
@@ -75,11 +75,11 @@ describe('an access token', () => {
     });
   });
 
-  test('CLIENT-10 is refreshed when it is refused, however long it should have lived', async () => {
+  test('CLIENT-10 an access token is refreshed when it is rejected, whatever its expiry', async () => {
     expect(await provider(new TokenServer()).renew('at_old', signal)).toBe('at_1');
   });
 
-  test('is used to its end while the token endpoint is away', async () => {
+  test('an access token is used until it expires while the token endpoint is unavailable', async () => {
     const server = new TokenServer();
     server.wire = async () => response(503, '');
     const tokens = provider(server);
@@ -89,7 +89,7 @@ describe('an access token', () => {
     await expect(tokens.current(signal)).rejects.toMatchObject({ code: 'platform_error' });
   });
 
-  test('is had again however often a request that went out twice voids the pair it was answered with', async () => {
+  test('an access token recovers when a duplicated refresh voids the new pair, however often that happens', async () => {
     const server = new TokenServer({ voids: true });
     server.wire = async (send) => {
       const answered = await send();
@@ -108,14 +108,14 @@ describe('an access token', () => {
     expect(server.use(await tokens.renew(refused, signal))).toBe(true);
   });
 
-  test('without a refresh token stays the one there is', async () => {
+  test('an access token without a refresh token is never replaced', async () => {
     await writeCredentials(path, { ...stored, refreshToken: null });
     expect(await provider(new TokenServer()).renew('at_old', signal)).toBe('at_old');
   });
 });
 
-describe('one refresh at a time', () => {
-  test('callers who were refused the same token share one', async () => {
+describe('refreshing token: one refresh at a time', () => {
+  test('callers with the same rejected token share one refresh', async () => {
     const server = new TokenServer();
     const tokens = provider(server);
     const renewed = await Promise.all(Array.from({ length: 20 }, () => tokens.renew('at_old', signal)));
@@ -123,7 +123,7 @@ describe('one refresh at a time', () => {
     expect(server.asked).toBe(1);
   });
 
-  test('two holders of the file take turns, and the second finds the first one’s tokens', async () => {
+  test("two holders of the credentials file take turns, and the second reads the first one's tokens", async () => {
     const server = new TokenServer();
     const renewed = await Promise.all(
       [provider(server), provider(server)].map((one) => one.renew('at_old', signal)),
@@ -132,7 +132,7 @@ describe('one refresh at a time', () => {
     expect(server).toMatchObject({ asked: 1, inFlightMax: 1 });
   });
 
-  test('one caller who gives up does not fail the others', async () => {
+  test('a caller that is stopped does not fail the others waiting for the same refresh', async () => {
     const server = new TokenServer();
     const tokens = provider(server);
     const impatient = new AbortController();
@@ -149,7 +149,7 @@ describe('one refresh at a time', () => {
     expect(waited).toEqual({ status: 'fulfilled', value: 'at_1' });
   });
 
-  test('a sign-in done by a human meanwhile is found after a refusal', async () => {
+  test('a new sign-in by a person is picked up after a rejected token', async () => {
     const server = new TokenServer();
     const tokens = provider(server);
     expect(await tokens.current(signal)).toBe('at_old');
@@ -159,8 +159,8 @@ describe('one refresh at a time', () => {
   });
 });
 
-describe('a sign-in that is over', () => {
-  test('OAUTH-20 CLIENT-12 invalid_grant asks for a human, once', async () => {
+describe('refreshing token: a sign-in that has ended', () => {
+  test('OAUTH-20 CLIENT-12 invalid_grant asks for a new sign-in, once', async () => {
     const server = new TokenServer();
     await writeCredentials(path, { ...stored, refreshToken: 'rt_spent' });
     const tokens = provider(server);
@@ -173,7 +173,7 @@ describe('a sign-in that is over', () => {
     expect(server.asked).toBe(1);
   });
 
-  test('invalid_grant is no verdict when someone else stored another sign-in in the meantime', async () => {
+  test('invalid_grant is ignored when another process stored a new sign-in meanwhile', async () => {
     const server = new TokenServer();
     await writeCredentials(path, { ...stored, refreshToken: 'rt_spent' });
     server.wire = async (send) => {
@@ -185,10 +185,10 @@ describe('a sign-in that is over', () => {
 });
 
 /*
- * Every point at which the process can die during a refresh, times everything that can happen to the answer, on a
- * platform that keeps an unused pair and on one that voids it. After the crash a new process takes over.
+ * Every point at which the process can die during a refresh, combined with every outcome of the request, on a
+ * platform that keeps an unused pair and on one that voids it. After the crash a new process continues.
  */
-describe('custody', () => {
+describe('refreshing token: crashes', () => {
   class Crash extends Error {}
   const crash = (): never => {
     throw new Crash('the process died here');
@@ -218,7 +218,7 @@ describe('custody', () => {
       })),
     ),
   ];
-  /** Made anew for each process: an accident happens to its first exchange. */
+  /** Created for each process: the accident happens to its first request. */
   const answers: Record<string, () => Wire> = {
     arrives: () => (send) => send(),
     'is lost once': () =>
@@ -264,14 +264,14 @@ describe('custody', () => {
   for (const voids of [false, true]) {
     for (const { name, disk, wire } of crashes) {
       for (const [fate, answer] of Object.entries(answers)) {
-        test(`OAUTH-19 CLIENT-11 the process dies: ${name}; the answer ${fate}; an unused pair is ${voids ? 'void' : 'kept'}`, async () => {
+        test(`OAUTH-19 CLIENT-11 the process dies: ${name}; the response ${fate}; an unused pair is ${voids ? 'void' : 'kept'}`, async () => {
           const server = new TokenServer({ voids });
           server.wire = wire ?? answer();
           await provider(server, disk)
             .renew('at_old', signal)
             .then((token) => server.use(token))
             .catch(() => {});
-          // The next process, until it got through; four turns are more than any of these needs.
+          // Runs the next process until it succeeds; four attempts are more than any case needs.
           server.wire = answer();
           const next = provider(server);
           let isThrough = false;
@@ -321,7 +321,7 @@ describe('custody', () => {
     expect(order).toEqual(['write', 'sync', 'rename', 'syncFolder', 'handed out']);
   });
 
-  test('a full disk says so, and the old refresh token still works when there is room', async () => {
+  test('a full disk is reported, and the old refresh token still works when there is room', async () => {
     const server = new TokenServer();
     const full: Disk = {
       ...systemDisk,
@@ -337,8 +337,8 @@ describe('custody', () => {
   });
 });
 
-describe('the credentials file', () => {
-  test('is refused when others can read it, naming the remedy', async () => {
+describe('refreshing token: the credentials file', () => {
+  test('a credentials file that others can read is rejected, with the fix', async () => {
     await chmod(path, 0o640);
     await expect(readCredentials(path)).rejects.toMatchObject({
       code: 'usage',
@@ -352,21 +352,21 @@ describe('the credentials file', () => {
     ['no object', 'null'],
     ['no access token', JSON.stringify({ ...stored, accessToken: '' })],
     ['a nonsense expiry', JSON.stringify({ ...stored, expiresAt: 'soon' })],
-  ])('with %s in it is refused without quoting it', async (_, text) => {
+  ])('a credentials file with %s is rejected without being quoted', async (_, text) => {
     await writeFile(path, text);
     const refusal = readCredentials(path);
     await expect(refusal).rejects.toMatchObject({ code: 'reauthorize' });
     await expect(refusal).rejects.not.toThrow(/rt_0|sk_test_1/);
   });
 
-  test('that is missing asks for a sign-in', async () => {
+  test('a missing credentials file asks for a sign-in', async () => {
     await expect(readCredentials(join(folder, 'none.json'))).rejects.toMatchObject({
       code: 'reauthorize',
       about: { hint: expect.stringContaining('rosterd connect') },
     });
   });
 
-  test('written over a leftover that others can read is private all the same', async () => {
+  test('a credentials file written over one that others can read is private', async () => {
     await writeFile(`${path}.new`, 'leftover', { mode: 0o666 });
     await writeCredentials(path, stored);
     expect((await stat(path)).mode & 0o777).toBe(0o600);

@@ -4,7 +4,7 @@ import { withCaps } from '../../../src/client/fetch/with-caps.js';
 import type { Clock } from '../../../src/runtime/clock.js';
 import { headerNames } from '../../../src/wire/headers.js';
 
-/** What happens to one exchange with the token endpoint. */
+/** What happens to one request to the token endpoint. */
 export type Wire = (send: () => Promise<WireResponse>) => Promise<WireResponse>;
 
 interface Refresh {
@@ -19,8 +19,8 @@ interface Access {
 }
 
 /**
- * The far side, with the one rule that matters here: a refresh token lives until an access token that came out of
- * it is first used. `voids`: whether asking again with it takes back the pair that nobody has used yet.
+ * The platform's token endpoint, with the one rule that matters here: a refresh token is valid until an access token
+ * issued for it is first used. `voids`: whether a repeated refresh voids the unused pair.
  */
 export class TokenServer {
   readonly #refresh = new Map<string, Refresh>();
@@ -47,7 +47,7 @@ export class TokenServer {
     this.asked += 1;
     this.inFlight += 1;
     this.inFlightMax = Math.max(this.inFlightMax, this.inFlight);
-    // A real endpoint takes a moment; without one no two refreshes could ever overlap.
+    // A real endpoint takes a moment. Without a delay no two refreshes could overlap.
     await new Promise((resolve) => setImmediate(resolve));
     this.inFlight -= 1;
     const query = new URLSearchParams(form);
@@ -72,7 +72,7 @@ export class TokenServer {
     });
   }
 
-  /** A call to the API: whether the access token was accepted. The first use ends the refresh token it came from. */
+  /** An API call: returns whether the access token was accepted. Its first use ends the refresh token it came from. */
   use(access: string): boolean {
     const known = this.#access.get(access);
     if (known === undefined || known.isVoid) return false;
