@@ -33,7 +33,7 @@ describe('judge response: a status becomes a fault', () => {
     [500, 'internal_server_error', 'platform_error'],
     [501, 'not_implemented', 'platform_error'],
     [304, 'not_modified', 'contract_broken'],
-  ])('ERR-01 CLIENT-13 %i %s is %s', (status, type, code) => {
+  ])('ERR-01 CLIENT-13 judge response: %i %s is %s', (status, type, code) => {
     expect(judge(status, envelope(type))).toMatchObject({
       code,
       about: { status, type, requestId: 'req_body1' },
@@ -126,7 +126,7 @@ describe('judge response: error bodies', () => {
     '{"error":[]}',
     '{"error":{"type":7,"request_id":{}}}',
     '{"error":{"type":"a b\\n"}}',
-  ])('a body of %s is no envelope, and the status still counts', (body) => {
+  ])('judge response: a body of %s is not an error envelope, and the status still counts', (body) => {
     expect(judge(403, body)).toMatchObject({ code: 'forbidden', about: { status: 403 } });
     expect(judge(403, body)?.about.type).toBeUndefined();
   });

@@ -236,7 +236,7 @@ describe('parse investment: rejected records', () => {
       { ...record, amounts: Object.assign({}, record.amounts, { currency: '€'.repeat(201) }) },
       'amounts.currency is longer than 200 characters',
     ],
-  ])('%s: the problem names the field', (_, value, problem) => {
+  ])('a record with %s is rejected, and the problem names the field', (_, value, problem) => {
     expect(problemOf(value)).toBe(problem);
   });
 
@@ -267,7 +267,7 @@ describe('parse investment: rejected records', () => {
       undefined,
     ],
     ['an investor that is not an object', { ...record, investor: 7 }, undefined],
-  ])('it says whether its person is gone as far as that can be read: %s', (_, value, erases) => {
+  ])('a rejected record still reports an erasure: %s', (_, value, erases) => {
     const item = parseInvestment(value);
     expect(item).toMatchObject({ kind: 'rejected', id: record.id });
     expect(item.kind === 'rejected' && item.erases).toBe(erases);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { parseInstant } from '../../src/domain/instant.js';
 import fc from '../support/property.js';
 
-test('the plain form reads the same as any other way to write that moment', () => {
+test('instant: the plain form is read like any other notation of the same time', () => {
   const date = fc.date({
     min: new Date('0001-01-01T00:00:00Z'),
     max: new Date('9999-12-30T00:00:00Z'),
@@ -21,7 +21,7 @@ test('the plain form reads the same as any other way to write that moment', () =
   );
 });
 
-test('text order is time order, whatever precision and zone the platform wrote', () => {
+test('instant: text order is time order for every precision and time zone', () => {
   const written = fc
     .tuple(
       fc.integer({ min: 0, max: 5_000_000 }),
@@ -56,7 +56,7 @@ test('text order is time order, whatever precision and zone the platform wrote',
   );
 });
 
-test('more than milliseconds is cut, so that no moment is read as a later one', () => {
+test('instant: fractions beyond milliseconds are truncated, so no time is read as a later one', () => {
   expect(parseInstant('2026-10-20T09:30:04.000999Z')).toBe('2026-10-20T09:30:04.000Z');
   expect(parseInstant('2026-10-20T09:30:59.999999999Z')).toBe('2026-10-20T09:30:59.999Z');
 });
@@ -69,6 +69,6 @@ test.each([
   '2026-01-00T00:00:00Z',
   '2026-01-01T25:00:00Z',
   '2026-01-01T00:60:00Z',
-])('%s is no moment', (text) => {
+])('instant: %s is not a time', (text) => {
   expect(parseInstant(text)).toBeUndefined();
 });

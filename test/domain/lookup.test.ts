@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { lookup } from '../../src/domain/lookup.js';
 
-test('a lookup holds what it was given and nothing that objects have by nature', () => {
+test('lookup: a table contains its entries and no properties of Object.prototype', () => {
   const table = lookup({ known: 1 });
   expect(table.known).toBe(1);
   for (const name of ['constructor', 'toString', '__proto__', 'hasOwnProperty']) {

@@ -7,7 +7,7 @@ import fc from '../support/property.js';
 const names = (count: number, from = 0) =>
   Array.from({ length: count }, (_, n) => `s${String(from + n).padStart(4, '0')}` as SourceName);
 
-/** Members and who holds what; they reckon one after the other, as often as it takes. */
+/** Members and the sources they hold. Members recompute their shares one after the other until nothing changes. */
 class World {
   readonly members = new Map<string, readonly SourceName[]>();
   readonly held = new Map<SourceName, string>();
@@ -34,7 +34,7 @@ class World {
   settle(): void {
     for (let round = 0; round < 50; round += 1)
       if (![...this.members.keys()].map((member) => this.turn(member)).includes(true)) return;
-    throw new Error('never came to rest');
+    throw new Error('the shares never settled');
   }
 
   counts(): number[] {
@@ -43,8 +43,8 @@ class World {
   }
 }
 
-describe('shares', () => {
-  test('a thousand sources on three are 334, 333 and 333, whoever comes first', () => {
+describe('share', () => {
+  test('share: a thousand sources on three members are 334, 333 and 333, whoever comes first', () => {
     const world = new World();
     const sources = names(1_000);
     world.members.set('a', sources);
@@ -56,7 +56,7 @@ describe('shares', () => {
     expect(world.counts().sort()).toEqual([333, 333, 334]);
   });
 
-  test('of a member that is gone are dealt out among the others, and nothing else moves', () => {
+  test('share: the sources of a dead member are divided among the others, and no other source moves', () => {
     const world = new World();
     const sources = names(999);
     for (const member of ['a', 'b', 'c']) world.members.set(member, sources);
@@ -68,7 +68,7 @@ describe('shares', () => {
     expect(world.moved).toBe(333);
   });
 
-  test('one source stays where it is, whoever comes', () => {
+  test('share: a single source stays where it is, whoever joins', () => {
     const world = new World();
     world.members.set('m', names(1));
     world.settle();
@@ -77,7 +77,7 @@ describe('shares', () => {
     expect(world.counts()).toEqual([1, 0, 0]);
   });
 
-  test('a source that one alone can work is never left lying, and does not count as its share of the others', () => {
+  test('share: a source that only one member can work is always taken, and does not reduce the share of the others', () => {
     const world = new World();
     world.members.set('a', [...names(4), ...names(6, 100)]);
     world.members.set('b', names(4));
@@ -88,14 +88,14 @@ describe('shares', () => {
     expect(world.counts()).toEqual([2, 2]);
   });
 
-  test('what is busy is given back last', () => {
+  test('share: busy sources are released last', () => {
     const held = new Map(names(4).map((source) => [source, 'a']));
     const members = ['a', 'b'].map((member) => ({ member, sources: names(4) }));
     const busy = new Set(names(2));
     expect(shareOf('a', { members, held }, (source) => busy.has(source)).release).toEqual(names(2, 2));
   });
 
-  test('come to rest with every source held once and nobody more than one ahead, whatever came before', () => {
+  test('share: any history ends with every source held once and no member more than one ahead', () => {
     const member = fc.constantFrom('a', 'b', 'c', 'd', 'e');
     const event = fc.record({ member, comes: fc.boolean(), first: member });
     fc.assert(

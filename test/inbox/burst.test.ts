@@ -12,7 +12,7 @@ import { Truth } from '../sync/support/truth.js';
 import { settled, VirtualClock } from '../sync/support/virtual-clock.js';
 import { MemoryInbox } from './support/memory-inbox.js';
 
-test('CLIENT-21 a burst of a thousand events within one tick costs its source at most two ticks and is worked whole', async () => {
+test('CLIENT-21 drain: a thousand events within one tick cost their source at most two ticks and are all worked', async () => {
   const clock = new VirtualClock();
   const truth = new Truth(() => clock.now());
   truth.publish(1, 100);
@@ -23,7 +23,7 @@ test('CLIENT-21 a burst of a thousand events within one tick costs its source at
     idleIntervalMillis: 3_600_000,
     concurrency: 2,
   };
-  // Requests take longer than the burst: its first event finds a free source, the others a tick under way.
+  // Requests take longer than the burst, so its first event finds an idle source and the others a running tick.
   let gate = Promise.resolve();
   let answerRequests = () => {};
   const feed: Feed = {

@@ -18,7 +18,7 @@ const judged = (some: Partial<PendingEvent>, startedAt = at(-1)) => {
   return [worked.length, late.length, exhausted.length];
 };
 
-test('an event stored under a clock forty days ahead is looked for again, and worked by the tick after that', () => {
+test('classify events: an event stored under a clock forty days ahead gets another attempt, and the next tick works it', () => {
   expect(judged({}), 'an ordinary one').toEqual([1, 0, 0]);
   expect(judged({ receivedAt: at(40 * day) })).toEqual([0, 1, 0]);
   const putOff = { receivedAt: at(40 * day), attempts: 1, nextAt: at(-3) };
@@ -26,7 +26,7 @@ test('an event stored under a clock forty days ahead is looked for again, and wo
   expect(judged(putOff, at(-2))).toEqual([1, 0, 0]);
 });
 
-test('a look that was put off under a clock ahead is due now', () => {
+test('classify events: an attempt scheduled under a clock that was ahead is due now', () => {
   const unseen = { observedAt: at(-4), attempts: 1 };
   expect(judged({ ...unseen, nextAt: at(600) })).toEqual([0, 0, 0]);
   expect(judged({ ...unseen, nextAt: at(40 * day) })).toEqual([0, 1, 0]);

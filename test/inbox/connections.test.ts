@@ -22,7 +22,7 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map((one) => one.close()));
 });
 
-/** No connection is ever cut off for its time: only counts decide. */
+/** No connection is closed by a timeout, so only the connection limits decide. */
 const patient = { headersMillis: 600_000, requestMillis: 600_000 };
 
 async function build(limits: ReceiverParts['limits'] = {}, over: Partial<ReceiverParts> = {}) {
@@ -69,7 +69,7 @@ class Client {
     return this;
   }
 
-  /** The status that was answered, or 0 when the connection was closed without an answer. */
+  /** Resolves with the response status, or 0 when the connection was closed without a response. */
   async status(): Promise<number> {
     while (!/\r\n\r\n/.test(this.received) && !this.isClosed)
       await Promise.race([once(this.socket, 'data').catch(() => {}), this.closed]);
@@ -96,7 +96,7 @@ const ways: Readonly<Record<string, (client: Client) => void>> = {
     client.send(`${head({ 'Content-Type': 'application/json', 'Content-Length': 500 })}{"id`),
 };
 
-/** Opened one after the other, so that it is known who has waited longest. */
+/** Opened one after the other, so the order of waiting is known. */
 async function strangers(count: number, way: (client: Client) => void = () => {}, from?: string) {
   const clients: Client[] = [];
   const arrived = () => counted().waiting + counted().closed.evicted;
@@ -119,20 +119,20 @@ async function send(from?: string): Promise<number> {
   return status;
 }
 
-/** Time stands still. */
+/** A clock that never advances. */
 const untilAborted: Clock['wait'] = (_millis, signal) =>
   new Promise((resolve) => {
     signal?.addEventListener('abort', resolve);
   });
 
 const counted = () => receiver.status().connections;
-/** The server has noticed what its clients closed. */
+/** Waits until the server has noticed which clients disconnected. */
 const openOnServer = (count: number) =>
   expect.poll(() => counted().waiting + counted().resting + counted().busy).toBe(count);
 
-describe('a full table', () => {
+describe('receiver: a full connection table', () => {
   test.each(Object.entries(ways))(
-    'strangers that %s in every place do not shut out one genuine delivery',
+    'clients that %s on every connection do not keep out a genuine delivery',
     async (_way, doing) => {
       await build({ connections: 20 });
       const clients = await strangers(20, doing);
@@ -142,14 +142,14 @@ describe('a full table', () => {
         await strangers(1, doing).then(([client]) => client && clients.push(client));
       }
       expect(inbox.rows.length).toBe(30);
-      // Each delivery took the place of the stranger that had waited longest.
+      // Each delivery evicted the client that had waited longest.
       expect(counted().closed).toMatchObject({ evicted: 30, refused: 0 });
       await Promise.all(clients.slice(0, 30).map((client) => client.closed));
       expect(clients.slice(30).filter(({ isClosed }) => isClosed)).toEqual([]);
     },
   );
 
-  test('asking for health again and again keeps no place: its connection is closed', async () => {
+  test('repeated health checks occupy no connection: theirs is closed', async () => {
     await build({ connections: 2 });
     const client = new Client().send('GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: keep-alive\r\n\r\n');
     expect(await client.status()).toBe(200);
@@ -158,7 +158,7 @@ describe('a full table', () => {
     await openOnServer(0);
   });
 
-  test('a burst of a thousand from one address is accepted whole while a thousand strangers are connected', async () => {
+  test('a burst of a thousand deliveries from one address is accepted completely while a thousand other clients are connected', async () => {
     await build();
     await Promise.all((await strangers(1000)).map(({ connected }) => connected));
     const clients = Array.from({ length: 1000 }, () => new Client().send(delivery()));
@@ -168,7 +168,7 @@ describe('a full table', () => {
     expect(counted().closed).toMatchObject({ refused: 0 });
   }, 60_000);
 
-  test('a burst larger than the room beside the strangers takes their places, and none of its own', async () => {
+  test('a burst larger than the free connections evicts clients that never delivered, and none of its own', async () => {
     await build({ connections: 300, perAddress: 150 });
     const idle = await strangers(300, undefined, '127.0.0.2');
     const clients = Array.from({ length: 290 }, () => new Client().send(delivery()));
@@ -177,14 +177,14 @@ describe('a full table', () => {
     expect(idle.filter(({ isClosed }) => isClosed).length).toBe(counted().closed.evicted);
   });
 
-  test('an address with more than its share loses its own connections, not those that others opened before', async () => {
+  test('an address with more than its share loses its own connections, not older ones of other addresses', async () => {
     await build({ connections: 10, perAddress: 3 });
     const one = await strangers(3, undefined, '127.0.0.2');
     const other = await strangers(3, undefined, '127.0.0.3');
     const crowd = await strangers(20, undefined, '127.0.0.4');
     await Promise.all(crowd.slice(0, 16).map(({ closed }) => closed));
     expect([...one, ...other, ...crowd.slice(16)].filter(({ isClosed }) => isClosed)).toEqual([]);
-    // A newcomer from elsewhere takes the place of one of the crowd as well.
+    // A new connection from another address also evicts one of the largest group.
     await strangers(1, undefined, '127.0.0.5');
     await crowd[16]?.closed;
     expect([...one, ...other].filter(({ isClosed }) => isClosed)).toEqual([]);
@@ -201,7 +201,7 @@ describe('a full table', () => {
     expect(known && (await known.send(delivery()).status())).toBe(202);
   });
 
-  test('a connection that delivered is kept alive and goes after every one that waits', async () => {
+  test('a connection that delivered is kept alive and evicted after all waiting ones', async () => {
     await build({ connections: 4 });
     const proven = new Client().send(delivery());
     expect(await proven.status()).toBe(202);
@@ -213,7 +213,7 @@ describe('a full table', () => {
     expect(counted().resting).toBe(1);
   });
 
-  test('connections kept alive fill a quarter of the places; the next answer says that it closes', async () => {
+  test('kept-alive connections fill a quarter of the table; the next response announces that it closes', async () => {
     await build({ connections: 8 });
     const clients: Client[] = [];
     for (let index = 0; index < 3; index += 1) {
@@ -226,7 +226,7 @@ describe('a full table', () => {
     expect(clients.map(({ isClosed }) => isClosed)).toEqual([false, false, true]);
   });
 
-  test('what is being stored is never closed; a newcomer is, when nothing else is left', async () => {
+  test('a connection whose delivery is being stored is never closed; a new one is, when no other is left', async () => {
     let go = () => {};
     const gate = new Promise<void>((resolve) => {
       go = resolve;
@@ -249,8 +249,8 @@ describe('a full table', () => {
   });
 });
 
-describe('what a connection may cost', () => {
-  test('bodies under way are bounded together; the oldest of strangers go, a genuine delivery does not', async () => {
+describe('receiver: the cost of a connection', () => {
+  test('the total size of unfinished bodies is limited; the oldest unknown clients are evicted, a genuine delivery is not', async () => {
     await build({ bytes: 256 * 1024 });
     const fields = { 'Content-Type': 'application/json', 'Content-Length': 60_000 };
     const clients = Array.from({ length: 40 }, () => new Client('127.0.0.2'));
@@ -264,7 +264,7 @@ describe('what a connection may cost', () => {
     expect(counted().bytes).toBe(0);
   });
 
-  test('a body of chunks of one byte is kept in no more than twice its bytes', async () => {
+  test('a body in one-byte chunks takes at most twice its size in memory', async () => {
     await build();
     const pieces = 30_000;
     const client = new Client().send(
@@ -276,7 +276,7 @@ describe('what a connection may cost', () => {
     expect(client.isClosed).toBe(false);
   });
 
-  test('thousands of requests in one breath end their connection before the seventeenth is looked at', async () => {
+  test('thousands of pipelined requests close their connection before the seventeenth is handled', async () => {
     await build();
     const client = new Client().send('GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(3000));
     await client.closed;
@@ -285,7 +285,7 @@ describe('what a connection may cost', () => {
     expect(await send()).toBe(202);
   });
 
-  test('what came whole while the event loop was busy is answered, however late; what did not is cut off', async () => {
+  test('a complete request that waited for a blocked event loop is answered, an incomplete one is cut off', async () => {
     await build({ headersMillis: 2000, requestMillis: 3000, checkEveryMillis: 10 });
     const whole: Client[] = [];
     for (let count = 0; count < 3; count += 1) {
@@ -295,7 +295,7 @@ describe('what a connection may cost', () => {
     }
     await expect.poll(() => counted().waiting).toBe(3);
     for (const client of whole) client.send(delivery());
-    // The bytes are in the kernel, and every limit is over before the server can look at them.
+    // The bytes are in the kernel, and every timeout has passed before the server can read them.
     const until = performance.now() + 2500;
     while (performance.now() < until);
     expect(await Promise.all(whole.map((client) => client.status()))).toEqual(whole.map(() => 202));
@@ -304,7 +304,7 @@ describe('what a connection may cost', () => {
     expect(counted().closed.timed_out).toBeGreaterThanOrEqual(1);
   });
 
-  test('silent strangers do not keep a receiver from closing', async () => {
+  test('silent clients do not delay the close of a receiver', async () => {
     await build({}, { clock: { ...systemClock, wait: untilAborted } });
     const clients = await strangers(5);
     await receiver.close();
@@ -312,7 +312,7 @@ describe('what a connection may cost', () => {
   });
 });
 
-test('closed connections are counted by reason and logged once a minute, without saying whose they were', async () => {
+test('closed connections are counted by reason and logged once a minute, without their addresses', async () => {
   const logged: [LogFields, string][] = [];
   const logger: Logger = { ...silentLogger, warn: (fields, message) => logged.push([fields, message]) };
   const clock = new VirtualClock();
@@ -345,6 +345,6 @@ test.each([
   ['::1', '0:0:0:0'],
   ['fe80::1%eth0', 'fe80:0:0:0'],
   ['', ''],
-])('%s counts as one with all of %s', (address, network) => {
+])('address %s is counted under %s', (address, network) => {
   expect(networkOf(address)).toBe(network);
 });

@@ -11,7 +11,7 @@ import { MemoryInbox } from './support/memory-inbox.js';
 const acme = 'acme' as SourceName;
 const beta = 'beta' as SourceName;
 
-/** Records nudges; a test says how each tick ended. */
+/** Records nudges; a test decides how each tick ended. */
 class FakeTicks implements Ticks {
   readonly nudges: SourceName[] = [];
   readonly #listeners = new Set<(source: SourceName, tick: Ticked) => void>();
@@ -86,7 +86,7 @@ async function arrive(
   drain.accepted(sources);
 }
 
-test('CLIENT-21 an event nudges its source at once and is worked when the feed has reached its moment', async () => {
+test('CLIENT-21 drain: an event nudges its source at once and is worked when the feed reaches its time', async () => {
   await arrive();
   expect(ticks.nudges).toEqual([acme]);
   clock.jump(1000);
@@ -95,7 +95,7 @@ test('CLIENT-21 an event nudges its source at once and is worked when the feed h
   expect(drain.status()).toEqual({ worked: 1, retried: 0, givenUp: 0 });
 });
 
-test('an event the feed does not show yet is looked for again with growing gaps, then left to the timer', async () => {
+test('drain: an event that the feed does not show is retried with growing waits, then left to timed ticks', async () => {
   const behind = { publishedThrough: instantFromMillis(clock.now() - 60_000) };
   await arrive();
   clock.jump(1);
@@ -118,7 +118,7 @@ test('an event the feed does not show yet is looked for again with growing gaps,
   expect(drain.status()).toEqual({ worked: 0, retried: 10, givenUp: 1 });
 }, 60_000);
 
-test('an event that becomes visible between two looks is worked by the next', async () => {
+test('drain: an event that appears between two attempts is worked by the next one', async () => {
   await arrive();
   const observed = now();
   clock.jump(1);
@@ -132,7 +132,7 @@ test('an event that becomes visible between two looks is worked by the next', as
   expect(ticks.nudges, 'nothing is pending, nothing is nudged').toEqual([]);
 });
 
-test('an event put off by a clock that was wrong is worked by the next tick that reaches it', async () => {
+test('drain: an event postponed by a wrong clock is worked by the next tick that reaches it', async () => {
   await arrive();
   const observed = now();
   clock.jump(1);
@@ -149,7 +149,7 @@ test('an event put off by a clock that was wrong is worked by the next tick that
   expect(inbox.states()).toEqual(['worked']);
 });
 
-test('a tick that failed or waits settles nothing and costs no attempt', async () => {
+test('drain: a failed or waiting tick settles nothing and counts no attempt', async () => {
   await arrive();
   clock.jump(1);
   for (let times = 0; times < 50; times += 1) await ticks.end(acme, { done: false, publishedThrough: now() });
@@ -158,7 +158,7 @@ test('a tick that failed or waits settles nothing and costs no attempt', async (
   expect(inbox.states()).toEqual(['worked']);
 });
 
-test('what came while a tick ran is left to the next one', async () => {
+test('drain: an event that arrives during a tick is left to the next one', async () => {
   const startedAt = now();
   clock.jump(10);
   await arrive([acme], null);
@@ -173,7 +173,7 @@ test('what came while a tick ran is left to the next one', async () => {
   expect(inbox.states()).toEqual(['worked', 'worked']);
 });
 
-test('events of different sources do not wait for each other', async () => {
+test('drain: events of different sources do not wait for each other', async () => {
   await arrive([acme]);
   await arrive([beta]);
   clock.jump(1);
@@ -181,7 +181,7 @@ test('events of different sources do not wait for each other', async () => {
   expect(inbox.states()).toEqual(['pending', 'worked']);
 });
 
-test('an event of two sources is worked once both were read past it', async () => {
+test('drain: an event of two sources is worked once both were read past it', async () => {
   await arrive([beta, acme]);
   expect([...ticks.nudges].sort()).toEqual([acme, beta]);
   clock.jump(1);
@@ -191,14 +191,14 @@ test('an event of two sources is worked once both were read past it', async () =
   expect(inbox.states()).toEqual(['worked']);
 });
 
-test('a burst is settled whole, in batches, by one tick', async () => {
+test('drain: one tick settles a whole burst, in batches', async () => {
   for (let times = 0; times < 1700; times += 1) await arrive();
   clock.jump(1);
   await ticks.end(acme, { publishedThrough: now() });
   expect(new Set(inbox.states())).toEqual(new Set(['worked']));
 });
 
-test('what an earlier process left is taken up at the start', async () => {
+test('drain: events that an earlier process left are resumed at the start', async () => {
   await arrive([acme]);
   await arrive([beta]);
   await drain.close();
@@ -211,7 +211,7 @@ test('what an earlier process left is taken up at the start', async () => {
   expect(inbox.states()).toEqual(['worked', 'worked']);
 });
 
-test('events of sources that are configured no more are ignored', async () => {
+test('drain: events of sources no longer configured are ignored', async () => {
   await arrive([beta]);
   await drain.close();
   build([acme]);
@@ -221,7 +221,7 @@ test('events of sources that are configured no more are ignored', async () => {
   expect(ticks.nudges).toEqual([]);
 });
 
-test('a busy database delays settling, it loses nothing', async () => {
+test('drain: a busy database delays settling and loses no event', async () => {
   await arrive();
   clock.jump(1);
   inbox.failure = new Fault('database_busy', 'made up');
@@ -232,7 +232,7 @@ test('a busy database delays settling, it loses nothing', async () => {
   expect(inbox.states()).toEqual(['worked']);
 });
 
-test('a database that is busy for hours is told of at first and once an hour, and again when it happens anew', async () => {
+test('drain: a database busy for hours is logged at first and once an hour, and again when it recurs', async () => {
   const told: string[] = [];
   const logger = { ...silentLogger, warn: (_: unknown, message: string) => void told.push(message) };
   build([acme, beta], logger);
@@ -255,7 +255,7 @@ test('a database that is busy for hours is told of at first and once an hour, an
   await clock.advance(5000);
 });
 
-test('whoever waits at a socket when a tick ends goes before the settling of its events', async () => {
+test('drain: requests waiting on a socket at the end of a tick are handled before its events are settled', async () => {
   await arrive();
   const order: string[] = [];
   const { pending } = inbox;
@@ -268,7 +268,7 @@ test('whoever waits at a socket when a tick ends goes before the settling of its
   expect(order.slice(0, 2)).toEqual(['socket', 'settling']);
 });
 
-test('what a tick proved right before a stop is settled with it', async () => {
+test('drain: events proven by a tick right before a stop are settled with it', async () => {
   await arrive();
   const ended = ticks.end(acme);
   await drain.close();

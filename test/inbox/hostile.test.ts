@@ -33,7 +33,7 @@ type Attack = (turn: number) => {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-/** Each with the status it is answered with. Those signed rightly come from whoever stole a secret, or from a bug. */
+/** Each attack with the status of its response. The correctly signed ones come from a stolen secret or a bug. */
 const attacks: readonly (readonly [number, Attack])[] = [
   [401, (turn) => ({ body: event(`evt_${turn}`), signature: null })],
   [
@@ -56,7 +56,7 @@ const attacks: readonly (readonly [number, Attack])[] = [
   [400, (turn) => ({ body: `[${turn}]`, signature: signed(`[${turn}]`, now()) })],
 ];
 
-test('thousands of hostile requests: none is stored, none causes a look, the memory stays flat', async () => {
+test('receiver: thousands of hostile requests store nothing, start no tick and leave memory flat', async () => {
   const mirror = freshMirror();
   const accepting = openSqlite(mirror.file);
   onTestFinished(() => accepting.close());
@@ -106,13 +106,13 @@ test('thousands of hostile requests: none is stored, none causes a look, the mem
   await hold(300);
   const before = await hold(200);
   const after = await hold(1_500);
-  // Fifteen hundred bodies of tens of kilobytes went by: what is kept of a request is a counter.
+  // After fifteen hundred bodies of tens of kilobytes, only counters remain of a request.
   expect(after - before).toBeLessThan(8 * 1024 * 1024);
   expect(rows()).toBe(0);
   expect(nudged).toEqual([]);
   for (const drip of drips) expect(await drip.closed).toMatch(/^(HTTP\/1\.1 408 |$)/);
 
-  // Of a genuine delivery that comes a hundred times one is kept, and it counts for all of them.
+  // A genuine delivery sent a hundred times is stored once.
   const genuine = event('evt_real');
   const signature = signed(genuine, now());
   const answers = await Promise.all(Array.from({ length: 100 }, () => send({ body: genuine, signature })));

@@ -17,7 +17,7 @@ const nested = (depth: number) =>
     Buffer.from(`{"id":"evt_1","event":"a.b","x":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`),
   );
 
-test('DELIV-04 DELIV-06 EVT-03 an envelope tells its event, installation, company, investment and moment', () => {
+test('DELIV-04 DELIV-06 EVT-03 parse event: an envelope has its event, installation, company, investment and time', () => {
   expect(parse(envelope)).toEqual({
     eventId: 'evt_1',
     installation: 'inst_1',
@@ -29,19 +29,19 @@ test('DELIV-04 DELIV-06 EVT-03 an envelope tells its event, installation, compan
   });
 });
 
-test('EVT-11 events and fields nobody knows yet are events all the same', () => {
+test('EVT-11 parse event: unknown events and fields are accepted', () => {
   expect(parse({ ...envelope, event: 'spv.closed', flavour: { a: 1 } })).toMatchObject({
     event: 'spv.closed',
   });
 });
 
-test('DELIV-07 CLIENT-25 a test is told by its id or by its installation', () => {
+test('DELIV-07 CLIENT-25 parse event: a test event is recognized by its id or its installation', () => {
   expect(parse({ ...envelope, id: 'evt_test_1' })?.test).toBe(true);
   expect(parse({ ...envelope, installation: { id: 'inst_1', target: null, test: true } })?.test).toBe(true);
   expect(parse({ ...envelope, mode: 'test' })?.test, 'DELIV-05 the mode is not a test mark').toBe(false);
 });
 
-test('older envelopes name no installation, and some events no company', () => {
+test('parse event: older envelopes name no installation, and some events no company', () => {
   const { installation: _, ...older } = envelope;
   expect(parse(older)).toMatchObject({ installation: '', company: 'co_1' });
   expect(parse({ ...envelope, data: { id: 'inv_1', company: null } })?.company).toBe('co_9');
@@ -52,7 +52,7 @@ test('older envelopes name no installation, and some events no company', () => {
   });
 });
 
-test('only what the feed publishes has a moment the feed can reach', () => {
+test('parse event: only events that the feed publishes have a time that the feed can reach', () => {
   const data = { occurred_at: '2026-10-20T09:30:00.123456Z' };
   expect(parse({ ...envelope, event: 'investment.created', data })?.observedAt).toBe(
     '2026-10-20T09:30:00.123Z',
@@ -60,7 +60,7 @@ test('only what the feed publishes has a moment the feed can reach', () => {
   expect(parse({ ...envelope, event: 'syndicate_member.joined', data })?.observedAt).toBeNull();
 });
 
-test('what is no event is not one', () => {
+test('parse event: a body that is not an event is rejected', () => {
   for (const value of [null, 1, 'a', [], {}, { id: 'evt_1' }, { event: 'a' }, { id: 'e', event: 'a' }])
     expect(parse(value), JSON.stringify(value)).toBeUndefined();
   expect(parse({ ...envelope, event: 'a b' })).toBeUndefined();
@@ -70,7 +70,7 @@ test('what is no event is not one', () => {
   expect(parseEvent(Buffer.from([0x22, 0xff, 0x22]))).toBeUndefined();
 });
 
-test('nesting is bounded, brackets inside text are not nesting', () => {
+test('parse event: nesting is limited, brackets inside strings do not count', () => {
   expect(nested(32)).toBeDefined();
   expect(nested(33)).toBeUndefined();
   expect(nested(30_000)).toBeUndefined();
@@ -78,7 +78,7 @@ test('nesting is bounded, brackets inside text are not nesting', () => {
   expect(parse({ ...envelope, note: `\\"${'{'.repeat(100)}` })).toBeDefined();
 });
 
-test('keys of the prototype are data and change nothing', () => {
+test('parse event: keys of the prototype are data and have no effect', () => {
   const hostile = '{"__proto__":{"id":"evt_x","event":"a"},"constructor":{"prototype":{"polluted":1}}}';
   expect(parseEvent(Buffer.from(hostile))).toBeUndefined();
   expect(
@@ -89,7 +89,7 @@ test('keys of the prototype are data and change nothing', () => {
   expect(({} as Record<string, unknown>).polluted).toBeUndefined();
 });
 
-test('no body at all makes it throw, and what it answers is in shape', () => {
+test('parse event: no body makes it throw, and what it returns is well-formed', () => {
   const near = fc.record(
     {
       id: fc.oneof(fc.constant('evt_1'), fc.jsonValue()),

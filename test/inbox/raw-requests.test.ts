@@ -9,15 +9,18 @@ import { MemoryInbox } from './support/memory-inbox.js';
 import { secret, signed } from './support/raw-http.js';
 
 /**
- * What a sender may do to a socket, byte for byte. Each case says which statuses come back before the server closes
- * the connection, and `[]` means that it closes without an answer. After each of them a genuine delivery is accepted.
+ * Requests byte for byte. Each case lists the statuses that come back before the server closes the connection; `[]`
+ * means that it closes without a response. After each case a genuine delivery is accepted.
  */
 interface Case {
   readonly sent: string | Buffer | readonly (string | Buffer)[];
   readonly statuses: readonly number[];
-  /** As many as are answered 202, unless told: what comes behind the last answer of a connection is not answered. */
+  /**
+   * Number of stored rows; the number of 202 responses by default. Requests after the last response of a connection
+   * are not answered.
+   */
   readonly stored?: number;
-  /** What the sender does after its bytes; it waits for the answers unless told. */
+  /** What the sender does after its bytes; by default it waits for the responses. */
   readonly after?: 'ends' | 'cuts';
 }
 
@@ -38,7 +41,7 @@ const lengthOf = (body: string | Buffer) => `Content-Length: ${Buffer.byteLength
 const signatureOf = (body: string | Buffer) => `Service-Signature: ${signed(body, now())}`;
 const request = (lines: readonly string[], body: string | Buffer = '') =>
   Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), Buffer.from(body)]);
-/** A genuine delivery with lines of its own: before the usual ones, or in their place. */
+/** A genuine delivery with extra lines before or instead of the usual ones. */
 const genuine = (more: readonly string[] = [], first = line, body: string | Buffer = event()) =>
   request([first, 'Host: a', json, lengthOf(body), signatureOf(body), ...more], body);
 const chunked = (pieces: readonly string[], more: readonly string[] = [], last = '0\r\n\r\n') => {
@@ -78,7 +81,7 @@ const cases: Readonly<Record<string, () => Case>> = {
     statuses: [400],
   }),
   'JSON without HTTP': () => ({ sent: event(canary), statuses: [400] }),
-  'a NUL for a start': () => ({ sent: '\0', statuses: [400] }),
+  'a leading NUL': () => ({ sent: '\0', statuses: [400] }),
   'a NUL in the path': () => ({ sent: 'GET /\0 HTTP/1.1\r\nHost: a\r\n\r\n', statuses: [400] }),
   'a NUL in the method': () => ({ sent: 'PO\0ST /webhooks HTTP/1.1\r\nHost: a\r\n\r\n', statuses: [400] }),
   'bytes beyond ASCII in the path': () => ({
@@ -103,11 +106,11 @@ const cases: Readonly<Record<string, () => Case>> = {
     sent: `GET /%zz${canary} HTTP/1.1\r\nHost: a\r\n\r\n`,
     statuses: [404],
   }),
-  'a path that climbs': () => ({
+  'a path with ..': () => ({
     sent: 'GET /../../etc/passwd HTTP/1.1\r\nHost: a\r\n\r\n',
     statuses: [404],
   }),
-  'the path behind another': () => ({ sent: genuine([], 'POST /a/../webhooks HTTP/1.1'), statuses: [404] }),
+  'the path after a/..': () => ({ sent: genuine([], 'POST /a/../webhooks HTTP/1.1'), statuses: [404] }),
   'the path in capitals': () => ({ sent: genuine([], 'POST /Webhooks HTTP/1.1'), statuses: [404] }),
   'the path with a slash at its end': () => ({
     sent: genuine([], 'POST /webhooks/ HTTP/1.1'),
@@ -128,7 +131,7 @@ const cases: Readonly<Record<string, () => Case>> = {
   'an asterisk as target': () => ({ sent: 'OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n', statuses: [404] }),
   CONNECT: () => ({ sent: 'CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example\r\n\r\n', statuses: [] }),
   'CONNECT to the path': () => ({ sent: 'CONNECT /webhooks HTTP/1.1\r\nHost: a\r\n\r\n', statuses: [] }),
-  'TRACE, whose answer would be an echo': () => ({
+  'TRACE, whose response would be an echo': () => ({
     sent: `TRACE /webhooks HTTP/1.1\r\nHost: a\r\nX-A: ${canary}\r\n\r\n`,
     statuses: [405],
   }),
@@ -137,13 +140,13 @@ const cases: Readonly<Record<string, () => Case>> = {
   'PUT with a genuine body': () => ({ sent: genuine([], 'PUT /webhooks HTTP/1.1'), statuses: [405] }),
   'GET with a genuine body': () => ({ sent: genuine([], 'GET /webhooks HTTP/1.1'), statuses: [405] }),
   PURGE: () => ({ sent: 'PURGE /webhooks HTTP/1.1\r\nHost: a\r\n\r\n', statuses: [405] }),
-  'POST to health': () => ({ sent: genuine([], 'POST /healthz HTTP/1.1'), statuses: [404] }),
+  'POST to the health check': () => ({ sent: genuine([], 'POST /healthz HTTP/1.1'), statuses: [404] }),
   health: () => ({ sent: 'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n', statuses: [200] }),
-  'health that asks to be kept alive': () => ({
+  'a health check that asks to be kept alive': () => ({
     sent: 'GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: keep-alive\r\n\r\n',
     statuses: [200],
   }),
-  'a method told by a header': () => ({
+  'a method override header': () => ({
     sent: genuine(['X-HTTP-Method-Override: POST'], 'GET /webhooks HTTP/1.1'),
     statuses: [405],
   }),
@@ -201,7 +204,7 @@ const cases: Readonly<Record<string, () => Case>> = {
     sent: genuine([`__proto__: ${canary}`, 'constructor: a']),
     statuses: [202],
   }),
-  'what a proxy says about the sender': () => ({
+  'forwarding headers of a proxy': () => ({
     sent: genuine(['X-Forwarded-For: 10.0.0.1', 'Forwarded: for=10.0.0.1', 'X-Original-URL: /healthz']),
     statuses: [202],
   }),
@@ -234,7 +237,7 @@ const cases: Readonly<Record<string, () => Case>> = {
       statuses: [401],
     };
   },
-  'a signature of the body with its newline': () => {
+  'a signature of the body plus a newline': () => {
     const body = event();
     return {
       sent: request([line, 'Host: a', json, lengthOf(body), signatureOf(`${body}\n`)], body),
@@ -271,7 +274,7 @@ const cases: Readonly<Record<string, () => Case>> = {
       statuses: [401],
     };
   },
-  'a signature with a time beyond all numbers': () => {
+  'a signature with an enormous time': () => {
     const body = event();
     return {
       sent: request(
@@ -292,7 +295,7 @@ const cases: Readonly<Record<string, () => Case>> = {
     };
   },
 
-  // Where the body ends.
+  // The length of the body.
   'a length and chunks': () => ({ sent: genuine(['Transfer-Encoding: chunked']), statuses: [400] }),
   'chunks and a length': () => ({ sent: chunked([event()], ['Content-Length: 4']), statuses: [400] }),
   'two lengths that differ': () => ({ sent: genuine(['Content-Length: 4']), statuses: [400] }),
@@ -322,7 +325,7 @@ const cases: Readonly<Record<string, () => Case>> = {
     sent: request([line, 'Host: a', json, 'Content-Length: 0x10'], 'a'.repeat(16)),
     statuses: [400],
   }),
-  'a length beyond all numbers': () => ({
+  'an enormous length': () => ({
     sent: request([line, 'Host: a', json, `Content-Length: ${'9'.repeat(30)}`]),
     statuses: [400],
   }),
@@ -370,7 +373,7 @@ const cases: Readonly<Record<string, () => Case>> = {
       statuses: [202],
     };
   },
-  'chunks with extensions without end': () => ({
+  'endless chunk extensions': () => ({
     sent: request([line, 'Host: a', json, 'Transfer-Encoding: chunked'], `5;${'a'.repeat(20_000)}`),
     statuses: [413],
   }),
@@ -378,7 +381,7 @@ const cases: Readonly<Record<string, () => Case>> = {
     sent: chunked([event()], [], `0\r\nX-A: ${canary}\r\n\r\n`),
     statuses: [202],
   }),
-  'trailers without end': () => ({
+  'endless trailers': () => ({
     sent: chunked([event()], [], `0\r\nX-A: ${'a'.repeat(9000)}`),
     statuses: [431],
   }),
@@ -390,7 +393,7 @@ const cases: Readonly<Record<string, () => Case>> = {
     sent: request([line, 'Host: a', json, 'Transfer-Encoding: chunked'], '-1\r\n'),
     statuses: [400],
   }),
-  'a chunk of a size beyond all numbers': () => ({
+  'a chunk of an enormous size': () => ({
     sent: request([line, 'Host: a', json, 'Transfer-Encoding: chunked'], `${'f'.repeat(20)}\r\n`),
     statuses: [400],
   }),
@@ -412,7 +415,7 @@ const cases: Readonly<Record<string, () => Case>> = {
     sent: request([line, 'Host: a', json, 'Transfer-Encoding: chunked, chunked'], '0\r\n\r\n'),
     statuses: [400],
   }),
-  'chunked by another name': () => ({
+  'an unknown transfer encoding': () => ({
     sent: request([line, 'Host: a', json, 'Transfer-Encoding: xchunked'], '0\r\n\r\n'),
     statuses: [400],
   }),
@@ -439,7 +442,7 @@ const cases: Readonly<Record<string, () => Case>> = {
     statuses: [400],
   }),
 
-  // What the body is.
+  // The body.
   'a genuine delivery': () => ({ sent: genuine(), statuses: [202] }),
   'a body with a byte order mark': () => ({
     sent: signedAs(Buffer.from(`\ufeff${event()}`)),
@@ -450,7 +453,7 @@ const cases: Readonly<Record<string, () => Case>> = {
     statuses: [400],
   }),
   'a body in UTF-16': () => ({ sent: signedAs(Buffer.from(`\ufeff${event()}`, 'utf16le')), statuses: [400] }),
-  'a body that is no UTF-8': () => ({
+  'a body that is not UTF-8': () => ({
     sent: signedAs(Buffer.concat([Buffer.from(event()), Buffer.from([0xff])])),
     statuses: [400],
   }),
@@ -467,7 +470,7 @@ const cases: Readonly<Record<string, () => Case>> = {
     sent: signedAs('['.repeat(20_000) + ']'.repeat(20_000)),
     statuses: [400],
   }),
-  'an id that is no text': () => ({ sent: signedAs('{"id":{"a":1},"event":"a.b"}'), statuses: [400] }),
+  'an id that is not a string': () => ({ sent: signedAs('{"id":{"a":1},"event":"a.b"}'), statuses: [400] }),
   'an id with a quote': () => ({
     sent: signedAs(`{"id":"evt_'; DROP TABLE webhook_inbox","event":"a.b"}`),
     statuses: [400],
@@ -476,32 +479,35 @@ const cases: Readonly<Record<string, () => Case>> = {
     const body = gzipSync(event());
     return { sent: genuine(['Content-Encoding: gzip'], line, body), statuses: [415] };
   },
-  'compressed, without saying so': () => ({ sent: signedAs(gzipSync(event())), statuses: [400] }),
-  'an encoding of its own': () => ({ sent: genuine([`Content-Encoding: ${canary}`]), statuses: [415] }),
-  'no type': () => {
+  'a compressed body without Content-Encoding': () => ({
+    sent: signedAs(gzipSync(event())),
+    statuses: [400],
+  }),
+  'an unknown content encoding': () => ({ sent: genuine([`Content-Encoding: ${canary}`]), statuses: [415] }),
+  'no content type': () => {
     const body = event();
     return { sent: request([line, 'Host: a', lengthOf(body), signatureOf(body)], body), statuses: [415] };
   },
-  'a form': () => ({
+  'a form content type': () => ({
     sent: request(
       [line, 'Host: a', 'Content-Type: application/x-www-form-urlencoded', 'Content-Length: 3'],
       'a=b',
     ),
     statuses: [415],
   }),
-  'two types, the second of them right': () => ({
+  'two content types, the second one valid': () => ({
     sent: request([line, 'Host: a', 'Content-Type: text/plain', json, 'Content-Length: 2'], '{}'),
     statuses: [415],
   }),
 
-  // Asking first, and asking for something else.
-  'asking before sending': () => ({ sent: genuine(['Expect: 100-continue']), statuses: [100, 202] }),
-  'asking before sending too much': () => ({
+  // Expect and Upgrade.
+  'Expect: 100-continue': () => ({ sent: genuine(['Expect: 100-continue']), statuses: [100, 202] }),
+  'Expect: 100-continue with a body too large': () => ({
     sent: request([line, 'Host: a', json, 'Content-Length: 70000', 'Expect: 100-continue']),
     statuses: [413],
     after: 'ends',
   }),
-  'expecting something else': () => ({ sent: genuine([`Expect: ${canary}`]), statuses: [417] }),
+  'an unknown Expect': () => ({ sent: genuine([`Expect: ${canary}`]), statuses: [417] }),
   'an upgrade to WebSocket': () => ({
     sent: 'GET /webhooks HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: a\r\n\r\n',
     statuses: [405],
@@ -515,14 +521,14 @@ const cases: Readonly<Record<string, () => Case>> = {
     statuses: [202],
   }),
 
-  // More than one at once.
+  // Pipelined requests.
   'two genuine deliveries without waiting': () => ({ sent: [genuine(), genuine()], statuses: [202, 202] }),
   'a forged delivery, then a genuine one': () => ({
     sent: Buffer.concat([forged(), genuine()]),
     statuses: [401],
     stored: 1,
   }),
-  'health, then a genuine delivery': () => ({
+  'a health check, then a genuine delivery': () => ({
     sent: Buffer.concat([Buffer.from('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n'), genuine()]),
     statuses: [200],
     stored: 1,
@@ -532,7 +538,7 @@ const cases: Readonly<Record<string, () => Case>> = {
     statuses: [202],
   }),
 
-  // Leaving early.
+  // Senders that disconnect early.
   'nothing, and the end': () => ({ sent: '', statuses: [], after: 'ends' }),
   'nothing, and a cut': () => ({ sent: '', statuses: [], after: 'cuts' }),
   'half a request line, and the end': () => ({ sent: 'POST /web', statuses: [400], after: 'ends' }),
@@ -546,7 +552,7 @@ const cases: Readonly<Record<string, () => Case>> = {
   }),
 };
 
-/** Nothing here waits to be cut off. */
+/** No case waits for a timeout. */
 const limits = { headersMillis: 60_000, requestMillis: 60_000 };
 const inbox = new MemoryInbox();
 let receiver: Receiver;
@@ -565,7 +571,10 @@ beforeAll(async () => {
 
 afterAll(() => receiver.close());
 
-/** Sends, and returns what came back: until the server closes, or until the last answer of one that keeps the connection. */
+/**
+ * Sends the bytes and returns the response: until the server closes, or until the last response on a connection that
+ * stays open.
+ */
 function exchange({ sent, statuses, after }: Case): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
@@ -601,16 +610,16 @@ afterEach(async () => {
   expect(receiver.status().results.defect).toBe(0);
 });
 
-test('there are more than a hundred of them', () => {
+test('receiver: more than a hundred raw requests are tested', () => {
   expect(Object.keys(cases).length).toBeGreaterThanOrEqual(104);
 });
 
-test.each(Object.entries(cases))('%s', async (_title, made) => {
+test.each(Object.entries(cases))('receiver, raw request: %s', async (_title, made) => {
   const one = made();
   const stored = inbox.rows.length;
   const received = await exchange(one);
   expect(statusesIn(received)).toEqual(one.statuses);
-  // Only what was accepted is stored, and no answer repeats what was sent or says what the server is made of.
+  // Only accepted deliveries are stored, and no response repeats the request or reveals the server's software.
   expect(inbox.rows.length - stored).toBe(
     one.stored ?? one.statuses.filter((status) => status === 202).length,
   );

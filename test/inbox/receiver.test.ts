@@ -102,8 +102,8 @@ const nothingHappened = () => {
   expect(told).toEqual([]);
 };
 
-describe('what is authentic is stored and answered 202', () => {
-  test('CLIENT-23 a delivery signed with a secret that is just being read waits for it; a forged one does not pass', async () => {
+describe('receiver: authentic deliveries', () => {
+  test('CLIENT-23 a delivery signed with a secret that is being reloaded waits for it; a forged one is rejected', async () => {
     const newest = [...secrets];
     secrets = ['whsec_before'];
     let readings = 0;
@@ -121,7 +121,7 @@ describe('what is authentic is stored and answered 202', () => {
     expect(readings).toBe(3);
   });
 
-  test('CLIENT-24 one row, durable before the answer, and a nudge', async () => {
+  test('CLIENT-24 a delivery is one row, durable before the response, and a nudge', async () => {
     const answer = await deliver();
     expect(answer).toMatchObject({ status: 202, text: '' });
     expect(inbox.rows).toMatchObject([
@@ -131,7 +131,7 @@ describe('what is authentic is stored and answered 202', () => {
     expect(receiver.status()).toMatchObject({ lastSecret: 0, results: { accepted: 1 } });
   });
 
-  test('DELIV-10 CLIENT-22 duplicates are told by event and installation', async () => {
+  test('DELIV-10 CLIENT-22 a duplicate is recognized by event and installation', async () => {
     await deliver();
     expect((await deliver()).status).toBe(202);
     const other = eventBody({ installation: { id: 'inst_2' } });
@@ -140,7 +140,7 @@ describe('what is authentic is stored and answered 202', () => {
     expect(receiver.status().results).toMatchObject({ accepted: 1, duplicate: 1, ignored: 1 });
   });
 
-  test('EVT-11 CLIENT-19 unknown installations and unknown events are taken and counted', async () => {
+  test('EVT-11 CLIENT-19 unknown installations and unknown events are accepted and counted', async () => {
     const stranger = eventBody({ id: 'evt_2', installation: { id: 'inst_9' } });
     expect((await deliver({ body: stranger })).status).toBe(202);
     expect((await deliver({ body: eventBody({ id: 'evt_3', event: 'spv.sunk' }) })).status).toBe(202);
@@ -148,7 +148,7 @@ describe('what is authentic is stored and answered 202', () => {
     expect(receiver.status().results).toMatchObject({ ignored: 1, accepted: 1 });
   });
 
-  test('one that belongs to no source is told of as well, as it may speak of a grant; only once it is stored', async () => {
+  test('an event without a source is announced too, as it may concern a grant, but only once it is stored', async () => {
     const revoked = eventBody({ event: 'installation.revoked', installation: { id: 'inst_9' } });
     inbox.failure = new Fault('database_busy', 'made up');
     await deliver({ body: revoked });
@@ -159,14 +159,14 @@ describe('what is authentic is stored and answered 202', () => {
     expect(nudged).toEqual([[]]);
   });
 
-  test('DELIV-07 CLIENT-25 a test event is taken, counted and leads to nothing', async () => {
+  test('DELIV-07 CLIENT-25 a test event is accepted and counted, and has no effect', async () => {
     expect((await deliver({ body: eventBody({ id: 'evt_test_1' }) })).status).toBe(202);
     expect(inbox.states()).toEqual(['ignored']);
     expect(nudged).toEqual([]);
     expect(receiver.status().results.test).toBe(1);
   });
 
-  test('the bytes are verified as they came, with whatever whitespace', async () => {
+  test('the signature is verified over the bytes as sent, including whitespace', async () => {
     const odd = ` \t${eventBody().replaceAll('":', '" :\n ')}\r\n`;
     expect((await deliver({ body: odd })).status).toBe(202);
     expect(inbox.rows[0]?.eventId).toBe('evt_1');
@@ -174,7 +174,7 @@ describe('what is authentic is stored and answered 202', () => {
     expect((await deliver(respaced)).status).toBe(401);
   });
 
-  test('DELIV-02 a rotation refuses nothing: old and new secret count as long as both are configured', async () => {
+  test('DELIV-02 a rotation rejects no delivery: old and new secret are valid as long as both are configured', async () => {
     secrets = ['whsec_new', secret];
     expect((await deliver({ body: eventBody({ id: 'evt_a' }) })).status).toBe(202);
     expect(receiver.status().lastSecret).toBe(1);
@@ -185,12 +185,12 @@ describe('what is authentic is stored and answered 202', () => {
     expect((await deliver({ body: eventBody({ id: 'evt_c' }) })).status).toBe(401);
   });
 
-  test('a charset on the content type is fine', async () => {
+  test('a charset in the content type is accepted', async () => {
     const headers = { 'content-type': 'Application/JSON; charset=utf-8' };
     expect((await deliver({ headers })).status).toBe(202);
   });
 
-  test('many at once are all stored, each once', async () => {
+  test('concurrent deliveries are all stored, each once', async () => {
     const bodies = Array.from({ length: 200 }, (_, index) => eventBody({ id: `evt_${index % 100}` }));
     const answers = await Promise.all(bodies.map((body) => deliver({ body })));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([202]));
@@ -199,7 +199,7 @@ describe('what is authentic is stored and answered 202', () => {
   });
 });
 
-describe('what is not is refused, cheaply and without a word', () => {
+describe('receiver: rejected requests get an empty response', () => {
   const refusals: readonly (readonly [string, number, () => Sent])[] = [
     ['without a signature', 401, () => ({ signature: null })],
     ['with a malformed one', 401, () => ({ signature: 'v1=abc' })],
@@ -211,31 +211,31 @@ describe('what is not is refused, cheaply and without a word', () => {
     ],
     ['replayed after six minutes', 401, () => ({ signature: signed(eventBody(), seconds() - 360) })],
     ['from six minutes ahead', 401, () => ({ signature: signed(eventBody(), seconds() + 360) })],
-    ['signed but no JSON', 400, () => ({ body: '{"id":' })],
-    ['signed but no event', 400, () => ({ body: '{"hello":1}' })],
+    ['signed but not JSON', 400, () => ({ body: '{"id":' })],
+    ['signed but not an event', 400, () => ({ body: '{"hello":1}' })],
     ['signed but nested too deep', 400, () => ({ body: `${'['.repeat(9000)}${']'.repeat(9000)}` })],
     ['empty', 400, () => ({ body: '' })],
-    ['as another type', 415, () => ({ headers: { 'content-type': 'text/plain' } })],
+    ['with another content type', 415, () => ({ headers: { 'content-type': 'text/plain' } })],
     ['compressed', 415, () => ({ body: gzipSync(eventBody()), headers: { 'content-encoding': 'gzip' } })],
     [
-      'as a bomb',
+      'as a gzip bomb',
       415,
       () => ({ body: gzipSync(Buffer.alloc(10_000_000)), headers: { 'content-encoding': 'br' } }),
     ],
-    ['too large by its own word', 413, () => ({ body: 'x'.repeat(65_537) })],
+    ['with a declared length that is too large', 413, () => ({ body: 'x'.repeat(65_537) })],
     ['with another method', 405, () => ({ method: 'PUT' })],
     ['by GET', 405, () => ({ method: 'GET' })],
-    ['elsewhere', 404, () => ({ path: '/webhooks/' })],
-    ['to a path that is none', 404, () => ({ path: '/%E0%A4%A' })],
+    ['to another path', 404, () => ({ path: '/webhooks/' })],
+    ['to an invalid path', 404, () => ({ path: '/%E0%A4%A' })],
   ];
-  test.each(refusals)('%s: %i', async (_title, status, sent) => {
+  test.each(refusals)('a request %s is answered with %i', async (_title, status, sent) => {
     const answer = await deliver(sent());
     expect(answer).toMatchObject({ status, text: '' });
     expect(answer.headers.get('x-powered-by')).toBeNull();
     nothingHappened();
   });
 
-  test('64 KB are taken, one byte more is not, whatever was declared', async () => {
+  test('64 KB are accepted, one byte more is not, whatever length was declared', async () => {
     const fitting = eventBody().padEnd(65_536, ' ');
     expect((await deliver({ body: fitting })).status).toBe(202);
     const client = new RawClient(port).send(
@@ -246,7 +246,7 @@ describe('what is not is refused, cheaply and without a word', () => {
     expect(inbox.rows.length).toBe(1);
   });
 
-  test('a sender who sends first and reads later can read its 413', async () => {
+  test('a sender that sends first and reads later can read its 413', async () => {
     const body = Buffer.alloc(8 * 1024 * 1024, 'x');
     const socket = connect(port, '127.0.0.1');
     let received = '';
@@ -268,7 +268,7 @@ describe('what is not is refused, cheaply and without a word', () => {
     nothingHappened();
   });
 
-  test('a sender who never ends is told once and cut off', async () => {
+  test('a sender that never stops is answered once and cut off', async () => {
     const client = new RawClient(port).send(
       head({ 'Content-Type': 'application/json', 'Transfer-Encoding': 'chunked' }),
     );
@@ -279,7 +279,7 @@ describe('what is not is refused, cheaply and without a word', () => {
     expect((await deliver()).status).toBe(202);
   });
 
-  test('every refusal has a counter', async () => {
+  test('every rejection has a counter', async () => {
     await deliver({ signature: null });
     await deliver({ signature: 'x' });
     await deliver({ signature: signed(eventBody(), 1) });
@@ -296,8 +296,8 @@ describe('what is not is refused, cheaply and without a word', () => {
   });
 });
 
-describe('trouble of our own', () => {
-  test('DELIV-01 without the row there is no 2xx: a busy or full database answers 503 and says when', async () => {
+describe('receiver: internal failures', () => {
+  test('DELIV-01 a busy or full database is answered with 503 and Retry-After, never with 2xx', async () => {
     for (const code of ['database_busy', 'database_full'] as const) {
       inbox.failure = new Fault(code, 'made up');
       const answer = await deliver();
@@ -309,7 +309,7 @@ describe('trouble of our own', () => {
     expect((await deliver()).status).toBe(202);
   });
 
-  test('a database that does not answer is not waited for', async () => {
+  test('the receiver does not wait for a database that does not respond', async () => {
     class Stuck extends MemoryInbox {
       override accept(_event: AcceptedEvent): Promise<'stored'> {
         return new Promise(() => {});
@@ -320,7 +320,7 @@ describe('trouble of our own', () => {
     expect(nudged).toEqual([]);
   });
 
-  test('what is stored after its sender was sent away is worked without waiting for it to come again', async () => {
+  test('a delivery stored after its sender got a 503 is worked without waiting for the retry', async () => {
     let goOn = () => {};
     const late = new Promise<void>((resolve) => {
       goOn = resolve;
@@ -345,7 +345,7 @@ describe('trouble of our own', () => {
     expect(await worked).toEqual([acme]);
   });
 
-  test('a defect shows nothing of itself', async () => {
+  test('an internal error reveals nothing about itself', async () => {
     await build({
       resolveSources: () => {
         throw new Error('secret detail at /home/somebody/file.ts');
@@ -358,10 +358,10 @@ describe('trouble of our own', () => {
   });
 });
 
-describe('slow and broken senders', () => {
+describe('receiver: slow and broken senders', () => {
   const quick = { headersMillis: 300, requestMillis: 500, checkEveryMillis: 50 };
 
-  test('dripped headers and dripped bodies are cut off, honest senders are served meanwhile', async () => {
+  test('senders that drip headers or bodies are cut off, other senders are served meanwhile', async () => {
     await build({ limits: quick });
     const drips = Array.from({ length: 40 }, (_, index) =>
       index % 2 === 0
@@ -378,7 +378,7 @@ describe('slow and broken senders', () => {
     expect(inbox.rows.length).toBe(1);
   });
 
-  test('a sender that hangs up in the middle leaves nothing behind', async () => {
+  test('a sender that disconnects in the middle leaves nothing behind', async () => {
     const client = new RawClient(port).send(
       `${head({ 'Content-Type': 'application/json', 'Content-Length': 500 })}{"id":`,
     );
@@ -389,7 +389,7 @@ describe('slow and broken senders', () => {
     expect(inbox.rows.map((row) => row.eventId)).toEqual(['evt_other']);
   });
 
-  /** An inbox that waits with every row until it is told to go on. */
+  /** An inbox that blocks every row until the test releases it. */
   function slowInbox() {
     let go = () => {};
     const gate = new Promise<void>((resolve) => {
@@ -406,7 +406,7 @@ describe('slow and broken senders', () => {
     return { slow: new Slow(), go };
   }
 
-  test('closing lets a delivery under way finish and takes no new one', async () => {
+  test('close lets a running delivery finish and accepts no new one', async () => {
     const { slow, go } = slowInbox();
     await build({ inbox: slow });
     const delivery = deliver();
@@ -420,7 +420,7 @@ describe('slow and broken senders', () => {
     await receiver.close();
   });
 
-  test('closing waits for a delivery that is being stored, though its sender hung up', async () => {
+  test('close waits for a delivery that is being stored although its sender disconnected', async () => {
     const { slow, go } = slowInbox();
     let waiting = 0;
     const wait: Clock['wait'] = async (millis, signal) => {
@@ -435,7 +435,7 @@ describe('slow and broken senders', () => {
     sender.abort();
     await expect(delivery).rejects.toThrow();
     const stored = receiver.close().then(() => slow.rows.length);
-    // Left is the wait for the row alone: the server has closed, and whatever waited for it only has gone on.
+    // Only the row is left to wait for: the server has closed.
     await expect.poll(() => waiting).toBe(1);
     go();
     expect(await stored).toBe(1);
@@ -443,7 +443,7 @@ describe('slow and broken senders', () => {
   });
 });
 
-test('health is answered beside the path, and nothing else', async () => {
+test('receiver: the health check is served next to the webhook path, and nothing else is', async () => {
   const health = await fetch(`${base}/healthz`);
   expect([health.status, await health.text()]).toEqual([200, 'ok\n']);
   expect(health.headers.get('x-powered-by')).toBeNull();
@@ -451,7 +451,7 @@ test('health is answered beside the path, and nothing else', async () => {
     expect((await fetch(base + path)).status).toBe(404);
 });
 
-test('what a proxy says about the sender is not read', async () => {
+test('receiver: forwarding headers of a proxy are ignored', async () => {
   const headers = {
     'x-forwarded-for': '10.0.0.1',
     'x-forwarded-proto': 'gopher',
@@ -460,7 +460,7 @@ test('what a proxy says about the sender is not read', async () => {
   expect((await deliver({ headers })).status).toBe(202);
 });
 
-test('the listener is on loopback unless told otherwise', async () => {
+test('receiver: listens on loopback by default', async () => {
   const { host } = await createAndListen();
   expect(host).toBe('127.0.0.1');
 });
@@ -481,7 +481,7 @@ async function createAndListen() {
   return await other.listen(0);
 }
 
-test('who asks before sending is told to send what may be taken, and refused without a byte of the rest', async () => {
+test('receiver: Expect: 100-continue is answered with 100 for acceptable requests, others are rejected unread', async () => {
   const ask = (body: string, headers: Readonly<Record<string, string>> = {}, path = '/webhooks') =>
     askBeforeSending(
       base + path,
@@ -499,7 +499,7 @@ test('who asks before sending is told to send what may be taken, and refused wit
   expect(inbox.rows).toHaveLength(1);
 });
 
-test('a byte order mark in front of a signed event is ignored, and its stored body is redacted as any other', async () => {
+test('receiver: a leading byte order mark of a signed event is ignored, and the stored body is redacted as usual', async () => {
   const body = Buffer.from(
     `\ufeff${eventBody({ actor: { name: 'CANARY' }, data: { id: 'inv_1', investor: { name: 'CANARY' } } })}`,
   );
@@ -510,6 +510,6 @@ test('a byte order mark in front of a signed event is ignored, and its stored bo
     ...{ id: 'evt_1', event: 'investment.changed', created_at: '2026-10-20T09:30:00Z' },
     data: { id: 'inv_1' },
   });
-  // Without the mark the bytes are others than those that were signed.
+  // Without the mark the bytes differ from the signed ones.
   expect((await deliver({ body: body.subarray(3), signature })).status).toBe(401);
 });

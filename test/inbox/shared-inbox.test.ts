@@ -30,10 +30,10 @@ afterEach(async () => {
   expect(clock.sleeping).toBe(0);
 });
 
-/** One daemon of two that share the inbox. */
+/** One of two daemons that share the inbox. */
 function daemon(works: readonly SourceName[], knows: readonly SourceName[] = [acme, beta]) {
   const nudged: SourceName[] = [];
-  const told: string[] = [];
+  const sent: string[] = [];
   let tick: (source: SourceName, ticked: Ticked) => void = () => {};
   const ticks: Ticks = {
     nudge: (source) => void nudged.push(source),
@@ -45,19 +45,19 @@ function daemon(works: readonly SourceName[], knows: readonly SourceName[] = [ac
   const others: Others = {
     worksHere: (source) => works.includes(source),
     alone: () => alone,
-    tellAccepted: (lane) => void told.push(`accepted ${lane}`),
-    tellTicked: (source) => void told.push(`ticked ${source}`),
+    tellAccepted: (lane) => void sent.push(`accepted ${lane}`),
+    tellTicked: (source) => void sent.push(`ticked ${source}`),
   };
   const drain = createDrain({ inbox, ticks, clock, logger: silentLogger, sources: knows, others });
   open.push(drain);
   const end = async (source: SourceName, more: Partial<Ticked> = {}) => {
     const proof = { startedAt: now(), publishedThrough: now(), ...more };
-    // Committed, whoever hears of it.
+    // Committed, even if the message is lost.
     inbox.proofs.set(source, proof);
     tick(source, { done: true, ...proof });
     await settled();
   };
-  return { drain, nudged, told, end };
+  return { drain, nudged, sent, end };
 }
 
 const now = () => instantFromMillis(clock.now());
@@ -75,18 +75,18 @@ async function store(sources: readonly SourceName[], more: { at?: number; observ
   });
 }
 
-test('what is accepted for somebody else’s source is told, not worked; whoever hears it works it', async () => {
+test("shared inbox: a delivery for another daemon's source is announced and worked there", async () => {
   const [here, there] = [daemon([acme]), daemon([beta])];
   await store([beta]);
   here.drain.accepted([beta]);
-  expect([here.nudged, here.told]).toEqual([[], ['accepted beta']]);
+  expect([here.nudged, here.sent]).toEqual([[], ['accepted beta']]);
   there.drain.heardAccepted('beta');
   expect(there.nudged).toEqual([beta]);
   await there.end(beta);
   expect(await inbox.waiting()).toEqual([]);
 });
 
-test('a delivery for sources of both is worked when both were read, whoever reads last', async () => {
+test('shared inbox: a delivery for sources of both daemons is worked when both were read, in any order', async () => {
   const [here, there] = [daemon([acme]), daemon([beta])];
   await store([acme, beta]);
   here.drain.accepted([acme, beta]);
@@ -94,12 +94,12 @@ test('a delivery for sources of both is worked when both were read, whoever read
   expect([here.nudged, there.nudged]).toEqual([[acme], [beta]]);
   await here.end(acme);
   expect(await inbox.waiting()).toHaveLength(1);
-  expect(here.told).toEqual([`accepted ${both}`, 'ticked acme']);
+  expect(here.sent).toEqual([`accepted ${both}`, 'ticked acme']);
   await there.end(beta);
   expect(await inbox.waiting()).toEqual([]);
 });
 
-test('whoever reads first settles when it hears that the other source was read, and only if it was', async () => {
+test("shared inbox: the daemon that read first settles when it hears of the other's tick, if that really ended", async () => {
   const [here, there] = [daemon([acme]), daemon([beta])];
   await store([acme, beta]);
   here.drain.accepted([acme, beta]);
@@ -113,7 +113,7 @@ test('whoever reads first settles when it hears that the other source was read, 
   expect(inbox.states()).toEqual(['worked']);
 });
 
-test('that the other source was read is found by looking, if nobody said it', async () => {
+test("shared inbox: a lost message about the other source's tick is found by looking", async () => {
   const [here, there] = [daemon([acme]), daemon([beta])];
   await store([acme, beta]);
   here.drain.accepted([acme, beta]);
@@ -128,7 +128,7 @@ test('that the other source was read is found by looking, if nobody said it', as
   expect(there.nudged).toEqual([]);
 });
 
-test('what is said of ticks any number of times is looked up once at a time', async () => {
+test('shared inbox: repeated messages about a tick are looked up one at a time', async () => {
   const here = daemon([acme]);
   await store([acme, beta]);
   here.drain.accepted([acme, beta]);
@@ -139,7 +139,7 @@ test('what is said of ticks any number of times is looked up once at a time', as
   expect(asked.mock.calls.length).toBeLessThanOrEqual(2);
 });
 
-test('lanes that somebody made up are forgotten with the next tick', async () => {
+test('shared inbox: made-up lanes are dropped with the next tick', async () => {
   const here = daemon([acme]);
   for (let n = 0; n < 100; n += 1) here.drain.heardAccepted(`acme,made-up-${n}`);
   here.drain.heardAccepted('made-up');
@@ -150,7 +150,7 @@ test('lanes that somebody made up are forgotten with the next tick', async () =>
   expect(asked.mock.calls.length).toBe(102);
 });
 
-test('what is accepted while its lane is found empty is settled by the next tick', async () => {
+test('shared inbox: an event accepted while its lane is found empty is settled by the next tick', async () => {
   const both = daemon([acme, beta]);
   await both.end(beta);
   both.drain.heardAccepted('acme,beta');
@@ -158,7 +158,7 @@ test('what is accepted while its lane is found empty is settled by the next tick
   vi.spyOn(inbox, 'waiting').mockImplementation(async () => {
     const look = ++looks;
     const seen = await MemoryInbox.prototype.waiting.call(inbox);
-    // The lane of `acme` alone looks first.
+    // Only the lane of `acme` is read first.
     if (look === 2) {
       await store([acme, beta]);
       both.drain.accepted([acme, beta]);
@@ -172,7 +172,7 @@ test('what is accepted while its lane is found empty is settled by the next tick
   expect(inbox.states()).toEqual(['worked']);
 });
 
-test('what nobody told of is found by looking, and looked for once', async () => {
+test('shared inbox: an unannounced event is found by looking, and looked up once', async () => {
   const { drain, nudged, end } = daemon([acme]);
   await store([acme]);
   await store([beta]);
@@ -184,7 +184,7 @@ test('what nobody told of is found by looking, and looked for once', async () =>
   expect(nudged).toEqual([acme]);
 });
 
-test('an event without a time of the platform is not proven worked by clocks that may be apart', async () => {
+test('shared inbox: an event without a platform time is not proven by clocks that may differ', async () => {
   const { end } = daemon([acme]);
   await store([acme], { observed: false });
   await clock.advance(30_000);
@@ -195,7 +195,7 @@ test('an event without a time of the platform is not proven worked by clocks tha
   expect(await inbox.waiting()).toEqual([]);
 });
 
-test('deliveries for a source that only another daemon knows are left to it', async () => {
+test('shared inbox: deliveries for a source that only another daemon knows are left to it', async () => {
   const { drain } = daemon([acme], [acme]);
   await store([beta]);
   await drain.start();
@@ -207,7 +207,7 @@ test('deliveries for a source that only another daemon knows are left to it', as
   expect(inbox.states()).toEqual(['pending']);
 });
 
-test('deliveries for a source that no daemon knows are nobody’s after a day', async () => {
+test('shared inbox: deliveries for a source that no daemon knows are ignored after a day', async () => {
   alone = true;
   const { drain } = daemon([acme], [acme]);
   await store([beta]);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { redactBody } from '../../src/inbox/redact-body.js';
 
-test('what announces a change stays, whoever it speaks of goes, in every place it could stand', () => {
+test('redact body: the announcement is kept and personal data is removed, wherever it may be', () => {
   const body = {
     id: 'evt_1',
     event: 'investment.created',
@@ -34,6 +34,6 @@ test.each([
   '{"id":"evt_1","event":"x"}',
   '{"id":"evt_1","event":"x","data":null}',
   '{"id":"evt_1","event":"x","data":[1]}',
-])('%s has nothing to leave out', (body) => {
+])('redact body: %s has nothing to remove', (body) => {
   expect(JSON.parse(redactBody(JSON.parse(body)))).toEqual({ id: 'evt_1', event: 'x', data: {} });
 });

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { parseSignatureHeader, verifySignature } from '../../src/inbox/verify-signature.js';
 import fc from '../support/property.js';
 
-/** The published vector of the scheme: not computed by anything here. */
+/** The published test vector of the scheme, not computed by our code. */
 const vector = {
   body: Buffer.from(
     '{"id":"evt_vector01","event":"investment.changed","created_at":"2026-10-20T09:30:00Z","mode":"live","data":{"id":"inv_vector01","visible":true}}',
@@ -32,12 +32,12 @@ const mismatch = { ok: false, problem: 'signature_mismatch' };
 const malformed = { ok: false, problem: 'malformed_header' };
 
 describe('verifySignature', () => {
-  test('DELIV-03 the published vectors verify', () => {
+  test('DELIV-03 verifySignature: the published vectors verify', () => {
     expect(verify(header(primary.v1))).toEqual({ ok: true, secret: 0 });
     expect(verify(header(previous.v1), [previous.secret])).toEqual({ ok: true, secret: 0 });
   });
 
-  test('DELIV-02 CLIENT-23 during a rotation either value matches either secret, in any order', () => {
+  test('DELIV-02 CLIENT-23 verifySignature: during a rotation either value matches either secret, in any order', () => {
     const both = [primary.secret, previous.secret];
     for (const text of [header(primary.v1, previous.v1), header(previous.v1, primary.v1)]) {
       expect(verify(text, both).ok).toBe(true);
@@ -49,11 +49,11 @@ describe('verifySignature', () => {
     expect(verify(header(primary.v1), [])).toEqual(mismatch);
   });
 
-  test('whitespace around parts is tolerated and unknown keys are ignored', () => {
+  test('verifySignature: whitespace around parts is allowed and unknown keys are ignored', () => {
     expect(verify(` t = ${vector.at} , v2=abc, kid ,v1= ${primary.v1} `).ok).toBe(true);
   });
 
-  test('each problem has its name', () => {
+  test('verifySignature: each problem has a name', () => {
     expect(verify(undefined)).toEqual({ ok: false, problem: 'missing_header' });
     expect(verify('  ')).toEqual({ ok: false, problem: 'missing_header' });
     expect(verify(`v1=${primary.v1}`)).toEqual(malformed);
@@ -66,7 +66,7 @@ describe('verifySignature', () => {
     expect(verify(header(primary.v1.toUpperCase()))).toEqual(mismatch);
   });
 
-  test('the window is 300 seconds to either side', () => {
+  test('verifySignature: the tolerance is 300 seconds to either side', () => {
     for (const seconds of [-300, -299, 0, 299, 300])
       expect(verify(header(primary.v1), undefined, now + seconds * 1000).ok, `${seconds}`).toBe(true);
     for (const seconds of [-301, 301])
@@ -77,11 +77,11 @@ describe('verifySignature', () => {
       });
   });
 
-  test('a forged signature is a mismatch however old; out of tolerance always means a genuine signature', () => {
+  test('verifySignature: a forged signature is a mismatch at any age; out of tolerance always means a genuine one', () => {
     expect(verify(header('00'), undefined, now + 400_000)).toEqual(mismatch);
   });
 
-  test('no flipped bit of body, time or signature passes', () => {
+  test('verifySignature: no flipped bit of body, time or signature verifies', () => {
     fc.assert(
       fc.property(fc.nat(vector.body.length * 8 - 1), (bit) => {
         const body = Buffer.from(vector.body);
@@ -96,7 +96,7 @@ describe('verifySignature', () => {
     }
   });
 
-  test('at most eight values and sixteen secrets are tried, more than can be configured', () => {
+  test('verifySignature: at most eight values and sixteen secrets are tried, more than can be configured', () => {
     const wrong = 'f'.repeat(64);
     expect(verify(header(...Array<string>(7).fill(wrong), primary.v1)).ok).toBe(true);
     expect(verify(header(...Array<string>(8).fill(wrong), primary.v1))).toEqual(mismatch);
@@ -105,7 +105,7 @@ describe('verifySignature', () => {
     expect(verify(header(primary.v1), [...others(16), primary.secret])).toEqual(mismatch);
   });
 
-  test('raw bytes are signed, whatever they are', () => {
+  test('verifySignature: the raw bytes are signed, whatever they are', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), fc.string({ minLength: 1 }), (bytes, secret) => {
         const body = Buffer.from(bytes);
@@ -118,7 +118,7 @@ describe('verifySignature', () => {
 });
 
 describe('parseSignatureHeader', () => {
-  test('never throws, and what it accepts has a time of digits and at least one value', () => {
+  test('parseSignatureHeader: never throws, and an accepted header has a time of digits and at least one value', () => {
     const parts = fc.constantFrom('t=1', 't=x', 'v1=ab', 'v1=', 'v2=zz', '=', '', ' v1 = cd ', 't', ',');
     const texts = fc.oneof(
       fc.string(),

@@ -8,12 +8,12 @@ import {
 } from '../../src/outbox/decide-notices.js';
 import { change, gone, none } from './samples.js';
 
-const told = (one: ChangeToTell, rules: Rules = {}) => decideNotices([one], [{ name: 'hook', rules }]);
-const text = (one: ChangeToTell) => JSON.parse(told(one)[0]?.body ?? '{"text":null}').text;
+const noticesFor = (one: ChangeToTell, rules: Rules = {}) => decideNotices([one], [{ name: 'hook', rules }]);
+const text = (one: ChangeToTell) => JSON.parse(noticesFor(one)[0]?.body ?? '{"text":null}').text;
 const cents = (value: number) => value as Cents;
 const status = change({ statusAfter: 'executed' });
 
-describe('what is told, in words', () => {
+describe('notices: the text of a notice', () => {
   test.each<[string, ChangeToTell, string]>([
     [
       'a new record',
@@ -47,12 +47,12 @@ describe('what is told, in words', () => {
       change({ kind: 'removed', ...gone }),
       'acme: investment inv_1 is gone, was 2,500.00 USD, active, PENDING',
     ],
-  ])('%s', (_, one, words) => {
+  ])('the notice for %s', (_, one, words) => {
     expect(text(one)).toBe(words);
   });
 
-  test('as data, with ids and amounts and nothing else', () => {
-    expect(JSON.parse(told(status)[0]?.body ?? '')).toEqual({
+  test('notices: a notice as data has ids and amounts and nothing else', () => {
+    expect(JSON.parse(noticesFor(status)[0]?.body ?? '')).toEqual({
       type: 'investment.changed',
       ...{ source: 'acme', id: 'inv_1', seq: 7, at: '2026-10-20T12:00:00.000Z' },
       ...{ company_id: 'co_1', offering_id: 'ofr_1', currency: 'usd', converted_from: null },
@@ -63,21 +63,21 @@ describe('what is told, in words', () => {
   });
 });
 
-describe('nothing is told', () => {
+describe('notices: changes without a notice', () => {
   test.each<[string, Partial<ChangeToTell>]>([
-    ['of shares, escrow, blockers or a profile', { fields: ['shares', 'in_escrow_cents', 'identity.name'] }],
-    ['of what was recomputed', { statusAfter: 'executed', reason: 'recomputed' }],
-    ['of what was reprojected', { statusAfter: 'executed', reason: 'reprojected' }],
-    ['of a first listing', { kind: 'snapshot' }],
-    ['of a conversion known before', { fields: ['shares'], convertedFrom: 'inv_0' }],
-  ])('%s', (_, more) => {
-    expect(told(change(more))).toEqual([]);
+    ['shares, escrow, blockers or a profile', { fields: ['shares', 'in_escrow_cents', 'identity.name'] }],
+    ['a recomputed record', { statusAfter: 'executed', reason: 'recomputed' }],
+    ['a reprojected record', { statusAfter: 'executed', reason: 'reprojected' }],
+    ['a first listing', { kind: 'snapshot' }],
+    ['a conversion known before', { fields: ['shares'], convertedFrom: 'inv_0' }],
+  ])('no notice for %s', (_, more) => {
+    expect(noticesFor(change(more))).toEqual([]);
   });
 
-  test('but a listing tells what differs, whatever its record was published for last', () => {
-    expect(told(change({ statusAfter: 'executed', reason: 'recomputed', origin: 'listing' }))).toHaveLength(
-      1,
-    );
+  test('a listing notifies of differences, whatever its record was last published for', () => {
+    expect(
+      noticesFor(change({ statusAfter: 'executed', reason: 'recomputed', origin: 'listing' })),
+    ).toHaveLength(1);
   });
 });
 
@@ -94,28 +94,28 @@ test.each<[Rules, boolean]>([
   [{ minCommittedCents: 250_000 }, true],
   [{ minCommittedCents: 250_001 }, false],
   [{ sources: ['acme'], kinds: ['removed'] }, false],
-])('rules %j: %s', (rules, wanted) => {
-  expect(told(status, rules)).toHaveLength(wanted ? 1 : 0);
+])('notices: rules %j match: %s', (rules, wanted) => {
+  expect(noticesFor(status, rules)).toHaveLength(wanted ? 1 : 0);
 });
 
-test('fields narrow changes only; a new record has none that changed', () => {
-  expect(told(change({ kind: 'added', ...none, fields: [] }), { fields: ['status'] })).toHaveLength(1);
+test('notices: the fields rule narrows changes only, since a new record has no changed fields', () => {
+  expect(noticesFor(change({ kind: 'added', ...none, fields: [] }), { fields: ['status'] })).toHaveLength(1);
 });
 
-describe('two notices fold into one', () => {
-  const body = (one: ChangeToTell) => told(one)[0]?.body ?? '';
-  test('that goes from before the first to after the last', () => {
+describe('notices: merging two notices', () => {
+  const body = (one: ChangeToTell) => noticesFor(one)[0]?.body ?? '';
+  test('a merged notice goes from before the first to after the last', () => {
     const later = change({ seq: 9, statusBefore: 'executed', statusAfter: 'canceled' });
     const folded = JSON.parse(foldNotices(body(status), body(later)) ?? '');
     expect(folded).toMatchObject({ seq: 9, text: 'acme: investment inv_1: status active → canceled' });
   });
-  test('that is none when all is as before', () => {
+  test('two notices that cancel out merge into none', () => {
     const back = change({ statusBefore: 'executed', statusAfter: 'active' });
     expect(foldNotices(body(status), body(back))).toBeNull();
     const added = change({ kind: 'added', ...none });
     expect(foldNotices(body(added), body(change({ kind: 'removed', ...gone })))).toBeNull();
   });
-  test('that is new when it was new, and gone when it is gone', () => {
+  test('a merged notice keeps the type: new stays new, removed stays removed', () => {
     const added = body(change({ kind: 'added', ...none }));
     expect(JSON.parse(foldNotices(added, body(status)) ?? '').type).toBe('investment.added');
     const removed = body(change({ kind: 'removed', ...gone }));

@@ -12,7 +12,7 @@ const failed: Sent = { kind: 'failed', why: 'answered 503' };
 const delivered: Sent = { kind: 'delivered' };
 const never = new AbortController().signal;
 
-/** A real outbox, and receivers that answer as they are told. */
+/** A real outbox, and receivers with scripted responses. */
 function world(notices: number, answers: Record<string, (notice: DueNotice) => Sent | Promise<Sent>>) {
   const clock = new StandingClock();
   const mirror = freshMirror(clock);
@@ -48,8 +48,8 @@ function world(notices: number, answers: Record<string, (notice: DueNotice) => S
   return { clock, mirror, told, parts, states, column, queue };
 }
 
-describe('one round', () => {
-  test('tells each receiver in the order of changes and remembers it', async () => {
+describe('deliver: one round', () => {
+  test('a round notifies each receiver in the order of changes and marks the notices delivered', async () => {
     const { parts, told, states } = world(3, { a: () => delivered });
     expect(await deliverDue(parts, never)).toBeNull();
     expect(told).toEqual(['a:1', 'a:2', 'a:3']);
@@ -58,13 +58,13 @@ describe('one round', () => {
     expect(told).toHaveLength(3);
   });
 
-  test('more than fit into one reading are all told', async () => {
+  test('a round delivers more notices than fit into one batch', async () => {
     const { parts, told } = world(120, { a: () => delivered });
     await deliverDue(parts, never);
     expect(new Set(told).size).toBe(120);
   });
 
-  test('a receiver that is down is asked once per wait, and keeps nobody else waiting', async () => {
+  test('a receiver that is down gets one request per wait and does not delay others', async () => {
     const { parts, told, clock } = world(3, { down: () => failed, up: () => delivered });
     const nextAt = (await deliverDue(parts, never)) ?? 0;
     expect(told.filter((one) => one.startsWith('down'))).toEqual(['down:1']);
@@ -77,12 +77,12 @@ describe('one round', () => {
     expect(told.filter((one) => one.startsWith('down'))).toEqual(['down:1', 'down:1']);
   });
 
-  test('a receiver that says when is left alone until then', async () => {
+  test('a receiver that sends Retry-After is not contacted before', async () => {
     const { parts, clock } = world(1, { a: () => ({ ...failed, afterMillis: 1_800_000 }) });
     expect(await deliverDue(parts, never)).toBe(clock.now() + 1_800_000);
   });
 
-  test('what is refused is given up and does not hold up the next', async () => {
+  test('a rejected notice is given up and does not delay the next', async () => {
     const { parts, states, column } = world(2, {
       a: ({ notice }) => (notice === 1 ? { kind: 'refused', why: 'answered 400' } : delivered),
     });
@@ -91,7 +91,7 @@ describe('one round', () => {
     expect(column('last_error')).toEqual(['answered 400', null]);
   });
 
-  test('after a day of trying a notice is given up, with a bound on the attempts', async () => {
+  test('a notice is given up after a day, with a bounded number of attempts', async () => {
     const { parts, states, clock, told } = world(1, { a: () => failed });
     for (let next = await deliverDue(parts, never); next !== null; next = await deliverDue(parts, never))
       clock.advance(Math.max(0, next - clock.now()));
@@ -100,7 +100,7 @@ describe('one round', () => {
     expect(told.length).toBeLessThan(1_000);
   });
 
-  test('a receiver nobody configures any more is not waited for', async () => {
+  test('notices to a receiver that is no longer configured are given up', async () => {
     const { parts, states, queue } = world(0, {});
     queue(1, 'former');
     await deliverDue(parts, never);
@@ -108,8 +108,8 @@ describe('one round', () => {
   });
 });
 
-describe('a crash', () => {
-  test('between the commit and the delivery loses nothing and repeats nothing', async () => {
+describe('deliver: crashes', () => {
+  test('a crash between commit and delivery loses and repeats no notice', async () => {
     const { parts, told } = world(2, { a: () => delivered });
     const stopped = AbortSignal.abort();
     await deliverDue(parts, stopped);
@@ -118,7 +118,7 @@ describe('a crash', () => {
     expect(told).toEqual(['a:1', 'a:2']);
   });
 
-  test('between the delivery and its mark sends again, and only then', async () => {
+  test('a crash between delivery and its record sends the notice again, and only then', async () => {
     const { parts, told } = world(2, { a: () => delivered });
     const dying = {
       ...parts,
@@ -134,7 +134,7 @@ describe('a crash', () => {
   });
 });
 
-test('the loop sends when it is woken, when something is due, and ends while a receiver hangs', async () => {
+test('deliver: the loop sends when woken and when a notice is due, and ends while a receiver hangs', async () => {
   const clock = new VirtualClock();
   const base = world(0, {});
   const told: number[] = [];

@@ -42,14 +42,14 @@ const status =
     response.writeHead(code, headers).end('what it says is never repeated');
   };
 const never = new AbortController().signal;
-/** Waits end at once: every deadline has passed. */
+/** A clock whose waits end at once, so every timeout has passed. */
 const hasty: Clock = { ...systemClock, wait: async () => {} };
 
-describe('signed HTTP', () => {
+describe('send: signed HTTP', () => {
   test.each([
     ['a whsec_ secret', 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', {}],
     ['a secret of raw text', 'not base64!', { format: 'raw' as const }],
-  ])('with %s passes the verification of the standard', async (_, secret, options) => {
+  ])('a notice signed with %s passes the verification of the standard', async (_, secret, options) => {
     const { requests, url, parts } = await receiver(status(204));
     const notice = dueNotice();
     expect(await sendSigned(url, async () => secret, parts)(notice, never)).toEqual({ kind: 'delivered' });
@@ -65,7 +65,7 @@ describe('signed HTTP', () => {
     ).toThrow();
   });
 
-  test('has one id for every attempt, and another for another body', () => {
+  test('a signed notice has one id for every attempt, and another for another body', () => {
     expect(messageId(dueNotice({ attempts: 3 }))).toBe(messageId(dueNotice()));
     expect(messageId(dueNotice({ body: '{}' }))).not.toBe(messageId(dueNotice()));
   });
@@ -77,19 +77,19 @@ describe('signed HTTP', () => {
     [404, {}, { kind: 'failed', why: 'answered 404' }],
     [410, {}, { kind: 'refused', why: 'answered 410' }],
     [400, {}, { kind: 'refused', why: 'answered 400' }],
-  ])('answered %i', async (code, headers, sent) => {
+  ])('a signed notice answered with %i', async (code, headers, sent) => {
     const { requests, url, parts } = await receiver(status(code, headers as Record<string, string>));
     expect(await sendSigned(url, async () => 'k', parts)(dueNotice(), never)).toEqual(sent);
     expect(requests).toHaveLength(1);
   });
 
-  test('that is not answered in time is given up for this attempt', async () => {
+  test('a signed notice without a timely response fails this attempt', async () => {
     const { url, parts } = await receiver(() => {});
     const sent = await sendSigned(url, async () => 'k', { ...parts, clock: hasty })(dueNotice(), never);
     expect(sent).toEqual({ kind: 'failed', why: 'no answer within 10 s' });
   });
 
-  test('that cannot be reached, or whose secret cannot be read, says so without a secret', async () => {
+  test('an unreachable receiver or an unreadable secret is reported without the secret', async () => {
     const { parts } = await receiver(status(200));
     const slack = sendToSlack(async () => 'http://127.0.0.1:1/SECRET', parts);
     expect(await slack(dueNotice(), never)).toEqual({
@@ -104,16 +104,16 @@ describe('signed HTTP', () => {
   });
 });
 
-test('Slack gets a text in which nothing is markup', async () => {
+test('send: Slack gets text without markup', async () => {
   const { requests, url, parts } = await receiver(status(200));
   await sendToSlack(async () => url, parts)(dueNotice(), never);
   expect(JSON.parse(requests[0]?.body ?? '')).toEqual({ text: 'acme: inv_1 &lt;!channel&gt; &amp; more' });
 });
 
-describe('a command', () => {
+describe('send: a command', () => {
   const node = (script: string, ...args: string[]) => [process.execPath, '-e', script, ...args];
 
-  test('gets the notice on its stdin and its arguments as they are, without a shell', async () => {
+  test('a command gets the notice on stdin and its arguments unchanged, without a shell', async () => {
     const file = join(tempFolder(), 'told');
     const script =
       "require('fs').writeFileSync(process.argv[1], require('fs').readFileSync(0) + process.argv[2])";
@@ -125,11 +125,11 @@ describe('a command', () => {
   test.each([
     ['fails', node('process.exit(3)'), 'ended with code 3'],
     ['does not exist', ['/nowhere/to/be/found'], 'could not be run (ENOENT)'],
-  ])('that %s is tried again', async (_, command, why) => {
+  ])('a command that %s is retried', async (_, command, why) => {
     expect(await sendToCommand(command, systemClock)(dueNotice(), never)).toEqual({ kind: 'failed', why });
   });
 
-  test('that hangs is ended', async () => {
+  test('a command that hangs is killed', async () => {
     const send = sendToCommand(node('setInterval(() => {}, 1000)'), hasty);
     expect(await send(dueNotice(), never)).toEqual({ kind: 'failed', why: 'did not end within 30 s' });
   });

@@ -473,7 +473,7 @@ describe('run tick: faults', () => {
   test.each([
     [59, 0],
     [60, 1],
-  ])('a position %i days old is warned about %i times, with the day it is void', async (days, times) => {
+  ])('a position %i days old logs %i warnings with the day it expires', async (days, times) => {
     const warnings: unknown[] = [];
     const cursorSavedAt = instantFromMillis(clock.now() - days * 86_400_000);
     const port = instead({

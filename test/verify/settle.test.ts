@@ -4,7 +4,7 @@ import { type Settled, settle } from '../../src/verify/settle.js';
 
 const missing: Drift = { kind: 'missing', id: 'inv_1' };
 
-/** A mirror whose newest change is numbered by `marks`, one after the other. */
+/** A mirror whose newest change numbers are `marks`, one after the other. */
 function stage(marks: readonly number[], answers: readonly (readonly Drift[])[]) {
   const found: Settled[] = [];
   let looks = 0;
@@ -31,27 +31,27 @@ function stage(marks: readonly number[], answers: readonly (readonly Drift[])[])
   return { run, found, asked: () => asks, caughtUp: () => ticks };
 }
 
-test('equal is equal: asked once, nothing caught up again', async () => {
+test('settle: equal sides are compared once, without catching up again', async () => {
   const scene = stage([1], [[]]);
   await scene.run();
   expect([scene.found, scene.asked(), scene.caughtUp()]).toEqual([[], 1, 0]);
 });
 
-test('a difference in a mirror that stands still is named after one more catching up', async () => {
+test('settle: a difference in a mirror that did not change is reported after catching up once more', async () => {
   const scene = stage([1], [[missing]]);
   await scene.run();
   expect(scene.found).toEqual([{ drift: [missing], settled: true }]);
   expect([scene.asked(), scene.caughtUp()]).toEqual([1, 1]);
 });
 
-test('a difference that a change explains is asked about again, and gone', async () => {
+test('settle: a difference explained by a change is compared again, and gone', async () => {
   const scene = stage([1, 2], [[missing], []]);
   await scene.run();
   expect(scene.found).toEqual([]);
   expect(scene.asked()).toBe(2);
 });
 
-test('a source that changes every time is neither named nor ruled out, after five rounds', async () => {
+test('settle: a source that changes every time is neither confirmed nor ruled out, after five rounds', async () => {
   const scene = stage([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11], [[missing]]);
   await scene.run();
   expect(scene.found).toEqual([{ drift: [missing], settled: false }]);

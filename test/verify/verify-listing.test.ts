@@ -7,7 +7,7 @@ import { investment, listingPage, record } from '../store/samples.js';
 
 const through = '2026-03-01T00:00:00.000Z' as Instant;
 
-/** A mirror that holds nothing and learns nothing, beside a platform that lists these and knows `still` of them. */
+/** An empty mirror that never changes, next to a platform that lists these records and still has `still` of them. */
 function stage(listed: readonly FeedItem[], still: readonly string[]) {
   const found: Settled[] = [];
   const asked: string[] = [];
@@ -51,19 +51,19 @@ function stage(listed: readonly FeedItem[], still: readonly string[]) {
 const seen = (id: string, observed_at: string) => record(id, { observed_at: observed_at as Instant });
 const missing = (id: string): Settled => ({ drift: [{ kind: 'missing', id }], settled: true });
 
-test('what came and went while the listing was read is no drift: the mirror was told of one it never held', async () => {
+test('verify listing: a record that came and went during the listing is not drift, as the mirror never stored it', async () => {
   const { run, found, asked } = stage([seen('inv_gone', '2026-03-01T00:00:01.000Z')], []);
   await run();
   expect([found, asked]).toEqual([[], ['inv_gone']]);
 });
 
-test('what came while the listing was read, and stays, has to be held after catching up', async () => {
+test('verify listing: a record that came during the listing and stays must be stored after catching up', async () => {
   const { run, found } = stage([seen('inv_new', through)], ['inv_new']);
   await run();
   expect(found).toEqual([missing('inv_new')]);
 });
 
-test('what is older than the catching up is missing without another request', async () => {
+test('verify listing: a record older than the catch-up is missing without another request', async () => {
   const { run, found, asked } = stage([seen('inv_old', '2026-02-28T23:59:59.999Z')], []);
   await run();
   expect([found, asked]).toEqual([[missing('inv_old')], []]);

@@ -16,7 +16,7 @@ interface Row extends AcceptedEvent {
   nextAt: Instant;
 }
 
-/** The inbox's port over an array: durable as long as the test keeps it. */
+/** The inbox port over an array, which lives as long as the test keeps it. */
 export class MemoryInbox implements Inbox {
   readonly rows: Row[] = [];
   readonly proofs = new Map<SourceName, Proof>();

@@ -8,7 +8,7 @@ export function signed(body: string | Buffer, atSeconds: number, key = secret): 
   return `t=${atSeconds},v1=${v1}`;
 }
 
-/** What came back on a socket until it was closed; bytes in, bytes out, nothing polite in between. */
+/** A raw client: sends bytes and collects the bytes received until the socket closes. */
 export class RawClient {
   readonly #socket: Socket;
   readonly opened = performance.now();
@@ -21,7 +21,7 @@ export class RawClient {
       this.#received += chunk.toString('latin1');
     });
     this.closed = new Promise((resolve) => {
-      // A reset is an answer too: the other side would read no more.
+      // A reset counts as a response: the server would not read on.
       this.#socket.on('error', () => {});
       this.#socket.on('close', () => resolve(this.#received));
     });
