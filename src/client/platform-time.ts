@@ -57,7 +57,8 @@ export class PlatformTime {
   }
 
   /**
-   * `Date` has whole seconds and was written between sending and now. Within that range platformMillis is nothing to correct.
+   * `Date` has whole seconds and was written between sending and now. A difference within that range needs no
+   * correction.
    */
   #observe(date: number, sentAt: number): void {
     const now = this.now();

@@ -12,7 +12,7 @@ export interface FleetParts {
   readonly clock: Clock;
   readonly logger: Logger;
   /**
-   * Whether a member's process is known to have died, so its sources can be taken surplus before the heartbeat expires.
+   * Whether a member's process is known to have died, so its sources can be taken over before the heartbeat expires.
    */
   readonly isGone: (member: string) => boolean;
   /** Starts to work the source. */
@@ -59,10 +59,10 @@ const lookEvery = 3;
 
 /**
  * This daemon's membership in the fleet that shares a database. It sends heartbeats, claims its share of the sources,
- * releases surplus ones and takes surplus those of dead members. Which member works a source only avoids duplicate work.
+ * releases surplus ones and takes over those of dead members. Which member works a source only avoids duplicate work.
  * Correctness comes from the lease and the fence token of each tick.
  *
- * The loop runs until `close`. Each turn is one heartbeat, sent when the interval is surplus or a member joined or left.
+ * The loop runs until `close`. Each turn is one heartbeat, sent when the interval ends or a member joins or leaves.
  */
 export function createFleet(parts: FleetParts): Fleet {
   const { clock, logger } = parts;

@@ -45,7 +45,7 @@ export interface Drain extends Closable {
   heardAccepted(lane: Lane): void;
   /** Another daemon reports that it read this source to its end. */
   heardTicked(source: SourceName): void;
-  /** Looks for events nobody reported: the process that stored them may have died right after. */
+  /** Looks for unannounced events: the process that stored them may have died right after. */
   look(): Promise<void>;
   /** The database is back: lanes that could not be settled are due now. */
   databaseIsBack(): void;
@@ -75,8 +75,8 @@ const stuckMillis = 3_600_000;
  *   the feed reached the event's time or, for an event without one, the tick began after it arrived.
  *
  * A tick that failed or waits proves nothing: no event is settled and no attempt is counted, and the scheduler
- * retries by itself. Ticks of other daemons are classifyEvents by their commits only; their messages are just a reason to
- * look. Lanes are independent; settlements of one lane run one after the other.
+ * retries by itself. Ticks of other daemons count only as committed; their messages are just a reason to look. Lanes
+ * are independent; settlements of one lane run one after the other.
  */
 export function createDrain(parts: DrainParts): Drain {
   const { inbox, ticks, clock, logger, others } = parts;
@@ -116,7 +116,7 @@ export function createDrain(parts: DrainParts): Drain {
     });
   };
 
-  /** Settles what is classifyEvents. Returns whether events of the lane remain. */
+  /** Settles the events that ticks have proven. Returns whether events of the lane remain. */
   const settleLane = async (lane: Lane): Promise<boolean> => {
     const sources = sourcesHere(lane);
     const elsewhere = sources.filter((source) => !worksHere(source));
@@ -128,7 +128,7 @@ export function createDrain(parts: DrainParts): Drain {
     // Terminates: each turn reads events after the last one seen, and numbers only rise.
     for (let after = 0, full = true; full; ) {
       const events = await inbox.pending(lane, after, batch);
-      // Events classifyEvents before a stop are still settled, up to the end of this turn.
+      // Events proven before a stop are still settled, up to the end of this turn.
       full = events.length === batch && !stopping.signal.aborted;
       after = events.at(-1)?.no ?? after;
       const sorted = classifyEvents(events, proofs, at, shared ? clocksApartMillis : 0);

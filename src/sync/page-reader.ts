@@ -34,7 +34,7 @@ export class PageReader {
     const cut = new Interrupter();
     const abandon = () => cut.abort();
     this.signal.addEventListener('abort', abandon, { once: true });
-    // Only a page somebody awaits may prefetch its successor, so at most one page is ahead.
+    // Only an awaited page may prefetch its successor, so at most one page is ahead.
     const onNext = async (next: Position) => {
       if (!cut.aborted && this.#ahead !== ahead) await this.readAhead(feed, next);
     };

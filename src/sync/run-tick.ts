@@ -40,10 +40,7 @@ export interface TickAsk {
   readonly failures?: number;
   /** Whether to check the identity grant once the feed is read to its end. */
   readonly checkGrant?: boolean;
-  /**
-   * The position this tick will most likely read. It is fetched before the source is opened, and dropped if the
-   * position turns out to be another.
-   */
+  /** The most likely position, fetched before the source is opened and dropped if another one turns out to be right. */
   readonly expected?: Position | null;
 }
 
@@ -71,10 +68,7 @@ export interface TickResult {
   readonly publishedThrough: Instant | null;
   /** Result of the identity grant check. */
   readonly grant: GrantAnswer;
-  /**
-   * Whether the end of the tick is recorded in the database where it has to be. When false, this result is the only
-   * record.
-   */
+  /** Whether the database records the end of the tick. When false, this result is the only record. */
   readonly recorded: boolean;
 }
 
@@ -139,10 +133,7 @@ export async function runTick(
   }
 }
 
-/**
- * Warns when the stored cursor is close to expiry. A tick that reads a page stores a fresh cursor, so this repeats
- * only while ticks fail.
- */
+/** Warns of a cursor close to expiry. Repeats only while ticks fail: a page stores a fresh cursor. */
 function warnOfAge({ cursorSavedAt }: Opened, { clock, logger }: TickParts): void {
   if (cursorSavedAt === null || clock.now() - millisOf(cursorSavedAt) < cursorWarningSeconds * 1000) return;
   const until = instantFromMillis(millisOf(cursorSavedAt) + feedRetentionSeconds * 1000);

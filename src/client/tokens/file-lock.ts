@@ -117,10 +117,7 @@ function isStale(holder: Holder, now: number): boolean {
   return !isRunning(holder.pid);
 }
 
-/**
- * Returns the holder, or undefined without a lock file. An unreadable lock file belongs to nobody and counts as
- * stale.
- */
+/** Returns the holder, or undefined without a lock file. An unreadable lock file has no holder and counts as stale. */
 async function readHolder(path: string): Promise<Holder | undefined> {
   let text: string;
   try {
