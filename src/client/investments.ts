@@ -115,7 +115,7 @@ function refuseMismatch(position: Position, page: FeedPage): void {
   const asked =
     position.kind === 'page' ? position.token : position.kind === 'cursor' ? position.cursor : null;
   if (page.hasMore && page.next === asked) {
-    throw new Fault('contract_broken', 'the feed says there is more and repeats the same cursor');
+    throw new Fault('contract_broken', 'the feed reports more pages but repeats the same cursor');
   }
 }
 

@@ -16,7 +16,7 @@ export interface Advance {
   readonly emptyInRow: number;
 }
 
-export const atRest: Advance = { mark: null, sinceMark: 0, markLasts: 1, emptyInRow: 0 };
+export const initialAdvance: Advance = { mark: null, sinceMark: 0, markLasts: 1, emptyInRow: 0 };
 
 /**
  * The server may filter after paging, so empty pages are legal. 100 in a row are 10,000 records without a match, or a
@@ -30,10 +30,10 @@ export const emptyPagesInRowMax = 100;
  */
 export function advanced(before: Advance, asked: Position, page: PageSeen): Advance | { problem: string } {
   if (page.next === tokenOf(asked) || page.next === before.mark)
-    return { problem: 'stuck cursor: the feed says there is more and hands out a position it gave before' };
+    return { problem: 'stuck cursor: the feed reports more pages but repeats an earlier position' };
   const emptyInRow = page.items === 0 ? before.emptyInRow + 1 : 0;
   if (emptyInRow > emptyPagesInRowMax)
-    return { problem: `the feed says there is more, but its last ${emptyInRow} pages were empty` };
+    return { problem: `the feed reports more pages, but its last ${emptyInRow} pages were empty` };
   const sinceMark = before.sinceMark + 1;
   return sinceMark < before.markLasts
     ? { ...before, sinceMark, emptyInRow }

@@ -71,17 +71,17 @@ export function createSync(parts: SyncParts): Sync {
   const queue = new PQueue({ concurrency: options.concurrency });
   const stopping = new AbortController();
   const listeners = new Set<TickListener>();
-  const waitingForRest = new Set<() => void>();
+  const waitingForIdle = new Set<() => void>();
   const loops = new Map<SourceName, SourceLoop>();
 
-  const resting = () => [...loops.values()].every((loop) => loop.resting);
-  const onRest = () => {
-    if (waitingForRest.size === 0 || !resting()) return;
-    for (const resolve of waitingForRest) resolve();
-    waitingForRest.clear();
+  const isIdle = () => [...loops.values()].every((loop) => loop.isIdle);
+  const onIdle = () => {
+    if (waitingForIdle.size === 0 || !isIdle()) return;
+    for (const resolve of waitingForIdle) resolve();
+    waitingForIdle.clear();
   };
 
-  const inTurn = async (
+  const runQueued = async (
     source: SyncSource,
     log: SyncParts['logger'],
     urgent: boolean,
@@ -110,10 +110,10 @@ export function createSync(parts: SyncParts): Sync {
     loops.set(
       name,
       new SourceLoop({
-        ...{ clock, random, onRest },
+        ...{ clock, random, onIdle },
         intervalMillis: options.intervalMillis,
         idleIntervalMillis: options.idleIntervalMillis,
-        inTurn: (urgent, ask) => inTurn(source, log, urgent, ask),
+        runQueued: (urgent, ask) => runQueued(source, log, urgent, ask),
         raise: () => queue.setPriority(name, urgentPriority),
       }),
     );
@@ -143,7 +143,7 @@ export function createSync(parts: SyncParts): Sync {
       return () => listeners.delete(listener);
     },
     idle: () =>
-      resting() ? Promise.resolve() : new Promise((resolve) => waitingForRest.add(() => resolve())),
+      isIdle() ? Promise.resolve() : new Promise((resolve) => waitingForIdle.add(() => resolve())),
     close: async () => {
       stopping.abort();
       await Promise.all([...loops.values()].map((loop) => loop.close()));

@@ -1,7 +1,7 @@
 import { reaction } from '../domain/fault.js';
 import { instantFromMillis, millisOf } from '../domain/instant.js';
 import type { Cursor, PageToken, Position } from '../domain/position.js';
-import { advanced, atRest } from './advance.js';
+import { advanced, initialAdvance } from './advance.js';
 import type { Active, ListingProgress, Standing, Trigger } from './ports.js';
 import {
   freshStart,
@@ -72,7 +72,7 @@ export function tickStart(
   standing: Standing,
   { acceptDeletions = false, breachWaitMillis = 0 }: Partial<TickState> = {},
 ): TickState {
-  return { standing, advance: atRest, acceptDeletions, breachWaitMillis };
+  return { standing, advance: initialAdvance, acceptDeletions, breachWaitMillis };
 }
 
 /**
@@ -112,7 +112,7 @@ function nextStep(state: TickState, now: number): Decision {
       return fetch(state, { kind: 'cursor', cursor: standing.cursor });
     }
     case 'halted':
-      throw new Error('a halted source sets out from the standing before its halt');
+      throw new Error('a halted source continues from the standing before its halt');
   }
 }
 
@@ -123,7 +123,7 @@ function continueListing(state: TickState, listing: ListingProgress, now: number
   return finish(state, {
     outcome: 'waiting',
     code: 'cursor_expired',
-    message: `the feed's positions expire faster than it can be listed (start ${listing.restarts + 1}); the next one is spaced out`,
+    message: `the feed's positions expire before a listing can finish (start ${listing.restarts + 1}); the next start is delayed`,
     retryAt: listing.notBefore,
   });
 }
@@ -152,14 +152,14 @@ function filtersChanged(state: TickState, now: number): Decision {
     {
       code: 'filters_changed',
       message: 'the account, realm or filters of this source differ from those its mirror was built with',
-      hint: 'undo the change, or list again under the new ones: rosterd sync --source NAME --resync',
+      hint: 'undo the change, or list again with the new settings: rosterd sync --source NAME --resync',
     },
     now,
   );
 }
 
 function listingBegun(state: TickState, listing: ListingProgress, now: number): Decision {
-  return nextStep({ ...at(state, { kind: 'listing', listing }), advance: atRest }, now);
+  return nextStep({ ...at(state, { kind: 'listing', listing }), advance: initialAdvance }, now);
 }
 
 function pageArrived(
@@ -172,7 +172,7 @@ function pageArrived(
   const mode = standing.kind === 'listing' ? 'listing' : 'delta';
   if (page.mode !== mode)
     return breached(state, `the feed answered a ${page.mode} page to a ${mode} request`, now);
-  const advance = page.hasMore ? advanced(state.advance, event.asked, page) : atRest;
+  const advance = page.hasMore ? advanced(state.advance, event.asked, page) : initialAdvance;
   if ('problem' in advance) return breached(state, advance.problem, now);
   const commit: Effect =
     standing.kind === 'listing'
@@ -211,7 +211,7 @@ function published(state: Expecting<'listing'>, now: number): Decision {
   const listed = { at: instantFromMillis(now), restarts };
   // The approval is used up: it must not cover a listing that follows in the same tick.
   const next = { ...at(state, { kind: 'sweeping', since, cursor: final, listed }), acceptDeletions: false };
-  return nextStep({ ...next, advance: atRest }, now);
+  return nextStep({ ...next, advance: initialAdvance }, now);
 }
 
 function gone(

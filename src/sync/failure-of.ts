@@ -39,7 +39,7 @@ export function failureOf(error: unknown, plan: RetryPlan): Failure {
   };
 }
 
-const defect = 'a defect of rosterd ended the tick; the log has the stack';
+const defect = 'an internal error of rosterd ended the tick; the log has the stack trace';
 
 function faultWaitMillis(fault: Fault | undefined, plan: RetryPlan): number {
   // A wait without an end gets the longest backoff: rosterd must not guess a shorter one than the platform meant.

@@ -30,10 +30,10 @@ export interface LoopParts {
    * Waits for a free slot, calls `ask` only then to decide what to do, and runs the tick. Returns null when there is
    * nothing left to do.
    */
-  readonly inTurn: (urgent: boolean, ask: () => TickAsk | null) => Promise<TickResult | null>;
+  readonly runQueued: (urgent: boolean, ask: () => TickAsk | null) => Promise<TickResult | null>;
   /** Raises the priority of the queued tick, because it has become urgent. */
   readonly raise: () => void;
-  readonly onRest: () => void;
+  readonly onIdle: () => void;
 }
 
 /** Minimum time between two wake-ups of a healthy source when the database comes back. */
@@ -142,26 +142,26 @@ export class SourceLoop {
   nudge(): void {
     if (this.#nudged || this.#elsewhere) return;
     this.#nudged = true;
-    this.#hurry();
+    this.#expedite();
   }
 
   /** Schedules a tick because the token or grant may have changed. */
   recheck(): void {
     if (this.#elsewhere) return;
     this.#recheck = true;
-    this.#hurry();
+    this.#expedite();
   }
 
   ask(ask: ManualAsk): Promise<TickResult> {
-    if (this.#closed) throw new Error('the source is no longer kept in step');
+    if (this.#closed) throw new Error('the source is no longer synced');
     return new Promise((resolve) => {
       this.#manual.push({ ask, resolve });
-      this.#hurry();
+      this.#expedite();
     });
   }
 
   /** Wakes the loop. A timed tick that is already queued covers this request too and becomes urgent. */
-  #hurry(): void {
+  #expedite(): void {
     this.#wake.abort();
     if (!this.#queued) return;
     this.#queued = false;
@@ -174,7 +174,7 @@ export class SourceLoop {
   }
 
   /** Whether no tick is running and none is due. */
-  get resting(): boolean {
+  get isIdle(): boolean {
     return !this.#ticking && this.#untilDue() > 0;
   }
 
@@ -189,13 +189,13 @@ export class SourceLoop {
       const wait = this.#untilDue();
       if (wait > 0) {
         this.#wake = new Interrupter();
-        this.parts.onRest();
+        this.parts.onIdle();
         await this.parts.clock.wait(wait, this.#wake);
         continue;
       }
       await this.#tick();
     }
-    this.parts.onRest();
+    this.parts.onIdle();
   }
 
   async #tick(): Promise<void> {
@@ -208,7 +208,7 @@ export class SourceLoop {
     const urgent = (this.#nudged && !this.#nudgeWaits) || this.#recheck || this.#manual.length > 0;
     this.#queued = !urgent;
     let over = () => {};
-    const result = await this.parts.inTurn(urgent, () => {
+    const result = await this.parts.runQueued(urgent, () => {
       this.#queued = false;
       // Another process took the source while the tick was queued.
       if (this.#elsewhere && this.#manual.length === 0) return null;

@@ -20,7 +20,7 @@ export class StepGuard {
   /** Throws when this step repeats an earlier one, or after too many steps without a page. */
   step(effect: Effect, standing: unknown): void {
     const step = JSON.stringify([effect, standing]);
-    if (step === this.#mark) throw new Error(`a tick came back to a step it had taken: ${effect.kind}`);
+    if (step === this.#mark) throw new Error(`a tick repeated a step: ${effect.kind}`);
     const page = effect.kind === 'store_listing_page' || effect.kind === 'apply_page';
     this.#sincePage = page ? 0 : this.#sincePage + 1;
     if (this.#sincePage > stepsWithoutPageMax)

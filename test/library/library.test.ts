@@ -151,7 +151,7 @@ describe('a mirror inside another program', () => {
     await expect.poll(async () => (await mirror.status()).health, { timeout: 40_000 }).toBe('ok');
     await mirror.stop();
     await mirror.stop();
-    await expect(mirror.tick()).rejects.toThrow('no longer kept in step');
+    await expect(mirror.tick()).rejects.toThrow('no longer synced');
   });
 
   test('tells everything that is wrong with its configuration', async () => {

@@ -31,10 +31,10 @@ const tick = (
 const kinds = () => truth.asked.map(({ kind }) => kind);
 const rows = () =>
   Object.fromEntries([...mirror.of(acme).rows].map(([id, row]) => [id, row.committed_cents]));
-const truly = () => Object.fromEntries(truth.current());
+const publishedRows = () => Object.fromEntries(truth.current());
 
 /** The truth, with a callback before each request. */
-const meanwhile = (act: (position: Position, times: number) => void | Promise<void>): Feed => {
+const truthWith = (act: (position: Position, times: number) => void | Promise<void>): Feed => {
   let times = 0;
   return {
     page: async (position) => {
@@ -46,7 +46,7 @@ const meanwhile = (act: (position: Position, times: number) => void | Promise<vo
 };
 
 /** The mirror with some methods replaced. */
-const instead = (over: Partial<Mirror>): Mirror =>
+const mirrorWith = (over: Partial<Mirror>): Mirror =>
   new Proxy(mirror, {
     get: (target, name: keyof Mirror) =>
       over[name] ?? (typeof target[name] === 'function' ? target[name].bind(target) : target[name]),
@@ -73,8 +73,8 @@ describe('run tick: the expected position', () => {
 
   test('the expected position is requested while the mirror is being opened, and only once', async () => {
     const order: string[] = [];
-    const feed = meanwhile(() => void order.push('asked'));
-    const port = instead({
+    const feed = truthWith(() => void order.push('asked'));
+    const port = mirrorWith({
       open: (...args) => {
         order.push('opened');
         return mirror.open(...args);
@@ -83,7 +83,7 @@ describe('run tick: the expected position', () => {
     const { report } = await tick({ expected: at(end()) }, feed, { port });
     expect(order).toEqual(['asked', 'opened']);
     expect(report).toMatchObject({ outcome: 'done', pages: 1 });
-    expect(rows()).toEqual(truly());
+    expect(rows()).toEqual(publishedRows());
   });
 
   test('the page at the expected position is dropped when another process has read on', async () => {
@@ -95,7 +95,7 @@ describe('run tick: the expected position', () => {
     const { report } = await tick({ expected: before });
     expect(truth.asked).toEqual([before, stands]);
     expect(report).toMatchObject({ outcome: 'done', pages: 1 });
-    expect(rows()).toEqual(truly());
+    expect(rows()).toEqual(publishedRows());
   });
 
   test('the request for the expected position is aborted when the mirror cannot be opened', async () => {
@@ -106,7 +106,7 @@ describe('run tick: the expected position', () => {
         return new Promise(() => {});
       },
     };
-    const port = instead({ open: () => Promise.reject(fault('lease_lost')) });
+    const port = mirrorWith({ open: () => Promise.reject(fault('lease_lost')) });
     const { report } = await tick({ expected: at(end()) }, feed, { port });
     expect(report).toMatchObject({ outcome: 'failed', code: 'lease_lost' });
     expect(signalled?.aborted).toBe(true);
@@ -118,13 +118,13 @@ describe('run tick: the expected position', () => {
   });
 
   test('an expired expected position leads to a new listing', async () => {
-    const gone = meanwhile((_position, times) => {
+    const gone = truthWith((_position, times) => {
       if (times === 1) throw fault('cursor_expired');
     });
     const { report } = await tick({ expected: at(end()) }, gone);
     expect(report).toMatchObject({ outcome: 'done', mode: 'relisting' });
     expect(kinds()[0]).toBe('start');
-    expect(rows()).toEqual(truly());
+    expect(rows()).toEqual(publishedRows());
   });
 });
 
@@ -133,7 +133,7 @@ describe('run tick: a bootstrap', () => {
     const { report, publishedThrough } = await tick({ trigger: 'start' });
     expect(report).toMatchObject({ outcome: 'done', mode: 'listing', trigger: 'start', code: null });
     expect(kinds()).toEqual(['start', 'page', 'page', 'since', 'cursor', 'cursor']);
-    expect(rows()).toEqual(truly());
+    expect(rows()).toEqual(publishedRows());
     expect(mirror.of(acme).active.kind).toBe('following');
     expect(publishedThrough).toBe(instantFromMillis(clock.now()));
     expect(mirror.of(acme).ticks).toEqual([report]);
@@ -148,7 +148,7 @@ describe('run tick: a bootstrap', () => {
   });
 
   test('a bootstrap goes on from the last committed page after a failure', async () => {
-    const broken = meanwhile((_position, times) => {
+    const broken = truthWith((_position, times) => {
       if (times === 3) throw fault('unreachable');
     });
     expect((await tick({}, broken)).report).toMatchObject({
@@ -159,12 +159,12 @@ describe('run tick: a bootstrap', () => {
     truth.asked.length = 0;
     expect((await tick()).report.outcome).toBe('done');
     expect(kinds()[0]).toBe('page');
-    expect(rows()).toEqual(truly());
+    expect(rows()).toEqual(publishedRows());
   });
 
   test('INV-05 a record withdrawn behind the reader while listing is gone afterwards', async () => {
     truth.freedom = { ...truth.freedom, finalCursor: 'end' };
-    const changing = meanwhile((_position, times) => {
+    const changing = truthWith((_position, times) => {
       clock.jump(1000);
       if (times === 3) {
         truth.publish(1, null);
@@ -172,13 +172,13 @@ describe('run tick: a bootstrap', () => {
       }
     });
     await tick({}, changing);
-    expect(rows()).toEqual(truly());
+    expect(rows()).toEqual(publishedRows());
     expect(rows()).not.toHaveProperty('inv_0001');
   });
 
   test('a bootstrap reads one page ahead while it writes one', async () => {
     let askedWhileWriting = 0;
-    const port = instead({
+    const port = mirrorWith({
       addListingPage: async (lease, page) => {
         const asked = truth.asked.length;
         await settled();
@@ -187,7 +187,7 @@ describe('run tick: a bootstrap', () => {
       },
     });
     // A request takes a while, so the counted requests were in progress during a write.
-    const feed = meanwhile(async () => {
+    const feed = truthWith(async () => {
       await settled();
     });
     await tick({}, feed, { port });
@@ -213,7 +213,7 @@ describe('run tick: a bootstrap', () => {
         });
       },
     };
-    const port = instead({
+    const port = mirrorWith({
       addListingPage: (lease, page) => {
         steps.push('write');
         return mirror.addListingPage(lease, page);
@@ -237,7 +237,7 @@ describe('run tick: a bootstrap', () => {
         });
       },
     };
-    const port = instead({ addListingPage: () => Promise.reject(fault('database_busy')) });
+    const port = mirrorWith({ addListingPage: () => Promise.reject(fault('database_busy')) });
     const { report } = await tick({}, feed, { port });
     expect(report).toMatchObject({ outcome: 'failed', code: 'database_busy' });
     expect(cut).toEqual([true]);
@@ -265,7 +265,7 @@ describe('run tick: following', () => {
       kind: 'cursor',
       cursor: second.kind === 'following' && second.cursor,
     });
-    expect(rows()).toEqual(truly());
+    expect(rows()).toEqual(publishedRows());
   });
 
   test('INV-11 CLIENT-09 a 410 relists without cursor or time; readers keep every row meanwhile', async () => {
@@ -278,7 +278,7 @@ describe('run tick: following', () => {
     const { report } = await tick();
     expect(report).toMatchObject({ outcome: 'done', mode: 'relisting' });
     expect(kinds().slice(0, 3)).toEqual(['cursor', 'start', 'page']);
-    expect(rows()).toEqual(truly());
+    expect(rows()).toEqual(publishedRows());
     expect(sizes).toEqual(new Set([7]));
     expect(report.applied).toMatchObject({ added: 1, removed: 1 });
   });
@@ -324,7 +324,7 @@ test('a relisting that would delete too much is published without the deletions,
     applied: { removed: 59 },
   });
   expect(kinds(), 'nothing is listed again').toEqual(['cursor']);
-  expect(rows()).toEqual(truly());
+  expect(rows()).toEqual(publishedRows());
 });
 
 test('accepting deletions together with a resync lets that listing delete every row it does not name', async () => {
@@ -359,7 +359,7 @@ describe('run tick: a grant that comes back', () => {
 describe('run tick: faults', () => {
   test("CLIENT-14 a rate limit keeps the tick's progress and reports when it ends", async () => {
     const until = clock.now() + 3_600_000;
-    const limited = meanwhile((_position, times) => {
+    const limited = truthWith((_position, times) => {
       if (times === 2) throw fault('rate_limited', until);
     });
     const { report } = await tick({}, limited);
@@ -453,7 +453,7 @@ describe('run tick: faults', () => {
   test('a decision that repeats a step ends the tick as an internal error instead of looping', async () => {
     // A mirror that loses its commits makes the engine repeat the same step.
     let begun = 0;
-    const forgetful = instead({
+    const forgetful = mirrorWith({
       beginListing: async (lease, start) => {
         begun += 1;
         if (begun > 100) throw new Error('it never ended');
@@ -476,7 +476,7 @@ describe('run tick: faults', () => {
   ])('a position %i days old logs %i warnings with the day it expires', async (days, times) => {
     const warnings: unknown[] = [];
     const cursorSavedAt = instantFromMillis(clock.now() - days * 86_400_000);
-    const port = instead({
+    const port = mirrorWith({
       open: async (source, holder) => ({ ...(await mirror.open(source, holder)), cursorSavedAt }),
     });
     const logger = { ...silentLogger, warn: (...line: unknown[]) => warnings.push(line) };
@@ -497,14 +497,14 @@ describe('run tick: faults', () => {
   });
 
   test('a mirror that cannot be opened is a failed tick, not a crash', async () => {
-    const port = instead({ open: () => Promise.reject(fault('database_busy')) });
+    const port = mirrorWith({ open: () => Promise.reject(fault('database_busy')) });
     const result = await tick({}, truth, { port });
     expect(result.report).toMatchObject({ outcome: 'failed', code: 'database_busy', mode: 'none' });
     expect(result.standing).toBeNull();
   });
 
   test('a tick whose end could not be recorded does not look healthy', async () => {
-    const port = instead({ recordTick: () => Promise.reject(fault('database_full')) });
+    const port = mirrorWith({ recordTick: () => Promise.reject(fault('database_full')) });
     // The grant is checked after the last page, so the end of the tick is a commit of its own.
     const { report, publishedThrough } = await tick({ checkGrant: true }, truth, { port });
     expect(report).toMatchObject({ outcome: 'failed', code: 'database_full' });
@@ -515,7 +515,7 @@ describe('run tick: faults', () => {
   test('the commit of the last page also ends the tick; without it the tick does not count as done', async () => {
     await tick();
     const ends: string[] = [];
-    const counting = instead({
+    const counting = mirrorWith({
       recordTick: async () => void ends.push('recorded'),
       release: async () => void ends.push('released'),
     });
@@ -523,7 +523,7 @@ describe('run tick: faults', () => {
     expect(ends).toEqual([]);
     expect(mirror.of(acme).ticks.at(-1)).toEqual(report);
     expect(mirror.of(acme).holder).toBeNull();
-    const failing = instead({ applyPage: () => Promise.reject(fault('database_full')) });
+    const failing = mirrorWith({ applyPage: () => Promise.reject(fault('database_full')) });
     const { report: failed } = await tick({}, truth, { port: failing });
     expect(failed).toMatchObject({ outcome: 'failed', code: 'database_full' });
     expect(mirror.of(acme).ticks.at(-1)).toEqual(failed);
@@ -531,7 +531,7 @@ describe('run tick: faults', () => {
   });
 
   test('a halt that could not be recorded does not count: the source is retried until the halt is visible', async () => {
-    const port = instead({ recordTick: () => Promise.reject(fault('database_full')) });
+    const port = mirrorWith({ recordTick: () => Promise.reject(fault('database_full')) });
     const feed: Feed = { page: () => Promise.reject(fault('forbidden')) };
     const { report, standing } = await tick({}, feed, { port });
     expect(report).toMatchObject({ outcome: 'failed', code: 'database_full' });
@@ -555,7 +555,7 @@ describe('run tick: a platform whose positions always expire', () => {
 
   test('positions that expire during the listing cause about ten listings a day', async () => {
     await virtualDay(
-      meanwhile((position) => {
+      truthWith((position) => {
         if (position.kind === 'page') throw expired();
       }),
     );
@@ -569,12 +569,12 @@ describe('run tick: a platform whose positions always expire', () => {
 
   test('positions that expire after every listing cause about ten listings a day, and the rows stay', async () => {
     await virtualDay(
-      meanwhile((position) => {
+      truthWith((position) => {
         if (position.kind === 'since' || position.kind === 'cursor') throw expired();
       }),
     );
     expect(starts()).toBeLessThanOrEqual(10);
-    expect(rows()).toEqual(truly());
+    expect(rows()).toEqual(publishedRows());
   });
 
   test('positions that expire for every request cause about ten requests a day', async () => {
@@ -589,18 +589,18 @@ describe('run tick: a platform whose positions always expire', () => {
   });
 
   test("an expired low mark of a quiet source is replaced by the listing's final position", async () => {
-    const feed = meanwhile((position) => {
+    const feed = truthWith((position) => {
       if (position.kind === 'since') throw expired();
     });
     expect((await tick({}, feed)).report.outcome).toBe('done');
-    expect(rows()).toEqual(truly());
+    expect(rows()).toEqual(publishedRows());
   });
 });
 
 describe('run tick: stopping', () => {
   test('a stopped tick finishes the page being written, then ends', async () => {
     const stop = new AbortController();
-    const port = instead({
+    const port = mirrorWith({
       addListingPage: async (lease, page) => {
         stop.abort();
         await settled();
@@ -624,14 +624,14 @@ describe('run tick: stopping', () => {
 describe('run tick: the lease', () => {
   test('the lease is renewed during a long tick', async () => {
     let renewed = 0;
-    const port = instead({
+    const port = mirrorWith({
       renew: async (lease) => {
         renewed += 1;
         await mirror.renew(lease);
       },
     });
     let go = () => {};
-    const slow = meanwhile(
+    const slow = truthWith(
       (_position, times) =>
         new Promise<void>((resolve) => {
           if (times === 1) go = resolve;

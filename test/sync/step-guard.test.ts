@@ -13,7 +13,7 @@ test('step guard: a cycle of any length, after any start, ends within a few turn
       expect(() => {
         for (; steps < 10_000; steps += 1)
           guard.step(store, { pages: steps < before ? -1 - steps : (steps - before) % length });
-      }).toThrow('came back to a step');
+      }).toThrow('repeated a step');
       expect(steps).toBeLessThanOrEqual(3 * (before + length) + 3);
     }),
   );

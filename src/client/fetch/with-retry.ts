@@ -67,7 +67,7 @@ export function withRetry(fetch: Fetch, parts: RetryParts): Fetch {
         if (outcome.kind === 'answer') outage.isOn = false;
         return settle(outcome);
       }
-      note(parts.logger, call, outcome, failures + rateLimits, waitMillis);
+      logRetry(parts.logger, call, outcome, failures + rateLimits, waitMillis);
       await clock.wait(waitMillis, call.signal);
     }
   };
@@ -113,7 +113,7 @@ function rateLimitWait(outcome: Outcome, attempts: number, parts: RetryParts): n
   return least * 2 ** Math.min(attempts, 10);
 }
 
-function note(logger: Logger, call: Call, outcome: Outcome, attempt: number, waitMs: number): void {
+function logRetry(logger: Logger, call: Call, outcome: Outcome, attempt: number, waitMs: number): void {
   const why = outcome.kind === 'fault' ? { code: outcome.fault.code } : { status: outcome.answer.status };
   logger.debug(
     { method: call.method, path: call.url.pathname, attempt, waitMs, ...why },

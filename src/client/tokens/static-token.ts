@@ -37,7 +37,7 @@ function validated(text: string): string {
     'usage',
     token === '' ? 'the token is empty' : 'the token has characters that are not allowed in a token',
     {
-      hint: 'check where `token` of this source points',
+      hint: 'check the setting `token` of this source',
     },
   );
 }
