@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { company, startWorld, type TestWorld } from '../conformance/world.js';
+import { company, startWorld, type TestWorld } from '../conformance/running-platform.js';
 import { launchBrowser } from './browser.js';
 import { press, tidy, visit } from './looks.js';
 

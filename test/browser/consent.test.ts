@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { authorizePath, exchange, makeClient, type TestClient } from '../conformance/credentials.js';
-import { startWorld, type TestWorld } from '../conformance/world.js';
+import { startWorld, type TestWorld } from '../conformance/running-platform.js';
 import { launchBrowser } from './browser.js';
 import { tidy as tidyAt, visit } from './looks.js';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startWorld, type TestWorld } from '../conformance/world.js';
+import { startWorld, type TestWorld } from '../conformance/running-platform.js';
 import { declaredOperations } from '../tools/api-description.js';
 import { launchBrowser } from './browser.js';
 

@@ -2,8 +2,8 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startWorld, type TestWorld } from '../conformance/running-platform.js';
 import { foundSyndicate, makePerson } from '../conformance/syndicate-life.js';
-import { startWorld, type TestWorld } from '../conformance/world.js';
 import { launchBrowser } from './browser.js';
 import { heading, tidy, visit } from './looks.js';
 

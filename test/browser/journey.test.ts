@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startDaemon } from '../../src/daemon/daemon.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { authorizePath, exchange, makeClient, type TestClient } from '../conformance/credentials.js';
-import { company, startWorld, type TestWorld } from '../conformance/world.js';
+import { company, startWorld, type TestWorld } from '../conformance/running-platform.js';
 import { configFor, freshFolder, partsFor, readerOf, webhookTick } from '../daemon/world.js';
 import { freePort } from '../support/free-port.js';
 import { launchBrowser } from './browser.js';

@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 import type { Io } from '../../src/cli/io.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { location, Visitor } from '../conformance/credentials.js';
-import type { TestWorld } from '../conformance/world.js';
+import type { TestWorld } from '../conformance/running-platform.js';
 import { fakeIo, rosterd } from './world.js';
 
 export interface Desk {

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../src/runtime/clock.js';
 import { makeClient, makeCompany, type TestClient } from '../conformance/credentials.js';
-import { startWorld, type TestWorld } from '../conformance/world.js';
+import { startWorld, type TestWorld } from '../conformance/running-platform.js';
 import { consent, desk, start } from './connect-world.js';
 import { rosterd } from './world.js';
 

@@ -7,7 +7,7 @@ import { systemClock } from '../../src/runtime/clock.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { seededRandom } from '../../src/runtime/random.js';
 import { makeClient, tokensFor } from '../conformance/credentials.js';
-import { company, startWorld } from '../conformance/world.js';
+import { company, startWorld } from '../conformance/running-platform.js';
 import { desk } from './connect-world.js';
 import { rosterd } from './world.js';
 

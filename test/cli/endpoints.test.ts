@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../src/runtime/clock.js';
-import { startWorld, type TestWorld, user } from '../conformance/world.js';
+import { startWorld, type TestWorld, user } from '../conformance/running-platform.js';
 import { type Receiver, startReceiver } from '../platform/webhooks/receiver.js';
 import { desk } from './connect-world.js';
 import { rosterd } from './world.js';

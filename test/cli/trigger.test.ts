@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { fieldsIn } from '../../src/cli/commands/trigger.js';
-import { company, startWorld, type TestWorld } from '../conformance/world.js';
+import { company, startWorld, type TestWorld } from '../conformance/running-platform.js';
 import { desk } from './connect-world.js';
 import { rosterd } from './world.js';
 

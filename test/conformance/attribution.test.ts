@@ -3,7 +3,7 @@ import * as operations from '../../src/platform/contract/attribution.js';
 import { run } from '../../src/platform/state/statements.js';
 import { makeClient, userNo, userToken, Visitor } from './credentials.js';
 import { otherApp, tokenOn } from './installs.js';
-import { type Answered, company, startWorld, type TestWorld, user } from './world.js';
+import { type Answered, company, startWorld, type TestWorld, user } from './running-platform.js';
 
 let world: TestWorld;
 let tokens: Record<'aggregate' | 'anonymized' | 'full' | 'none', string>;

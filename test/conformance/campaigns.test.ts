@@ -12,7 +12,7 @@ import {
   roundOf,
   roundsOf,
 } from './catalog.js';
-import { company, startWorld, type TestWorld } from './world.js';
+import { company, startWorld, type TestWorld } from './running-platform.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: the shape of an answer is what a test finds out
 type Item = any;

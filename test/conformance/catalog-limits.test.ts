@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { run } from '../../src/platform/state/statements.js';
 import { companyOf, errorOf, personToken, publishableKey, roundOf } from './catalog.js';
 import { makeClient } from './credentials.js';
-import { startWorld, type TestWorld, worldStart } from './world.js';
+import { startWorld, type TestWorld, worldStart } from './running-platform.js';
 
 let world: TestWorld;
 beforeEach(async () => {

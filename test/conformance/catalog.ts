@@ -3,7 +3,7 @@ import type { Operation } from '../../src/platform/contract/operation.js';
 import { mintToken } from '../../src/platform/oauth/mint.js';
 import { all, one, run } from '../../src/platform/state/statements.js';
 import { makeClient, type TestClient, userNo, userToken } from './credentials.js';
-import type { Answered, TestWorld } from './world.js';
+import type { Answered, TestWorld } from './running-platform.js';
 
 /** Names out of the seeded directory, and credentials of each kind, for tests of what the catalog shows. */
 export const ida = 'ida@people.example';

@@ -4,7 +4,7 @@ import type { PlatformEvent } from '../../src/platform/events.js';
 import { run } from '../../src/platform/state/statements.js';
 import { Visitor } from './credentials.js';
 import { narrowToken, numberOf, otherApp } from './installs.js';
-import { type Answered, company, startWorld, type TestWorld, user } from './world.js';
+import { type Answered, company, startWorld, type TestWorld, user } from './running-platform.js';
 
 let world: TestWorld;
 let token: string;

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { errorTypes } from '../../src/platform/contract/errors.js';
 import { run } from '../../src/platform/state/statements.js';
-import { company, startWorld, type TestWorld, user } from './world.js';
+import { company, startWorld, type TestWorld, user } from './running-platform.js';
 
 let world: TestWorld;
 beforeEach(async () => {

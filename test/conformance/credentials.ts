@@ -3,7 +3,7 @@ import { type ApplicationWish, createApplication } from '../../src/platform/appl
 import { mintToken } from '../../src/platform/oauth/mint.js';
 import type { Realm } from '../../src/platform/state/secrets.js';
 import { one, run } from '../../src/platform/state/statements.js';
-import type { Answered, TestWorld } from './world.js';
+import type { Answered, TestWorld } from './running-platform.js';
 
 export const redirectUri = 'https://partner.example/callback';
 export const verifier = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk';

@@ -6,8 +6,8 @@ import { installationByNo } from '../../src/platform/installations/model.js';
 import { listen } from '../../src/platform/platform.js';
 import { one, run } from '../../src/platform/state/statements.js';
 import { makeCompany } from './credentials.js';
+import { type Answered, startWorld, type TestWorld } from './running-platform.js';
 import { foundSyndicate, makePerson, openDeal, type TestSyndicate } from './syndicate-life.js';
-import { type Answered, startWorld, type TestWorld } from './world.js';
 
 let world: TestWorld;
 beforeAll(async () => {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { apiDescription, declaredOperations } from '../tools/api-description.js';
 import { type Cast, makeCast } from './matrix/cast.js';
+import { company, startWorld, type TestWorld } from './running-platform.js';
 import { resolve } from './schema-check.js';
-import { company, startWorld, type TestWorld } from './world.js';
 
 const document = apiDescription();
 const operations = declaredOperations();

@@ -16,7 +16,7 @@ import {
   userToken,
   works,
 } from './credentials.js';
-import { startWorld, type TestWorld } from './world.js';
+import { startWorld, type TestWorld } from './running-platform.js';
 
 let world: TestWorld;
 let client: TestClient;

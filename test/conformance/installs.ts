@@ -2,7 +2,7 @@ import { insertInstallation } from '../../src/platform/installations/install.js'
 import { mintToken } from '../../src/platform/oauth/mint.js';
 import { one } from '../../src/platform/state/statements.js';
 import { makeClient, type TestClient } from './credentials.js';
-import type { TestWorld } from './world.js';
+import type { TestWorld } from './running-platform.js';
 
 export interface InstalledApp {
   readonly client: TestClient;

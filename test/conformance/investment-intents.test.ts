@@ -3,7 +3,7 @@ import { createIntent, listIntents, previewIntent } from '../../src/platform/con
 import { one, run } from '../../src/platform/state/statements.js';
 import { makeClient, userToken, Visitor } from './credentials.js';
 import { narrowToken } from './installs.js';
-import { type Answered, company, startWorld, type TestWorld, user } from './world.js';
+import { type Answered, company, startWorld, type TestWorld, user } from './running-platform.js';
 
 let world: TestWorld;
 const day = 86_400_000;

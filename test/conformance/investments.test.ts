@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { investmentRecord, investmentTombstone } from '../../src/platform/contract/investments.js';
 import { mintToken } from '../../src/platform/oauth/mint.js';
 import { one } from '../../src/platform/state/statements.js';
-import { company, startWorld, type TestWorld, user, worldStart } from './world.js';
+import { company, startWorld, type TestWorld, user, worldStart } from './running-platform.js';
 
 let world: TestWorld;
 beforeEach(async () => {

@@ -7,7 +7,7 @@ import {
 } from '../../src/platform/contract/invite-links.js';
 import { Visitor } from './credentials.js';
 import { narrowToken, otherApp } from './installs.js';
-import { type Answered, company, startWorld, type TestWorld, user } from './world.js';
+import { type Answered, company, startWorld, type TestWorld, user } from './running-platform.js';
 
 let world: TestWorld;
 let token: string;

@@ -6,7 +6,7 @@ import { revokeInstallation } from '../../src/platform/installations/revoke.js';
 import { all, one, run } from '../../src/platform/state/statements.js';
 import { stillClock } from '../platform/still-clock.js';
 import { csrfOf, Visitor } from './credentials.js';
-import { createEndpointFor } from './hooked.js';
+import { type Answered, startWorld, type TestWorld, worldStart } from './running-platform.js';
 import {
   applicationToken,
   foundSyndicate,
@@ -15,7 +15,7 @@ import {
   syndicateKey,
   type TestSyndicate,
 } from './syndicate-life.js';
-import { type Answered, startWorld, type TestWorld, worldStart } from './world.js';
+import { createEndpointFor } from './webhook-receivers.js';
 
 let world: TestWorld;
 let number = 0;

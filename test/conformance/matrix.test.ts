@@ -6,7 +6,7 @@ import { apiDescription, declaredOperations } from '../tools/api-description.js'
 import { type Cast, type CastName, makeCast } from './matrix/cast.js';
 import type { OpenTable } from './matrix/table.js';
 import { tables } from './matrix/tables.js';
-import { type Answered, startWorld, type TestWorld } from './world.js';
+import { type Answered, startWorld, type TestWorld } from './running-platform.js';
 
 const operations = new Map(declaredOperations().map((operation) => [operation.id, operation]));
 const guarded = [...operations.values()].filter(({ scopes }) => scopes !== null);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { memberByNo } from '../../src/platform/members/model.js';
 import { removalRefusal, removeMember } from '../../src/platform/members/remove.js';
 import { run } from '../../src/platform/state/statements.js';
-import { createEndpointFor, type ToldEndpoint } from './hooked.js';
+import { type Answered, startWorld, type TestWorld } from './running-platform.js';
 import {
   foundSyndicate,
   makePerson,
@@ -11,7 +11,7 @@ import {
   type TestMember,
   type TestSyndicate,
 } from './syndicate-life.js';
-import { type Answered, startWorld, type TestWorld } from './world.js';
+import { createEndpointFor, type ToldEndpoint } from './webhook-receivers.js';
 
 let world: TestWorld;
 let own: TestSyndicate;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import fc from '../support/property.js';
 import { challenge, form, makeClient, redirectUri, type TestClient, Visitor } from './credentials.js';
-import { startWorld, type TestWorld } from './world.js';
+import { startWorld, type TestWorld } from './running-platform.js';
 
 /** Whatever arrives is answered, never with a crash, and nobody is sent to an address that is not registered. */
 let world: TestWorld;

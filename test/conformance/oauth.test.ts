@@ -15,7 +15,7 @@ import {
   Visitor,
   works,
 } from './credentials.js';
-import { startWorld, type TestWorld } from './world.js';
+import { startWorld, type TestWorld } from './running-platform.js';
 
 let world: TestWorld;
 let client: TestClient;

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { one, run } from '../../src/platform/state/statements.js';
 import { deleteDraft } from '../../src/platform/syndicates/lifecycle.js';
-import { createEndpointFor, type EndpointWish, type ToldEndpoint } from './hooked.js';
+import { company, startWorld, type TestWorld } from './running-platform.js';
 import { foundSyndicate } from './syndicate-life.js';
-import { company, startWorld, type TestWorld } from './world.js';
+import { createEndpointFor, type EndpointWish, type ToldEndpoint } from './webhook-receivers.js';
 
 let world: TestWorld;
 beforeEach(async () => {

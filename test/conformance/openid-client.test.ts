@@ -2,7 +2,7 @@ import * as oidc from 'openid-client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { stillClock } from '../platform/still-clock.js';
 import { location, makeClient, redirectUri, Visitor, works } from './credentials.js';
-import { startWorld, type TestWorld } from './world.js';
+import { startWorld, type TestWorld } from './running-platform.js';
 
 let world: TestWorld;
 beforeAll(async () => {

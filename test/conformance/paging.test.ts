@@ -3,7 +3,7 @@ import { versions } from '../../src/wire/versions.js';
 import { apiDescription } from '../tools/api-description.js';
 import { credentialsOf } from './fuzz/credentials.js';
 import { toldIn } from './fuzz/request.js';
-import { company, startWorld, type TestWorld } from './world.js';
+import { company, startWorld, type TestWorld } from './running-platform.js';
 
 let world: TestWorld;
 let credentials: ReturnType<typeof credentialsOf>;

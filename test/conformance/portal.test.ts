@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { one, run } from '../../src/platform/state/statements.js';
 import { type Receiver, startReceiver } from '../platform/webhooks/receiver.js';
 import { csrfOf, userNo, Visitor } from './credentials.js';
-import { company, startWorld, type TestWorld } from './world.js';
+import { company, startWorld, type TestWorld } from './running-platform.js';
 
 let world: TestWorld;
 let receiver: Receiver;

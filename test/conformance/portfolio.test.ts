@@ -19,7 +19,7 @@ import {
   roundOf,
 } from './catalog.js';
 import { makeSyndicate } from './credentials.js';
-import { startWorld, type TestWorld, worldStart } from './world.js';
+import { startWorld, type TestWorld, worldStart } from './running-platform.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: the shape of an answer is what a test finds out
 type Item = any;

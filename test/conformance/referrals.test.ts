@@ -3,7 +3,7 @@ import { createReferralCode, listReferralCodes } from '../../src/platform/contra
 import type { PlatformEvent } from '../../src/platform/events.js';
 import { makeClient, makeOrganization, type TestClient, Visitor } from './credentials.js';
 import { otherApp } from './installs.js';
-import { type Answered, company, startWorld, type TestWorld, user } from './world.js';
+import { type Answered, company, startWorld, type TestWorld, user } from './running-platform.js';
 
 let world: TestWorld;
 let token: string;

@@ -19,7 +19,7 @@ import {
   userNo,
   userToken,
 } from './credentials.js';
-import { startWorld, type TestWorld } from './world.js';
+import { startWorld, type TestWorld } from './running-platform.js';
 
 let world: TestWorld;
 const ida = 'ida@people.example';

@@ -11,7 +11,7 @@ import {
   userToken,
   Visitor,
 } from './credentials.js';
-import { startWorld } from './world.js';
+import { startWorld } from './running-platform.js';
 
 test('SEC-04 SEC-05 no secret that was given out can be found in the database, test client secrets excepted', async () => {
   const world = await startWorld({ limits: false });

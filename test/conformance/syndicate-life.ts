@@ -6,7 +6,7 @@ import { mintToken } from '../../src/platform/oauth/mint.js';
 import type { Realm } from '../../src/platform/state/secrets.js';
 import { one, run } from '../../src/platform/state/statements.js';
 import { makeClient, type TestClient, userToken } from './credentials.js';
-import type { TestWorld } from './world.js';
+import type { TestWorld } from './running-platform.js';
 
 let made = 0;
 const serial = () => {

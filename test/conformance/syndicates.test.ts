@@ -8,6 +8,7 @@ import {
 } from '../../src/platform/syndicates/lifecycle.js';
 import { syndicateByNo } from '../../src/platform/syndicates/model.js';
 import { works } from './credentials.js';
+import { company, startWorld, type TestWorld } from './running-platform.js';
 import {
   applicationToken,
   foundSyndicate,
@@ -16,7 +17,6 @@ import {
   syndicateKey,
   type TestSyndicate,
 } from './syndicate-life.js';
-import { company, startWorld, type TestWorld } from './world.js';
 
 let world: TestWorld;
 let syndicate: TestSyndicate;

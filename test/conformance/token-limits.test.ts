@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { all } from '../../src/platform/state/statements.js';
 import { form, makeClient, type TestClient } from './credentials.js';
-import { startWorld, type TestWorld } from './world.js';
+import { startWorld, type TestWorld } from './running-platform.js';
 
 let world: TestWorld;
 let client: TestClient;

@@ -21,7 +21,7 @@ import {
   publishableKey,
 } from './catalog.js';
 import { makeClient, tokensFor, userNo, userToken, works } from './credentials.js';
-import { startWorld, type TestWorld, worldStart } from './world.js';
+import { startWorld, type TestWorld, worldStart } from './running-platform.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: the shape of an answer is what a test finds out
 type Item = any;

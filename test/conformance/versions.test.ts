@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { one, run } from '../../src/platform/state/statements.js';
 import { makeClient } from './credentials.js';
 import { makeCast } from './matrix/cast.js';
-import { company, startWorld, type TestWorld } from './world.js';
+import { company, startWorld, type TestWorld } from './running-platform.js';
 
 let world: TestWorld;
 beforeEach(async () => {

@@ -14,7 +14,7 @@ import type { Logger } from '../../src/runtime/logger.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { seededRandom } from '../../src/runtime/random.js';
 import { folder, load } from '../config/world.js';
-import { company, startWorld, type TestWorld, user, worldStart } from '../conformance/world.js';
+import { company, startWorld, type TestWorld, user, worldStart } from '../conformance/running-platform.js';
 import { type ManualClock, manualClock } from '../platform/webhooks/manual-clock.js';
 
 /** What stands between the platform and the receiver: a proxy that can be down. */

@@ -2,7 +2,7 @@ import { chmodSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { statusOf } from '../../src/reading/status.js';
-import { company } from '../conformance/world.js';
+import { company } from '../conformance/running-platform.js';
 import { startTown, type Town } from './care-world.js';
 
 const hour = 3_600_000;

@@ -2,7 +2,7 @@ import type { WireFetch } from '../../src/client/fetch/fetch.js';
 import type { SourceName } from '../../src/domain/ids.js';
 import { millisOf } from '../../src/domain/instant.js';
 import { seededRandom } from '../../src/runtime/random.js';
-import { compared, proofWorld, type Record } from './world.js';
+import { compared, proofWorld, type Record } from './sandbox-and-mirror.js';
 
 export interface BootstrapPlan {
   readonly records: number;

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'vitest';
 import type { Engine } from '../../src/daemon/engine.js';
 import type { SourceName } from '../../src/domain/ids.js';
 import { bootstrapUnderFire } from './bootstrap.js';
-import { compared, type ProofWorld, proofWorld, type Record } from './world.js';
+import { compared, type ProofWorld, proofWorld, type Record } from './sandbox-and-mirror.js';
 
 const opened: { close(): Promise<void> }[] = [];
 afterEach(async () => {

@@ -8,13 +8,13 @@ import { DatabaseWatch } from './database-watch.js';
 import { FileWatch } from './file-watch.js';
 import { forbidGlobals } from './forbidden-globals.js';
 import { type Plan, planFor } from './plan.js';
-import { PlatformWorld } from './platform-world.js';
 import { type PostgresAround, PostgresLaboratory } from './postgres/postgres-laboratory.js';
-import { PostgresWorld } from './postgres/postgres-world.js';
+import { PostgresWorld } from './postgres/run-with-postgres.js';
+import { PlatformWorld } from './run-with-sandbox.js';
 import { epoch } from './scheduler.js';
+import { type Verdict, World } from './simulated-run.js';
 import { captureServers } from './sockets.js';
 import type { Surroundings } from './stage.js';
-import { type Verdict, World } from './world.js';
 
 /** Who plays the platform: a small one of our own, or the bundled server. */
 export type Mode = 'fake' | 'platform';

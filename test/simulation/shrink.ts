@@ -1,6 +1,6 @@
 import type { Plan } from './plan.js';
 import type { Laboratory } from './run-seed.js';
-import type { Verdict } from './world.js';
+import type { Verdict } from './simulated-run.js';
 
 /** What of a plan is needed to see the failure: first whole classes of faults go, then single acts and fronts. */
 export async function shrink(

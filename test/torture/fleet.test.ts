@@ -3,7 +3,7 @@ import { seededRandom } from '../../src/runtime/random.js';
 import { freshDatabase } from '../postgres/fresh-database.js';
 import { Counters } from './counters.js';
 import { playFleet } from './fleet/play.js';
-import { openFleetWorld } from './fleet/world.js';
+import { openFleetWorld } from './fleet/running-fleet.js';
 import { built } from './life.js';
 
 /** `npm run torture:fleet` plays 10,000 changes. */

@@ -16,7 +16,7 @@ import { systemRandom } from '../../src/runtime/random.js';
 import { headerNames } from '../../src/wire/headers.js';
 import { latestVersion } from '../../src/wire/versions.js';
 import { makeClient, type TestClient, tokensFor } from '../conformance/credentials.js';
-import { startWorld, type TestWorld, user } from '../conformance/world.js';
+import { startWorld, type TestWorld, user } from '../conformance/running-platform.js';
 
 /*
  * A process refreshes against the real platform and is killed at one step of it, while the wire plays one trick.

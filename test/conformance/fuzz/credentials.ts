@@ -2,7 +2,7 @@ import { allScopes } from '../../../src/platform/contract/scopes.js';
 import { type LoneTokenWish, mintToken } from '../../../src/platform/oauth/mint.js';
 import { one } from '../../../src/platform/state/statements.js';
 import { type CastName, makeCast } from '../matrix/cast.js';
-import type { TestWorld } from '../world.js';
+import type { TestWorld } from '../running-platform.js';
 
 /** One way to be known to the platform; undefined sends nothing. The token may depend on the scopes asked for. */
 export interface Credential {

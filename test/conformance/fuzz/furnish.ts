@@ -1,4 +1,4 @@
-import type { TestWorld } from '../world.js';
+import type { TestWorld } from '../running-platform.js';
 import type { Known } from './known.js';
 
 /** One of everything a seeded world has none of: what only an application makes. Asked for as anybody would. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startWorld, type TestWorld } from '../world.js';
+import { startWorld, type TestWorld } from '../running-platform.js';
 import { fuzz, roundSize } from './fuzz.js';
 
 let world: TestWorld;

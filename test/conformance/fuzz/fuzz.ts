@@ -1,5 +1,5 @@
 import type { ApiDocument } from '../../../src/platform/openapi/document.js';
-import type { Answered, TestWorld } from '../world.js';
+import type { Answered, TestWorld } from '../running-platform.js';
 import { type Chance, chanceOf } from './chance.js';
 import { type Credential, credentialsOf } from './credentials.js';
 import { furnish } from './furnish.js';

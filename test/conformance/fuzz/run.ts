@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { startWorld } from '../world.js';
+import { startWorld } from '../running-platform.js';
 import { fuzz, roundSize } from './fuzz.js';
 
 /*

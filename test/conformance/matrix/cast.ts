@@ -11,7 +11,7 @@ import {
   type Place,
   type TestClient,
 } from '../credentials.js';
-import { company, type TestWorld } from '../world.js';
+import { company, type TestWorld } from '../running-platform.js';
 import type { Cell } from './table.js';
 
 /** Everybody who might hold a credential, seen from one company. */

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { company, type TestWorld } from '../world.js';
+import { company, type TestWorld } from '../running-platform.js';
 import { type Cast, type CastName, callers, type Expected, makeCast, outside } from './cast.js';
 import { defineTable, type MatrixRow } from './table.js';
 

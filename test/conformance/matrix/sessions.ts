@@ -14,7 +14,7 @@ import { expandScopes } from '../../../src/platform/http/scopes.js';
 import { insertInstallation, mintFor } from '../../../src/platform/installations/install.js';
 import { one } from '../../../src/platform/state/statements.js';
 import { makeClient, type TestClient, userToken } from '../credentials.js';
-import { company, type TestWorld } from '../world.js';
+import { company, type TestWorld } from '../running-platform.js';
 import { credentialKinds, type Cells as Kinds } from './credential-kinds.js';
 import { type Cell, defineTable } from './table.js';
 

@@ -1,3 +1,4 @@
+import { company, type TestWorld } from '../running-platform.js';
 import {
   applicationToken,
   foundSyndicate,
@@ -6,7 +7,6 @@ import {
   syndicateKey,
   type TestSyndicate,
 } from '../syndicate-life.js';
-import { company, type TestWorld } from '../world.js';
 import { defineTable, type MatrixRow as Row } from './table.js';
 
 /** Everybody who might hold a credential, seen from one syndicate. */

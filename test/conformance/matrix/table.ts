@@ -1,5 +1,5 @@
 import type { Operation } from '../../../src/platform/contract/operation.js';
-import type { Sending, TestWorld } from '../world.js';
+import type { Sending, TestWorld } from '../running-platform.js';
 
 /** A status, or a status and the type of the error. */
 export type Cell = number | `${number} ${string}`;

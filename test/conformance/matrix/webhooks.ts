@@ -1,6 +1,6 @@
 import { newId, newSecret, type Realm } from '../../../src/platform/state/secrets.js';
 import { run } from '../../../src/platform/state/statements.js';
-import type { TestWorld } from '../world.js';
+import type { TestWorld } from '../running-platform.js';
 import { type Cast, type CastName, callers, type Expected, makeCast, outside } from './cast.js';
 import { type Cell, defineTable, type MatrixRow } from './table.js';
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { roundsOfRealm } from '../../../src/platform/catalog/rounds.js';
 import { all, run } from '../../../src/platform/state/statements.js';
-import { company, startWorld, type TestWorld } from '../../conformance/world.js';
+import { company, startWorld, type TestWorld } from '../../conformance/running-platform.js';
 
 let world: TestWorld;
 beforeEach(async () => {

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { makeClient } from '../../conformance/credentials.js';
-import { company, startWorld, type TestWorld } from '../../conformance/world.js';
+import { company, startWorld, type TestWorld } from '../../conformance/running-platform.js';
 import { askBeforeSending } from '../../support/ask-before-sending.js';
 
 let world: TestWorld;

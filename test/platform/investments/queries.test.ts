@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { feedSql, listingSql } from '../../../src/platform/investments/queries.js';
 import { statsSql } from '../../../src/platform/investments/stats.js';
-import { startWorld, type TestWorld } from '../../conformance/world.js';
+import { startWorld, type TestWorld } from '../../conformance/running-platform.js';
 
 let world: TestWorld;
 beforeAll(async () => {

@@ -6,7 +6,7 @@ import { rotate } from '../../../src/platform/oauth/rotate.js';
 import { digestOf } from '../../../src/platform/state/secrets.js';
 import { one } from '../../../src/platform/state/statements.js';
 import { makeClient, type TestClient, userNo } from '../../conformance/credentials.js';
-import { startWorld, type TestWorld } from '../../conformance/world.js';
+import { startWorld, type TestWorld } from '../../conformance/running-platform.js';
 import fc from '../../support/property.js';
 
 /**

@@ -7,7 +7,7 @@ import type { PlatformEvent } from '../../../src/platform/events.js';
 import { startActivity } from '../../../src/platform/sandbox/activity.js';
 import { startSandbox } from '../../../src/platform/sandbox/sandbox.js';
 import { one } from '../../../src/platform/state/statements.js';
-import { company, startWorld, type TestWorld, user } from '../../conformance/world.js';
+import { company, startWorld, type TestWorld, user } from '../../conformance/running-platform.js';
 
 let world: TestWorld;
 beforeEach(async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { startWorld } from '../../conformance/world.js';
+import { startWorld } from '../../conformance/running-platform.js';
 
 const seen = async (seed: number, records: number) => {
   const world = await startWorld({ seed, records, limits: false });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { startWorld } from '../../conformance/world.js';
+import { startWorld } from '../../conformance/running-platform.js';
 
 test('the same seed gives the same world, another seed another one', async () => {
   const [one, two, other] = await Promise.all([startWorld(), startWorld(), startWorld({ seed: 2 })]);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { all } from '../../../src/platform/state/statements.js';
 import { publishableKey } from '../../conformance/catalog.js';
-import { startWorld } from '../../conformance/world.js';
+import { startWorld } from '../../conformance/running-platform.js';
 
 test('the same seed gives the same catalog, another seed another one', async () => {
   const shown = [];

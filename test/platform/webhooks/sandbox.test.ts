@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { company, startWorld, type TestWorld, user, worldStart } from '../../conformance/world.js';
+import { company, startWorld, type TestWorld, user, worldStart } from '../../conformance/running-platform.js';
 import { stillClock } from '../still-clock.js';
 import { type Receiver, startReceiver } from './receiver.js';
 

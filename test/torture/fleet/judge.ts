@@ -2,7 +2,7 @@ import { systemClock } from '../../../src/runtime/clock.js';
 import { contentOf, differences, type WireRecord } from '../judge.js';
 import { Violation } from '../violation.js';
 import { type Audited, audited } from './audit.js';
-import type { FleetWorld } from './world.js';
+import type { FleetWorld } from './running-fleet.js';
 
 /** Since the last delivery arrived: the platform may have thousands on their way yet. */
 const patienceMillis = 240_000;

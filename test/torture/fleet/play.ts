@@ -4,8 +4,8 @@ import type { Counters } from '../counters.js';
 import type { Life } from '../life.js';
 import { following, saysItPlainly } from '../patience.js';
 import { judgeFleet } from './judge.js';
+import type { FleetLife, FleetWorld } from './running-fleet.js';
 import { takenOver } from './taken-over.js';
-import type { FleetLife, FleetWorld } from './world.js';
 
 export interface Play {
   readonly changes: number;

@@ -5,7 +5,7 @@ import { startPostgres } from '../../postgres/server.js';
 import { Counters } from '../counters.js';
 import { built, isBuilt, sources } from '../life.js';
 import { playFleet } from './play.js';
-import { openFleetWorld } from './world.js';
+import { openFleetWorld } from './running-fleet.js';
 
 /* npm run torture:fleet -- [--changes N] [--seed S]: three processes on one PostgreSQL, killed and frozen at random. */
 const { values } = parseArgs({

@@ -1,6 +1,6 @@
 import { systemClock } from '../../../src/runtime/clock.js';
 import { Violation } from '../violation.js';
-import type { FleetLife, FleetWorld } from './world.js';
+import type { FleetLife, FleetWorld } from './running-fleet.js';
 
 /** Far longer than eight seconds of silence, a beat and a tick: others may be struck meanwhile. */
 const patienceMillis = 240_000;

@@ -4,7 +4,7 @@ import { PostgresErasures } from '../../../src/store/dialect/postgres/erasures.j
 import { openPostgres } from '../../../src/store/dialect/postgres/open.js';
 import type { Life, MirrorPlace } from '../machine.js';
 import type { Reader } from '../reader.js';
-import { World } from '../world.js';
+import { World } from '../simulated-run.js';
 import { LookFailed } from './looks.js';
 import type { PostgresAround } from './postgres-laboratory.js';
 import { PostgresReader } from './postgres-reader.js';

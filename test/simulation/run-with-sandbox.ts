@@ -10,8 +10,8 @@ import type { Account } from './fake-tokens.js';
 import { MachineClock } from './machine-clock.js';
 import type { Act } from './plan.js';
 import type { Look } from './reader.js';
+import { World } from './simulated-run.js';
 import { Connection, type Reached, requestBytes, routeRequests } from './sockets.js';
-import { World } from './world.js';
 
 interface Listed {
   readonly id: string;

@@ -3,7 +3,7 @@ import { all, run } from '../../src/platform/state/statements.js';
 import { insertEndpoint } from '../../src/platform/webhooks/endpoints.js';
 import { eventNames } from '../../src/wire/events.js';
 import { makeClient } from './credentials.js';
-import type { TestWorld } from './world.js';
+import type { TestWorld } from './running-platform.js';
 
 export interface ToldEndpoint {
   readonly installationNo: number;

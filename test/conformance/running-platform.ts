@@ -2,7 +2,7 @@ import type { Sandbox, SandboxOptions } from '../../src/platform/sandbox/sandbox
 import type { HeaderNames } from '../../src/wire/headers.js';
 import { stillClock } from '../platform/still-clock.js';
 import { startSeededSandbox } from '../support/seeded-sandbox.js';
-import { DeclaredAnswers } from './declared.js';
+import { DeclaredAnswers } from './declared-responses.js';
 
 export interface Answered {
   readonly status: number;
