@@ -39,8 +39,8 @@ const create = (body: object, email = developer) =>
   world.post('/developer/applications', { token: as(email), body: { name: 'New', ...body } });
 const path = (client: TestClient, rest = '') => `/developer/applications/${client.applicationId}${rest}`;
 
-describe('creating', () => {
-  test('APP-01 CONV-12 SEC-04 an application has a test and a live key pair; the live secret is shown once', async () => {
+describe('creating an application', () => {
+  test('APP-01 CONV-12 SEC-04 the portal gives an application a test and a live key pair and shows the live secret once', async () => {
     const made = await create({ redirect_uris: ['https://partner.example/cb'], scopes: ['read:profile'] });
     expect(made.status).toBe(201);
     const { id, attributes } = made.body.data;
@@ -75,11 +75,11 @@ describe('creating', () => {
     });
   });
 
-  test('VERS-03 a new application is pinned to the latest version', async () => {
+  test('VERS-03 the portal pins a new application to the latest version', async () => {
     expect((await create({})).body.data.attributes.pinned_version).toBe('2026-10-15');
   });
 
-  test('APP-02 a public client needs a redirect URI, a confidential one does not', async () => {
+  test('APP-02 the portal requires a redirect URI from a public client and not from a confidential one', async () => {
     const bare = await create({ client_type: 'public' });
     expect([bare.status, bare.body.error.type]).toEqual([422, 'validation_error']);
     expect((await create({ client_type: 'public', redirect_uris: ['http://127.0.0.1/cb'] })).status).toBe(
@@ -97,17 +97,17 @@ describe('creating', () => {
     '/callback',
     'https://partner.example/c b',
     'https://pärtner.example/cb',
-  ])('the redirect address %s cannot be registered', async (uri) => {
+  ])('the portal rejects the redirect address %s', async (uri) => {
     const answer = await create({ redirect_uris: ['https://partner.example/cb', uri] });
     expect(answer.status).toBe(422);
     expect(answer.body.error.details.errors[0].field).toBe('redirect_uris.1');
   });
 
-  test('a private-use scheme of a reversed domain can be registered', async () => {
+  test('the portal registers a private-use scheme that is a reversed domain', async () => {
     expect((await create({ redirect_uris: ['com.partner.app:/cb'] })).status).toBe(201);
   });
 
-  test('APP-02 SEC-16 addresses are changed; one taken away serves no authorization that begins after', async () => {
+  test('APP-02 SEC-16 the owner changes redirect addresses; a removed address serves no authorization that begins later', async () => {
     const client = makeClient(world, { confidential: false });
     const patch = (body: object) => world.patch(path(client), { token: as(developer), body });
     const changed = await patch({ name: 'Renamed', redirect_uris: ['https://partner.example/new'] });
@@ -124,7 +124,7 @@ describe('creating', () => {
     expect((await patch({})).body.data).toEqual(changed.body.data);
   });
 
-  test('APP-12 the portal needs a role in the organization of the calling application', async () => {
+  test('APP-12 the portal requires a role in the organization of the calling application', async () => {
     for (const token of [as(ida), portal.clientId]) {
       const answer = await world.get('/developer/applications', { token });
       expect([answer.status, answer.body.error.type]).toEqual([403, 'forbidden_role']);
@@ -137,16 +137,16 @@ describe('creating', () => {
   });
 });
 
-describe('review', () => {
+describe('reviewing an application', () => {
   const unreviewed = () => makeClient(world, { realm: 'live', approved: false });
 
-  test('APP-03 before review a live key works for people who manage the organization', async () => {
+  test('APP-03 before review, people who manage the organization can use a live key', async () => {
     const live = unreviewed();
     expect(await works(world, (await tokensFor(world, live, owner)).access_token)).toBe(true);
     expect(await works(world, (await tokensFor(world, live, developer)).access_token)).toBe(true);
   });
 
-  test('APP-04 anybody else sees the not-reviewed page and gets no code', async () => {
+  test('APP-04 before review, anyone outside the organization sees the not-reviewed page and gets no code', async () => {
     const live = unreviewed();
     const visitor = new Visitor(world);
     const link = authorizePath(live);
@@ -159,7 +159,7 @@ describe('review', () => {
     expect(forced.headers.get('location')).toBeNull();
   });
 
-  test('APP-04 exchange and refresh are refused with invalid_grant when the review is taken back', async () => {
+  test('APP-04 the token endpoint refuses exchange and refresh with invalid_grant after the review is withdrawn', async () => {
     const live = makeClient(world, { realm: 'live' });
     const tokens = await tokensFor(world, live, ida);
     const code = await codeFor(world, live, ida);
@@ -172,12 +172,12 @@ describe('review', () => {
     expect((await refresh(world, live, tokens.refresh_token)).status).toBe(200);
   });
 
-  test('APP-05 a test key is not gated', async () => {
+  test('APP-05 a test key works without review', async () => {
     const testing = makeClient(world, { approved: false });
     expect((await tokensFor(world, testing, ida)).scope).toBe('read:profile');
   });
 
-  test('a review is asked for once, and an approved application needs none', async () => {
+  test('the owner requests a review once, and an approved application needs none', async () => {
     const live = unreviewed();
     const ask = () => world.post(path(live, '/review'), { token: as(owner) });
     expect((await ask()).body.data.attributes.review).toBe('pending');
@@ -191,13 +191,13 @@ describe('review', () => {
   });
 });
 
-describe('scope edits', () => {
+describe('editing the scopes of an application', () => {
   const add = (client: TestClient, scopes: readonly string[]) =>
     world.post(path(client, '/scopes'), { token: as(developer), body: { scopes } });
   const remove = (client: TestClient, scope: string) =>
     world.delete(path(client, `/scopes/${scope}`), { token: as(developer) });
 
-  test('APP-06 APP-07 adding a scope is for all keys and widens nothing that exists', async () => {
+  test('APP-06 APP-07 adding a scope applies to all keys and widens no existing grant', async () => {
     const client = makeClient(world, { scopes: ['read:profile', 'write:installations'] });
     const tokens = await tokensFor(world, client, ida);
     const token = userToken(world, client, ida);
@@ -232,7 +232,7 @@ describe('scope edits', () => {
     'admin:write',
     'read:nonsense',
   ])(
-    'APP-08 ERR-20 ERR-23 SCOPE-06 SCOPE-22 SCOPE-23 SCOPE-24 SCOPE-26 %s cannot be ticked',
+    'APP-08 ERR-20 ERR-23 SCOPE-06 SCOPE-22 SCOPE-23 SCOPE-24 SCOPE-26 the portal refuses to tick %s',
     async (scope) => {
       const client = makeClient(world, { scopes: ['read:profile'] });
       const answer = await add(client, ['read:companies', scope]);
@@ -244,7 +244,7 @@ describe('scope edits', () => {
     },
   );
 
-  test('APP-08 ERR-20 ERR-23 adding is blocked for a suspended and a disabled application', async () => {
+  test('APP-08 ERR-20 ERR-23 a suspended or disabled application cannot add scopes', async () => {
     for (const status of ['suspended', 'disabled']) {
       const client = makeClient(world);
       run(world.services.state, 'UPDATE applications SET status = ? WHERE no = ?', [
@@ -256,7 +256,7 @@ describe('scope edits', () => {
     }
   });
 
-  test('APP-09 removing a scope narrows installs, revokes empty ones and every token beyond', async () => {
+  test('APP-09 removing a scope narrows installs, revokes installs left empty and revokes every token that exceeds them', async () => {
     const client = makeClient(world, { scopes: ['read:profile', 'read:investments', 'write:installations'] });
     const token = userToken(world, client, ida);
     const place = async (scopes: readonly string[]) => {
@@ -293,7 +293,7 @@ describe('scope edits', () => {
     expect((await refresh(world, client, within.refresh_token)).status).toBe(200);
   });
 
-  test('APP-10 a scope another one implies is not removed but reported', async () => {
+  test('APP-10 the portal keeps a scope that another ticked scope implies, and reports it', async () => {
     const client = makeClient(world, { scopes: ['read:webhooks', 'write:webhooks', 'read:profile'] });
     const tokens = await tokensFor(world, client, ida, { scope: 'read:webhooks' });
     const implied = await remove(client, 'read:webhooks');
@@ -310,13 +310,13 @@ describe('scope edits', () => {
     expect(await works(world, tokens.access_token)).toBe(false);
   });
 
-  test('removing under a retired name means the scope; an unknown one is refused', async () => {
+  test('the portal removes a scope by its retired name and refuses an unknown name', async () => {
     const client = makeClient(world, { scopes: ['read:companies', 'read:profile'] });
     expect((await remove(client, 'read:offerings')).body.meta.removed).toEqual(['read:companies']);
     expect((await remove(client, 'read:nonsense')).status).toBe(422);
   });
 
-  test('APP-09 application tokens die with a removed referral scope as well', async () => {
+  test('APP-09 removing a referral scope revokes application tokens that hold it', async () => {
     const client = makeClient(world, { scopes: ['write:referral_codes'] });
     const { body } = await world.post('/oauth/token', {
       body: form({
@@ -332,8 +332,8 @@ describe('scope edits', () => {
   });
 });
 
-describe('ending', () => {
-  test('APP-11 disabling revokes every token and nothing new is issued', async () => {
+describe('disabling, suspending and deleting an application', () => {
+  test('APP-11 disabling an application revokes every token and stops new ones', async () => {
     const client = makeClient(world);
     const tokens = await tokensFor(world, client, ida);
     const disabled = await world.post(path(client, '/disable'), { token: as(owner) });
@@ -347,7 +347,7 @@ describe('ending', () => {
     expect(one(world.services.state, alive, [client.applicationNo])).toEqual({ n: 0 });
   });
 
-  test('APP-11 what was approved, installed or given a live token is not deleted', async () => {
+  test('APP-11 the portal refuses to delete an application that was approved, installed or given a live token', async () => {
     const approved = makeClient(world);
     run(world.services.state, 'UPDATE applications SET approved_at = 1 WHERE no = ?', [
       approved.applicationNo,
@@ -371,7 +371,7 @@ describe('ending', () => {
     }
   });
 
-  test('an application that left no trace is deleted, and its keys with it', async () => {
+  test('the portal deletes an unused application together with its keys', async () => {
     const client = makeClient(world, { approved: false });
     expect((await world.delete(path(client), { token: as(developer) })).status).toBe(403);
     const answer = await world.delete(path(client), { token: as(owner) });
@@ -380,7 +380,7 @@ describe('ending', () => {
     expect((await world.get('/installations', { token: client.clientId })).status).toBe(401);
   });
 
-  test('a suspended application gets nothing new, and goes on when it is over', async () => {
+  test('a suspended application gets no new tokens, and works again after the suspension', async () => {
     const client = makeClient(world);
     const tokens = await tokensFor(world, client, ida);
     const set = (suspended: boolean) =>
@@ -396,7 +396,7 @@ describe('ending', () => {
   });
 });
 
-test('a sandbox decides about an application by its control API', async () => {
+test('the sandbox control API decides the review of an application', async () => {
   const client = makeClient(world, { approved: false });
   const patch = (body: object, id = client.clientId) => world.control('PATCH', `/applications/${id}`, body);
   const decided = await patch({ approved: true, piiApproved: true });
@@ -416,7 +416,7 @@ test('a sandbox decides about an application by its control API', async () => {
   expect((await patch({ aproved: true })).status).toBe(400);
 });
 
-test('identity on a connection follows the same rule as on an install', async () => {
+test('a connection grants identity by the same rule as an install', async () => {
   const client = makeClient(world, { scopes: ['read:investments', 'read:investors:pii'] });
   const scope = 'read:investments read:investors:pii';
   expect((await tokensFor(world, client, ida, { scope })).scope).toBe('read:investments');

@@ -53,7 +53,7 @@ async function invest(link: string, email: string, amount: string | null, wait =
   await visitor.answer(checkout, { action: 'complete' });
 }
 
-test('SCOPE-19 what referrals brought is counted, and told in three tiers', async () => {
+test('SCOPE-19 the platform counts investments that referrals brought and reports them in three tiers', async () => {
   const id = await code();
   await invest(`/invest/${offering}?wfr=${id}&utm_source=mail&utm_campaign=may`, 'ida@people.example', '500');
   await invest(`/invest/${offering}?wfr=${id}&utm_source=social`, 'ivan@people.example', '20000', 2 * hour);
@@ -87,7 +87,7 @@ test('SCOPE-19 what referrals brought is counted, and told in three tiers', asyn
   expect(rest.body.data.map(({ amount_tier: tier }: { amount_tier: string }) => tier)).toEqual(['small']);
 });
 
-test('SCOPE-03 SCOPE-19 each tier needs its scope, and the offering', async () => {
+test('SCOPE-03 SCOPE-19 each attribution tier requires its scope and access to the offering', async () => {
   expect(errorOf(await at('stats', tokens.none))).toEqual([403, 'insufficient_scope']);
   expect(errorOf(await at('investments', tokens.aggregate))).toEqual([403, 'insufficient_scope']);
   expect(errorOf(await at('investments?detail_level=full', tokens.anonymized))).toEqual([
@@ -103,7 +103,7 @@ test('SCOPE-03 SCOPE-19 each tier needs its scope, and the offering', async () =
   expect(listed.body.data.map(({ id }: { id: string }) => id)).toEqual(company(world).offerings);
 });
 
-test('SCOPE-19 a person applies as partner, and either side invites the other', async () => {
+test('SCOPE-19 a person applies as a partner, and either side can invite the other', async () => {
   const client = makeClient(world, { scopes: ['read:attribution:full', 'write:attribution'] });
   const as = (email: string) =>
     userToken(world, client, email, ['read:attribution:full', 'write:attribution']);

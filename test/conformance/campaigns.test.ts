@@ -31,7 +31,7 @@ const own = () =>
 const read = (token: string, query = '', version = '2026-10-15') =>
   world.get(`/campaigns${query}`, { token, headers: { 'Service-Version': version } });
 
-test('CAMP-01 CAMP-02 CAMP-03 SCOPE-12 CONV-07 CONV-15 the rounds of a company, with the integer key it says it has', async () => {
+test('CAMP-01 CAMP-02 CAMP-03 SCOPE-12 CONV-07 CONV-15 a company lists its rounds with the documented integer key', async () => {
   const founder = personToken(world, 'founder1@people.example', 'read:companies');
   const { body } = conforms(listCampaigns, await read(founder));
   expect(body.meta).toEqual({ has_more: false, page_count: 3, next_cursor: null });
@@ -51,7 +51,7 @@ test('CAMP-01 CAMP-02 CAMP-03 SCOPE-12 CONV-07 CONV-15 the rounds of a company, 
   expect(await follow(world, '/campaigns?per_page=1', founder)).toEqual(body.data);
 });
 
-test('CAMP-02 CONV-16 amounts and investors are those of the stats', async () => {
+test('CAMP-02 CONV-16 a campaign shows the same amounts and investor count as the offering stats', async () => {
   const { token } = company(world);
   for (const item of (await read(token)).body.data) {
     const { total } = (await world.get(`/offerings/${item.id}/stats`, { token })).body.data;
@@ -60,7 +60,7 @@ test('CAMP-02 CONV-16 amounts and investors are those of the stats', async () =>
   }
 });
 
-test('CAMP-03 state is active, closed, upcoming or canceled', async () => {
+test('CAMP-03 a campaign is active, closed, upcoming or canceled', async () => {
   const founder = personToken(world, 'founder1@people.example', 'read:companies');
   const { no, id } = roundOf(world, 'sandbox-company-1');
   for (const [status, state] of [
@@ -75,18 +75,18 @@ test('CAMP-03 state is active, closed, upcoming or canceled', async () => {
   run(world.services.state, `UPDATE offerings SET status = 'open' WHERE no = ?`, [no]);
 });
 
-test('VERS-15 since 2026-10-15 a person of the team without edit access has no campaigns', async () => {
+test('VERS-15 since 2026-10-15 a team member without edit access sees no campaigns', async () => {
   const admin = personToken(world, 'admin1@people.example', 'read:companies');
   expect(ids((await read(admin, '', '2026-10-01')).body.data)).toEqual(own());
   expect((await read(admin)).body.data).toEqual([]);
 });
 
-test('CAMP-03 an installation reads those of its company, and nobody those of others', async () => {
+test('CAMP-03 an installation reads the campaigns of its company and of no other', async () => {
   expect(ids((await read(company(world).token)).body.data)).toEqual(own());
   expect((await read(personToken(world, ida, 'read:companies'))).body.data).toEqual([]);
 });
 
-test('CAMP-01 OAUTH-26 who may not', async () => {
+test('CAMP-01 OAUTH-26 the campaigns endpoint refuses callers without a credential, the scope or a company', async () => {
   expect(errorOf(await world.get('/campaigns'))).toEqual([401, 'unauthorized']);
   expect(errorOf(await read(publishableKey(world)))).toEqual([403, 'insufficient_scope']);
   expect(errorOf(await read(personToken(world, ida, 'read:profile')))).toEqual([403, 'insufficient_scope']);

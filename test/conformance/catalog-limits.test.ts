@@ -10,8 +10,8 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-describe('limits of the catalog', () => {
-  test('RATE-03 CAT-14 CAT-38 sixty a minute for one address, over explore, offerings and search together', async () => {
+describe('rate limits of the catalog', () => {
+  test('RATE-03 CAT-14 CAT-38 the catalog serves one address sixty requests a minute over explore, offerings and search together', async () => {
     const keys = Array.from({ length: 3 }, () => makeClient(world).clientId);
     const paths = [
       '/explore?per_page=1',
@@ -34,7 +34,7 @@ describe('limits of the catalog', () => {
     expect((await world.get(paths[0] ?? '', { token: keys[0] ?? '' })).status).toBe(200);
   });
 
-  test('RATE-04 three hundred public reads in five minutes for one key, whatever they read', async () => {
+  test('RATE-04 the catalog serves one key three hundred public reads in five minutes, whatever it reads', async () => {
     const key = publishableKey(world);
     const path = `/companies/${companyOf(world, 'harbour-lanterns').id}/pitch?sections=perks`;
     run(
@@ -54,7 +54,7 @@ describe('limits of the catalog', () => {
 });
 
 describe('keys and origins on public reads', () => {
-  test('OAUTH-28 OAUTH-29 OAUTH-30 keys that are unknown, archived or deleted answer 401, of a disabled application 403', async () => {
+  test('OAUTH-28 OAUTH-29 OAUTH-30 the catalog answers unknown, archived and deleted keys with 401 and a disabled application with 403', async () => {
     const { state } = world.services;
     const client = makeClient(world);
     const read = (key: string) => world.get('/explore', { token: key });
@@ -73,7 +73,7 @@ describe('keys and origins on public reads', () => {
     expect(errorOf(await read(client.clientId))).toEqual([401, 'unauthorized']);
   });
 
-  test('OAUTH-31 a page of any origin may read the catalog; following asks for a registered one', async () => {
+  test('OAUTH-31 a web page of any origin may read the catalog, but only a registered origin may follow', async () => {
     const key = publishableKey(world);
     const foreign = { origin: 'https://anybody.example' };
     const answer = await world.get('/explore', { token: key, headers: foreign });

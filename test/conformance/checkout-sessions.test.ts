@@ -46,8 +46,8 @@ async function walk(
   return visitor;
 }
 
-describe('creating', () => {
-  test('SESS-02 SESS-05 SESS-09 answers 201 with the whole record and a link; SESS-10 spv_id may be left out', async () => {
+describe('creating an investment session', () => {
+  test('SESS-02 SESS-05 SESS-09 creating a session returns 201 with the whole record and a link; SESS-10 spv_id is optional', async () => {
     const answer = await create({ metadata: { deal: 7, nested: { a: [1] } }, intent_id: 'int_audit' });
     expect(answer.status).toBe(201);
     createSession.responses[201].schema.parse(answer.body);
@@ -71,7 +71,7 @@ describe('creating', () => {
     expect(again.status).toBe(201);
   });
 
-  test('SESS-10 an spv_id of another offering is 422 offering_mismatch', async () => {
+  test('SESS-10 creating a session with an spv_id of another offering returns 422 offering_mismatch', async () => {
     const answer = await create({ spv_id: 'spv_elsewhere' });
     expect([answer.status, answer.body.error.type]).toEqual([422, 'offering_mismatch']);
   });
@@ -87,26 +87,26 @@ describe('creating', () => {
     ['more than 90 days', { expires_in_hours: 2161 }],
     ['a script to return to', { success_url: 'javascript:alert(1)' }],
     ['metadata that is no object', { metadata: 'x' }],
-  ])('SESS-12 %s is 422', async (_name, more) => {
+  ])('SESS-12 creating a session with %s returns 422', async (_name, more) => {
     const answer = await create(more);
     expect([answer.status, answer.body.error.type]).toEqual([422, 'validation_error']);
     expect(answer.body.error.details.errors[0].field).toMatch(/^investment_session\./);
   });
 
-  test('SESS-09 without the wrapper 422; without a token 401; an unknown offering 404', async () => {
+  test('SESS-09 creating a session returns 422 without the wrapper, 401 without a token and 404 for an unknown offering', async () => {
     expect((await world.post(path, { token, body: { email: 'a@b.example' } })).status).toBe(422);
     expect((await world.post(path, { body: wish() })).status).toBe(401);
     const unknown = await world.post('/offerings/ofr_no/investment_sessions', { token, body: wish() });
     expect([unknown.status, unknown.body.error.type]).toEqual([404, 'not_found']);
   });
 
-  test('a recipient named by account is not told the address; an unknown account is 404', async () => {
+  test('a session for a recipient named by account hides the email address; an unknown account returns 404', async () => {
     const named = await create({ email: undefined, service_user_id: user(world, 4).id });
     expect([named.status, named.body.data.attributes.email]).toEqual([201, null]);
     expect((await create({ email: undefined, service_user_id: 'usr_no' })).status).toBe(404);
   });
 
-  test('SESS-11 SESS-12 the same recipient gets the same session again, as 200, however it is addressed', async () => {
+  test('SESS-11 SESS-12 a repeated create for the same recipient returns the same session with 200, however it is addressed', async () => {
     const first = await create();
     const ids = [first.body.data.id];
     for (const more of [
@@ -128,7 +128,7 @@ describe('creating', () => {
     expect((await world.post(elsewhere, { token, body: wish() })).status).toBe(201);
   });
 
-  test('SESS-08 SESS-13 another application gets 409 session_conflict and sees nothing', async () => {
+  test('SESS-08 SESS-13 another application gets 409 session_conflict and no details of the session', async () => {
     const mine = await create();
     const other = otherApp(world, { type: 'company', id: company(world).id }, ['write:investment_sessions']);
     const refused = await create({}, { token: other.token });
@@ -143,7 +143,7 @@ describe('creating', () => {
     }
   });
 
-  test('a round that is not open takes none: 422', async () => {
+  test('creating a session for a round that is not open returns 422', async () => {
     run(world.services.state, `UPDATE offerings SET status = 'closed' WHERE id = ?`, [
       company(world).offerings[1] ?? '',
     ]);
@@ -152,10 +152,10 @@ describe('creating', () => {
   });
 });
 
-describe('Idempotency-Key', () => {
+describe('Idempotency-Key of investment sessions', () => {
   const keyed = (key: string, more: object = {}) => create(more, { headers: { 'idempotency-key': key } });
 
-  test('ERR-24 the same key and body within 24 hours answer the first result, whatever happened since', async () => {
+  test('ERR-24 the same key and body within 24 hours return the first result, even if the session has changed', async () => {
     const first = await keyed('k1');
     expect(first.status).toBe(201);
     await world.delete(`/investment_sessions/${first.body.data.id}`, { token });
@@ -166,13 +166,13 @@ describe('Idempotency-Key', () => {
     expect(later.body.data.id).not.toBe(first.body.data.id);
   });
 
-  test('ERR-16 ERR-19 another request under the key is 422 idempotency_conflict', async () => {
+  test('ERR-16 ERR-19 another request under the same Idempotency-Key returns 422 idempotency_conflict', async () => {
     await keyed('k1');
     const other = await keyed('k1', { allocation_cents: 100 });
     expect([other.status, other.body.error.type]).toEqual([422, 'idempotency_conflict']);
   });
 
-  test('ERR-24 a refusal is not kept, another account may use the same key, and order of keys is no difference', async () => {
+  test('ERR-24 an Idempotency-Key stores no refusal, is per account, and ignores the order of JSON keys', async () => {
     expect((await keyed('k1', { spv_id: 'spv_wrong' })).status).toBe(422);
     expect((await keyed('k1')).status).toBe(201);
     const body = '{"investment_session":{"allocation_cents":250000,"email":"ida@people.example"}}';
@@ -189,15 +189,15 @@ describe('Idempotency-Key', () => {
     expect((await keyed('x'.repeat(256))).status).toBe(400);
   });
 
-  test('ERR-24 ten at once have one effect', async () => {
+  test('ERR-24 ten concurrent requests under one Idempotency-Key create one session', async () => {
     const answers = await Promise.all(Array.from({ length: 10 }, () => keyed('k1')));
     expect(new Set(answers.map((answer) => `${answer.status} ${answer.body.data.id}`)).size).toBe(1);
     expect((await world.get(path, { token })).body.data).toHaveLength(1);
   });
 });
 
-describe('access', () => {
-  test('SESS-01 SCOPE-20 reads need read:investment_sessions, writes write:investment_sessions', async () => {
+describe('access to investment sessions', () => {
+  test('SESS-01 SCOPE-20 reading sessions requires read:investment_sessions, writing requires write:investment_sessions', async () => {
     const { installation } = company(world);
     const made = await create();
     const id = made.body.data.id;
@@ -216,7 +216,7 @@ describe('access', () => {
     }
   });
 
-  test('SESS-01 SEC-14 an installation elsewhere is 403 forbidden, on the offering and on the session', async () => {
+  test('SESS-01 SEC-14 an installation on another company gets 403 forbidden for the offering and for the session', async () => {
     const made = await create();
     const elsewhere = company(world, 1).token;
     const answers = [
@@ -231,7 +231,7 @@ describe('access', () => {
     expect((await world.get('/investment_sessions', { token: elsewhere })).body.data).toEqual([]);
   });
 
-  test('SESS-01 the syndicate that runs the offering reaches it', async () => {
+  test('SESS-01 the syndicate that runs the offering can use its sessions', async () => {
     const syndicate = world.ready.syndicates[0];
     const offering = company(world, 1).offering;
     run(world.services.state, 'UPDATE offerings SET syndicate_no = ? WHERE id = ?', [
@@ -248,7 +248,7 @@ describe('access', () => {
     ).toHaveLength(1);
   });
 
-  test('VERS-15 a person reaches it with edit access alone: else 404, and 403 on the older version', async () => {
+  test('VERS-15 a person needs edit access to the offering: otherwise 404, and 403 on the older version', async () => {
     const founder = user(world, 2).token;
     const stranger = user(world, 4).token;
     expect((await create({}, { token: founder })).status).toBe(201);
@@ -258,7 +258,7 @@ describe('access', () => {
   });
 });
 
-describe('listing', () => {
+describe('listing investment sessions', () => {
   async function many(count: number): Promise<string[]> {
     const ids: string[] = [];
     for (let index = 0; index < count; index += 1) {
@@ -267,7 +267,7 @@ describe('listing', () => {
     return ids;
   }
 
-  test('SESS-07 SESS-14 newest first, 25 a page, at most 100, without events, to the end by cursor', async () => {
+  test('SESS-07 SESS-14 the list returns sessions newest first without events, 25 a page, at most 100, to the end by cursor', async () => {
     const ids = await many(103);
     for (const list of [path, '/investment_sessions']) {
       const first = await world.get(list, { token });
@@ -283,7 +283,7 @@ describe('listing', () => {
     }
   });
 
-  test('SESS-07 SESS-14 by status and by spv_id; what is no status or cursor is 422', async () => {
+  test('SESS-07 SESS-14 the list filters by status and spv_id, and an invalid status or cursor returns 422', async () => {
     const [newest = '', oldest = ''] = await many(2);
     await world.delete(`/investment_sessions/${oldest}`, { token });
     const ids = async (query: string) =>
@@ -302,8 +302,8 @@ describe('listing', () => {
   });
 });
 
-describe('states', () => {
-  test('SESS-16 pending, in_progress and abandoned are canceled, the link dies, and again is the same 200', async () => {
+describe('states of an investment session', () => {
+  test('SESS-16 canceling ends a pending, in_progress or abandoned session and its link; repeating it returns the same 200', async () => {
     const made = await create();
     const { id } = made.body.data;
     const link = checkoutPath(made);
@@ -330,7 +330,7 @@ describe('states', () => {
     expect((await world.delete('/investment_sessions/is_no', { token })).status).toBe(404);
   });
 
-  test('SESS-04 SESS-18 expired at its time, told once by the clock alone, and never canceled: SESS-17', async () => {
+  test('SESS-04 SESS-18 a session expires by the clock, sends its event once and cannot be canceled: SESS-17', async () => {
     const { id } = (await create({ expires_in_hours: 2 })).body.data;
     world.clock.advance(2 * hour - 1);
     expect((await read(id)).status).toBe('pending');
@@ -347,7 +347,7 @@ describe('states', () => {
     expect((await create()).status).toBe(201);
   });
 
-  test('SESS-18 opening the link starts it; a day of silence abandons it, coming back resumes it', async () => {
+  test('SESS-18 opening the link starts the session, a day without activity abandons it, and returning resumes it', async () => {
     const made = await create();
     const { id } = made.body.data;
     await world.send('HEAD', checkoutPath(made));
@@ -367,8 +367,8 @@ describe('states', () => {
   });
 });
 
-describe('the checkout', () => {
-  test('SESS-03 SESS-15 SESS-18 EVT-10 ends in a published investment, told to the application under the id of its timeline', async () => {
+describe('the checkout page', () => {
+  test('SESS-03 SESS-15 SESS-18 EVT-10 a completed checkout publishes an investment and sends its event with the id in the timeline', async () => {
     const before = (await world.get(`/offerings/${company(world).offerings[1]}/stats`, { token })).body.data
       .total;
     const made = await create();
@@ -424,7 +424,7 @@ describe('the checkout', () => {
     ).toBe(after.count);
   });
 
-  test('SESS-06 identity can fail and be checked again; cards are declined and retried', async () => {
+  test('SESS-06 the recipient can repeat a failed identity check and retry a declined card', async () => {
     const made = await create({ allocation_cents: undefined });
     const { id } = made.body.data;
     const link = checkoutPath(made);
@@ -457,7 +457,7 @@ describe('the checkout', () => {
   test.each([
     ['a card that does not add up', { card: '4242424242424241', amount: '10' }],
     ['no amount', { card: '4242424242424242', amount: 'lots' }],
-  ])('%s is asked again, and nothing is recorded', async (_name, fields) => {
+  ])('the checkout asks again for %s and records nothing', async (_name, fields) => {
     const made = await create({ allocation_cents: undefined });
     const link = checkoutPath(made);
     const visitor = new Visitor(world);
@@ -467,7 +467,7 @@ describe('the checkout', () => {
     expect((await read(made.body.data.id)).funding_status).toBe('pending');
   });
 
-  test('SESS-09 the link is its recipient’s alone', async () => {
+  test('SESS-09 only the recipient can use the checkout link', async () => {
     const made = await create();
     const visitor = new Visitor(world);
     await visitor.signIn(checkoutPath(made), 'ivan@people.example');
@@ -478,7 +478,7 @@ describe('the checkout', () => {
     expect((await read(made.body.data.id)).kyc_status).toBe('pending');
   });
 
-  test('an invited address without an account makes one; success_url is where it ends', async () => {
+  test('an invited address without an account gets one, and the checkout ends at success_url', async () => {
     const made = await create({ email: 'new@mail.example', success_url: 'https://partner.example/done?x=1' });
     const link = checkoutPath(made);
     const visitor = new Visitor(world);
@@ -503,7 +503,7 @@ describe('the checkout', () => {
     expect((await read(made.body.data.id)).status).toBe('completed');
   });
 
-  test('a form without its token, of another browser, or sent twice does nothing', async () => {
+  test('the checkout ignores a form without its token, from another browser or sent twice', async () => {
     const made = await create();
     const link = checkoutPath(made);
     const visitor = await walk(link);
@@ -519,7 +519,7 @@ describe('the checkout', () => {
     expect(heard.filter(({ name }) => name === 'investment.created')).toHaveLength(1);
   });
 
-  test('a round that closes meanwhile takes no money; a reservation needs none', async () => {
+  test('a round that closes meanwhile accepts no money, but still accepts a reservation', async () => {
     const made = await create();
     const visitor = await walk(checkoutPath(made));
     run(world.services.state, `UPDATE offerings SET status = 'closed' WHERE id = ?`, [
@@ -540,11 +540,11 @@ describe('the checkout', () => {
     });
   });
 
-  test('an unknown link is a page of its own', async () => {
+  test('an unknown checkout link shows its own page', async () => {
     expect((await new Visitor(world).open('/checkout/cs_no')).status).toBe(404);
   });
 
-  test('closing the account of a recipient takes the address along', async () => {
+  test('closing the recipient’s account deletes the email address from the session', async () => {
     const made = await create();
     await world.control('POST', `/users/${user(world, 4).id}/deactivate`);
     expect(await read(made.body.data.id)).toMatchObject({ status: 'canceled', email: null, metadata: null });

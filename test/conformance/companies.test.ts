@@ -45,8 +45,8 @@ const attributes = async (slug: string, tab = '', token = key): Promise<Item> =>
   (await read(slug, tab, token)).body.data.attributes;
 const tabs = ['', '/disclosures', '/pitch', '/updates', '/questions'];
 
-describe('a company', () => {
-  test('COMP-01 COMP-02 COMP-03 CONV-16 VERS-21 its record: the raise, the rounds, the totals, exact in cents', async () => {
+describe('a company record', () => {
+  test('COMP-01 COMP-02 COMP-03 CONV-16 VERS-21 the record of a company has the raise, the rounds and the totals, exact in cents', async () => {
     const { id } = companyOf(world, lanterns);
     const answer = conforms(getCompany, await read(lanterns));
     expect(answer.body.data).toMatchObject({ id, type: 'company' });
@@ -103,7 +103,7 @@ describe('a company', () => {
     });
   });
 
-  test('COMP-03 a ticker without earlier rounds folds none in', async () => {
+  test('COMP-03 the ticker of a company without earlier rounds adds none to the raise', async () => {
     const { no } = companyOf(world, lanterns);
     run(world.services.state, 'UPDATE company_profiles SET ticker_includes_past = 0 WHERE company_no = ?', [
       no,
@@ -122,7 +122,7 @@ describe('a company', () => {
     expect((await attributes('finished-symphony')).current_raise).toBeNull();
   });
 
-  test('COMP-03 concurrent legs are one raise, reservations beside them are not part of it', async () => {
+  test('COMP-03 concurrent legs count as one raise, and parallel reservations are not part of it', async () => {
     const { current_raise, service_rounds } = await attributes('sandbox-company-1');
     const legs = [0, 1].map((index) => roundOf(world, 'sandbox-company-1', index).id);
     expect(new Set(current_raise.offering_ids)).toEqual(new Set(legs));
@@ -133,7 +133,7 @@ describe('a company', () => {
     expect(service_rounds).toHaveLength(3);
   });
 
-  test('COMP-04 SCOPE-07 accredited-only and Vault companies open for those who qualify', async () => {
+  test('COMP-04 SCOPE-07 accredited-only and Vault companies are visible to viewers who qualify', async () => {
     for (const slug of ['lumen-works', 'vaulted-arch']) {
       for (const token of [
         key,
@@ -151,7 +151,7 @@ describe('a company', () => {
     expect((await read('vaulted-arch', '', plain)).status).toBe(404);
   });
 
-  test('SEC-03 COMP-24 every tab of a hidden, unapproved or unknown company answers alike', async () => {
+  test('SEC-03 COMP-24 every tab of a hidden, unapproved or unknown company returns the same error', async () => {
     for (const tab of [...tabs, '/updates/any']) {
       const unknown = await world.get(`/companies/co_never${tab}`, { token: key });
       for (const slug of ['hidden-hollow', 'unproven-umbrellas', 'lumen-works']) {
@@ -168,12 +168,12 @@ describe('a company', () => {
   });
 });
 
-describe('search', () => {
+describe('searching companies', () => {
   const search = (query: string, token = key) => world.get(`/companies/search?${query}`, { token });
   const found = async (query: string, token = key): Promise<string[]> =>
     (await search(query, token)).body.data.map((item: Item) => item.attributes.name);
 
-  test('COMP-05 COMP-06 names first, then taglines; accents and case do not matter', async () => {
+  test('COMP-05 COMP-06 search ranks names before taglines and ignores accents and case', async () => {
     const answer = conforms(searchCompanies, await search('q=%20HARBOUR%20'));
     expect(answer.body.meta).toEqual({ query: 'HARBOUR', count: 1 });
     expect(answer.body.data[0]).toMatchObject({
@@ -189,7 +189,7 @@ describe('search', () => {
     expect(await found('q=%21%21')).toEqual([]);
   });
 
-  test('COMP-06 whoever may not open a page is told so, or not told of it at all', async () => {
+  test('COMP-06 search marks a company the viewer may not open, or omits it', async () => {
     const [card] = (await search('q=lumen')).body.data;
     expect(card.attributes).toMatchObject({ raising: false, profile_available: false });
     expect((await search('q=lumen', explorer)).body.data[0].attributes).toMatchObject({
@@ -206,7 +206,7 @@ describe('search', () => {
     expect((await found('q=company')).filter((name) => /^Company \d/.test(name))).toEqual([]);
   });
 
-  test('COMP-06 PAGE-09 eight at most unless asked, twenty at most', async () => {
+  test('COMP-06 PAGE-09 search returns eight results by default and twenty at most', async () => {
     const { state } = world.services;
     const made = Array.from({ length: 22 }, (_, index) => {
       const { no } = run(state, `INSERT INTO companies (id, name, slug, created_at) VALUES (?, ?, ?, 0)`, [
@@ -236,15 +236,15 @@ describe('search', () => {
     [`q=${'x'.repeat(201)}`, 'q'],
     [`q=${encodeURIComponent('€'.repeat(170))}`, 'q'],
     ['q=a&limit=few', 'limit'],
-  ])('COMP-06 ?%s is refused', async (query, parameter) => {
+  ])('COMP-06 search refuses ?%s', async (query, parameter) => {
     const answer = await search(query);
     expect(errorOf(answer)).toEqual([400, 'invalid_parameter']);
     expect(answer.body.error.details).toEqual({ parameter });
   });
 });
 
-describe('disclosures', () => {
-  test('COMP-07 COMP-08 COMP-09 COMP-10 COMP-12 COMP-13 COMP-14 COMP-15 COMP-16 COMP-17 whole and of the declared shape', async () => {
+describe('disclosures of a company', () => {
+  test('COMP-07 COMP-08 COMP-09 COMP-10 COMP-12 COMP-13 COMP-14 COMP-15 COMP-16 COMP-17 disclosures are complete and have the declared shape', async () => {
     const { body } = conforms(getDisclosures, await read(lanterns, '/disclosures'));
     const shown = body.data.attributes;
     expect(body.data).toMatchObject({ id: companyOf(world, lanterns).id, type: 'company_disclosures' });
@@ -264,7 +264,7 @@ describe('disclosures', () => {
     expect(shown.current_position.currency).toBe('USD');
   });
 
-  test('COMP-08 COMP-19 COMP-20 an ECSP round is in euro, its statements in their own currency', async () => {
+  test('COMP-08 COMP-19 COMP-20 an ECSP round is in euro and its statements in their own currency', async () => {
     const shown = await attributes('copper-kettle-rail', '/disclosures');
     expect([shown.currency, shown.financials_currency, shown.current_position.currency]).toEqual([
       'EUR',
@@ -283,7 +283,7 @@ describe('disclosures', () => {
     ]);
   });
 
-  test('COMP-11 ratios follow from the most recent year', async () => {
+  test('COMP-11 disclosures compute ratios from the most recent year', async () => {
     const { no } = roundOf(world, 'quiet-orchard');
     const figures = {
       total_assets: '3000.00',
@@ -322,7 +322,7 @@ describe('disclosures', () => {
     expect(Object.values(await ratios())).toEqual([null, null, null, null, null, null, null]);
   });
 
-  test('COMP-18 a hidden section is null, and ratios do not tell what hidden statements say', async () => {
+  test('COMP-18 a hidden section is null, and ratios reveal nothing of hidden statements', async () => {
     expect((await attributes(lanterns, '/disclosures')).related_parties).toBeNull();
     const { no } = roundOf(world, lanterns, 1);
     run(
@@ -338,7 +338,7 @@ describe('disclosures', () => {
     });
   });
 
-  test('COMP-21 a note without a cap says that it has none', async () => {
+  test('COMP-21 disclosures of a note without a cap say that it is uncapped', async () => {
     const { outstanding_notes } = await attributes(lanterns, '/disclosures?sections=outstanding_notes');
     expect(outstanding_notes.map((note: Item) => [note.valuation_cap, note.uncapped])).toEqual([
       ['5000000.00', false],
@@ -346,7 +346,7 @@ describe('disclosures', () => {
     ]);
   });
 
-  test('COMP-22 COMP-26 sections narrow the answer; what identifies the filing stays', async () => {
+  test('COMP-22 COMP-26 the sections parameter narrows the disclosures and keeps the fields that identify the filing', async () => {
     const always = ['offering_id', 'currency', 'financials_currency', 'filing'];
     const keysOf = async (query: string) =>
       Object.keys(
@@ -365,22 +365,22 @@ describe('disclosures', () => {
     expect((await attributes(lanterns, '/disclosures')).risks).toEqual(risks);
   });
 
-  test('COMP-23 an unknown section is refused with the vocabulary', async () => {
+  test('COMP-23 disclosures refuse an unknown section and list the valid ones', async () => {
     const answer = await read(lanterns, '/disclosures?sections=risks,secrets');
     expect(errorOf(answer)).toEqual([400, 'invalid_parameter']);
     expect(answer.body.error.details).toEqual({ parameter: 'sections' });
     for (const section of disclosureSections) expect(answer.body.error.message).toContain(section);
   });
 
-  test('COMP-25 without a Form C there are none', async () => {
+  test('COMP-25 a company without a Form C has no disclosures', async () => {
     for (const slug of ['tidal-ledger', 'paper-kites'])
       expect(errorOf(await read(slug, '/disclosures'))).toEqual([404, 'no_disclosures']);
     expect(errorOf(await read('lumen-works', '/disclosures', explorer))).toEqual([404, 'no_disclosures']);
   });
 });
 
-describe('the pitch', () => {
-  test('COMP-27 COMP-28 COMP-29 COMP-30 COMP-31 COMP-32 a story in blocks of every kind, counted, and its perks', async () => {
+describe('the pitch of a company', () => {
+  test('COMP-27 COMP-28 COMP-29 COMP-30 COMP-31 COMP-32 a pitch has a story with counted blocks of every kind, and its perks', async () => {
     const { body } = conforms(getPitch, await read(lanterns, '/pitch'));
     const { story, perks, ...head } = body.data.attributes;
     expect(head).toEqual({
@@ -410,7 +410,7 @@ describe('the pitch', () => {
     });
   });
 
-  test('COMP-28 the platform as author comes with a disclaimer, the company without', async () => {
+  test('COMP-28 a pitch written by the platform has a disclaimer, one written by the company has none', async () => {
     const authors = await Promise.all(
       ['harbour-lanterns', 'quiet-orchard'].map((slug) => attributes(slug, '/pitch')),
     );
@@ -420,7 +420,7 @@ describe('the pitch', () => {
     ]);
   });
 
-  test('COMP-33 a list that only points at the pictures is a placeholder', async () => {
+  test('COMP-33 a pitch shows a list that only refers to pictures as a placeholder', async () => {
     const { no } = roundOf(world, lanterns, 1);
     const described = async (tiers: object[], blocks?: object[]) => {
       run(world.services.state, 'UPDATE perks SET tiers = ? WHERE offering_no = ?', [
@@ -440,13 +440,13 @@ describe('the pitch', () => {
     expect(await described([pointer], [{ type: 'paragraph', text: 'No pictures.' }])).toBe(false);
   });
 
-  test('COMP-34 a page without a round to show has a story and no perks', async () => {
+  test('COMP-34 the pitch of a page without a visible round has a story and no perks', async () => {
     const shown = await attributes('first-sparks', '/pitch');
     expect([shown.offering_id, shown.perks]).toEqual([null, null]);
     expect((await attributes('first-sparks', '/pitch', plain)).perks).not.toBeNull();
   });
 
-  test('COMP-35 COMP-26 sections narrow the pitch', async () => {
+  test('COMP-35 COMP-26 the sections parameter narrows the pitch', async () => {
     const always = ['offering_id', 'title', 'url', 'authored_by', 'disclaimer'];
     for (const sections of ['story', 'perks', 'story,perks']) {
       const { body } = conforms(getPitch, await read(lanterns, `/pitch?sections=${sections}`));
@@ -464,11 +464,11 @@ describe('the pitch', () => {
   });
 });
 
-describe('updates', () => {
+describe('updates of a company', () => {
   const titles = async (token = key, slug = lanterns): Promise<string[]> =>
     (await read(slug, '/updates', token)).body.data.map((post: Item) => post.attributes.title);
 
-  test('COMP-36 COMP-37 COMP-38 COMP-39 pinned first, then newest, without the whole text', async () => {
+  test('COMP-36 COMP-37 COMP-38 COMP-39 the list of updates has pinned posts first, then the newest, without the full text', async () => {
     const { body } = conforms(listUpdates, await read(lanterns, '/updates'));
     expect(body.meta).toEqual({
       company: companyOf(world, lanterns).id,
@@ -486,7 +486,7 @@ describe('updates', () => {
     for (const post of body.data) expect(post.attributes).not.toHaveProperty('content');
   });
 
-  test('COMP-40 COMP-31 each post is for those it is meant for', async () => {
+  test('COMP-40 COMP-31 the list of updates shows each post only to its audience', async () => {
     const team = personToken(world, 'maker1@people.example', 'read:explore');
     const backer = personToken(world, 'backer9@people.example', 'read:explore');
     const everyone = ['In the news', 'A good quarter'];
@@ -512,7 +512,7 @@ describe('updates', () => {
     await world.control('DELETE', `/investments/${bought}`);
   });
 
-  test('COMP-39 drafts, later posts and bounties are not listed', async () => {
+  test('COMP-39 the list of updates omits drafts, scheduled posts and bounties', async () => {
     const { no } = companyOf(world, 'quiet-orchard');
     const before = await titles(key, 'quiet-orchard');
     for (const [kind, at] of [
@@ -529,7 +529,7 @@ describe('updates', () => {
     expect(await titles(key, 'quiet-orchard')).toEqual(before);
   });
 
-  test('COMP-41 COMP-42 one post has its whole text, if the viewer may read it', async () => {
+  test('COMP-41 COMP-42 a single update has its full text if the viewer may read it', async () => {
     const long = `A first line.\n\n${'Word '.repeat(200)}`;
     const { no } = companyOf(world, lanterns);
     run(
@@ -552,7 +552,7 @@ describe('updates', () => {
     expect((await read('quiet-orchard', `/updates/${post.id}`)).status).toBe(404);
   });
 
-  test('COMP-36 PAGE-09 PAGE-02 twenty to a page, fifty at most, each post once', async () => {
+  test('COMP-36 PAGE-09 PAGE-02 the list of updates has twenty posts a page, fifty at most, each post once', async () => {
     const { no, id } = companyOf(world, 'paper-kites');
     for (let index = 0; index < 60; index += 1) {
       run(
@@ -573,7 +573,7 @@ describe('updates', () => {
   });
 });
 
-describe('questions', () => {
+describe('questions of a company', () => {
   const ask = async (query = '', token = key): Promise<Item> =>
     conforms(listQuestions, await read(lanterns, `/questions${query}`, token)).body;
   const texts = async (query: string): Promise<string[]> =>
@@ -601,7 +601,7 @@ describe('questions', () => {
     }
   });
 
-  test('COMP-43 COMP-46 questions with their answers, each by whom and as what', async () => {
+  test('COMP-43 COMP-46 the list of questions has the answers, with each author and role', async () => {
     const { data, meta } = await ask();
     expect(meta).toEqual({
       company: companyOf(world, lanterns).id,
@@ -634,7 +634,7 @@ describe('questions', () => {
     });
   });
 
-  test('COMP-44 past raises are left out unless asked for', async () => {
+  test('COMP-44 the list of questions omits past raises by default', async () => {
     expect(await texts('?sort=recent')).toEqual([canada, cost, profit]);
     const all = await ask('?sort=recent&past_raises=true');
     expect(all.data.map((item: Item) => item.attributes.question)).toEqual([canada, cost, profit, first]);
@@ -647,12 +647,12 @@ describe('questions', () => {
     ['recent', [canada, cost, profit]],
     ['upvoted', [canada, cost, profit]],
     ['unanswered', [canada, cost, profit]],
-  ])('COMP-45 sort=%s', async (sort, expected) => {
+  ])('COMP-45 the list of questions sorts with sort=%s', async (sort, expected) => {
     expect(await texts(`?sort=${sort}`)).toEqual(expected);
     expect((await ask(`?sort=${sort}`)).meta.sort).toBe(sort);
   });
 
-  test('COMP-45 relevance is the default; upvoted goes by likes alone; another word is refused', async () => {
+  test('COMP-45 questions sort by relevance by default and by likes with upvoted; another value is refused', async () => {
     expect(await texts('')).toEqual(await texts('?sort=relevance'));
     expect(await texts('?sort=upvoted&past_raises=true')).toEqual([first, canada, cost, profit]);
     const answer = await read(lanterns, '/questions?sort=best');
@@ -675,14 +675,14 @@ describe('questions', () => {
     ['CÁNADA', [canada]],
     ['nowhere', []],
     ['-canada', [cost, profit]],
-  ])('COMP-46 q=%s', async (q, expected) => {
+  ])('COMP-46 the list of questions searches with q=%s', async (q, expected) => {
     const body = await ask(`?q=${quoted(q)}&sort=recent`);
     expect(body.data.map((item: Item) => item.attributes.question)).toEqual(expected);
     expect(body.meta).toMatchObject({ sort: 'search', q, total: expected.length });
     for (const item of body.data) expect(item.attributes.match).toBe(q === 'forty' ? 'answer' : 'question');
   });
 
-  test('COMP-46 a query of nothing searches nothing, one over 200 bytes is refused', async () => {
+  test('COMP-46 an empty question search is ignored, and a query over 200 bytes is refused', async () => {
     expect((await ask('?q=%20')).meta).toMatchObject({ sort: 'relevance', q: null, total: 3 });
     expect(errorOf(await read(lanterns, `/questions?q=${quoted('é'.repeat(101))}`))).toEqual([
       400,
@@ -691,7 +691,7 @@ describe('questions', () => {
     expect((await read(lanterns, `/questions?q=${quoted('é'.repeat(100))}`)).status).toBe(200);
   });
 
-  test('COMP-46 unanswered_by_team leaves those without a live answer of the team', async () => {
+  test('COMP-46 unanswered_by_team returns questions without a visible answer of the team', async () => {
     expect(await texts('?unanswered_by_team=true')).toEqual([canada]);
     const { services } = world;
     const company = companyOf(world, lanterns).no;
@@ -722,7 +722,7 @@ describe('questions', () => {
     expect(await texts('?unanswered_by_team=true')).toEqual([canada]);
   });
 
-  test('COMP-46 a closed account asks namelessly', async () => {
+  test('COMP-46 a question of a closed account shows no name', async () => {
     const asker = one<{ id: string }>(
       world.services.state,
       `SELECT id FROM users WHERE email = 'backer3@people.example'`,
@@ -732,7 +732,7 @@ describe('questions', () => {
     expect(item.attributes.asked_by).toEqual({ id: null, name: null, role: null, team: false });
   });
 
-  test('COMP-46 PAGE-09 pages of twenty, fifty at most', async () => {
+  test('COMP-46 PAGE-09 the list of questions has twenty a page, fifty at most', async () => {
     const { no, id } = companyOf(world, 'paper-kites');
     for (let index = 0; index < 60; index += 1) {
       postComment(

@@ -12,7 +12,7 @@ afterEach(() => world.close());
 const token = () => company(world).token;
 const requestIdHeader = 'x-service-request-id';
 
-test('CONV-02 CONV-03 paths answer at the root and below /api/v2 alike', async () => {
+test('CONV-02 CONV-03 the platform serves every path at the root and below /api/v2 alike', async () => {
   const [root, prefixed] = await Promise.all([
     world.get('/investments', { token: token() }),
     world.get('/api/v2/investments', { token: token() }),
@@ -22,7 +22,7 @@ test('CONV-02 CONV-03 paths answer at the root and below /api/v2 alike', async (
   expect((await world.get('/api/v3/investments', { token: token() })).status).toBe(404);
 });
 
-test('CONV-04 ERR-09 without a credential, or with one that is no good, the answer is 401 unauthorized', async () => {
+test('CONV-04 ERR-09 the platform answers a missing or invalid credential with 401 unauthorized', async () => {
   for (const path of [
     '/investments',
     '/investments/inv_x',
@@ -60,7 +60,7 @@ test('CONV-01 CONV-11 ERR-01 ERR-02 every error is JSON of one form and repeats 
   expect(ok.headers.get(requestIdHeader)).toMatch(/^req_/);
 });
 
-test('ERR-15 a crash answers 500 internal_server_error without its text', async () => {
+test('ERR-15 a crash returns 500 internal_server_error without the text of the exception', async () => {
   run(world.services.state, 'DELETE FROM feed');
   const { status, body } = await world.get('/investments', { token: token() });
   expect([status, body.error.type]).toEqual([500, 'internal_server_error']);
@@ -73,7 +73,7 @@ test('CONV-06 a list has data and meta with has_more, page_count and next_cursor
   expect(body.meta).toMatchObject({ has_more: true, page_count: 2, next_cursor: expect.any(String) });
 });
 
-test('CONV-07 CONV-12 CONV-14 ids and credentials carry their prefixes', () => {
+test('CONV-07 CONV-12 CONV-14 ids and credentials have their documented prefixes', () => {
   const [app] = world.ready.apps;
   expect(app?.clientId).toMatch(/^pk_test_/);
   expect(app?.clientSecret).toMatch(/^sk_test_/);
@@ -106,7 +106,7 @@ test('CONV-14 a live token sees nothing of the sandbox realm', async () => {
   expect(named.status).toBe(404);
 });
 
-test('CONV-15 no integer key of a row appears in a record', async () => {
+test('CONV-15 no record exposes the integer key of a database row', async () => {
   const { body } = await world.get('/investments', { token: token() });
   for (const record of body.data) {
     for (const [key, value] of Object.entries(record)) {
@@ -115,7 +115,7 @@ test('CONV-15 no integer key of a row appears in a record', async () => {
   }
 });
 
-test('VERS-01 VERS-05 VERS-06 VERS-07 VERS-09 the header chooses the version, an unknown one is refused', async () => {
+test('VERS-01 VERS-05 VERS-06 VERS-07 VERS-09 the version header selects the version, and an unknown value is refused', async () => {
   const ask = (version?: string) =>
     world.get('/investments', {
       token: token(),
@@ -135,7 +135,7 @@ test('VERS-01 VERS-05 VERS-06 VERS-07 VERS-09 the header chooses the version, an
   }
 });
 
-test('VERS-02 VERS-04 without the header the application’s pin decides, without an application the latest', async () => {
+test('VERS-02 VERS-04 without the header the pin of the application applies, and without an application the latest version', async () => {
   run(world.services.state, `UPDATE applications SET pinned_version = '2026-10-01'`);
   expect((await world.get('/investments', { token: token() })).headers.get('service-version')).toBe(
     '2026-10-01',

@@ -28,8 +28,8 @@ const terms = (deal: { readonly no: number }, { target, min }: { target: number;
   );
 const older = { 'service-version': '2026-10-01' };
 
-describe('reading', () => {
-  test('DEAL-01 a deal is answered whole, its money from the investments', async () => {
+describe('reading deals', () => {
+  test('DEAL-01 a deal returns its whole record, with its money computed from the investments', async () => {
     const syndicate = foundSyndicate(world);
     const deal = openDeal(world, syndicate);
     terms(deal, { target: 5_000_000, min: 100_000 });
@@ -74,7 +74,7 @@ describe('reading', () => {
     });
   });
 
-  test('DEAL-01 a change of an investment is a change of the deal, the member and the syndicate at once', async () => {
+  test('DEAL-01 a changed investment changes the deal, the member and the syndicate at once', async () => {
     const syndicate = foundSyndicate(world);
     const mia = syndicate.add('Mia');
     const deal = openDeal(world, syndicate);
@@ -97,7 +97,7 @@ describe('reading', () => {
     expect(await seen()).toEqual(['0', '0', '0']);
   });
 
-  test('DEAL-01 the list has the live deals alone, newest first, in pages', async () => {
+  test('DEAL-01 the list of deals returns only live deals, newest first, in pages', async () => {
     const syndicate = foundSyndicate(world);
     const live = ['open', 'oversubscribed', 'closing']
       .map((status) => openDeal(world, syndicate, status).id)
@@ -113,7 +113,7 @@ describe('reading', () => {
     expect(second.body.meta).toEqual({ has_more: false, page_count: 1, next_cursor: null });
   });
 
-  test('DEAL-01 a deal of another syndicate is not found, and one being prepared only by those who prepare it', async () => {
+  test('DEAL-01 a deal of another syndicate is not found, and only its preparers find one in preparation', async () => {
     const syndicate = foundSyndicate(world);
     const foreign = openDeal(world, foundSyndicate(world));
     const upcoming = openDeal(world, syndicate, 'upcoming');
@@ -127,11 +127,11 @@ describe('reading', () => {
   });
 });
 
-describe('preparing', () => {
+describe('preparing deals', () => {
   const create = (syndicate: TestSyndicate, deal: unknown, token = syndicate.creatorToken) =>
     world.post(`${syndicate.path}/deals`, { token, body: { deal } });
 
-  test('DEAL-01 a deal is prepared as upcoming by somebody who runs the syndicate and edits the company', async () => {
+  test('DEAL-01 a person who manages the syndicate and edits the company prepares a deal as upcoming', async () => {
     const syndicate = foundSyndicate(world);
     const company = makeCompany(world, {});
     const edits = (no: number) =>
@@ -172,7 +172,7 @@ describe('preparing', () => {
     expect(refusal(await create(syndicate, wish, syndicate.token(mia)))).toEqual([403, 'forbidden']);
   });
 
-  test('DEAL-01 ERR-05 what is wrong with a deal is listed by field', async () => {
+  test('DEAL-01 ERR-05 creating an invalid deal lists the errors by field', async () => {
     const syndicate = foundSyndicate(world);
     const cases: [unknown, string][] = [
       [undefined, 'deal'],
@@ -189,7 +189,7 @@ describe('preparing', () => {
   });
 });
 
-test('DEAL-02 readiness says which checks a closing still waits for', async () => {
+test('DEAL-02 the readiness of a deal lists the checks that still block closing', async () => {
   const syndicate = foundSyndicate(world);
   const deal = openDeal(world, syndicate);
   const failing = async () => {
@@ -218,7 +218,7 @@ test('DEAL-02 readiness says which checks a closing still waits for', async () =
   expect(refusal(await get(syndicate, `/${deal.id}/readiness`, member))).toEqual([403, 'forbidden']);
 });
 
-test('DEAL-01 a deal asks for what the catalog says the round asks for', async () => {
+test('DEAL-01 a deal shows the funding target and the minimum investment of its round in the catalog', async () => {
   const syndicate = world.ready.syndicates[0];
   const deals = await world.get(`/syndicates/${syndicate?.id}/deals`, { token: syndicate?.token ?? '' });
   expect(deals.body.data.length).toBeGreaterThan(0);
@@ -232,7 +232,7 @@ test('DEAL-01 a deal asks for what the catalog says the round asks for', async (
   }
 });
 
-test('DEAL-02 the statistics of a deal are its investments in numbers', async () => {
+test('DEAL-02 the statistics of a deal summarize its investments', async () => {
   const syndicate = foundSyndicate(world);
   const deal = openDeal(world, syndicate);
   const one = makePerson(world, 'One');
@@ -257,8 +257,8 @@ test('DEAL-02 the statistics of a deal are its investments in numbers', async ()
   });
 });
 
-describe('investors', () => {
-  test('DEAL-02 members who invested are listed by amount, in pages by offset', async () => {
+describe('investors of a deal', () => {
+  test('DEAL-02 the list of investors has the members who invested, by amount, in pages by offset', async () => {
     const syndicate = foundSyndicate(world);
     const deal = openDeal(world, syndicate);
     const [small, large, middle] = ['Small', 'Large', 'Middle'].map((name) => syndicate.add(name));
@@ -308,7 +308,7 @@ describe('investors', () => {
     }
   });
 
-  test('DEAL-02 addresses are for those who run the syndicate, and an install sees nobody without read:investors:pii', async () => {
+  test('DEAL-02 only syndicate managers see addresses, and an install without read:investors:pii sees no identities', async () => {
     const syndicate = foundSyndicate(world);
     const deal = openDeal(world, syndicate);
     const mia = syndicate.add('Mia');
@@ -335,8 +335,8 @@ describe('investors', () => {
   });
 });
 
-describe('closing and finalizing', () => {
-  test('VERS-11 DEAL-03 on 2026-10-15 they are gone for everybody, before scope and access are looked at', async () => {
+describe('closing and finalizing a deal', () => {
+  test('VERS-11 DEAL-03 on 2026-10-15 close and finalize return 404 to every caller, before scope and access are checked', async () => {
     const syndicate = foundSyndicate(world);
     const deal = openDeal(world, syndicate);
     const nobody = syndicate.token({ person: makePerson(world, 'Stranger') }, ['read:profile']);
@@ -358,7 +358,7 @@ describe('closing and finalizing', () => {
     }
   });
 
-  test('DEAL-03 on 2026-10-01 they propose an intent for a deal of this syndicate and leave the deal as it is', async () => {
+  test('DEAL-03 on 2026-10-01 close and finalize create an intent for a deal of this syndicate and leave the deal unchanged', async () => {
     const syndicate = foundSyndicate(world);
     const deal = openDeal(world, syndicate);
     const proposed: DealProposal[] = [];

@@ -46,7 +46,7 @@ const exactly: Readonly<Record<string, readonly string[]>> = {
 };
 
 // Every answer of every conformance test is held against these enumerations, so what is declared is all there is.
-test('ERR-08 ERR-10 ERR-13 ERR-14 ERR-15 ERR-16 the types of each status are exactly these', () => {
+test('ERR-08 ERR-10 ERR-13 ERR-14 ERR-15 ERR-16 each status has exactly the documented error types', () => {
   const typesOf = (name: string): string[] => {
     const response = resolve(document, `#/components/responses/${name}`);
     const envelope = resolve(document, response.content['application/json'].schema.$ref);
@@ -72,14 +72,14 @@ test.each([
   ['/investments?company_id=', 'company_id'],
   ['/investments?company_id=a&company_id=b', 'company_id'],
 ])(
-  'ERR-06 ERR-22 %s answers invalid_parameter with nothing but its name in details',
+  'ERR-06 ERR-22 %s returns invalid_parameter with only the parameter name in details',
   async (path, parameter) => {
     const { status, body } = await ask(path);
     expect([status, body.error.type, body.error.details]).toEqual([400, 'invalid_parameter', { parameter }]);
   },
 );
 
-test('ERR-22 a body that cannot be read is bad_request, an unknown version invalid_request', async () => {
+test('ERR-22 an unreadable body returns bad_request, an unknown version invalid_request', async () => {
   const token = cast.token('founder', operationCalled('createInstallation')) ?? '';
   const json = { 'content-type': 'application/json' };
   for (const body of ['{', 'nothing', '{"a":1,}', '\u0000']) {
@@ -90,7 +90,7 @@ test('ERR-22 a body that cannot be read is bad_request, an unknown version inval
   expect([version.status, version.body.error.type]).toEqual([400, 'invalid_request']);
 });
 
-test('ERR-05 ERR-22 a body that is read and wrong is 422 with every field that is wrong', async () => {
+test('ERR-05 ERR-22 a readable but invalid body returns 422 with every invalid field', async () => {
   const token = cast.token('founder', operationCalled('createInstallation')) ?? '';
   for (const body of [[], 'text', 1, null, { target_type: 'boat', scopes: 'all' }]) {
     const { status, body: answer } = await world.post('/installations', {
@@ -105,7 +105,7 @@ test('ERR-05 ERR-22 a body that is read and wrong is 422 with every field that i
   }
 });
 
-test('ERR-13 ERR-22 what a token may not see answers as what was never there, but for the name asked for', async () => {
+test('ERR-13 ERR-22 a record the token may not see returns the same error as a missing one, except for the requested id', async () => {
   const stranger = cast.token('investor', operationCalled('getInstallation')) ?? '';
   const hidden = await world.get(`/installations/${cast.here.installationId}`, { token: stranger });
   const unknown = await world.get('/installations/inst_unknown', { token: stranger });
@@ -128,7 +128,7 @@ test('CONV-05 a single resource is data with id, type and attributes', async () 
   }
 });
 
-test('CONV-09 investments are called inv_ wherever they appear', async () => {
+test('CONV-09 every endpoint prefixes investment ids with inv_', async () => {
   const { data } = (await ask('/investments?per_page=100')).body;
   expect(data.length).toBeGreaterThan(0);
   for (const record of data) {
@@ -137,7 +137,7 @@ test('CONV-09 investments are called inv_ wherever they appear', async () => {
   }
 });
 
-test('PAGE-04 a list that is never paged has a null next_cursor', async () => {
+test('PAGE-04 an unpaged list has a null next_cursor', async () => {
   for (const [caller, id, path] of [
     ['founder', 'listInstallations', '/installations'],
     ['founder', 'listEligibleInstallations', '/installations/eligible'],
@@ -148,14 +148,14 @@ test('PAGE-04 a list that is never paged has a null next_cursor', async () => {
   }
 });
 
-test('SCOPE-13 write:webhooks brings read:webhooks, which does not bring writing', async () => {
+test('SCOPE-13 write:webhooks includes read:webhooks, and read:webhooks does not allow writing', async () => {
   const token = (id: string) => cast.token('founder', operationCalled(id)) ?? '';
   expect((await world.get('/webhook_endpoints', { token: token('createWebhookEndpoint') })).status).toBe(200);
   const written = await world.post('/webhook_endpoints', { token: token('listWebhookEndpoints'), body: {} });
   expect([written.status, written.body.error.details.required]).toEqual([403, ['write:webhooks']]);
 });
 
-test('SCOPE-12 read:companies opens the roster of a company the person helps run', async () => {
+test('SCOPE-12 read:companies grants the roster of a company that the person helps run', async () => {
   const { id } = cast.here;
   const operation = { ...operationCalled('listCompanyInvestmentChanges'), scopes: ['read:companies'] };
   const roster = await world.get(`/companies/${id}/investments/changes`, {

@@ -212,14 +212,14 @@ function made(emit: () => void): string[] {
 }
 
 describe('the routing matrix: scope × installation kind × realm × endpoint kind', () => {
-  test('EVT-11 the catalog and its scopes are the table', () => {
+  test('EVT-11 the event catalog and its scopes match the table', () => {
     expect(Object.keys(table).sort()).toEqual([...eventNames].sort());
     for (const event of eventNames) expect([event, eventScopes[event]]).toEqual([event, table[event][0]]);
   });
 
   for (const realm of ['live', 'test'] as const) {
     for (const about of ['company', 'syndicate'] as const) {
-      test(`EVT-01 EVT-02 EVT-03 EVT-04 EVT-07 EVT-08 EVT-09 events of a ${realm} ${about} reach exactly who may see them`, () => {
+      test(`EVT-01 EVT-02 EVT-03 EVT-04 EVT-07 EVT-08 EVT-09 events of a ${realm} ${about} reach exactly the endpoints that may see them`, () => {
         let reached = 0;
         for (const event of eventNames.filter((name) => !name.startsWith('installation.'))) {
           const got = made(() =>
@@ -237,7 +237,7 @@ describe('the routing matrix: scope × installation kind × realm × endpoint ki
       });
     }
 
-    test(`EVT-05 EVT-06 installation.* of a ${realm} installation goes to its application's app-wide endpoints alone`, () => {
+    test(`EVT-05 EVT-06 installation.* of a ${realm} installation reaches only the app-wide endpoints of its application`, () => {
       const wide = (one: Installed) => (one.kind === 'user' ? `wide-${realm}` : `wide-${one.id}`);
       for (const one of installed.filter((it) => it.realm === realm)) {
         for (const name of ['installation.created', 'installation.revoked'] as const) {
@@ -248,7 +248,7 @@ describe('the routing matrix: scope × installation kind × realm × endpoint ki
     });
   }
 
-  test('an event of one installation reaches that one alone', () => {
+  test('an event about one installation reaches only that installation', () => {
     const one = installed.find(
       (it) => it.kind === 'company' && it.here && it.scopes === scopeSets.everything,
     );
@@ -260,7 +260,7 @@ describe('the routing matrix: scope × installation kind × realm × endpoint ki
     expect(got).toHaveLength(2);
   });
 
-  test('an endpoint not subscribed, disabled, removed, or of a disabled application gets nothing', () => {
+  test('an endpoint that is unsubscribed, disabled, removed or of a disabled application gets no event', () => {
     const emit = () => world.emit({ name: 'offering.opened', companyNo: targets.live.company });
     const all = made(emit).length;
     const undo = [
@@ -289,14 +289,14 @@ describe('the routing matrix: scope × installation kind × realm × endpoint ki
   });
 });
 
-describe('payloads', () => {
+describe('event payloads', () => {
   let receiver: Receiver;
   beforeAll(async () => {
     receiver = await startReceiver();
   });
   afterAll(() => receiver.close());
 
-  test('EVT-02 the payload is made for each installation: what it may see depends on its scopes and kind', async () => {
+  test('EVT-02 each installation gets its own payload, limited by its scopes and kind', async () => {
     const other = await startHookWorld();
     const owner = other.userToken(other.person('owner', 'owner'));
     const company = other.company('Acme');

@@ -47,8 +47,8 @@ const install = (token: string, target: { id: string }, more: object = {}) =>
     },
   });
 
-describe('installing', () => {
-  test('INST-02 INST-03 INST-08 SEC-05 an install is answered whole, with a token shown this once', async () => {
+describe('creating an installation', () => {
+  test('INST-02 INST-03 INST-08 SEC-05 creating an install returns the whole record with a token that is shown once', async () => {
     const company = makeCompany(world, { ida: ['founder'] });
     const token = userToken(world, client, ida);
     const answer = await install(token, company);
@@ -91,7 +91,7 @@ describe('installing', () => {
     world.clock.advance(-3 * 365 * day);
   });
 
-  test('INST-01 a user token with the scope is needed', async () => {
+  test('INST-01 creating an install requires a user token with the scope', async () => {
     const company = makeCompany(world, { ida: ['founder'] });
     const without = await install(userToken(world, client, ida, ['read:installations']), company);
     expect([without.status, without.body.error.type]).toEqual([403, 'insufficient_scope']);
@@ -109,14 +109,14 @@ describe('installing', () => {
     }
   });
 
-  test('INST-04 ERR-05 both fields of the target are required', async () => {
+  test('INST-04 ERR-05 creating an install requires both fields of the target', async () => {
     const answer = await world.post('/installations', { token: userToken(world, client, ida), body: {} });
     expect([answer.status, answer.body.error.type]).toEqual([422, 'validation_error']);
     const fields = answer.body.error.details.errors.map((error: { field: string }) => error.field);
     expect(fields.sort()).toEqual(['target_id', 'target_type']);
   });
 
-  test('INST-10 an unknown target type is 422', async () => {
+  test('INST-10 creating an install with an unknown target type returns 422', async () => {
     const answer = await world.post('/installations', {
       token: userToken(world, client, ida),
       body: { target_type: 'fund', target_id: 'co_1' },
@@ -124,7 +124,7 @@ describe('installing', () => {
     expect([answer.status, answer.body.error.type]).toEqual([422, 'validation_error']);
   });
 
-  test('INST-08 SEC-01 an unknown target, one of others and one of the other realm look the same', async () => {
+  test('INST-08 SEC-01 an unknown target, a stranger’s and one of the other realm return the same error', async () => {
     const token = userToken(world, client, ida);
     const others = makeCompany(world, { ivan: ['founder'] });
     const live = makeCompany(world, { ida: ['founder'] }, 'live');
@@ -134,7 +134,7 @@ describe('installing', () => {
     }
   });
 
-  test('INST-05 scopes narrow what is granted; what the application lacks is left out in silence', async () => {
+  test('INST-05 the scopes parameter narrows the grant, and scopes the application lacks are dropped silently', async () => {
     const company = makeCompany(world, { ida: ['founder'] });
     const asked = ['read:webhooks', 'read:offerings', 'read:syndicates', 'read:investments', 'admin:read'];
     const { body } = await install(userToken(world, client, ida), company, { scopes: asked });
@@ -143,7 +143,7 @@ describe('installing', () => {
   });
 
   test.each([[[]], [['read:syndicates']], [['read:public']], [['admin:write', 'read:mcp']]])(
-    'INST-10 scopes %j grant nothing: no_grantable_scopes',
+    'INST-10 creating an install with scopes %j returns no_grantable_scopes',
     async (scopes) => {
       const company = makeCompany(world, { ida: ['founder'] });
       const answer = await install(userToken(world, client, ida), company, { scopes });
@@ -152,7 +152,7 @@ describe('installing', () => {
     },
   );
 
-  test('INST-06 the tier is the caller’s own; a higher one is honoured only if held', async () => {
+  test('INST-06 the install gets the caller’s own tier; a higher tier is granted only if the caller holds it', async () => {
     const company = () => makeCompany(world, { ida: ['admin'], ivan: ['founder'] });
     const tier = async (email: string, wish?: string) =>
       (await install(userToken(world, client, email), company(), wish === undefined ? {} : { tier: wish }))
@@ -190,7 +190,7 @@ describe('installing', () => {
     }
   });
 
-  test('INST-02 a syndicate is installed on with full access; an operator cannot', async () => {
+  test('INST-02 a syndicate install needs full access; an operator cannot create one', async () => {
     const syndicate = makeSyndicate(world, { ida: 'full_access', ivan: 'operator' });
     const operator = await install(userToken(world, client, ivan), syndicate);
     expect([operator.status, operator.body.error.type]).toEqual([404, 'not_found']);
@@ -201,7 +201,7 @@ describe('installing', () => {
     });
   });
 
-  test('INST-09 ERR-07 a second install answers already_installed with the first one, until that is revoked', async () => {
+  test('INST-09 ERR-07 a second install returns already_installed with the first one, until the first is revoked', async () => {
     const company = makeCompany(world, { ida: ['founder'], ivan: ['admin'] });
     const token = userToken(world, client, ida);
     const first = await install(token, company);
@@ -214,7 +214,7 @@ describe('installing', () => {
     expect((await install(userToken(world, another, ida), company)).status).toBe(201);
   });
 
-  test('INST-11 INST-12 APP-03 an unapproved live application installs only where its organization manages', async () => {
+  test('INST-11 INST-12 APP-03 an unapproved live application installs only on targets its organization manages', async () => {
     const live = makeClient(world, { scopes: declared, realm: 'live', approved: false });
     const outside = makeCompany(world, { ida: ['founder'] }, 'live');
     const answer = await install(userToken(world, live, ida), outside);
@@ -231,7 +231,7 @@ describe('installing', () => {
     expect((await install(userToken(world, unreviewed, ida), company)).status).toBe(201);
   });
 
-  test('a suspended application installs nowhere and mints nothing', async () => {
+  test('a suspended application can neither install nor mint tokens', async () => {
     const company = makeCompany(world, { ida: ['founder'] });
     const token = userToken(world, client, ida);
     const { body } = await install(token, company);
@@ -244,7 +244,7 @@ describe('installing', () => {
     expect(await works(world, body.token.access_token)).toBe(true);
   });
 
-  test('SCOPE-16 SEC-10 identity is granted by who installs, or to an application approved for it', async () => {
+  test('SCOPE-16 SEC-10 the installer grants identity, or the application is approved for it', async () => {
     const scopes = async (by: TestClient, email: string, name: string) => {
       const company = makeCompany(world, { [name]: ['founder'] });
       return (await install(userToken(world, by, email), company)).body.data.attributes.scopes;
@@ -255,7 +255,7 @@ describe('installing', () => {
     expect(await scopes(approved, ida, 'ida')).toContain('read:investors:pii');
   });
 
-  test('SEC-10 the identity grant is frozen when it is made', async () => {
+  test('SEC-10 the identity grant of an install never changes after creation', async () => {
     const company = makeCompany(world, { ida: ['founder'] });
     const token = userToken(world, client, ida);
     const { body } = await install(token, company);
@@ -275,7 +275,7 @@ describe('installing', () => {
     expect(kept.body.token.scope).toContain('read:investors:pii');
   });
 
-  test('SCOPE-14 an install never carries the scopes of the application alone', async () => {
+  test('SCOPE-14 an install never holds application-only scopes', async () => {
     const referral = makeClient(world, { scopes: ['read:investments', 'write:referral_codes'] });
     const company = makeCompany(world, { ida: ['founder'] });
     const { body } = await install(userToken(world, referral, ida), company);
@@ -283,8 +283,8 @@ describe('installing', () => {
   });
 });
 
-describe('reading', () => {
-  test('INST-13 eligible lists what the user may install on, with what is installed', async () => {
+describe('reading installations', () => {
+  test('INST-13 eligible lists the targets a user may install on, each with its current install', async () => {
     const company = makeCompany(world, { ivan: ['founder'] });
     const syndicate = makeSyndicate(world, { ivan: 'full_access' });
     const token = userToken(world, client, ivan);
@@ -317,13 +317,13 @@ describe('reading', () => {
     });
   });
 
-  test('nobody who edits nothing gets an error: the list is empty', async () => {
+  test('a user who edits nothing gets an empty eligible list, not an error', async () => {
     const token = userToken(world, client, 'developer@people.example');
     const answer = await world.get('/installations/eligible?target_type=syndicate', { token });
     expect([answer.status, answer.body.data]).toEqual([200, []]);
   });
 
-  test('INST-14 SEC-01 an install is seen by who made it, could revoke it, or manages the organization', async () => {
+  test('INST-14 SEC-01 an install is visible to its creator, to anyone who could revoke it and to managers of the organization', async () => {
     const company = makeCompany(world, { ida: ['founder'], ivan: ['editor'] });
     const { body } = await install(userToken(world, client, ida), company);
     const path = `/installations/${body.data.id}`;
@@ -355,7 +355,7 @@ describe('reading', () => {
     world.clock.advance(-30 * day);
   });
 
-  test('the listing shows a person only what they could see one by one, and managers all', async () => {
+  test('the listing shows a person only the installs they can read one by one, and shows managers all of them', async () => {
     const mine = await install(userToken(world, client, ida), makeCompany(world, { ida: ['founder'] }));
     const his = await install(userToken(world, client, ivan), makeCompany(world, { ivan: ['founder'] }));
     const ids = async (email: string) =>
@@ -367,8 +367,8 @@ describe('reading', () => {
   });
 });
 
-describe('minting', () => {
-  test('INST-17 INST-18 a further token defaults to the grant and only narrows', async () => {
+describe('minting installation tokens', () => {
+  test('INST-17 INST-18 an additional token has the scopes of the install by default and can only narrow them', async () => {
     const company = makeCompany(world, { ida: ['founder'] });
     const token = userToken(world, client, ida);
     const { body } = await install(token, company);
@@ -385,7 +385,7 @@ describe('minting', () => {
     expect([none.status, none.body.error.type]).toEqual([422, 'no_grantable_scopes']);
   });
 
-  test('INST-19 installer, company editor and organization developer may mint, others see nothing', async () => {
+  test('INST-19 the installer, a company editor and an organization developer may mint; others get the not-found error', async () => {
     const company = makeCompany(world, { ida: ['founder'], ivan: ['editor'] });
     const { body } = await install(userToken(world, client, ida), company);
     const status = async (email: string) =>
@@ -403,7 +403,7 @@ describe('minting', () => {
     expect(await status(ivan)).toBe(404);
   });
 
-  test('INST-20 a revoked install mints nothing and stays revoked', async () => {
+  test('INST-20 a revoked install mints no tokens and stays revoked', async () => {
     const company = makeCompany(world, { ida: ['founder'] });
     const token = userToken(world, client, ida);
     const { body } = await install(token, company);
@@ -415,8 +415,8 @@ describe('minting', () => {
   });
 });
 
-describe('revoking', () => {
-  test('INST-15 revoking ends every token of the install and no other', async () => {
+describe('revoking installations', () => {
+  test('INST-15 revoking an install ends all of its tokens and no others', async () => {
     const company = makeCompany(world, { ida: ['founder'] });
     const token = userToken(world, client, ida);
     const { body } = await install(token, company);
@@ -436,7 +436,7 @@ describe('revoking', () => {
     expect((await world.delete(path, { token })).status).toBe(200);
   });
 
-  test('INST-16 company editors, syndicate managers and administrators may revoke; a developer may not', async () => {
+  test('INST-16 company editors, syndicate managers and administrators may revoke an install; a developer may not', async () => {
     const company = () => makeCompany(world, { ida: ['founder'], ivan: ['editor'] });
     const revokedBy = async (email: string, target: { id: string }, by = ida) => {
       const { body } = await install(userToken(world, client, by), target);
@@ -457,11 +457,11 @@ describe('revoking', () => {
   });
 });
 
-describe('events', () => {
+describe('events and access of installations', () => {
   const data = (event: PlatformEvent | undefined) =>
     event?.dataFor({ scopes: new Set(), kind: 'company' }) as Record<string, unknown>;
 
-  test('SEC-12 created and revoked tell what and in which role, never who', async () => {
+  test('SEC-12 the created and revoked events carry what was installed and the role, never the person', async () => {
     const company = makeCompany(world, { ida: ['founder'], ivan: ['editor'] });
     const { body } = await install(userToken(world, client, ida), company);
     await world.delete(`/installations/${body.data.id}`, { token: userToken(world, client, ivan) });
@@ -482,7 +482,7 @@ describe('events', () => {
     expect(events[0]).toMatchObject({ realm: 'test', companyNo: company.no, syndicateNo: null });
   });
 
-  test('a person who connects is an installation; their last consent gone, it is revoked', async () => {
+  test('a connection is an installation, and revoking the last consent revokes it', async () => {
     const first = await tokensFor(world, client, ida);
     const second = await tokensFor(world, client, ida, { scope: 'read:investments' });
     expect(events.map((event) => event.name)).toEqual(['installation.created']);
@@ -507,7 +507,7 @@ describe('events', () => {
     expect(listed.body.data).toEqual([]);
   });
 
-  test('a code that is never exchanged connects nobody', async () => {
+  test('an authorization code that is never exchanged creates no connection', async () => {
     const to = await approve(world, client, ida);
     expect(events).toEqual([]);
     await exchange(world, client, to.searchParams.get('code') ?? '');
@@ -515,7 +515,7 @@ describe('events', () => {
   });
 });
 
-test('SEC-14 ERR-12 an installation token reaches its own company and is refused at another', async () => {
+test('SEC-14 ERR-12 an installation token reads its own company and is refused at another', async () => {
   const [own, other] = world.ready.companies;
   if (own === undefined || other === undefined) throw new Error('the world has too few companies');
   const founder = world.ready.users.find((user) => user.id === own.founder)?.email ?? '';
@@ -535,7 +535,7 @@ test('SEC-14 ERR-12 an installation token reaches its own company and is refused
   }
 });
 
-test('APP-03 an organization manages what its managers edit; a viewer does not count', async () => {
+test('APP-03 an organization manages the companies its managers edit; a viewer does not count', async () => {
   const organizationNo = makeOrganization(world, 'viewers');
   const add = 'INSERT INTO organization_members (organization_no, user_no, role) VALUES (?, ?, ?)';
   run(world.services.state, add, [organizationNo, userNo(world, ivan), 'viewer']);

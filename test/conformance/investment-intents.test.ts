@@ -66,8 +66,8 @@ async function decide(answer: Answered, email: string, fields: Record<string, st
   return visitor;
 }
 
-describe('proposing', () => {
-  test('INTENT-01 INTENT-02 INTENT-06 answers 201 with a pending intent and a page to review it at', async () => {
+describe('proposing an intent', () => {
+  test('INTENT-01 INTENT-02 INTENT-06 proposing returns 201 with a pending intent and the URL of its review page', async () => {
     const target = member();
     const answer = await propose(removal({ requested_by_agent: 'Ledger Bot' }));
     expect(answer.status).toBe(201);
@@ -89,7 +89,7 @@ describe('proposing', () => {
     expect(attributes.review_url).not.toContain(id.slice(4));
   });
 
-  test('INTENT-01 the other spelling of the body means the same', async () => {
+  test('INTENT-01 proposing accepts both spellings of the body', async () => {
     const { action, ...rest } = removal();
     const answer = await propose({ ...rest, action_name: action, resource_type: 'Club' });
     expect(answer.status).toBe(201);
@@ -98,7 +98,7 @@ describe('proposing', () => {
     expect(errorOf(wrong)).toEqual([422, 'validation_error']);
   });
 
-  test('INTENT-04 INTENT-13 SEC-14 needs the scope of the action, and the resource', async () => {
+  test('INTENT-04 INTENT-13 SEC-14 proposing requires the scope of the action and access to the resource', async () => {
     const { installation, id } = syndicate();
     for (const scopes of [['read:syndicates'], ['write:comments']]) {
       const refused = await propose(removal(), narrowToken(world, installation, scopes));
@@ -113,7 +113,7 @@ describe('proposing', () => {
     expect(errorOf(await propose(removal(), user(world, 0).token))).toEqual([404, 'not_found']);
   });
 
-  test('INTENT-10 what the action refuses is 422 with the reason, and nothing is made', async () => {
+  test('INTENT-10 proposing an action that fails its checks returns 422 with the reason and creates nothing', async () => {
     const creator = one<{ id: string }>(
       world.services.state,
       `SELECT m.id FROM syndicate_members m JOIN syndicates s ON s.no = m.syndicate_no
@@ -138,7 +138,7 @@ describe('proposing', () => {
     expect((await world.get('/intents', { token: syndicate().token })).body.data).toEqual([]);
   });
 
-  test('VERS-12 on 2026-10-15 the deal actions are unknown, and say so before the scope is asked', async () => {
+  test('VERS-12 on 2026-10-15 proposing a deal action returns unknown action before the scope is checked', async () => {
     const poor = narrowToken(world, syndicate().installation, ['read:companies']);
     for (const action of ['syndicates.close_deal', 'syndicates.finalize_deal']) {
       const gone = await propose(removal({ action }), poor);
@@ -155,8 +155,8 @@ describe('proposing', () => {
   });
 });
 
-describe('keys', () => {
-  test('INTENT-05 ERR-18 the same request under a key is 200 with the intent there is, another one 409', async () => {
+describe('Idempotency-Key of intents', () => {
+  test('INTENT-05 ERR-18 the same request under a key returns 200 with the existing intent, another request returns 409', async () => {
     const first = await propose(removal());
     const again = await propose(removal({ requested_by_agent: 'someone else' }));
     expect([again.status, again.body.data]).toEqual([200, first.body.data]);
@@ -171,7 +171,7 @@ describe('keys', () => {
     removalParams = { member_id: member().id };
   });
 
-  test('INTENT-05 a rejected or expired intent frees its key; another account has keys of its own', async () => {
+  test('INTENT-05 a rejected or expired intent frees its key, and keys are per account', async () => {
     const first = await propose(removal());
     await decide(first, founderEmail, { action: 'reject', reason: 'They are nice.' });
     const second = await propose(removal());
@@ -184,15 +184,15 @@ describe('keys', () => {
     expect((await propose(removal(), elsewhere)).status).toBe(200);
   });
 
-  test('INTENT-05 ten at once make one', async () => {
+  test('INTENT-05 ten concurrent proposals under one key create one intent', async () => {
     const answers = await Promise.all(Array.from({ length: 10 }, () => propose(removal())));
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
     expect(new Set(answers.map(({ body }) => body.data.id)).size).toBe(1);
   });
 });
 
-describe('limits', () => {
-  test('RATE-08 RATE-09 ten new ones an hour for a token, replays and refusals aside', async () => {
+describe('rate limits of intents', () => {
+  test('RATE-08 RATE-09 a token proposes ten new intents an hour; replays and refusals do not count', async () => {
     const body = (index: number) =>
       removal({ action: 'syndicates.remove_member', idempotency_key: `key ${index}` });
     for (let index = 0; index < 10; index += 1) {
@@ -214,7 +214,7 @@ describe('limits', () => {
     expect((await propose(body(10))).status).toBe(201);
   });
 
-  test('RATE-08 closing a deal counts together with them', async () => {
+  test('RATE-08 closing a deal counts towards the same hourly limit', async () => {
     for (let index = 0; index < 9; index += 1) await propose(removal({ idempotency_key: `key ${index}` }));
     const deal = company(world).offerings[1];
     const headers = { 'service-version': '2026-10-01' };
@@ -230,7 +230,7 @@ describe('limits', () => {
     expect((await propose(removal({ idempotency_key: 'one more' }))).status).toBe(429);
   });
 
-  test('RATE-10 twenty comments a day for a person, over all their tokens', async () => {
+  test('RATE-10 a person posts twenty comments a day over all their tokens', async () => {
     const token = () => {
       const client = makeClient(world, { scopes: ['write:comments'] });
       return userToken(world, client, 'ida@people.example', ['write:comments']);
@@ -252,10 +252,10 @@ describe('limits', () => {
   });
 });
 
-describe('previews', () => {
+describe('previewing an intent', () => {
   const look = (body: object, token: string) => world.post('/intents/preview', { token, body });
 
-  test('INTENT-07 INTENT-08 runs every check and makes nothing, with any proposing scope or read:explore', async () => {
+  test('INTENT-07 INTENT-08 a preview runs every check and creates nothing, with any proposing scope or read:explore', async () => {
     const { idempotency_key: _, ...body } = removal();
     const answer = await look(body, syndicate().token);
     expect(answer.status).toBe(200);
@@ -272,7 +272,7 @@ describe('previews', () => {
     expect((await world.get('/intents', { token: syndicate().token })).body.data).toEqual([]);
   });
 
-  test('INTENT-09 the caller must be allowed to propose, and the installation to hold the scope', async () => {
+  test('INTENT-09 a preview requires permission to propose, and the scope on the installation', async () => {
     const { idempotency_key: _, ...body } = removal();
     expect(errorOf(await look(body, syndicate(1).token))).toEqual([403, 'forbidden']);
     expect(errorOf(await look(body, user(world, 5).token))).toEqual([403, 'forbidden']);
@@ -286,8 +286,8 @@ describe('previews', () => {
   });
 });
 
-describe('reading', () => {
-  test('INTENT-11 INTENT-12 lists what the account proposed, newest first, filtered, page by page', async () => {
+describe('reading intents', () => {
+  test('INTENT-11 INTENT-12 the list returns the account’s own intents, newest first, filtered, page by page', async () => {
     const ids: string[] = [];
     for (let index = 0; index < 3; index += 1) {
       ids.unshift((await propose(removal({ idempotency_key: `key ${index}` }))).body.data.id);
@@ -310,7 +310,7 @@ describe('reading', () => {
     );
   });
 
-  test('INTENT-12 one of another account, or an unknown one, is 404', async () => {
+  test('INTENT-12 reading another account’s intent or an unknown one returns 404', async () => {
     const { id } = (await propose(removal())).body.data;
     expect((await read(id)).status).toBe('pending');
     for (const [name, token] of [
@@ -326,8 +326,8 @@ describe('reading', () => {
   });
 });
 
-describe('deciding', () => {
-  test('INTENT-03 INTENT-06 a person with permission approves, and the member is gone', async () => {
+describe('approving and rejecting intents', () => {
+  test('INTENT-03 INTENT-06 a person with permission approves the removal, and the member is removed', async () => {
     const target = member();
     const answer = await propose(removal());
     const page = await (await decide(answer, founderEmail, { action: 'approve' })).open(review(answer));
@@ -345,7 +345,7 @@ describe('deciding', () => {
     expect(members.body.data.map((row: { id: string }) => row.id)).not.toContain(target.id);
   });
 
-  test('INTENT-03 the proposer cannot approve, whoever else they are; an operator can', async () => {
+  test('INTENT-03 the proposer cannot approve in any role; an operator can', async () => {
     const other = operatorEmail();
     const answer = await propose(removal(), founder().token);
     const visitor = await decide(answer, founderEmail, { action: 'sign_out' });
@@ -361,7 +361,7 @@ describe('deciding', () => {
     expect((await read(answer.body.data.id, founder().token)).status).toBe('executed');
   });
 
-  test('INTENT-03 nobody without permission, without signing in, or from another page decides', async () => {
+  test('INTENT-03 a decision requires permission, a sign-in and the form of the review page itself', async () => {
     const answer = await propose(removal());
     const stranger = new Visitor(world);
     const first = await stranger.open(review(answer));
@@ -382,7 +382,7 @@ describe('deciding', () => {
     expect((await manager.open('/review/rv_no')).status).toBe(404);
   });
 
-  test('INTENT-06 a rejection needs a reason, keeps it, and ends the intent', async () => {
+  test('INTENT-06 rejecting requires a reason, stores it and ends the intent', async () => {
     const answer = await propose(removal());
     const visitor = await decide(answer, founderEmail, { action: 'reject', reason: '  ' });
     expect((await read(answer.body.data.id)).status).toBe('pending');
@@ -397,7 +397,7 @@ describe('deciding', () => {
     expect((await read(answer.body.data.id)).status).toBe('rejected');
   });
 
-  test('INTENT-06 what a stop left approved is carried out afterwards, unless the person may no longer decide it', async () => {
+  test('INTENT-06 an intent approved before a stop is executed after the restart, unless the approver has lost the permission', async () => {
     const { state } = world.services;
     const [kept, lost] = [await propose(removal()), await propose(removal({ idempotency_key: 'k2' }))];
     const approvedBy = (answer: Answered, email: string) =>
@@ -419,7 +419,7 @@ describe('deciding', () => {
     expect(member().id).not.toBe(id);
   });
 
-  test('INTENT-06 what can no longer be done is recorded as failed, and a week without an answer as expired', async () => {
+  test('INTENT-06 an intent that can no longer be executed becomes failed, and one undecided for a week becomes expired', async () => {
     const first = await propose(removal());
     const twin = await propose(removal({ idempotency_key: 'k2' }));
     await decide(first, founderEmail, { action: 'approve' });
@@ -440,7 +440,7 @@ describe('deciding', () => {
     expect((await read(late.body.data.id)).status).toBe('expired');
   });
 
-  test('INTENT-06 revoking a connected app, or an installation, expires what it proposed', async () => {
+  test('INTENT-06 disconnecting an app or revoking an installation expires the intents it proposed', async () => {
     const client = makeClient(world, { scopes: ['write:syndicates'] });
     const { tokensFor } = await import('./credentials.js');
     const tokens = await tokensFor(world, client, founderEmail, { scope: 'write:syndicates' });
@@ -462,7 +462,7 @@ describe('deciding', () => {
     expect(status(byInstall)).toBe('expired');
   });
 
-  test('INTENT-12 INTENT-13 publishing and deleting a draft are decided by full access alone', async () => {
+  test('INTENT-12 INTENT-13 only full access may decide on publishing or deleting a draft', async () => {
     const { state } = world.services;
     run(state, `UPDATE syndicates SET published = 0 WHERE id = ?`, [syndicate().id]);
     const publish = await propose(removal({ action: 'syndicates.publish', params: {} }));
@@ -485,7 +485,7 @@ describe('deciding', () => {
     expect((await world.get(`/syndicates/${syndicate().id}`, { token: founder().token })).status).toBe(404);
   });
 
-  test('VERS-12 on 2026-10-01 a deal is closed, then finalized: its confirmed investments are executed', async () => {
+  test('VERS-12 on 2026-10-01 approved intents close a deal, then finalize it and execute its confirmed investments', async () => {
     const deal = company(world).offerings[1] ?? '';
     const headers = { 'service-version': '2026-10-01' };
     const body = (action: string, key: string) =>
@@ -524,7 +524,7 @@ const comment = (more: object = {}, params: object = {}) => ({
   ...more,
 });
 
-describe('comments.create', () => {
+describe('comments.create intents', () => {
   const ida = () => user(world, 4).token;
   beforeEach(approvedPage);
 
@@ -535,7 +535,7 @@ describe('comments.create', () => {
       })
     ).body.data as { id: string; attributes: Record<string, never> }[];
 
-  test('INTENT-14 INTENT-15 INTENT-16 INTENT-18 a question is posted in the name of its asker, who alone approves', async () => {
+  test('INTENT-14 INTENT-15 INTENT-16 INTENT-18 a question is posted under the name of its author, who alone can approve it', async () => {
     const before = (await questions()).length;
     const answer = await propose(comment({}, { disclosure_key: 'investor' }), ida());
     expect(answer.status).toBe(201);
@@ -557,7 +557,7 @@ describe('comments.create', () => {
     });
   });
 
-  test('INTENT-16 INTENT-17 the team answers a question, and nobody else does', async () => {
+  test('INTENT-16 INTENT-17 only the team can answer a question', async () => {
     const asked = await propose(comment(), ida());
     await decide(asked, 'ida@people.example', { action: 'approve' });
     const { comment: question } = (await read(asked.body.data.id, ida())).execution_result;
@@ -573,7 +573,7 @@ describe('comments.create', () => {
     expect((await propose(nowhere, founder().token)).status).toBe(422);
   });
 
-  test('INTENT-17 a company that closed questions takes none; one whose page is hidden is not found', async () => {
+  test('INTENT-17 a company with questions closed refuses them, and one with a hidden page is not found', async () => {
     const { state } = world.services;
     const early = await propose(comment(), ida());
     run(state, 'UPDATE company_profiles SET questions_closed = 1');
@@ -589,7 +589,7 @@ describe('comments.create', () => {
     expect(errorOf(await propose(comment(), stranger))).toEqual([404, 'not_found']);
   });
 
-  test('INTENT-14 SCOPE-04 needs write:comments and a person; it reads its own drafts and nothing else', async () => {
+  test('INTENT-14 SCOPE-04 comments require write:comments and a user, and the scope reads only its own drafts', async () => {
     const client = makeClient(world, { scopes: ['write:comments', 'read:explore'] });
     const writer = userToken(world, client, 'ida@people.example', ['write:comments']);
     const reader = userToken(world, client, 'ida@people.example', ['read:explore']);
@@ -609,7 +609,7 @@ describe('comments.create', () => {
     }
   });
 
-  test('INTENT-19 an action that is being rolled out is 403 feature_disabled for those it has not reached', async () => {
+  test('INTENT-19 an action in rollout returns 403 feature_disabled to callers outside the rollout', async () => {
     await world.control('PUT', '/rollouts/comments.create', { users: [user(world, 5).id] });
     expect(errorOf(await propose(comment(), ida()))).toEqual([403, 'feature_disabled']);
     const looked = await world.post('/intents/preview', { token: ida(), body: comment() });

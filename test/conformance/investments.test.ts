@@ -73,14 +73,14 @@ const tokenWith = (scopes: readonly string[], userIndex = 2): string => {
   ).token;
 };
 
-test('INV-01 without read:investments the list answers 403 insufficient_scope', async () => {
+test('INV-01 listing without read:investments returns 403 insufficient_scope', async () => {
   const refused = await list('', tokenWith(['read:profile']));
   expect(refused.status).toBe(403);
   expect(refused.body.error.type).toBe('insufficient_scope');
   expect((await list('', tokenWith(['read:investments']))).status).toBe(200);
 });
 
-test('INV-02 a person sees the companies they edit and their own investments, an installation its company', async () => {
+test('INV-02 a person sees the companies they edit and their own investments; an installation sees its company', async () => {
   const all = (await follow('', founder().token, 100)).data;
   expect(new Set(all.map((record) => record.company))).toEqual(new Set([company(world).id]));
   const own = (await follow('', investor().token, 100)).data;
@@ -91,7 +91,7 @@ test('INV-02 a person sees the companies they edit and their own investments, an
   expect(live.data).toEqual([]);
 });
 
-test('INV-02 someone who may not edit a company does not see its records', async () => {
+test('INV-02 a person who may not edit a company does not see its records', async () => {
   const reader = one<{ no: number }>(
     world.services.state,
     'SELECT user_no AS no FROM company_members WHERE can_edit = 0',
@@ -112,7 +112,7 @@ test('INV-02 someone who may not edit a company does not see its records', async
   expect((await follow('', minted.token, 100)).data).toEqual([]);
 });
 
-test('INV-03 INV-04 each filter keeps only the records with that value', async () => {
+test('INV-03 INV-04 each filter of the listing returns only records with that value', async () => {
   const all = (await follow('', token(), 100)).data;
   for (const [filter, field] of [
     ['company_id', (record: Item) => record.company],
@@ -127,7 +127,7 @@ test('INV-03 INV-04 each filter keeps only the records with that value', async (
   }
 });
 
-test('INV-03 INV-30 an unknown filter id answers 404, an unknown status 400 naming those there are', async () => {
+test('INV-03 INV-30 an unknown filter id returns 404, and an unknown status returns 400 with the valid ones', async () => {
   for (const query of ['?company_id=co_x', '?offering_id=ofr_x', '?investor_id=usr_x']) {
     expect((await list(query)).status).toBe(404);
   }
@@ -137,14 +137,14 @@ test('INV-03 INV-30 an unknown filter id answers 404, an unknown status 400 nami
   expect(body.error.message).toContain('needs_whitelisting');
 });
 
-test('SEC-01 a person who never invested in what the token sees is as unknown as a person who does not exist', async () => {
+test('SEC-01 filtering by a person who never invested in visible records returns the same 404 as an unknown person', async () => {
   const stranger = await list(`?investor_id=${founder().id}`);
   const nobody = await list('?investor_id=usr_nobody');
   expect(stranger.status).toBe(404);
   expect({ ...stranger.body.error, request_id: '' }).toEqual({ ...nobody.body.error, request_id: '' });
 });
 
-test('SEC-01 a record outside the view, a deleted, a hidden and an unknown one answer the same 404', async () => {
+test('SEC-01 a record outside the view, a deleted, a hidden and an unknown one return the same 404', async () => {
   const foreign = await invest({}, 1);
   const [hidden, withdrawn] = [await invest(), await invest()];
   await change(hidden, { visible: false });
@@ -156,7 +156,7 @@ test('SEC-01 a record outside the view, a deleted, a hidden and an unknown one a
   }
 });
 
-test('SEC-14 an installation that names another company is refused with 403 forbidden', async () => {
+test('SEC-14 an installation that requests another company gets 403 forbidden', async () => {
   const other = company(world, 1);
   for (const path of [
     `/investments?company_id=${other.id}`,
@@ -169,7 +169,7 @@ test('SEC-14 an installation that names another company is refused with 403 forb
   }
 });
 
-test('INV-05 updated_since starts the feed just before that time, with a minute to spare', async () => {
+test('INV-05 updated_since starts the feed one minute before that time', async () => {
   const [early, late] = [await invest(), await invest()];
   world.clock.advance(day);
   await change(early, { message: 'first' });
@@ -186,7 +186,7 @@ test('INV-05 updated_since starts the feed just before that time, with a minute 
   expect([both.status, both.body.data]).toEqual([200, []]);
 });
 
-test('INV-06 PAGE-06 PAGE-07 PAGE-08 per_page defaults to 25, at most 100, zero and below is the default', async () => {
+test('INV-06 PAGE-06 PAGE-07 PAGE-08 per_page defaults to 25 and is at most 100; zero and negative values mean the default', async () => {
   await world.control('POST', '/investments', { company: company(world).id, count: 150 });
   const size = async (query: string) => (await list(query)).body.data.length;
   expect(await size('')).toBe(25);
@@ -199,7 +199,7 @@ test('INV-06 PAGE-06 PAGE-07 PAGE-08 per_page defaults to 25, at most 100, zero 
   expect([wrong.status, wrong.body.error.details]).toEqual([400, { parameter: 'per_page' }]);
 });
 
-test('INV-07 INV-08 PAGE-05 every page has published_through and next_cursor, the last and an empty one too', async () => {
+test('INV-07 INV-08 PAGE-05 every page has published_through and next_cursor, including the last and an empty one', async () => {
   const first = await list('?per_page=5');
   const rest = await list(`?per_page=100&cursor=${first.body.meta.next_cursor}`);
   const empty = await list(`?cursor=${rest.body.meta.next_cursor}`);
@@ -245,7 +245,7 @@ test('PAGE-01 PAGE-02 PAGE-03 a listing followed to its end returns every record
   expect(new Set(small).size).toBe(small.length);
 });
 
-test('INV-09 a saved position returns only what changed after it, each investment once, as it is now', async () => {
+test('INV-09 a saved position returns only what changed after it, each investment once, in its current state', async () => {
   const [id, other] = [await invest(), await invest()];
   const saved = await position();
   expect(await since(saved)).toEqual([]);
@@ -258,7 +258,7 @@ test('INV-09 a saved position returns only what changed after it, each investmen
   expect(await since(saved)).toEqual(changes.map((record) => ({ ...record })));
 });
 
-test('INV-08 INV-09 the last cursor of a listing stands where the listing began: nothing written meanwhile is lost', async () => {
+test('INV-08 INV-09 the last cursor of a listing points to where the listing began, so later writes are not lost', async () => {
   const first = await list('?per_page=3');
   const seen = first.body.data[0].id;
   await change(seen, { amounts: { committed_cents: 123_400 } });
@@ -269,7 +269,7 @@ test('INV-08 INV-09 the last cursor of a listing stands where the listing began:
   expect(changes.map((record) => record.id)).toEqual([seen, late]);
 });
 
-test('INV-18 each record of a delta page carries its own place: continuing from it resumes right after it', async () => {
+test('INV-18 each record of a delta page carries its own cursor, and continuing from it resumes right after it', async () => {
   const saved = await position();
   const ids = [await invest(), await invest(), await invest()];
   const changes = await since(saved);
@@ -277,7 +277,7 @@ test('INV-18 each record of a delta page carries its own place: continuing from 
   expect(after.map((record) => record.id)).toEqual(ids.slice(1));
 });
 
-test('INV-10 the cursor carries no filters: they are what each call says', async () => {
+test('INV-10 the cursor carries no filters: each request passes its own', async () => {
   const [offering] = company(world).offerings;
   const saved = (await follow(`&offering_id=${offering}`)).cursor;
   const id = await invest({ offering: company(world).offerings[1] });
@@ -285,7 +285,7 @@ test('INV-10 the cursor carries no filters: they are what each call says', async
   expect(await since(saved, token(), `&offering_id=${offering}`)).toEqual([]);
 });
 
-test('INV-10 status continues a listing and is refused with a position of the feed', async () => {
+test('INV-10 the status filter continues a listing and is refused with a feed position', async () => {
   const query = '?status=active&per_page=1';
   const first = await list(query);
   expect((await list(`${query}&cursor=${first.body.meta.next_cursor}`)).status).toBe(200);
@@ -299,7 +299,7 @@ test('INV-10 status continues a listing and is refused with a position of the fe
   }
 });
 
-test('INV-11 a cursor or updated_since older than 90 days answers 410 gone; one used in between never ages', async () => {
+test('INV-11 a cursor or updated_since older than 90 days returns 410 gone; a cursor in use does not age', async () => {
   const saved = await position();
   const continued = (await list('?per_page=3')).body.meta.next_cursor;
   const start = new Date(worldStart).toISOString();
@@ -320,7 +320,7 @@ test('INV-11 a cursor or updated_since older than 90 days answers 410 gone; one 
   expect((await list()).status).toBe(200);
 });
 
-test('INV-11 tombstones nobody can come back for are forgotten, what exists stays listed', async () => {
+test('INV-11 the platform deletes tombstones older than any valid cursor and keeps listing existing records', async () => {
   const gone = await invest();
   await world.control('DELETE', `/investments/${gone}`);
   const rows = () =>
@@ -334,7 +334,7 @@ test('INV-11 tombstones nobody can come back for are forgotten, what exists stay
   expect((await follow('', token(), 100)).data).toHaveLength(before + 1);
 });
 
-test('INV-12 a record asked for by id is derived now and says whether the feed already agrees', async () => {
+test('INV-12 a record requested by id is computed on request and reports whether the feed already agrees', async () => {
   await world.close();
   world = await startWorld({ platform: { publishDelayMillis: 600_000 } });
   const saved = await position();
@@ -359,7 +359,7 @@ test('INV-12 a record asked for by id is derived now and says whether the feed a
   expect((await single(id)).body.meta.published_matches).toBe(true);
 });
 
-test('INV-14 INV-15 stats reconcile with the listing of the offering', async () => {
+test('INV-14 INV-15 the stats of an offering reconcile with its listing', async () => {
   const [offering] = company(world).offerings;
   const records = (await follow(`&offering_id=${offering}`, token(), 100)).data;
   const { status, body } = await world.get(`/offerings/${offering}/stats`, { token: token() });
@@ -381,7 +381,7 @@ test('INV-14 INV-15 stats reconcile with the listing of the offering', async () 
   expect([refused.status, refused.body.error.type]).toEqual([403, 'insufficient_scope']);
 });
 
-test('VERS-15 without edit access stats are 404 on 2026-10-15 and 403 before', async () => {
+test('VERS-15 without edit access stats return 404 on 2026-10-15 and 403 before', async () => {
   const path = `/offerings/${company(world).offering}/stats`;
   const ask = (version: string) =>
     world.get(path, { token: investor().token, headers: { 'Service-Version': version } });
@@ -391,7 +391,7 @@ test('VERS-15 without edit access stats are 404 on 2026-10-15 and 403 before', a
   expect([older.status, older.body.error.type]).toEqual([403, 'forbidden']);
 });
 
-test('INV-16 INV-17 INV-18 the changes alias bootstraps, then syncs, for either scope', async () => {
+test('INV-16 INV-17 INV-18 the changes alias bootstraps and then syncs, with either scope', async () => {
   const path = `/companies/${company(world).id}/investments/changes`;
   for (const scope of ['read:companies', 'read:investments']) {
     const bearer = tokenWith([scope]);
@@ -410,7 +410,7 @@ test('INV-16 INV-17 INV-18 the changes alias bootstraps, then syncs, for either 
   expect([refused.status, refused.body.error.type]).toEqual([403, 'insufficient_scope']);
 });
 
-test('INV-20 INV-25 while whitelisting is needed the status says so and nothing counts as raised', async () => {
+test('INV-20 INV-25 while whitelisting is pending the status says so and nothing counts as raised', async () => {
   const id = await invest({ group: 'CONFIRMED', amounts: { committed_cents: 500_000 } });
   const raised = async () => (await single(id)).body.data;
   const before = await raised();
@@ -425,7 +425,7 @@ test('INV-20 INV-25 while whitelisting is needed the status says so and nothing 
   expect((await follow('&status=needs_whitelisting')).data.map((record) => record.id)).toContain(id);
 });
 
-test('INV-20 a recomputed record says that nothing happened to it', async () => {
+test('INV-20 a recomputed record carries a reason that says nothing happened to it', async () => {
   const id = await invest();
   const saved = await position();
   await change(id, { reason: 'recomputed', amounts: { in_escrow_cents: 5 } });
@@ -447,7 +447,7 @@ test('INV-21 INV-22 INV-23 INV-24 INV-29 CONV-08 CONV-17 records and tombstones 
   for (const item of withShares) expect(item.shares).toMatch(/^\d+(\.\d+)?$/);
 });
 
-test('SEC-09 without read:investors:pii the identity fields are left out, not null', async () => {
+test('SEC-09 without read:investors:pii the identity fields are absent, not null', async () => {
   world.expectUndeclared();
   const id = await invest({
     message: 'hello',
@@ -496,7 +496,7 @@ test('INV-26 INV-28 canceled, converted, hidden and deleted records become tombs
   expect(listed.every((item) => 'status' in item)).toBe(true);
 });
 
-test('INV-26 a reinstated record comes back whole', async () => {
+test('INV-26 a reinstated record is published whole again', async () => {
   const id = await invest();
   await change(id, { status: 'canceled' });
   const saved = await position();
@@ -504,7 +504,7 @@ test('INV-26 a reinstated record comes back whole', async () => {
   expect(await since(saved)).toMatchObject([{ id, visible: true, status: 'active' }]);
 });
 
-test('INV-27 the investor keeps his own canceled investment whole, and loses a deleted one', async () => {
+test('INV-27 the investor still sees their own canceled investment whole, but not a deleted one', async () => {
   const id = await invest({ investor: { id: investor().id } });
   const saved = await position(investor().token);
   await change(id, { status: 'canceled' });
@@ -536,7 +536,7 @@ test('INV-04 INV-26 under an offering filter, a record that moved to another off
   expect(await since(saved)).toHaveLength(1);
 });
 
-test('INV-29 a deactivated investor is republished without a name, with a reason of its own', async () => {
+test('INV-29 a deactivated investor’s record is republished without a name, with its own reason', async () => {
   const id = await invest({ investor: { id: investor().id }, message: 'private' });
   const saved = await position();
   const { body } = await world.control('POST', `/users/${investor().id}/deactivate`);
@@ -563,7 +563,7 @@ test('INV-29 a deactivated investor is republished without a name, with a reason
   expect((await since(saved)).find((item) => item.id === id)?.reason).toBe('changed');
 });
 
-test('PAGE-10 SEC-01 a cursor that is malformed, tampered with or somebody else’s answers 400', async () => {
+test('PAGE-10 SEC-01 a malformed, altered or foreign cursor returns 400', async () => {
   const mine = await position();
   const theirs = await position(token(1));
   const flipped = `${mine.slice(0, 10)}${mine[10] === 'A' ? 'B' : 'A'}${mine.slice(11)}`;
@@ -575,7 +575,7 @@ test('PAGE-10 SEC-01 a cursor that is malformed, tampered with or somebody else�
   expect((await list(`?cursor=${mine}`, company(world).tokenWithoutIdentity)).status).toBe(200);
 });
 
-test('INV-11 a cursor from before the world was reset is gone, not silently ahead', async () => {
+test('INV-11 a cursor from before a sandbox reset returns gone instead of skipping records', async () => {
   await world.control('POST', '/churn', { changes: 30 });
   const saved = await position();
   await world.control('POST', '/reset');

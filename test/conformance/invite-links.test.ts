@@ -36,7 +36,7 @@ async function invest(link: string, email: string): Promise<Answered> {
   return visitor.answer(checkout, { action: 'complete' });
 }
 
-test('SCOPE-18 SCOPE-19 a link for one person goes from pending to opened to invested', async () => {
+test('SCOPE-18 SCOPE-19 a personal invite link goes from pending to opened to invested', async () => {
   const made = await create({
     email: 'ida@people.example',
     allocation_cents: 70_000,
@@ -71,7 +71,7 @@ test('SCOPE-18 SCOPE-19 a link for one person goes from pending to opened to inv
   expect((await new Visitor(world).open(linkOf(made))).status).toBe(410);
 });
 
-test('SEC-13 SCOPE-18 an invite by account never tells that account’s address', async () => {
+test('SEC-13 SCOPE-18 an invite by account never reveals the email address of the account', async () => {
   const made = await create({ service_user_id: user(world, 4).id });
   expect(made.body.data.attributes).toMatchObject({ email: null, service_user_id: user(world, 4).id });
   const { id } = made.body.data;
@@ -90,7 +90,7 @@ test('SEC-13 SCOPE-18 an invite by account never tells that account’s address'
   expect(errorOf(await create({ service_user_id: 'usr_no' }))).toEqual([404, 'not_found']);
 });
 
-test('SCOPE-18 a reusable link is used up to its maximum, also by several at once', async () => {
+test('SCOPE-18 a reusable invite link stops at its maximum, also under concurrent use', async () => {
   const made = await create({ max_uses: 2, allocation_cents: 10_000 });
   const { id } = made.body.data;
   expect(made.body.data.attributes).not.toHaveProperty('email');
@@ -116,11 +116,11 @@ test.each([
   ['uses of a personal link', { email: 'a@b.example', max_uses: 2 }],
   ['a message to nobody', { message: 'hello' }],
   ['broken units', { allocation_cents: 101 }],
-])('SCOPE-19 %s is 422', async (_name, link) => {
+])('SCOPE-19 creating an invite link with %s returns 422', async (_name, link) => {
   expect(errorOf(await create(link))).toEqual([422, 'validation_error']);
 });
 
-test('SCOPE-19 in bulk each item stands for itself: 207', async () => {
+test('SCOPE-19 creating invite links in bulk returns 207 with a result for each item', async () => {
   const items = [
     { email: 'a@mail.example' },
     { email: 'a@mail.example', service_user_id: 'usr_1' },
@@ -149,7 +149,7 @@ test('SCOPE-19 in bulk each item stands for itself: 207', async () => {
   expect((await world.post(`${path}/bulk`, { token, body: { invite_links: many } })).status).toBe(422);
 });
 
-test('SCOPE-19 canceling is repeatable and ends the link; what was canceled or declined is not sent again', async () => {
+test('SCOPE-19 canceling an invite link is idempotent and final, and a canceled or declined one cannot be sent again', async () => {
   const made = await create({ email: 'ida@people.example' });
   const { id } = made.body.data;
   const resent = await world.post(`${path}/${id}/resend`, { token });
@@ -166,7 +166,7 @@ test('SCOPE-19 canceling is repeatable and ends the link; what was canceled or d
   expect((await world.post(`${path}/${shared}/resend`, { token })).status).toBe(422);
 });
 
-test('SCOPE-18 needs the scopes, the offering, and the application that made it', async () => {
+test('SCOPE-18 invite links require the scopes, access to the offering and the application that created them', async () => {
   const { id } = (await create({ email: 'ida@people.example' })).body.data;
   const reader = narrowToken(world, company(world).installation, ['read:invite_links']);
   expect((await world.get(path, { token: reader })).status).toBe(200);
@@ -188,7 +188,7 @@ test('SCOPE-18 needs the scopes, the offering, and the application that made it'
   expect(list.body.data).toEqual([]);
 });
 
-test('an invited address without an account gets one; somebody else gets nowhere', async () => {
+test('an invited address without an account gets one; another person cannot use the link', async () => {
   const made = await create({ email: 'new@mail.example', first_name: 'Nina', last_name: 'New' });
   expect((await invest(linkOf(made), 'ida@people.example')).status).toBe(403);
   expect((await invest(linkOf(made), 'New@mail.example')).status).toBe(303);

@@ -62,8 +62,8 @@ const memberOf = async (syndicate: TestSyndicate, id: string) => {
   return body.data.find((row: { id: string }) => row.id === id)?.attributes;
 };
 
-describe('minting', () => {
-  test('JOIN-01 JOIN-06 EVT-09 a session is answered whole and told to its installation', async () => {
+describe('minting join sessions', () => {
+  test('JOIN-01 JOIN-06 EVT-09 minting returns the whole session and sends an event to its installation', async () => {
     const syndicate = foundSyndicate(world);
     const wish = {
       email: 'first@people.example',
@@ -109,7 +109,7 @@ describe('minting', () => {
     ]);
   });
 
-  test('JOIN-01 while a session for the address is open, asking again answers that one and tells nothing', async () => {
+  test('JOIN-01 minting again for an address with an open session returns that session and sends no event', async () => {
     const syndicate = foundSyndicate(world);
     const first = await mint(syndicate, { email: 'same@people.example' });
     syndicate.told();
@@ -122,7 +122,7 @@ describe('minting', () => {
     expect(later.body.data.id).not.toBe(first.body.data.id);
   });
 
-  test('JOIN-02 ERR-05 only mode hosted is supported; whatever is wrong is listed by field', async () => {
+  test('JOIN-02 ERR-05 minting supports only mode hosted and lists every invalid field', async () => {
     const syndicate = foundSyndicate(world);
     const cases: [Readonly<Record<string, unknown>>, string][] = [
       [{ mode: 'embedded' }, 'join_session.mode'],
@@ -149,7 +149,7 @@ describe('minting', () => {
     expect(bare.body.error.details.errors[0].field).toBe('join_session');
   });
 
-  test('JOIN-03 SCOPE-21 it needs write:syndicate_members, which write:syndicates brings', async () => {
+  test('JOIN-03 SCOPE-21 minting requires write:syndicate_members, which write:syndicates includes', async () => {
     const syndicate = foundSyndicate(world);
     for (const scope of ['write:syndicate_members', 'write:syndicates']) {
       const token = syndicate.token(syndicate.creator, [scope]);
@@ -165,7 +165,7 @@ describe('minting', () => {
     expect(refusal(await mint(syndicate, {}, app))).toEqual([403, 'insufficient_scope']);
   });
 
-  test('JOIN-03 SEC-14 it needs operator permission on this very syndicate', async () => {
+  test('JOIN-03 SEC-14 minting requires operator permission on the syndicate itself', async () => {
     const syndicate = foundSyndicate(world);
     const operator = syndicate.token(syndicate.add('Op', 'operator'));
     expect((await mint(syndicate, {}, operator)).status).toBe(201);
@@ -178,7 +178,7 @@ describe('minting', () => {
     }
   });
 
-  test('JOIN-03 it needs an active installation of the application on the syndicate', async () => {
+  test('JOIN-03 minting requires an active installation of the application on the syndicate', async () => {
     const syndicate = foundSyndicate(world);
     const { services } = world;
     const { no } = one<{ no: number }>(services.state, 'SELECT no FROM installations WHERE id = ?', [
@@ -191,7 +191,7 @@ describe('minting', () => {
     expect((await mint(syndicate)).status).toBe(401);
   });
 
-  test('JOIN-01 a member, and somebody exiled, is not sent a link', async () => {
+  test('JOIN-01 minting refuses the address of a member or of an exiled person', async () => {
     const syndicate = foundSyndicate(world);
     for (const standing of ['member', 'exiled'] as const) {
       const answer = await mint(syndicate, { email: syndicate.add(standing, standing).person.email });
@@ -205,8 +205,8 @@ describe('minting', () => {
   });
 });
 
-describe('polling', () => {
-  test('JOIN-04 JOIN-05 the list has the sessions of this installation, newest first, and no others', async () => {
+describe('polling join sessions', () => {
+  test('JOIN-04 JOIN-05 the list returns only the sessions of this installation, newest first', async () => {
     const syndicate = foundSyndicate(world);
     const made: string[] = [];
     for (let count = 0; count < 3; count += 1) made.unshift((await mint(syndicate)).body.data.id);
@@ -232,7 +232,7 @@ describe('polling', () => {
     expect([...first.body.data, ...second.body.data].map((row: { id: string }) => row.id)).toEqual(made);
   });
 
-  test('JOIN-04 JOIN-06 sessions are found by status and by email', async () => {
+  test('JOIN-04 JOIN-06 the list filters sessions by status and email', async () => {
     const syndicate = foundSyndicate(world);
     const short = await mint(syndicate, { expires_in_hours: 1 });
     const long = await mint(syndicate);
@@ -248,8 +248,8 @@ describe('polling', () => {
   });
 });
 
-describe('the page', () => {
-  test('works without script, under a policy that allows none, and tells a finder no address', async () => {
+describe('the join page', () => {
+  test('the join page needs no script, forbids script by its policy and hides the email address from other visitors', async () => {
     const syndicate = foundSyndicate(world);
     const person = makePerson(world, 'Paula');
     const session = await mint(syndicate, {
@@ -280,7 +280,7 @@ describe('the page', () => {
     expect(asked.body).toContain('Test Partner');
   });
 
-  test('a form that is not of this visit does nothing', async () => {
+  test('the join page ignores a form of another visit', async () => {
     const syndicate = foundSyndicate(world);
     const person = makePerson(world, 'Paula');
     const session = await mint(syndicate, { email: person.email });
@@ -297,7 +297,7 @@ describe('the page', () => {
     ]);
   });
 
-  test('names with markup in them are shown as text', async () => {
+  test('the join page shows names with markup as text', async () => {
     const syndicate = foundSyndicate(world);
     syndicate.set({ name: '<b>Bold</b> & "Sons"' });
     const page = await world.get(pathOf(await mint(syndicate)));
@@ -306,8 +306,8 @@ describe('the page', () => {
   });
 });
 
-describe('answering', () => {
-  test('JOIN-04 EVT-07 EVT-09 joining without automatic approval makes an applicant and completes the session', async () => {
+describe('answering a join session', () => {
+  test('JOIN-04 EVT-07 EVT-09 joining without automatic approval creates an applicant and completes the session', async () => {
     const syndicate = foundSyndicate(world);
     const person = makePerson(world, 'Paula');
     const session = await mint(syndicate, {
@@ -343,7 +343,7 @@ describe('answering', () => {
     expect(told[3]?.data).toMatchObject({ status: 'completed', member: attributes.member });
   });
 
-  test('SYN-06 EVT-07 auto_approve_join_sessions makes the person a member at once, approved by nobody', async () => {
+  test('SYN-06 EVT-07 auto_approve_join_sessions makes the person a member at once, with no approver recorded', async () => {
     const syndicate = foundSyndicate(world);
     syndicate.set({ auto_approve_join_sessions: 1 });
     const person = makePerson(world, 'Paula');
@@ -357,7 +357,7 @@ describe('answering', () => {
     ]);
   });
 
-  test('SYN-06 auto_accept_accredited_members admits the accredited and lets the others wait', async () => {
+  test('SYN-06 auto_accept_accredited_members admits accredited people and leaves the others waiting', async () => {
     const syndicate = foundSyndicate(world);
     syndicate.set({ auto_accept_accredited_members: 1 });
     for (const [accredited, role] of [
@@ -372,7 +372,7 @@ describe('answering', () => {
     }
   });
 
-  test('JOIN-01 an address without an account gets one by the link that was sent to it, and by no other', async () => {
+  test('JOIN-01 an address without an account gets one only through the link sent to it', async () => {
     const syndicate = foundSyndicate(world);
     const email = address();
     const session = await mint(syndicate, { email, name: 'Nina New' });
@@ -385,7 +385,7 @@ describe('answering', () => {
     expect(one(world.services.state, accounts, [email])).toEqual({ count: 1 });
   });
 
-  test('JOIN-04 EVT-09 declining ends the session without a member', async () => {
+  test('JOIN-04 EVT-09 declining ends the session and creates no member', async () => {
     const syndicate = foundSyndicate(world);
     const person = makePerson(world, 'Paula');
     const session = await mint(syndicate, { email: person.email });
@@ -403,7 +403,7 @@ describe('answering', () => {
     expect((await mint(syndicate, { email: person.email })).body.data.id).not.toBe(session.body.data.id);
   });
 
-  test('EVT-08 an applicant withdraws and a member leaves on the same page', async () => {
+  test('EVT-08 an applicant withdraws, and a member leaves, on the join page', async () => {
     const syndicate = foundSyndicate(world);
     const person = makePerson(world, 'Paula');
     const first = await mint(syndicate, { email: person.email });
@@ -431,7 +431,7 @@ describe('answering', () => {
     expect(syndicate.told()).toEqual([]);
   });
 
-  test('a person exiled after the link was sent does not come back by it', async () => {
+  test('a person exiled after the link was sent cannot rejoin with it', async () => {
     const syndicate = foundSyndicate(world);
     syndicate.set({ auto_approve_join_sessions: 1 });
     const person = makePerson(world, 'Paula');
@@ -443,7 +443,7 @@ describe('answering', () => {
     expect((await sessions(syndicate)).body.data[0].attributes.status).toBe('in_progress');
   });
 
-  test('a session ends with the installation that minted it', async () => {
+  test('revoking the installation that minted a session ends the session', async () => {
     const syndicate = foundSyndicate(world);
     const session = await mint(syndicate);
     const { no } = one<{ no: number }>(world.services.state, 'SELECT no FROM installations WHERE id = ?', [
@@ -454,8 +454,8 @@ describe('answering', () => {
   });
 });
 
-describe('expiry', () => {
-  test('JOIN-06 EVT-09 a session nobody finished expires by the clock, also when nobody asks', async () => {
+describe('expiry of join sessions', () => {
+  test('JOIN-06 EVT-09 an unfinished session expires by the clock, even if no client asks for it', async () => {
     const syndicate = foundSyndicate(world);
     const person = makePerson(world, 'Paula');
     const session = await mint(syndicate, { email: person.email });
@@ -475,7 +475,7 @@ describe('expiry', () => {
   });
 });
 
-describe('invitations', () => {
+describe('member invitations', () => {
   const invited = async (syndicate: TestSyndicate, body: Readonly<Record<string, unknown>>) => {
     const answer = await world.post(`${syndicate.path}/members/invite`, {
       token: syndicate.creatorToken,
@@ -487,7 +487,7 @@ describe('invitations', () => {
     return { id, path: new URL(link.body.url).pathname };
   };
 
-  test('MEM-21 EVT-07 an invitee accepts its link and is what it was invited as, approved by nobody', async () => {
+  test('MEM-21 EVT-07 an invitee accepts the link and gets the invited role, with no approver recorded', async () => {
     for (const [permission, role] of [
       ['operator', 'manager'],
       ['full_access', 'manager'],
@@ -513,7 +513,7 @@ describe('invitations', () => {
     }
   });
 
-  test('EVT-08 an invitee declines its link, and the invitation is gone', async () => {
+  test('EVT-08 an invitee declines the link, and the invitation is deleted', async () => {
     const syndicate = foundSyndicate(world);
     const email = address();
     const { id, path } = await invited(syndicate, { email, name: 'Dora' });
@@ -527,14 +527,14 @@ describe('invitations', () => {
     expect(await memberOf(syndicate, id)).toBeUndefined();
   });
 
-  test('a hidden invitee’s link is dead', async () => {
+  test('the link of a hidden invitee no longer works', async () => {
     const syndicate = foundSyndicate(world);
     const { id, path } = await invited(syndicate, { email: address() });
     await world.post(`${syndicate.path}/members/${id}/hide`, { token: syndicate.creatorToken });
     expect((await world.get(path)).status).toBe(404);
   });
 
-  test('one person is one member, whichever of their links they come by', async () => {
+  test('one person becomes one member, whichever of their links they use', async () => {
     const syndicate = foundSyndicate(world);
     const person = makePerson(world, 'Paula');
     const { path } = await invited(syndicate, { email: person.email, syndicate_permission: 'operator' });
@@ -552,7 +552,7 @@ describe('invitations', () => {
     expect(body.data).toHaveLength(2);
   });
 
-  test('JOIN-01 an invitee who comes by a join session is invited all the same', async () => {
+  test('JOIN-01 an invitee who uses a join session keeps the invited role', async () => {
     const syndicate = foundSyndicate(world);
     const person = makePerson(world, 'Paula');
     const { id } = await invited(syndicate, { email: person.email });
@@ -561,7 +561,7 @@ describe('invitations', () => {
   });
 });
 
-test('EVT-08 a failed payment ends the membership and says why', async () => {
+test('EVT-08 a failed payment ends the membership, and the event carries the reason', async () => {
   const syndicate = foundSyndicate(world);
   const mia = syndicate.add('Mia', 'operator');
   expect((await world.control('POST', `/syndicate_members/${mia.id}/fail_payment`)).status).toBe(200);
@@ -576,7 +576,7 @@ test('EVT-08 a failed payment ends the membership and says why', async () => {
   expect((await world.control('POST', `/syndicate_members/${syndicate.creator.id}/leave`)).status).toBe(400);
 });
 
-test('EVT-09 a session is told to the installation that minted it and to no other of the syndicate', async () => {
+test('EVT-09 session events reach only the installation that minted the session', async () => {
   const syndicate = foundSyndicate(world);
   const other = createEndpointFor(world, { syndicateNo: syndicate.no, scopes: ['write:syndicates'] });
   const own = createEndpointFor(world, { syndicateNo: syndicate.no, scopes: ['write:syndicate_members'] });
@@ -592,7 +592,7 @@ test('EVT-09 a session is told to the installation that minted it and to no othe
   expect(other.delivered()).toEqual(['syndicate_member.applied']);
 });
 
-test('EVT-09 a session that ended while the platform was down is told when it is up again', async () => {
+test('EVT-09 the platform sends the event of a session that ended during downtime after it restarts', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'join-'));
   try {
     const dataFile = join(folder, 'platform.db');
@@ -622,7 +622,7 @@ test('EVT-09 a session that ended while the platform was down is told when it is
   }
 });
 
-test('a closed account takes its sessions, its invitations and what it told syndicates along', async () => {
+test('closing an account deletes its sessions, its invitations and its data in syndicates', async () => {
   const syndicate = foundSyndicate(world);
   const person = makePerson(world, 'Paula Private', { hideLocation: false });
   const session = await mint(syndicate, {

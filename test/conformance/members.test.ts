@@ -40,8 +40,8 @@ const setMember = (member: TestMember, columns: Readonly<Record<string, string |
 };
 const refusal = (answer: Answered) => [answer.status, answer.body.error.type];
 
-describe('a member', () => {
-  test('MEM-01 MEM-02 MEM-03 MEM-04 MEM-05 MEM-06 is answered whole to those who run the syndicate', async () => {
+describe('a member record', () => {
+  test('MEM-01 MEM-02 MEM-03 MEM-04 MEM-05 MEM-06 syndicate managers read the whole record of a member', async () => {
     const syndicate = foundSyndicate(world);
     const mia = syndicate.add('Mia', 'operator', {
       accredited: true,
@@ -114,7 +114,7 @@ describe('a member', () => {
     expect(asMember.body.data[0].attributes).toEqual({ ...open, user_email: null, investment_total: null });
   });
 
-  test('MEM-04 who hides where they live is shown, and found, nowhere', async () => {
+  test('MEM-04 the location of a member who hides it is neither shown nor searchable', async () => {
     const syndicate = foundSyndicate(world);
     const address = { city: 'Reykjavík', state: null, country: 'Iceland' };
     const open = syndicate.add('Open', 'member', { address });
@@ -129,7 +129,7 @@ describe('a member', () => {
     expect(csv.body.match(/Iceland/g)).toHaveLength(1);
   });
 
-  test('MEM-07 every role is read from where the member stands', async () => {
+  test('MEM-07 each role of a member follows from the member’s state', async () => {
     const syndicate = foundSyndicate(world);
     for (const standing of ['member', 'invitee', 'applicant', 'exiled', 'resigned'] as const) {
       syndicate.add(standing, standing);
@@ -148,7 +148,7 @@ describe('a member', () => {
     ]);
   });
 
-  test('a closed account leaves a member without a person', async () => {
+  test('closing an account leaves a member without a person', async () => {
     const syndicate = foundSyndicate(world);
     const mia = syndicate.add('Mia', 'member', {
       address: { city: 'Köln', state: null, country: 'Germany' },
@@ -166,7 +166,7 @@ describe('a member', () => {
   });
 });
 
-describe('the list', () => {
+describe('the list of members', () => {
   let syndicate: TestSyndicate;
   let members: Record<'anna' | 'bob' | 'émile' | 'invitee' | 'applicant' | 'operator', TestMember>;
   let member: string;
@@ -206,7 +206,7 @@ describe('the list', () => {
 
   const names = async (query: string, token?: string) => ids(await list(syndicate, query, token));
 
-  test('MEM-08 role, permission and has_invested keep who matches', async () => {
+  test('MEM-08 the role, permission and has_invested filters return only matching members', async () => {
     const { anna, bob, émile, invitee, applicant, operator } = members;
     expect(await names('?role=member')).toEqual([anna.id, bob.id, émile.id]);
     expect(await names('?role=invitee')).toEqual([invitee.id]);
@@ -222,7 +222,7 @@ describe('the list', () => {
     }
   });
 
-  test('MEM-09 search matches name or email; an email cannot be found by those who may not see it', async () => {
+  test('MEM-09 search matches name or email, and email only for callers who may see it', async () => {
     const { anna, bob, émile } = members;
     expect(await names('?search=beta')).toEqual([bob.id]);
     expect(await names(`?search=${encodeURIComponent('éMILE')}`)).toEqual([émile.id]);
@@ -232,7 +232,7 @@ describe('the list', () => {
     expect(await names('?search=%25')).toEqual([]);
   });
 
-  test('MEM-10 accredited filters for moderators and is ignored for others, whatever it says', async () => {
+  test('MEM-10 the accredited filter works for moderators and is ignored for others, whatever its value', async () => {
     const { anna } = members;
     expect(await names('?accredited=true')).toEqual([anna.id]);
     expect(await names('?accredited=false')).not.toContain(anna.id);
@@ -243,7 +243,7 @@ describe('the list', () => {
     }
   });
 
-  test('MEM-11 tag matches whatever the case, location matches city, state or country', async () => {
+  test('MEM-11 the tag filter ignores case, and the location filter matches city, state or country', async () => {
     const { anna, bob } = members;
     expect(await names('?tag=ANGEL')).toEqual([anna.id, bob.id]);
     expect(await names(`?tag=${encodeURIComponent('éXITO')}`)).toEqual([anna.id]);
@@ -254,14 +254,14 @@ describe('the list', () => {
     expect(await names('?location=nowhere')).toEqual([]);
   });
 
-  test('MEM-12 investment_amount puts the highest total first, for moderators alone', async () => {
+  test('MEM-12 sorting by investment_amount puts the highest total first, for moderators only', async () => {
     const { anna, bob } = members;
     expect((await names('?sort=investment_amount')).slice(0, 2)).toEqual([bob.id, anna.id]);
     expect(await names('?sort=investment_amount', member)).toEqual(await names('', member));
     expect((await names('', member)).slice(0, 3)).toEqual([syndicate.creator.id, anna.id, bob.id]);
   });
 
-  test('MEM-13 MEM-14 the order is the one of the syndicate; each known sort is itself and an unknown one the default', async () => {
+  test('MEM-13 MEM-14 the list uses the order of the syndicate by default and for an unknown sort, and each known sort is distinct', async () => {
     const { anna, bob, émile, operator } = members;
     const standing = await names('?role=member');
     expect(standing).toEqual([anna.id, bob.id, émile.id]);
@@ -275,7 +275,7 @@ describe('the list', () => {
     expect(alphabetical.at(-1)).toBe(émile.id);
   });
 
-  test('MEM-01 every order pages to the end without a gap or a double', async () => {
+  test('MEM-01 every sort order pages to the end with each member exactly once', async () => {
     for (const sort of ['', 'newest', 'oldest', 'alphabetical', 'last_activity', 'investment_amount']) {
       const whole = await names(`?sort=${sort}`);
       const seen: string[] = [];
@@ -294,7 +294,7 @@ describe('the list', () => {
     }
   });
 
-  test('MEM-01 MEM-10 ordinary members see the members and nobody who is not one', async () => {
+  test('MEM-01 MEM-10 ordinary members see only current members', async () => {
     const { anna, bob, émile, operator } = members;
     expect(await names('', member)).toEqual([syndicate.creator.id, anna.id, bob.id, émile.id, operator.id]);
     expect(await names('?role=applicant', member)).toEqual([]);
@@ -302,7 +302,7 @@ describe('the list', () => {
   });
 });
 
-test('MEM-03 what one member invested is listed for moderators, only in the deals of this syndicate', async () => {
+test('MEM-03 moderators list a member’s investments in the deals of this syndicate only', async () => {
   const syndicate = foundSyndicate(world);
   const mia = syndicate.add('Mia');
   const deal = openDeal(world, syndicate);
@@ -351,11 +351,11 @@ test('MEM-03 what one member invested is listed for moderators, only in the deal
   expect(unknown.status).toBe(404);
 });
 
-describe('inviting', () => {
+describe('inviting members', () => {
   const invite = (syndicate: TestSyndicate, body: unknown, token = syndicate.creatorToken) =>
     world.post(`${syndicate.path}/members/invite`, { token, body });
 
-  test('MEM-15 EVT-07 an invitation makes an invitee, and tells the installations', async () => {
+  test('MEM-15 EVT-07 inviting an address creates an invitee and notifies the installations', async () => {
     const syndicate = foundSyndicate(world);
     const answer = await invite(syndicate, { email: 'new@people.example', name: 'Nell' });
     expect(answer.status).toBe(201);
@@ -385,7 +385,7 @@ describe('inviting', () => {
     ]);
   });
 
-  test('MEM-15 EVT-07 SEC-13 an address with an account is told as the account’s id, and nothing of the account is shown', async () => {
+  test('MEM-15 EVT-07 SEC-13 inviting an address with an account reports the id of the account and nothing else of it', async () => {
     const syndicate = foundSyndicate(world);
     const person = makePerson(world, 'Petra Private', {
       email: 'petra.private@people.example',
@@ -411,7 +411,7 @@ describe('inviting', () => {
     expect(JSON.stringify([answer.body, event])).not.toMatch(/Petra|petra\.private/);
   });
 
-  test('MEM-15 ERR-05 whoever stands in the syndicate already, and what is no address, is refused with 422', async () => {
+  test('MEM-15 ERR-05 inviting a current member or an invalid address returns 422', async () => {
     const syndicate = foundSyndicate(world);
     for (const standing of ['member', 'applicant', 'exiled'] as const) {
       const held = syndicate.add(standing, standing);
@@ -432,7 +432,7 @@ describe('inviting', () => {
     expect(ids(await list(syndicate, '?role=invitee'))).toHaveLength(1);
   });
 
-  test('MEM-15 somebody who left, declined or was removed may be invited again, as the same member', async () => {
+  test('MEM-15 a person who left, declined or was removed can be invited again and keeps the same member id', async () => {
     const syndicate = foundSyndicate(world);
     for (const standing of ['resigned', 'removed', 'declined', 'withdrawn'] as const) {
       const held = syndicate.add(standing, standing);
@@ -456,7 +456,7 @@ describe('inviting', () => {
     });
   });
 
-  test('MEM-27 EVT-07 an open invitation is sent again; without one there is nothing to send', async () => {
+  test('MEM-27 EVT-07 an operator resends an open invitation; without one the resend is refused', async () => {
     const syndicate = foundSyndicate(world);
     const invited = (await invite(syndicate, { email: 'slow@people.example' })).body.data;
     syndicate.told();
@@ -475,7 +475,7 @@ describe('inviting', () => {
 });
 
 describe('changing a member', () => {
-  test('MEM-17 MEM-18 an operator sets title and carry override; what is left out stays', async () => {
+  test('MEM-17 MEM-18 an operator changes title and carry override; omitted fields keep their values', async () => {
     const syndicate = foundSyndicate(world);
     const mia = syndicate.add('Mia');
     const operator = syndicate.token(syndicate.add('Op', 'operator'));
@@ -497,7 +497,7 @@ describe('changing a member', () => {
     expect(refusal(await patch({ title: 'Boss' }, syndicate.token(mia)))).toEqual([403, 'forbidden']);
   });
 
-  test('MEM-19 ERR-17 a removal is always refused with use_intents, which points at POST /intents, and changes nothing', async () => {
+  test('MEM-19 ERR-17 deleting a member always returns use_intents, which points to POST /intents, and changes nothing', async () => {
     const syndicate = foundSyndicate(world);
     const mia = syndicate.add('Mia');
     const before = await list(syndicate);
@@ -515,7 +515,7 @@ describe('changing a member', () => {
     expect(syndicate.told()).toEqual([]);
   });
 
-  test('MEM-19 EVT-08 an approved removal takes the member out of every listing and tells that it left', async () => {
+  test('MEM-19 EVT-08 an approved removal removes the member from every listing and sends the left event', async () => {
     const syndicate = foundSyndicate(world);
     const max = syndicate.add('Max', 'full_access');
     const token = syndicate.token(max);
@@ -533,8 +533,8 @@ describe('changing a member', () => {
   });
 });
 
-describe('moderating', () => {
-  test('MEM-20 MEM-21 MEM-22 EVT-07 approving an applicant makes a member, told as approved and joined', async () => {
+describe('moderating members', () => {
+  test('MEM-20 MEM-21 MEM-22 EVT-07 approving an applicant makes a member and sends the approved and joined events', async () => {
     const syndicate = foundSyndicate(world);
     const apu = syndicate.add('Apu', 'applicant');
     const operator = syndicate.add('Op', 'operator');
@@ -557,7 +557,7 @@ describe('moderating', () => {
     ]);
   });
 
-  test('MEM-21 MEM-22 nobody but an applicant is approved, an invitee least of all', async () => {
+  test('MEM-21 MEM-22 only an applicant can be approved, never an invitee', async () => {
     const syndicate = foundSyndicate(world);
     for (const standing of ['member', 'exiled', 'resigned', 'operator'] as const) {
       const answer = await act(syndicate, syndicate.add(standing, standing), 'approve');
@@ -569,7 +569,7 @@ describe('moderating', () => {
     expect(syndicate.told()).toEqual([]);
   });
 
-  test('MEM-23 EVT-08 hiding exiles, takes the permission along, and says what it ended', async () => {
+  test('MEM-23 EVT-08 hiding a member exiles them, removes their permission and sends an event with the role that ended', async () => {
     const syndicate = foundSyndicate(world);
     const cases = [
       ['member', [{ name: 'syndicate_member.left', data: { status: 'removed' } }]],
@@ -587,7 +587,7 @@ describe('moderating', () => {
     expect(refusal(await act(syndicate, twice, 'hide'))).toEqual([422, 'unprocessable_entity']);
   });
 
-  test('MEM-23 whoever is exiled reaches the syndicate no more', async () => {
+  test('MEM-23 an exiled person no longer reaches the syndicate', async () => {
     const syndicate = foundSyndicate(world);
     const max = syndicate.add('Max', 'operator');
     const token = syndicate.token(max);
@@ -597,7 +597,7 @@ describe('moderating', () => {
     expect((await world.get('/syndicates', { token })).body.data).toEqual([]);
   });
 
-  test('MEM-23 nobody exiles somebody of the same permission or more, nor themselves, nor the creator', async () => {
+  test('MEM-23 a moderator cannot exile someone of equal or higher permission, themselves or the creator', async () => {
     const syndicate = foundSyndicate(world);
     const first = syndicate.add('First', 'operator');
     const second = syndicate.add('Second', 'operator');
@@ -617,7 +617,7 @@ describe('moderating', () => {
     expect((await act(syndicate, full, 'hide')).status).toBe(200);
   });
 
-  test('MEM-24 EVT-07 the exiled and the resigned come back as members, without their permission', async () => {
+  test('MEM-24 EVT-07 exiled and resigned people are restored as members without their old permission', async () => {
     const syndicate = foundSyndicate(world);
     for (const standing of ['exiled', 'resigned'] as const) {
       const answer = await act(syndicate, syndicate.add(standing, standing), 'restore');
@@ -638,7 +638,7 @@ describe('moderating', () => {
     expect(refusal(await act(syndicate, invitee, 'restore'))).toEqual([422, 'unprocessable_entity']);
   });
 
-  test('MEM-25 only the creator in person promotes, and only members', async () => {
+  test('MEM-25 only the creator in person can promote, and only members', async () => {
     const syndicate = foundSyndicate(world);
     const mia = syndicate.add('Mia');
     const manager = syndicate.token(syndicate.add('Max', 'full_access'));
@@ -657,7 +657,7 @@ describe('moderating', () => {
     }
   });
 
-  test('MEM-22 MEM-26 demoting takes full access down to operator, and nothing else down', async () => {
+  test('MEM-22 MEM-26 demoting takes full access down to operator and refuses any other permission', async () => {
     const syndicate = foundSyndicate(world);
     const max = syndicate.add('Max', 'full_access');
     const operator = syndicate.add('Op', 'operator');
@@ -672,7 +672,7 @@ describe('moderating', () => {
     }
   });
 
-  test('MEM-20 a member of another syndicate is not found, whatever is done to it', async () => {
+  test('MEM-20 every action on a member of another syndicate returns not found', async () => {
     const stranger = foundSyndicate(world).add('Stranger', 'applicant');
     for (const action of ['approve', 'hide', 'promote', 'demote', 'restore', 'resend_invite']) {
       expect(refusal(await act(own, stranger, action))).toEqual([404, 'not_found']);
@@ -681,8 +681,8 @@ describe('moderating', () => {
   });
 });
 
-describe('order', () => {
-  test('MEM-28 the named come first, in their order, and the others follow as they stood', async () => {
+describe('the order of members', () => {
+  test('MEM-28 reordering puts the listed members first in the given order and keeps the order of the rest', async () => {
     const syndicate = foundSyndicate(world);
     const [a, b, c, d] = ['A', 'B', 'C', 'D'].map((name) => syndicate.add(name));
     const member_ids = [c?.id, a?.id];
@@ -694,7 +694,7 @@ describe('order', () => {
     expect(ids(await list(syndicate))[0]).toBe(c?.id);
   });
 
-  test('MEM-28 an id that is not of the syndicate answers 404 and changes nothing', async () => {
+  test('MEM-28 reordering with an id outside the syndicate returns 404 and changes nothing', async () => {
     const syndicate = foundSyndicate(world);
     const [a, b] = ['A', 'B'].map((name) => syndicate.add(name));
     const before = (await list(syndicate)).body;
@@ -714,8 +714,8 @@ describe('order', () => {
   });
 });
 
-describe('export', () => {
-  test('MEM-29 MEM-30 the CSV is answered directly, quoted where it must be, and holds no formula', async () => {
+describe('exporting members', () => {
+  test('MEM-29 MEM-30 the export returns the CSV directly, with quoting where needed and no formulas', async () => {
     const syndicate = foundSyndicate(world);
     const evil = syndicate.add('=HYPERLINK("http://x")', 'operator', {
       accredited: true,
@@ -742,13 +742,13 @@ describe('export', () => {
     expect(rows).toHaveLength(3);
   });
 
-  test('MEM-29 the export needs operator permission', async () => {
+  test('MEM-29 the export requires operator permission', async () => {
     const answer = await world.post(`${own.path}/members/export_csv`, { token: own.token(own.add('Mia')) });
     expect(refusal(answer)).toEqual([403, 'forbidden']);
   });
 });
 
-test('MEM-20 the actions take no body, and one that is sent changes nothing about them', async () => {
+test('MEM-20 the member actions ignore a request body', async () => {
   const syndicate = foundSyndicate(world);
   const apu = syndicate.add('Apu', 'applicant');
   const answer = await world.post(`${syndicate.path}/members/${apu.id}/approve`, {
@@ -758,7 +758,7 @@ test('MEM-20 the actions take no body, and one that is sent changes nothing abou
   expect(answer.status).toBe(200);
 });
 
-test('EVT-07 EVT-08 exactly the installs on the syndicate that carry read:syndicates are told', async () => {
+test('EVT-07 EVT-08 member events reach exactly the installs on the syndicate with read:syndicates', async () => {
   const syndicate = foundSyndicate(world);
   const endpoints: Record<string, ToldEndpoint> = {
     reads: createEndpointFor(world, { syndicateNo: syndicate.no, scopes: ['read:syndicates'] }),

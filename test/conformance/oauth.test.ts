@@ -31,7 +31,7 @@ beforeEach(() => {
   client = makeClient(world);
 });
 
-describe('authorize', () => {
+describe('the authorize page', () => {
   test('OAUTH-02 OAUTH-04 a granted request redirects with a code and the unchanged state', async () => {
     const state = `a b+c%20&d="<é>'#`;
     const to = await approve(world, client, ida, { scope: 'read:profile read:investments', state });
@@ -41,14 +41,14 @@ describe('authorize', () => {
     expect([...to.searchParams.keys()].sort()).toEqual(['code', 'state']);
   });
 
-  test('a redirect address keeps its own query, and no state in means no state out', async () => {
+  test('the redirect keeps the query of its address and adds no state if the request had none', async () => {
     const own = makeClient(world, { redirectUris: ['https://partner.example/cb?tenant=7'] });
     const to = await approve(world, own, ida);
     expect(to.searchParams.get('tenant')).toBe('7');
     expect(to.searchParams.has('state')).toBe(false);
   });
 
-  test('OAUTH-03 each address serves only keys of its realm', async () => {
+  test('OAUTH-03 each authorize address accepts only keys of its realm', async () => {
     const live = makeClient(world, { realm: 'live' });
     const liveAtSandbox = await world.get(`/sandbox${authorizePath(live)}`);
     expect(liveAtSandbox.status).toBe(400);
@@ -79,16 +79,19 @@ describe('authorize', () => {
     ['a padded challenge', { code_challenge: `${'A'.repeat(43)}=` }, 'invalid_request'],
     ['the implicit grant', { response_type: 'token' }, 'unsupported_response_type'],
     ['no response type', { response_type: undefined }, 'unsupported_response_type'],
-  ])('OAUTH-05 a request with %s is told back to the application', async (_name, more, error) => {
-    const to = location(await world.get(authorizePath(client, { state: 's', more })));
-    expect(to.origin).toBe('https://partner.example');
-    expect(to.searchParams.get('error')).toBe(error);
-    expect(to.searchParams.get('state')).toBe('s');
-    expect(to.searchParams.has('code')).toBe(false);
-  });
+  ])(
+    'OAUTH-05 an authorize request with %s redirects with an error to the application',
+    async (_name, more, error) => {
+      const to = location(await world.get(authorizePath(client, { state: 's', more })));
+      expect(to.origin).toBe('https://partner.example');
+      expect(to.searchParams.get('error')).toBe(error);
+      expect(to.searchParams.get('state')).toBe('s');
+      expect(to.searchParams.has('code')).toBe(false);
+    },
+  );
 
   test.each(['read:syndicates', 'read:nonsense', 'read:profile read:syndicates', 'write:companies'])(
-    'OAUTH-06 ERR-20 ERR-23 the unticked scope %s fails with invalid_scope at the authorize step',
+    'OAUTH-06 ERR-20 ERR-23 requesting the unticked scope %s fails with invalid_scope at the authorize step',
     async (scope) => {
       const to = location(await world.get(authorizePath(client, { scope, state: 's' })));
       expect(to.searchParams.get('error')).toBe('invalid_scope');
@@ -96,7 +99,7 @@ describe('authorize', () => {
     },
   );
 
-  test('OAUTH-07 without a scope the grant is read:profile, ticked or not', async () => {
+  test('OAUTH-07 a request without a scope gets read:profile, ticked or not', async () => {
     const bare = makeClient(world, { scopes: ['read:investments'] });
     expect((await tokensFor(world, bare, ida)).scope).toBe('read:profile');
     expect((await tokensFor(world, bare, ida, { scope: '' })).scope).toBe('read:profile');
@@ -114,15 +117,18 @@ describe('authorize', () => {
     ['a fragment', 'https://partner.example/callback#x'],
     ['a script', 'javascript:alert(1)'],
     ['nothing', ''],
-  ])('SEC-16 a redirect address with %s is refused without a redirect', async (_name, wrong) => {
-    const answer = await world.get(authorizePath(client, { redirectUri: wrong }));
-    expect(answer.status).toBe(400);
-    expect(answer.headers.get('location')).toBeNull();
-    expect(answer.headers.get('content-type')).toContain('text/html');
-    expect(answer.body).not.toContain('evil');
-  });
+  ])(
+    'SEC-16 the authorize page refuses a redirect address with %s without redirecting',
+    async (_name, wrong) => {
+      const answer = await world.get(authorizePath(client, { redirectUri: wrong }));
+      expect(answer.status).toBe(400);
+      expect(answer.headers.get('location')).toBeNull();
+      expect(answer.headers.get('content-type')).toContain('text/html');
+      expect(answer.body).not.toContain('evil');
+    },
+  );
 
-  test('SEC-16 the port is free for loopback literals alone', async () => {
+  test('SEC-16 the port of a redirect address may vary only for loopback IP literals', async () => {
     const native = makeClient(world, {
       confidential: false,
       redirectUris: ['http://127.0.0.1:8790/cb', 'http://[::1]/cb', 'http://localhost:8790/cb'],
@@ -141,21 +147,21 @@ describe('authorize', () => {
     expect(await status('http://127.0.0.1:80@evil.example/cb')).toBe(400);
   });
 
-  test('SEC-16 a parameter given twice is refused without a redirect', async () => {
+  test('SEC-16 the authorize page refuses a repeated parameter without redirecting', async () => {
     const twice = `${authorizePath(client)}&redirect_uri=https%3A%2F%2Fevil.example`;
     const answer = await world.get(twice);
     expect(answer.status).toBe(400);
     expect(answer.headers.get('location')).toBeNull();
   });
 
-  test('an unknown client is refused without a redirect', async () => {
+  test('the authorize page refuses an unknown client without redirecting', async () => {
     const unknown = { ...client, clientId: 'pk_test_unknown' };
     const answer = await world.get(authorizePath(unknown));
     expect(answer.status).toBe(400);
     expect(answer.headers.get('location')).toBeNull();
   });
 
-  test('the page is never framed or kept, runs no script, and its cookie stays out of reach of one', async () => {
+  test('the authorize page forbids framing, caching and script, and script cannot read its cookie', async () => {
     const answer = await world.get(authorizePath(client));
     const policy = answer.headers.get('content-security-policy') ?? '';
     expect(policy).toContain(`default-src 'none'`);
@@ -168,7 +174,7 @@ describe('authorize', () => {
     expect(answer.body).not.toContain('<script');
   });
 
-  test('a form without the token of its own page is refused: no cookie, another cookie, no token', async () => {
+  test('the authorize page refuses a form without its own token: no cookie, another cookie or no token', async () => {
     const visitor = new Visitor(world);
     const path = authorizePath(client);
     await visitor.signIn(path, ida);
@@ -183,7 +189,7 @@ describe('authorize', () => {
     expect(one<{ n: number }>(world.services.state, 'SELECT count(*) AS n FROM grants')?.n).toBe(before);
   });
 
-  test('signing in gives the browser a new cookie; signing out ends the old one', async () => {
+  test('signing in gives the browser a new cookie, and signing out ends the old one', async () => {
     const visitor = new Visitor(world);
     const path = authorizePath(client);
     await visitor.open(path);
@@ -197,7 +203,7 @@ describe('authorize', () => {
     expect((await visitor.open(path)).body).not.toContain('name="action" value="approve"');
   });
 
-  test('signing in over somebody ends their session: the old cookie is nobody', async () => {
+  test('signing in as another person ends the previous session, and its cookie identifies no one', async () => {
     const visitor = new Visitor(world);
     const path = authorizePath(client);
     await visitor.signIn(path, ida);
@@ -208,7 +214,7 @@ describe('authorize', () => {
     expect((await visitor.open(path)).body).not.toContain('name="action" value="approve"');
   });
 
-  test('a session ends after eight hours', async () => {
+  test('a sign-in session ends after eight hours', async () => {
     const visitor = new Visitor(world);
     const path = authorizePath(client);
     await visitor.signIn(path, ida);
@@ -218,7 +224,7 @@ describe('authorize', () => {
     expect((await visitor.open(path)).body).not.toContain('value="approve"');
   });
 
-  test('what an application or a person is called is text on the page, never markup', async () => {
+  test('the authorize page shows names of applications and people as text, never as markup', async () => {
     const evil = makeClient(world, { name: '<img src=x onerror=alert(1)>"\'&' });
     const visitor = new Visitor(world);
     const path = authorizePath(evil, { state: '"><script>alert(1)</script>' });
@@ -232,7 +238,7 @@ describe('authorize', () => {
 });
 
 describe('the token endpoint', () => {
-  test('OAUTH-10 OAUTH-14 OAUTH-16 SCOPE-01 a code becomes a token response', async () => {
+  test('OAUTH-10 OAUTH-14 OAUTH-16 SCOPE-01 the token endpoint exchanges a code for a token response', async () => {
     const answer = await exchange(
       world,
       client,
@@ -250,7 +256,7 @@ describe('the token endpoint', () => {
     });
   });
 
-  test('OAUTH-01 OAUTH-16 the token is sent as a bearer and lasts two hours to the millisecond', async () => {
+  test('OAUTH-01 OAUTH-16 an access token works as a bearer and expires after two hours, to the millisecond', async () => {
     const { access_token } = await tokensFor(world, client, ida);
     world.clock.advance(2 * 60 * minute - 1);
     expect(await works(world, access_token)).toBe(true);
@@ -260,7 +266,7 @@ describe('the token endpoint', () => {
     expect(late.body.error.type).toBe('unauthorized');
   });
 
-  test('OAUTH-09 only form-encoded bodies are taken, and no parameter twice', async () => {
+  test('OAUTH-09 the token endpoint accepts only form-encoded bodies and no repeated parameter', async () => {
     const json = await world.post('/oauth/token', {
       body: { grant_type: 'client_credentials', client_id: client.clientId, client_secret: client.secret },
     });
@@ -274,7 +280,7 @@ describe('the token endpoint', () => {
     expect(Object.keys(twice.body).sort()).toEqual(['error', 'error_description']);
   });
 
-  test('an unknown grant type is unsupported_grant_type, words of the language included', async () => {
+  test('an unknown grant type returns unsupported_grant_type, including names of JavaScript object properties', async () => {
     for (const grant_type of ['password', 'toString', '__proto__']) {
       const answer = await world.post('/oauth/token', {
         body: form({ grant_type, client_id: client.clientId, client_secret: client.secret }),
@@ -283,7 +289,7 @@ describe('the token endpoint', () => {
     }
   });
 
-  test('OAUTH-13 a confidential client must send its secret, a public one need not', async () => {
+  test('OAUTH-13 a confidential client must send its secret, and a public client need not', async () => {
     const code = await codeFor(world, client, ida);
     for (const client_secret of [undefined, 'sk_test_wrong', '']) {
       const answer = await exchange(world, client, code, { client_secret });
@@ -298,7 +304,7 @@ describe('the token endpoint', () => {
     expect([wrong.status, wrong.body.error]).toEqual([401, 'invalid_client']);
   });
 
-  test('OAUTH-24 CONV-12 CONV-14 the prefix of the client decides the realm of what it gets', async () => {
+  test('OAUTH-24 CONV-12 CONV-14 the prefix of the client id determines the realm of its tokens', async () => {
     const live = makeClient(world, { realm: 'live' });
     expect(live.clientId).toMatch(/^pk_live_/);
     expect(live.secret).toMatch(/^sk_live_/);
@@ -307,7 +313,7 @@ describe('the token endpoint', () => {
     expect(tokens.refresh_token).toMatch(/^rt_live_/);
   });
 
-  test('OAUTH-08 SEC-17 a code lives 60 seconds and works once', async () => {
+  test('OAUTH-08 SEC-17 a code expires after 60 seconds and works once', async () => {
     const late = await codeFor(world, client, ida);
     world.clock.advance(minute);
     expect((await exchange(world, client, late)).body.error).toBe('invalid_grant');
@@ -317,7 +323,7 @@ describe('the token endpoint', () => {
     expect((await exchange(world, client, timely)).body.error).toBe('invalid_grant');
   });
 
-  test('SEC-17 a code presented again revokes what it issued, also long after it expired', async () => {
+  test('SEC-17 reusing a code revokes the tokens it issued, even long after it expired', async () => {
     const code = await codeFor(world, client, ida);
     const { body } = await exchange(world, client, code);
     expect(await works(world, body.access_token)).toBe(true);
@@ -345,16 +351,19 @@ describe('the token endpoint', () => {
     ['no redirect address', { redirect_uri: undefined }, 'invalid_request'],
     ['no code', { code: undefined }, 'invalid_request'],
     ['an unknown code', { code: `ac_test_${'0'.repeat(40)}` }, 'invalid_grant'],
-  ])('OAUTH-10 SEC-17 ERR-23 an exchange with %s is refused', async (_name, changed, error) => {
-    const code = await codeFor(world, client, ida);
-    const answer = await exchange(world, client, code, changed);
-    expect([answer.status, answer.body.error]).toEqual([400, error]);
-    expect(answer.body.access_token).toBeUndefined();
-    // The rightful client is not hurt by what somebody tried.
-    expect((await exchange(world, client, code)).status).toBe(200);
-  });
+  ])(
+    'OAUTH-10 SEC-17 ERR-23 the token endpoint refuses an exchange with %s',
+    async (_name, changed, error) => {
+      const code = await codeFor(world, client, ida);
+      const answer = await exchange(world, client, code, changed);
+      expect([answer.status, answer.body.error]).toEqual([400, error]);
+      expect(answer.body.access_token).toBeUndefined();
+      // The rightful client is not hurt by what somebody tried.
+      expect((await exchange(world, client, code)).status).toBe(200);
+    },
+  );
 
-  test('SEC-17 the code of another client is refused', async () => {
+  test('SEC-17 the token endpoint refuses a code of another client', async () => {
     const other = makeClient(world);
     const code = await codeFor(world, client, ida);
     const stolen = await exchange(world, other, code);
@@ -363,7 +372,7 @@ describe('the token endpoint', () => {
     expect(withId.body.error).toBe('invalid_client');
   });
 
-  test('SEC-17 a loopback code is bound to the very port it was asked for', async () => {
+  test('SEC-17 a code for a loopback address is bound to the exact port of the request', async () => {
     const native = makeClient(world, { confidential: false, redirectUris: ['http://127.0.0.1:8790/cb'] });
     const asked = 'http://127.0.0.1:51234/cb';
     const code = await codeFor(world, native, ida, { redirectUri: asked });
@@ -383,8 +392,8 @@ describe('the token endpoint', () => {
   });
 });
 
-describe('refresh', () => {
-  test('OAUTH-11 OAUTH-18 every refresh gives a new pair', async () => {
+describe('refreshing tokens', () => {
+  test('OAUTH-11 OAUTH-18 every refresh returns a new pair', async () => {
     const first = await tokensFor(world, client, ida);
     const second = await refresh(world, client, first.refresh_token);
     expect(second.status).toBe(200);
@@ -406,14 +415,14 @@ describe('refresh', () => {
     expect((await refresh(world, client, again.body.refresh_token)).body.error).toBe('invalid_grant');
   });
 
-  test('using the access token that came before does not end the refresh token', async () => {
+  test('using the previous access token does not invalidate the refresh token', async () => {
     const first = await tokensFor(world, client, ida);
     await refresh(world, client, first.refresh_token);
     expect(await works(world, first.access_token)).toBe(true);
     expect((await refresh(world, client, first.refresh_token)).status).toBe(200);
   });
 
-  test('OAUTH-19 of a refresh that arrived twice either answer will do, whichever is used first', async () => {
+  test('OAUTH-19 when a refresh arrives twice, either pair works, whichever is used first', async () => {
     for (const used of [0, 1] as const) {
       const first = await tokensFor(world, client, ida);
       const answers = [
@@ -427,7 +436,7 @@ describe('refresh', () => {
     }
   });
 
-  test('OAUTH-20 the refresh token of a pair that was overtaken ends the family: two hold it', async () => {
+  test('OAUTH-20 using the refresh token of an overtaken pair revokes the family, because two clients hold it', async () => {
     const first = await tokensFor(world, client, ida);
     const one = await refresh(world, client, first.refresh_token);
     const two = await refresh(world, client, first.refresh_token);
@@ -436,7 +445,7 @@ describe('refresh', () => {
     expect(await works(world, two.body.access_token)).toBe(false);
   });
 
-  test('OAUTH-21 a refresh re-issues at most the original scopes', async () => {
+  test('OAUTH-21 a refresh returns at most the original scopes', async () => {
     const scope = 'read:profile write:webhooks';
     const first = await tokensFor(world, client, ida, { scope });
     const more = await refresh(world, client, first.refresh_token, {
@@ -449,7 +458,7 @@ describe('refresh', () => {
     expect(whole.body.scope).toBe(scope);
   });
 
-  test('OAUTH-30 a refresh token idles 30 days and no chain outlives a year', async () => {
+  test('OAUTH-30 a refresh token expires after 30 idle days, and no chain outlives a year', async () => {
     const idle = await tokensFor(world, client, ida);
     world.clock.advance(30 * day);
     expect((await refresh(world, client, idle.refresh_token)).body.error).toBe('invalid_grant');
@@ -464,7 +473,7 @@ describe('refresh', () => {
     expect((await refresh(world, client, refresh_token)).body.error).toBe('invalid_grant');
   });
 
-  test('another client cannot use or end a refresh token', async () => {
+  test('another client can neither use nor revoke a refresh token', async () => {
     const other = makeClient(world);
     const first = await tokensFor(world, client, ida);
     expect((await refresh(world, other, first.refresh_token)).body.error).toBe('invalid_grant');
@@ -472,7 +481,7 @@ describe('refresh', () => {
   });
 });
 
-test('the application and the people of the ready document work as they are printed', async () => {
+test('the printed application and users of the sandbox work as credentials', async () => {
   // A world of its own: in the shared one years have passed by now.
   const fresh = await startWorld();
   const [app] = fresh.ready.apps;
@@ -495,7 +504,7 @@ test('the application and the people of the ready document work as they are prin
   await fresh.close();
 });
 
-test('a replay is logged with the application and without anything that could be used', async () => {
+test('the log entry of a replay names the application and contains no usable secret', async () => {
   const lines: [LogFields, string][] = [];
   const warn = (fields: LogFields, message: string) => lines.push([fields, message]);
   const watched = await startWorld({ logger: { ...silentLogger, warn } });
@@ -510,7 +519,7 @@ test('a replay is logged with the application and without anything that could be
   await watched.close();
 });
 
-describe('client credentials', () => {
+describe('the client credentials grant', () => {
   const ask = (asked: TestClient, scope?: string) =>
     world.post('/oauth/token', {
       body: form({
@@ -521,7 +530,7 @@ describe('client credentials', () => {
       }),
     });
 
-  test('OAUTH-12 OAUTH-15 OAUTH-30 a token without a user, for a day, without a refresh token', async () => {
+  test('OAUTH-12 OAUTH-15 OAUTH-30 client credentials return a one-day token without a user or a refresh token', async () => {
     const answer = await ask(client);
     expect(answer.body).toEqual({
       access_token: expect.stringMatching(/^at_test_/),
@@ -536,7 +545,7 @@ describe('client credentials', () => {
     expect(await works(world, answer.body.access_token)).toBe(false);
   });
 
-  test('OAUTH-22 SCOPE-14 referral code scopes are held when ticked, and only then', async () => {
+  test('OAUTH-22 SCOPE-14 client credentials include referral code scopes only if they are ticked', async () => {
     const ticked = makeClient(world, { scopes: ['write:referral_codes'] });
     const both = await ask(ticked, 'read:public write:referral_codes read:referral_codes');
     expect(both.body.scope).toBe('read:public write:referral_codes read:referral_codes');
@@ -544,7 +553,7 @@ describe('client credentials', () => {
   });
 
   test.each(['read:explore', 'read:profile', 'read:investments', 'admin:read', 'read:public read:explore'])(
-    'OAUTH-23 client credentials asking for %s fail',
+    'OAUTH-23 client credentials that request %s fail',
     async (scope) => {
       const everything = makeClient(world, { scopes: ['read:explore', 'read:profile', 'read:investments'] });
       const answer = await ask(everything, scope);
@@ -552,12 +561,12 @@ describe('client credentials', () => {
     },
   );
 
-  test('a public client cannot prove who it is', async () => {
+  test('a public client cannot use client credentials', async () => {
     const answer = await ask(makeClient(world, { confidential: false }));
     expect([answer.status, answer.body.error]).toEqual([400, 'unauthorized_client']);
   });
 
-  test('OAUTH-26 such a token on an operation of a user answers insufficient_scope', async () => {
+  test('OAUTH-26 a client credentials token gets insufficient_scope on a user operation', async () => {
     const { body } = await ask(client);
     const answer = await world.get('/installations', { token: body.access_token });
     expect([answer.status, answer.body.error.type]).toEqual([403, 'insufficient_scope']);
@@ -565,13 +574,13 @@ describe('client credentials', () => {
 });
 
 describe('publishable keys', () => {
-  test('OAUTH-25 OAUTH-26 a client id as bearer is read:public and nothing else', async () => {
+  test('OAUTH-25 OAUTH-26 a client id as bearer has read:public and nothing else', async () => {
     const answer = await world.get('/installations', { token: client.clientId });
     expect([answer.status, answer.body.error.type]).toEqual([403, 'insufficient_scope']);
     expect(answer.body.error.details.required).toEqual(['read:installations']);
   });
 
-  test('OAUTH-27 OAUTH-28 a key of the other mode is no key', async () => {
+  test('OAUTH-27 OAUTH-28 a key of the other realm is refused as unknown', async () => {
     const wrongMode = client.clientId.replace('pk_test_', 'pk_live_');
     expect((await world.get('/installations', { token: wrongMode })).status).toBe(401);
     expect((await world.get(authorizePath({ ...client, clientId: wrongMode, realm: 'live' }))).status).toBe(
@@ -579,7 +588,7 @@ describe('publishable keys', () => {
     );
   });
 
-  test('OAUTH-28 OAUTH-29 OAUTH-30 an unknown or archived key is 401, one of a disabled application 403', async () => {
+  test('OAUTH-28 OAUTH-29 OAUTH-30 an unknown or archived key returns 401, a key of a disabled application 403', async () => {
     const status = async () => (await world.get('/installations', { token: client.clientId })).status;
     expect((await world.get('/installations', { token: 'pk_test_unknown' })).status).toBe(401);
     const { state } = world.services;
@@ -595,7 +604,7 @@ describe('publishable keys', () => {
   });
 });
 
-describe('revocation', () => {
+describe('revoking tokens', () => {
   const revoke = (token: string, by: TestClient = client) =>
     world.post('/oauth/revoke', {
       body: form({ token, client_id: by.clientId, client_secret: by.confidential ? by.secret : undefined }),
@@ -608,7 +617,7 @@ describe('revocation', () => {
     expect((await refresh(world, client, tokens.refresh_token)).body.error).toBe('invalid_grant');
   });
 
-  test('ERR-09 ERR-21 ERR-23 a revoked token answers 401 unauthorized and is named invalid_token', async () => {
+  test('ERR-09 ERR-21 ERR-23 a revoked token returns 401 unauthorized and is named invalid_token', async () => {
     const tokens = await tokensFor(world, client, ida);
     await revoke(tokens.access_token);
     const answer = await world.get('/installations', { token: tokens.access_token });
@@ -618,7 +627,7 @@ describe('revocation', () => {
     expect(answer.headers.get('www-authenticate')).toBe('Bearer error="invalid_token"');
   });
 
-  test('an unknown token is answered 200 too, and another client changes nothing', async () => {
+  test('revoking an unknown token also returns 200, and another client’s request changes nothing', async () => {
     const tokens = await tokensFor(world, client, ida);
     expect((await revoke('at_test_unknown')).status).toBe(200);
     expect((await revoke(tokens.refresh_token, makeClient(world))).status).toBe(200);
@@ -626,7 +635,7 @@ describe('revocation', () => {
     expect(await works(world, tokens.access_token)).toBe(true);
   });
 
-  test('who cannot prove to be the client is refused', async () => {
+  test('the revocation endpoint refuses a client that cannot authenticate', async () => {
     const tokens = await tokensFor(world, client, ida);
     const answer = await revoke(tokens.access_token, { ...client, secret: 'sk_test_wrong' });
     expect([answer.status, answer.body.error]).toEqual([401, 'invalid_client']);
@@ -634,7 +643,7 @@ describe('revocation', () => {
   });
 });
 
-test('discovery names the addresses of each realm, and what is not offered is not listed', async () => {
+test('discovery lists the addresses of each realm and nothing the server does not offer', async () => {
   const live = (await world.get('/.well-known/oauth-authorization-server')).body;
   const sandbox = (await world.get('/.well-known/oauth-authorization-server/sandbox')).body;
   expect(live).toMatchObject({
@@ -652,7 +661,7 @@ test('discovery names the addresses of each realm, and what is not offered is no
   });
 });
 
-test('OAUTH-31 pages of registered redirect addresses may post to the token endpoint, others may not', async () => {
+test('OAUTH-31 pages of registered redirect origins may post to the token endpoint, others may not', async () => {
   const origins = ['https://partner.example', 'https://elsewhere.example'];
   const answers = await Promise.all(
     origins.map((origin) => world.post('/oauth/token', { headers: { origin }, body: form({}) })),

@@ -50,7 +50,7 @@ function prepared(syndicateNo: number, id: string): Run {
 
 const move = (id: string, status: string) => world.control('PATCH', `/offerings/${id}`, { status });
 
-test('EVT-01 EVT-07 opening, closing and ending a round is told where it is run, and nowhere else', async () => {
+test('EVT-01 EVT-07 opening, closing and ending a round sends events only to installations where it runs', async () => {
   const round = prepared(foundSyndicate(world).no, 'ofr_lifecycle1');
   for (const status of ['open', 'closing', 'closed']) expect((await move(round.id, status)).status).toBe(200);
   for (const endpoint of [round.told.company, round.told.syndicate]) {
@@ -68,7 +68,7 @@ test('EVT-01 EVT-07 opening, closing and ending a round is told where it is run,
   expect([read.status, read.body.error?.type ?? read.body.data.attributes.status]).toEqual([200, 'closed']);
 });
 
-test('EVT-01 whom an offering event reaches follows from what an installation stands on, its realm, scope and end', async () => {
+test('EVT-01 the recipients of an offering event follow from an installation’s target, realm, scope and end', async () => {
   const { state } = world.services;
   const syndicate = foundSyndicate(world);
   const round = prepared(syndicate.no, 'ofr_audience');
@@ -115,7 +115,7 @@ test('EVT-01 whom an offering event reaches follows from what an installation st
   for (const [, endpoint] of heard) expect(endpoint.delivered()).toEqual(['offering.opened']);
 });
 
-test('what is over stays over, and nobody is told of what did not happen', async () => {
+test('a finished round stays finished, and a refused change sends no event', async () => {
   const round = prepared(foundSyndicate(world).no, 'ofr_lifecycle2');
   expect((await move(round.id, 'canceled')).status).toBe(200);
   for (const status of ['open', 'closing', 'closed', 'canceled']) {
@@ -127,7 +127,7 @@ test('what is over stays over, and nobody is told of what did not happen', async
   expect((await move(round.id, 'paused')).status).toBe(400);
 });
 
-test('EVT-01 the rounds a deleted draft was preparing are called off, and its installations still hear of it', () => {
+test('EVT-01 deleting a draft cancels its prepared rounds and still notifies its installations', () => {
   const syndicate = foundSyndicate(world);
   const round = prepared(syndicate.no, 'ofr_lifecycle3');
   deleteDraft(world.services, syndicate.no, null, world.services.clock.now());

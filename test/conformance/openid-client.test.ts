@@ -29,7 +29,7 @@ describe.each(['test', 'live'] as const)('an unmodified OAuth client library, %s
     );
 
   test.each([true, false])(
-    'discovers, signs in with PKCE and refreshes (confidential: %s)',
+    'openid-client discovers, signs in with PKCE and refreshes (confidential: %s)',
     async (confidential) => {
       const client = makeClient(world, { realm, confidential });
       const config = await configure(confidential ? client.secret : undefined, client.clientId);
@@ -61,7 +61,7 @@ describe.each(['test', 'live'] as const)('an unmodified OAuth client library, %s
     },
   );
 
-  test('gets client credentials, revokes them, and reads refusals', async () => {
+  test('openid-client gets client credentials, revokes them and reads the errors', async () => {
     const client = makeClient(world, { realm });
     const config = await configure(client.secret, client.clientId);
     const tokens = await oidc.clientCredentialsGrant(config, { scope: 'read:public' });
@@ -72,7 +72,7 @@ describe.each(['test', 'live'] as const)('an unmodified OAuth client library, %s
     await expect(refused).rejects.toMatchObject({ error: 'invalid_scope', status: 400 });
   });
 
-  test('reads a denial', async () => {
+  test('openid-client reads a denial', async () => {
     const client = makeClient(world, { realm });
     const config = await configure(client.secret, client.clientId);
     const back = new URL(`${redirectUri}?error=access_denied&state=s`);

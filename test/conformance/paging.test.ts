@@ -39,7 +39,7 @@ function pathOf(template: string): string {
 }
 
 test.each(lists)(
-  'PAGE-10 $id: page_count counts the page, and what is no position or no number is refused',
+  'PAGE-10 $id: page_count is the number of records on the page, and an invalid position or number is refused',
   async (list) => {
     const path = pathOf(list.path);
     let token: string | undefined;

@@ -34,7 +34,7 @@ async function deliver(): Promise<string> {
   return (await world.control('GET', '/deliveries')).body.data[0].id;
 }
 
-test('SEC-04 shows applications, keys without secrets, scopes and installs to people of the organization', async () => {
+test('SEC-04 the portal shows people of the organization its applications, keys without secrets, scopes and installs', async () => {
   const visitor = await as('owner@people.example');
   expect((await visitor.open('/portal')).body).toContain('Roster Mirror');
   const shown = String((await visitor.open(page())).body);
@@ -60,7 +60,7 @@ test('SEC-04 shows applications, keys without secrets, scopes and installs to pe
   expect((await new Visitor(world).open(page())).status).toBe(303);
 });
 
-test('shows every delivery with its attempts, and sends one again', async () => {
+test('the portal shows every delivery with its attempts and resends one', async () => {
   const id = await deliver();
   const visitor = await as('developer@people.example');
   const before = await visitor.open(page());
@@ -70,7 +70,7 @@ test('shows every delivery with its attempts, and sends one again', async () => 
   await expect.poll(async () => String((await visitor.open(page())).body)).toContain('2 attempts');
 });
 
-test('a viewer, a stranger, and a form without its token send nothing', async () => {
+test('the portal refuses a resend from a viewer, a stranger or a form without its token', async () => {
   const id = await deliver();
   run(
     world.services.state,
@@ -91,7 +91,7 @@ test('a viewer, a stranger, and a form without its token send nothing', async ()
   expect(receiver.received).toHaveLength(1);
 });
 
-test('a delivery of a bound endpoint is shown by a hint and its installation’s to send; a disabled one says so', async () => {
+test('the portal shows a bound endpoint by a hint, lets only its installation resend, and marks a disabled one', async () => {
   const id = await deliver();
   const { state } = world.services;
   const owner = await as('owner@people.example');
@@ -108,7 +108,7 @@ test('a delivery of a bound endpoint is shown by a hint and its installation’s
   expect(receiver.received).toHaveLength(1);
 });
 
-test('an owner accepts the attribution terms, a developer does not', async () => {
+test('an owner can accept the attribution terms in the portal, a developer cannot', async () => {
   await world.control('PUT', '/attribution-terms', { accepted: false });
   const organization = one<{ id: string }>(world.services.state, 'SELECT id FROM organizations')?.id ?? '';
   const developer = await as('developer@people.example');

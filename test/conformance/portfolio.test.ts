@@ -46,8 +46,8 @@ const slugs = (items: readonly Item[]): string[] => items.map((item) => item.att
 const position = async (slug: string): Promise<Item> =>
   (await positions()).find((item) => item.attributes.company.slug === slug)?.attributes;
 
-describe('positions', () => {
-  test('PORT-01 PORT-03 PORT-05 of one offering each, newest first, with company and exit', async () => {
+describe('portfolio positions', () => {
+  test('PORT-01 PORT-03 PORT-05 each position covers one offering, newest first, with company and exit', async () => {
     const { body } = conforms(listPositions, await read('/portfolio/positions'));
     expect(slugs(body.data)).toEqual([
       'quiet-orchard',
@@ -73,7 +73,7 @@ describe('positions', () => {
     });
   });
 
-  test('PORT-03 what is held has a value, what has ended a realized gain', async () => {
+  test('PORT-03 an open position has a value, and an ended one a realized gain', async () => {
     expect(await position('harbour-lanterns')).toMatchObject({
       cost_basis_cents: 300_001,
       current_value_cents: 420_001,
@@ -106,7 +106,7 @@ describe('positions', () => {
     });
   });
 
-  test('PORT-06 PORT-03 securities tell the terms, with zero as null', async () => {
+  test('PORT-06 PORT-03 the securities of a position show the terms, with zero as null', async () => {
     const { securities } = await position('harbour-lanterns');
     expect(securities).toHaveLength(2);
     expect(securities[0]).toMatchObject({
@@ -150,7 +150,7 @@ describe('positions', () => {
     });
   });
 
-  test('PORT-03 an entity owns under its name, a fund tells what it holds', async () => {
+  test('PORT-03 an entity’s position is under the entity’s name, and a fund lists its holdings', async () => {
     const bought = invest(world, { email: investor, slug: 'vaulted-arch', cents: 5000 });
     run(
       world.services.state,
@@ -174,7 +174,7 @@ describe('positions', () => {
     expect(await position('vaulted-arch')).toBeUndefined();
   });
 
-  test('PORT-03 SCOPE-11 only money that is in makes a position', async () => {
+  test('PORT-03 SCOPE-11 only received money makes a position', async () => {
     const bearer = personToken(world, ivan, 'read:investments');
     const before = slugs(await positions('', bearer));
     const bought = invest(world, { email: ivan, slug: 'tidal-ledger' });
@@ -189,7 +189,7 @@ describe('positions', () => {
     }
   });
 
-  test('PORT-03 filters by status and company', async () => {
+  test('PORT-03 positions filter by status and company', async () => {
     expect(slugs(await positions('?status=exited'))).toEqual(['finished-symphony']);
     expect(slugs(await positions('?status=failed'))).toEqual(['sunken-bells']);
     expect(await positions('?status=sold')).toEqual([]);
@@ -206,8 +206,8 @@ describe('positions', () => {
   });
 });
 
-describe('the summary', () => {
-  test('PORT-03 adds the positions up', async () => {
+describe('the portfolio summary', () => {
+  test('PORT-03 the summary adds up the positions', async () => {
     const { body } = conforms(getPortfolio, await read('/portfolio'));
     const all = (await positions()).map((item) => item.attributes);
     const sum = (name: string) => all.reduce((total, one) => total + one[name], 0);
@@ -232,7 +232,7 @@ describe('the summary', () => {
     expect((await read('/portfolio?company=co_never')).status).toBe(404);
   });
 
-  test('PORT-03 amounts of two currencies are not added up', async () => {
+  test('PORT-03 the summary does not add amounts of different currencies', async () => {
     const before = (await read('/portfolio')).body.data.attributes;
     const bought = invest(world, { email: investor, slug: 'copper-kettle-rail', cents: 70_000 });
     const mixed = (await read('/portfolio')).body.data.attributes;
@@ -243,7 +243,7 @@ describe('the summary', () => {
     await world.control('DELETE', `/investments/${bought}`);
   });
 
-  test('PORT-03 nothing held is nothing, and no multiple of it', async () => {
+  test('PORT-03 the summary of an empty portfolio has zero totals and no multiple', async () => {
     const { attributes } = (
       await read('/portfolio', personToken(world, 'maker2@people.example', 'read:investments'))
     ).body.data;
@@ -254,7 +254,7 @@ describe('the summary', () => {
     });
   });
 
-  test('PORT-03 SCOPE-11 OAUTH-26 for people with read:investments alone', async () => {
+  test('PORT-03 SCOPE-11 OAUTH-26 the portfolio requires a user with read:investments', async () => {
     for (const path of ['/portfolio', '/portfolio/positions']) {
       expect(errorOf(await world.get(path))).toEqual([401, 'unauthorized']);
       expect(errorOf(await read(path, publishableKey(world)))).toEqual([403, 'insufficient_scope']);
@@ -267,8 +267,8 @@ describe('the summary', () => {
   });
 });
 
-describe('a syndicate', () => {
-  test('PORT-01 PORT-04 its deals, in sum and one by one, with how many invested', async () => {
+describe('the portfolio of a syndicate', () => {
+  test('PORT-01 PORT-04 the portfolio of a syndicate lists its deals, in total and one by one, with investor counts', async () => {
     const syndicate = makeSyndicate(world, { ida: 'operator' });
     const [lanterns, symphony] = [
       roundOf(world, 'harbour-lanterns', 0),
@@ -303,7 +303,7 @@ describe('a syndicate', () => {
     ).toEqual(body.data);
   });
 
-  test('PORT-04 SEC-01 SEC-14 for those who manage it', async () => {
+  test('PORT-04 SEC-01 SEC-14 the portfolio of a syndicate is for its managers only', async () => {
     const [mine, other] = world.ready.syndicates;
     for (const tail of ['', '/positions']) {
       const path = `/syndicates/${mine?.id}/portfolio${tail}`;

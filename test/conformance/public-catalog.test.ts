@@ -63,7 +63,7 @@ function privateRound(slug: string, id: string) {
   };
 }
 
-describe('an offering', () => {
+describe('an offering record', () => {
   test('CAT-02 CAT-04 CAT-06 CAT-07 CAT-09 CAT-11 CAT-14 every item of explore has the declared shape', async () => {
     const { body } = conforms(explore, await read('/explore?status=all'));
     expect(body.data.length).toBeGreaterThan(8);
@@ -141,7 +141,7 @@ describe('an offering', () => {
       { name: 'Revenue note', description: 'Paid from tickets.', more_info_url: null },
     ],
   ] as const)(
-    'CAT-06 CAT-08 the terms of %s round %i are those of its security %s',
+    'CAT-06 CAT-08 the terms of %s round %i match its security %s',
     async (slug, index, type, terms) => {
       const { security, intended_security } = await attributesOf(slug, index);
       expect(security).toEqual({ type, label: expect.any(String), terms });
@@ -149,7 +149,7 @@ describe('an offering', () => {
     },
   );
 
-  test('CAT-05 CAT-08 the exemption is a family with a subtype for Reg D alone', async () => {
+  test('CAT-05 CAT-08 the exemption of an offering is a family, with a subtype for Reg D only', async () => {
     expect((await attributesOf('harbour-lanterns', 1)).exemption).toEqual({
       family: 'reg_cf',
       subtype: null,
@@ -162,7 +162,7 @@ describe('an offering', () => {
     });
   });
 
-  test('CAT-09 a round that tests the waters has an intended security and none yet', async () => {
+  test('CAT-09 a testing-the-waters round has an intended security and no actual one', async () => {
     const attributes = await attributesOf('paper-kites', 0);
     expect(attributes).toMatchObject({
       testing_the_waters: true,
@@ -171,7 +171,7 @@ describe('an offering', () => {
     });
   });
 
-  test('CAT-10 CONV-16 VERS-21 dollars are written from the cents, on both versions', async () => {
+  test('CAT-10 CONV-16 VERS-21 dollar fields are computed from the cents on both versions', async () => {
     for (const version of ['2026-10-01', '2026-10-15']) {
       const { body } = await world.get('/explore?status=all', {
         token: key,
@@ -187,7 +187,7 @@ describe('an offering', () => {
     }
   });
 
-  test('CAT-11 CAT-10 what is raised is what the published records sum up to, and follows them', async () => {
+  test('CAT-11 CAT-10 the amount raised is the sum of the published records and follows their changes', async () => {
     const { id } = roundOf(world, 'quiet-orchard');
     const before = (await read(`/offerings/${id}`)).body.data;
     const bought = invest(world, { email: ivan, slug: 'quiet-orchard', cents: 25_000 });
@@ -199,7 +199,7 @@ describe('an offering', () => {
     expect((await read(`/offerings/${id}`)).body.data).toEqual(before);
   });
 
-  test('CAT-02 the etag is a digest of the attributes: equal while they are', async () => {
+  test('CAT-02 the etag is a digest of the attributes and changes only with them', async () => {
     const { data } = (await read(`/offerings/${roundOf(world, 'quiet-orchard').id}`)).body;
     const digest = createHash('sha256').update(JSON.stringify(data.attributes)).digest('hex');
     expect(digest.startsWith(data.etag)).toBe(true);
@@ -207,7 +207,7 @@ describe('an offering', () => {
     expect(again.etag).toBe(data.etag);
   });
 
-  test('CAT-03 prior and concurrent rounds are warned of, as far as the viewer may know of them', async () => {
+  test('CAT-03 an offering lists the prior and concurrent rounds that the viewer may see', async () => {
     const warned = async (slug: string, index: number, token = key) => {
       const { body } = await read(`/offerings/${roundOf(world, slug, index).id}`, token);
       return body.data.warnings.map((warning: Item) => warning.code);
@@ -224,7 +224,7 @@ describe('an offering', () => {
     open.remove();
   });
 
-  test('CAT-11 closes_at is told of open rounds only', async () => {
+  test('CAT-11 only an open round shows closes_at', async () => {
     expect((await attributesOf('quiet-orchard', 0)).closes_at).toBe(
       new Date(worldStart + 6 * day).toISOString(),
     );
@@ -239,7 +239,7 @@ describe('an offering', () => {
   });
 });
 
-describe('who sees what', () => {
+describe('visibility of offerings', () => {
   test('CAT-01 CAT-38 OAUTH-25 keys, applications, installations and people read the public catalog', async () => {
     const client = makeClient(world);
     const tokens = [
@@ -257,7 +257,7 @@ describe('who sees what', () => {
     }
   });
 
-  test('CAT-14 CAT-38 without a credential nothing is answered', async () => {
+  test('CAT-14 CAT-38 the catalog refuses a request without a credential', async () => {
     expect(errorOf(await world.get('/explore'))).toEqual([401, 'unauthorized']);
     expect(errorOf(await world.get(`/offerings/${roundOf(world, 'quiet-orchard').id}`))).toEqual([
       401,
@@ -265,7 +265,7 @@ describe('who sees what', () => {
     ]);
   });
 
-  test('CAT-34 CAT-35 the public view has no private, unapproved, hidden, restricted or untried companies', async () => {
+  test('CAT-34 CAT-35 the public view omits private, unapproved, hidden, restricted and untried companies', async () => {
     const shown = await listed();
     for (const name of [
       'Private Pastures',
@@ -282,7 +282,7 @@ describe('who sees what', () => {
     );
   });
 
-  test('CAT-35 a company is listed once it has reached the bar', async () => {
+  test('CAT-35 the catalog lists a company once it reaches the traction threshold', async () => {
     expect(await listed()).not.toContain('First Sparks');
     const bought = invest(world, { email: ivan, slug: 'first-sparks', cents: 80_000 });
     expect(await listed()).toContain('First Sparks');
@@ -290,7 +290,7 @@ describe('who sees what', () => {
     expect(await listed()).not.toContain('First Sparks');
   });
 
-  test('CAT-36 CAT-12 SCOPE-07 the logged-in view holds all of the public one and more, marked', async () => {
+  test('CAT-36 CAT-12 SCOPE-07 the logged-in view contains the public view and more, with marks', async () => {
     const anyones = conforms(explore, await read('/explore')).body;
     const own = conforms(explore, await read('/explore', explorer)).body;
     expect([anyones.meta.personalized, own.meta.personalized]).toEqual([false, true]);
@@ -315,19 +315,19 @@ describe('who sees what', () => {
     }
   });
 
-  test('CAT-36 SCOPE-07 restricted companies are for those who qualify', async () => {
+  test('CAT-36 SCOPE-07 restricted companies are visible to viewers who qualify', async () => {
     const plain = await listed('', personToken(world, ivan, 'read:explore'));
     for (const name of ['Lumen Works', 'Vaulted Arch', 'Private Pastures']) expect(plain).not.toContain(name);
     expect(plain).toContain('First Sparks');
   });
 
-  test('CAT-37 read:explore on an installation is the public view', async () => {
+  test('CAT-37 read:explore on an installation gives the public view', async () => {
     const { body } = await read('/explore', world.ready.companies[0]?.token);
     expect(body.meta.personalized).toBe(false);
     expect(names(body.data)).toEqual(await listed());
   });
 
-  test('CAT-12 invested is true of a round with an own investment that stands', async () => {
+  test('CAT-12 invested is true for a round in which the viewer has an active investment', async () => {
     const { id } = roundOf(world, 'harbour-lanterns', 1);
     const invested = async () => (await read(`/offerings/${id}`, explorer)).body.data.attributes.invested;
     expect(await invested()).toBe(false);
@@ -337,7 +337,7 @@ describe('who sees what', () => {
     expect(await invested()).toBe(false);
   });
 
-  test('CAT-38 SEC-02 SEC-01 an offering that is not public is as unknown as one that never was', async () => {
+  test('CAT-38 SEC-02 SEC-01 an offering that is not public returns the same error as one that never existed', async () => {
     const unknown = await read('/offerings/ofr_never');
     for (const slug of [
       'private-pastures',
@@ -353,7 +353,7 @@ describe('who sees what', () => {
     }
   });
 
-  test('CAT-39 a person resolves what the person may see, with what is known of it', async () => {
+  test('CAT-39 a person reads by id any offering they may see, with their own relation to it', async () => {
     for (const [slug, open] of [
       ['private-pastures', false],
       ['lumen-works', false],
@@ -370,7 +370,7 @@ describe('who sees what', () => {
     expect((await read(`/offerings/${roundOf(world, 'private-pastures').id}`, plain)).status).toBe(404);
   });
 
-  test('CAT-08 CAT-39 an upcoming round is for its team, a canceled one for its investors too', async () => {
+  test('CAT-08 CAT-39 an upcoming round is visible to its team, a canceled one also to its investors', async () => {
     const { no, id } = roundOf(world, 'first-sparks');
     const { state } = world.services;
     const asTeam = personToken(world, 'maker10@people.example', 'read:explore');
@@ -388,8 +388,8 @@ describe('who sees what', () => {
   });
 });
 
-describe('explore', () => {
-  test('CAT-15 the meta echoes what was asked', async () => {
+describe('exploring offerings', () => {
+  test('CAT-15 the meta of explore echoes the request', async () => {
     const plain = (await read('/explore')).body;
     expect(plain.meta).toEqual({
       total_count: plain.data.length,
@@ -418,7 +418,7 @@ describe('explore', () => {
     expect((await read('/explore?status=closed')).body.meta.sort).toBeNull();
   });
 
-  test('CAT-16 PAGE-01 PAGE-02 PAGE-03 PAGE-04 pages of any size hold every offering once, in one order', async () => {
+  test('CAT-16 PAGE-01 PAGE-02 PAGE-03 PAGE-04 explore returns every offering once in one order with any page size', async () => {
     for (const query of ['status=all', 'status=live&sort=newest', 'status=closed', 'sort=most_investors']) {
       const whole = (await read(`/explore?${query}`)).body;
       for (const size of [1, 2, 3]) {
@@ -430,7 +430,7 @@ describe('explore', () => {
     }
   });
 
-  test('CAT-16 PAGE-10 a cursor is opaque: of another list, changed or invented it is a 400', async () => {
+  test('CAT-16 PAGE-10 explore returns 400 for a cursor of another list, an altered one and an invented one', async () => {
     const { next_cursor } = (await read('/explore?per_page=1')).body.meta;
     const broken = [
       `${next_cursor}x`,
@@ -449,7 +449,7 @@ describe('explore', () => {
     expect((await read(`/explore?per_page=1&cursor=${next_cursor}`)).status).toBe(200);
   });
 
-  test('CAT-16 PAGE-06 PAGE-07 PAGE-08 PAGE-10 25 by default, 100 at most, the default for zero and below', async () => {
+  test('CAT-16 PAGE-06 PAGE-07 PAGE-08 PAGE-10 explore returns 25 by default and at most 100; zero and negative values mean the default', async () => {
     const { state } = world.services;
     const { no } = companyOf(world, 'finished-symphony');
     const made = Array.from(
@@ -483,7 +483,7 @@ describe('explore', () => {
     expect(errorOf(await read('/explore?per_page=many'))).toEqual([400, 'invalid_parameter']);
   });
 
-  test('CAT-13 CAT-17 CAT-18 CAT-19 live by default, closed newest first, all one after the other', async () => {
+  test('CAT-13 CAT-17 CAT-18 CAT-19 explore lists live rounds by default, closed ones newest first, and all as both in sequence', async () => {
     const live = (await read('/explore')).body.data;
     const closed = (await read('/explore?status=closed')).body.data;
     const both = (await read('/explore?status=all')).body.data;
@@ -502,12 +502,12 @@ describe('explore', () => {
     for (const word of ['live', 'closed', 'all']) expect(wrong.body.error.message).toContain(word);
   });
 
-  test('CAT-08 one live offering per company', async () => {
+  test('CAT-08 explore lists one live offering per company', async () => {
     const companies = (await read('/explore', explorer)).body.data.map((item: Item) => item.company);
     expect(new Set(companies).size).toBe(companies.length);
   });
 
-  test('CAT-36 CAT-08 of several live rounds the public one is listed, then the one that takes money, then the newest', async () => {
+  test('CAT-36 CAT-08 of several live rounds explore lists the public one, then the one that accepts money, then the newest', async () => {
     const { state } = world.services;
     const maker = personToken(world, 'maker2@people.example', 'read:explore');
     const orchard = roundOf(world, 'quiet-orchard');
@@ -524,7 +524,7 @@ describe('explore', () => {
     whispered.remove();
   });
 
-  test('CAT-22 CAT-18 closed rounds are the public ones, for everyone', async () => {
+  test('CAT-22 CAT-18 explore lists the same public closed rounds to every caller', async () => {
     const { state } = world.services;
     const { no } = roundOf(world, 'private-pastures');
     run(state, `UPDATE offerings SET status = 'closed', closed_at = ? WHERE no = ?`, [worldStart - day, no]);
@@ -558,7 +558,7 @@ describe('explore', () => {
     expect(answer.body.error.details).toEqual({ parameter: filter.split('=')[0] });
   });
 
-  test('CAT-20 followed is no filter of closed rounds either, and exemption is', async () => {
+  test('CAT-20 explore refuses the followed filter with closed rounds and accepts exemption', async () => {
     expect((await read('/explore?status=closed&followed=true', explorer)).status).toBe(400);
     expect(await listed('?status=closed&exemption=reg_cf')).toHaveLength(4);
     expect(await listed('?status=closed&exemption=reg_d')).toEqual([]);
@@ -567,7 +567,7 @@ describe('explore', () => {
     });
   });
 
-  test('CAT-21 sort is refused with closed, and orders the live part of all', async () => {
+  test('CAT-21 explore refuses sort with closed, and sorts the live part of all', async () => {
     const answer = await read('/explore?status=closed&sort=newest');
     expect(errorOf(answer)).toEqual([400, 'invalid_parameter']);
     expect(answer.body.error.details).toEqual({ parameter: 'sort' });
@@ -586,13 +586,13 @@ describe('explore', () => {
     ['newest', (item) => -Date.parse(item.attributes.started_at)],
     ['most_investors', (item) => -item.attributes.investor_count],
   ];
-  test.each(orders)('CAT-23 sort=%s', async (sort, rankOf) => {
+  test.each(orders)('CAT-23 explore sorts with sort=%s', async (sort, rankOf) => {
     const values = (await read(`/explore?sort=${sort}`)).body.data.map(rankOf);
     expect(values).toEqual([...values].sort((a, b) => a - b));
     expect(new Set(values).size).toBeGreaterThan(2);
   });
 
-  test('CAT-23 most_raised is the default, and another word is refused with the four', async () => {
+  test('CAT-23 explore sorts by most_raised by default and refuses another value with the four valid ones', async () => {
     expect((await read('/explore')).body.data).toEqual((await read('/explore?sort=most_raised')).body.data);
     const { body } = await read('/explore?sort=oldest');
     for (const [sort] of orders) expect(body.error.message).toContain(sort);
@@ -638,7 +638,7 @@ describe('explore', () => {
     ],
   ];
   const hasAny = (held: Item[], wanted: string[]) => held.some((one) => wanted.includes(one.type));
-  test.each(filters)('%s %s keeps what it says of the list, and nothing else', async (_, query, keeps) => {
+  test.each(filters)('%s %s returns exactly the offerings that match', async (_, query, keeps) => {
     for (const token of [key, explorer]) {
       const all = (await read('/explore', token)).body.data;
       const kept = (await read(`/explore?${query}`, token)).body;
@@ -647,13 +647,13 @@ describe('explore', () => {
     }
   });
 
-  test('CAT-24 CAT-27 CAT-28 CAT-29 CAT-30 CAT-31 the filters above do keep some and drop some', async () => {
+  test('CAT-24 CAT-27 CAT-28 CAT-29 CAT-30 CAT-31 each filter above keeps some offerings and drops some', async () => {
     const all = await listed();
     const counts = await Promise.all(filters.map(async ([, query]) => (await listed(`?${query}`)).length));
     expect(counts.filter((count) => count > 0 && count < all.length).length).toBeGreaterThan(12);
   });
 
-  test('CAT-32 followed keeps the followed or the others, and is refused on the public view', async () => {
+  test('CAT-32 followed filters on followed offerings or the rest, and the public view refuses it', async () => {
     const all = (await read('/explore', explorer)).body.data;
     for (const wanted of [true, false]) {
       const { data } = (await read(`/explore?followed=${wanted}`, explorer)).body;
@@ -683,7 +683,7 @@ describe('explore', () => {
     ['max_min_investment', 'ten', ['dollars']],
     ['min_amount_raised', '-1', ['dollars']],
   ] as const)(
-    'CAT-14 CAT-33 ERR-06 %s=%s is refused, naming what is accepted',
+    'CAT-14 CAT-33 ERR-06 explore refuses %s=%s and names the accepted values',
     async (parameter, value, accepted) => {
       const answer = await read(`/explore?${parameter}=${value}`);
       expect(errorOf(answer)).toEqual([400, 'invalid_parameter']);
@@ -693,8 +693,8 @@ describe('explore', () => {
   );
 });
 
-describe('realms', () => {
-  test('OAUTH-27 OAUTH-25 a key sees the companies of its own realm and no others', async () => {
+describe('realms of the catalog', () => {
+  test('OAUTH-27 OAUTH-25 a key sees only the companies of its own realm', async () => {
     const { state } = world.services;
     const live = run(
       state,

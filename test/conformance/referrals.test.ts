@@ -28,7 +28,7 @@ const create = (body: object = {}, as = token, headers: Record<string, string> =
   world.post('/referral_codes', { token: as, body, headers });
 const errorOf = ({ status, body }: Answered): [number, string] => [status, body.error?.type];
 
-test('REF-01 REF-05 a code is made, read, listed and disabled; its link carries it as wfr', async () => {
+test('REF-01 REF-05 an application creates, reads, lists and disables a code; the link carries it as wfr', async () => {
   const offering = company(world).offerings[1];
   const made = await create({ label: 'Newsletter', offering_id: offering });
   expect(made.status).toBe(201);
@@ -55,14 +55,14 @@ test('REF-01 REF-05 a code is made, read, listed and disabled; its link carries 
   expect((await new Visitor(world).open(`/invest/${offering}?wfr=${id}`)).status).toBe(410);
 });
 
-test('ERR-19 ERR-24 takes an Idempotency-Key', async () => {
+test('ERR-19 ERR-24 creating a referral code accepts an Idempotency-Key', async () => {
   const key = { 'idempotency-key': 'r1' };
   const first = await create({ label: 'a' }, token, key);
   expect((await create({ label: 'a' }, token, key)).body).toEqual(first.body);
   expect(errorOf(await create({ label: 'b' }, token, key))).toEqual([422, 'idempotency_conflict']);
 });
 
-test('REF-03 SCOPE-14 a person or an installation is 403 app_credentials_required, whatever its scopes', async () => {
+test('REF-03 SCOPE-14 a person or an installation gets 403 app_credentials_required, whatever its scopes', async () => {
   for (const other of [user(world).token, company(world).token, world.ready.syndicates[0]?.token ?? '']) {
     for (const answer of [
       await create({}, other),
@@ -77,7 +77,7 @@ test('REF-03 SCOPE-14 a person or an installation is 403 app_credentials_require
   expect(errorOf(await world.get('/referral_codes', { token: key }))).toEqual([403, 'insufficient_scope']);
 });
 
-test('REF-02 reads need read:referral_codes, writes write:referral_codes', async () => {
+test('REF-02 reading codes requires read:referral_codes, writing requires write:referral_codes', async () => {
   const client = makeClient(world, { scopes: ['write:referral_codes'] });
   const reader = await tokenOf(client, 'read:referral_codes');
   const stranger = await tokenOf(makeClient(world, { scopes: ['read:explore'] }), 'read:public');
@@ -93,7 +93,7 @@ test('REF-02 reads need read:referral_codes, writes write:referral_codes', async
   ]);
 });
 
-test('REF-04 an application reaches its own codes alone', async () => {
+test('REF-04 an application can use only its own referral codes', async () => {
   const { id } = (await create()).body.data;
   const other = await tokenOf(makeClient(world, { scopes: ['write:referral_codes'] }));
   expect(errorOf(await world.get(`/referral_codes/${id}`, { token: other }))).toEqual([404, 'not_found']);
@@ -102,7 +102,7 @@ test('REF-04 an application reaches its own codes alone', async () => {
   expect(errorOf(await create({ offering_id: 'ofr_no' }))).toEqual([404, 'not_found']);
 });
 
-test('ERR-16 without accepted terms making a code is 422 attribution_terms_required', async () => {
+test('ERR-16 creating a code without accepted terms returns 422 attribution_terms_required', async () => {
   const organizationNo = makeOrganization(world, 'newcomers');
   const other = await tokenOf(makeClient(world, { organizationNo, scopes: ['write:referral_codes'] }));
   expect(errorOf(await create({}, other))).toEqual([422, 'attribution_terms_required']);
@@ -112,8 +112,8 @@ test('ERR-16 without accepted terms making a code is 422 attribution_terms_requi
   expect((await create({}, other)).status).toBe(201);
 });
 
-describe('EVT-04 investment.referred', () => {
-  test('follows an investment that came by the link, and counts', async () => {
+describe('EVT-04 the investment.referred event', () => {
+  test('an investment through a referral link sends the event and counts for the code', async () => {
     const heard: PlatformEvent[] = [];
     world.services.events.subscribe((event) => heard.push(event));
     const offering = company(world).offerings[1];
@@ -143,7 +143,7 @@ describe('EVT-04 investment.referred', () => {
     expect((await world.get('/investment_sessions', { token: company(world).token })).body.data).toEqual([]);
   });
 
-  test('is told to installations with read:attribution:anonymized', async () => {
+  test('the referred event reaches installations with read:attribution:anonymized', async () => {
     const scopes = ['read:companies', 'read:attribution:anonymized'];
     const told = otherApp(world, { type: 'company', id: company(world).id }, scopes, 'Attributed');
     const untold = otherApp(

@@ -3,13 +3,13 @@ import { citations, readRules } from '../tools/rule-ledger.js';
 
 const rules = readRules();
 
-test('every id a test cites stands in the ledger', () => {
+test('every rule id that a test cites exists in the ledger', () => {
   const known = new Set(rules.map(({ id }) => id));
   const strangers = [...citations(rules)].filter(([id]) => !known.has(id));
   expect(strangers).toEqual([]);
 });
 
-test('the ledger names each rule once, in the order of its section', () => {
+test('the ledger lists each rule once, in the order of its section', () => {
   expect(rules.length).toBeGreaterThanOrEqual(502);
   expect(new Set(rules.map(({ id }) => id)).size).toBe(rules.length);
   for (const section of new Set(rules.map((rule) => rule.section))) {
@@ -20,6 +20,6 @@ test('the ledger names each rule once, in the order of its section', () => {
   }
 });
 
-test('every open rule says how it was decided', () => {
+test('every open rule has a decision', () => {
   expect(rules.filter(({ open, decision }) => open && decision === null).map(({ id }) => id)).toEqual([]);
 });

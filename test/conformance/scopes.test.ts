@@ -31,7 +31,7 @@ afterAll(() => world.close());
 
 const brought = (scope: string) => [...expandScopes([scope])].filter((other) => other !== scope).sort();
 
-test('SCOPE-01 every scope has the form action:resource, and a grant is listed with spaces', async () => {
+test('SCOPE-01 every scope has the form action:resource, and a grant lists its scopes separated by spaces', async () => {
   const all = [universalScope, ...selfServeScopes, ...declaredScopes, ...programScopes, ...reservedScopes];
   for (const scope of all) expect(scope).toMatch(/^(read|write|admin)(:[a-z_]+)+$/);
   const client = makeClient(world);
@@ -39,7 +39,7 @@ test('SCOPE-01 every scope has the form action:resource, and a grant is listed w
   expect(scope).toBe('read:investments read:profile');
 });
 
-test('SCOPE-02 SCOPE-04 SCOPE-05 SCOPE-10 SCOPE-21 what a scope brings with it', () => {
+test('SCOPE-02 SCOPE-04 SCOPE-05 SCOPE-10 SCOPE-21 each scope includes the documented narrower scopes', () => {
   for (const scope of [...selfServeScopes, ...programScopes, ...declaredScopes]) {
     if (!scope.startsWith('write:')) continue;
     const read = scope.replace('write:', 'read:');
@@ -52,7 +52,7 @@ test('SCOPE-02 SCOPE-04 SCOPE-05 SCOPE-10 SCOPE-21 what a scope brings with it',
   expect(brought('write:syndicates')).toEqual(['read:syndicates', 'write:syndicate_members']);
 });
 
-test('SCOPE-03 full attribution brings both lesser views', () => {
+test('SCOPE-03 full attribution includes both narrower views', () => {
   expect(brought('read:attribution:full')).toEqual([
     'read:attribution:aggregate',
     'read:attribution:anonymized',
@@ -70,12 +70,12 @@ test('SCOPE-15 write:installations includes reading them', async () => {
   expect((await world.post('/installations', { token: reader, body })).status).toBe(403);
 });
 
-test('SCOPE-06 read:public is held without being ticked and can be asked for', async () => {
+test('SCOPE-06 every application holds read:public without ticking it and can request it', async () => {
   const client = makeClient(world, { scopes: ['read:profile'] });
   expect((await tokensFor(world, client, ida, { scope: 'read:public' })).scope).toBe('read:public');
 });
 
-test('SCOPE-25 retired names are asked for and granted as what they mean now', async () => {
+test('SCOPE-25 a retired scope name is accepted and granted under its current name', async () => {
   const client = makeClient(world, { scopes: ['read:companies', 'read:profile'] });
   const asked = { scope: 'read:offerings read:follows read:companies' };
   expect((await tokensFor(world, client, ida, asked)).scope).toBe('read:companies read:profile:follows');
@@ -83,12 +83,12 @@ test('SCOPE-25 retired names are asked for and granted as what they mean now', a
   expect(location(refused).searchParams.get('error')).toBe('invalid_scope');
 });
 
-test('SCOPE-02 a narrower scope that a ticked one implies may be asked for alone', async () => {
+test('SCOPE-02 an application may request a narrower scope that a ticked one implies', async () => {
   const client = makeClient(world, { scopes: ['write:webhooks'] });
   expect((await tokensFor(world, client, ida, { scope: 'read:webhooks' })).scope).toBe('read:webhooks');
 });
 
-test.each([...reservedScopes])('SCOPE-26 SEC-15 %s is had by no grant and no install', async (scope) => {
+test.each([...reservedScopes])('SCOPE-26 SEC-15 no grant and no install holds %s', async (scope) => {
   const client = makeClient(world, { scopes: ['read:profile', 'write:installations'] });
   // Even where the database says that it is ticked.
   run(world.services.state, 'UPDATE applications SET scopes = ? WHERE no = ?', [
@@ -114,7 +114,7 @@ test.each([...reservedScopes])('SCOPE-26 SEC-15 %s is had by no grant and no ins
   expect(discovery.body.scopes_supported).not.toContain(scope);
 });
 
-test('SCOPE-23 a program scope the platform has put on an application can be asked for', async () => {
+test('SCOPE-23 an application can request a program scope that the platform assigned to it', async () => {
   const client = makeClient(world, { scopes: ['read:profile'] });
   const asked = { scope: 'read:files' };
   expect(location(await world.get(authorizePath(client, asked))).searchParams.get('error')).toBe(
@@ -127,7 +127,7 @@ test('SCOPE-23 a program scope the platform has put on an application can be ask
   expect((await tokensFor(world, client, ida, asked)).scope).toBe('read:files');
 });
 
-test('SCOPE-14 a person cannot hand on the scopes of the application alone', async () => {
+test('SCOPE-14 a person cannot grant application-only scopes', async () => {
   const client = makeClient(world, { scopes: ['write:referral_codes', 'read:profile'] });
   const both = await tokensFor(world, client, ida, { scope: 'read:profile read:referral_codes' });
   expect(both.scope).toBe('read:profile');

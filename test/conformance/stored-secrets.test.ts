@@ -13,7 +13,7 @@ import {
 } from './credentials.js';
 import { startWorld } from './running-platform.js';
 
-test('SEC-04 SEC-05 no secret that was given out can be found in the database, test client secrets excepted', async () => {
+test('SEC-04 SEC-05 the database contains no issued secret in plain text, except test client secrets', async () => {
   const world = await startWorld({ limits: false });
   const ida = 'ida@people.example';
   const client = makeClient(world);

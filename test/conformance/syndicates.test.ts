@@ -29,8 +29,8 @@ afterAll(() => world.close());
 
 const iso = () => new Date(world.services.clock.now()).toISOString();
 
-describe('reading', () => {
-  test('SYN-03 SYN-04 SYN-06 SYN-08 a syndicate is answered whole', async () => {
+describe('reading syndicates', () => {
+  test('SYN-03 SYN-04 SYN-06 SYN-08 a syndicate returns its whole record', async () => {
     const own = foundSyndicate(world);
     own.add('Mia Member');
     own.add('Ada Applicant', 'applicant');
@@ -71,7 +71,7 @@ describe('reading', () => {
     });
   });
 
-  test('SYN-05 SYN-07 each type of syndicate shows its own terms and no others', async () => {
+  test('SYN-05 SYN-07 each type of syndicate shows only its own terms', async () => {
     const own = foundSyndicate(world);
     own.set({
       syndicate_type: 'annual_subscription',
@@ -96,7 +96,7 @@ describe('reading', () => {
     expect(await read()).not.toHaveProperty('annual_subscription');
   });
 
-  test('SYN-01 SCOPE-17 reading needs read:syndicates, writing write:syndicates, which brings the reading', async () => {
+  test('SYN-01 SCOPE-17 reading requires read:syndicates, writing write:syndicates, which includes reading', async () => {
     const reader = syndicate.token(syndicate.creator, ['read:syndicates']);
     const writer = syndicate.token(syndicate.creator, ['write:syndicates']);
     const neither = syndicate.token(syndicate.creator, [
@@ -122,7 +122,7 @@ describe('reading', () => {
     expect((await world.patch(syndicate.path, { token: writer, ...change })).status).toBe(200);
   });
 
-  test('SYN-02 SCOPE-17 the list has the syndicates a person manages, and no others, in pages of 25', async () => {
+  test('SYN-02 SCOPE-17 the list returns only the syndicates a person manages, in pages of 25', async () => {
     const operator = foundSyndicate(world).add('Op', 'operator').person;
     const mine: string[] = [];
     for (let count = 0; count < 30; count += 1) {
@@ -149,7 +149,7 @@ describe('reading', () => {
     expect(none.body).toEqual({ data: [], meta: { has_more: false, page_count: 0, next_cursor: null } });
   });
 
-  test('SYN-02 a cursor is good for its own reader and listing, and any other is a bad parameter', async () => {
+  test('SYN-02 a cursor works only for its own reader and listing; any other is an invalid parameter', async () => {
     const own = foundSyndicate(world);
     for (const name of ['A', 'B', 'C']) own.add(name);
     const token = own.creatorToken;
@@ -172,7 +172,7 @@ describe('reading', () => {
     expect((await world.get(`${own.path}/members?cursor=${cursor}`, { token })).status).toBe(200);
   });
 
-  test('SYN-03 SEC-14 a credential bound elsewhere is refused, a stranger is refused, a draft is not there for strangers', async () => {
+  test('SYN-03 SEC-14 a credential bound to another target and a stranger are refused, and a stranger does not find a draft', async () => {
     const other = foundSyndicate(world);
     const refusals = [
       [other.installationToken, 403, 'forbidden'],
@@ -193,7 +193,7 @@ describe('reading', () => {
     expect((await world.get('/syndicates/syn_nothing', { token: syndicate.creatorToken })).status).toBe(404);
   });
 
-  test('SEC-14 an installation and a key list the one syndicate they are bound to, a company install none', async () => {
+  test('SEC-14 an installation and a key list the one syndicate they are bound to, a company install lists none', async () => {
     for (const token of [syndicate.installationToken, syndicateKey(world, syndicate)]) {
       const { body } = await world.get('/syndicates', { token });
       expect(body.data.map((row: { id: string }) => row.id)).toEqual([syndicate.id]);
@@ -201,7 +201,7 @@ describe('reading', () => {
     expect((await world.get('/syndicates', { token: company(world).token })).body.data).toEqual([]);
   });
 
-  test('SYN-03 a live syndicate does not exist for a test token, nor a test one for a live token', async () => {
+  test('SYN-03 a test token cannot find a live syndicate, nor a live token a test one', async () => {
     const live = foundSyndicate(world, 'live');
     expect((await world.get(live.path, { token: live.creatorToken })).status).toBe(200);
     expect((await world.get(live.path, { token: syndicate.creatorToken })).status).toBe(404);
@@ -209,7 +209,7 @@ describe('reading', () => {
   });
 });
 
-describe('changing', () => {
+describe('changing a syndicate', () => {
   test('SYN-09 SYN-10 VERS-19 an operator changes name, tagline and description, and nothing else', async () => {
     const own = foundSyndicate(world);
     const operator = own.token(own.add('Op', 'operator'));
@@ -243,7 +243,7 @@ describe('changing', () => {
     expect((await world.get(own.path, { token })).body.data.attributes.name).toMatch(/^Life/);
   });
 
-  test('SYN-10 ERR-05 what is wrong with a change is listed field by field, and nothing changes', async () => {
+  test('SYN-10 ERR-05 an invalid change lists the errors by field and changes nothing', async () => {
     const cases: [unknown, string][] = [
       [{}, 'syndicate'],
       [{ syndicate: 'x' }, 'syndicate'],
@@ -269,8 +269,8 @@ describe('changing', () => {
   });
 });
 
-describe('statistics', () => {
-  test('SYN-01 SYN-08 the numbers of a syndicate come from its members, deals, investments and activity', async () => {
+describe('statistics of a syndicate', () => {
+  test('SYN-01 SYN-08 the statistics of a syndicate are computed from its members, deals, investments and activity', async () => {
     const own = foundSyndicate(world);
     const mia = own.add('Mia');
     const max = own.add('Max', 'operator');
@@ -310,8 +310,8 @@ describe('statistics', () => {
   });
 });
 
-describe('acts that a person approves', () => {
-  test('publishing makes a draft known to the world, once it says what it is', async () => {
+describe('actions that need a person’s approval', () => {
+  test('publishing makes a draft public once its required fields are set', async () => {
     const own = foundSyndicate(world);
     own.set({ published: 0, description: null });
     const { services } = world;
@@ -327,7 +327,7 @@ describe('acts that a person approves', () => {
     expect(publishRefusal(syndicateByNo(services.state, own.no))).toMatch(/published already/);
   });
 
-  test('a deleted draft is gone for everybody, and so is what lived by it', async () => {
+  test('deleting a draft removes it and everything that depends on it for every caller', async () => {
     const own = foundSyndicate(world);
     const { services } = world;
     const refusal = () => deleteDraftRefusal(services, syndicateByNo(services.state, own.no));

@@ -17,7 +17,7 @@ const ask = (of: TestClient, from: string, secret = of.secret) =>
     body: form({ grant_type: 'client_credentials', client_id: of.clientId, client_secret: secret }),
   });
 
-test('RATE-05 RATE-11 RATE-12 RATE-14 a client gets 60 answers an hour, wrong secrets included', async () => {
+test('RATE-05 RATE-11 RATE-12 RATE-14 the token endpoint serves a client 60 requests an hour, including wrong secrets', async () => {
   for (let number = 1; number <= 60; number += 1) {
     const wrong = number % 2 === 0;
     const answer = await ask(client, `10.0.0.${number}`, wrong ? 'sk_test_wrong' : client.secret);
@@ -37,7 +37,7 @@ test('RATE-05 RATE-11 RATE-12 RATE-14 a client gets 60 answers an hour, wrong se
   expect((await ask(client, '10.0.1.1')).status).toBe(200);
 });
 
-test('RATE-06 an address gets 300 answers in 5 minutes, whoever it claims to be', async () => {
+test('RATE-06 the token endpoint serves an address 300 requests in 5 minutes, whatever client it names', async () => {
   for (let number = 1; number <= 300; number += 1) {
     const answer = await world.post('/oauth/token', {
       headers: { 'x-forwarded-for': '10.9.9.9' },

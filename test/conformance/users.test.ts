@@ -37,8 +37,8 @@ afterAll(() => world.close());
 const token = (email: string, ...scopes: string[]) => personToken(world, email, ...scopes);
 const names = (items: readonly Item[]): string[] => items.map((item) => item.attributes.name);
 
-describe('the profile', () => {
-  test('USER-01 USER-06 SCOPE-08 read:profile shows it whole', async () => {
+describe('the user profile', () => {
+  test('USER-01 USER-06 SCOPE-08 read:profile returns the whole profile', async () => {
     run(world.services.state, 'UPDATE users SET bio = ?, address = ? WHERE email = ?', [
       'Beekeeper.',
       JSON.stringify({ line: '1 Test Close', city: 'Köln', country: 'Germany' }),
@@ -61,7 +61,7 @@ describe('the profile', () => {
     }
   });
 
-  test('USER-02 SCOPE-05 SCOPE-04 SCOPE-10 any other scope shows the id alone', async () => {
+  test('USER-02 SCOPE-05 SCOPE-04 SCOPE-10 any other scope returns only the id of the user', async () => {
     for (const scope of ['write:follows', 'read:investments', 'write:comments', 'read:profile:follows']) {
       const { body } = conforms(getMe, await world.get('/users/me', { token: token(ida, scope) }));
       expect(body).toEqual({
@@ -83,10 +83,10 @@ describe('the profile', () => {
   });
 });
 
-describe('follows', () => {
+describe('followed companies', () => {
   const list = (bearer: string, query = '') => world.get(`/users/me/follows${query}`, { token: bearer });
 
-  test('USER-03 USER-04 SCOPE-05 SCOPE-10 SCOPE-25 the scopes that list follows', async () => {
+  test('USER-03 USER-04 SCOPE-05 SCOPE-10 SCOPE-25 the documented scopes can list follows', async () => {
     for (const scope of [
       'read:profile',
       'write:profile',
@@ -127,7 +127,7 @@ describe('follows', () => {
     }
   });
 
-  test('USER-05 PAGE-02 what is left out leaves no gaps in the pages', async () => {
+  test('USER-05 PAGE-02 companies hidden from the list leave no gaps in its pages', async () => {
     const profile = token(ida, 'read:profile');
     const page = (await list(profile, '?per_page=2')).body;
     expect([page.data.length, page.meta.has_more]).toEqual([2, false]);
@@ -138,7 +138,7 @@ describe('follows', () => {
     }
   });
 
-  test('SCOPE-05 SCOPE-19 following and unfollowing, repeated without effect', async () => {
+  test('SCOPE-05 SCOPE-19 following and unfollowing are idempotent', async () => {
     const bearer = token(ivan, 'write:follows');
     const { id } = companyOf(world, 'quiet-orchard');
     const path = `/users/me/follows/${id}`;
@@ -164,7 +164,7 @@ describe('follows', () => {
     }
   });
 
-  test('SCOPE-19 SEC-01 only what one may see can be followed; anything followed can be let go', async () => {
+  test('SCOPE-19 SEC-01 a person can follow only visible companies and can unfollow any followed one', async () => {
     const bearer = token(ivan, 'write:follows');
     for (const slug of ['lumen-works', 'vaulted-arch', 'hidden-hollow', 'unproven-umbrellas']) {
       expect(
@@ -190,7 +190,7 @@ describe('follows', () => {
   });
 });
 
-test('a closed account keeps neither a picture nor follows', async () => {
+test('closing an account deletes its picture and its follows', async () => {
   const { state } = world.services;
   const no = userNo(world, 'backer7@people.example');
   run(
@@ -210,8 +210,8 @@ test('a closed account keeps neither a picture nor follows', async () => {
   }
 });
 
-describe('companies of one’s own', () => {
-  test('PORT-01 PORT-02 SCOPE-12 those the person helps run, with the role there', async () => {
+describe('companies of the user', () => {
+  test('PORT-01 PORT-02 SCOPE-12 the list of companies has those the person helps run, with the role', async () => {
     const path = '/users/me/companies';
     const founder = conforms(
       listMyCompanies,
@@ -243,7 +243,7 @@ describe('companies of one’s own', () => {
 describe('connected apps', () => {
   const list = (bearer: string) => world.get('/connected-apps', { token: bearer });
 
-  test('SCOPE-08 SCOPE-19 each application with what it may do and has done', async () => {
+  test('SCOPE-08 SCOPE-19 the list of connected apps shows each application with its scopes and activity', async () => {
     const client = makeClient(world, { scopes: ['read:profile', 'write:follows'] });
     await tokensFor(world, client, 'backer1@people.example', { scope: 'write:follows' });
     const bearer = (await tokensFor(world, client, 'backer1@people.example', { scope: 'read:profile' }))
@@ -307,7 +307,7 @@ describe('activity', () => {
   const read = (query: string, bearer: string, headers: Record<string, string> = first) =>
     world.get(`/activity${query}`, { token: bearer, headers });
 
-  test('VERS-10 VERS-13 gone since 2026-10-15, for everyone and before anything else is asked', async () => {
+  test('VERS-10 VERS-13 since 2026-10-15 activity returns not found to every caller, before any other check', async () => {
     for (const bearer of [
       token(ida, 'read:profile'),
       token(ida, 'write:comments'),
@@ -325,7 +325,7 @@ describe('activity', () => {
     expect(errorOf(await read('', publishableKey(world)))).toEqual([403, 'insufficient_scope']);
   });
 
-  test('VERS-14 SCOPE-08 what applications did for the person, newest first, by every filter', async () => {
+  test('VERS-14 SCOPE-08 activity lists what applications did for the person, newest first, with every filter', async () => {
     const client = makeClient(world, { scopes: ['read:profile', 'write:follows'] });
     const email = 'backer5@people.example';
     const bearer = userToken(world, client, email, ['read:profile', 'write:follows']);

@@ -25,7 +25,7 @@ test.each([
   expect(row?.pinned_version).toBe(version);
 });
 
-test('VERS-20 both versions are served, and no end of either is announced', async () => {
+test('VERS-20 the platform serves both versions and announces an end of neither', async () => {
   for (const version of ['2026-10-01', '2026-10-15']) {
     const { status, headers } = await world.get('/investments', {
       token: company(world).token,
@@ -36,7 +36,7 @@ test('VERS-20 both versions are served, and no end of either is announced', asyn
   }
 });
 
-test('VERS-18 what both versions answer has the same fields of the same types', async () => {
+test('VERS-18 responses of both versions have the same fields of the same types', async () => {
   const cast = makeCast(world, 'test');
   const { data } = (await world.get('/investments?per_page=1', { token: company(world).token })).body;
   for (const [path, scope] of [
@@ -66,7 +66,7 @@ function outline(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, held]) => [name, outline(held)]));
 }
 
-test('RATE-16 windows begin with the hour of the clock, and a 429 names the limit as a number and the period as a word', async () => {
+test('RATE-16 windows begin with the hour of the clock, and a 429 gives the limit as a number and the period as a word', async () => {
   const { token } = company(world);
   await world.control('POST', '/clock', { now: '2026-11-02T09:59:30Z' });
   expect((await world.get('/investments', { token })).status).toBe(200);

@@ -50,7 +50,7 @@ async function runOut(): Promise<void> {
   throw new Error('deliveries never end');
 }
 
-describe('what is sent', () => {
+describe('sending deliveries', () => {
   test('DELIV-01 an event reaches the endpoint as an HTTP POST, and only a 2xx counts as delivered', async () => {
     install();
     await createEndpoint(world, owner, receiver.url, ['investment.changed']);
@@ -70,7 +70,7 @@ describe('what is sent', () => {
     }
   });
 
-  test('DELIV-04 DELIV-05 DELIV-06 CONV-10 the envelope has its keys, the exact bytes are stored, and no test marker is set', async () => {
+  test('DELIV-04 DELIV-05 DELIV-06 CONV-10 the envelope has its documented keys, its exact bytes are stored, and no test marker is set', async () => {
     const { id } = install();
     await createEndpoint(world, owner, receiver.url, ['investment.changed']);
     world.emit({
@@ -94,7 +94,7 @@ describe('what is sent', () => {
     expect(got?.body).toBe(deliveries()[0]?.body);
   });
 
-  test('DELIV-02 DELIV-03 the signature holds one v1 over the raw body, made anew with real time at each attempt', async () => {
+  test('DELIV-02 DELIV-03 each attempt signs the raw body with one v1 signature at the current time', async () => {
     const wall = manualClock(Date.parse('2031-01-01T00:00:00Z'));
     const sandbox = await startHookWorld({ wall });
     const token = sandbox.userToken(sandbox.person('owner', 'owner'));
@@ -116,7 +116,7 @@ describe('what is sent', () => {
     await sandbox.close();
   });
 
-  test('DELIV-02 the header prefix is a setting', async () => {
+  test('DELIV-02 a setting chooses the header prefix', async () => {
     const other = await startHookWorld({
       options: {
         headers: {
@@ -138,7 +138,7 @@ describe('what is sent', () => {
     await other.close();
   });
 
-  test('DELIV-02 WHE-13 two values until 24 hours after a rotation, to the millisecond, then one', async () => {
+  test('DELIV-02 WHE-13 a delivery has two signatures for 24 hours after a rotation, to the millisecond, then one', async () => {
     install();
     const { id, secret: old } = await createEndpoint(world, owner, receiver.url, ['investment.changed']);
     const rotated = await world.send('POST', `/webhook_endpoints/${id}/rotate_secret`, owner);
@@ -164,8 +164,8 @@ describe('what is sent', () => {
   });
 });
 
-describe('to whom', () => {
-  test('DELIV-10 an app-wide endpoint gets one delivery per matched installation, stamped with it', async () => {
+describe('recipients of a delivery', () => {
+  test('DELIV-10 an app-wide endpoint gets one delivery per matching installation, with the installation in it', async () => {
     const first = install();
     const user = world.person('founder');
     world.rows(
@@ -183,7 +183,7 @@ describe('to whom', () => {
     expect(new Set(envelopes.map((it) => it.id)).size).toBe(1);
   });
 
-  test('DELIV-11 with the switch off it gets one delivery per event', async () => {
+  test('DELIV-11 with the switch off an app-wide endpoint gets one delivery per event', async () => {
     const single = await startHookWorld({ options: { deliverPerInstallation: false } });
     const token = single.userToken(single.person('owner', 'owner'));
     const on = single.company('Acme');
@@ -205,7 +205,7 @@ describe('to whom', () => {
     await single.close();
   });
 
-  test("DELIV-12 a bound endpoint gets its own installation's events only", async () => {
+  test('DELIV-12 a bound endpoint gets only the events of its own installation', async () => {
     const mine = install();
     const elsewhere = world.company('Elsewhere');
     install(elsewhere);
@@ -219,7 +219,7 @@ describe('to whom', () => {
     ]);
   });
 
-  test('DELIV-13 WHE-14 nothing is created while an endpoint is disabled, and nothing is replayed after', async () => {
+  test('DELIV-13 WHE-14 a disabled endpoint gets no deliveries, and reenabling it replays none', async () => {
     install();
     const { id } = await createEndpoint(world, owner, receiver.url, ['investment.changed']);
     world.rows('UPDATE webhook_endpoints SET enabled = 0 RETURNING 1');
@@ -233,7 +233,7 @@ describe('to whom', () => {
     expect(receiver.received).toHaveLength(1);
   });
 
-  test('a rolled-back cause leaves no delivery', async () => {
+  test('a rolled-back transaction creates no delivery', async () => {
     install();
     await createEndpoint(world, owner, receiver.url, ['investment.changed']);
     expect(() =>
@@ -248,8 +248,8 @@ describe('to whom', () => {
   });
 });
 
-describe('failing', () => {
-  test('DELIV-14 DELIV-16 a failing delivery is retried on the schedule up to 72 hours exactly, then dead-lettered', async () => {
+describe('failing deliveries', () => {
+  test('DELIV-14 DELIV-16 a failing delivery is retried on the schedule for exactly 72 hours, then dead-lettered', async () => {
     install();
     const { id } = await createEndpoint(world, owner, receiver.url, ['investment.changed']);
     receiver.answer(503);
@@ -274,7 +274,7 @@ describe('failing', () => {
     expect((await endpoint(id)).last_delivery_status).toBe('503');
   });
 
-  test('WHE-04 health tells since when it fails, when it was last tried and how that ended', async () => {
+  test('WHE-04 the health of an endpoint reports when it began to fail, its last attempt and the result', async () => {
     install();
     const { id } = await createEndpoint(world, owner, receiver.url, ['investment.changed']);
     receiver.answer(500);
@@ -299,7 +299,7 @@ describe('failing', () => {
     expect(await endpoint(id)).toMatchObject({ failing_since: null, last_delivery_status: '200' });
   });
 
-  test('SEC-08 a delivery whose address turns out to be blocked is recorded as blocked_url and not sent', async () => {
+  test('SEC-08 a delivery whose address resolves to a blocked one is recorded as blocked_url and not sent', async () => {
     let inward = false;
     const turned = await startHookWorld({
       resolve: async () => [
@@ -325,7 +325,7 @@ describe('failing', () => {
     await turned.close();
   });
 
-  test('DELIV-17 three days of nothing but failures disable an endpoint, and one success resets the streak', async () => {
+  test('DELIV-17 three days of only failures disable an endpoint, and one success resets the streak', async () => {
     install();
     const { id } = await createEndpoint(world, owner, receiver.url, ['investment.changed']);
     receiver.answer(500);
@@ -363,7 +363,7 @@ describe('failing', () => {
     expect(receiver.received).toHaveLength(sent);
   });
 
-  test('WHE-12 deleting an endpoint cancels what is pending and what is dead, and leaves what was delivered', async () => {
+  test('WHE-12 deleting an endpoint cancels pending and dead deliveries and keeps delivered ones', async () => {
     install();
     const { id } = await createEndpoint(world, owner, receiver.url, ['investment.changed']);
     change();
@@ -383,7 +383,7 @@ describe('failing', () => {
     expect(receiver.received).toHaveLength(sent);
   });
 
-  test('an answer that comes after the delete does not bring the delivery back', async () => {
+  test('a response that arrives after the endpoint is deleted does not restore the delivery', async () => {
     install();
     const { id } = await createEndpoint(world, owner, receiver.url, ['investment.changed']);
     let finish = () => {};
@@ -398,7 +398,7 @@ describe('failing', () => {
     expect(deliveries().map((it) => it.state)).toEqual(['canceled']);
   });
 
-  test('what a revoked installation had coming is canceled, and the application is still told of the revocation', async () => {
+  test('revoking an installation cancels its pending deliveries, but the application still gets the revocation event', async () => {
     const gone = install();
     await createEndpoint(world, owner, receiver.url, ['investment.changed', 'installation.revoked']);
     receiver.answer(500);
@@ -411,10 +411,10 @@ describe('failing', () => {
   });
 });
 
-describe('resending', () => {
+describe('resending deliveries', () => {
   const resend = (id: string | undefined) => world.control('POST', `/deliveries/${id}/resend`);
 
-  test('DELIV-14 DELIV-16 a resend starts the 72 hours and the schedule over, with the same id and bytes', async () => {
+  test('DELIV-14 DELIV-16 a resend restarts the 72 hours and the schedule, with the same id and bytes', async () => {
     install();
     const { id } = await createEndpoint(world, owner, receiver.url, ['investment.changed']);
     receiver.answer(500);
@@ -436,7 +436,7 @@ describe('resending', () => {
     expect(deliveries()[0]?.state).toBe('dead');
   });
 
-  test('a delivered one may be sent again', async () => {
+  test('a delivered delivery can be resent', async () => {
     install();
     await createEndpoint(world, owner, receiver.url, ['investment.changed']);
     change();
@@ -463,7 +463,7 @@ describe('resending', () => {
     expect((await resend('dlv_nothing')).status).toBe(404);
   });
 
-  test('the portal lists deliveries with every attempt, its status, time, duration and the first bytes of the answer', async () => {
+  test('the portal lists deliveries with every attempt, its status, time, duration and the first bytes of the response', async () => {
     const { id: installation } = install();
     const { id } = await createEndpoint(world, owner, receiver.url, ['investment.changed']);
     receiver.answer((_, response) => response.writeHead(500).end('x'.repeat(10_000)));
@@ -494,14 +494,14 @@ describe('resending', () => {
   });
 });
 
-describe('across a restart', () => {
+describe('deliveries across a restart', () => {
   let folder: string;
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'rosterd-hooks-'));
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  test('a delivery cut off in the middle goes out again after the next start, with the same id', async () => {
+  test('a delivery interrupted by a crash is sent again after the restart, with the same id', async () => {
     const dataFile = join(folder, 'platform.db');
     const first = await startHookWorld({ dataFile });
     const token = first.userToken(first.person('owner', 'owner'));
@@ -522,7 +522,7 @@ describe('across a restart', () => {
     await second.close();
   });
 
-  test('what fell due while nothing ran is sent at the start, and what is due later waits for its time', async () => {
+  test('the platform sends overdue deliveries at the start and later ones at their time', async () => {
     const dataFile = join(folder, 'platform.db');
     const clock = manualClock(worldStart);
     const first = await startHookWorld({ dataFile, clock });
@@ -546,7 +546,7 @@ describe('across a restart', () => {
   });
 });
 
-test('WHE-13 every rotated secret keeps its 24 hours, and rotating in a loop does not grow the header past five', async () => {
+test('WHE-13 every rotated secret stays valid for 24 hours, and repeated rotation adds at most five signatures to the header', async () => {
   install();
   const { id } = await createEndpoint(world, owner, receiver.url, ['investment.changed']);
   const valuesAfter = async (rotations: number) => {

@@ -31,7 +31,7 @@ function founderOf(company: number, tier = 'founder'): { no: number; token: stri
 }
 
 describe('app-wide endpoints', () => {
-  test('WHE-01 reads need read:webhooks, writes need write:webhooks', async () => {
+  test('WHE-01 reading endpoints requires read:webhooks, writing requires write:webhooks', async () => {
     const person = world.person('dev', 'developer');
     const reader = world.userToken(person, 'live', ['read:webhooks']);
     const stranger = world.userToken(person, 'live', ['read:profile']);
@@ -55,7 +55,7 @@ describe('app-wide endpoints', () => {
     }
   });
 
-  test('WHE-02 owner, admin and developer may, a viewer and a stranger get forbidden_role', async () => {
+  test('WHE-02 an owner, admin or developer may manage endpoints, a viewer or stranger gets forbidden_role', async () => {
     const { id } = await createEndpoint(world, owner, url, events);
     const calls: [string, string][] = [
       ['GET', '/webhook_endpoints'],
@@ -80,7 +80,7 @@ describe('app-wide endpoints', () => {
     }
   });
 
-  test('WHE-03 WHE-04 an endpoint has its attributes, health included', async () => {
+  test('WHE-03 WHE-04 an endpoint has its documented attributes, including health', async () => {
     const { id } = await createEndpoint(world, owner, url, events);
     const answered = await world.send('GET', `/webhook_endpoints/${id}`, owner);
     expect(answered.body).toEqual({
@@ -105,7 +105,7 @@ describe('app-wide endpoints', () => {
     expect(id).toMatch(/^whe_/);
   });
 
-  test('WHE-05 SEC-06 the list has count, quota and request_id in meta, and no secret in it', async () => {
+  test('WHE-05 SEC-06 the list of endpoints has count, quota and request_id in meta, and no secret', async () => {
     await createEndpoint(world, owner, url, events);
     await createEndpoint(world, owner, url, events, { mode: 'test' });
     const answered = await world.send('GET', '/webhook_endpoints', owner);
@@ -121,7 +121,7 @@ describe('app-wide endpoints', () => {
     expect(JSON.stringify(answered.body)).not.toContain('whsec_');
   });
 
-  test('WHE-06 SEC-06 create answers 201 with a secret that no read shows again', async () => {
+  test('WHE-06 SEC-06 creating an endpoint returns 201 with a secret that no read shows again', async () => {
     const answered = await world.send('POST', '/webhook_endpoints', owner, { url, events });
     expect(answered.status).toBe(201);
     expect(answered.body.data.attributes).toMatchObject({ url, mode: 'live', events, enabled: true });
@@ -138,7 +138,7 @@ describe('app-wide endpoints', () => {
     expect((await fetch(`${world.url}/webhook_endpoints`, { method: 'POST' })).status).toBe(401);
   });
 
-  test('WHE-07 a bad URL, missing, empty or unknown events and an invalid mode answer 422 with details.errors', async () => {
+  test('WHE-07 creating an endpoint with a bad URL, missing, empty or unknown events or an invalid mode returns 422 with details.errors', async () => {
     const bad: [unknown, string][] = [
       [{ events }, 'url'],
       [{ url: 'not a url', events }, 'url'],
@@ -193,7 +193,7 @@ describe('app-wide endpoints', () => {
     await strict.close();
   });
 
-  test('WHE-08 ten app-wide endpoints of both modes fit, the eleventh is 422, and a removed one makes room', async () => {
+  test('WHE-08 ten app-wide endpoints of both modes fit, the eleventh returns 422, and removing one makes room', async () => {
     const ids = [];
     for (let made = 0; made < 10; made++) {
       const mode = made % 2 === 0 ? 'live' : 'test';
@@ -206,7 +206,7 @@ describe('app-wide endpoints', () => {
     expect((await world.send('POST', '/webhook_endpoints', owner, { url, events })).status).toBe(201);
   });
 
-  test("WHE-09 an unknown id and another application's endpoint are 404", async () => {
+  test('WHE-09 an unknown endpoint and one of another application return 404', async () => {
     const other = world.otherApplication();
     const { no } = world.install({ on: 'company', targetNo: world.company('Acme'), application: other });
     world.rows(
@@ -239,7 +239,7 @@ describe('app-wide endpoints', () => {
     }
   });
 
-  test('WHE-10 WHE-11 PATCH changes the url, replaces events wholesale, and refuses an empty list or null', async () => {
+  test('WHE-10 WHE-11 PATCH changes the url, replaces all events, and refuses an empty list or null', async () => {
     const { id } = await createEndpoint(world, owner, url, events);
     const path = `/webhook_endpoints/${id}`;
     const moved = await world.send('PATCH', path, owner, { url: `${url}/2` });
@@ -258,7 +258,7 @@ describe('app-wide endpoints', () => {
     });
   });
 
-  test('WHE-12 DELETE answers removed:true and is final', async () => {
+  test('WHE-12 DELETE returns removed:true and is final', async () => {
     const { id } = await createEndpoint(world, owner, url, events);
     const answered = await world.send('DELETE', `/webhook_endpoints/${id}`, owner);
     expect([answered.status, answered.body]).toEqual([
@@ -271,7 +271,7 @@ describe('app-wide endpoints', () => {
     expect(world.rows('SELECT 1 FROM webhook_secrets')).toEqual([]);
   });
 
-  test('WHE-13 rotate answers 200 with a new secret, the only place it is shown', async () => {
+  test('WHE-13 rotate returns 200 with a new secret, which nothing shows again', async () => {
     const { id, secret } = await createEndpoint(world, owner, url, events);
     const rotated = await world.send('POST', `/webhook_endpoints/${id}/rotate_secret`, owner);
     expect(rotated.status).toBe(200);
@@ -282,7 +282,7 @@ describe('app-wide endpoints', () => {
     );
   });
 
-  test('WHE-14 reenable is idempotent, enables and clears the streak', async () => {
+  test('WHE-14 reenable is idempotent, enables the endpoint and clears the failure streak', async () => {
     const { id } = await createEndpoint(world, owner, url, events);
     world.rows('UPDATE webhook_endpoints SET enabled = 0, failing_since = 5 RETURNING 1');
     for (let round = 0; round < 2; round++) {
@@ -293,8 +293,8 @@ describe('app-wide endpoints', () => {
   });
 });
 
-describe('the sandbox API', () => {
-  test('WHE-19 create, update, delete and rotate answer 403 manage_endpoints_on_live_api', async () => {
+describe('endpoints over the sandbox API', () => {
+  test('WHE-19 create, update, delete and rotate on the sandbox API return 403 manage_endpoints_on_live_api', async () => {
     const { id } = await createEndpoint(world, owner, url, events, { mode: 'test' });
     const sandboxOwner = world.userToken(world.person('owner', 'owner'), 'test');
     for (const [method, path] of [
@@ -312,7 +312,7 @@ describe('the sandbox API', () => {
     }
   });
 
-  test('WHE-20 endpoints of mode test are mirrored under the same id, live ones are not', async () => {
+  test('WHE-20 the sandbox API mirrors endpoints of mode test under the same id, and no live ones', async () => {
     const mirrored = await createEndpoint(world, owner, url, events, { mode: 'test' });
     const live = await createEndpoint(world, owner, url, events);
     const token = world.userToken(world.person('owner', 'owner'), 'test');
@@ -323,7 +323,7 @@ describe('the sandbox API', () => {
     expect((await world.send('POST', `/webhook_endpoints/${live.id}/reenable`, token)).status).toBe(404);
   });
 
-  test('WHE-21 reads, test sends and reenable need no role there', async () => {
+  test('WHE-21 reads, test sends and reenable need no role on the sandbox API', async () => {
     const receiver = await startReceiver();
     const { id } = await createEndpoint(world, owner, receiver.url, events, { mode: 'test' });
     world.rows('UPDATE webhook_endpoints SET enabled = 0 RETURNING 1');
@@ -345,7 +345,7 @@ describe('bound endpoints', () => {
     install = world.install({ on: 'company', targetNo: company, tier: 'admin' });
   });
 
-  test('WHE-22 an unknown, revoked, foreign or sandbox installation is 404', async () => {
+  test('WHE-22 binding to an unknown, revoked, foreign or sandbox installation returns 404', async () => {
     const founder = founderOf(company);
     const revoked = world.install({ on: 'company', targetNo: world.company('Gone') });
     world.rows('UPDATE installations SET revoked_at = 1 WHERE no = ? RETURNING 1', revoked.no);
@@ -371,7 +371,7 @@ describe('bound endpoints', () => {
     expect([made.status, made.body.data.attributes.installation]).toEqual([201, install.id]);
   });
 
-  test('WHE-23 an installation token binds to its own installation, asked or not', async () => {
+  test('WHE-23 an installation token binds an endpoint to its own installation, with or without naming it', async () => {
     const other = world.install({ on: 'company', targetNo: world.company('Other') });
     const made = await world.send('POST', '/webhook_endpoints', install.token, { url, events });
     expect([made.status, made.body.data.attributes.installation]).toEqual([201, install.id]);
@@ -389,7 +389,7 @@ describe('bound endpoints', () => {
     expect(foreign.status).toBe(404);
   });
 
-  test('WHE-24 a person binds where their role is at or above the tier', async () => {
+  test('WHE-24 a person binds an endpoint where their role is at or above the tier', async () => {
     const body = { url, events, installation: install.id };
     for (const [tier, status] of [
       ['founder', 201],
@@ -425,7 +425,7 @@ describe('bound endpoints', () => {
     }
   });
 
-  test("WHE-25 a token bound to one company reaches that one's endpoints only", async () => {
+  test('WHE-25 a token bound to one company can use only that company’s endpoints', async () => {
     const mine = await createEndpoint(world, install.token, url, events);
     const other = world.install({ on: 'company', targetNo: world.company('Other') });
     const theirs = await createEndpoint(world, other.token, url, events);
@@ -448,7 +448,7 @@ describe('bound endpoints', () => {
     }
   });
 
-  test('WHE-26 WHE-28 a bound create of mode test is 422 on mode', async () => {
+  test('WHE-26 WHE-28 creating a bound endpoint of mode test returns 422 on mode', async () => {
     const answered = await world.send('POST', '/webhook_endpoints', install.token, {
       url,
       events,
@@ -457,7 +457,7 @@ describe('bound endpoints', () => {
     expect([answered.status, fields(answered)]).toEqual([422, ['mode']]);
   });
 
-  test('WHE-27 WHE-28 five per installation, the sixth is 422, and none counts in the app-wide quota', async () => {
+  test('WHE-27 WHE-28 an installation has five bound endpoints, the sixth returns 422, and the app-wide quota ignores them', async () => {
     for (let made = 0; made < 5; made++) await createEndpoint(world, install.token, `${url}${made}`, events);
     const sixth = await world.send('POST', '/webhook_endpoints', install.token, { url, events });
     expect([sixth.status, sixth.body.error.details.errors[0].code]).toEqual([422, 'quota_reached']);
@@ -466,7 +466,7 @@ describe('bound endpoints', () => {
     expect((await world.send('POST', '/webhook_endpoints', other.token, { url, events })).status).toBe(201);
   });
 
-  test('WHE-29 repeating a create answers 200 without secret or url, with other events 409 conflict', async () => {
+  test('WHE-29 repeating a create returns 200 without secret or url, and 409 conflict with other events', async () => {
     const { id } = await createEndpoint(world, install.token, url, events);
     const again = await world.send('POST', '/webhook_endpoints', install.token, {
       url,
@@ -486,7 +486,7 @@ describe('bound endpoints', () => {
     expect(world.rows('SELECT 1 FROM webhook_endpoints')).toHaveLength(2);
   });
 
-  test('WHE-30 the url stands in the create response alone, then a hint takes its place', async () => {
+  test('WHE-30 only the create response has the url; later reads have a hint', async () => {
     const made = await world.send('POST', '/webhook_endpoints', install.token, { url, events });
     expect(made.body.data.attributes).toMatchObject({ url, url_hint: 'hooks.example.com…123456' });
     const path = `/webhook_endpoints/${made.body.data.id}`;
@@ -505,7 +505,7 @@ describe('bound endpoints', () => {
     );
   });
 
-  test("WHE-31 an organization role gives no rights, and the portal's write actions answer 403 bound_endpoint", async () => {
+  test('WHE-31 an organization role grants no rights on a bound endpoint, and the portal’s write actions return 403 bound_endpoint', async () => {
     const { id } = await createEndpoint(world, install.token, url, events);
     const appWide = await createEndpoint(world, owner, url, events);
     expect((await world.send('GET', `/webhook_endpoints/${id}`, owner)).status).toBe(404);
@@ -536,7 +536,7 @@ describe('bound endpoints', () => {
     ).toEqual(events);
   });
 
-  test('WHE-32 while the switch is off a bound create is 403 bound_endpoints_not_enabled', async () => {
+  test('WHE-32 with the switch off, creating a bound endpoint returns 403 bound_endpoints_not_enabled', async () => {
     const off = await startHookWorld({ options: { boundEndpoints: false } });
     const bound = off.install({ on: 'company', targetNo: off.company('Acme') });
     const answered = await off.send('POST', '/webhook_endpoints', bound.token, { url, events });
@@ -560,7 +560,7 @@ describe('test sends', () => {
   });
   afterEach(() => receiver.close());
 
-  test('WHE-15 without a body the first subscribed event is sent, signed; a name chooses another', async () => {
+  test('WHE-15 a test send without a body signs and sends the first subscribed event; a name chooses another', async () => {
     const { id, secret } = await createEndpoint(world, owner, receiver.url, [
       'offering.closed',
       'investment.created',
@@ -575,7 +575,7 @@ describe('test sends', () => {
     expect(secret).toMatch(/^whsec_/);
   });
 
-  test('WHE-16 the result is flat data with the exact envelope as payload', async () => {
+  test('WHE-16 the result of a test send is flat data with the exact envelope as payload', async () => {
     const { id } = await createEndpoint(world, owner, receiver.url, events);
     receiver.answer(500);
     const answered = await world.send('POST', `/webhook_endpoints/${id}/test`, owner);
@@ -603,7 +603,7 @@ describe('test sends', () => {
     });
   });
 
-  test('WHE-17 health and history know nothing of a test', async () => {
+  test('WHE-17 a test send does not appear in health or history', async () => {
     const { id } = await createEndpoint(world, owner, receiver.url, events);
     receiver.answer(500);
     const before = (await world.send('GET', `/webhook_endpoints/${id}`, owner)).body.data;
@@ -613,7 +613,7 @@ describe('test sends', () => {
     expect(world.rows('SELECT 1 FROM webhook_attempts')).toEqual([]);
   });
 
-  test('WHE-18 RATE-07 an event it is not subscribed to is 422, the eleventh send of a minute 429, per endpoint', async () => {
+  test('WHE-18 RATE-07 testing an unsubscribed event returns 422, and the eleventh send of a minute 429, per endpoint', async () => {
     const { id } = await createEndpoint(world, owner, receiver.url, events);
     const other = await createEndpoint(world, owner, receiver.url, events);
     const send = (body?: unknown, endpoint = id) =>
@@ -659,7 +659,7 @@ describe('test sends', () => {
     });
   });
 
-  test('DELIV-05 DELIV-09 a bound endpoint tests with its real installation block; mode says where real events come from', async () => {
+  test('DELIV-05 DELIV-09 a test send to a bound endpoint has its real installation block, and mode gives the origin of real events', async () => {
     const company = world.company('Acme');
     const install = world.install({ on: 'company', targetNo: company });
     const { id } = await createEndpoint(world, install.token, receiver.url, events);
@@ -678,7 +678,7 @@ describe('test sends', () => {
     expect(receiver.received[1]?.envelope).toMatchObject({ mode: 'test', installation: { test: true } });
   });
 
-  test('SEC-11 the investor email stands in an example only if the app holds read:investors:pii', async () => {
+  test('SEC-11 an example contains the investor email only if the app holds read:investors:pii', async () => {
     const { id } = await createEndpoint(world, owner, receiver.url, ['investment.created']);
     const investor = async () => {
       await world.send('POST', `/webhook_endpoints/${id}/test`, owner);
