@@ -5,7 +5,7 @@ import { all, one, run } from '../../src/platform/state/statements.js';
 import { makeClient, type TestClient, userNo, userToken } from './credentials.js';
 import type { Answered, TestWorld } from './running-platform.js';
 
-/** Names out of the seeded directory, and credentials of each kind, for tests of what the catalog shows. */
+/** Names from the seeded directory and credentials of each kind, for tests of what the catalog shows. */
 export const ida = 'ida@people.example';
 export const ivan = 'ivan@people.example';
 
@@ -52,7 +52,7 @@ export interface PaidInvestment {
 
 let invested = 0;
 
-/** A paid investment as a row, published with the next reading of anything. Returns its id. */
+/** Inserts a paid investment row, which the next read publishes. Returns its id. */
 export function invest(
   world: TestWorld,
   { email, slug, index = 0, cents = 100_000 }: PaidInvestment,
@@ -77,7 +77,7 @@ export function invest(
   return id;
 }
 
-/** The answer is a 200 of exactly the declared shape: nothing undeclared in it, nothing declared missing. */
+/** Asserts a 200 response of exactly the declared shape: no undeclared field, no declared field missing. */
 export function conforms(operation: Operation, answer: Answered): Answered {
   const schema = operation.responses[200]?.schema;
   if (schema === undefined) throw new Error(`${operation.id} declares no answer`);
@@ -86,7 +86,7 @@ export function conforms(operation: Operation, answer: Answered): Answered {
   return answer;
 }
 
-/** All items of a list, by following its cursors. */
+/** Returns all items of a list by following its cursors. */
 // biome-ignore lint/suspicious/noExplicitAny: the shape of an answer is what a test finds out
 export async function follow(world: TestWorld, path: string, token: string): Promise<any[]> {
   const items = [];

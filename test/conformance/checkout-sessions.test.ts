@@ -15,7 +15,7 @@ const hour = 3_600_000;
 beforeEach(async () => {
   world = await startWorld({ limits: false });
   token = company(world).token;
-  // The round without shares, so that every amount counts whole.
+  // The round without share prices, so that every amount counts whole.
   path = `/offerings/${company(world).offerings[1]}/investment_sessions`;
   heard = [];
   world.services.events.subscribe((event: PlatformEvent) => {
@@ -115,7 +115,7 @@ describe('creating an investment session', () => {
     ]) {
       const again = await create({ allocation_cents: 100, ...more });
       expect(again.status).toBe(200);
-      // Whoever asks by account is not told the address an earlier request went by.
+      // A caller that names the recipient by account must not learn the email address of an earlier request.
       const email = 'service_user_id' in more ? null : 'ida@people.example';
       expect(again.body.data.attributes).toMatchObject({ allocation_cents: 250_000, email });
       ids.push(again.body.data.id);

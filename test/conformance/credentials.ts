@@ -19,7 +19,7 @@ export interface TestClient {
   readonly confidential: boolean;
 }
 
-/** An application of its own for one test, owned by the sandbox's organization unless another is named. */
+/** A new application for one test, owned by the sandbox's organization unless the test names another. */
 export function makeClient(
   world: TestWorld,
   wish: Partial<ApplicationWish> & { realm?: Realm; approved?: boolean; piiApproved?: boolean } = {},
@@ -94,7 +94,7 @@ export function authorizePath(client: TestClient, asking: Asking = {}): string {
   return `${client.realm === 'test' ? '/sandbox' : ''}/oauth/authorize?${query}`;
 }
 
-/** A person with a browser but without one: follows the forms of the pages, keeps the cookie. */
+/** Acts as a browser without one: follows the forms of the pages and keeps the cookie. */
 export class Visitor {
   cookie = '';
   constructor(readonly world: TestWorld) {}
@@ -107,7 +107,7 @@ export class Visitor {
     return this.#kept(await this.world.post(path, { headers: { cookie: this.cookie }, body: form(fields) }));
   }
 
-  /** Opens the page and answers its form with the token that stands in it. */
+  /** Opens the page and submits its form with the CSRF token it contains. */
   async answer(path: string, fields: Readonly<Record<string, string>>): Promise<Answered> {
     const page = await this.open(path);
     return this.submit(path, { csrf: csrfOf(page), ...fields });
@@ -130,14 +130,14 @@ export function csrfOf(page: Answered): string {
   return found;
 }
 
-/** Where an answer sends the browser, with the parameters it carries. */
+/** The redirect target of a response, with its parameters. */
 export function location(answer: Answered): URL {
   const to = answer.headers.get('location');
   if (to === null) throw new Error(`no redirect, status ${answer.status}: ${JSON.stringify(answer.body)}`);
   return new URL(to, 'http://here.invalid');
 }
 
-/** From the link to the code, as `email`. */
+/** Completes the authorization as `email` and returns the code. */
 export async function approve(
   world: TestWorld,
   client: TestClient,
@@ -207,12 +207,12 @@ export function refresh(
   return world.post('/oauth/token', { body });
 }
 
-/** Whether an access token is accepted at all: 401 says no, anything else says yes. Counts as its first use. */
+/** Returns whether an access token is accepted: only a 401 means no. Counts as the first use of the token. */
 export async function works(world: TestWorld, token: string): Promise<boolean> {
   return (await world.get('/installations', { token })).status !== 401;
 }
 
-/** An access token of a person for an application, without passing the pages. */
+/** Mints an access token of a person for an application without the authorize pages. */
 export function userToken(
   world: TestWorld,
   client: TestClient,
@@ -240,7 +240,7 @@ export interface Place {
 
 export type CompanyRole = readonly ['founder' | 'admin' | 'editor', canEdit?: boolean];
 
-/** A company with the people a test needs, by the name before the @ of their address. */
+/** Creates a company with the people a test needs, keyed by the part of their address before the @. */
 export function makeCompany(
   world: TestWorld,
   members: Readonly<Record<string, CompanyRole>>,

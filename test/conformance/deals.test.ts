@@ -18,7 +18,7 @@ afterAll(() => world.close());
 const refusal = (answer: Answered) => [answer.status, answer.body.error.type];
 const get = (syndicate: TestSyndicate, path: string, token = syndicate.creatorToken) =>
   world.get(`${syndicate.path}/deals${path}`, { token });
-/** What the round asks for, where the catalog keeps it. */
+/** Sets the terms of the round where the catalog stores them. */
 const terms = (deal: { readonly no: number }, { target, min }: { target: number; min?: number }) =>
   run(
     world.services.state,
@@ -59,7 +59,7 @@ describe('reading deals', () => {
         company_logo_url: null,
         amount_raised: '3000',
         investor_count: 3,
-        // In cents, unlike its neighbours.
+        // In cents, unlike the fields around it.
         funding_target: '5000000',
         exemption: 'Reg CF',
         security: 'SAFE',

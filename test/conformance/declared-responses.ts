@@ -13,14 +13,14 @@ export interface Seen {
   readonly text: string;
 }
 
-/** Holds every answer against the OpenAPI document: status, headers, media type, and each field of the body. */
+/** Checks every response against the OpenAPI document: status, headers, media type and each body field. */
 export class DeclaredAnswers {
   readonly #document: ApiDocument;
   readonly #paths: readonly (readonly [RegExp, string])[];
 
   constructor(readonly headers: HeaderNames) {
     this.#document = apiDescription(headers);
-    // Literal segments first, as the router takes them.
+    // Literal segments first, in the order the router matches them.
     this.#paths = Object.keys(this.#document.paths ?? {})
       .sort((a, b) => a.split('{').length - b.split('{').length)
       .map((path) => [
@@ -29,7 +29,7 @@ export class DeclaredAnswers {
       ]);
   }
 
-  /** Throws when the platform answered what it does not declare. */
+  /** Throws when a response is not declared. */
   check(seen: Seen): void {
     const wrong = this.#wrong(seen);
     if (wrong.length === 0) return;
@@ -83,11 +83,11 @@ export class DeclaredAnswers {
   }
 }
 
-/** Headers a client acts on; those of transport and of browsers' policies are no part of the description. */
+/** Headers a client acts on. Transport headers and browser policies are not part of the description. */
 const telling =
   /^(?:x-(?!frame-|content-)|location$|www-authenticate$|content-disposition$|retry-after$|.*version)/;
 
-/** Where no operation stands: an unknown path, another method, and what is refused before the path is looked at. */
+/** For requests outside any operation: an unknown path, another method, or a refusal before routing. */
 // biome-ignore lint/suspicious/noExplicitAny: references, resolved like those of an operation
 const unmatched: Readonly<Record<number, any>> = {
   400: { $ref: '#/components/responses/BadRequest' },

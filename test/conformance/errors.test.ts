@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** Written out here a second time on purpose: nothing of it comes from `src/`. */
+/** Repeated here on purpose: nothing of this table comes from `src/`. */
 const exactly: Readonly<Record<string, readonly string[]>> = {
   BadRequest: ['bad_request', 'invalid_params', 'invalid_parameter', 'invalid_request'],
   Unauthorized: ['unauthorized'],
@@ -45,7 +45,7 @@ const exactly: Readonly<Record<string, readonly string[]>> = {
   ServerFault: ['internal_server_error'],
 };
 
-// Every answer of every conformance test is held against these enumerations, so what is declared is all there is.
+// Every conformance test checks its responses against these enumerations, so the declared types are complete.
 test('ERR-08 ERR-10 ERR-13 ERR-14 ERR-15 ERR-16 each status has exactly the documented error types', () => {
   const typesOf = (name: string): string[] => {
     const response = resolve(document, `#/components/responses/${name}`);

@@ -8,8 +8,8 @@ type Kind = 'company' | 'syndicate' | 'user';
 type Realm = 'live' | 'test';
 
 /**
- * The one table of who is told what: the scope an installation must carry, and the kinds of installation. Written
- * out here a second time on purpose; the matrix below is made from it and from nothing in `src/`.
+ * The routing table of events: the scope an installation must hold, and the kinds of installation. It is repeated
+ * here on purpose: the matrix below is built from it and from nothing in `src/`.
  */
 const table: Readonly<Record<EventName, readonly [scope: string | null, ...kinds: Kind[]]>> = {
   'investment.created': ['read:companies', 'company', 'syndicate', 'user'],
@@ -67,7 +67,7 @@ interface Installed {
   readonly realm: Realm;
   readonly kind: Kind;
   readonly scopes: readonly string[];
-  /** Of the company and syndicate the events are about, or of others. */
+  /** Whether the target is the company or syndicate the events are about, or another one. */
   readonly here: boolean;
   readonly revoked: boolean;
 }
@@ -90,7 +90,8 @@ const targets: Record<Realm, { company: number; syndicate: number }> = {
 beforeAll(async () => {
   world = await startHookWorld();
   world.person('first');
-  // The matrix is about which rows are made: every address is a closed port, and attempts are not waited for.
+  // The matrix checks which delivery rows are created. Every address is a closed port, and the test does not wait for
+  // attempts.
   const insertHook = (label: string, mode: Realm, application: number, installation: Installed | null) => {
     const [row] = world.rows<{ no: number }>(
       `INSERT INTO webhook_endpoints (id, application_no, installation_no, mode, url, created_at)
@@ -108,7 +109,8 @@ beforeAll(async () => {
     hooks.push({ no, label, mode, bound: installation?.id ?? null });
   };
   for (const realm of ['live', 'test'] as const) {
-    // One installation per company: the active ones of an application are unique, so each set gets its own.
+    // One installation per company: an application has at most one active install there, so each scope set gets its
+    // own.
     targets[realm] = { company: world.company('Here', realm), syndicate: world.syndicate('Here', realm) };
     insertHook(`wide-${realm}`, realm, world.app, null);
     for (const kind of ['company', 'syndicate', 'user'] as const) {
@@ -167,7 +169,7 @@ function targetOf(realm: Realm, kind: Kind, here: boolean): number {
   return person;
 }
 
-/** Which (endpoint, installation) pairs an event makes, read off the table. */
+/** Returns the (endpoint, installation) pairs that the table expects for an event. */
 function expected(event: EventName, realm: Realm, about: 'company' | 'syndicate'): string[] {
   const [scope, ...kinds] = table[event];
   const told = installed.filter(

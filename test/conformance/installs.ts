@@ -63,7 +63,7 @@ export function tokenOn(
   return mintToken(world.services, wish, world.services.clock.now()).token;
 }
 
-/** A token of the sandbox's own application, for one of its installations, with just these scopes. */
+/** A token of the sandbox's own application for one of its installations, with only these scopes. */
 export function narrowToken(world: TestWorld, installationId: string, scopes: readonly string[]): string {
   const row = one<{ no: number; application_no: number }>(
     world.services.state,

@@ -20,7 +20,7 @@ const single = (id: string, bearer = token()) => world.get(`/investments/${id}`,
 
 type Item = Record<string, unknown> & { id: string };
 
-/** Every page from one call on; what a client would have collected, and the position it would save. */
+/** Reads every page from one request on. Returns the collected records and the position to save. */
 async function follow(query = '', bearer = token(), size = 5) {
   const data: Item[] = [];
   const modes = new Set<string>();
@@ -58,7 +58,7 @@ async function invest(set: unknown = {}, index = 0): Promise<string> {
   return body.ids[0];
 }
 
-/** A token of the founder with just these scopes. */
+/** A token of the founder with only these scopes. */
 const tokenWith = (scopes: readonly string[], userIndex = 2): string => {
   const { state } = world.services;
   const { no } = one<{ no: number }>(state, 'SELECT no FROM users WHERE id = ?', [

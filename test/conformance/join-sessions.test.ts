@@ -48,7 +48,7 @@ const sessions = (syndicate: TestSyndicate, query = '', token = syndicate.instal
 
 const pathOf = (answer: Answered): string => new URL(answer.body.data.attributes.url).pathname;
 
-/** A person comes by the link and answers it. */
+/** Opens the link as a person and submits its form. */
 async function visit(path: string, email: string, action: string): Promise<Answered> {
   const visitor = new Visitor(world);
   await visitor.signIn(path, email);

@@ -18,7 +18,7 @@ function declared(id: string): Operation {
   return found;
 }
 
-/** Asks and takes everything back that the question did, so that every cell finds the same world. */
+/** Sends the request and rolls back everything it changed, so that every cell starts from the same data. */
 async function undone(world: TestWorld, ask: () => Promise<Answered>): Promise<Answered> {
   const { state } = world.services;
   state.exec('SAVEPOINT cell');
@@ -78,7 +78,7 @@ describe('the scopes of the matrix', () => {
   });
   afterAll(() => world.close());
 
-  /** Everything but what admits, and but what would bring that with it. */
+  /** Every scope except those that grant access, directly or by implication. */
   const allBut = (wanted: readonly string[]): string[] =>
     allScopes.filter((scope) => !brings(scope).some((one) => wanted.includes(one)));
   const brings = (scope: string): readonly string[] => [
@@ -93,7 +93,7 @@ describe('the scopes of the matrix', () => {
     'installSyndicate',
     'syndicateKey',
   ];
-  // REF-03: whoever is not an application itself is told that before any scope is looked at.
+  // REF-03: a caller that is not an application gets this error before any scope is checked.
   const refusal = ({ tag }: Operation): string =>
     tag === createReferralCode.tag ? 'app_credentials_required' : 'insufficient_scope';
   const scoped = guarded.filter(

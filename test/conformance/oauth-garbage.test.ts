@@ -3,7 +3,7 @@ import fc from '../support/property.js';
 import { challenge, form, makeClient, redirectUri, type TestClient, Visitor } from './credentials.js';
 import { startWorld, type TestWorld } from './running-platform.js';
 
-/** Whatever arrives is answered, never with a crash, and nobody is sent to an address that is not registered. */
+/** The server must answer any input without a crash and redirect only to registered addresses. */
 let world: TestWorld;
 let client: TestClient;
 let visitor: Visitor;

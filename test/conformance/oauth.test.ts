@@ -358,7 +358,7 @@ describe('the token endpoint', () => {
       const answer = await exchange(world, client, code, changed);
       expect([answer.status, answer.body.error]).toEqual([400, error]);
       expect(answer.body.access_token).toBeUndefined();
-      // The rightful client is not hurt by what somebody tried.
+      // The failed attempts of others must not invalidate the code of the rightful client.
       expect((await exchange(world, client, code)).status).toBe(200);
     },
   );
@@ -482,7 +482,7 @@ describe('refreshing tokens', () => {
 });
 
 test('the printed application and users of the sandbox work as credentials', async () => {
-  // A world of its own: in the shared one years have passed by now.
+  // A platform of its own: in the shared one the clock has moved on by years.
   const fresh = await startWorld();
   const [app] = fresh.ready.apps;
   if (app === undefined) throw new Error('the world has no application');

@@ -18,7 +18,9 @@ interface Run {
   readonly told: Readonly<Record<'company' | 'elsewhere' | 'syndicate' | 'unscoped', ToldEndpoint>>;
 }
 
-/** A round in the making, run by a company and a syndicate, and everybody who might be told of it. */
+/**
+ * A round in preparation, run by a company and a syndicate, with every installation that might get its events.
+ */
 function prepared(syndicateNo: number, id: string): Run {
   const { state } = world.services;
   const place = (index: number) =>

@@ -10,11 +10,11 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** The library reads the time of the machine; so must the platform here. */
+/** The library reads the system clock, so the platform must use it here. */
 const systemLike = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
-  // A wait that ends at once would let whoever waits in a loop spin for ever.
+  // A wait that returns at once would let a polling loop spin forever.
   wait: stillClock(0).wait,
 };
 

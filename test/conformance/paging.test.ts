@@ -13,14 +13,14 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** Every list the description pages by a cursor. */
+/** Every list that the description pages by a cursor. */
 const lists = toldIn(apiDescription()).filter(({ parameters }) =>
   parameters.some(({ name }) => name === 'cursor'),
 );
-/** The oldest version still has the lists that ended. */
+/** The oldest version still has the removed lists. */
 const headers = { 'Service-Version': versions[0] };
 
-/** The lists of what applications make refuse a query as they refuse a body. */
+/** The lists of records that applications make refuse an invalid query like an invalid body. */
 const refusedAsBodies = new Set([
   'listOfferingInvestmentSessions',
   'listInvestmentSessions',

@@ -478,7 +478,7 @@ describe('exploring offerings', () => {
       .map((item) => item.id);
     for (const offering of made) run(state, 'DELETE FROM offerings WHERE no = ?', [offering]);
     expect(counts).toEqual([25, 25, 25, 7, 100, 100, 100]);
-    // CAT-18: one moment, so the id decides.
+    // CAT-18: rounds of the same instant are ordered by id.
     expect(ties).toEqual([...ties].sort());
     expect(errorOf(await read('/explore?per_page=many'))).toEqual([400, 'invalid_parameter']);
   });

@@ -7,7 +7,7 @@ import { DeclaredAnswers } from './declared-responses.js';
 export interface Answered {
   readonly status: number;
   readonly headers: Headers;
-  /** Parsed when it is JSON, otherwise the text. Tests look into it freely; that is what they assert. */
+  /** Parsed if it is JSON, otherwise the text. Typed `any` because tests assert its shape. */
   // biome-ignore lint/suspicious/noExplicitAny: the shape of an answer is what a test finds out
   readonly body: any;
 }
@@ -25,15 +25,17 @@ export interface TestWorld extends Sandbox {
   patch(path: string, sending?: Sending): Promise<Answered>;
   delete(path: string, sending?: Sending): Promise<Answered>;
   send(method: string, path: string, sending?: Sending): Promise<Answered>;
-  /** A call of the control API: `control('POST', '/churn', {changes: 5})`. */
+  /** Calls the control API: `control('POST', '/churn', {changes: 5})`. */
   control(method: string, path: string, body?: unknown): Promise<Answered>;
-  /** From here on the answers carry what the test put there (faults, fields of the future): they are not checked. */
+  /**
+   * Stops checking responses against the description, for tests that inject faults or fields of the future.
+   */
   expectUndeclared(): void;
 }
 
 export const worldStart = Date.parse('2026-11-02T09:00:00.000Z');
 
-/** A listening platform in which time stands at `worldStart` until a test moves `world.clock`. */
+/** Starts a platform whose clock stands at `worldStart` until a test moves `world.clock`. */
 export async function startWorld(options: SandboxOptions = {}): Promise<TestWorld> {
   const sandbox = await startSeededSandbox({
     seed: 1,
@@ -62,7 +64,7 @@ export async function startWorld(options: SandboxOptions = {}): Promise<TestWorl
 
 const declaredByPrefix = new Map<string, DeclaredAnswers>();
 
-/** The description costs more to make than a world, and is the same for every world of one header prefix. */
+/** The description is expensive to build and the same for every platform with one header prefix. */
 function declaredFor(headers: HeaderNames): DeclaredAnswers {
   const key = JSON.stringify(headers);
   const held = declaredByPrefix.get(key) ?? new DeclaredAnswers(headers);
@@ -71,7 +73,7 @@ function declaredFor(headers: HeaderNames): DeclaredAnswers {
 }
 
 /**
- * An object is sent as JSON, URLSearchParams as a form, text as it is. Every answer is held against the API's own
+ * Sends an object as JSON, URLSearchParams as a form and text as it is. Checks every response against the API's
  * description.
  */
 async function request(
@@ -104,7 +106,7 @@ async function request(
   };
 }
 
-/** The token of the ready document's first (or other) company, and the like; throws instead of being undefined. */
+/** Returns a company of the ready document (the first by default). Throws if it does not exist. */
 export function company(world: Sandbox, index = 0) {
   const found = world.ready.companies[index];
   if (found === undefined) throw new Error(`the world has no company ${index}`);

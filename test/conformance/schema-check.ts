@@ -12,9 +12,9 @@ const known = new Set([
 ]);
 
 /**
- * What is wrong with a value of the platform's own making. Stricter than a client may be: a field that is not
- * declared is wrong, even where the schema leaves room for fields to come; `details` alone differ by endpoint. A keyword it does not know is an error
- * of its own, so that nothing is passed over in silence.
+ * Returns the errors in a value the platform produced. Stricter than a client may be: an undeclared field is an
+ * error even where the schema allows future fields; only `details` differs by endpoint. An unknown schema keyword
+ * is an error too, so that nothing is skipped silently.
  */
 export function violations(document: ApiDocument, schema: Schema, value: unknown, at = '$'): string[] {
   if (schema.$ref !== undefined) return violations(document, resolve(document, schema.$ref), value, at);
@@ -48,7 +48,7 @@ function inObject(document: ApiDocument, schema: Schema, value: object, at: stri
     .filter((name: string) => !Object.hasOwn(value, name))
     .map((name: string) => `${at}.${name}: missing`);
   const rest = schema.additionalProperties;
-  // Room for fields to come (`{}`) is for clients; a record of something (no properties of its own) is open.
+  // Room for future fields (`{}`) is for clients; an object schema without properties is an open record.
   const open =
     at === '$.error.details' ||
     (schema.properties === undefined && (rest !== undefined || schema.type === undefined));

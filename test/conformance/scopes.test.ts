@@ -90,7 +90,7 @@ test('SCOPE-02 an application may request a narrower scope that a ticked one imp
 
 test.each([...reservedScopes])('SCOPE-26 SEC-15 no grant and no install holds %s', async (scope) => {
   const client = makeClient(world, { scopes: ['read:profile', 'write:installations'] });
-  // Even where the database says that it is ticked.
+  // Even if the database marks the scope as ticked.
   run(world.services.state, 'UPDATE applications SET scopes = ? WHERE no = ?', [
     JSON.stringify(['read:profile', 'write:installations', scope]),
     client.applicationNo,

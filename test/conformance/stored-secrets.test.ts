@@ -48,7 +48,7 @@ test('SEC-04 SEC-05 the database contains no issued secret in plain text, except
   ];
   for (const secret of given) expect(secret.length).toBeGreaterThanOrEqual(40);
   const { state } = world.services;
-  // The sandbox keeps its ready document, which hands out credentials on purpose; a platform has no such table.
+  // The sandbox stores its ready document, which contains credentials on purpose. A platform has no such table.
   const tables = all<{ name: string }>(
     state,
     `SELECT name FROM sqlite_master WHERE type = 'table' AND name <> 'sandbox'`,

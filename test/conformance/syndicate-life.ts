@@ -69,12 +69,12 @@ export interface TestSyndicate {
   readonly installationToken: string;
   add(name: string, as?: Standing | 'operator' | 'full_access', wish?: PersonWish): TestMember;
   token(member: { readonly person: TestPerson }, scopes?: readonly string[]): string;
-  /** What the events told since the last look, as the installation would be told. */
+  /** Returns the events since the last call, with the payload for the installation. */
   told(): { readonly name: string; readonly data: unknown }[];
   set(columns: Readonly<Record<string, string | number | null>>): void;
 }
 
-/** A syndicate of its own for one test, with its creator, and an application installed on it. */
+/** A new syndicate for one test, with its creator and an installed application. */
 export function foundSyndicate(world: TestWorld, realm: Realm = 'test'): TestSyndicate {
   const { services } = world;
   const { state } = services;
@@ -92,7 +92,7 @@ export function foundSyndicate(world: TestWorld, realm: Realm = 'test'): TestSyn
     const permission = as === 'operator' || as === 'full_access' ? as : null;
     const standing = permission === null ? (as as Standing) : 'member';
     const row = insertMember(services, { syndicateNo: no, userNo: person.no, standing }, now);
-    // Whoever is not a member now was one, or asked to be: only an invitee has agreed to nothing.
+    // A person who is not a member now was one or applied; only an invitee has never consented.
     run(state, 'UPDATE syndicate_members SET consented = ? WHERE no = ?', [
       standing === 'invitee' ? 0 : 1,
       row.no,
@@ -153,11 +153,11 @@ export interface TestDeal {
   readonly no: number;
   readonly id: string;
   readonly company: { readonly no: number; readonly id: string };
-  /** Answers the id of the investment. */
+  /** Returns the id of the investment. */
   invest(person: TestPerson, cents: number, more?: Readonly<Record<string, unknown>>): Promise<string>;
 }
 
-/** A company with one round, which the syndicate runs. */
+/** A company with one round, run by the syndicate. */
 export function openDeal(world: TestWorld, syndicate: { readonly no: number }, status = 'open'): TestDeal {
   const { services } = world;
   const number = serial();
@@ -193,7 +193,7 @@ export function openDeal(world: TestWorld, syndicate: { readonly no: number }, s
   };
 }
 
-/** A key of the syndicate itself: bound to it, without installation and without expiry. */
+/** A key bound to the syndicate itself, without an installation and without expiry. */
 export const syndicateKey = (
   world: TestWorld,
   syndicate: TestSyndicate,
@@ -223,7 +223,7 @@ export const applicationToken = (world: TestWorld, syndicate: TestSyndicate, sco
     world.services.clock.now(),
   ).token;
 
-/** The row as it stands, for what no answer shows. */
+/** Reads the row, for state that no response shows. */
 export const standingOf = (world: TestWorld, member: { readonly no: number }): string | undefined =>
   one<{ standing: string }>(world.services.state, 'SELECT standing FROM syndicate_members WHERE no = ?', [
     member.no,

@@ -58,7 +58,7 @@ describe('reading syndicates', () => {
         auto_accept_accredited_members: false,
         auto_approve_join_sessions: false,
         fund_required: false,
-        // The creator and Mia; an applicant is no member yet. One of the two deals is live.
+        // The creator and Mia; an applicant is not a member yet. One of the two deals is live.
         member_count: 2,
         deal_count: 1,
         primary_fund_company_id: no,

@@ -59,7 +59,7 @@ test('VERS-18 responses of both versions have the same fields of the same types'
   }
 });
 
-/** Names and types, the first of each list standing for all. */
+/** Names and types of the fields; the first element of a list stands for all. */
 function outline(value: unknown): unknown {
   if (Array.isArray(value)) return value.slice(0, 1).map(outline);
   if (typeof value !== 'object' || value === null) return value === null ? 'null' : typeof value;

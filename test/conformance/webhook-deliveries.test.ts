@@ -37,7 +37,7 @@ const deliveries = () => world.rows<DeliveryRow>('SELECT * FROM webhook_deliveri
 const endpoint = async (id: string) =>
   (await world.send('GET', `/webhook_endpoints/${id}`, owner)).body.data.attributes;
 
-/** Moves time to each next attempt until nothing is pending, as three days of waiting would. */
+/** Advances the clock to each next attempt until nothing is pending, up to the three days. */
 async function runOut(): Promise<void> {
   for (let turns = 0; turns < 100; turns++) {
     await world.quiet();

@@ -19,7 +19,7 @@ export interface EndpointWish {
   readonly scopes: readonly string[];
 }
 
-/** An application of its own, installed as asked, with an endpoint subscribed to everything. */
+/** A new application, installed as requested, with an endpoint subscribed to every event. */
 export function createEndpointFor(world: TestWorld, wish: EndpointWish): ToldEndpoint {
   const { services } = world;
   const { state, random } = services;
@@ -46,7 +46,7 @@ export function createEndpointFor(world: TestWorld, wish: EndpointWish): ToldEnd
       applicationNo: client.applicationNo,
       installationNo: null,
       mode: 'test',
-      // Nobody listens there: what counts is what was promised.
+      // No server listens there: the tests check which deliveries exist.
       url: 'http://127.0.0.1:9/hook',
       events: [...eventNames],
     },

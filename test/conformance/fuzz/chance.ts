@@ -1,6 +1,6 @@
 import { seededRandom } from '../../../src/runtime/random.js';
 
-/** Choices of one seed, in the words a generator thinks in. */
+/** Seeded choices in the terms of a generator. */
 export interface Chance {
   happens(share: number): boolean;
   pick<Value>(values: readonly Value[]): Value;

@@ -4,7 +4,7 @@ import { one } from '../../../src/platform/state/statements.js';
 import { type CastName, makeCast } from '../matrix/cast.js';
 import type { TestWorld } from '../running-platform.js';
 
-/** One way to be known to the platform; undefined sends nothing. The token may depend on the scopes asked for. */
+/** One way to authenticate; undefined sends no credential. The token may depend on the requested scopes. */
 export interface Credential {
   readonly kind: string;
   token(scopes: readonly string[] | null): string | undefined;
@@ -27,9 +27,9 @@ const strangers: readonly CastName[] = [
 ];
 
 /**
- * Each kind of credential: those that reach the seeded world with every scope, those of a stranger to it with just
- * the scope that is asked for, and those that are none. Attribution belongs to a program, whose scopes the sandbox
- * gives nobody; here everybody has them.
+ * Each kind of credential: valid ones that reach the seeded data with every scope, those of a stranger with only
+ * the requested scope, and invalid ones. The sandbox grants the attribution scopes of a program to no application;
+ * here every credential gets them.
  */
 export function credentialsOf(world: TestWorld): readonly Credential[] {
   const { services, ready } = world;

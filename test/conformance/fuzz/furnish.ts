@@ -1,7 +1,7 @@
 import type { TestWorld } from '../running-platform.js';
 import type { Known } from './known.js';
 
-/** One of everything a seeded world has none of: what only an application makes. Asked for as anybody would. */
+/** Creates, through the API, one of everything that only an application makes and the seeded data lacks. */
 export async function furnish(world: TestWorld, known: Known): Promise<void> {
   const { companies, syndicates, users } = world.ready;
   const [company, syndicate, owner] = [companies[0], syndicates[0], users[0]];

@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** Enough for every operation to be asked a dozen times; `npm run fuzz:platform` goes on from here. */
+/** Enough to call every operation a dozen times; `npm run fuzz:platform` runs more. */
 const rounds = 100;
 
 test('the platform survives arbitrary requests without a server fault, an undeclared response or leaked internals', async () => {
@@ -16,7 +16,7 @@ test('the platform survives arbitrary requests without a server fault, an undecl
   expect(report.requests).toBe(rounds * roundSize);
   const counts = [...report.asked];
   expect(counts.filter(([, { asked }]) => asked < 10).map(([id]) => id)).toEqual([]);
-  // Requests that are all refused prove little: most operations were granted some, which is what their bodies take.
+  // If every request is refused, the run proves little. Most operations must grant some requests.
   const never = counts.filter(([, { granted }]) => granted === 0).map(([id]) => id);
   expect(never.length).toBeLessThan(counts.length / 3);
   expect(report.kinds.size).toBeGreaterThan(15);

@@ -6,30 +6,33 @@ import { furnish } from './furnish.js';
 import { Known } from './known.js';
 import { type Request, requestFor, type Told, toldIn } from './request.js';
 
-/** Requests of a round build on one another; between rounds the world is as it was, so that a round stands alone. */
+/**
+ * The requests of a round build on one another. The data is reset between rounds, so each round can be replayed
+ * alone.
+ */
 export const roundSize = 25;
 
 export interface FuzzWish {
   readonly seed: number;
   readonly rounds: readonly number[];
-  /** Told after every round. */
+  /** Called after every round. */
   readonly onRound?: (round: number, report: FuzzReport) => void;
 }
 
 export interface FuzzReport {
   readonly requests: number;
-  /** How often each operation was asked, and how often it said yes. */
+  /** How often each operation was called, and how often it succeeded. */
   readonly asked: ReadonlyMap<string, { asked: number; granted: number }>;
   readonly kinds: ReadonlySet<string>;
 }
 
-/** What must never be seen: the text of an exception, a place in our files, the words of the database. */
+/** Text that must never appear: exception messages, paths of source files, words of the database. */
 const leak = /\n\s+at |\.ts:\d|\.js:\d|node:internal|SQLITE|SqliteError|TypeError|RangeError|ZodError/;
 
 /**
- * Asks the platform what its own description allows, and somewhat more, with every kind of credential. Throws at
- * the first answer that is a fault of the platform, is not as declared (the world holds every answer against the
- * document), or shows its insides; the error says how to see it again.
+ * Sends the platform requests that its description allows, and some that it does not, with every kind of
+ * credential. Throws at the first response that is a server fault, is not as declared (every response is checked
+ * against the document) or exposes internals. The error says how to reproduce it.
  */
 export async function fuzz(world: TestWorld, { seed, rounds, onRound }: FuzzWish): Promise<FuzzReport> {
   const document: ApiDocument = (await world.get('/openapi.json')).body;
@@ -46,7 +49,8 @@ export async function fuzz(world: TestWorld, { seed, rounds, onRound }: FuzzWish
     state.exec('SAVEPOINT round');
     try {
       for (let step = 0; step < roundSize; step += 1) {
-        // Half walk through all operations, so that none is left out; half are drawn, so that any may follow any.
+        // Half of the steps cover all operations in turn, half are drawn at random, so that any operation can follow
+        // any other.
         const turn = (round * roundSize + step) >> 1;
         const told = step % 2 === 0 ? at(operations, turn % operations.length) : chance.pick(operations);
         const credential = credentialFor(told, chance, credentials, welcome);
@@ -106,7 +110,7 @@ async function judged(
   return answer;
 }
 
-/** Whoever was let in to something of the same kind most of the time, anybody for the rest. */
+/** Mostly returns a credential that has succeeded on an operation of the same kind, otherwise any. */
 function credentialFor(
   told: Told,
   chance: Chance,
@@ -122,7 +126,9 @@ interface Sights {
   readonly welcome: ReadonlyMap<string, readonly Credential[]>;
 }
 
-/** Reads every listing with every credential, shallow ones first: what there is, and who may see it. */
+/**
+ * Reads every listing with every credential, shallow paths first, to learn what exists and who may see it.
+ */
 async function lookAround(
   world: TestWorld,
   operations: readonly Told[],

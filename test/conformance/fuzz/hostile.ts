@@ -1,4 +1,6 @@
-/** Texts that break programs: encodings, separators, paths, quotes, numbers at their edges, names of prototypes. */
+/**
+ * Strings that break programs: encodings, separators, paths, quotes, extreme numbers, prototype property names.
+ */
 const texts: readonly string[] = [
   '',
   ' ',
@@ -59,7 +61,7 @@ export const hostileValues: readonly unknown[] = [
   Array.from({ length: 2000 }, () => 'x'),
 ];
 
-/** Bodies that are no body of the kind they say. */
+/** Bodies that do not match their declared media type. */
 export const brokenBodies: readonly string[] = [
   '',
   '{',
@@ -72,6 +74,6 @@ export const brokenBodies: readonly string[] = [
   '﻿{}',
 ];
 
-/** A lone surrogate cannot be percent-encoded; in a body it travels as an escape. */
+/** A lone surrogate cannot be percent-encoded; in a body it is sent as an escape. */
 export const wellFormed = (value: unknown): string =>
   Buffer.from(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''), 'utf8').toString('utf8');

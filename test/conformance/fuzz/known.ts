@@ -2,7 +2,7 @@ import type { Chance } from './chance.js';
 
 const idShape = /^(?:[a-z]{2,5}|evt_test)_[0-9A-Za-z]{6,}$/;
 
-/** By the last word of a field's name. */
+/** Id prefixes by the last word of a field's name. */
 const prefixes: Readonly<Record<string, readonly string[]>> = {
   company: ['co_'],
   offering: ['ofr_'],
@@ -17,15 +17,16 @@ const prefixes: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * What answers have told so far: ids by prefix, cursors, and where things stand (`/syndicates/syn_1/members/mem_2`
- * from a listing of `/syndicates/syn_1/members`), so that requests lead somewhere without knowing the world.
+ * What responses have revealed so far: ids by prefix, cursors, and locations (`/syndicates/syn_1/members/mem_2`
+ * from a listing of `/syndicates/syn_1/members`). With them, requests reach real records without knowing the
+ * seeded data.
  */
 export class Known {
   readonly #ids = new Map<string, string[]>();
   readonly #cursors: string[] = [];
   readonly #places = new Map<string, string[]>();
   readonly #all: string[] = [];
-  /** The templates of pages, by what their paths look like: answers carry links to them. */
+  /** The templates of pages, by the shape of their paths: responses contain links to them. */
   readonly #pages: readonly (readonly [RegExp, string])[];
 
   constructor(templates: readonly string[]) {
@@ -34,7 +35,7 @@ export class Known {
       .map((template) => [new RegExp(`^${template.replaceAll(/\{[^}]+\}/g, '[^/]+')}$`), template]);
   }
 
-  /** A page that was opened: its cookie and the token in its form, without which no answer to it counts. */
+  /** An opened page: its cookie and the token of its form, both required to submit it. */
   visit: { readonly cookie: string; readonly csrf: string } | null = null;
 
   visited(setCookie: string | null, page: unknown): void {
@@ -43,7 +44,7 @@ export class Known {
     if (cookie !== undefined) this.visit = { cookie, csrf: csrf ?? this.visit?.csrf ?? '' };
   }
 
-  /** Learns from an answer to `path`, which is `template` with its parameters filled in. */
+  /** Learns from the response to `path`, which is `template` with its parameters filled in. */
   learn(template: string, path: string, body: unknown): void {
     this.#gather(body);
     const data = (body as { data?: unknown } | null)?.data;
@@ -57,7 +58,10 @@ export class Known {
     if (typeof cursor === 'string') remember(this.#cursors, cursor);
   }
 
-  /** A way to fill in the parameters: one that was seen where possible, else ids that fit by name. */
+  /**
+   * Fills in the parameters of a path: from a location seen before where possible, otherwise with ids that fit by
+   * name.
+   */
   path(chance: Chance, template: string, other: (name: string) => string | null): string {
     const names = [...template.matchAll(/\{([^}]+)\}/g)].map(([, name]) => name ?? '');
     const last = template.lastIndexOf('}');
@@ -120,7 +124,7 @@ export class Known {
   }
 }
 
-/** As much as a generator can use; a long run must not grow without bound. */
+/** More than a generator can use; a long run must not grow without bound. */
 const heldMax = 200;
 
 function remember(list: string[], value: string): boolean {

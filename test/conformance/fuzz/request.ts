@@ -5,7 +5,7 @@ import { brokenBodies, hostileValues, wellFormed } from './hostile.js';
 import type { Known } from './known.js';
 import { type Making, madeOf, type Schema } from './values.js';
 
-/** An operation as the document tells it, which is all a stranger knows of the platform. */
+/** An operation as the document describes it, which is all that an outsider knows of the platform. */
 export interface Told {
   readonly id: string;
   readonly tag: string;
@@ -42,7 +42,7 @@ export function toldIn(document: ApiDocument): readonly Told[] {
   );
 }
 
-/** What people put into the forms of the pages. */
+/** Values that people enter into the forms of the pages. */
 const answers: Readonly<Record<string, readonly string[]>> = {
   action: [
     'sign_in',
@@ -63,7 +63,7 @@ const answers: Readonly<Record<string, readonly string[]>> = {
   amount: ['2500', '2,500', '-1', '1e9', ''],
 };
 
-/** How often a request is meant to break something; the rest is meant to get through. */
+/** The share of requests meant to break something; the rest are meant to succeed. */
 const spoiledShare = 0.35;
 
 export function requestFor(document: ApiDocument, told: Told, chance: Chance, known: Known): Request {
@@ -102,7 +102,7 @@ function headersOf(making: Making, told: Told, spoiled: boolean): Record<string,
     headers['content-type'] = chance.pick(['text/plain', 'application/xml', 'x']);
   for (const { name, in: place, schema } of told.parameters) {
     if (place !== 'header' || !chance.happens(0.3)) continue;
-    // A header carries printable ASCII only, or it never leaves this machine.
+    // A header may carry printable ASCII only, or the client refuses to send it.
     const value = schema.enum === undefined ? `key-${chance.whole(1, 3)}` : madeOf(making, schema, name);
     headers[name] =
       wellFormed(value)

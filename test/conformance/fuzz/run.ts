@@ -3,10 +3,10 @@ import { startWorld } from '../running-platform.js';
 import { fuzz, roundSize } from './fuzz.js';
 
 /*
- * The run of test/conformance/fuzz/fuzz.test.ts, as long as wanted. A failure says the round that shows it again.
+ * Runs test/conformance/fuzz/fuzz.test.ts for as long as wanted. A failure names the round that reproduces it.
  *
- *   npm run fuzz:platform -- --requests 50000 --seed 7
- *   npm run fuzz:platform -- --seed 7 --round 93
+ * npm run fuzz:platform -- --requests 50000 --seed 7
+ * npm run fuzz:platform -- --seed 7 --round 93
  */
 const { values } = parseArgs({
   options: {

@@ -14,20 +14,20 @@ export interface Making {
   readonly document: ApiDocument;
   readonly chance: Chance;
   readonly known: Known;
-  /** The share of values that are replaced by a hostile one, at every level. */
+  /** The share of values replaced by a hostile one, at every level. */
   readonly hostile: number;
 }
 
-/** The names of what may be proposed, and one of nothing. */
+/** The actions of intents, and one unknown action. */
 const actions = [
   ...[commentAction, ...syndicateActions, ...dealActions].map(({ name }) => name),
   'nothing.known',
 ];
 
-/** Deep enough for every body; what contains itself ends here. */
+/** Deep enough for every body; a recursive schema ends here. */
 const depthMax = 6;
 
-/** A value of the schema, most of the time; `name` is the field it stands in and tells which id is meant. */
+/** Returns a value that mostly fits the schema. `name` is the field it is for and selects the kind of id. */
 export function madeOf(making: Making, schema: Schema, name = '', depth = 0): unknown {
   const { chance, document } = making;
   if (chance.happens(making.hostile)) return chance.pick(hostileValues);

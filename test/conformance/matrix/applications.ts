@@ -3,7 +3,7 @@ import { type Cell, defineTable, type MatrixRow } from './table.js';
 
 const noRole = '403 forbidden_role' as const;
 
-/** The portal asks for no scope but for a role in the organization, which only a person has. */
+/** The portal requires no scope but a role in the organization, which only a person has. */
 const members = (owner: Cell, developer: Cell): Expected => ({
   ...outside,
   publishable: noRole,
@@ -32,7 +32,7 @@ const foreign =
   (more = '', body?: unknown): Row['request'] =>
   ({ foreignApplication }) => ({ path: `/developer/applications/${foreignApplication}${more}`, body });
 
-/** The same request on the organization's own application, and on one of another organization. */
+/** The same request on the organization's own application and on another organization's. */
 const both = (
   operation: string,
   own: Expected,

@@ -14,7 +14,7 @@ import {
 import { company, type TestWorld } from '../running-platform.js';
 import type { Cell } from './table.js';
 
-/** Everybody who might hold a credential, seen from one company. */
+/** Every kind of caller, relative to one company. */
 export const callers = [
   'none',
   'garbage',
@@ -38,7 +38,7 @@ export const callers = [
 export type CastName = (typeof callers)[number];
 export type Expected = Readonly<Record<CastName, Cell>>;
 
-/** Credentials that are none, and those of an application, which reach nothing of anybody. */
+/** Invalid credentials, and those of an application, which reach no one's data. */
 export const outside = {
   none: '401 unauthorized',
   garbage: '401 unauthorized',
@@ -57,9 +57,9 @@ export interface Cast {
   readonly world: TestWorld;
   readonly realm: Realm;
   readonly client: TestClient;
-  /** Of the application's organization: one nobody has approved or installed. */
+  /** Owned by the application's organization, neither approved nor installed. */
   readonly secondApplication: string;
-  /** Of another organization. */
+  /** Owned by another organization. */
   readonly foreignApplication: string;
   readonly here: Installed;
   readonly elsewhere: Installed;
@@ -71,7 +71,7 @@ export interface Cast {
 
 const otherRealm: Readonly<Record<Realm, Realm>> = { test: 'live', live: 'test' };
 
-/** In the test realm the company is a seeded one, with records; `investor` is the investor of one of them. */
+/** In the test realm the company is a seeded one with records, and `investor` owns one of them. */
 export function makeCast(world: TestWorld, realm: Realm, investorId?: string): Cast {
   const { services, clock } = world;
   const { state } = services;
@@ -177,7 +177,7 @@ export function makeCast(world: TestWorld, realm: Realm, investorId?: string): C
     syndicate,
     vacant,
     token: (caller, operation) => {
-      // As much as the operation asks for and no more, so that a cell never passes by a scope that was not needed.
+      // The minimum scope the operation requires, so that a cell never passes through an unneeded scope.
       const scopes = operation.scopes?.slice(0, 1) ?? [];
       switch (caller) {
         case 'none':

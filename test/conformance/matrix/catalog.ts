@@ -33,7 +33,7 @@ const forbidden = '403 forbidden';
 const missing = '404 not_found';
 const gone = { none: unauthorized, garbage: unauthorized } as const;
 
-/** Anyone with a credential: nothing of it depends on who asks. */
+/** Any caller with a credential gets the same response. */
 const open: Cells = {
   ...gone,
   publishable: 200,
@@ -47,7 +47,7 @@ const open: Cells = {
   otherSyndicate: 200,
 };
 
-/** About the person of the token: there is no owner to be a stranger to. */
+/** About the user of the token: there is no owner and no stranger. */
 const personal: Cells = {
   ...gone,
   publishable: lacking,
@@ -61,7 +61,7 @@ const personal: Cells = {
   otherSyndicate: forbidden,
 };
 
-/** Removed before anything but the credential is looked at. */
+/** Removed before anything but the credential is checked. */
 const removed: Cells = {
   ...open,
   publishable: missing,
@@ -108,7 +108,7 @@ const rows: readonly CatalogRow[] = [
   { operation: getSyndicatePortfolio, cells: managed },
   { operation: listSyndicatePositions, cells: managed },
   { operation: listConnectedApps, cells: personal },
-  // The owner's application is connected to the owner alone.
+  // The owner's application is connected to the owner only.
   { operation: revokeConnectedApp, cells: { ...personal, stranger: missing } },
   { operation: listActivity, cells: removed },
   { operation: listActivity, headers: first, cells: personal },
@@ -117,7 +117,7 @@ const rows: readonly CatalogRow[] = [
 interface Stage {
   readonly world: TestWorld;
   readonly client: TestClient;
-  /** An application the owner has consented to, which they may end. */
+  /** An application the owner has consented to and may disconnect. */
   readonly connected: TestClient;
 }
 
@@ -126,7 +126,7 @@ const stranger = 'backer1@people.example';
 
 function credential({ world, client }: Stage, kind: CredentialKind, operation: Operation): string | null {
   const asked = operation.scopes?.length === 0 ? ['read:profile'] : (operation.scopes ?? []);
-  // The person's own scopes without any that would admit, also by implication.
+  // The person's scopes without any that grants access, directly or by implication.
   const others = selfServeScopes.filter((scope) => !asked.some((one) => expandScopes([scope]).has(one)));
   switch (kind) {
     case 'none':
@@ -173,7 +173,7 @@ function pathOf({ world, connected }: Stage, operation: Operation): string {
   return operation.path === paths.companySearch ? `${path}?q=harbour` : path;
 }
 
-/** Operations of the catalog, of people and of portfolios. */
+/** Operations of the catalog, of users and of portfolios. */
 export const catalogTable = defineTable<CredentialKind, Stage>({
   name: 'OAUTH-25 OAUTH-26 ERR-09 ERR-11 SEC-01 the catalog, people and portfolios',
   callers: credentialKinds,

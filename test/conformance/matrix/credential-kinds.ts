@@ -1,16 +1,16 @@
 import type { Cell } from './table.js';
 
-/** Every kind of credential an operation may be called with, seen from one company. */
+/** Every kind of credential an operation may be called with, relative to one company. */
 export const credentialKinds = [
   'none',
   'garbage',
   'publishable',
   'application',
-  /** A user token with the scopes the operation asks for, of somebody the target belongs to. */
+  /** A user token with the required scopes, of a person the target belongs to. */
   'owner',
-  /** The same scopes, of somebody it has nothing to do with. */
+  /** The same scopes, of a person unrelated to the target. */
   'stranger',
-  /** The owner's, with every scope but those asked for. */
+  /** The owner's token, with every scope except the required ones. */
   'unscoped',
   /** An installation on the target's company, with every scope. */
   'company',

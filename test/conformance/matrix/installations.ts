@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { type Cast, type CastName, callers, type Expected, makeCast, outside } from './cast.js';
 import { defineTable, type MatrixRow } from './table.js';
 
-/** Installing is something a person decides; no other credential takes part. */
+/** Only a person can install; every other credential is refused. */
 const noPerson = {
   install: '403 forbidden',
   installIdentity: '403 forbidden',
@@ -31,7 +31,9 @@ const nobody: Expected = {
   otherFounder: '404 not_found',
   investor: '404 not_found',
 };
-/** The application's own people see every install of it; on the other side, who edits the company. */
+/**
+ * The application's own people see all of its installs; on the target's side, the editors of the company do.
+ */
 const bothSides = (status: number): Expected => ({
   ...nobody,
   owner: status,
@@ -52,7 +54,7 @@ const rows: readonly MatrixRow<CastName, Cast>[] = [
       const seen: Partial<Record<CastName, string[]>> = {
         owner: all,
         developer: all,
-        // The founder installed all three in this world.
+        // The founder created all three installs here.
         founder: all,
         otherFounder: [elsewhere.installationId],
       };

@@ -22,7 +22,7 @@ async function stage(world: TestWorld): Promise<Stage> {
   };
 }
 
-/** Whoever edits the company, and installs on it. */
+/** Editors of the company, and installs on it. */
 const insiders = { founder: 200, install: 200, installIdentity: 200 } as const;
 const hidden = {
   founderOtherRealm: '404 not_found',

@@ -18,7 +18,10 @@ import { company, type TestWorld } from '../running-platform.js';
 import { credentialKinds, type Cells as Kinds } from './credential-kinds.js';
 import { type Cell, defineTable } from './table.js';
 
-/** And another application on the very same company, with every scope: what one makes is not the other's. */
+/**
+ * Includes another application on the same company with every scope: records of one application are not visible to
+ * another.
+ */
 const callers = [...credentialKinds, 'otherApplication'] as const;
 type Caller = (typeof callers)[number];
 type Cells = Kinds & { readonly otherApplication: Cell };
@@ -36,20 +39,23 @@ const unscoped = {
   unscoped: lacking,
 } as const;
 
-/** On an offering of the company: whoever runs it gets `answer`, a stranger learns nothing, a bound token is told. */
+/**
+ * On an offering of the company: its managers get `answer`, a stranger gets not found, and a token bound elsewhere
+ * is refused.
+ */
 const onOffering = (answer: Cells['owner']): Cells => ({
   ...unscoped,
   owner: answer,
   stranger: missing,
   company: answer,
   otherCompany: forbidden,
-  // The syndicate that brings its members to the round runs it as well.
+  // The syndicate that brings its members to the round manages it as well.
   syndicate: answer,
   otherSyndicate: forbidden,
   otherApplication: answer,
 });
 
-/** Nothing of an account can be a stranger's. */
+/** Data of the caller's own account, so there is no stranger. */
 const ofAccount = (answer: Cells['owner']): Cells => ({
   ...unscoped,
   owner: answer,
@@ -75,7 +81,7 @@ const ofApplication = (answer: Cells['owner']): Cells => ({
   otherApplication: credentials,
 });
 
-/** The sandbox's installations hold no scope of a program. */
+/** The sandbox's installations hold no program scopes. */
 const installed = {
   company: lacking,
   otherCompany: lacking,
@@ -87,8 +93,9 @@ const ofProgram: Cells = { ...onOffering(200), ...installed };
 const ofPartner = (answer: Cells['owner']): Cells => ({ ...ofAccount(answer), ...installed });
 
 /**
- * Made by the application on that offering: whoever acts there through it. Its own tokens that are bound elsewhere
- * are told so; to anybody else, another application on the same company among them, there is no such thing.
+ * Records that the application made on that offering, visible to callers that act there through it. Its tokens
+ * bound elsewhere are refused; every other caller, including another application on the same company, gets not
+ * found.
  */
 const ofMaker = (answer: Cells['owner']): Cells => ({
   ...ofAccount(missing),
@@ -98,10 +105,10 @@ const ofMaker = (answer: Cells['owner']): Cells => ({
   syndicate: answer,
   otherSyndicate: forbidden,
 });
-/** Of one account alone. */
+/** Visible to one account only. */
 const ofProposer = (answer: Cells['owner']): Cells => ({ ...ofAccount(missing), syndicate: answer });
 
-/** What stands at the last parameter of a path. Nothing does where it is not told. */
+/** The kind of record whose id fills the last path parameter; absent if the path has none. */
 type Thing = 'session' | 'intent' | 'invite' | 'foreignInvite' | 'code' | 'foreignCode' | 'partnerInvite';
 
 interface SessionRow {
@@ -111,11 +118,11 @@ interface SessionRow {
   readonly cells: Cells;
 }
 
-/** Another application's link on the same offering: it alone sees it. */
+/** A link of another application on the same offering: only that application sees it. */
 const ofOtherMaker: Cells = { ...onOffering(missing), otherApplication: 200 };
 const newAllocation = { invite_link: { allocation_cents: 90_000 } };
 
-/** Bodies are empty unless told: what has passed every gate is told what is missing. */
+/** Bodies are empty by default: a request that passes every check gets the validation error. */
 const rows: readonly SessionRow[] = [
   { operation: sessions.listOfferingSessions, cells: onOffering(200) },
   { operation: sessions.createSession, cells: onOffering(invalid) },
@@ -191,7 +198,7 @@ const rows: readonly SessionRow[] = [
 
 interface Stage {
   readonly world: TestWorld;
-  /** The sandbox's application is installed everywhere; people act through it as well. */
+  /** The sandbox's application is installed everywhere, and people act through it as well. */
   readonly app: TestClient;
   readonly application: string;
   readonly otherApplication: string;

@@ -9,7 +9,7 @@ import {
 } from '../syndicate-life.js';
 import { defineTable, type MatrixRow as Row } from './table.js';
 
-/** Everybody who might hold a credential, seen from one syndicate. */
+/** Every kind of caller, relative to one syndicate. */
 const callers = [
   'none',
   'publishable',
@@ -37,7 +37,7 @@ interface Stage {
 }
 type MatrixRow = Row<MatrixCaller, Stage>;
 
-/** Nobody of these ever gets anywhere with a syndicate. */
+/** These callers can never access a syndicate. */
 const outside = {
   none: 401,
   publishable: 403,
@@ -62,7 +62,7 @@ const everyMember = (ok: number) =>
     key: ok,
   }) as const;
 const team = (ok: number) => ({ ...everyMember(ok), member: 403 }) as const;
-/** `readOnly` is the creator with read:syndicates alone. */
+/** `readOnly` is the creator with read:syndicates only. */
 const teamWrites = (ok: number) => ({ ...team(ok), readOnly: 403 }) as const;
 const fullAccessWrites = (ok: number) => ({ ...teamWrites(ok), operator: 403 }) as const;
 const creatorWrites = (ok: number) =>
@@ -91,10 +91,10 @@ const fresh = () => {
   return `matrix${addresses}@people.example`;
 };
 
-/** The target of a request is made anew for every caller. */
+/** Each caller gets a newly created target. */
 const rows: readonly MatrixRow[] = [
   {
-    // Not about one syndicate: whoever manages none, or is bound to something else, is shown an empty list.
+    // Not about one syndicate: a caller that manages none, or is bound to another target, gets an empty list.
     operation: 'listSyndicates',
     expected: {
       ...everyMember(200),
@@ -172,12 +172,12 @@ const rows: readonly MatrixRow[] = [
   { operation: 'listSyndicateDealInvestors', expected: everyMember(200), request: onDeal('/investors') },
   { operation: 'getSyndicateDealStatistics', expected: team(200), request: onDeal('/statistics') },
   {
-    // Whoever may prepare deals is asked for a company they edit, and nobody here edits one.
+    // A caller who may prepare deals must name a company they edit, and no caller here edits one.
     operation: 'createSyndicateDeal',
     expected: teamWrites(404),
     request: at('/deals', { deal: { company: 'co_nobody_edits' } }),
   },
-  // Removed from the version the application is pinned to, for everybody with a credential.
+  // Removed in the version the application is pinned to, for every credential.
   ...(['close', 'finalize'] as const).map((action) => ({
     operation: `${action}SyndicateDeal`,
     expected: Object.fromEntries(
@@ -191,7 +191,7 @@ function stageOf(world: TestWorld): Stage {
   const syndicate = foundSyndicate(world);
   const { creator } = syndicate;
   const elsewhere = foundSyndicate(world);
-  // The same person in the other realm: people are shared by both, syndicates are not.
+  // The same person in the other realm: people exist in both realms, syndicates in one.
   const live = foundSyndicate(world, 'live');
   return {
     world,

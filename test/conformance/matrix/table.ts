@@ -11,28 +11,28 @@ export interface Asked extends Pick<Sending, 'body' | 'headers'> {
 export interface MatrixRow<Caller extends string, Stage> {
   /** The id of the declared operation. */
   readonly operation: string;
-  /** What is asked for, where an operation has several rows: whose record, which version. */
+  /** Distinguishes the rows of one operation: whose record, which version. */
   readonly about?: string;
   readonly expected: Readonly<Record<Caller, Cell>>;
-  /** A request that succeeds for whoever may. Whatever it makes or the answer changes is undone after the cell. */
+  /** A request that succeeds for a permitted caller. Its effects are rolled back after the cell. */
   request(stage: Stage): Asked;
-  /** Looks into an answer of 2xx: who may ask is not yet who may see. */
+  /** Checks the body of a 2xx response: a caller that may ask need not see everything. */
   // biome-ignore lint/suspicious/noExplicitAny: the shape of an answer is what a test finds out
   sees?(body: any, caller: Caller, stage: Stage): void;
 }
 
-/** Rows over one cast of callers; every cell of rows × callers is asserted. */
+/** Rows over one set of callers; every cell of rows × callers is asserted. */
 export interface MatrixTable<Caller extends string, Stage> {
   readonly name: string;
   readonly callers: readonly Caller[];
-  /** Who and what the rows are about, made once for the table. */
+  /** The callers and records of the rows, created once for the table. */
   stage(world: TestWorld): Stage | Promise<Stage>;
-  /** What the caller sends as its bearer credential for this operation; null for nothing at all. */
+  /** The bearer credential of the caller for this operation; null sends none. */
   credential(stage: Stage, caller: Caller, operation: Operation): string | null;
   readonly rows: readonly MatrixRow<Caller, Stage>[];
 }
 
-/** A table whose stage is made; the runner needs to know no more of it. */
+/** A table with its stage created, which is all the runner needs. */
 export interface OpenTable {
   ask(row: number, caller: string, operation: Operation): Asked & { readonly token: string | null };
   sees(row: number, caller: string, body: unknown): void;
@@ -48,7 +48,7 @@ export interface AnyTable {
   open(world: TestWorld): Promise<OpenTable>;
 }
 
-/** Hides the types of a table's cast and stage, so that tables of different casts stand in one list. */
+/** Hides the types of a table's callers and stage, so that different tables fit in one list. */
 export function defineTable<Caller extends string, Stage>(table: MatrixTable<Caller, Stage>): AnyTable {
   const row = (index: number): MatrixRow<Caller, Stage> => {
     const found = table.rows[index];

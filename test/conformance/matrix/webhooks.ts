@@ -6,7 +6,7 @@ import { type Cell, defineTable, type MatrixRow } from './table.js';
 
 interface Stage extends Cast {
   readonly appWide: string;
-  /** Bound to the installation on the company. */
+  /** An endpoint bound to the installation on the company. */
   readonly bound: string;
 }
 
@@ -55,7 +55,10 @@ const everyone = (person: Cell, token: Cell): Expected => ({
   syndicateKey: token,
 });
 
-/** Installs on the company and the people at or above the installation's tier there; the organization is not among them. */
+/**
+ * Installs on the company, and people there at or above the tier of the installation. The organization is not
+ * included.
+ */
 const insiders = (ok: Cell) => ({ founder: ok, install: ok, installIdentity: ok });
 const boundTo = (ok: Cell): Expected => ({ ...everyone(missing, missing), ...insiders(ok) });
 
@@ -91,7 +94,7 @@ const create = (mode: Realm, about: string, expected: Expected, bound = false): 
   }),
 });
 
-/** The live API, where endpoints are managed. A token of the sandbox is told to come here. */
+/** The live API, where endpoints are managed. The sandbox API refers callers to it. */
 const liveAppWide = (ok: Cell): Expected => ({
   ...everyone(noRole, missing),
   owner: ok,
@@ -104,7 +107,7 @@ const live: readonly Row[] = [
     request: () => ({ path: '/webhook_endpoints' }),
   },
   create('live', 'for the application', {
-    // A token of an installation always binds to its own.
+    // An installation token always binds to its own installation.
     ...everyone(noRole, 201),
     syndicateKey: noRole,
     owner: 201,
@@ -137,7 +140,7 @@ const live: readonly Row[] = [
   }),
 ];
 
-/** The sandbox shows and tries its endpoints to any person, because nobody is harmed; it manages none. */
+/** The sandbox lets any person read and test its endpoints, because that harms no one; it manages none. */
 const test: readonly Row[] = [
   {
     operation: 'listWebhookEndpoints',
