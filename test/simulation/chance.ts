@@ -1,8 +1,8 @@
 import type { Random } from '../../src/runtime/random.js';
 
 /**
- * Chance with a name. Every consumer forks its own stream, so that one more draw in one place does not shift
- * what another place draws, and a failure stays the same failure while it is made smaller.
+ * A named source of randomness. Every consumer forks its own stream, so an extra draw in one place does not shift
+ * the draws of another, and a failure stays the same while its plan is shrunk.
  */
 export class Chance {
   #a: number;
@@ -26,12 +26,12 @@ export class Chance {
     return this.#next() / 2 ** 32;
   }
 
-  /** A whole number from `low` to `high`, both included. */
+  /** Returns an integer from `low` to `high`, both included. */
   between(low: number, high: number): number {
     return low + Math.floor(this.fraction() * (high - low + 1));
   }
 
-  /** Small values often, large ones seldom: delays and sizes of the real world. */
+  /** Returns small values often and large ones rarely, like real delays and sizes. */
   skewed(low: number, high: number): number {
     return Math.round(low + (high - low) * this.fraction() ** 3);
   }
@@ -52,7 +52,7 @@ export class Chance {
     return text.slice(0, length);
   }
 
-  /** The same stream as the daemon wants it. */
+  /** The same stream as a `Random` for the daemon. */
   asRandom(): Random {
     return {
       bytes: (count) => Buffer.from(Array.from({ length: count }, () => this.#next() & 0xff)),

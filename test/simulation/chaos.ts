@@ -5,7 +5,7 @@ import type { Act } from './plan.js';
 import { Stage, unlimitedPages } from './stage.js';
 import type { Publication } from './truth.js';
 
-/** What people and machines do to a world while it is in disorder. */
+/** The acts of people and machines during the chaos phase of a run. */
 export class Chaos extends Stage {
   protected readonly locks = new Set<Sqlite.Database>();
 
@@ -50,7 +50,7 @@ export class Chaos extends Stage {
         this.wallOffset += act.millis;
         if (machine.life !== null) machine.life.clock.wallOffset = this.wallOffset;
         if (machine.life === null || act.diesAfter === null) break;
-        // What it leaves behind bears times that are far off once the clock is right again.
+        // Timestamps written meanwhile are in the future once the clock is correct again.
         this.ahead += act.millis;
         machine.life.armed = { step: 'statement', countdown: act.diesAfter, death: 'kill' };
         this.reviveAfterArmed(machine.life, 5_000);
@@ -116,7 +116,7 @@ export class Chaos extends Stage {
     }
   }
 
-  /** An armed crash strikes when it strikes; the machine is switched on again some time later. */
+  /** An armed crash strikes at a later step; the machine starts again some time after it. */
   protected reviveAfterArmed(life: Life, millis: number): void {
     const look = () => {
       if (life.armed === null && !life.dead) return;
@@ -145,7 +145,10 @@ export class Chaos extends Stage {
     this.publishSoon(again, new Chance(`restore ${again.seq}`), true);
   }
 
-  /** Announced at once, in the feed after the publishing delay: events run ahead of what they tell of. */
+  /**
+   * Announces the event at once and publishes to the feed after the delay: events arrive before the change they
+   * announce.
+   */
   protected publishSoon(one: Publication | undefined, chance: Chance, announced: boolean): void {
     if (one === undefined) return;
     const delay = chance.skewed(0, this.plan.freedom.publishDelayMax);
@@ -181,7 +184,7 @@ export class Chaos extends Stage {
 
   protected lock(millis: number): void {
     if (this.machine.life?.daemon == null) return;
-    // By another name, so that it is not taken for a connection of the daemon.
+    // Opened by another path, so that the watch does not count it as a connection of the daemon.
     const other = new Sqlite(`${this.machine.life.folder}/./mirror.db`, { timeout: 0 });
     try {
       other.exec('BEGIN IMMEDIATE');

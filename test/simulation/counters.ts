@@ -1,4 +1,6 @@
-/** What occurred in a batch. A class of faults that never did was not tested, whatever the colour of the run. */
+/**
+ * Counts what occurred in a batch. A class of faults that never occurred was not tested, even if the run passes.
+ */
 export class Counters {
   readonly counts = new Map<string, number>();
 

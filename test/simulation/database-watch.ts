@@ -2,7 +2,7 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Sqlite from 'better-sqlite3';
 
-/** Thrown into the dying process at the very statement; nothing it does afterwards matters to anybody. */
+/** Thrown into the dying process at the statement itself; its later actions have no effect. */
 export class Crash extends Error {
   constructor() {
     super('the process died here');
@@ -10,23 +10,26 @@ export class Crash extends Error {
   }
 }
 
-/** Where a crash may strike. `torn` is a death in the middle of the commit's write to the log, `file` one beside the database. */
+/**
+ * The steps at which a crash may strike. `torn` is a death during the commit's write to the WAL, `file` a step on
+ * a file beside the database.
+ */
 export type Step = 'begin' | 'statement' | 'commit' | 'torn' | 'committed' | 'file';
 
 export interface Watched {
   /** Called at every step of every connection of the process; may throw `Crash`. */
   onStep(step: Step): void;
   onCommit(): void;
-  /** No connection may make the file larger than this. */
+  /** No connection may grow the file beyond this number of pages. */
   readonly pagesMax: number | null;
   readonly dead: boolean;
-  /** A crash waits for one of the next steps. */
+  /** Set while a crash waits for one of the next steps. */
   readonly armed: object | null;
 }
 
 interface Process extends Watched {
   readonly connections: Set<Sqlite.Database>;
-  /** Frames of the log that a power cut cannot take; null when all of it is synced. */
+  /** WAL frames that a power cut cannot lose; null when all frames are synced. */
   floor: Frames | null;
 }
 
@@ -38,13 +41,13 @@ export interface Frames {
 type Method = (this: Sqlite.Database, ...args: unknown[]) => unknown;
 
 /**
- * Real SQLite, watched from outside: every connection belongs to the process whose folder its file stands in.
- * A busy timeout would sleep in real time, so it is set to nothing; a real lock then refuses at once.
+ * Observes real SQLite from outside. A connection belongs to the process whose folder contains its file. Busy
+ * timeouts are set to zero, because they would sleep in real time: a real lock fails at once.
  */
 export class DatabaseWatch {
   readonly #processes = new Map<string, Process>();
   readonly #known = new WeakMap<Sqlite.Database, Process | null>();
-  /** Connections whose commits do not wait for the disk. A commit of any other one syncs theirs as well. */
+  /** Connections whose commits are not synced. A commit of any other connection syncs theirs as well. */
   readonly #relaxed = new WeakSet<Sqlite.Database>();
   readonly #undo: (() => void)[] = [];
 
@@ -59,7 +62,7 @@ export class DatabaseWatch {
         const process = watch.#processOf(this);
         if (process === null) return exec.call(this, sql);
         const text = String(sql);
-        // Rewriting the file is a commit as well: it reaches the log all at once, or a death tears it.
+        // A VACUUM is a commit as well: it reaches the WAL all at once, or a death tears it.
         if (text === 'COMMIT' || text === 'VACUUM')
           return watch.#commit(process, this, () => exec.call(this, sql));
         process.onStep(text.startsWith('BEGIN') ? 'begin' : 'statement');
@@ -92,7 +95,7 @@ export class DatabaseWatch {
     for (const back of this.#undo.splice(0)) back();
   }
 
-  /** From now on connections to files in this folder belong to that process. */
+  /** Assigns connections to files in this folder to that process. */
   own(folder: string, watched: Watched): Process {
     const process: Process = Object.assign(watched, {
       connections: new Set<Sqlite.Database>(),
@@ -133,14 +136,16 @@ export class DatabaseWatch {
     return result;
   }
 
-  /** Asked for before each commit and needed after few: where nobody dies and the disk is waited for, it is not read. */
+  /**
+   * Skips reading the index where no crash is armed and commits are synced, because only few commits need it.
+   */
   #framesBefore(process: Process, database: Sqlite.Database): Frames | null {
     if (process.dead || (process.armed === null && !this.#relaxed.has(database))) return null;
     return framesOf(database.name);
   }
 
   #afterCommit(process: Process, database: Sqlite.Database, before: Frames | null): void {
-    // What a death in the middle of this commit leaves of the log: everything before it for certain.
+    // If the process dies during this commit, at least everything before it survives in the WAL.
     process.floor ??= before;
     process.onStep('torn');
     if (!this.#relaxed.has(database)) process.floor = null;
@@ -173,7 +178,10 @@ export class DatabaseWatch {
   }
 }
 
-/** How much of the log is committed, as its index in shared memory says. Zero frames when there is no index yet. */
+/**
+ * Returns how much of the WAL is committed, according to the index in shared memory. Zero frames if there is no
+ * index yet.
+ */
 export function framesOf(file: string): Frames {
   const header = Buffer.alloc(40);
   try {

@@ -7,11 +7,11 @@ import type { Mode } from './run-seed.js';
 import { type WeatherFault, weatherFaults } from './weather.js';
 
 /*
- * Everything a large batch must have met at least once. What is closed in the sources is closed here: a new fault
- * code, act, letter or step compiles only when it is said where it has to occur.
+ * Everything a large batch must have encountered at least once. Closed sets in the sources are closed here too: a
+ * new fault code, act, webhook kind or step compiles only once its expected place is declared.
  */
 
-/** In which worlds it has to occur; a text is the reason why it occurs in none. */
+/** The modes in which it must occur; a string is the reason why it never occurs. */
 type Where = 'everywhere' | 'fake' | { readonly never: string };
 
 const codes: Readonly<Record<FaultCode, Where>> = {
@@ -91,7 +91,7 @@ const states = [
   ...['empty', 'listing', 'relisting', 'sweeping', 'following', 'halted', 'rows await deletion'],
 ];
 
-/** Faults that only the small platform has: the bundled server is not told to lie. */
+/** Faults that only the fake platform has: the bundled server cannot be made to lie. */
 const ofTheSmallPlatform: readonly WeatherFault[] = [
   'limit_quota',
   'gone_listing',

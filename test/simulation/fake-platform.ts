@@ -5,18 +5,21 @@ import type { Account } from './fake-tokens.js';
 import type { Publication, Truth } from './truth.js';
 import type { Weather } from './weather.js';
 
-/** What a platform may do and still keep its word; drawn anew for each seed. */
+/** Choices a platform may make within its contract, drawn anew for each seed. */
 export interface Freedom {
   readonly pageMax: number;
   readonly livePaging: boolean;
-  /** Where a listing's final cursor stands: at its start, or at its end, which leaves a gap unless the reader sweeps. */
+  /**
+   * Where the final cursor of a listing points: to its start, or to its end, which leaves a gap unless the reader
+   * sweeps.
+   */
   readonly finalCursor: 'start' | 'end';
   readonly order: 'id' | 'feed';
   readonly repeats: number;
   readonly emptyPages: number;
   readonly tombstonesInListing: boolean;
   readonly freshCursorOnEmpty: boolean;
-  /** How long a publication takes from the event to the feed. */
+  /** The longest delay from the event to the publication in the feed. */
   readonly publishDelayMax: number;
 }
 
@@ -31,7 +34,7 @@ export interface Told {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** For how long the answer forbids further requests of this token. */
+  /** How long the response forbids further requests with this token. */
   readonly quietMillis?: number;
 }
 
@@ -39,37 +42,37 @@ interface Place {
   readonly kind: 'listing' | 'delta';
   readonly account: string;
   readonly filters: string;
-  /** A delta's position, or where a listing began. */
+  /** The position of a delta, or where a listing began. */
   readonly seq: number;
-  /** The last thing shown of a listing. */
+  /** The last id returned by a listing. */
   readonly last: string;
 }
 
-/** What the platform saw of a source: the raw material of the judge. */
+/** One read of a source as the platform saw it. The judge compares these with the mirror. */
 export interface Reading {
   readonly at: number;
   readonly account: string;
   readonly company: string;
   readonly kind: 'start' | 'page' | 'since' | 'cursor';
   readonly status: number;
-  /** How far the feed had come. */
+  /** How far the feed had been published. */
   readonly head: number;
 }
 
 const hourMillis = 3_600_000;
 
 /**
- * The feed, written from its specification alone: own paging, own cursors, own tokens. What it answers follows
+ * The feed, implemented from its specification alone with its own paging, cursors and tokens. Its responses follow
  * from the truth, its freedom and the weather.
  */
 export class FakePlatform {
   readonly accounts: Account[] = [];
   readonly readings: Reading[] = [];
-  /** Every position ever handed out, so that the judge can say how far a stored one reaches. */
+  /** Every position ever issued, so that the judge can tell how far a stored cursor reaches. */
   readonly places = new Map<string, Place>();
-  /** Up to which publication a record was only ever sent in a form nobody can read. */
+  /** For each record, the last publication that was only ever sent in an unreadable form. */
   readonly poisoned = new Map<string, number>();
-  /** Positions before this one are gone. */
+  /** Positions before this one have expired. */
   horizon = 0;
   #visibleHead = 0;
   #replica = 0;
@@ -83,7 +86,7 @@ export class FakePlatform {
     readonly violate: (invariant: string, what: string) => void,
   ) {}
 
-  /** How far the feed has come: never back, and behind the truth by the publishing delay. */
+  /** Publishes the feed up to `seq`; never moves back. It lags the truth by the publishing delay. */
   reach(seq: number): void {
     this.#visibleHead = Math.max(this.#visibleHead, seq);
   }
@@ -133,7 +136,7 @@ export class FakePlatform {
     return this.#problem(401, 'invalid_token');
   }
 
-  /** What an edge in front of another platform says in its place, in bad weather. */
+  /** In bad weather, returns the response of a proxy in front of the platform instead. */
   edge({ url }: Asked): Told | undefined {
     const said = this.#limiting(this.truth.now()) ?? this.#failing();
     if (said !== undefined) return said;
@@ -229,7 +232,8 @@ export class FakePlatform {
       const since = query.get('updated_since');
       if (since === null) return this.#listing(account, company, filters, this.head, '', perPage, asked);
       const from = this.#seqAt(company, Date.parse(since));
-      // After a listing whose position is its end nobody else would ever tell of what was published meanwhile.
+      // With a final cursor at the end, no later response would contain what was published during the listing, so
+      // `gone` must not strike.
       const gone = weather.strikes('gone_delta') && this.freedom.finalCursor === 'start';
       if (from < this.horizon || gone) return this.#gone();
       return this.#delta(account, company, filters, from, perPage, asked);
@@ -266,7 +270,7 @@ export class FakePlatform {
     asked: string | null,
   ): Told {
     const { freedom, weather } = this;
-    // A replica of an hour ago: a listing from it takes readers back.
+    // A replica that lags an hour: a listing from it moves readers back.
     if (last === '' && weather.strikes('replica_back')) {
       const back = Math.max(this.horizon, start - weather.chanceOf('replica_back').between(1, 10));
       return this.#listing(account, company, filters, back, ' ', perPage, asked);
@@ -307,14 +311,14 @@ export class FakePlatform {
     asked: string | null,
   ): Told {
     const { weather } = this;
-    // A replica as of the request before this one; what it says is old and still true to itself.
+    // A replica as of the previous request: its response is stale but consistent.
     const head = weather.strikes('replica_behind') ? Math.max(from, this.#replica) : this.head;
     this.#replica = this.head;
     const latest = new Map<string, Publication>();
     for (const one of this.truth.of(company)) {
       if (one.seq <= from || one.seq > head) continue;
       latest.delete(one.id);
-      // What the token may not see any more it is not told of, and neither of anything before.
+      // A record the token may no longer see is omitted, including its earlier publications.
       if (one.silent) continue;
       latest.set(one.id, one);
     }
@@ -329,7 +333,7 @@ export class FakePlatform {
     return this.#page('delta', account, shown, hasMore, next, head, asked);
   }
 
-  /** Whether somebody who reads the beginning of a listing sees by it what the token may read. */
+  /** Returns whether the first page of a listing shows what the token may read. */
   tellsGrant(company: string): boolean {
     const shown = this.#inOrder(company, this.head).slice(0, Math.min(10, this.freedom.pageMax));
     return this.freedom.emptyPages === 0 && shown.some(({ version }) => version?.deactivated === false);
@@ -382,7 +386,7 @@ export class FakePlatform {
     return this.weather.chanceOf('poison').pick(poisons)(record as Record<string, unknown>);
   }
 
-  /** Cursors are encoded anew each time: nothing can be learned from comparing two. */
+  /** Encodes cursors anew each time, so that comparing two of them reveals nothing. */
   #hand(place: Place): string {
     const cursor = `${place.kind === 'listing' ? 'p' : 'c'}.${this.chance.text(12)}`;
     this.places.set(cursor, place);

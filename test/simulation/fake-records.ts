@@ -1,6 +1,6 @@
 import type { Publication } from './truth.js';
 
-/** A publication as the platform sends it. */
+/** Returns a publication as the platform sends it. */
 export function wireOf({ id, at, version, reason }: Publication, identity: boolean, cursor: string): object {
   const common = { id, observed_at: new Date(at).toISOString(), cursor, reason };
   if (version === null) return { ...common, visible: false };
@@ -40,7 +40,7 @@ export function wireOf({ id, at, version, reason }: Publication, identity: boole
   };
 }
 
-/** The ways a record can arrive that nobody can read. */
+/** The ways a record can arrive unreadable. */
 export const poisons: readonly ((record: Record<string, unknown>) => unknown)[] = [
   (record) => ({ ...record, amounts: { currency: 'usd', committed_cents: '12.50' } }),
   (record) => ({ ...record, amounts: { currency: 'usd', committed_cents: 2 ** 53 } }),

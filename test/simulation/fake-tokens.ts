@@ -11,8 +11,8 @@ interface Pair extends Grant {
 }
 
 /**
- * One sign-in. A static one has a single access token; a rotating one gives a new pair for a refresh token, which
- * dies when the new access token is first used and not before.
+ * One sign-in. A static one has a single access token. A rotating one returns a new pair for a refresh token, and
+ * that refresh token stays valid until the new access token is first used.
  */
 export class Account {
   readonly clientId: string;
@@ -23,7 +23,7 @@ export class Account {
   windowStart = Number.NEGATIVE_INFINITY;
   spent = 0;
   #live: Pair;
-  /** Issued and not used yet: at most one, a further refresh voids the one before. */
+  /** Issued and not used yet: at most one, because a further refresh voids the previous pair. */
   #next: Pair | null = null;
 
   constructor(
@@ -31,7 +31,7 @@ export class Account {
     readonly rotating: boolean,
     readonly chance: Chance,
     now: number,
-    /** How long an access token lives. */
+    /** The lifetime of an access token. */
     readonly accessMillis: number,
   ) {
     this.clientId = `pk_${name}`;
@@ -42,7 +42,9 @@ export class Account {
     return this.#live;
   }
 
-  /** Whether this access token opens the door now. Its first use kills the refresh token it came from. */
+  /**
+   * Returns whether this access token is accepted now. Its first use voids the refresh token it came from.
+   */
   admits(access: string, now: number): boolean {
     if (this.revoked) return false;
     if (this.#next !== null && access === this.#next.access) {
@@ -63,7 +65,7 @@ export class Account {
     return this.#next;
   }
 
-  /** The person signed in again, or an administrator issued a new token. */
+  /** A person signed in again, or an administrator issued a new token. */
   renew(now: number): void {
     this.revoked = false;
     this.#live = this.#pair(now);

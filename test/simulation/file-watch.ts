@@ -4,7 +4,9 @@ import { basename, dirname, join } from 'node:path';
 import type { Chance } from './chance.js';
 import type { Watched } from './database-watch.js';
 
-/** What a power cut may still take: the text of a file that was not synced, a rename whose folder was not. */
+/**
+ * State that a power cut may still lose: the content of an unsynced file, or a rename whose folder was not synced.
+ */
 interface Unsure {
   readonly empty: Set<string>;
   readonly renamed: Map<string, Buffer | null>;
@@ -16,8 +18,8 @@ const changes = (operation: string, flags: unknown) =>
   operation === 'open' ? flags !== 'r' : operation !== 'readFile' && operation !== 'stat';
 
 /**
- * Files beside the database, as `node:fs/promises` gives them. Node does this work on threads that finish in any
- * order; here each step is done at once and in the order it was asked for, or never, if its process has died.
+ * Files beside the database, behind the interface of `node:fs/promises`. Node does this work on threads that
+ * finish in any order. Here each step completes at once in the requested order, or never if its process has died.
  */
 export class FileWatch {
   readonly #processes = new Map<string, Watched>();
@@ -59,7 +61,7 @@ export class FileWatch {
     this.#undo();
   }
 
-  /** A world is over, and its disks with it. */
+  /** Drops the state of a finished run and its disks. */
   forget(): void {
     this.#unsure.clear();
   }
@@ -72,7 +74,7 @@ export class FileWatch {
     this.#processes.delete(folder);
   }
 
-  /** After a power cut: each of the steps nobody waited for has happened, or has not. */
+  /** After a power cut: decides for each unsynced step whether it happened. */
   cutPower(from: string, to: string, chance: Chance): void {
     const unsure = this.#unsure.get(fs.realpathSync(from));
     if (unsure === undefined) return;
@@ -85,13 +87,15 @@ export class FileWatch {
     }
   }
 
-  /** To die before a look is to die before what is done next: only what changes something is a step of its own. */
+  /**
+   * Only steps that change something are crash points: dying before a read equals dying before the next change.
+   */
   #step<Result>(path: string, work: () => Result, changes: boolean): Promise<Result> {
-    // A path of a process is its folder or lies right in it.
+    // A path of a process is its folder or a file directly in it.
     const process = this.#processes.get(path) ?? this.#processes.get(dirname(path));
     return new Promise((resolve, reject) => {
       try {
-        // A process that is gone hears of nothing any more.
+        // A dead process gets no result.
         if (process === undefined || process.dead) return;
         if (changes) process.onStep('file');
         resolve(work());

@@ -1,9 +1,9 @@
-/** p-queue looks at the time for its rate limit, which nobody has switched on: it gets a time that stands still. */
+/** p-queue reads the time for its rate limit, which is not used here: it gets a clock that stands still. */
 const excepted = ['/node_modules/p-queue/'];
 
 /**
- * While a world runs, taking time or chance from the air throws. It keeps runs reproducible, and shows any code
- * that would not obey a handed-in clock.
+ * While a run is active, reading the global clock or randomness throws. That keeps runs reproducible and exposes
+ * code that ignores the injected clock.
  */
 export function forbidGlobals(): () => void {
   const undo: (() => void)[] = [];
@@ -34,7 +34,10 @@ export function forbidGlobals(): () => void {
   };
 }
 
-/** The file that called whoever calls this. Read off the frames themselves: a formatted stack costs a thousand times as much. */
+/**
+ * Returns the file that called the caller of this function. Reads the frames themselves, because formatting a
+ * stack is far slower.
+ */
 function callerFile(): string {
   const { prepareStackTrace, stackTraceLimit } = Error;
   Error.stackTraceLimit = 3;

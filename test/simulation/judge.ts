@@ -10,24 +10,24 @@ export interface JudgeParts {
   readonly platform: FakePlatform;
   readonly sources: readonly SourcePlan[];
   readonly counters: Counters;
-  /** A replica of the past may take readers back; then only the end counts. */
+  /** True if an old replica may move readers back; then only the final state is checked. */
   readonly mayGoBack: boolean;
-  /** Sources whose token lost or won the identity grant in the course of the run. */
+  /** Sources whose token lost or gained the identity grant during the run. */
   readonly identityMoved: ReadonlySet<string>;
   readonly brake: { readonly share: number; readonly rows: number };
   /** Sources whose deletions a person has accepted, or whose filters changed. */
   readonly accepted: ReadonlySet<string>;
   readonly readerOf: (life: Life) => Reader;
-  /** Whether what stands in the mirror after a commit was written by the one who committed. */
+  /** True if the state after a commit was written by the process that committed. */
   readonly seesWriters: boolean;
-  /** Judges what stands in the mirror after a commit. */
+  /** Checks the state of the mirror after a commit. */
   readonly look: (look: Look) => void;
   readonly violate: (invariant: string, what: string) => void;
 }
 
 /** Compares what readers can see with the truth, at every commit and at every look. */
 export class Judge {
-  /** How far each source's mirror was proven to reach; a relisting keeps that until it is swapped in. */
+  /** How far each source's mirror is known to reach; a relisting keeps that value until its swap. */
   readonly #solid = new Map<string, number>();
   readonly #seen = new Map<string, number>();
   readonly #last = new Map<
@@ -60,7 +60,7 @@ export class Judge {
     this.#readers.clear();
   }
 
-  /** I2, I3, I4, I5, I11, I12 after each commit of the daemon. */
+  /** Checks I2, I3, I4, I5, I11 and I12 after each commit of the daemon. */
   afterCommit(life: Life): void {
     const reader = this.readerOf(life);
     if (this.parts.seesWriters) this.#fence(life, reader);
@@ -71,14 +71,14 @@ export class Judge {
     this.#leftovers(reader);
   }
 
-  /** I3: what one listing collected is never part of another. */
+  /** I3: rows collected by one listing never become part of another. */
   #leftovers(reader: Reader): void {
     const [left] = reader.rows<{ readonly name: string }>(leftoversQuery);
     if (left !== undefined)
       this.parts.violate('I3', `${left.name} keeps what a listing that is over collected`);
   }
 
-  /** I11: a source's data moves only under the lease of the process that moves it. */
+  /** I11: a source's data changes only under the lease of the process that writes it. */
   #fence(life: Life, reader: Reader): void {
     for (const { no, fence, key } of reader.leases()) {
       const before = this.#fences.get(no);
@@ -92,7 +92,7 @@ export class Judge {
     }
   }
 
-  /** A power cut may take the newest leases with it, numbers and all. */
+  /** A power cut may lose the newest leases, including their fence numbers. */
   machineDied(): void {
     for (const state of this.#states.values()) this.parts.counters.add(`died while:${state}`);
     for (const { awaiting } of this.#last.values())
@@ -126,7 +126,7 @@ export class Judge {
     this.#judgeBrake(source, rows);
     const reach = this.#reachOf(source);
     if (reach === undefined) violate('I2', `${source.name}: its position was never handed out`);
-    // Of a company it does not mirror any more a source may keep rows, but only as awaiting deletion.
+    // A source may keep rows of a company it no longer mirrors, but only as awaiting deletion.
     const own = rows.find((row) => row.awaiting === 0);
     const company = own?.text.split('|')[0] ?? this.#companyOf(source);
     const must = truth.visible(company, reach ?? 0);
@@ -144,15 +144,15 @@ export class Judge {
   }
 
   /**
-   * H11: a listing never takes more than a person was asked about, and what a person was asked about goes by nothing
-   * else than the answer, another listing, or the feed.
+   * H11: a listing never deletes more than the brake allows without asking a person, and rows awaiting deletion go
+   * only through the person's answer, another listing or the feed.
    */
   #judgeBrake({ name, state, halted_from, generation }: SourceSeen, rows: readonly RowSeen[]): void {
     const { brake, accepted, violate, truth } = this.parts;
     const before = this.#last.get(name);
     const ids = rows.map(({ id }) => id);
     const awaiting = rows.filter((row) => row.awaiting === 1).map(({ id }) => id);
-    // A halt in the middle of a sweep is no end of it: what its next page removes, the feed removed.
+    // A halt during a sweep does not end the sweep: its next page removes what the feed removed.
     this.#last.set(name, { state: halted_from ?? state, generation, ids, awaiting });
     if (before === undefined || accepted.has(name)) return;
     const now = new Set(ids);
@@ -169,7 +169,10 @@ export class Judge {
       violate('H11', `a listing took ${gone} of ${before.ids.length} records and asked nobody`);
   }
 
-  /** Whose records an empty mirror has none of: until it has listed another company's, still the one's before. */
+  /**
+   * Returns the company whose records the mirror must have. Until a listing of another company is complete, that
+   * is the previous one.
+   */
   #companyOf({ name, state, halted_from, cursor }: SourceSeen): string {
     const place = this.parts.platform.places.get(cursor ?? '');
     const company = place?.filters.split('&')[0];
@@ -214,14 +217,15 @@ export class Judge {
       return { invariant: 'I12', what: `no version ever read ${text}` };
     const back = this.#wentBack(source, id, told);
     if (back !== undefined) return back;
-    // As it was when a listing did not name it; marked wrongly, it is gone at rest, when a person has accepted.
+    // The row keeps its state from when a listing did not name it. A wrongly marked row is missing at rest, once a
+    // person has accepted.
     if (awaits) return undefined;
     if ((platform.poisoned.get(id) ?? 0) >= (truth.latest(id, reach)?.seq ?? 0))
       return text === undefined && this.#mustStay(source, id)
         ? { invariant: 'I2', what: 'a record that was shown, and could not be read since, is gone' }
         : undefined;
     if (story.some((one) => one.silent && one.seq <= truth.head)) return undefined;
-    // Published since: the mirror may or may not have it yet.
+    // Published later than the position: the mirror may or may not have it yet.
     if (story.some((one) => one.seq > reach)) return undefined;
     const latest = truth.latest(id, reach);
     if (latest === undefined || latest.version === null)
@@ -237,7 +241,7 @@ export class Judge {
         };
   }
 
-  /** Readers saw it, and nobody ever said that it is gone. */
+  /** Returns true if readers saw the record and no publication withdrew it. */
   #mustStay(source: string, id: string): boolean {
     const gone = this.parts.truth.story(id).some(({ version, silent }) => version === null || silent);
     return !gone && !this.parts.mayGoBack && this.#seen.has(`${source}/${id}`);
@@ -259,7 +263,10 @@ export class Judge {
     return undefined;
   }
 
-  /** The ways a version may read. Who is told to be gone goes from every source at once, ahead of the row itself. */
+  /**
+   * Returns the texts a version may show. Identities of a deleted record leave every source at once, ahead of the
+   * row itself.
+   */
   #texts(source: string, { id, version }: Publication): readonly string[] {
     if (version === null) return [];
     const { account } = this.#planOf(source);
@@ -281,13 +288,16 @@ export class Judge {
     return found;
   }
 
-  /** P10: people are shown by a source whose token may not read who they are any more, as the platform tells whoever asks. */
+  /**
+   * P10: returns whether a source shows identities that its token may no longer read, where the platform lets a
+   * reader notice that.
+   */
   keepsNames({ name, company, account }: SourcePlan, look: Look): boolean {
     const named = look.rows.get(name)?.some(({ text }) => !text.endsWith('|-')) === true;
     return named && !account.identity && this.parts.platform.tellsGrant(company);
   }
 
-  /** I9: nobody can end a halt that stands nowhere, and nobody can see it. */
+  /** I9: a halt that is not stored cannot be seen or ended by a person. */
   halted(life: Life, source: string): void {
     const state = this.readerOf(life)
       .look()
@@ -296,7 +306,10 @@ export class Judge {
       this.parts.violate('I9', `${life.name} takes ${source} for halted, which is ${state}`);
   }
 
-  /** I1: at rest the mirror is what the token may see, field by field. Undefined when it is. */
+  /**
+   * I1: returns the first difference between the mirror at rest and what the token may see, field by field, or
+   * undefined.
+   */
   difference(look: Look): string | undefined {
     const { truth, platform } = this.parts;
     for (const { name, company, account } of this.parts.sources) {
@@ -318,7 +331,7 @@ export class Judge {
     return undefined;
   }
 
-  /** What the change feed and the history say has to be possible: P5 and as-of. */
+  /** P5 and as-of: checks that the change feed and the history are consistent and possible. */
   ledgers(reader: Reader): void {
     const { violate, truth } = this.parts;
     const one = <Row>(sql: string) => reader.rows<Row>(sql);
@@ -361,7 +374,7 @@ export class Judge {
     }
   }
 
-  /** I10: nobody who is gone can be read from any byte of these files. */
+  /** I10: no byte of these files contains an erased identity. */
   bytes(files: Iterable<readonly [name: string, text: string]>): void {
     const { truth, violate, counters, sources } = this.parts;
     const shown = new Set<string>();

@@ -21,7 +21,9 @@ const pairs = [
   ],
 ] as const;
 
-/** Totals are kept beside the rows: the first that are not what the rows add up to, or null. */
+/**
+ * The database stores totals beside the rows. Returns the first total that differs from its rows, or null.
+ */
 export function wrongTotal(reader: Pick<Reader, 'rows'>): string | null {
   for (const [kept, added] of pairs)
     for (const [these, those] of [

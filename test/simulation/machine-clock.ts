@@ -1,12 +1,15 @@
 import type { Clock } from '../../src/runtime/clock.js';
 import type { Scheduler } from './scheduler.js';
 
-/** The clock of one process: a wall that may be wrong and may jump, and a monotonic one that began with it. */
+/**
+ * The clock of one process: a wall clock that may be wrong and may jump, and a monotonic one that started with the
+ * process.
+ */
 export class MachineClock implements Clock {
   readonly #waits = new Set<object>();
   readonly #bootedAt: number;
   #dead = false;
-  /** Until then the process is stopped: whatever is due meanwhile happens when it goes on. */
+  /** The process is stopped until then: timers due meanwhile fire when it continues. */
   suspendedUntil = 0;
 
   constructor(
@@ -50,7 +53,7 @@ export class MachineClock implements Clock {
     });
   }
 
-  /** Nobody who waits on a dead machine ever wakes. */
+  /** Waits on a dead machine never end. */
   kill(): void {
     this.#dead = true;
   }

@@ -25,11 +25,11 @@ export interface SourcePlan {
   readonly account: Account;
 }
 
-/** Where the daemons of a machine keep their mirror, watched from outside. */
+/** Where the daemons of a machine keep their mirror, observed from outside. */
 export interface MirrorPlace {
-  /** As the configuration names it. */
+  /** As written in the configuration. */
   readonly database: string;
-  /** From now on every connection from there belongs to that process. */
+  /** Assigns every later connection from there to that process. */
   own(life: Life & Watched): void;
   disown(life: Life): void;
   openerFor(life: Life, chance: Chance): typeof openMirror;
@@ -45,7 +45,7 @@ export interface MachineParts {
   readonly counters: Counters;
   readonly sources: readonly SourcePlan[];
   readonly baseUrl: string;
-  /** A folder in memory, for this world alone. */
+  /** A folder in memory for this run only. */
   readonly root: string;
   readonly template: string;
   readonly intervalSeconds: number;
@@ -54,7 +54,7 @@ export interface MachineParts {
   readonly secrets: () => readonly string[];
   readonly wallOffset: () => number;
   readonly onCommit: (life: Life) => void;
-  /** A tick has ended, and the process takes its source for halted. */
+  /** Called when a tick has ended and the process considers its source halted. */
   readonly onHalt: (life: Life, source: string) => void;
   readonly onDeath: () => void;
   readonly onLog: (life: Life, level: string, text: string) => void;
@@ -83,21 +83,27 @@ export interface Life {
   dead: boolean;
   floor: Frames | null;
   armed: Armed | null;
-  /** The disk holds no more than this many pages of the database. */
+  /** The number of database pages the disk has room for. */
   pagesMax: number | null;
   daemon: Daemon | null;
   port: number | null;
 }
 
-/** The computer rosterd runs on: starts the real daemon, kills it, cuts its power, and starts it on what is left. */
+/**
+ * The computer that runs rosterd: starts the real daemon, kills it, cuts its power and restarts it on what is
+ * left.
+ */
 export class Machine {
   life: Life | null = null;
-  /** A second daemon that somebody started on the same file. */
+  /** A second daemon started on the same file. */
   rival: Life | null = null;
   readonly lives: Life[] = [];
   #folder: string;
   #lives = 0;
-  /** Since when each lease, by its holder and its end, has kept somebody out, and what the daemon's clock said then. */
+  /**
+   * For each lease, by holder and expiry: since when it has kept a process out, and the daemon's clock at that
+   * time.
+   */
   readonly #refusals = new Map<string, { readonly at: number; readonly told: number }>();
 
   constructor(readonly parts: MachineParts) {
@@ -125,7 +131,10 @@ export class Machine {
     if (this.life === null) this.life = this.#boot(this.#folder, true);
   }
 
-  /** Another path to the same folder, so that its connections can be told apart from the first one's. */
+  /**
+   * Uses another path to the same folder, so that its connections can be told apart from those of the first
+   * daemon.
+   */
   startRival(): void {
     if (this.rival !== null || this.life === null) return;
     const path = join(this.parts.root, `other-path-${this.#lives}`);
@@ -190,9 +199,9 @@ export class Machine {
   }
 
   /**
-   * P11: who holds a lease renews it, so one end of a lease keeps others out for as long as one may last and no longer.
-   * Not a minute from its holder's death on: one that was written by a clock ahead may begin to count later, and
-   * begins to count anew where that clock is set right while somebody else's lock keeps everybody out.
+   * P11: a holder renews its lease, so one expiry keeps others out for at most one lease duration. That duration
+   * does not start at the holder's death: a lease written by a fast clock starts to count later, and the count
+   * starts again when that clock is corrected while another lock blocks every process.
    */
   #judgeRefusal(life: Life, refusal: string): void {
     const { now } = this.parts.scheduler;
@@ -210,7 +219,7 @@ export class Machine {
       this.parts.violate('defect', `the daemon did not start: ${String((error as Error).stack)}`);
     else this.parts.counters.add(`start refused:${error.code}`);
     this.#end(life);
-    // Whoever supervises it starts it again.
+    // The service manager restarts it.
     if (life !== this.rival)
       this.parts.scheduler.in(20_000, 'the supervisor starts it again', () => this.start());
   }
@@ -226,7 +235,7 @@ export class Machine {
     throw new Crash();
   }
 
-  /** Everything on this machine ends at once; the next start finds what lay on its disk. */
+  /** Ends everything on this machine at once; the next start uses what is on its disk. */
   die(death: Death): void {
     const { life, rival } = this;
     const dying = life ?? rival;
@@ -253,7 +262,7 @@ export class Machine {
     this.rival = null;
   }
 
-  /** SIGTERM: it has to let go of everything, within the time a request may take. */
+  /** SIGTERM: the daemon must release everything within the duration of a request. */
   stop(life: Life | null, done: () => void = () => {}): void {
     if (life === null || life.daemon === null || life.dead) {
       done();
@@ -284,7 +293,7 @@ export class Machine {
     });
   }
 
-  /** After the run: the files go, and whoever still has them open lets go. */
+  /** After the run: deletes the files and closes every remaining connection. */
   close(): void {
     for (const life of this.lives) {
       life.dead = true;
@@ -328,7 +337,7 @@ export class Machine {
     );
   }
 
-  /** Read again each time a secret is wanted, as a file that somebody rotated would be. */
+  /** Read each time a secret is needed, like a file that may be rotated. */
   #environment(): Readonly<Record<string, string | undefined>> {
     const { sources, secrets } = this.parts;
     return new Proxy<Record<string, string | undefined>>(
@@ -361,6 +370,6 @@ export class Machine {
   }
 }
 
-/** What of an error the real log keeps: its class, its code, and the message where it is one of our own. */
+/** What the real log keeps of an error: its class, its code, and the message of our own errors. */
 const errorKind = (error: unknown) =>
   isFault(error) ? `${error.code} ${error.message}` : error instanceof Error ? error.name : undefined;

@@ -4,10 +4,10 @@ import type { Asked, Told } from './fake-platform.js';
 import type { Scheduler } from './scheduler.js';
 import type { Weather } from './weather.js';
 
-/** Where requests end: the fake platform, or the bundled server. May take its time, but no virtual time. */
+/** Where requests end: the fake platform or the bundled server. May take real time, but no virtual time. */
 export type Far = (asked: Asked) => Told | Promise<Told>;
 
-/** The process that asks; its death ends everything it waits for. */
+/** The process that sends the request; its death ends everything it waits for. */
 export interface Asker {
   readonly name: string;
   readonly dead: boolean;
@@ -26,7 +26,7 @@ export interface Exchange {
 
 const mebibyte = new Uint8Array(1024 * 1024);
 
-/** The way between daemon and platform: latency always, and whatever the weather does to packets. */
+/** The network between daemon and platform: latency always, and packet faults as the weather decides. */
 export class Network {
   readonly exchanges: Exchange[] = [];
   #flying = 0;
@@ -37,7 +37,7 @@ export class Network {
     readonly chance: Chance,
     readonly far: Far,
     readonly latencyMax: number,
-    /** Whether a request may arrive twice. */
+    /** Returns whether a request may arrive twice. */
     readonly mayDouble: (asked: Asked) => boolean,
   ) {}
 
@@ -92,7 +92,7 @@ export class Network {
         return;
       }
       const slow = weather.strikes('slow') ? weather.chanceOf('slow').between(1_000, 40_000) : 0;
-      // The first copy's answer counts; the second copy is answered to nobody.
+      // The response to the first copy counts; the response to the second is dropped.
       const twice = weather.strikes('twice') && this.mayDouble(asked);
       const again = () =>
         Promise.resolve(this.far(asked)).then(
@@ -103,8 +103,8 @@ export class Network {
         if (weather.strikes('reset_before')) return fail('ECONNRESET');
         if (weather.strikes('stall')) return;
         const told = await this.far(asked);
-        // A refresh token that comes again after its successor was used ends the sign-in, by the platform's own rule:
-        // nothing a daemon does undoes such a network. Its copy comes before anybody can use what was answered.
+        // By the platform's own rule, a refresh token used again after its successor ends the sign-in, and no daemon
+        // can recover from a network that causes it. So the copy arrives before the response can be used.
         if (twice && asked.method === 'POST') await again();
         if (weather.strikes('reset_after')) return fail('ECONNRESET');
         if (asked.method === 'POST' && weather.strikes('refresh_lost')) return;
@@ -122,7 +122,7 @@ export class Network {
     return this.chance.skewed(1, this.latencyMax);
   }
 
-  /** Only an answer that arrives whole can be obeyed. */
+  /** The daemon can only obey a response that arrives whole. */
   #response(told: Told, signal: AbortSignal, exchange: Exchange): WireResponse {
     const { weather } = this;
     const headers = new Map(Object.entries(told.headers));

@@ -6,7 +6,7 @@ import { epoch } from './scheduler.js';
 import { themed } from './themes.js';
 import { type Front, type WeatherFault, weatherFaults } from './weather.js';
 
-/** What people and machines do, beside the weather. */
+/** Acts of people and machines, in addition to the weather. */
 export type Act =
   | {
       readonly kind: 'publish';
@@ -26,7 +26,9 @@ export type Act =
   | {
       readonly kind: 'clock_jump';
       readonly millis: number;
-      /** It dies so many statements later and comes back with its clock as before; null where it just goes on. */
+      /**
+       * The process dies this many statements later and restarts with its clock as before; null if it continues.
+       */
       readonly diesAfter: number | null;
     }
   | { readonly kind: 'disk_full'; readonly forMillis: number; readonly slack: number }
@@ -81,7 +83,7 @@ export interface Plan {
   readonly brakeRows: number;
   readonly fronts: readonly Front[];
   readonly acts: readonly Planned[];
-  /** How long an access token of a sign-in lives. */
+  /** The lifetime of an access token of a sign-in. */
   readonly accessMillis: number;
   readonly theme: string | null;
 }
@@ -106,7 +108,9 @@ const actKinds = [
   'letter',
 ] as const satisfies readonly Act['kind'][];
 
-/** Weathers that halt a source until somebody helps: seldom, or nothing else would ever happen. */
+/**
+ * Faults that halt a source until a person helps. They are rare, because little else would happen otherwise.
+ */
 const rare: readonly FaultClass[] = [
   'forbidden',
   'refused',
@@ -119,11 +123,11 @@ const rare: readonly FaultClass[] = [
 
 const hour = 3_600_000;
 
-/** Swarm testing: each seed has its own subset of faults, some often and some seldom, and its own platform. */
+/** Swarm testing: each seed has its own subset of faults, with its own frequencies, and its own platform. */
 export function planFor(seed: number, intervals: readonly number[] = [60, 120, 300, 900, 3600]): Plan {
   const chance = new Chance(`seed ${seed}`);
   const intervalSeconds = chance.pick(intervals);
-  // Half of the worlds are kind until the first listing is there, the others hostile from the first request on.
+  // Half of the runs are calm until the first listing is complete, the others are hostile from the first request.
   const calmUntil = epoch + (chance.yes(0.5) ? 1_000 : 2 * intervalSeconds * 1000 + 60_000);
   const chaosUntil = calmUntil + chance.skewed(4, 24) * intervalSeconds * 1000;
   const density = chance.pick([0.05, 0.15, 0.3, 0.5]);
@@ -230,7 +234,7 @@ function actsFrom(
   return [...numbered, ...firstCrash(chance.fork('the first crash'), classes, acts.length)];
 }
 
-/** Sometimes before anything else: a machine may die while it opens a mirror for the first time. */
+/** Sometimes the first act: a machine may die while it opens a mirror for the first time. */
 function firstCrash(chance: Chance, classes: readonly FaultClass[], no: number): readonly Planned[] {
   if (!classes.includes('crash_at') || !chance.yes(0.2)) return [];
   const step = chance.pick(['begin', 'statement', 'commit', 'committed'] as const);

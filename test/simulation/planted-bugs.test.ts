@@ -6,7 +6,7 @@ import { plantedPostgresBugs } from './postgres/planted-bugs.js';
 test.each([
   ['files', plantedBugs],
   ['a server', plantedPostgresBugs],
-])('every bug planted for worlds on %s still fits the source it is for', (_, bugs) => {
+])('the source still contains the line of every bug planted for simulations on %s', (_, bugs) => {
   expect(new Set(bugs.map(({ name }) => name)).size).toBe(bugs.length);
   expect(withered(bugs)).toEqual([]);
 });

@@ -2,7 +2,7 @@ import { bug, type PlantedBug } from '../support/planting.js';
 
 const sqlite = 'src/store/dialect/sqlite';
 
-/** The simulator has to see every one of them. */
+/** Bugs that the simulator must all find. */
 export const plantedBugs: readonly PlantedBug[] = [
   bug(
     'a page is no transaction',

@@ -8,9 +8,9 @@ import { serverForWorlds } from './postgres/server-for-worlds.js';
 /*
  * npm run simulate:planted -- [--database postgres] [--seeds 1000] [--from 1] [--only TEXT] [--jobs N]
  *
- * Plants one bug after the other in a copy of the sources and counts how many the simulator sees. Exit code 0 only
- * when it sees all of them. As many are looked for at once as there are processors, or jobs. On PostgreSQL they are
- * others, looked for on one server, in worlds that take real time: a hundred seeds are many there.
+ * Plants one bug after the other in a copy of the sources and counts how many the simulator finds. Exit code 0
+ * only if it finds all of them. Runs --jobs searches at once, by default one per processor. PostgreSQL has its own
+ * list of bugs, tried on one server in runs that take real time, so use fewer seeds there.
  */
 const { values } = parseArgs({
   options: {
@@ -35,7 +35,7 @@ const found = await hunt({
     ...[script, '--first', '--no-shrink', '--jobs', '1', '--database', values.database],
     ...['--seeds', values.seeds, '--from', values.from],
   ],
-  // That a server was not there says nothing of the bug.
+  // A missing server says nothing about the bug.
   finding: (line) => line.startsWith('seed ') && !line.includes('the simulator failed'),
 });
 await server?.close();

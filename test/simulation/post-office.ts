@@ -13,9 +13,9 @@ export interface Letter {
   readonly event: string;
   readonly installation: string;
   readonly body: string;
-  /** The publication it speaks of, if there is one. */
+  /** The publication it announces, if any. */
   readonly seq: number | null;
-  /** Signed by somebody who does not know the secret, or not at all, or long ago. */
+  /** Signed with a wrong secret, unsigned, or signed too long ago. */
   readonly fake?: 'forged' | 'unsigned' | 'stale' | 'malformed' | 'wrong_type' | 'too_large' | 'altered';
 }
 
@@ -25,15 +25,15 @@ export interface Accepted {
   readonly seq: number | null;
 }
 
-/** Answers nobody who signs correctly and sends all of it may get. */
+/** Statuses that a correctly signed and complete request must never get. */
 const refusals: readonly number[] = [400, 404, 405, 413, 415, 500];
 
 const retryMillis = [5_000, 60_000, 300_000, 1_800_000, 7_200_000];
 
-/** Sends webhooks as the platform does: signed anew per attempt, repeated after anything but a 2xx. */
+/** Sends webhooks as the platform does: signs each attempt anew and retries after anything but a 2xx. */
 export class PostOffice {
   readonly accepted: Accepted[] = [];
-  /** The newest signs; during a rotation both do. */
+  /** The newest secret signs; during a rotation both do. */
   secrets: string[];
   #letters = 0;
 
@@ -49,7 +49,7 @@ export class PostOffice {
     this.secrets = [`whsec_${chance.text(16)}`];
   }
 
-  /** One event is told to every installation it concerns, under one id. */
+  /** One event is sent to every installation it concerns, under one id. */
   eventId(): string {
     this.#letters += 1;
     return `evt_${this.chance.text(10)}${this.#letters}`;
@@ -64,7 +64,7 @@ export class PostOffice {
     if (this.weather.strikes('hook_twice')) this.send(letter, this.chance.skewed(5, 60_000));
   }
 
-  /** Events the mirror has no use for, and letters that are none. */
+  /** Sends events the mirror does not use, and invalid requests. */
   other(
     kind: NonNullable<Letter['fake']> | 'test' | 'unknown_event' | 'unknown_installation',
     installation: string,
@@ -125,7 +125,7 @@ export class PostOffice {
       if (over) return;
       over = true;
       timeout.cancel();
-      // A dead machine sends nothing; and what it sent may be lost on its way.
+      // A dead machine sends no response, and a sent one may be lost on its way.
       const heard = life.dead || answer === null ? null : answer.status;
       this.scheduler.note(`letter ${letter.id} answered ${heard}`);
       if (answer !== null && !life.dead) this.counters.add(`receiver:${answer.status}`);

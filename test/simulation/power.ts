@@ -4,21 +4,21 @@ import type { Chance } from './chance.js';
 import type { Frames } from './database-watch.js';
 
 export type Death =
-  /** The process is gone; what it wrote is there. */
+  /** The process ends; its writes survive. */
   | 'kill'
-  /** The same, and the shared memory went with it. */
+  /** The same, and the shared memory is lost as well. */
   | 'kill_without_shm'
-  /** The power went: what was not synced may be missing. */
+  /** A power cut: unsynced data may be missing. */
   | 'power'
-  /** … and the last thing written is half there. */
+  /** A power cut that leaves the last write incomplete. */
   | 'torn';
 
 const walHeader = 32;
 const frameHeader = 24;
 
 /**
- * Copies a folder as it lies, which is what the next process finds. Closing the database first would check its
- * log in and hide the fault.
+ * Copies a folder as it is, which is what the next process finds. Closing the database first would checkpoint its
+ * WAL and hide the fault.
  */
 export function copyAsItLies(
   from: string,
@@ -35,8 +35,8 @@ export function copyAsItLies(
     if (!name.endsWith('-wal')) copyFileSync(source, target);
     else writeFileSync(target, cutLog(readFileSync(source), death, floor, chance), { mode: 0o600 });
   }
-  // A lock, and the right to remove one, name their process by number; this one's is gone, and numbers that high are
-  // nobody's. What an earlier power cut left empty names nobody.
+  // A lock, and the right to remove one, name their process by pid. The process is gone here, so the copy gets a pid
+  // too high to exist. A lock file emptied by an earlier power cut names none.
   for (const name of readdirSync(to).filter((one) => one.includes('.lock'))) {
     const text = readFileSync(join(to, name), 'utf8');
     if (text === '') continue;
@@ -45,12 +45,12 @@ export function copyAsItLies(
   }
 }
 
-/** Synced frames stay. Behind them the log ends anywhere, cleanly or in the middle of a frame. */
+/** Synced frames stay. After them the WAL ends anywhere, at a frame boundary or within a frame. */
 function cutLog(log: Buffer, death: Death, floor: Frames | null, chance: Chance): Buffer {
   if ((death !== 'power' && death !== 'torn') || floor === null || log.length < walHeader) return log;
   const salt = log.readBigUInt64BE(16);
   const frame = frameHeader + log.readUInt32BE(8);
-  // The log began anew since: what was synced is in the database, and this log's own start is the floor.
+  // The WAL restarted since: synced frames are in the database, and the floor is the start of this WAL.
   const kept = swapped(floor.salt) === salt || floor.salt === salt ? floor.count : 0;
   let frames = 0;
   while (

@@ -1,7 +1,7 @@
 const hourSeconds = 3_600;
 const minuteSeconds = 60;
 
-/** One line about a long batch: rewritten on a terminal, once a minute anywhere else. */
+/** One status line about a long batch: rewritten on a terminal, printed once a minute elsewhere. */
 export class Progress {
   #told = 0;
 
@@ -20,7 +20,7 @@ export class Progress {
     this.output.write(this.output.isTTY ? `\r\u001b[K${line}` : `${line}\n`);
   }
 
-  /** Room for a line that stays. */
+  /** Clears the line, to print one that stays. */
   clear(): void {
     if (this.output.isTTY) this.output.write('\r\u001b[K');
   }

@@ -18,33 +18,33 @@ export interface SourceSeen {
 export interface RowSeen {
   readonly id: string;
   readonly text: string;
-  /** 1 where a person has to accept its deletion. */
+  /** 1 if a person has to accept its deletion. */
   readonly awaiting: 0 | 1;
 }
 
-/** Under which fence a source was last written, and what a write moves. */
+/** The fence under which a source was last written, and the values a write changes. */
 export interface LeaseSeen {
   readonly no: number;
   readonly fence: number;
   readonly key: string;
 }
 
-/** One consistent look at a mirror. */
+/** One consistent snapshot of a mirror. */
 export interface Look {
   readonly sources: readonly SourceSeen[];
   readonly rows: ReadonlyMap<string, readonly RowSeen[]>;
   readonly key: string;
 }
 
-/** A reader beside the daemon, as an analyst's program is. */
+/** A reader beside the daemon, like an analyst's program. */
 export interface Reader {
   look(): Look;
-  /** Another one whenever readers may see something else. */
+  /** Changes whenever readers may see something else. */
   key(): string;
   leases(): readonly LeaseSeen[];
   /** For a statement that both databases understand. */
   rows<Row>(sql: string): readonly Row[];
-  /** From here on it sees what it saw first, until it is closed. */
+  /** Keeps one snapshot for all later reads, until it is closed. */
   hold(): void;
   close(): void;
 }
@@ -60,7 +60,7 @@ export const rowsQuery = `SELECT source, id, company_id || '|' || coalesce(group
   CASE WHEN EXISTS (SELECT 1 FROM awaiting_deletion a WHERE a.id = roster.id AND a.source = roster.source) THEN 1 ELSE 0 END AS awaiting
   FROM roster`;
 
-/** Sources with rows of a listing that is over, or of the one before. */
+/** Sources with rows of a finished listing or of a previous one. */
 export const leftoversQuery = `SELECT s.name FROM sources s
   WHERE (EXISTS (SELECT 1 FROM staged_rows t WHERE t.source_no = s.no)
          OR EXISTS (SELECT 1 FROM staged_pages p WHERE p.source_no = s.no))

@@ -16,13 +16,13 @@ import { type Verdict, World } from './simulated-run.js';
 import { captureServers } from './sockets.js';
 import type { Surroundings } from './stage.js';
 
-/** Who plays the platform: a small one of our own, or the bundled server. */
+/** Which platform the run uses: the fake one or the bundled server. */
 export type Mode = 'fake' | 'platform';
 
-/** A member of a fleet beats every other second, and each beat is a real question to a real server. */
+/** A fleet member sends a heartbeat every two seconds, and each is a real query to a real server. */
 const shortIntervals = [60, 60, 60, 120, 120];
 
-/** What all worlds of a process share: memory for their disks, and the watchers over SQLite and sockets. */
+/** What all runs of a process share: memory for their disks, and the watchers over SQLite and sockets. */
 export class Laboratory {
   readonly #watch = new DatabaseWatch();
   readonly #servers = captureServers();
@@ -40,7 +40,7 @@ export class Laboratory {
     mkdirSync(this.#template, { mode: 0o700 });
   }
 
-  /** With the address of a server, mirrors are kept there. */
+  /** If `server` is given, mirrors are stored there. */
   static async open(mode: Mode = 'fake', server: string | null = null): Promise<Laboratory> {
     const postgres = server === null ? null : await PostgresLaboratory.open(server);
     const laboratory = new Laboratory(mode, postgres);

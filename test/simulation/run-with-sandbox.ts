@@ -43,28 +43,28 @@ interface TokenRow {
 
 const minute = 60_000;
 
-/** What the small platform is asked to do and the bundled one is not. */
+/** Acts that the fake platform supports and the bundled one does not. */
 const notHere: readonly Act['kind'][] = ['restore', 'access_lost', 'other_company'];
 
-/** Beyond what the feed keeps. */
+/** Longer than the feed's retention. */
 const expiryMillis = 100 * 24 * 60 * minute;
 const receiverPort = 8_787;
-/** How long the bundled server lets an access token of a sign-in live. */
+/** The lifetime of an access token of a sign-in on the bundled server. */
 const accessMillis = 120 * minute;
 
 /**
- * The same worlds with the bundled server as the platform: in this process, on the same clock, behind the same
- * network, sending its own webhooks and turning its own tokens. The truth is what it answers to somebody who pages
- * by hand after each thing that happened to it.
+ * The same simulation with the bundled server as the platform: in this process, on the same clock, behind the same
+ * network, sending its own webhooks and rotating its own tokens. The truth is read from it page by page after each
+ * event.
  */
 export class PlatformWorld extends World {
   #sandbox: Sandbox | undefined;
   readonly #versions = new Map<string, Set<string>>();
-  /** Tokens in whose place another was put. */
+  /** Tokens that were replaced by another. */
   readonly #replaced = new Set<string>();
-  /** What revoked accounts get when somebody connects them again. */
+  /** The new tokens of revoked accounts when they are connected again. */
   readonly #renewals = new Map<string, Account['current']>();
-  /** Tokens by hand: of each company the one with identity and the one without. */
+  /** Tokens for reading the truth: for each company one with identity and one without. */
   readonly #tokens = new Map<string, { readonly full: string; readonly narrow: string }>();
 
   protected override async far(asked: Asked): Promise<Told> {
@@ -79,7 +79,7 @@ export class PlatformWorld extends World {
     return told;
   }
 
-  /** A refresh token that comes back after its pair was used was stolen, for all the bundled server knows: it ends the sign-in. */
+  /** The bundled server treats a refresh token used again after its pair as stolen and ends the sign-in. */
   protected override mayDouble({ url }: Asked): boolean {
     return url.pathname !== '/oauth/token';
   }
@@ -136,7 +136,9 @@ export class PlatformWorld extends World {
     }
   }
 
-  /** Each source gets a company; the first of a company may sign in as its founder, whose tokens turn. */
+  /**
+   * Each source gets a company. The first source of a company may sign in as its founder, whose tokens rotate.
+   */
   #settle(sandbox: Sandbox): void {
     const { apps, companies, users } = sandbox.ready;
     for (const [index, source] of this.sources.entries()) {
@@ -174,7 +176,7 @@ export class PlatformWorld extends World {
     this.post.secrets = [(JSON.parse(made) as { readonly secret: string }).secret];
   }
 
-  /** Where the bundled server's deliveries arrive: at the daemon that runs just then. */
+  /** The destination of the bundled server's deliveries: the currently running daemon. */
   #receiver(port: number): Reached | null {
     const { life } = this.machine;
     const server = life?.port == null ? undefined : this.around.servers.get(life.port);
@@ -197,7 +199,7 @@ export class PlatformWorld extends World {
     else super.act(act, no);
   }
 
-  /** Somebody replaces a company's token by one of the same installation that may, or may not, read who people are. */
+  /** Replaces a company's token by one of the same installation with or without access to identities. */
   #narrow(chance: Chance): void {
     const { company } = chance.pick(this.sources);
     const tokens = this.#tokens.get(company);
@@ -211,7 +213,9 @@ export class PlatformWorld extends World {
     this.counters.add('platform:narrowed');
   }
 
-  /** Whoever connected the account, or the investor behind a token, takes it back; after healing there is another one. */
+  /**
+   * The person who connected the account, or the investor behind a token, revokes it; healing provides a new one.
+   */
   async #revoke(chance: Chance): Promise<void> {
     const { account, company } = chance.pick(this.sources);
     if (account.revoked) return;
@@ -243,7 +247,7 @@ export class PlatformWorld extends World {
     else this.violate('server', `a revocation was answered ${status}`);
   }
 
-  /** Another token that may do the same, as a person gets one by connecting again. */
+  /** Returns another token with the same access, as connecting again would. */
   #anotherLike(access: string, clientId: string): Account['current'] {
     const { services } = this.#server();
     const [like] = all<TokenRow>(
@@ -279,7 +283,10 @@ export class PlatformWorld extends World {
     await super.heal();
   }
 
-  /** From now on deliveries bear both signatures for a day; the new secret is where the daemon reads it. */
+  /**
+   * Rotates the secret: deliveries carry both signatures for a day, and the daemon reads the new secret from its
+   * usual place.
+   */
   #rotateSecret(): void {
     const { state, random, clock } = this.#server().services;
     const [endpoint] = all<{ readonly no: number }>(state, 'SELECT no FROM webhook_endpoints', []);
@@ -308,7 +315,7 @@ export class PlatformWorld extends World {
     for (let asked = 0; scheduler.now < bound; asked += 1) {
       const look = this.look();
       difference = await this.#difference(look);
-      // Names that may be read again come with a listing that nobody has to ask for.
+      // Identities that become readable again arrive with a listing that starts by itself.
       if (difference === undefined) return;
       for (const source of this.sources) {
         const seen = look.sources.find(({ name }) => name === source.name);
@@ -334,7 +341,7 @@ export class PlatformWorld extends World {
     await this.until(scheduler.now + 2 * minute, () => stopped);
   }
 
-  /** I6, by the bundled server's own book: whatever was answered 2xx is on disk, and soon worked. */
+  /** I6, by the bundled server's own records: every delivery answered 2xx is on disk and soon processed. */
   async #judgeDeliveries(): Promise<void> {
     const answers = all<{ readonly id: string; readonly status: number }>(
       this.#server().services.state,
@@ -415,7 +422,7 @@ export class PlatformWorld extends World {
   }
 }
 
-/** As a row of the mirror reads, written down apart from any code that fills one. */
+/** The text a mirror row must show, written independently of any code that fills a row. */
 function textOf({ company, group, status, amounts, investor, message }: Listed): string {
   const person = [investor.name, investor.email, message].map((one) => one ?? '');
   return [

@@ -5,7 +5,7 @@ import { hash } from './chance.js';
 const nextTurn = globalThis.setImmediate;
 const realNanos = process.hrtime.bigint.bind(process.hrtime);
 
-/** A disk of a busy machine may take its time; simulated code that spins for this long never ends. */
+/** A busy disk may be slow; simulated code that spins for this long never ends. */
 const restlessNanosMax = 30_000_000_000n;
 
 export interface Scheduled {
@@ -22,8 +22,8 @@ interface Entry {
 }
 
 /**
- * All that happens, in one queue: by virtual time, then by seeded chance. After each event everything it set in
- * motion comes to rest before the next one is taken, so a run is a function of its seed.
+ * Every event, in one queue: ordered by virtual time, then by seeded chance. Before the next event is taken,
+ * everything the previous one started must settle, so a run is a function of its seed.
  */
 export class Scheduler {
   now: number;
@@ -38,14 +38,14 @@ export class Scheduler {
     start: number,
     readonly chance: Chance,
     readonly keepLines: boolean,
-    /** What a real server is still busy with; null when it is at rest. */
+    /** The pending work of a real server; null when it is idle. */
     readonly outside: () => Promise<void> | null = () => null,
   ) {
     this.now = start;
   }
 
   in(millis: number, label: string, action: () => void): Scheduled {
-    // Whole milliseconds, as timers are: a wait for a fraction of one would end before its time.
+    // Whole milliseconds, like timers: a wait for a fraction of one would end too early.
     return this.at(this.now + Math.max(0, Math.ceil(millis)), label, action);
   }
 
@@ -72,7 +72,7 @@ export class Scheduler {
     if (this.keepLines) this.lines.push(`${((this.now - epoch) / 1000).toFixed(3)} ${line}`);
   }
 
-  /** Runs until `over` says so or time is up; `eventsMax` is the bound against a world that never rests. */
+  /** Runs until `over` returns true or time is up; `eventsMax` bounds a run that never becomes idle. */
   async run(until: number, over: () => boolean, eventsMax: number): Promise<'over' | 'time' | 'bound'> {
     await settled(this.outside);
     for (let turn = 0; turn < eventsMax; turn += 1) {
@@ -98,8 +98,8 @@ export class Scheduler {
 export const epoch = Date.parse('2026-11-01T00:00:00Z');
 
 /**
- * Promises, next ticks, immediates and the few real file operations (the credentials file) have all come to
- * rest. Two turns at least: a stream's end takes one of its own.
+ * Resolves when promises, next ticks, immediates and the few real file operations (the credentials file) have
+ * settled. Takes at least two turns, because the end of a stream takes one of its own.
  */
 export async function settled(outside: () => Promise<void> | null): Promise<void> {
   const begun = realNanos();

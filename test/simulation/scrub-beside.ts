@@ -7,8 +7,8 @@ import type { Counters } from './counters.js';
 import type { Life } from './machine.js';
 
 /**
- * The process that scrubs, as its parent sees it: it takes a while to start, rewrites the file over a connection
- * of its own, and its answer takes a while to arrive. It can be stopped before, and then has done nothing.
+ * The scrub process as its parent sees it: it takes a while to start, rewrites the file over its own connection,
+ * and its answer takes a while to arrive. If it is stopped before it starts, it does nothing.
  */
 export function scrubBeside(
   life: Life,

@@ -5,7 +5,7 @@ import { type Tried, trySeed, type Wish } from './try-seed.js';
 
 export interface Setting extends Wish {
   readonly mode: Mode;
-  /** The address of a server that keeps the mirrors; null keeps them in files. */
+  /** The address of a server for the mirrors; null keeps them in files. */
   readonly server: string | null;
 }
 
@@ -17,7 +17,10 @@ export interface Trier {
 
 export const settingOf = (told: string | undefined): Setting => JSON.parse(told ?? '{}') as Setting;
 
-/** One job is done in this process, where a debugger and a profiler find it; several each have one of their own. */
+/**
+ * A single job runs in this process, where a debugger and a profiler can reach it; several jobs each get their own
+ * process.
+ */
 export async function triers(setting: Setting, jobs: number): Promise<readonly Trier[]> {
   if (jobs > 1) return Array.from({ length: jobs }, () => beside(setting));
   const laboratory = await Laboratory.open(setting.mode, setting.server);

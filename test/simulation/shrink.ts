@@ -2,7 +2,10 @@ import type { Plan } from './plan.js';
 import type { Laboratory } from './run-seed.js';
 import type { Verdict } from './simulated-run.js';
 
-/** What of a plan is needed to see the failure: first whole classes of faults go, then single acts and fronts. */
+/**
+ * Returns the smallest part of a plan that still fails: removes whole classes of faults first, then single acts
+ * and fronts.
+ */
 export async function shrink(
   laboratory: Laboratory,
   plan: Plan,
@@ -50,12 +53,12 @@ export function invariantOf({ violation }: Verdict): string | null {
   return violation === null ? null : (violation.split(':')[0] ?? violation);
 }
 
-/** What somebody needs to see it again. */
+/** Returns what a person needs to reproduce the failure. */
 export function reportOf(mode: string, { seed, violation }: Verdict, small: Plan): string {
   return `seed ${seed}  mode ${mode}  ${violation}  shrunk to: ${storyOf(small)}`;
 }
 
-/** One line that says it all: what is left of the plan, in order. */
+/** Returns the rest of the plan as one line, in order. */
 export function storyOf(plan: Plan): string {
   const acts = plan.acts.map(({ act }) => ('what' in act ? `${act.kind} ${act.what}` : act.kind));
   const fronts = plan.fronts.map(({ fault, probability }) => `${fault}@${probability}`);

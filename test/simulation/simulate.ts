@@ -43,7 +43,7 @@ if (values.help) {
   process.exit(0);
 }
 
-/** From this size on a batch has to have seen everything. */
+/** A batch of at least this size must have encountered everything. */
 const completeFrom = 2_000;
 
 const one = values.seed === undefined ? null : Number(values.seed);
@@ -67,7 +67,7 @@ let violations = 0;
 let run = 0;
 let processorMillis = 0;
 
-/** Asked to stop, it ends with the worlds under way and tells how it went so far. */
+/** On a signal, it finishes the runs in progress and prints the results so far. */
 let stopping = false;
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.on(signal, () => {

@@ -23,7 +23,7 @@ export interface Verdict {
 const minute = 60_000;
 const hour = 60 * minute;
 
-/** One world from its plan to its verdict: calm, chaos, healing, rest, judgement. */
+/** One run from its plan to its verdict: calm, chaos, healing, rest, judgement. */
 export class World extends Chaos {
   async run(): Promise<Verdict> {
     const stray = (error: unknown) => {
@@ -60,7 +60,7 @@ export class World extends Chaos {
         this.counters.add(`act:${act.kind}`);
         this.act(act, no);
       };
-      // What comes with the start finds a daemon that has not opened its mirror yet.
+      // An act at the start reaches a daemon that has not opened its mirror yet.
       if (at <= plan.start) happen();
       else scheduler.at(at, `act ${no} ${act.kind}`, happen);
     }
@@ -71,7 +71,7 @@ export class World extends Chaos {
     if (this.violation === null) await this.end();
   }
 
-  /** All faults off, all clocks true, and people do what the status asks them to. */
+  /** Ends all faults, corrects all clocks, and lets people do what the status asks of them. */
   protected async heal(): Promise<void> {
     const { machine, scheduler } = this;
     this.healed = true;
@@ -94,7 +94,7 @@ export class World extends Chaos {
         if (one.open) one.pragma(`max_page_count = ${unlimitedPages}`);
     }
     if (machine.rival !== null) machine.stop(machine.rival);
-    // What nobody could read is published once more; what was withdrawn in silence only a new listing shows.
+    // Publishes unreadable records once more. Records withdrawn silently only disappear with a new listing.
     for (const [id] of this.platform.poisoned) {
       const latest = this.truth.latest(id, this.truth.head);
       if (latest?.version != null) this.platform.reach(this.truth.change(latest).seq);
@@ -107,7 +107,7 @@ export class World extends Chaos {
     if (machine.life?.daemon == null) this.violate('L1', 'the daemon does not run six hours after healing');
   }
 
-  /** L1: equality within three intervals, the spacing of listings and a rate window. */
+  /** L1: the mirror equals the truth within three intervals, the spacing of listings and a rate window. */
   protected async rest(): Promise<void> {
     const { scheduler, plan, platform, truth } = this;
     platform.reach(truth.head);
@@ -115,7 +115,8 @@ export class World extends Chaos {
       this.sources
         .filter(
           ({ company, account }) =>
-            // Names that may be read again come by themselves, once a look at the platform can tell.
+            // Identities that become readable again arrive by themselves, where a read of the platform reveals the
+            // grant.
             (this.identityMoved.has(account.name) && !(account.identity && platform.tellsGrant(company))) ||
             truth.of(company).some((one) => one.silent),
         )
@@ -149,7 +150,7 @@ export class World extends Chaos {
             difference ??= `${source.name} shows names its token may not read any more`;
             continue;
           }
-          // Whoever asked and got an error asks again, until a new listing has been made.
+          // After an error the person asks again, until a new listing is complete.
           const before = generations.get(source.name);
           if (before !== undefined && seen.generation > before) moved.delete(source.name);
           else {
@@ -164,12 +165,12 @@ export class World extends Chaos {
     if (difference !== undefined) this.violate('L1', `not equal in time: ${difference}`);
   }
 
-  /** I9: only what the scenario did may demand a person. */
+  /** I9: a source may only halt for a reason that this run contains. */
   protected judgeHalt(code: string | null): void {
     const has = (kind: string) => this.plan.classes.includes(kind as never);
     const just: Readonly<Record<string, boolean>> = {
       reauthorize: has('revoke'),
-      // A doubled refresh voids the pair it gave; twice in a row, and a fresh token is refused.
+      // A doubled refresh voids the pair it returned; twice in a row, and a fresh token is refused.
       unauthorized: has('revoke') || has('unauthorized_once') || has('twice'),
       forbidden: has('forbidden'),
       refused: has('refused'),
@@ -181,7 +182,7 @@ export class World extends Chaos {
       this.violate('I9', `halted by ${code}, which nothing in this world called for`);
   }
 
-  /** In good weather a webhook is followed by its change long before the timer would look. */
+  /** In good weather a change follows its webhook long before the next scheduled tick. */
   protected async probe(): Promise<void> {
     const { scheduler, machine, truth, plan } = this;
     const source = this.sources[0];
@@ -205,7 +206,7 @@ export class World extends Chaos {
     const bound = 90_000 + delay;
     let another: Publication | undefined;
     await this.until(from + bound, () => {
-      // Accepted while a tick is on its way that may have read past it already.
+      // Accepted during a tick that may already have read past it.
       if (another === undefined && this.network.flying > 0 && scheduler.now >= from + delay) {
         another = truth.create(source.company);
         this.platform.reach(another.seq);
@@ -215,7 +216,7 @@ export class World extends Chaos {
     });
     const late = () => (another !== undefined && !shown(another.id)) || !shown(one.id);
     if (another !== undefined) await this.until(scheduler.now + 90_000, () => !late());
-    // Where sign-ins turn faster than their hour allows, a source waits, and says so.
+    // A source whose tokens rotate faster than the hourly limit waits, and its status says so.
     const waits = this.look().sources.find(({ name }) => name === source.name)?.last_outcome === 'waiting';
     if (waits) this.counters.add('probe: waits for its hour');
     else if (late())
@@ -231,11 +232,11 @@ export class World extends Chaos {
     const { machine, scheduler } = this;
     const { life } = machine;
     if (life === null) throw new Error('the daemon is gone before the end');
-    // A late letter may have come this very moment: it is worked with the next page.
+    // A late webhook may just have arrived: it is processed with the next page.
     const reader = this.judge.readerOf(life);
     const pending = `SELECT 1 FROM webhook_inbox WHERE state = 'pending'`;
     await this.until(scheduler.now + 5 * minute, () => reader.rows(pending).length === 0);
-    // Whoever spent what an hour allows, of refreshes above all, waits for the next one with the truth in hand.
+    // A source that used up its hourly limit, usually of refreshes, is equal only after the next window.
     const bound = scheduler.now + 1.2 * hour;
     let look = this.look();
     let difference = this.judge.difference(look);
@@ -254,7 +255,7 @@ export class World extends Chaos {
     this.judgeInbox(reader);
     this.judgeRequests();
     const hours = (scheduler.now - this.plan.start) / hour;
-    // A delivery that could not be taken is told each time: the sender's own repeats are the bound.
+    // An event the receiver refused is logged each time; the sender's retries bound their number.
     const refused = this.counters.of('receiver:503');
     const talkative = 60 * hours + 40 * machine.lives.length * this.sources.length + 200 + refused;
     if (this.loud > talkative) this.violate('I14', `${this.loud} warnings in ${hours.toFixed(1)} hours`);
@@ -275,7 +276,7 @@ export class World extends Chaos {
     for (const name of readdirSync(folder)) yield [name, readFileSync(join(folder, name), 'latin1')];
   }
 
-  /** Nobody reads and nobody writes any more: afterwards no byte of anybody who is gone may be left. */
+  /** All readers and writers are closed: after the scrub no byte of an erased identity may be left. */
   protected async scrubAtRest({ folder, clock }: Life): Promise<void> {
     const file = openSqlite(join(folder, 'mirror.db'));
     const scrubbed = new SqliteErasures(file, clock).scrub();
@@ -286,7 +287,7 @@ export class World extends Chaos {
     if (scrubbed.kind === 'blocked') this.violate('I10', 'nobody reads, and the scrub says it is blocked');
   }
 
-  /** I6: what was accepted is on disk, worked, and a reading of its source began later. */
+  /** I6: each accepted event is on disk and processed, and a read of its source began after it. */
   protected judgeInbox(reader: Reader): void {
     const rows = new Map(
       reader
@@ -316,7 +317,7 @@ export class World extends Chaos {
         !this.platform.readings.some(
           (one) =>
             accounts.includes(one.account) &&
-            // One that comes late may speak of what a page on its way already shows.
+            // A late event may announce a change that a page in flight already contains.
             (one.at >= at || (seq !== null && one.status === 200 && one.head >= seq)),
         )
       )
@@ -325,14 +326,14 @@ export class World extends Chaos {
     this.counters.add('webhooks accepted', this.post.accepted.length);
   }
 
-  /** I8: nothing was sent into a wait the platform had asked for. */
+  /** I8: the daemon sent no request during a wait that the platform had asked for. */
   protected judgeRequests(): void {
     if (this.plan.classes.includes('clock_jump') || this.injured.size > 0) return;
     const { exchanges } = this.network;
     for (const quiet of exchanges) {
       if (quiet.quietMillis === 0 || quiet.deliveredAt === null) continue;
       const from = quiet.deliveredAt;
-      // Some name a moment, and an answer may be long on its way.
+      // Some responses name an absolute time, and a response may be in flight for long.
       const to = Math.min(quiet.sentAt + quiet.quietMillis, from + hour) - 1_000;
       const bad = exchanges.find(
         (one) => one.token === quiet.token && one.life === quiet.life && one.sentAt > from && one.sentAt < to,

@@ -3,7 +3,7 @@ import { Laboratory } from './run-seed.js';
 import { beside } from './seed-processes.js';
 import { invariantOf, reportOf, shrink } from './shrink.js';
 
-/** Few, because the whole run of tests has to stay short: `npm run simulate` is the same with as many as one likes. */
+/** Few, to keep the test suite short; `npm run simulate` runs as many as wanted. */
 const worlds = 6;
 let laboratory: Laboratory;
 
@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => laboratory.close());
 
-test('a seed takes the same course each time, power cuts and second daemons included', async () => {
+test('a seed takes the same course each time, including power cuts and second daemons', async () => {
   const one = await laboratory.seed(100);
   const again = await laboratory.seed(100);
   const another = await laboratory.seed(121);
@@ -27,7 +27,7 @@ test('a seed takes the same course each time, power cuts and second daemons incl
   expect(there.counts).toEqual(another.counters.counts);
 }, 300_000);
 
-test('with the bundled server in its place a seed takes the same course as well', async () => {
+test('a seed takes the same course each time with the bundled server as the platform', async () => {
   laboratory.mode = 'platform';
   const one = await laboratory.seed(2);
   const again = await laboratory.seed(2);
@@ -38,7 +38,7 @@ test('with the bundled server in its place a seed takes the same course as well'
   expect(one.counters.of('receiver:202')).toBeGreaterThan(0);
 }, 300_000);
 
-/** Seeds that failed once, each with what it found: they are run for ever. */
+/** Seeds that failed once, each with the bug it found. They run forever as regression tests. */
 const kept = {
   11: 'the judge did not wait for an event that had just been accepted',
   54: 'the judge took an empty mirror that had not yet listed its new company for one that had',
@@ -46,14 +46,14 @@ const kept = {
 };
 
 test.each(Object.entries(kept))(
-  'seed %s, kept because %s, breaks no invariant any more',
+  'seed %s, kept because %s, no longer breaks an invariant',
   async (seed) => {
     expect((await laboratory.seed(Number(seed))).violation).toBeNull();
   },
   300_000,
 );
 
-test('seeded worlds of faults break no invariant', async () => {
+test('simulations with seeded faults break no invariant', async () => {
   const broken: string[] = [];
   for (let seed = 1; seed <= worlds; seed += 1) {
     const verdict = await laboratory.seed(seed);

@@ -5,7 +5,7 @@ import { Duplex } from 'node:stream';
 class Socket extends Duplex {
   readonly remoteAddress = '127.0.0.1';
   peer: Socket | undefined;
-  /** Whoever is at this end says nothing any more. */
+  /** True when the process at this end is dead and sends nothing more. */
   silent: () => boolean = () => false;
 
   override _read(): void {}
@@ -69,7 +69,7 @@ export interface HeardAnswer {
   readonly body: string;
 }
 
-/** A connection to a server that listens in memory: raw bytes in, one answer out. */
+/** A connection to a server that listens in memory: raw bytes in, one response out. */
 export class Connection {
   readonly answered: Promise<HeardAnswer | null>;
   readonly #near: Socket;
@@ -132,12 +132,12 @@ export function requestBytes(
 }
 
 /**
- * Servers that would listen are caught and listen in memory: each gets a port of its own here, and whoever
- * connects hands it bytes. Everything above the socket, Node's own HTTP parser included, is what runs in earnest.
+ * Makes servers listen in memory: each gets its own port here, and a client passes it bytes. Everything above the
+ * socket is the real code, including Node's HTTP parser.
  */
 export function captureServers(): {
   readonly ports: ReadonlyMap<number, Server>;
-  /** Processes that were killed closed nothing: what they listened with goes with their world. */
+  /** Killed processes close nothing: their listening servers are dropped with the run. */
   forget(): void;
   undo(): void;
 } {
@@ -177,19 +177,21 @@ export function captureServers(): {
 
 export interface Reached {
   readonly server: Server;
-  /** The process at the other end is gone: whatever it still says is heard by nobody. */
+  /** True when the process at the other end is dead: its output is dropped. */
   readonly silent: () => boolean;
-  /** The connection breaks soon: whether the other end has heard anything by then is left open. */
+  /** The connection breaks soon; the other end may or may not have received anything by then. */
   readonly cut: boolean;
 }
 
-/** Requests that this process sends with Node's own client go to servers in memory; null refuses the connection. */
+/**
+ * Routes requests of this process through Node's own client to servers in memory; null refuses the connection.
+ */
 export function routeRequests(reach: (port: number) => Reached | null): () => void {
   const { createConnection } = Agent.prototype;
   Agent.prototype.createConnection = ((options: { readonly port?: number | string }) => {
     const reached = reach(Number(options.port));
     const near = reached === null ? new Socket() : connect(reached.server, reached.silent);
-    // Not before the client listens.
+    // Not before the client listens for the error.
     if (reached === null || reached.cut) setImmediate(() => near.destroy(new Error('the connection broke')));
     return near;
   }) as typeof createConnection;

@@ -6,7 +6,7 @@ import type { MirrorPlace } from './machine.js';
 import { scrubBeside } from './scrub-beside.js';
 import { strayWord } from './stray-word.js';
 
-/** A file on the disk of the machine, scrubbed by a process beside the daemon. */
+/** A file on the disk of the machine, scrubbed by a child process of the daemon. */
 export function sqlitePlace(
   watch: DatabaseWatch,
   counters: Counters,
@@ -21,7 +21,7 @@ export function sqlitePlace(
         const left = strayWord(file);
         if (left !== null) violate('I10', left);
       });
-      // `openMirror` as it is once the driver is loaded: loading takes time that no world's clock tells.
+      // Like `openMirror` with the driver already loaded: loading takes time that virtual clocks do not show.
       return (database, parts) => {
         if (database.kind !== 'sqlite') throw new Error('this machine keeps its mirror in a file');
         return asTold(openSqliteMirror(database, { ...parts, scrub }), { ...parts, scrub });

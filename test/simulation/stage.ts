@@ -26,11 +26,11 @@ export interface Surroundings {
   readonly watch: DatabaseWatch;
   readonly files: FileWatch;
   readonly servers: ReadonlyMap<number, Server>;
-  /** A folder in memory for scratch, and one with a migrated, empty mirror in it. */
+  /** A folder in memory for scratch files, and one with a migrated, empty mirror in it. */
   readonly scratch: string;
   readonly template: string;
   readonly keepLines: boolean;
-  /** Where mirrors are kept that are no file. */
+  /** The server for mirrors that are not files. */
   readonly postgres: PostgresAround | null;
 }
 
@@ -40,10 +40,10 @@ export class Violation extends Error {}
 const minute = 60_000;
 const hour = 60 * minute;
 
-/** What SQLite is told when there is room on the disk again. */
+/** The page limit for SQLite once the disk has room again. */
 export const unlimitedPages = 1_000_000_000;
 
-/** The people and things of one world, and the ways to look at them. */
+/** The people and machines of one run, and the ways to look at them. */
 export class Stage {
   readonly counters = new Counters();
   readonly scheduler: Scheduler;
@@ -62,7 +62,7 @@ export class Stage {
   protected down = false;
   protected wallOffset: number;
   protected healed = false;
-  /** By how much the clock is ahead of the right time, until the machine that lives under it dies. */
+  /** How far the clock is ahead of the true time, until the machine that uses it dies. */
   protected ahead = 0;
   protected loud = 0;
   protected readonly analysts = new Set<Reader>();
@@ -175,7 +175,10 @@ export class Stage {
     return sqlitePlace(this.around.watch, this.counters, (invariant, what) => this.violate(invariant, what));
   }
 
-  /** Whether the one who just committed wrote what is seen then; where others may be quicker, nobody knows. */
+  /**
+   * Whether the state seen at a commit was written by the process that committed; unknown where other processes
+   * may be faster.
+   */
   protected get seesWriters(): boolean {
     return true;
   }
@@ -202,7 +205,7 @@ export class Stage {
   }
 
   protected async until(time: number, over: () => boolean): Promise<void> {
-    // Two daemons that each look every other second whether a file was replaced are 3,600 events an hour.
+    // Two daemons that each check every two seconds whether a file was replaced cause 3,600 events an hour.
     const most = 60_000 + 5_000 * Math.ceil((time - this.scheduler.now) / hour);
     const ended = await this.scheduler.run(time, () => this.violation !== null || over(), most);
     if (ended === 'bound') this.violate('L2', `the world never comes to rest: ${most} events`);
@@ -225,11 +228,11 @@ export class Stage {
     try {
       daemon.engine.sync.tick(source.name as never, ask).catch(() => {});
     } catch {
-      // It is just stopping, as it may.
+      // The daemon is just stopping, which is allowed.
     }
   }
 
-  /** Opens a snapshot, reads every view, and reads them again before letting go: nothing may have moved. */
+  /** Opens a snapshot and reads every view twice before closing it: both reads must be equal. */
   protected analyze(holdMillis: number): void {
     const { life } = this.machine;
     if (life === null || life.daemon === null) return;
@@ -265,7 +268,7 @@ export class Stage {
     this.analysts.clear();
   }
 
-  /** I13: whoever has heard nothing for long does not read as healthy. */
+  /** I13: a source that has not been read for long must not report healthy. */
   protected judgeHonesty(life: Life, look: ReturnType<Reader['look']>): void {
     const { intervalSeconds } = this.plan;
     const patience = 2.5 * intervalSeconds * 1000 + 15 * minute;

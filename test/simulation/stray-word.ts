@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import Sqlite from 'better-sqlite3';
 
-/** Where a person may stand by right. */
+/** The columns where personal data may be stored. */
 const places = [
   "SELECT coalesce(name, '') || ' ' || coalesce(email, '') || ' ' || coalesce(message, '') || ' ' || coalesce(extra, '') FROM identity_rows",
   "SELECT coalesce(identity, '') || ' ' || coalesce(extra, '') FROM staged_rows",
@@ -9,10 +9,13 @@ const places = [
   "SELECT coalesce(body, '') FROM webhook_inbox",
 ];
 
-/** Lengths are fixed, so that words standing side by side in a page are told apart. */
+/** Lengths are fixed, so that adjacent words in a page can be told apart. */
 export const personWord = /(?:name|message)-[a-z0-9]{10}|[a-z0-9]{10}@mail\.invalid/g;
 
-/** Right after a scrub every word about a person in the bytes of the database stands in one of its rows as well. */
+/**
+ * Returns a word about a person that is in the bytes of the database but in none of its rows, or null. Valid right
+ * after a scrub.
+ */
 export function strayWord(file: string): string | null {
   const database = new Sqlite(file, { readonly: true, timeout: 0 });
   const rows = places.flatMap((sql) => database.prepare<[], string>(sql).pluck().all());

@@ -12,7 +12,7 @@ interface Written {
 
 const nothing: Written = { seeds: 0, violations: 0, events: 0, virtualHours: 0, counts: {} };
 
-/** What a batch saw, and all batches before it that were written into the same file. */
+/** What a batch encountered, together with all earlier batches written to the same file. */
 export class Tally {
   readonly counters = new Counters();
   seeds: number;

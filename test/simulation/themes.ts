@@ -3,11 +3,11 @@ import type { Act, FaultClass, Plan, Planned } from './plan.js';
 import type { Front, WeatherFault } from './weather.js';
 
 /*
- * Faults drawn one by one seldom meet. Some defects show only where two or three of them come together at the right
- * moment, so a good part of the worlds has a theme: a story told on top of whatever else was drawn for it.
+ * Faults drawn one by one seldom coincide. Some bugs appear only when two or three of them meet at the right
+ * moment, so many runs have a theme: a scripted sequence on top of the other faults.
  */
 export interface Theme {
-  /** How often, against the others. */
+  /** The relative frequency of the theme. */
   readonly weight: number;
   readonly tell: (plan: Plan, chance: Chance) => Plan;
 }
@@ -69,7 +69,10 @@ function signIns(plan: Plan, chance: Chance): Plan {
   );
 }
 
-/** Noticed with the next record, or by asking where none comes; one that begins has everything listed again. */
+/**
+ * The daemon notices a lost grant with the next record, or by asking where no record comes; a new grant makes it
+ * list everything again.
+ */
 function grantMoves(plan: Plan, chance: Chance): Plan {
   const silent = chance.yes(0.5);
   const calm = without(plan, ['narrow', 'resync', 'expire', 'access_lost', 'gone_delta', 'replica_back']);
@@ -173,7 +176,7 @@ function lockedHalts(plan: Plan, chance: Chance): Plan {
 const some = <Item>(count: number, make: (no: number) => Item) =>
   Array.from({ length: count }, (_, no) => make(no));
 
-/** Somewhere between these shares of the disorder. */
+/** A time between these shares of the chaos phase. */
 const within = ({ calmUntil, chaosUntil }: Plan, chance: Chance, from: number, to: number) =>
   Math.round(calmUntil + (from + (to - from) * chance.fraction()) * (chaosUntil - calmUntil));
 
@@ -188,7 +191,7 @@ const without = (plan: Plan, kinds: readonly FaultClass[]): Plan => ({
   acts: plan.acts.filter(({ act }) => !kinds.includes(act.kind)),
 });
 
-/** Fronts of a story come first: of two over one fault the first counts. */
+/** The fronts of a theme come first: of two for one fault, the first counts. */
 function told(plan: Plan, acts: readonly Timed[], fronts: readonly Front[]): Plan {
   const last = Math.max(-1, ...plan.acts.map(({ no }) => no));
   const numbered = acts.map((one, index) => ({ ...one, no: last + 1 + index }));

@@ -1,14 +1,16 @@
 import type { Chance } from './chance.js';
 
-/** Who the record is about. Every value is unique in its world, so that a byte left behind tells whose it was. */
+/**
+ * The person a record is about. Every value is unique in its run, so that a leftover byte identifies its owner.
+ */
 export interface Person {
   readonly name: string;
   readonly email: string;
-  /** Empty once the investor took it back. */
+  /** Empty once the investor withdrew it. */
   readonly message: string;
 }
 
-/** One version of a record, whole. `mark` is unique per content: which version a row shows is read off it. */
+/** One complete version of a record. `mark` is unique per content: it identifies the version a row shows. */
 export interface Version {
   readonly company: string;
   readonly mark: string;
@@ -29,12 +31,12 @@ export interface Publication {
   readonly at: number;
   readonly version: Version | null;
   readonly reason: string;
-  /** Told to nobody: the reader lost access and only a new listing shows it. */
+  /** Not published: the reader lost access, and only a new listing shows it. */
   readonly silent: boolean;
 }
 
 /**
- * What is the case, as an append-only list of publications. Everything is judged against it; it shares no code
+ * The true state, as an append-only list of publications. Everything is judged against it, and it shares no code
  * with the daemon or the bundled server.
  */
 export class Truth {
@@ -59,12 +61,12 @@ export class Truth {
     return this.#byCompany.get(company) ?? [];
   }
 
-  /** All publications of a record, in order. */
+  /** Returns all publications of a record, in order. */
   story(id: string): readonly Publication[] {
     return this.#byRecord.get(id) ?? [];
   }
 
-  /** The newest publication of a record up to `seq`. */
+  /** Returns the newest publication of a record up to `seq`. */
   latest(id: string, seq: number): Publication | undefined {
     const story = this.story(id);
     for (let index = story.length - 1; index >= 0; index -= 1) {
@@ -103,7 +105,7 @@ export class Truth {
     });
   }
 
-  /** A new version; sometimes the person changes too, and the old name must go. */
+  /** Publishes a new version; sometimes the person changes too, and the old name must disappear. */
   change(before: Publication): Publication {
     const version = before.version;
     if (version === null) throw new Error('a withdrawn record is not changed');
@@ -116,7 +118,7 @@ export class Truth {
     return this.publish(before.company, before.id, { ...version, ...this.#fresh(), person: silenced });
   }
 
-  /** The same content once more, as after a recomputation. */
+  /** Publishes the same content once more, as after a recomputation. */
   republish(before: Publication): Publication {
     return this.publish(before.company, before.id, before.version, 'recomputed');
   }
@@ -170,7 +172,7 @@ function entry<Key, Value>(map: Map<Key, Value[]>, key: Key): Value[] {
   return made;
 }
 
-/** What a row of the mirror must read, written down apart from any code that fills one. */
+/** Returns the text a mirror row must show, written independently of any code that fills a row. */
 export function rowText(version: Version, identity: boolean): string {
   const { person } = version;
   const who = person === null || !identity ? '-' : [person.name, person.email, person.message].join('|');

@@ -1,15 +1,17 @@
 import type { Laboratory } from './run-seed.js';
 import { invariantOf, shrink, storyOf } from './shrink.js';
 
-/** What is wanted of each seed besides its verdict. */
+/** What the caller wants for each seed besides its verdict. */
 export interface Wish {
-  /** One seed in this many is run twice, and both runs must take the same course. Null where none can. */
+  /**
+   * One seed in this many runs twice, and both runs must take the same course. Null where runs may differ.
+   */
   readonly twiceEvery: number | null;
   readonly shrinks: boolean;
   readonly keepsLines: boolean;
 }
 
-/** What became of a seed, as one process tells it to another. */
+/** The result of a seed, as sent from one process to another. */
 export interface Tried {
   readonly seed: number;
   readonly violation: string | null;

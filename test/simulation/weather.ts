@@ -2,7 +2,7 @@ import type { Chance } from './chance.js';
 import type { Counters } from './counters.js';
 import type { Scheduler } from './scheduler.js';
 
-/** What can go wrong between the daemon and the platform, or on the platform: each a class of its own. */
+/** What can go wrong between the daemon and the platform, or on the platform. Each is a class of faults. */
 export const weatherFaults = [
   'refuse',
   'reset_before',
@@ -52,7 +52,7 @@ export interface Front {
   readonly probability: number;
 }
 
-/** Fronts of bad weather pass over the run. After `clear` nothing strikes any more. */
+/** Fronts of bad weather pass over the run. After `clear` no fault strikes. */
 export class Weather {
   #clear = false;
   readonly #chances = new Map<WeatherFault, Chance>();
@@ -78,7 +78,7 @@ export class Weather {
     return true;
   }
 
-  /** Whether a fault of this kind is part of this run at all. */
+  /** Returns whether this run contains faults of this kind. */
   forecasts(fault: WeatherFault): boolean {
     return this.fronts.some((one) => one.fault === fault);
   }

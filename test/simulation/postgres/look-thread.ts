@@ -3,7 +3,7 @@ import pg from 'pg';
 import { valueTypes } from '../../../src/store/dialect/postgres/values.js';
 import type { LookAnswer, LookOrder } from './looks.js';
 
-/** The thread behind `Looks`: answers one question after the other. */
+/** The thread behind `Looks`: answers one query after the other. */
 const { port, answered } = workerData as { port: MessagePort; answered: Int32Array };
 const sessions = new Map<number, pg.Client>();
 

@@ -12,8 +12,8 @@ export type LookAnswer = { readonly rows: readonly (readonly object[])[] } | { r
 const patienceMillis = 120_000;
 
 /**
- * A server asked as if it answered at once, so that whoever judges a mirror need not know that it is far away: the
- * question goes to a thread with connections of its own, and this one stands still until it is answered.
+ * Queries a server synchronously, so that the judge need not know that the mirror is remote: a thread with its own
+ * connections runs the query while the calling thread blocks.
  */
 export class Looks {
   readonly #worker: Worker;
@@ -29,7 +29,7 @@ export class Looks {
       workerData: { port: port2, answered: this.#answered },
       transferList: [port2],
     });
-    // Neither holds up the end of whoever forgot to close them.
+    // An unclosed thread must not keep the process alive.
     this.#worker.unref();
     this.#port.unref();
   }
@@ -51,7 +51,7 @@ export class Looks {
   #ask(order: LookOrder): readonly (readonly object[])[] {
     Atomics.store(this.#answered, 0, 0);
     this.#port.postMessage(order);
-    // The call that woke us may still be the one for the answer before.
+    // The wake-up may still belong to the previous response.
     while (Atomics.load(this.#answered, 0) === 0)
       if (Atomics.wait(this.#answered, 0, 0, patienceMillis) === 'timed-out')
         throw new Error('the server does not answer whoever looks at it');
@@ -62,7 +62,7 @@ export class Looks {
   }
 }
 
-/** A thread is not told how this one reads TypeScript. */
+/** A worker thread does not inherit the loader that lets this one read TypeScript. */
 function beginning(): string {
   const isTranslated = import.meta.url.endsWith('.js');
   const thread = new URL(`./look-thread.${isTranslated ? 'js' : 'ts'}`, import.meta.url).href;
@@ -75,11 +75,11 @@ function beginning(): string {
   return `import(${JSON.stringify(tsx)}).then((tsx) => { tsx.register(); return import(${JSON.stringify(thread)}); })`;
 }
 
-/** What the server said instead of an answer, its code first. */
+/** The error of the server, its code first. */
 export class LookFailed extends Error {}
 
 export interface Session {
-  /** One answer for each. */
+  /** Returns one result for each statement. */
   run(...texts: readonly string[]): readonly (readonly object[])[];
   close(): void;
 }

@@ -3,8 +3,8 @@ import { bug, type PlantedBug } from '../../support/planting.js';
 const postgres = 'src/store/dialect/postgres';
 
 /**
- * What worlds on a server have to see: bugs of the code that only they run. Of what both databases share, such as the
- * fence, files see more in the same time; a fleet of processes has a torture of its own.
+ * Bugs that simulations on PostgreSQL must find: in code that only they run. For code shared with SQLite, such as
+ * the fence, file simulations cover more in the same time. The torture test of the fleet covers many processes.
  */
 export const plantedPostgresBugs: readonly PlantedBug[] = [
   bug('a page is no transaction', `${postgres}/transaction.ts`, "    'BEGIN',\n", ''),

@@ -5,22 +5,24 @@ import { epoch } from '../scheduler.js';
 import { Looks } from './looks.js';
 import { PostgresWatch } from './postgres-watch.js';
 
-/** What a world on PostgreSQL needs of the one outside. */
+/** What a run on PostgreSQL needs from its environment. */
 export interface PostgresAround {
-  /** Of its own database, as somebody who may do everything there. */
+  /** Of its own database, as a superuser. */
   readonly url: string;
   readonly watch: PostgresWatch;
   readonly looks: Looks;
 }
 
-/** Members of a fleet are judged on the server's clock, and in a world that is the world's: see `PostgresWatch`. */
+/**
+ * The database clock decides whether fleet members are alive; here that is the virtual clock, see `PostgresWatch`.
+ */
 const virtualClock = `CREATE OR REPLACE FUNCTION fleet_clock(ago_millis bigint DEFAULT 0) RETURNS text
   LANGUAGE sql VOLATILE AS $$
     SELECT to_char(to_timestamp((current_setting('sim.now')::numeric - ago_millis) / 1000) AT TIME ZONE 'UTC',
                    'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') COLLATE "C"
   $$`;
 
-/** A server for worlds: each gets a database of its own, made from a migrated one. */
+/** A server for simulations: each run gets its own database, copied from a migrated one. */
 export class PostgresLaboratory {
   readonly #watch = new PostgresWatch();
   readonly #looks = new Looks();

@@ -17,7 +17,9 @@ const keyQuery = `SELECT (SELECT last_seq FROM feed_counter) || '/' ||
   (SELECT count(*) || '/' || coalesce(sum(change_seq), 0) FROM investment_rows) || '/' ||
   (SELECT count(*) FROM identities) || '/' || (SELECT count(*) FROM awaiting_deletion) AS key`;
 
-/** Whoever writes needs this thread to go on, and it stands still while it looks: no lock is waited for. */
+/**
+ * A writer needs this thread to continue, but the thread blocks during a look, so a look waits for no lock.
+ */
 const settings = ['SET lock_timeout = 500', 'SET default_transaction_isolation = "repeatable read"'];
 
 export class PostgresReader implements Reader {

@@ -3,9 +3,9 @@ import { Crash, type Watched } from '../database-watch.js';
 
 interface Process extends Watched {
   readonly connections: Set<WatchedClient>;
-  /** Nobody reaches the server meanwhile. */
+  /** No process can reach the server meanwhile. */
   away: boolean;
-  /** Writes that still fit on its disk; null while there is room for all. */
+  /** The number of writes its disk has room for; null if there is room for all. */
   writesLeft: number | null;
 }
 
@@ -16,11 +16,11 @@ const ends = /^\s*(?:COMMIT|ROLLBACK|END)\b/i;
 const diskFull = "DO $$ BEGIN RAISE EXCEPTION 'no space left on device' USING ERRCODE = 'disk_full'; END $$";
 const patienceMillis = 120_000;
 
-/** One connection, as whoever starts and ends its process sees it. */
+/** One connection, as the simulator that starts and ends its process sees it. */
 class WatchedClient {
   open = true;
   inTransaction = false;
-  /** The moment its session was told last; null when that may have been rolled back. */
+  /** The last time set in its session; null if that may have been rolled back. */
   told: number | null = null;
 
   constructor(readonly client: pg.Client) {
@@ -29,25 +29,25 @@ class WatchedClient {
     });
   }
 
-  /** Statements are sent ahead of the answers before them. */
+  /** Statements are sent before the responses to earlier ones arrive. */
   get pipelined(): boolean {
     return (this.client as unknown as { pipeline: boolean }).pipeline;
   }
 
-  /** The way of a process that died: nobody says goodbye. */
+  /** Closes the connection as a dead process would: without a goodbye. */
   close(): void {
     this.open = false;
     (this.client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
   }
 
-  /** The disk of a server is not set through a connection. */
+  /** A connection cannot set the disk size of a server. */
   pragma(): void {}
 }
 
 /**
- * Real connections to a real server, watched from outside: each belongs to the process whose number its application
- * name bears. It counts what is on its way, so that virtual time stands still until the server has answered, strikes a
- * process down between two statements, and tells every session the world's time before it is asked for anything.
+ * Observes real connections to a real server. A connection belongs to the process whose number is in its
+ * application name. The watch counts queries in flight so that virtual time stops until the server has answered,
+ * kills a process between two statements, and sets the virtual time in every session before its next query.
  */
 export class PostgresWatch {
   readonly #processes = new Map<string, Process>();
@@ -56,7 +56,7 @@ export class PostgresWatch {
   #running = 0;
   #rest: (() => void)[] = [];
 
-  /** The time of the world that runs just now. */
+  /** The virtual time of the current run. */
   now: () => number = () => 0;
 
   constructor() {
@@ -100,7 +100,7 @@ export class PostgresWatch {
         if (process === null) return end.call(this, callback);
         return watch.#counted(process, callback, (done) => {
           if (process.dead) return;
-          // A pool does not wait until the last of its connections has said goodbye; nobody uses it any more.
+          // A pool does not wait for the last of its connections to say goodbye, and they are no longer in use.
           const watched = watch.#known.get(this);
           if (watched !== undefined) watched.open = false;
           end.call(this, done);
@@ -129,12 +129,12 @@ export class PostgresWatch {
     return this.#processes.get(name) ?? null;
   }
 
-  /** All connections of a process break off. */
+  /** Breaks all connections of a process. */
   cut(name: string): void {
     for (const one of this.of(name)?.connections ?? []) if (one.open) one.close();
   }
 
-  /** What the server is still busy with; null when nothing is on its way. */
+  /** Returns a promise for the server's work in flight, or null if there is none. */
   busy(): Promise<void> | null {
     if (this.#running === 0) return null;
     return new Promise((resolve, reject) => {
@@ -153,7 +153,7 @@ export class PostgresWatch {
     return this.#processes.get(application_name ?? '') ?? null;
   }
 
-  /** Counts the work as long as it lasts. Whoever died meanwhile is not told its end. */
+  /** Counts the work while it lasts. A process that died meanwhile does not see its result. */
   #counted(
     process: Process,
     callback: Done | undefined,

@@ -9,8 +9,8 @@ beforeAll(async () => {
 }, 300_000);
 afterAll(() => laboratory.close());
 
-/** One, and a short one: `npm run simulate -- --database postgres` is the same with as many as one likes. */
-test('on a server that survives its daemons and is shared by two of them no invariant breaks', async () => {
+/** A single short run; `npm run simulate -- --database postgres` runs as many as wanted. */
+test('a simulated PostgreSQL that outlives its daemons and is shared by two breaks no invariant', async () => {
   const { violation, counters } = await laboratory.seed(27);
   expect(violation).toBeNull();
   for (const met of ['death:kill_without_shm', 'act:rival', 'seen:following', 'receiver:202'])

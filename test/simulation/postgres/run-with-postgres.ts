@@ -9,19 +9,19 @@ import { LookFailed } from './looks.js';
 import type { PostgresAround } from './postgres-laboratory.js';
 import { PostgresReader } from './postgres-reader.js';
 
-/** How a process names its connections. */
+/** The application name of a process's connections. */
 const nameOf = ({ no }: Life) => `world-life-${no}`;
 
-/** A look waits for no lock, and deadlocks are ended by the server: somebody looks again after the next commit. */
+/** A look waits for no lock and the server ends deadlocks; the next commit triggers another look. */
 const passes = /^(?:55P03|40P01)/;
 
-/** On a server that other tests use as well, a scrub is held up by their transactions. */
+/** On a server shared with other tests, their transactions delay a scrub. */
 const scrubsMax = 100;
 
 /**
- * The same worlds with the mirror on a real PostgreSQL: the disk of the machine holds credentials only, the server
- * survives every death, breaks connections off, is away for a while or runs out of room, and a second daemon makes a
- * fleet. It answers in real time while virtual time stands still, so two runs of a seed need not take one course.
+ * The same simulation with the mirror on a real PostgreSQL. The machine's disk stores credentials only. The server
+ * survives every death, drops connections, becomes unreachable or runs out of room, and a second daemon forms a
+ * fleet. It answers in real time while virtual time stands still, so two runs of one seed may differ.
  */
 export class PostgresWorld extends World {
   protected override get seesWriters(): boolean {
@@ -61,7 +61,7 @@ export class PostgresWorld extends World {
     }
   }
 
-  /** How soon a delivery is worked is a matter of the server's real time as well. */
+  /** How soon a delivery is processed also depends on the server's real time. */
   protected override async probe(): Promise<void> {}
 
   protected override fillDisk(millis: number, slack: number): void {
@@ -74,7 +74,7 @@ export class PostgresWorld extends World {
     });
   }
 
-  /** In the place of a stray lock: the server is restarted, or the way to it is broken. */
+  /** Instead of a stray lock: restarts the server or breaks the connection to it. */
   protected override lock(millis: number): void {
     const process = this.#process();
     const { life } = this.machine;
@@ -123,7 +123,10 @@ export class PostgresWorld extends World {
     return life === null ? null : this.postgres().watch.of(nameOf(life));
   }
 
-  /** Not private to the letter: the constructor of a stage asks for it before this class has any. */
+  /**
+   * Protected instead of `#private`: the constructor of the base class calls it before private fields of this
+   * class exist.
+   */
   protected postgres(): PostgresAround {
     const { postgres } = this.around;
     if (postgres === null) throw new Error('a world on PostgreSQL has a server');

@@ -5,7 +5,7 @@ export interface ServerForWorlds {
   close(): Promise<void>;
 }
 
-/** One that is named, or else one of our own that ends with this process. */
+/** Returns the configured server, or starts one that ends with this process. */
 export async function serverForWorlds(): Promise<ServerForWorlds> {
   const given = process.env.ROSTERD_TEST_POSTGRES;
   return given === undefined || given === '' ? startPostgres() : { url: given, close: async () => {} };
