@@ -8,9 +8,9 @@ import { type Browser, chromium } from 'playwright-core';
 import { packageRoot } from '../../src/runtime/package-root.js';
 
 /**
- * A real browser for pages: the one ROSTERD_TEST_BROWSER names, else the Chromium that comes with the development
- * dependencies. Its own default arguments are not used: they switch web security off, which a test of a content
- * security policy must not do.
+ * Starts a real browser: the one named by ROSTERD_TEST_BROWSER, or the Chromium of the development dependencies.
+ * Its default arguments are not used, because they disable web security, which a test of a content security policy
+ * needs.
  */
 export async function launchBrowser(): Promise<Browser> {
   const named = process.env.ROSTERD_TEST_BROWSER;
@@ -21,7 +21,7 @@ export async function launchBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: join(folder, 'chromium'), args: ['--no-sandbox'], env });
 }
 
-/** What a machine without a desktop lacks. */
+/** Libraries that a machine without a desktop lacks. */
 const librariesIn = (folder: string) => ({
   LD_LIBRARY_PATH: [join(folder, 'al2023', 'lib'), process.env.LD_LIBRARY_PATH].filter(Boolean).join(':'),
   FONTCONFIG_FILE: join(folder, fontsFile),
@@ -29,16 +29,18 @@ const librariesIn = (folder: string) => ({
 
 const fontsFile = 'rosterd-fonts.conf';
 
-/** The package's own file looks for fonts where the package would have unpacked; without any the browser dies. */
+/**
+ * The package's own file looks for fonts where the package would unpack them; without fonts the browser crashes.
+ */
 const fontsIn = (folder: string) => `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig><dir>${join(folder, 'fonts')}</dir><cachedir>${join(folder, 'fonts-cache')}</cachedir></fontconfig>
 `;
 
 /**
- * The package unpacks into the temporary folder and takes whatever is there by then for whole: of two test files
- * that begin together, one would start a browser the other is still writing. So each unpacks aside, and the first
- * to be done puts the whole in its place.
+ * The package unpacks into the temporary folder and uses any file that exists there. If two test files start
+ * together, one could start a browser that the other is still writing. So each unpacks into its own folder, and
+ * the first to finish renames it into place.
  */
 async function unpacked(): Promise<string> {
   const manifest = await readFile(join(packageRoot, 'node_modules/@sparticuz/chromium/package.json'), 'utf8');

@@ -16,8 +16,8 @@ afterAll(async () => {
   await world.close();
 });
 
-describe.each([320, 1280])('a person with a browser %i wide', (width) => {
-  test('walks from the link of a session to an investment, past a refused card and a failed check', async () => {
+describe.each([320, 1280])('pages in a browser %i px wide', (width) => {
+  test('a person goes from a session link to an investment, through a declined card and a failed identity check', async () => {
     const { token, offerings } = company(world);
     const created = await world.post(`/offerings/${offerings[1]}/investment_sessions`, {
       token,
@@ -55,7 +55,7 @@ describe.each([320, 1280])('a person with a browser %i wide', (width) => {
     expect(read.body.data.attributes.status).toBe('completed');
   });
 
-  test('follows an invite link, and looks around in the portal', async () => {
+  test('a person follows an invite link and visits the portal', async () => {
     const { token, offerings } = company(world);
     const made = await world.post(`/offerings/${offerings[1]}/invite_links`, {
       token,

@@ -46,7 +46,7 @@ const link = () =>
     state: 'x y&z',
   });
 
-/** The picture of a dark page has a name of its own. */
+/** The screenshot of a dark page has its own name. */
 const tidy = (page: Page, name: string, look: Look): Promise<void> =>
   tidyAt(page, look.dark === true ? `${name}-dark` : name, [look.width]);
 
@@ -58,7 +58,7 @@ interface Look {
 describe.each<Look>([{ width: 320 }, { width: 1280 }, { width: 1280, dark: true }])(
   'a person at the consent page, $width wide, dark: $dark',
   (look) => {
-    test('signs in from the list, reads what is asked, allows it, and is back with a code that works', async () => {
+    test('a person signs in from the list, reviews the request, allows it and returns with a working code', async () => {
       await visit(browser, look, async (page) => {
         await page.goto(link());
         expect(await page.title()).toBe('Sign in · Nordic Ledger & Sons <Reporting>');
@@ -76,7 +76,7 @@ describe.each<Look>([{ width: 320 }, { width: 1280 }, { width: 1280, dark: true 
       expect(answer.body.scope).toContain('read:investors:pii');
     });
 
-    test('mistypes an address, corrects it, turns out to be somebody else, and denies', async () => {
+    test('a person mistypes an address, corrects it, signs in as another person and denies', async () => {
       await visit(browser, look, async (page) => {
         await page.goto(link());
         await page.getByLabel('Email address').fill('nobody@people.example');
@@ -98,7 +98,7 @@ describe.each<Look>([{ width: 320 }, { width: 1280 }, { width: 1280, dark: true 
   },
 );
 
-test('the keyboard alone is enough, and the one style that applies is ours', async () => {
+test('the consent page works with the keyboard alone, and only our own style applies', async () => {
   await visit(browser, { width: 1280 }, async (page) => {
     await page.goto(link());
     await page.keyboard.press('Tab');
@@ -111,7 +111,7 @@ test('the keyboard alone is enough, and the one style that applies is ours', asy
   });
 });
 
-test('another site cannot frame the page, and an injected script does not run', async () => {
+test('another site cannot frame the consent page, and an injected script does not run', async () => {
   const context = await browser.newContext();
   const page = await context.newPage();
   await page.route('http://evil.example/', (route) =>
@@ -133,7 +133,7 @@ test('another site cannot frame the page, and an injected script does not run', 
   await context.close();
 });
 
-test('a refusal is a page of its own', async () => {
+test('a refused authorization shows its own error page', async () => {
   for (const width of [320, 1280]) {
     await visit(browser, { width }, async (page) => {
       const answer = await page.goto(

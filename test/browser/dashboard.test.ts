@@ -9,7 +9,7 @@ import { launchBrowser } from './browser.js';
 
 let browser: Browser;
 let world: ConsoleWorld;
-/** Kept when a folder is named, so that a person can look at them. */
+/** Screenshots are kept if a folder is named, so that a person can review them. */
 const kept = process.env.ROSTERD_TEST_SCREENSHOTS;
 const shots = kept ?? mkdtempSync(join(tmpdir(), 'dashboard-'));
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -43,7 +43,7 @@ interface Look {
   readonly script?: boolean;
 }
 
-/** A browser of one's own, and everything it complained about: violations of the content policy are among it. */
+/** Opens a new browser and collects its complaints, including violations of the content security policy. */
 async function visit({ width = 1280, dark = false, script = true }: Look = {}) {
   const context = await browser.newContext({
     viewport: { width, height: 900 },
@@ -68,27 +68,30 @@ test.each([
   [320, false],
   [768, true],
   [1280, false],
-])('every page fits %i px (dark: %s), draws, and runs nothing of the data', async (width, dark) => {
-  const { context, page, complaints } = await visit({ width, dark });
-  for (const [name, path] of Object.entries(pages)) {
-    const answer = await page.goto(world.url + path);
-    expect([name, answer?.status(), await overflow(page), await pwned(page)]).toEqual([
-      name,
-      200,
-      0,
-      undefined,
-    ]);
-    if (name.endsWith('company')) await page.locator('.plot canvas').first().waitFor();
-    await page.screenshot({
-      path: join(shots, `${name}-${width}${dark ? '-dark' : ''}.png`),
-      fullPage: true,
-    });
-  }
-  expect(complaints).toEqual([]);
-  await context.close();
-});
+])(
+  'every dashboard page fits %i px (dark: %s), renders and runs no script from the data',
+  async (width, dark) => {
+    const { context, page, complaints } = await visit({ width, dark });
+    for (const [name, path] of Object.entries(pages)) {
+      const answer = await page.goto(world.url + path);
+      expect([name, answer?.status(), await overflow(page), await pwned(page)]).toEqual([
+        name,
+        200,
+        0,
+        undefined,
+      ]);
+      if (name.endsWith('company')) await page.locator('.plot canvas').first().waitFor();
+      await page.screenshot({
+        path: join(shots, `${name}-${width}${dark ? '-dark' : ''}.png`),
+        fullPage: true,
+      });
+    }
+    expect(complaints).toEqual([]);
+    await context.close();
+  },
+);
 
-test('charts are drawn in a browser whose language is none, as on a Linux without a locale', async () => {
+test('the dashboard draws charts in a browser without a language, as on a Linux without a locale', async () => {
   const { context, page, complaints } = await visit();
   await page.addInitScript(
     "Object.defineProperty(Navigator.prototype, 'language', { get: () => 'en-US@posix', configurable: true })",
@@ -101,13 +104,13 @@ test('charts are drawn in a browser whose language is none, as on a Linux withou
 
 test.each([
   ['light', '{ resultTypes: ["violations"] }'],
-  // Only colours differ in the dark.
+  // Only colours differ in dark mode.
   ['dark', '{ resultTypes: ["violations"], runOnly: ["color-contrast"] }'],
-])('an automated check finds nothing serious in the %s', async (scheme, options) => {
+])('an automated accessibility check finds nothing serious in the %s', async (scheme, options) => {
   const { context, page } = await visit({ dark: scheme === 'dark' });
   for (const [name, path] of Object.entries(pages).filter(([name]) => !name.startsWith('hostile'))) {
     await page.goto(world.url + path);
-    // Through the debugger, as the policy of the page would refuse it: a script of ours, for this test alone.
+    // Injected through the debugger, because the policy of the page would refuse this test script.
     await page.evaluate(axe);
     const found = await page.evaluate<{
       passes: number;
@@ -125,7 +128,7 @@ test.each([
   await context.close();
 });
 
-test('Clear ends a name search, the way back brings it back, and a second tab never had it', async () => {
+test('Clear ends a name search, the back button restores it, and a second tab never shows it', async () => {
   const { context, page, complaints } = await visit();
   await page.goto(`${world.url}/roster`);
   await page.getByRole('button', { name: 'Show for 15 minutes' }).click();
@@ -161,7 +164,7 @@ test('Clear ends a name search, the way back brings it back, and a second tab ne
   await context.close();
 });
 
-test('the keyboard alone gets everywhere: skip, filter, open a record, show the person, run SQL', async () => {
+test('the dashboard works with the keyboard alone: skip, filter, open a record, show the person, run SQL', async () => {
   const { context, page, complaints } = await visit();
   await page.goto(`${world.url}/roster`);
   await page.keyboard.press('Tab');
@@ -194,7 +197,7 @@ test('the keyboard alone gets everywhere: skip, filter, open a record, show the 
   );
   await page.keyboard.press('Control+Enter');
   await page.locator('#result svg.bar').first().waitFor({ timeout: 15_000 });
-  // Tab leaves the box: nobody is caught in it.
+  // Tab leaves the box, so the keyboard is not trapped in it.
   await page.locator('#sql').focus();
   await page.keyboard.press('Tab');
   expect(await focused(page)).toBe('Run');
@@ -203,7 +206,7 @@ test('the keyboard alone gets everywhere: skip, filter, open a record, show the 
   await context.close();
 });
 
-/** Presses Tab until what has the focus has that id or text; a page that cannot be left ends the test. */
+/** Presses Tab until the focused element has that id or text. Throws if the focus never gets there. */
 async function tabTo(page: Page, wanted: string): Promise<void> {
   for (let press = 0; press < 60; press += 1) {
     await page.keyboard.press('Tab');
@@ -215,7 +218,7 @@ async function tabTo(page: Page, wanted: string): Promise<void> {
   throw new Error(`no way to ${wanted} with the keyboard`);
 }
 
-test('an open overview hears of what happens, and keeps the focus where it is', async () => {
+test('an open overview updates itself and keeps the focus', async () => {
   const { context, page, complaints } = await visit();
   await page.goto(world.url);
   await page.getByText('Live', { exact: true }).waitFor();
@@ -228,7 +231,7 @@ test('an open overview hears of what happens, and keeps the focus where it is', 
   await context.close();
 });
 
-test('without script everything is there to read, the numbers of a chart too', async () => {
+test('without script the dashboard shows everything, including the numbers of charts', async () => {
   const { context, page }: { context: BrowserContext; page: Page } = await visit({ script: false });
   await page.goto(`${world.url}/companies/acme/co_1`);
   expect(await page.getByRole('cell', { name: '$4,390.00' }).first().isVisible()).toBe(true);
@@ -238,10 +241,10 @@ test('without script everything is there to read, the numbers of a chart too', a
   await context.close();
 });
 
-test('what a page of ours may do, a page elsewhere may not', async () => {
+test('a page of another origin cannot do what a dashboard page can', async () => {
   const { context, page } = await visit();
   await page.goto(`${world.url}/roster`);
-  // The policy stops scripts and styles in the page, and requests to anywhere else.
+  // The policy blocks injected scripts and styles, and requests to other origins.
   const refused = await page.evaluate<string[]>(`new Promise((resolve) => {
     const seen = [];
     document.addEventListener('securitypolicyviolation', ({ effectiveDirective }) => {

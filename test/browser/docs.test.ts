@@ -9,7 +9,7 @@ import { launchBrowser } from './browser.js';
 
 let browser: Browser;
 let world: TestWorld;
-/** Kept when a folder is named, so that a person can look at them. */
+/** Screenshots are kept if a folder is named, so that a person can review them. */
 const kept = process.env.ROSTERD_TEST_SCREENSHOTS;
 const shots = kept ?? mkdtempSync(join(tmpdir(), 'docs-'));
 
@@ -42,7 +42,7 @@ test.each([
   [320, false],
   [1280, false],
   [1280, true],
-])('the description reads well at %i px (dark: %s), folded and unfolded', async (width, dark) => {
+])('the API description page fits %i px (dark: %s), folded and unfolded', async (width, dark) => {
   const { page, complaints } = await open(width, dark);
   const overflow = () => page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
   expect(await overflow()).toBe(0);
@@ -66,7 +66,7 @@ test.each([
   await page.context().close();
 });
 
-test('a link to a record unfolds it', async () => {
+test('a link to an operation unfolds it', async () => {
   const { page } = await open(1280);
   await page.locator('#getInvestment > summary').click();
   await page.locator('#getInvestment a[href="#schema-Investment"]').first().click();
@@ -74,7 +74,7 @@ test('a link to a record unfolds it', async () => {
   await page.context().close();
 });
 
-test('every operation stands on the page, and nothing of it may run or be loaded', async () => {
+test('the API description page lists every operation, and runs and loads nothing from it', async () => {
   const answer = await world.get('/docs');
   for (const { id, path } of declaredOperations()) {
     expect(answer.body).toContain(`id="${id}"`);

@@ -25,7 +25,7 @@ afterAll(async () => {
   await new Promise((resolve) => partner.close(resolve));
 });
 
-test('JOIN-01 a person without script, on a narrow screen, signs in, joins, and is led back to the application', async () => {
+test('JOIN-01 a person without script, on a narrow screen, signs in, joins and returns to the application', async () => {
   const syndicate = foundSyndicate(world);
   syndicate.set({
     name: 'A_Syndicate_With_A_Name_That_Has_No_Place_To_Break_And_Goes_On',

@@ -16,11 +16,11 @@ let world: TestWorld;
 let partner: Server;
 let callback: string;
 let app: TestClient;
-/** Installed where the application reads and writes; the token comes with the install and is shown once. */
+/** Installed with read and write scopes. The token comes with the install and is shown once. */
 const scopes = ['read:investments', 'read:companies', 'read:investors:pii', 'write:investment_sessions'];
 
 beforeAll(async () => {
-  // Two processes would share the time of day, and so do these two parts of one: signatures carry it.
+  // Both parts use the system clock, as two processes would: signatures contain the time.
   world = await startWorld({ clock: systemClock, limits: false, records: 24 });
   partner = createServer((_request, response) => response.end('back at the application'));
   await new Promise<void>((resolve) => partner.listen(0, '127.0.0.1', resolve));
@@ -39,7 +39,7 @@ afterAll(async () => {
   await new Promise((resolve) => partner.close(resolve));
 });
 
-/** Signs in and allows what the application asks; gives the access token it exchanges the code for. */
+/** Signs in and allows the application's request. Returns the access token from the code exchange. */
 async function allow(person: string, scope: string, picture: string | null): Promise<string> {
   let arrived: URL | undefined;
   await visit(browser, {}, async (page) => {
@@ -58,7 +58,7 @@ async function allow(person: string, scope: string, picture: string | null): Pro
   return tokens.body.access_token;
 }
 
-test('from the sign-in to a row in the mirror: consent, install, session, checkout, webhook', async () => {
+test('the platform and the daemon go from sign-in to a mirror row: consent, install, session, checkout, webhook', async () => {
   const { id, offerings } = company(world);
   const person = await allow('founder1@people.example', 'write:installations', 'journey');
   const installed = await world.post('/installations', {
@@ -146,7 +146,7 @@ test('from the sign-in to a row in the mirror: consent, install, session, checko
   }
 }, 90_000);
 
-test('a member whose removal an application proposed is gone once a person approved it, and not before', async () => {
+test('a member whose removal an application proposed stays until a person approves it', async () => {
   const syndicate = world.ready.syndicates[0]?.id ?? '';
   const person = await allow('founder1@people.example', 'write:installations write:syndicates', null);
   const installed = await world.post('/installations', {

@@ -4,17 +4,17 @@ import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { expect, onTestFinished } from 'vitest';
 
-/** From the narrowest phone to a desk. */
+/** From the narrowest phone to a desktop. */
 export const widths = [320, 1280] as const;
 
 export interface Look {
   readonly width?: number;
   readonly dark?: boolean;
-  /** Off unless a page has any: what works without works in every browser. */
+  /** Off by default: a page that works without script works in every browser. */
   readonly script?: boolean;
 }
 
-/** A visit that breaks no policy of content, has no broken markup and no failing script. */
+/** Runs a visit and fails on content policy violations, broken markup and script errors. */
 export async function visit(browser: Browser, look: Look, run: (page: Page) => Promise<void>): Promise<void> {
   const context = await browser.newContext({
     javaScriptEnabled: look.script === true,
@@ -25,7 +25,7 @@ export async function visit(browser: Browser, look: Look, run: (page: Page) => P
     const page = await context.newPage();
     const complaints: string[] = [];
     page.on('pageerror', (error) => complaints.push(error.message));
-    // A refused page is a failed load to the console, and one that is meant.
+    // The console reports a refused page as a failed load; that is expected.
     page.on('console', (message) => {
       if (!message.text().startsWith('Failed to load resource')) complaints.push(message.text());
     });
@@ -37,8 +37,8 @@ export async function visit(browser: Browser, look: Look, run: (page: Page) => P
 }
 
 /**
- * Takes a picture of the page at each width, where it must be tidy: nothing sticks out sideways, and every button
- * can be hit by a thumb. The pictures go with the test unless ROSTERD_TEST_SCREENSHOTS names a folder to look into.
+ * Takes a screenshot at each width and checks the layout: nothing overflows sideways, and every button is large
+ * enough for a thumb. Screenshots are deleted unless ROSTERD_TEST_SCREENSHOTS names a folder.
  */
 export async function tidy(page: Page, name: string, at: readonly number[] = widths): Promise<void> {
   const before = page.viewportSize();

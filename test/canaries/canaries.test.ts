@@ -19,7 +19,7 @@ test('a day at debug level leaves no identity and no secret in any byte outside 
   const { canaries, said } = await playDay(folder, built);
   expect(sweep(folder, canaries, mayHold)).toEqual([]);
   expect(said.length).toBeGreaterThan(50);
-  // It would have been seen: what belongs into the database stands there.
+  // The check works: values that belong in the database are found there.
   const anywhere = sweep(folder, canaries, () => false);
   expect(anywhere).toContainEqual({ file: 'mirror.db', what: 'identity: email' });
   expect(anywhere).toContainEqual({ file: 'credentials.json', what: 'credentials: refreshToken' });
@@ -45,7 +45,7 @@ test.each<[string, (value: string) => string]>([
   ['in an address', (value) => `/path?name=${encodeURIComponent(value)}`],
   ['as hexadecimal', (value) => Buffer.from(value).toString('hex')],
   ['as base64', (value) => Buffer.from(`${value}:more`).toString('base64')],
-])('a leak is found %s, and named without its value', (_form, spell) => {
+])('the sweep finds a leak %s and reports it without its value', (_form, spell) => {
   const folder = freshFolder();
   const canary = { what: 'identity: name', value: 'Élodie "Nameworth"' };
   writeFileSync(join(folder, 'harmless.log'), 'nothing here');

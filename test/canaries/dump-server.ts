@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { withClient } from '../postgres/run-databases.js';
 
 /**
- * What a server holds of a mirror, a file for each table, and what its planner keeps as samples of them: the analysts'
- * role may read everything but the schema of identities.
+ * Exports what a server stores of a mirror, one file a table, and the samples in its planner statistics. The
+ * analysts' role may read everything except the schema of identities.
  */
 export async function dumpServer(url: string, folder: string): Promise<void> {
   mkdirSync(folder);

@@ -8,8 +8,8 @@ import { mayHold, playDay } from './scenario.js';
 import { sweep } from './sweep.js';
 
 /*
- * npm run canaries: plays a day at debug level, in a file and on a server, and reads every byte it left; names leaks,
- * never what leaked.
+ * npm run canaries: runs a day at debug level, once on a file and once on a server, and reads every byte it left.
+ * Reports leaks by name, never by value.
  */
 const program = isBuilt() ? built : sources;
 const server = await startPostgres();

@@ -15,9 +15,9 @@ import { dumpServer } from './dump-server.js';
 import type { Canary } from './sweep.js';
 
 /*
- * A day in the life of a daemon at its most talkative: every command, every page, refused deliveries, a platform that
- * fails with people in its answers, notices, an erasure. All that was said and answered is written beside what it
- * wrote itself.
+ * Plays a day of a daemon at debug level: every command, every page, refused deliveries, platform errors that
+ * contain personal data, notices and an erasure. All output and responses are written beside the daemon's own
+ * files.
  */
 
 const person = {
@@ -29,7 +29,7 @@ const person = {
 };
 const message = 'canary-message: good luck 🌱 "all"';
 const secrets = {
-  HOOK: '', // given by the platform
+  HOOK: '', // set by the platform
   NOTICE: `whsec_${Buffer.from('canary-notice-signing-key-0001').toString('base64')}`,
   CONSOLE: 'canary-console-token-53Qx9vN2kL8mR4tY',
   DATABASE: rolePassword,
@@ -37,11 +37,11 @@ const secrets = {
 
 export interface Played {
   readonly canaries: readonly Canary[];
-  /** What was kept of it, for a test that wants to know that something was said at all. */
+  /** Excerpts of the output, for a test to check that something was logged. */
   readonly said: readonly string[];
 }
 
-/** In a file of the folder, unless another database is given. */
+/** Uses a file in the folder, unless another database is given. */
 export async function playDay(folder: string, program: Program, own?: OwnDatabase): Promise<Played> {
   const sandbox = await startSeededSandbox({ seed: 11, companies: 1, records: 40, limits: false });
   const sink = await openSink(folder);
@@ -67,7 +67,7 @@ export async function playDay(folder: string, program: Program, own?: OwnDatabas
       const made = await control('POST', '/investments', { company: company.id, set });
       ids.push(...(made as { ids: string[] }).ids);
     }
-    /** By chance it would also take those out of the feed whom the day is about. */
+    /** Picks no random record: that could remove the people this day is about from the feed. */
     const stir = async () => {
       const made = await control('POST', '/investments', { company: company.id, count: 3 });
       const [changed, gone] = (made as { ids: string[] }).ids;
@@ -267,7 +267,9 @@ function canariesOf(sandbox: Sandbox, hookSecret: string, rotated: Record<string
   return all.flatMap(([what, value]) => (typeof value === 'string' && value !== '' ? [{ what, value }] : []));
 }
 
-/** Identity belongs into the database and what was asked for; tokens into the credentials file; secrets nowhere. */
+/**
+ * Identity may be in the database and in requested output, tokens in the credentials file, and secrets nowhere.
+ */
 export function mayHold(file: string, { what }: Canary): boolean {
   if (what.startsWith('identity'))
     return /^(?:mirror\.db(?:-wal|-shm)?|asked-for\.csv|server\/rosterd_identity\..*)$/.test(file);
@@ -292,7 +294,7 @@ async function investorOf({ url }: Sandbox, token: string, id: string): Promise<
   return data.investor.id;
 }
 
-/** Takes notices and keeps what it was told, headers and all: they go to other people's machines. */
+/** Receives notices and stores them with their headers, because they go to other machines. */
 async function openSink(folder: string) {
   let told = 0;
   const server = createServer(async (request, response) => {

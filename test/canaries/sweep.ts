@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 
-/** Something that must not be found where it does not belong. `what` is told; `value` never is. */
+/** A value that must not appear outside its place. Reports show `what`, never `value`. */
 export interface Canary {
   readonly what: string;
   readonly value: string;
@@ -12,7 +12,7 @@ export interface Leak {
   readonly what: string;
 }
 
-/** The forms in which a text may stand in bytes: as it is, in JSON, in an address, and encoded by somebody. */
+/** Returns the forms in which a value may appear in bytes: plain, in JSON, in a URL and encoded. */
 function spellings(value: string): string[] {
   const bytes = Buffer.from(value, 'utf8');
   const escaped = value.replaceAll(/[^\x20-\x7e]/g, (letter) =>
@@ -27,14 +27,14 @@ function spellings(value: string): string[] {
       escaped,
       encodeURIComponent(value),
       bytes.toString('hex'),
-      // Without the last letters, which depend on what follows.
+      // Without the last characters, which depend on what follows.
       bytes.toString('base64').replace(/.{0,2}=*$/, ''),
       bytes.toString('base64url').replace(/.{0,2}$/, ''),
     ]),
   ];
 }
 
-/** Every byte of every file below the folder is read; `mayHold` says which files may hold which canary. */
+/** Reads every byte of every file below the folder; `mayHold` says which files may contain which canary. */
 export function sweep(
   folder: string,
   canaries: readonly Canary[],

@@ -1,23 +1,23 @@
 import { gzipSync } from 'node:zlib';
 import { deltaPage, tombstone, wholeRecord } from '../client/fixtures.js';
 
-/* What a hostile platform is made of: pages of the feed, put together by hand so that they can be wrong. */
+/* The parts of a hostile platform: feed pages built by hand so that they can be invalid. */
 
 export interface Answer {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body: string | Buffer;
-  /** Sent in pieces of so many bytes, each a chunk of its own. */
+  /** Sent in pieces of this many bytes, each its own chunk. */
   readonly chunk?: number;
-  /** Cuts the connection behind the body. */
+  /** Cuts the connection after the body. */
   readonly cut?: boolean;
-  /** Instead of an answer: these bytes, and the end of the connection. */
+  /** Instead of a response: these bytes, then the end of the connection. */
   readonly raw?: string | Buffer;
-  /** So many 103 come first. */
+  /** Sends this many 103 responses first. */
   readonly hints?: number;
 }
 
-/** What was asked for, as far as an answer depends on it. */
+/** The request, as far as a response depends on it. */
 export interface Asked {
   readonly mode: 'bootstrap' | 'delta';
   readonly cursor: string;
@@ -39,11 +39,11 @@ export const json = (value: unknown, more: Partial<Answer> = {}): Answer => ({
   body: typeof value === 'string' ? value : JSON.stringify(value),
 });
 
-/** A page as it should be, of these entries. */
+/** A valid page with these entries. */
 export const page = (asked: Asked, data: unknown, more: Readonly<Record<string, unknown>> = {}): Answer =>
   json({ data, meta: meta(asked, more) });
 
-/** The text of a page around a text that stands for its entries: JSON nobody would get out of an object. */
+/** The text of a page around given text for its entries: JSON that no object serializes to. */
 export const pageText = (asked: Asked, data: string): string =>
   `{"data":${data},"meta":${JSON.stringify(meta(asked))}}`;
 
@@ -70,11 +70,11 @@ export const grave = (no: number): Record<string, unknown> => ({ ...sample.tombs
 export const times = <Item>(count: number, make: (at: number) => Item): Item[] =>
   Array.from({ length: count }, (_, at) => make(at));
 
-/** An object of so many fields, each of another name. */
+/** An object with this many differently named fields. */
 export const fields = (count: number, prefix = 'f'): Record<string, unknown> =>
   Object.fromEntries(times(count, (at) => [`${prefix}${at}`, 0]));
 
-/** The text of a record with these further texts of fields in front, which may repeat or be no JSON. */
+/** The text of a record, preceded by extra fields that may repeat or be invalid JSON. */
 export const recordText = (no: number, text: string): string =>
   `{${text},${JSON.stringify(record(no)).slice(1)}`;
 

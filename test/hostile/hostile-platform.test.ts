@@ -11,13 +11,13 @@ beforeAll(async () => {
 });
 afterAll(() => platform.close());
 
-test('there are at least a hundred shapes, each of its own name', () => {
+test('the hostile platform has at least a hundred shapes with distinct names', () => {
   expect(shapes.length).toBeGreaterThanOrEqual(100);
   expect(new Set(shapes.map(({ name }) => name)).size).toBe(shapes.length);
 });
 
 describe.each(['listing', 'delta'] as const)('a hostile platform, in a %s:', (where) => {
-  test.each([...shapes])('$name', async (shape) => {
+  test.each([...shapes])('the mirror survives a hostile page: $name', async (shape) => {
     const { left } = shape;
     const asked = platform.requestsOf(shape);
     const url = platform.urlOf(shape, where);
@@ -40,7 +40,7 @@ describe.each(['listing', 'delta'] as const)('a hostile platform, in a %s:', (wh
       drift: left.drift ?? 0,
     });
     for (const problem of met.problems) expect(problem).toContain(left.problem ?? '');
-    // Work: whatever was sent, so much was parsed, told apart, run and written, and no more.
+    // Upper bounds on the work done: text parsed, entries classified, statements run and rows written.
     expect(work.partsMax).toBeLessThanOrEqual(200_000);
     expect(work.parsedLength).toBeLessThanOrEqual(3 * 8 * 1024 * 1024);
     expect(met.entries).toBeLessThanOrEqual(200);

@@ -12,7 +12,7 @@ import type { Where } from './platform.js';
 
 const source = 'acme' as SourceName;
 
-/** Does not wait between two tries. Deadlines of requests and the renewal of the lease take what they take. */
+/** Does not wait between retries. Request timeouts and lease renewal stay as they are. */
 const hasty: Clock = {
   ...systemClock,
   wait: (millis, signal) =>
@@ -25,14 +25,17 @@ export interface Met {
   readonly aside: number;
   readonly problems: readonly string[];
   readonly drift: number;
-  /** Rows of every table together, and the longest text in any of the quarantine. */
+  /** Rows of all tables together, and the longest text in any quarantine row. */
   readonly rows: number;
   readonly bodyLengthMax: number;
-  /** Entries of the page that were told apart: added, changed, removed, unchanged or set aside. */
+  /** Entries of the page that were classified: added, changed, removed, unchanged or quarantined. */
   readonly entries: number;
 }
 
-/** The engine of the daemon, with its real client and a real mirror in `folder`, up to the tick that meets the shape. */
+/**
+ * Runs the daemon's engine, with its real client and a real mirror in `folder`, up to the tick that meets the
+ * shape.
+ */
 export async function meet(
   baseUrl: string,
   where: Where,

@@ -6,17 +6,17 @@ import { type Shape, shapes } from './shapes.js';
 
 export interface HostilePlatform {
   readonly baseUrl: string;
-  /** Of a platform that has this shape and no other. */
+  /** The base URL of a platform with only this shape. */
   urlOf(shape: Shape, where: Where): string;
-  /** How often that shape was asked for. */
+  /** How often that shape was requested. */
   requestsOf(shape: Shape): number;
   close(): Promise<void>;
 }
 
-/** Which request is answered with the shape: the first page of a listing, or that of a delta behind an empty one. */
+/** Which request gets the shape: the first page of a listing, or a delta page after an empty one. */
 export type Where = 'listing' | 'delta';
 
-/** A real server that answers every request of a feed as it should, but one. */
+/** A real server that answers every feed request correctly except one. */
 export async function openHostilePlatform(): Promise<HostilePlatform> {
   const requests = new Map<string, number>();
   const answers = new Map<string, Answer>();
@@ -28,7 +28,7 @@ export async function openHostilePlatform(): Promise<HostilePlatform> {
     const shape = shapes[no];
     if (shape === undefined) throw new Error(`there is no shape ${no}`);
     requests.set(shape.name, (requests.get(shape.name) ?? 0) + 1);
-    // Large ones take longer to make than to read.
+    // Large responses take longer to build than to read.
     const key = `${no} ${JSON.stringify(asked)}`;
     const answer = answers.get(key) ?? shape.answer(asked);
     answers.clear();
@@ -70,7 +70,7 @@ function whereOf({ mode }: Asked, search: URLSearchParams): Where | 'sweep' {
 
 function send(response: ServerResponse, answer: Answer): void {
   const { status = 200, headers = {}, body, chunk, cut = false, raw, hints = 0 } = answer;
-  // A client that turns away is the point.
+  // A client that disconnects is expected.
   response.on('error', () => {});
   if (raw !== undefined) {
     response.socket?.end(raw);

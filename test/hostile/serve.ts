@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { openHostilePlatform } from './platform.js';
 
 export interface HostileAddresses {
-  /** Behind it: the place of a shape among all of them, and where it is met. */
+  /** Followed by the index of a shape and the request that meets it. */
   readonly baseUrl: string;
 }
 
-/* A hostile platform in a process of its own, until the parent lets go of it. */
+/* Runs a hostile platform in its own process until the parent disconnects. */
 const platform = await openHostilePlatform();
 process.send?.({ baseUrl: platform.baseUrl } satisfies HostileAddresses);
 await once(process, 'disconnect');

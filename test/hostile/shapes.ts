@@ -17,20 +17,20 @@ import {
 } from './answers.js';
 import type { Where } from './platform.js';
 
-/** What is left of a shape once the real client and the real store have had it. */
+/** The result of a shape after the real client and the real store have handled it. */
 export interface Outcome {
-  /** Of the tick that met it; `done` unless given. */
+  /** Of the tick that met it; `done` by default. */
   readonly outcome?: 'done' | 'failed' | 'waiting';
   readonly code?: string | null;
-  /** In the message of the tick. */
+  /** Expected in the message of the tick. */
   readonly says?: string;
-  /** Records held, entries in quarantine, names of unknown fields; 0 unless given. */
+  /** Stored records, quarantined entries and names of unknown fields; 0 by default. */
   readonly held?: number;
   readonly aside?: number;
   readonly drift?: number;
-  /** Of all those set aside. */
+  /** Expected of every quarantined entry. */
   readonly problem?: string;
-  /** Requests for the page; 1 unless given, since what is wrong in itself is not asked for again at once. */
+  /** Requests for the page. 1 by default, because a malformed page is not retried at once. */
   readonly requests?: number | Readonly<Record<Where, number>>;
 }
 
@@ -69,7 +69,7 @@ const investor = (more: Readonly<Record<string, unknown>>) => ({
   investor: { ...(record(0).investor as object), ...more },
 });
 
-/** Bodies: how much, in how many pieces, and whether they are JSON at all. */
+/** Bodies: size, chunking, and whether they are JSON at all. */
 const bodies: readonly Shape[] = [
   whole('an empty body', { body: '' }, broken('200 with nothing')),
   whole('a 204', { status: 204, body: '' }, broken('204 with nothing')),
@@ -223,7 +223,7 @@ const bodies: readonly Shape[] = [
   }),
 ];
 
-/** Entries: each may be wrong, the page goes on. */
+/** Entries: each may be invalid while the page is still processed. */
 const entries: readonly Shape[] = [
   whole('entries of every type', (asked) => page(asked, [null, 0, 'text', [], {}, true, record(0)]), {
     held: 1,
@@ -389,7 +389,7 @@ const entries: readonly Shape[] = [
   ),
 ];
 
-/** Where the next page begins, and what the page says of itself. */
+/** Where the next page begins, and what the page declares about itself. */
 const positions: readonly Shape[] = [
   inMeta('a cursor of 1 MB', { next_cursor: 'c'.repeat(1_000_000) }, broken('next_cursor')),
   inMeta(

@@ -1,17 +1,17 @@
 import Sqlite from 'better-sqlite3';
 
-/** What was done while something ran: counted, since time says more about the machine. */
+/** The work done while a function ran: counts, because times depend on the machine. */
 export interface Work {
-  /** The most commas, colons and brackets in one text that was parsed, which is what parsing costs. */
+  /** The most commas, colons and brackets in one parsed text, which determines the cost of parsing. */
   readonly partsMax: number;
-  /** Texts that were parsed, and their length together. */
+  /** Parsed texts and their total length. */
   readonly parsed: number;
   readonly parsedLength: number;
-  /** Statements that were run on any database. */
+  /** Statements run on any database. */
   readonly statements: number;
 }
 
-/** Counts in this process: JSON.parse and every statement of better-sqlite3, which the mirror is written by. */
+/** Counts in this process: JSON.parse and every statement of better-sqlite3, which writes the mirror. */
 export async function counting<Result>(work: () => Promise<Result>): Promise<[Result, Work]> {
   const counted = { partsMax: 0, parsed: 0, parsedLength: 0, statements: 0 };
   const parse = JSON.parse;
@@ -32,7 +32,9 @@ export async function counting<Result>(work: () => Promise<Result>): Promise<[Re
   }
 }
 
-/** Every comma, colon and bracket, within texts too: an upper bound needs no exactness. */
+/**
+ * Counts every comma, colon and bracket, including those within strings: an upper bound need not be exact.
+ */
 function partsOf(text: string): number {
   let parts = 0;
   for (let at = 0; at < text.length; at += 1) {

@@ -15,7 +15,7 @@ export interface BootstrapFacts {
   readonly held: readonly Record[];
   readonly truth: readonly Record[];
   readonly kills: number;
-  /** Pages of the listing that were asked for more than once. */
+  /** Pages of the listing that were requested more than once. */
   readonly pagesTwice: number;
   readonly pages: number;
   /** The most requests of the token in one window, and how many the platform refused. */
@@ -25,8 +25,8 @@ export interface BootstrapFacts {
 }
 
 /**
- * A bootstrap under the platform's own limit of 1,000 requests an hour, by an engine that dies again and again: its
- * connections are cut and its database is gone in the middle of its work, and a new one opens the file.
+ * Runs a bootstrap under the platform's limit of 1,000 requests an hour with an engine that dies repeatedly: its
+ * connections are cut and its database closes mid-work, and a new engine opens the file.
  */
 export async function bootstrapUnderFire(plan: BootstrapPlan): Promise<BootstrapFacts> {
   const world = await proofWorld({ companies: 1, records: plan.records, limits: true });
@@ -41,7 +41,7 @@ export async function bootstrapUnderFire(plan: BootstrapPlan): Promise<Bootstrap
     deaths.sort((one, other) => one - other);
     let answered = 0;
     let kills = 0;
-    // Ends with the tick that is done: each one before it died once, or waited for the next hour.
+    // Ends with the first complete tick: each earlier one died once or waited for the next hour.
     for (;;) {
       let dead = false;
       const wire: WireFetch = async (url, init) => {
@@ -54,7 +54,7 @@ export async function bootstrapUnderFire(plan: BootstrapPlan): Promise<Bootstrap
           kills += 1;
           dead = true;
           void engine.mirror.close();
-          // The dead do not wait for a better time to try again.
+          // A dead engine does not back off and retry.
           void engine.sync.close();
           throw new TypeError('the process is dead');
         }
@@ -72,7 +72,7 @@ export async function bootstrapUnderFire(plan: BootstrapPlan): Promise<Bootstrap
     }
     const asked = (await world.control('GET', '/requests')) as { requests: readonly Asked[] };
     const own = asked.requests.filter(({ path }) => path.endsWith('/investments'));
-    // The look at what a token may read is a page too, a short one; it belongs to no listing.
+    // The request that checks what a token may read is also a short page, but belongs to no listing.
     const listing = own.filter(
       ({ query, status }) =>
         status === 200 && query.updated_since === undefined && query.per_page === String(plan.perPage),
@@ -103,7 +103,9 @@ interface Asked {
   readonly at: string;
 }
 
-/** The most of these times in one window as the platform counts: an hour that starts with its first request. */
+/**
+ * Returns the most of these times in one window of the platform: an hour that starts with its first request.
+ */
 function busiestWindow(times: readonly number[]): number {
   let start = Number.NEGATIVE_INFINITY;
   let count = 0;

@@ -26,8 +26,8 @@ const company = (world: ProofWorld, index = 0) => {
   return found;
 };
 
-/** 250,000 records take a minute or two: `npm run proof:bootstrap`. */
-test('P3 a bootstrap of more pages than one hour allows, killed ten times, is complete and repeats ten pages at most', async () => {
+/** The full size runs separately: `npm run proof:bootstrap`. */
+test('P3 a bootstrap of more pages than one hour allows, killed ten times, is complete and repeats at most ten pages', async () => {
   const facts = await bootstrapUnderFire({ records: 3_900, perPage: 3, kills: 10 });
   expect(facts.kills).toBe(10);
   expect(facts.pages).toBeGreaterThan(1_000);
@@ -38,7 +38,7 @@ test('P3 a bootstrap of more pages than one hour allows, killed ten times, is co
   expect(facts.hours).toBeLessThan(4);
 }, 600_000);
 
-test('P2 P5 a re-listing of 10,000 after 100 days writes five changes, and a reader never sees fewer rows', async () => {
+test('P2 P5 a re-listing of 10,000 records after 100 days writes five changes, and a reader never sees fewer rows', async () => {
   const world = await begun({ companies: 1, records: 10_000, limits: true });
   const { id, token } = company(world);
   const counts = new Set<number>();
@@ -83,14 +83,14 @@ test('P2 P5 a re-listing of 10,000 after 100 days writes five changes, and a rea
   );
 }, 60_000);
 
-test('any past state rebuilt from history is what the platform listed at that moment', async () => {
+test('any past state rebuilt from history equals what the platform listed at that moment', async () => {
   const world = await begun({ companies: 1, records: 300, limits: false });
   const { id, token } = company(world);
   const engine = await world.engine([{ name: 'acme', token, company: id }]);
   opened.push(engine);
   const archive: { at: string; truth: readonly Record[] }[] = [];
   for (let round = 0; round < 12; round += 1) {
-    // Once the position expires in between, so that a re-listing makes history too.
+    // One step lets the position expire, so that a re-listing makes history too.
     world.advance(round === 7 ? 100 * day : hour);
     expect((await tick(engine)).outcome).toBe('done');
     const at = new Date(world.sandbox.clock.now()).toISOString();
@@ -106,7 +106,7 @@ test('any past state rebuilt from history is what the platform listed at that mo
   expect(new Set(archive.map(({ truth }) => JSON.stringify(truth))).size).toBe(12);
 }, 60_000);
 
-test('P11 sources go their own ways: a revoked grant halts one, a changed filter is refused until a resync', async () => {
+test('P11 sources are independent: a revoked grant halts one, and a changed filter is refused until a resync', async () => {
   const world = await begun({ companies: 2, records: 60, limits: true });
   const [one, two] = [company(world, 0), company(world, 1)];
   const [first = '', second = ''] = one.offerings;

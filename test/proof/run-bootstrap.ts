@@ -2,9 +2,9 @@ import { isDeepStrictEqual, parseArgs } from 'node:util';
 import { bootstrapUnderFire } from './bootstrap.js';
 
 /*
- * The proof of test/proof/proof.test.ts at full size.
+ * Runs the bootstrap of test/proof/proof.test.ts at full size.
  *
- *   npm run proof:bootstrap -- --records 250000 --kills 10
+ * npm run proof:bootstrap -- --records 250000 --kills 10
  */
 const { values } = parseArgs({
   options: { records: { type: 'string', default: '250000' }, kills: { type: 'string', default: '10' } },

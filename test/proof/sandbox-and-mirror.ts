@@ -18,7 +18,7 @@ export interface Record {
   readonly committed_cents: number | null;
 }
 
-/** The columns by which a copy is held against the platform, in the order of ids. */
+/** The columns used to compare a mirror with the platform, ordered by id. */
 export const compared = 'id, status, group_label, committed_cents';
 
 export interface ProofWorld {
@@ -26,16 +26,19 @@ export interface ProofWorld {
   readonly file: string;
   readonly wire: WireFetch;
   readonly companies: Sandbox['ready']['companies'];
-  /** Platform and mirror read one clock, and it stands until it is moved. */
+  /** Platform and mirror share one clock, which moves only here. */
   advance(millis: number): void;
   engine(
     sources: ConfigInput['sources'],
     more?: Partial<Pick<EngineParts, 'wire' | 'onPage'>> & { readonly perPage?: number },
   ): Promise<Engine>;
-  /** A connection of its own, as an analyst has one. */
+  /** Opens a separate connection, like an analyst's. */
   reader(): Sqlite.Database;
   control(method: string, path: string, body?: unknown): Promise<unknown>;
-  /** All the platform lists to this token, read page by page without a line of ours. Waits out its limits. */
+  /**
+   * Returns everything the platform lists to this token, read page by page without rosterd's code. Waits out rate
+   * limits.
+   */
   truth(token: string, filters?: { readonly [name: string]: string }): Promise<readonly Record[]>;
   close(): Promise<void>;
 }

@@ -3,10 +3,10 @@ import { systemClock } from '../../src/runtime/clock.js';
 import { freshDatabase } from '../postgres/fresh-database.js';
 import { sourceNames, startMember, untilHeld, untilTicked } from './fleet/thousand.js';
 
-/** `npm run proof:fleet` plays it with a thousand. */
+/** `npm run proof:fleet` runs it with a thousand. */
 const sources = sourceNames(40);
 
-test('sources are shared out evenly, a hot one starves none of the rest, and who leaves is replaced', {
+test('a fleet shares sources evenly, a busy source delays no other, and a leaving member is replaced', {
   timeout: 600_000,
 }, async () => {
   const { url, drop } = await freshDatabase();

@@ -1,4 +1,4 @@
-/** How often what happened: without it, a run in which nothing was hit would look like one that survived. */
+/** Counts what happened: without it, a run in which no fault struck would look like one that survived. */
 export class Counters {
   readonly #counts = new Map<string, number>();
 

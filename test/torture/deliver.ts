@@ -5,8 +5,8 @@ import type { Place } from './place.js';
 const triesMax = 5;
 
 /**
- * A genuine delivery by our own hand. Answers its status; null when connection after connection broke: one alone may
- * have been closed for its age in the very moment it was used again, and the platform would send again as well.
+ * Sends a genuine delivery and returns its status, or null if every connection broke. It retries because a single
+ * connection may be closed for its age just as it is reused, and the platform would retry as well.
  */
 export async function deliver({ hook, sandbox }: Place, eventId: string): Promise<number | null> {
   const [company] = sandbox.ready.companies;

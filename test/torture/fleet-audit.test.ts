@@ -6,7 +6,7 @@ import { SteppingClock } from '../store/mirror-fixture.js';
 import { acme } from '../store/samples.js';
 import { audited, installAudit } from './fleet/audit.js';
 
-test('the audit of a fleet sees a write of somebody whose source was taken over, and no other', async () => {
+test('the audit of a fleet finds a write by a process whose source was taken over, and no other', async () => {
   const { url, drop } = await migratedDatabase();
   await installAudit(url);
   const clock = new SteppingClock();

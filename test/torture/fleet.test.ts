@@ -6,7 +6,7 @@ import { playFleet } from './fleet/play.js';
 import { openFleetWorld } from './fleet/running-fleet.js';
 import { built } from './life.js';
 
-/** `npm run torture:fleet` plays 10,000 changes. */
+/** `npm run torture:fleet` runs 10,000 changes. */
 const seed = 5;
 
 test('three processes share the sources, are killed and frozen, and the copy is equal and nobody wrote late', {

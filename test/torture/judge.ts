@@ -14,10 +14,10 @@ export interface WireRecord {
   readonly investor?: { readonly name?: string | null; readonly email?: string | null } | null;
 }
 
-/** What is compared of a record, as one text. */
+/** The compared fields of a record, as one text. */
 type Content = string;
 
-/** The platform's records, paged by hand through its public API; behind `cursor`, or all. */
+/** Returns the platform's records paged through its public API: those after `cursor`, or all. */
 async function page(place: Place, cursor: string | null): Promise<Map<string, Content | null>> {
   const { sandbox } = place;
   const [company] = sandbox.ready.companies;
@@ -77,13 +77,13 @@ export function differences(wanted: Map<string, Content | null>, mirror: Map<str
   return [...wrong, ...[...mirror.keys()].filter((id) => !wanted.has(id))];
 }
 
-/** False of a file whose first owner was killed between two migrations. */
+/** False for a file whose first owner was killed between two migrations. */
 const isWhole = (database: Sqlite.Database) =>
   Number(database.pragma('user_version', { simple: true })) === newestMigration('sqlite');
 
-/** What must hold of a database whatever happened to the process that wrote it. */
+/** Checks what must be true of a database whatever happened to the process that wrote it. */
 export async function judgeStopped(place: Place): Promise<void> {
-  // A log that somebody empties while it is copied beside its file would say that rows were lost.
+  // Copying the file while another process checkpoints its WAL would make rows look lost.
   await place.deserted();
   const seen = place.lookAtRemains((database) => {
     const [check] = database.pragma('integrity_check') as { integrity_check: string }[];
@@ -97,7 +97,7 @@ export async function judgeStopped(place: Place): Promise<void> {
     return source?.state === 'following' ? { cursor: source.cursor, mirror: held(database) } : null;
   });
   if (seen === null || seen.cursor === null) return;
-  // Whatever the mirror does not have yet must still come behind its cursor.
+  // What the mirror lacks must still come after its cursor.
   const toCome = await page(place, seen.cursor);
   const missed = differences(await truth(place), seen.mirror).filter((id) => !toCome.has(id));
   if (missed.length > 0) throw new Violation(`the cursor is ahead of ${missed.length} rows: ${missed[0]}`);
@@ -112,7 +112,7 @@ function nothingAcceptedIsLost(place: Place, database: Sqlite.Database): void {
     );
 }
 
-/** No version was followed by an older one: feed order, and one writer at a time. */
+/** No version was followed by an older one: writes follow feed order, one writer at a time. */
 function goesForward(database: Sqlite.Database): void {
   const back = database
     .prepare<[], string>(
@@ -126,8 +126,8 @@ function goesForward(database: Sqlite.Database): void {
 }
 
 /**
- * A daemon runs and the world is quiet: soon the mirror is the truth and no event is left unworked. Ends early, without
- * having judged, when it is called off.
+ * Requires a running daemon and no further changes: soon the mirror equals the truth and every event is processed.
+ * Returns early, without a verdict, when `calledOff` is aborted.
  */
 export async function judgeAtRest(place: Place, calledOff?: AbortSignal): Promise<void> {
   const wanted = await truth(place);
@@ -141,7 +141,7 @@ export async function judgeAtRest(place: Place, calledOff?: AbortSignal): Promis
   }
 }
 
-/** What keeps a mirror from being at rest: ids and times, nothing of anybody. */
+/** Returns what keeps a mirror from being at rest: ids and times, no personal data. */
 function unfinished(database: Sqlite.Database, wanted: Map<string, Content | null>): readonly string[] {
   const wrong = differences(wanted, held(database)).map((id) => `${id} differs`);
   const pending = database

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { packageRoot } from '../../src/runtime/package-root.js';
 import type { Stop } from './steps.js';
 
-/** Which program is tortured: the built one, which starts in a fraction of the time, or the sources through a loader. */
+/** The program under test: the built one, which starts faster, or the sources through a loader. */
 export interface Program {
   readonly root: string;
   readonly extension: 'js' | 'ts';
@@ -23,13 +23,13 @@ export interface Ended {
 /** One process of `rosterd`, from its start to its end. */
 export interface Life {
   readonly child: ChildProcess;
-  /** Resolves when it has come to the step it was to stop at, or has ended. */
+  /** Resolves when it has reached the step it should stop at, or has ended. */
   readonly atStop: Promise<void>;
-  /** True when it follows the platform, false when it ended before. */
+  /** True when it follows the platform, false if it ended before. */
   readonly ready: Promise<boolean>;
   readonly ended: Promise<Ended>;
   readonly over: boolean;
-  /** A process that it started itself, such as one that scrubs, is still at work. */
+  /** True if a child process that it started, such as a scrub, is still running. */
   readonly outlived: boolean;
   printed(): string;
   kill(signal: NodeJS.Signals): void;
@@ -40,9 +40,9 @@ export interface LifeOptions {
   readonly folder: string;
   readonly env: Readonly<Record<string, string>>;
   readonly stop?: Stop;
-  /** How many pages the database file may have. */
+  /** The number of pages the database file may have. */
   readonly pagesMax?: number;
-  /** What a former process held has run out. */
+  /** True to wait until the lease of a former process has expired. */
   readonly outlast?: boolean;
 }
 
@@ -65,7 +65,7 @@ export function startLife(args: readonly string[], options: LifeOptions): Life {
         ROSTERD_TORTURE: JSON.stringify({ ...program, ...stop, pagesMax, outlast }),
       },
       stdio: ['ignore', 'pipe', 'pipe'],
-      // A group of its own: whoever of it outlives its first process can be found.
+      // Its own process group, so that surviving children can be found.
       detached: true,
     },
   );

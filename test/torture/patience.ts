@@ -7,8 +7,8 @@ const turnMillis = 25;
 const patienceMillis = 60_000;
 
 /**
- * Patience with processes, counted in what they were given: neither the time in which they stood in line for a
- * processor counts, nor that in which nobody had a turn. On a starved machine its minute may last an hour.
+ * A timeout for processes that excludes the time they waited for a CPU and the time in which no process ran. On an
+ * overloaded machine its minute may last an hour.
  */
 export class Patience {
   #spent = 0;
@@ -36,7 +36,9 @@ export class Patience {
   }
 }
 
-/** How long a process stood in line for a processor so far; 0 when it is gone, or where the system does not tell. */
+/**
+ * Returns how long a process has waited for a CPU so far; 0 if it is gone or the system does not report it.
+ */
 function queuedMillis(pid: number | undefined): number {
   try {
     return Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[1]) / 1e6;
@@ -45,7 +47,7 @@ function queuedMillis(pid: number | undefined): number {
   }
 }
 
-/** What is awaited of a process; a violation when patience with it is over. */
+/** Waits for a process to do something; throws a violation when its timeout is over. */
 export async function patiently<Value>(life: Life, wanted: Promise<Value>, missing: string): Promise<Value> {
   const patience = new Patience([life]);
   const there = wanted.then((value) => ({ value }));
@@ -59,7 +61,7 @@ export async function patiently<Value>(life: Life, wanted: Promise<Value>, missi
 export const endOf = (life: Life): Promise<Awaited<Life['ended']>> =>
   patiently(life, life.ended, 'it does not end');
 
-/** Asked to stop while it is at rest, a daemon ends with 0. */
+/** An idle daemon that is asked to stop must exit with 0. */
 export async function stopAtRest(life: Life): Promise<void> {
   life.kill('SIGTERM');
   const { code, signal } = await endOf(life);
@@ -67,17 +69,17 @@ export async function stopAtRest(life: Life): Promise<void> {
   saysItPlainly(life.printed());
 }
 
-/** Whatever happened is told in words: no stack trace, no state that nobody expected. */
+/** Checks that output is plain text: no stack trace, no unexpected state. */
 export function saysItPlainly(printed: string): void {
   if (/^\s+at .+:\d+:\d+/m.test(printed) || printed.includes('does not expect'))
     throw new Violation(`not told in words: ${printed}`);
 }
 
-/** True when a daemon follows the platform, false when it ended before. */
+/** True when a daemon follows the platform, false if it ended before. */
 export const comesUp = (life: Life): Promise<boolean> =>
   patiently(life, life.ready, 'it neither follows nor ends');
 
-/** Resolves when a daemon follows the platform; throws with what it printed when it does not get there. */
+/** Resolves when a daemon follows the platform; throws with its output if it never does. */
 export async function following(life: Life): Promise<void> {
   if (!(await comesUp(life))) throw new Violation(`the daemon does not start: ${life.printed()}`);
 }

@@ -10,33 +10,38 @@ import { type Life, type LifeOptions, type Program, startLife } from './life.js'
 import { Patience } from './patience.js';
 import { Violation } from './violation.js';
 
-/** A platform that lasts, and the folder of a daemon that does not. */
+/** A platform that lasts, and the folder of daemons that do not. */
 export interface Place {
   readonly sandbox: Sandbox;
   readonly folder: string;
   readonly file: string;
   readonly hook: { readonly url: string; readonly secret: string };
-  /** `rosterd` with these arguments in this folder. */
+  /** Starts `rosterd` with these arguments in this folder. */
   rosterd(args: readonly string[], options?: Pick<LifeOptions, 'stop' | 'pagesMax' | 'outlast'>): Life;
   /** Its processes that have not ended. */
   living(): readonly Life[];
-  /** Whether a child of a dead daemon still works on the database. */
+  /** Returns whether a child of a dead daemon still uses the database. */
   outlived(): boolean;
-  /** Resolves when nobody has the database open any more. */
+  /** Resolves when no process has the database open. */
   deserted(): Promise<void>;
-  /** Ends whatever of it still runs or sleeps, so that the next round finds its port and its database free. */
+  /**
+   * Ends every process that still runs or sleeps, so that the next round finds its port and its database free.
+   */
   killAll(): Promise<void>;
-  /** So many changes on the platform, each with its webhook. */
+  /** Makes this many changes on the platform, each with its webhook. */
   churn(changes: number): Promise<void>;
-  /** Ids of the events that the platform was told 2xx for. */
+  /** Ids of the events that the platform got a 2xx for. */
   accepted(): string[];
   /** Reads the mirror while a daemon has it open. */
   look<Result>(work: (database: Sqlite.Database) => Result): Result;
-  /** Reads a copy of what a dead daemon left, so that the next one finds it as it lies; null when there is nothing. */
+  /**
+   * Reads a copy of what a dead daemon left, so that the next one finds the original unchanged; null if there is
+   * nothing.
+   */
   lookAtRemains<Result>(work: (database: Sqlite.Database) => Result): Result | null;
   /**
-   * The next daemon begins without a database; what was accepted into the old one is nobody's loss. Nobody may have it
-   * open still: SQLite promises nothing about a file that is deleted while it is in use.
+   * Deletes the database, including its accepted events, before the next daemon starts. No process may have it
+   * open: SQLite guarantees nothing about a file that is deleted while in use.
    */
   forgetEverything(): Promise<void>;
   close(): Promise<void>;
@@ -74,7 +79,7 @@ export async function openPlace({ program, records, perPage = 100 }: PlaceOption
     sources: [
       { name: 'acme', token: { env: 'TOKEN' }, company: company.id, installation: company.installation },
     ],
-    // Nothing but a start and a webhook causes a tick: what a timer would mend by itself is seen.
+    // Only a start and a webhook cause a tick, so a timer cannot hide a fault.
     sync: { intervalSeconds: 3_600, perPage },
     receiver: { listen: `127.0.0.1:${port}`, secrets: [{ env: 'HOOK' }] },
     console: null,
@@ -82,7 +87,7 @@ export async function openPlace({ program, records, perPage = 100 }: PlaceOption
   writeFileSync(join(folder, 'config.json'), JSON.stringify(config));
   const env = { TOKEN: company.token, HOOK: secret };
   const forgiven = new Set<string>();
-  /** Dead ones as well, until nobody of theirs works any more. */
+  /** Includes dead ones, until no child of theirs is running. */
   const lives = new Set<Life>();
   const living = () => [...lives].filter(({ over }) => !over);
   const killAll = async () => {

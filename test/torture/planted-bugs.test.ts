@@ -3,7 +3,7 @@ import { withered } from '../support/planting.js';
 import { fleet, plantedBugs } from './planted-bugs.js';
 import { scenarios } from './scenarios/index.js';
 
-test('every scenario has a planted bug for its judge, and each still fits the source it is for', () => {
+test('every torture scenario has a planted bug, and the source still contains the line of each', () => {
   const wanted = [...scenarios.map(({ name }) => name), fleet].sort();
   expect([...new Set(plantedBugs.map(({ scenario }) => scenario))].sort()).toEqual(wanted);
   expect(withered(plantedBugs)).toEqual([]);

@@ -1,7 +1,7 @@
 import { bug, type PlantedBug } from '../support/planting.js';
 
 export interface TortureBug extends PlantedBug {
-  /** The scenario whose judge has to see it. */
+  /** The scenario whose judge must find it. */
   readonly scenario: string;
 }
 
@@ -10,12 +10,12 @@ const of = (scenario: string, ...[name, file, search, replace]: Parameters<typeo
   ...bug(name, file, search, replace),
 });
 
-/** The torture of several processes on a server, which has a judge of its own. */
+/** The torture of several processes on a server, which has its own judge. */
 export const fleet = 'fleet';
 
 const sqlite = 'src/store/dialect/sqlite';
 
-/** What a judge of real processes has to see, for each scenario at least one. */
+/** Bugs that the judges of real processes must find, at least one for each scenario. */
 export const plantedBugs: readonly TortureBug[] = [
   of(
     'accept-to-tick',

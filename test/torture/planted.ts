@@ -5,8 +5,8 @@ import { fleet, plantedBugs, type TortureBug } from './planted-bugs.js';
 /*
  * npm run torture:planted -- [--rounds 60] [--seed 1] [--only TEXT]
  *
- * Plants one bug after the other in a copy of the program and plays the scenario that has to see it, to its first
- * violation. Exit code 0 only when every bug is seen.
+ * Plants one bug after the other in a copy of the program and plays the scenario that must find it until its first
+ * violation. Exit code 0 only if every bug is found.
  */
 const { values } = parseArgs({
   options: {

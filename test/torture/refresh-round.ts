@@ -19,12 +19,15 @@ import { makeClient, type TestClient, tokensFor } from '../conformance/credentia
 import { startWorld, type TestWorld, user } from '../conformance/running-platform.js';
 
 /*
- * A process refreshes against the real platform and is killed at one step of it, while the wire plays one trick.
- * Then another process goes on with what lies on the disk: it must read, and refresh once more, without a person.
+ * A process refreshes against the real platform and is killed at one step, while the network injects one fault.
+ * Then another process continues from the files on disk: it must read, and refresh once more, without a person.
  */
 
 export const steps = ['ask', 'write', 'sync', 'rename', 'syncFolder', 'use'] as const;
-/** What becomes of the first answer of the token endpoint; a request that arrived twice has two, and one comes back. */
+/**
+ * The fate of the token endpoint's first response; a request that arrived twice has two responses, and one comes
+ * back.
+ */
 export const wires = ['prompt', 'lost', 'late', 'doubled: first', 'doubled: second'] as const;
 
 export interface Round {
@@ -34,7 +37,7 @@ export interface Round {
 }
 
 export interface Torture {
-  /** Resolves when the sign-in survived; throws what went wrong otherwise. */
+  /** Resolves when the sign-in survived; throws otherwise. */
   round(round: Round): Promise<void>;
   close(): Promise<void>;
 }
@@ -85,7 +88,7 @@ async function runRound(world: TestWorld, client: TestClient, round: Round): Pro
   }
 }
 
-/** What the next start of the daemon does, and its next refresh. */
+/** Does what the next start of the daemon does, and its next refresh. */
 async function goOn(world: TestWorld, path: string): Promise<void> {
   const pool = openConnectionPool();
   try {
@@ -122,7 +125,7 @@ interface Proxy {
   close(): Promise<void>;
 }
 
-/** Plays its trick on the first refresh and is honest afterwards. */
+/** Injects its fault into the first refresh and forwards faithfully afterwards. */
 async function openProxy(target: string, wire: Round['wire']): Promise<Proxy> {
   let tricked = wire === 'prompt';
   const server = createServer(async (request: IncomingMessage, response: ServerResponse) => {
@@ -150,7 +153,7 @@ async function openProxy(target: string, wire: Round['wire']): Promise<Proxy> {
       if (wire === 'doubled: first') await forward();
       if (wire === 'doubled: second') answer = await forward();
     }
-    // The other end may be dead by now.
+    // The other end may already be dead.
     response.on('error', () => {});
     response.writeHead(answer.status, { 'content-type': 'application/json' }).end(answer.text);
   });

@@ -7,7 +7,10 @@ beforeAll(async () => {
 });
 afterAll(() => torture.close());
 
-/** Every step once before and once after, every trick of the wire in turn; `npm run torture -- --only refresh` plays all of them at random. */
+/**
+ * Every step once before and once after, with every network fault in turn; `npm run torture -- --only refresh`
+ * plays random combinations.
+ */
 const rounds: readonly Round[] = steps.flatMap((step, index) =>
   (['before', 'after'] as const).map((when, side) => ({
     ...{ step, when },
@@ -16,12 +19,15 @@ const rounds: readonly Round[] = steps.flatMap((step, index) =>
 );
 
 test.each(rounds)(
-  'CLIENT-11 OAUTH-19 killed $when "$step" with the answer $wire, the sign-in goes on',
+  'CLIENT-11 OAUTH-19 a process killed $when "$step" with the response $wire keeps its sign-in',
   async (round) => {
     await expect(torture.round(round)).resolves.toBeUndefined();
   },
 );
 
-test.each(wires)('CLIENT-11 nobody is killed, the answer is %s: the sign-in goes on', async (wire) => {
-  await expect(torture.round({ step: 'never', when: 'after', wire })).resolves.toBeUndefined();
-});
+test.each(wires)(
+  'CLIENT-11 a process that is not killed keeps its sign-in with the response %s',
+  async (wire) => {
+    await expect(torture.round({ step: 'never', when: 'after', wire })).resolves.toBeUndefined();
+  },
+);

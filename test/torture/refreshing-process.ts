@@ -9,7 +9,7 @@ import { type Disk, systemDisk } from '../../src/runtime/replace-file.js';
 import { headerNames } from '../../src/wire/headers.js';
 import { latestVersion } from '../../src/wire/versions.js';
 
-/* Refreshes what stands in a credentials file, reads a page with it, and kills itself at the step it was told. */
+/* Refreshes the tokens of a credentials file, reads a page with them, and kills itself at the given step. */
 const [baseUrl = '', path = '', step = '', when = ''] = process.argv.slice(2);
 
 const die = (): Promise<never> => {

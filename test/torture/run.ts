@@ -10,8 +10,8 @@ import { scenarios } from './scenarios/index.js';
 /*
  * npm run torture -- [--rounds N] [--seed S] [--only NAME] [--jobs N] [--seconds N] [--first]
  *
- * Real processes, mistreated for as long as it is told: so many rounds of each scenario, several at once, as a round is
- * idle while its daemon starts. After so many seconds no further round of a scenario begins.
+ * Mistreats real processes: N rounds of each scenario, several at once, because a round is idle while its daemon
+ * starts. With --seconds, no further round of a scenario begins after that time.
  */
 const { values } = parseArgs({
   options: {
@@ -20,7 +20,7 @@ const { values } = parseArgs({
     only: { type: 'string' },
     jobs: { type: 'string', default: String(availableParallelism() + 1) },
     seconds: { type: 'string', default: 'Infinity' },
-    /** Ends at the first violation: how planted bugs are looked for. */
+    /** Ends at the first violation, which the search for planted bugs uses. */
     first: { type: 'boolean', default: false },
   },
 });
@@ -35,7 +35,7 @@ if (chosen.length === 0 || !(rounds > 0) || !(jobs > 0) || !Number.isInteger(see
   process.exit(2);
 }
 
-/** Asked to stop, it ends with the round and tells how it went so far. */
+/** On a signal, it finishes the round and prints the results so far. */
 let stopping = false;
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.on(signal, () => {
@@ -49,7 +49,7 @@ for (const scenario of chosen) {
 }
 process.exitCode = violations === 0 ? 0 : 1;
 
-/** Answers how many rounds of it broke a promise. */
+/** Returns the number of rounds with a violation. */
 async function play({ name, open }: Scenario): Promise<number> {
   const counters = new Counters();
   const begun = systemClock.monotonic();
@@ -57,7 +57,7 @@ async function play({ name, open }: Scenario): Promise<number> {
   let next = seed;
   let failed = 0;
   let played = 0;
-  // A round has a seed of its own, so that it can be played alone; each job has a place of its own.
+  // Each round has its own seed, so that it can be replayed alone; each job has its own place.
   const job = async () => {
     const opened = await open(isBuilt() ? built : sources);
     while (next < seed + rounds && !stopping && secondsPassed() < Number(values.seconds)) {

@@ -3,19 +3,19 @@ import type { Counters } from './counters.js';
 import type { Program } from './life.js';
 import type { Place } from './place.js';
 
-/** One kind of mistreatment. What is expensive is opened once, and many rounds are played in it. */
+/** One kind of mistreatment. The expensive setup is opened once, and many rounds are played in it. */
 export interface Scenario {
   readonly name: string;
   open(program: Program): Promise<Opened>;
 }
 
 export interface Opened {
-  /** Throws a `Violation` when a promise was not kept. What it does is decided by `random` alone. */
+  /** Throws a `Violation` if a guarantee is broken. Only `random` decides what a round does. */
   round(random: Random, counters: Counters): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Rounds played in one place, each of which leaves nothing running there, however it ended. */
+/** Plays rounds in one place; each ends every process it started, however it ends. */
 export function roundsIn(place: Place, round: (random: Random, counters: Counters) => Promise<void>): Opened {
   return {
     round: async (random, counters) => {

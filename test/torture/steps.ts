@@ -26,14 +26,14 @@ export const steps = [
   'after the worked mark',
 ] as const;
 
-/** Those among them that only an empty mirror comes to. */
+/** The steps that only an empty mirror reaches. */
 export const stepsOfListings: readonly Step[] = steps.filter((step) => step.includes(' listing '));
 
 export type Step = (typeof steps)[number];
 
 export interface Stop {
   readonly step: Step;
-  /** The how-manieth time, from 1. */
+  /** The number of the occurrence, from 1. */
   readonly nth: number;
   readonly signal: 'SIGKILL' | 'SIGTERM' | 'SIGSTOP';
 }

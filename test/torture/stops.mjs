@@ -1,6 +1,6 @@
 /*
- * The entry of a tortured process: the real `rosterd`, with a signal sent to itself when it has come to a named step
- * for the nth time. Plain JavaScript, so that the compiled program runs without a loader.
+ * The entry of a process under torture: the real `rosterd`, which sends itself a signal at the nth occurrence of a
+ * named step. Plain JavaScript, so that the compiled program runs without a loader.
  */
 import diagnostics from 'node:diagnostics_channel';
 import { writeSync } from 'node:fs';
@@ -22,7 +22,7 @@ const at = (name) => {
   process.kill(process.pid, signal);
 };
 
-/** `before X` and `after X` around a method of whatever instance. */
+/** Reports `before X` and `after X` around a method of every instance. */
 function around(prototype, method, name) {
   const original = prototype[method];
   prototype[method] = async function (...args) {
@@ -53,7 +53,7 @@ Sqlite.prototype.exec = function (sql) {
   if (sql === 'COMMIT') at('after a commit');
   return result;
 };
-/** A disk of so many pages, until room is made with SIGUSR2. */
+/** Limits the disk to this many pages until SIGUSR2 makes room. */
 const limited = new Set();
 let file;
 Sqlite.prototype.pragma = function (text, options) {
@@ -83,7 +83,7 @@ diagnostics.subscribe('undici:request:trailers', ({ request }) => {
   if (request.path.startsWith('/investments')) at('a page fetched');
 });
 
-// Stands for the half minute in which the lease of a dead holder runs out.
+// Replaces the half minute until the lease of a dead holder expires.
 const { open } = SqliteMirror.prototype;
 let outlasted = outlast !== true;
 SqliteMirror.prototype.open = async function (...args) {

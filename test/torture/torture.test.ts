@@ -4,7 +4,7 @@ import { Counters } from './counters.js';
 import { built } from './life.js';
 import { scenarios } from './scenarios/index.js';
 
-/** Rounds chosen so that each strikes; `npm run torture` plays as many as it is told. */
+/** Seeds whose rounds each strike; `npm run torture` plays as many as wanted. */
 const seeds: Readonly<Record<string, readonly number[]>> = {
   'accept-to-tick': [12, 18],
   sigterm: [26],
@@ -15,13 +15,13 @@ const seeds: Readonly<Record<string, readonly number[]>> = {
 };
 const played = scenarios.filter(({ name }) => name in seeds);
 
-test('every scenario but the refresh, which has a test of its own, is played here', () => {
+test('this file plays every scenario except refresh, which has its own test', () => {
   expect(played.map(({ name }) => name).sort()).toEqual(Object.keys(seeds).sort());
 });
 
-describe('a real process, mistreated, keeps its promises:', () => {
+describe('a mistreated real process keeps its guarantees:', () => {
   test.each(played)(
-    '$name',
+    'a real process keeps its guarantees under $name',
     async ({ name, open }) => {
       const counters = new Counters();
       const opened = await open(built);

@@ -1,4 +1,4 @@
-/** A promise that was not kept; everything else a round throws is a fault of the torture itself. */
+/** A broken guarantee; anything else a round throws is a fault of the torture test itself. */
 export class Violation extends Error {
   override readonly name = 'Violation';
 }

@@ -7,7 +7,7 @@ const ears = pathToFileURL(new URL('child-ears.mjs', import.meta.url).pathname).
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** What a process needs to be heard, beside what its test gives it. */
+/** Adds the environment that makes a child process record its output, beside what its test passes. */
 function heardIn(env: Env): Env {
   const { testPath, currentTestName } = expect.getState();
   return {
@@ -21,7 +21,10 @@ function heardIn(env: Env): Env {
 const isOptions = (given: unknown): given is { readonly env?: Env } =>
   typeof given === 'object' && given !== null && !Array.isArray(given);
 
-/** `(command, arguments?, options?, …)` in every form these have, with an environment in its options. */
+/**
+ * Accepts `(command, arguments?, options?, …)` in every documented form and adds to the environment in its
+ * options.
+ */
 function withEars(given: readonly unknown[]): unknown[] {
   const at = given.findIndex(isOptions);
   const options = at < 0 ? {} : given[at];
@@ -44,7 +47,7 @@ export function heardProcesses(real: typeof ChildProcess): object {
     (...given) =>
       start(...withEars(given));
   const heard = Object.fromEntries(ways.map((way) => [way, listenedTo(real[way] as Start)]));
-  // What `promisify` looks for on the function: a form with both streams.
+  // `promisify` looks for this property: a form that returns both streams.
   Object.assign(heard.execFile as Start, {
     [promisify.custom]: listenedTo(promisify(real.execFile) as Start),
   });

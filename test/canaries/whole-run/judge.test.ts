@@ -21,7 +21,7 @@ function kept(...texts: readonly string[]): string {
   return folder;
 }
 
-test('what was said of nobody is no leak', async () => {
+test('the judge reports no leak where the output names no known person', async () => {
   const folder = kept(
     'a tick is over',
     'Zoë alone is anybody, 7 is a number, sk_test_ is a prefix',
@@ -37,7 +37,7 @@ test.each([
   ['address', 'no mailbox mara@people.example'],
   ['secret', 'signed with whsec_bm9ib2R5LWtub3dzLWl0, as told'],
   ['canary', 'the message was canary-message'],
-])('a %s is found in the middle of a line, and told without its value', async (what, text) => {
+])('the judge finds a %s in the middle of a line and reports it without its value', async (what, text) => {
   const { findings } = await judge(kept('nothing', text));
   expect(findings).toMatchObject([{ what, way: 'log', test: 'a test' }]);
   expect(findings[0]?.text).toContain(`<${what}>`);

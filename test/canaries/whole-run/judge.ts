@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type Known, knownFile, type Said, saidFile } from './kept.js';
 
-/** What was found, never its value: a report of leaks must not be one. */
+/** What was found, without its value: a report of leaks must not leak. */
 export interface Finding {
   readonly what: string;
   readonly way: Said['way'];
   readonly test: string;
-  /** What was said with what was found taken out of it. */
+  /** The recorded output with the found value removed. */
   readonly text: string;
 }
 
@@ -18,13 +18,19 @@ export interface Judgement {
   readonly findings: readonly Finding[];
 }
 
-/** Whoever is invented by hand in a test has an address (a login in a URL is none), or says that it is a canary. */
+/**
+ * People invented by hand in a test have an email address (a login in a URL is not one) or are declared as
+ * canaries.
+ */
 const anyAddress = /(?<!:\/\/[^\s/]*)[\w.+-]+@[\w-]+(?:\.[\w-]+)+/g;
 const anyCanary = /canary[\w.:@-]*/gi;
-/** Another process makes secrets that nobody here is told of; they are known by their shape. */
+/** Another process creates secrets unknown here; their form identifies them. */
 const anySecret = /\b(?:(?:at|rt|sk)_(?:live|test)|whsec)_[A-Za-z0-9+/=_-]{12,}/g;
 
-/** Reads all that a run has kept. Bounded by the different people of the run, not by how much was said. */
+/**
+ * Reads everything that a run recorded. Memory grows with the number of different people, not with the amount of
+ * output.
+ */
 export async function judge(folder: string): Promise<Judgement> {
   const byWord = new Map<string, Known[]>();
   let known = 0;
@@ -47,7 +53,9 @@ export async function judge(folder: string): Promise<Judgement> {
   return { said, known, findings: [...findings.values()] };
 }
 
-/** Of a text only those are looked for whose first word stands in it: people are thousands, words of a line few. */
+/**
+ * Looks only for values whose first word is in the text: there are thousands of people, but few words in a line.
+ */
 function found(text: string, byWord: ReadonlyMap<string, readonly Known[]>): Known[] {
   const words = new Set(text.match(wordly) ?? []);
   const invented = [...words]

@@ -1,4 +1,4 @@
-/** How something was said: a line of a log, words for a person, the text of an error. */
+/** The channel of an output: a log line, text for a person, or the message of an error. */
 export type Way = 'log' | 'words' | 'error';
 
 export interface Said {
@@ -8,12 +8,12 @@ export interface Said {
   readonly test: string;
 }
 
-/** What must not be found in it: somebody's, or secret. */
+/** Personal data or a secret that must not be found in it. */
 export interface Known {
   readonly what: string;
   readonly value: string;
 }
 
-/** Both are files of JSON lines, one of each per worker: these names, and the number of its process. */
+/** Both are JSON lines files, one of each per worker: this name and the pid. */
 export const saidFile = 'said';
 export const knownFile = 'known';

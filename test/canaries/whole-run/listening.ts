@@ -15,15 +15,15 @@ const { createLogger } = await vi.importActual<typeof import('../../../src/daemo
   '../../../src/daemon/logging.js',
 );
 
-/** Time is not said: a simulated world forbids to ask for the real one. */
+/** Output is recorded without times: a simulated run forbids reading the real clock. */
 const clock: Clock = { now: () => 0, monotonic: () => 0, wait: () => Promise.resolve() };
 
-/** The product's own log at its most talkative, kept. */
+/** The product's own logger at debug level, recorded. */
 export const listening: Logger = createLogger({
   ...{ level: 'debug', format: 'json', stream, color: false, clock },
 });
 
-/** Whatever a test asks of its logger stays as it was; the other one hears everything as well. */
+/** Returns a logger that passes everything to the test's logger unchanged and also to the listener. */
 export function heard(logger: Logger, listener: Logger = listening): Logger {
   const both =
     (level: 'debug' | 'info' | 'warn' | 'error'): Logger['info'] =>

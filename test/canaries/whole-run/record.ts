@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { type Known, knownFile, type Said, saidFile, type Way } from './kept.js';
 
-/** Every worker of a run writes files of its own; whole lines only, each at once. */
+/** Every worker writes its own files, one whole line at a time. */
 function recorder(folder: string) {
   mkdirSync(folder, { recursive: true });
   const seen = new Set<string>();

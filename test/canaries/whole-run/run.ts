@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { judge } from './judge.js';
 
 /*
- * npm run canaries:tests [-- FILES]: every test at debug level, and then a look at all that logs, commands and errors
- * said meanwhile, for everybody who was invented and every secret that was given. Names leaks, never what leaked.
+ * npm run canaries:tests [-- FILES]: runs every test at debug level, then searches all logs, output and errors for
+ * every invented person and every issued secret. Reports leaks by name, never by value.
  */
 const folder = mkdtempSync(join(tmpdir(), 'rosterd-canaries-'));
 const config = join(import.meta.dirname, 'vitest.config.ts');

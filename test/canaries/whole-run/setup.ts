@@ -3,8 +3,8 @@ import type { Io } from '../../../src/cli/io.js';
 import type { LoggingOptions } from '../../../src/daemon/logging.js';
 
 /*
- * Makes every test talk at debug level, and keeps what is said, together with everybody who was invented and every
- * secret that was given meanwhile. Nothing a test sees is another.
+ * Runs every test at debug level and records its output, together with every invented person and every issued
+ * secret. The tests themselves see no difference.
  */
 
 vi.mock('../../../src/runtime/logger.js', async (original) => {

@@ -1,7 +1,7 @@
 import { defineConfig, mergeConfig } from 'vitest/config';
 import usual from '../../../vitest.config.js';
 
-/** Every test as it is, under listening ears. */
+/** Every test unchanged, with recording. */
 export default mergeConfig(
   usual,
   defineConfig({

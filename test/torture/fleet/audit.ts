@@ -1,8 +1,8 @@
 import { withClient } from '../../postgres/run-databases.js';
 
 /*
- * Who wrote what under which fence, told by triggers of the database, which know nothing of the program that is
- * judged: every process connects under an application name of its own.
+ * Records which process wrote what under which fence with database triggers, independent of the program under
+ * test. Every process connects under its own application name.
  */
 const install = `
   CREATE TABLE audit_taken (source_no int, fence bigint, life text, PRIMARY KEY (source_no, fence));
@@ -30,12 +30,12 @@ export const installAudit = (url: string): Promise<void> =>
   withClient(url, async (client) => void (await client.query(install)));
 
 export interface Audited {
-  /** Takings of a source, and writes to one. */
+  /** Claims of a source, and writes to one. */
   readonly takings: number;
   readonly writes: number;
-  /** Sources that went from one process to another. */
+  /** Sources that moved from one process to another. */
   readonly handovers: number;
-  /** Writes by a process that did not hold the newest fence of its source. */
+  /** Writes by a process without the newest fence of its source. */
   readonly stale: readonly string[];
 }
 

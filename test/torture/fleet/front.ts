@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Random } from '../../../src/runtime/random.js';
 
-/** One address before several hosts, as a load balancer is: whoever does not answer soon is passed over. */
+/** One address for several hosts, like a load balancer: a host that does not answer soon is skipped. */
 export interface Front {
   readonly url: string;
   close(): Promise<void>;
@@ -36,7 +36,7 @@ export async function openFront(ports: readonly number[], random: Random): Promi
   };
 }
 
-/** Null when nobody answers there. */
+/** Returns null if no process answers there. */
 async function pass(
   port: number,
   { 'content-type': type = '', ...headers }: IncomingHttpHeaders,

@@ -4,10 +4,10 @@ import { Violation } from '../violation.js';
 import { type Audited, audited } from './audit.js';
 import type { FleetWorld } from './running-fleet.js';
 
-/** Since the last delivery arrived: the platform may have thousands on their way yet. */
+/** Counted from the last delivery: the platform may still have thousands in flight. */
 const patienceMillis = 240_000;
 
-/** The platform's records of one company, paged by hand through its public API. */
+/** Returns the platform's records of one company, paged through its public API. */
 async function truthOf(world: FleetWorld, index: number): Promise<Map<string, string | null>> {
   const company = world.sandbox.ready.companies[index];
   const found = new Map<string, string | null>();
@@ -40,15 +40,18 @@ async function heldOf(world: FleetWorld, index: number): Promise<Map<string, str
   );
 }
 
-/** How long it took, once the world was quiet. */
+/** How long it took after the last change. */
 interface Rest {
-  /** Until every record was the truth. */
+  /** Until every record equalled the truth. */
   readonly equalMillis: number;
-  /** Until the platform had delivered every event, and each was worked. */
+  /** Until the platform had delivered every event and each was processed. */
   readonly settledMillis: number;
 }
 
-/** The world is quiet and members live: soon every source is the truth, and no event is left unworked. */
+/**
+ * Requires that no changes are made and members are alive: soon every source equals the truth and every event is
+ * processed.
+ */
 export async function judgeFleet(world: FleetWorld): Promise<Audited & Rest> {
   const wanted = await Promise.all(world.sandbox.ready.companies.map((_, index) => truthOf(world, index)));
   const begun = systemClock.monotonic();

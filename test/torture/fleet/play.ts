@@ -10,9 +10,9 @@ import { takenOver } from './taken-over.js';
 export interface Play {
   readonly changes: number;
   readonly perBatch: number;
-  /** Between two acts of violence. */
+  /** The pause between two faults. */
   readonly pauseMillisMax: number;
-  /** How long a process stands still: longer than a member may be silent, or shorter. */
+  /** How long a process is frozen: longer or shorter than the time after which a member counts as dead. */
   readonly frozenMillis: readonly [number, number];
 }
 
@@ -20,9 +20,9 @@ const blows = ['killed', 'stood still', 'overtaken in the middle of a tick'] as 
 type Blow = (typeof blows)[number];
 
 /**
- * Three processes share the sources while the platform changes. Again and again one of them is killed or stands
- * still, mostly at any moment, and comes back; one at least always runs. Each of it happens at least once. At the end all is equal, nothing is lost, and nobody wrote under
- * a fence that somebody else had.
+ * Three processes share the sources while the platform changes. Repeatedly one of them is killed or frozen, mostly
+ * at a random moment, and returns; at least one is always running. Each kind of fault occurs at least once. At the
+ * end every mirror row is equal, nothing is lost, and no process wrote under another's fence.
  */
 export async function playFleet(
   world: FleetWorld,
@@ -44,7 +44,7 @@ export async function playFleet(
     over.push(life);
   };
 
-  /** When all changes are over nobody fetches a page any more: there are more until it does. */
+  /** After the last change no process would fetch a page, so this makes more changes until one does. */
   const comesToStop = async (life: Life) => {
     let there = false;
     const stop = life.atStop.then(() => {
@@ -74,8 +74,7 @@ export async function playFleet(
       await systemClock.wait(millis);
       life.kill('SIGCONT');
     },
-    // Standing still by chance hardly ever happens between reading a page and writing it; nothing but the fence keeps
-    // that page out.
+    // A random freeze hardly ever falls between reading a page and writing it, and only the fence keeps that page out.
     'overtaken in the middle of a tick': async (host, life) => {
       await killed(life);
       const nth = 1 + Math.floor(random.fraction() * 4);

@@ -4,8 +4,8 @@ import { startPostgres } from '../../postgres/server.js';
 import { sourceNames, startMember, untilHeld, untilTicked } from './thousand.js';
 
 /*
- * npm run proof:fleet: 1,000 sources on three daemons. How long until they are shared out, worked and taken over, what
- * the fleet itself asks of the database, and what one source that never comes to rest does to the others.
+ * npm run proof:fleet: 1,000 sources on three daemons. Measures how long it takes to share, sync and take over
+ * sources, the fleet's own database load, and the effect of one constantly busy source on the others.
  */
 const intervalMillis = 60_000;
 const sources = sourceNames(1_000);

@@ -7,7 +7,10 @@ import { built, isBuilt, sources } from '../life.js';
 import { playFleet } from './play.js';
 import { openFleetWorld } from './running-fleet.js';
 
-/* npm run torture:fleet -- [--changes N] [--seed S]: three processes on one PostgreSQL, killed and frozen at random. */
+/*
+ * npm run torture:fleet -- [--changes N] [--seed S]: three processes on one PostgreSQL, killed and frozen at
+ * random.
+ */
 const { values } = parseArgs({
   options: { changes: { type: 'string', default: '10000' }, seed: { type: 'string', default: '1' } },
 });

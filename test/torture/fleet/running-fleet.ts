@@ -14,18 +14,18 @@ import type { Stop } from '../steps.js';
 import { installAudit } from './audit.js';
 import { type Front, openFront } from './front.js';
 
-/** `name` is what the database knows its connections by. */
+/** `name` is the application name of its database connections. */
 export type FleetLife = Life & { readonly name: string };
 
 export interface FleetWorld {
   readonly sandbox: Sandbox;
   readonly url: string;
   readonly hosts: number;
-  /** A new process on one of the hosts, which may send itself a signal at some step. */
+  /** Starts a new process on one of the hosts; it may send itself a signal at some step. */
   start(host: number, stop?: Stop): FleetLife;
   churn(changes: number): Promise<void>;
   rows<Row extends object>(sql: string): Promise<readonly Row[]>;
-  /** Ids of the events that the platform was told 2xx for. */
+  /** Ids of the events that the platform got a 2xx for. */
   accepted(): readonly string[];
   close(): Promise<void>;
 }
@@ -37,7 +37,7 @@ export interface FleetWorldOptions {
   readonly random: Random;
   readonly companies: number;
   readonly records: number;
-  /** How long the platform takes for a page: a process is mostly stopped in the middle of one. */
+  /** How long the platform takes to answer a page: most stops then happen in the middle of one. */
   readonly pageMillis: number;
 }
 
@@ -85,7 +85,7 @@ export async function openFleetWorld(options: FleetWorldOptions): Promise<FleetW
           ...{ name: `c${n}`, token: company.token, company: company.id },
           installation: company.installation,
         })),
-        // Nothing but a start, a takeover and a webhook causes a tick: what a timer would mend by itself is seen.
+        // Only a start, a takeover and a webhook cause a tick, so a timer cannot hide a fault.
         sync: { intervalSeconds: 3_600 },
         receiver: { listen: `127.0.0.1:${ports[host]}`, secrets: [{ env: 'HOOK' }] },
         console: null,

@@ -2,10 +2,12 @@ import { systemClock } from '../../../src/runtime/clock.js';
 import { Violation } from '../violation.js';
 import type { FleetLife, FleetWorld } from './running-fleet.js';
 
-/** Far longer than eight seconds of silence, a beat and a tick: others may be struck meanwhile. */
+/**
+ * Far longer than the eight seconds without a heartbeat, a heartbeat and a tick: others may be hit meanwhile.
+ */
 const patienceMillis = 240_000;
 
-/** Resolves when others have taken every source that this process, which stands still, was the last to take. */
+/** Resolves when other processes have taken over every source that this frozen process claimed last. */
 export async function takenOver(world: FleetWorld, { name }: FleetLife): Promise<void> {
   const begun = systemClock.monotonic();
   while ((await lastTakenBy(world, name)) > 0) {

@@ -11,7 +11,7 @@ import { openPostgres } from '../../../src/store/dialect/postgres/open.js';
 import { createSync, type Sync } from '../../../src/sync/create-sync.js';
 import type { Feed } from '../../../src/sync/ports.js';
 
-/** A daemon's own parts of a fleet, on a platform that never has anything new and answers at once. */
+/** The fleet parts of a daemon, with a platform that never has changes and responds at once. */
 export interface Member {
   readonly name: string;
   readonly fleet: Fleet;
@@ -81,7 +81,7 @@ export async function startMember({ url, name, sources, intervalMillis }: Member
 export const sourceNames = (count: number): readonly SourceName[] =>
   Array.from({ length: count }, (_, n) => `s${String(n).padStart(4, '0')}` as SourceName);
 
-/** Waits until so many sources each are held; answers how many milliseconds that took. */
+/** Waits until the members have claimed that many sources each. Returns the milliseconds it took. */
 export async function untilHeld(members: readonly Member[], wanted: readonly number[]): Promise<number> {
   const begun = systemClock.monotonic();
   for (;;) {
@@ -93,7 +93,7 @@ export async function untilHeld(members: readonly Member[], wanted: readonly num
   }
 }
 
-/** Waits until each source has ticked again after `since`, wherever it is worked. */
+/** Waits until each source has ticked again after `since`, on any member. */
 export async function untilTicked(
   members: readonly Member[],
   sources: readonly SourceName[],

@@ -1,12 +1,12 @@
 import { connect } from 'node:net';
 
 /*
- * A process of strangers: `hold.ts PORT COUNT WAY`. Holds so many connections and opens each anew when it is closed.
- * Prints `ready` once all of them were connected at the same time as far as this side knows.
+ * A process of strangers: `hold.ts PORT COUNT WAY`. Holds that many connections and reopens each that is closed.
+ * Prints `ready` once this side has had all of them connected at the same time.
  */
 const [port = '', count = '', way = ''] = process.argv.slice(2);
 
-/** What each of them sends at first, and every so often. */
+/** What each connection sends first, and then repeatedly. */
 const ways: Readonly<Record<string, { first: string; again: string; everyMillis: number }>> = {
   idle: { first: '', again: '', everyMillis: 0 },
   'drip headers': { first: 'POST /webhooks HTTP/1.1\r\nHost: a\r\n', again: 'X-A: b\r\n', everyMillis: 1000 },
@@ -37,7 +37,7 @@ function stranger(): void {
     if (first !== '') socket.write(first);
     if (again !== '') timer = setInterval(() => socket.write(again), everyMillis);
   });
-  // One that comes back at once for ever would measure how fast this process can connect.
+  // Reconnecting at once forever would measure how fast this process can connect.
   socket.on('close', () => {
     clearInterval(timer);
     setTimeout(stranger, Math.max(everyMillis, 1000));

@@ -8,11 +8,12 @@ import { openPlace, type Place } from '../place.js';
 import type { Sent } from './send.js';
 
 /*
- * npm run torture:receiver -- [--strangers 1000] [--deliveries 200] [--burst 1000] [--p99 200] [--only "drip bodies"]
+ * npm run torture:receiver -- [--strangers 1000] [--deliveries 200] [--burst 1000] [--p99 200] [--only "drip
+ * bodies"]
  *
- * A real daemon, strangers in processes of their own and a sender in another, over real sockets. For each way of being
- * a nuisance: deliveries one after the other while the strangers are connected, then a burst at once. Ends with 1
- * unless all were accepted, and those one after the other within `--p99` milliseconds.
+ * Runs a real daemon, strangers in their own processes and a sender in another, over real sockets. For each kind
+ * of disturbance: sends deliveries one after the other while the strangers are connected, then a burst at once.
+ * Exits with 1 unless all were accepted, the sequential ones within `--p99` milliseconds.
  */
 const { values } = parseArgs({
   options: {
@@ -28,7 +29,7 @@ const rounds: readonly (readonly [string, readonly string[]])[] = [
   ['nobody', []],
   ...single.map((way) => [way, [way]] as const),
   ['all four', single],
-  // Once more: what was taken for the strangers is not taken again.
+  // Once more, to show that memory used for the strangers is not used again.
   ['all four', single],
   ['nobody', []],
 ];
@@ -67,7 +68,7 @@ async function send(place: Place, count: string, every: number): Promise<Sent> {
   return JSON.parse(await line) as Sent;
 }
 
-/** Resident memory in MB, where the system tells it of another process. */
+/** Returns resident memory in MB, where the system reports it for another process. */
 function residentMegabytes(pid: number | undefined): number | null {
   try {
     const [, kilobytes] = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];

@@ -2,12 +2,12 @@ import { createHmac } from 'node:crypto';
 import { connect } from 'node:net';
 
 /*
- * A process that delivers as the platform does: `send.ts PORT COUNT EVERY_MILLIS INSTALLATION COMPANY`, the secret in
- * HOOK. Each delivery has a connection of its own; EVERY_MILLIS 0 sends all at once. Prints one line of JSON.
+ * A process that delivers as the platform does: `send.ts PORT COUNT EVERY_MILLIS INSTALLATION COMPANY`, with the
+ * secret in HOOK. Each delivery has its own connection; EVERY_MILLIS 0 sends all at once. Prints one line of JSON.
  */
 export interface Sent {
   readonly accepted: number;
-  /** By status; `0` was closed without an answer. */
+  /** By status; `0` means closed without a response. */
   readonly others: Readonly<Record<string, number>>;
   readonly p50: number;
   readonly p99: number;
@@ -37,7 +37,7 @@ function request(number: number): string {
   return `${lines.join('\r\n')}\r\n\r\n${body}`;
 }
 
-/** From the first packet of the connection to the answer. */
+/** From the first packet of the connection to the response. */
 function deliver(number: number): Promise<{ status: number; millis: number }> {
   return new Promise((resolve) => {
     const begun = performance.now();

@@ -9,10 +9,10 @@ import { between, pick, roundsIn, type Scenario } from '../scenario.js';
 import { type Stop, steps, stepsOfListings } from '../steps.js';
 import { Violation } from '../violation.js';
 
-/** Killed anywhere between the arrival of a delivery and the end of the tick that works it. */
+/** Kills the daemon anywhere between the arrival of a delivery and the end of the tick that processes it. */
 export const acceptToTick = stoppedAnywhere('accept-to-tick', 'SIGKILL');
 
-/** Asked to stop anywhere: it ends with 0, and as if it had not been. */
+/** Sends SIGTERM anywhere: the daemon exits with 0 and leaves a consistent state. */
 export const sigterm = stoppedAnywhere('sigterm', 'SIGTERM');
 
 type Signal = 'SIGKILL' | 'SIGTERM';
@@ -27,7 +27,7 @@ function stoppedAnywhere(name: string, signal: Signal): Scenario {
   };
 }
 
-/** Several lives end before one heals what they left: each begins on what the one before could not mend. */
+/** Several processes end before one repairs the state: each begins with what the previous one left. */
 async function round(place: Place, signal: Signal, random: Random, counters: Counters) {
   await strike(place, signal, random, counters);
   for (let more = between(random, 0, 3); more > 0; more -= 1) await strike(place, signal, random, counters);
@@ -53,7 +53,7 @@ async function strike(place: Place, signal: Signal, random: Random, counters: Co
     await place.churn(changes);
     if (stop === null) await within(afterMillis, life.ended);
     else await comesToStopOrRest(place, life);
-    // What comes twice may come with the next changes only.
+    // A step that comes twice may only come with the next changes.
     if (stop !== null && !struck(life) && !life.over) {
       await place.churn(changes);
       await comesToStopOrRest(place, life);
@@ -64,7 +64,7 @@ async function strike(place: Place, signal: Signal, random: Random, counters: Co
   const byHand = !struck(life);
   if (byHand) life.kill(signal);
   const { code, signal: by } = await endOf(life);
-  // It came to the step in the very moment it was asked by hand: who is asked twice quits at once.
+  // The process reached its step just as the signal was sent by hand: a second signal quits at once.
   const askedTwice = byHand && struck(life);
   const clean = signal === 'SIGTERM' ? code === 0 || (askedTwice && by === signal) : by === signal;
   if (!clean) throw new Violation(`ended with ${code ?? by}: ${life.printed()}`);
@@ -75,7 +75,7 @@ async function strike(place: Place, signal: Signal, random: Random, counters: Co
 
 const struck = (life: Life) => life.printed().includes('came to: ');
 
-/** Who is at rest comes to no further step by himself. */
+/** An idle daemon reaches no further step by itself. */
 async function comesToStopOrRest(place: Place, life: Life): Promise<void> {
   const calledOff = new AbortController();
   const rest = judgeAtRest(place, calledOff.signal);

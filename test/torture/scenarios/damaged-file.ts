@@ -9,7 +9,10 @@ import { openPlace, type Place } from '../place.js';
 import { between, pick, roundsIn, type Scenario } from '../scenario.js';
 import { Violation } from '../violation.js';
 
-/** Bytes of the file are changed while nobody has it open: somebody says so, and nobody serves it silently. */
+/**
+ * Changes bytes of the file while no process has it open: some command must report it, and no command may serve it
+ * silently.
+ */
 export const damagedFile: Scenario = {
   name: 'damaged-file',
   async open(program) {
@@ -28,7 +31,7 @@ export const damagedFile: Scenario = {
 type Damage = (bytes: Buffer, random: Random, emails: readonly string[]) => Buffer;
 
 const damages: Readonly<Record<string, Damage>> = {
-  // A valid file that says something else: only who compares it with the platform can see that.
+  // A valid file with another value: only a comparison with the platform can find that.
   'another letter': (bytes, random, emails) => {
     const at = bytes.indexOf(pick(random, emails));
     bytes[at] = bytes[at] === 0x78 ? 0x79 : 0x78;
@@ -67,7 +70,7 @@ async function round(
   const [kind, damage] = pick(random, Object.entries(damages));
   for (const end of ['-wal', '-shm']) rmSync(place.file + end, { force: true });
   copyFileSync(whole, place.file);
-  // As it was: a file that others may read is named by the doctor whatever stands in it.
+  // Restores the mode: the doctor reports a file that others may read, whatever its content.
   chmodSync(place.file, 0o600);
   writeFileSync(place.file, damage(readFileSync(place.file), random, emails));
   const [company] = place.sandbox.ready.companies;
@@ -91,7 +94,7 @@ async function round(
   if (sync.code !== 0) return counters.add(`${kind}: sync refuses`);
   const [wanted, mirror] = [await truth(place), place.look(held)];
   if (differences(wanted, mirror).length === 0) return counters.add(`${kind}: nothing of the truth was hit`);
-  // When a record was published is not compared by `verify` (ARCHITECTURE.md, known gaps).
+  // `verify` does not compare publication times (ARCHITECTURE.md, known gaps).
   const wrong = differences(withoutTimes(wanted), withoutTimes(mirror));
   if (wrong.length > 0)
     throw new Violation(`${kind}: ${wrong.length} wrong records and nobody says so: ${wrong[0]}`);

@@ -8,12 +8,12 @@ import { openPlace, type Place } from '../place.js';
 import { between, roundsIn, type Scenario } from '../scenario.js';
 import { Violation } from '../violation.js';
 
-/** Pages of the empty schema and those of the full mirror lie between these. */
+/** Between the page counts of the empty schema and of the full mirror. */
 const pages = { low: 40, high: 190 };
 
 /**
- * The file may not grow over its n-th page until room is made. SQLite itself refuses there, with the result of a full
- * disk; no rights over the machine are needed.
+ * The file may not grow beyond its n-th page until room is made. SQLite itself refuses there, with the error of a
+ * full disk, so no privileges on the machine are needed.
  */
 export const fullDisk: Scenario = {
   name: 'full-disk',
@@ -40,20 +40,21 @@ async function round(place: Place, random: Random, counters: Counters): Promise<
     return;
   }
   await place.churn(10);
-  // Until the file is full, or for as long as there is room for.
+  // Until the file is full, or as long as there is room.
   for (let sent = 0; sent < 60; sent += 1) {
     const eventId = `evt_${randomText(systemRandom, 22)}`;
     const status = await deliver(place, eventId);
     if (status !== 202 && status !== 503) throw new Violation(`a delivery was answered ${status}`);
     const stored = hasRow(place, eventId);
     if (status === 202 && !stored) throw new Violation('202 was answered without a row');
-    // Who waited too long for a scrub is sent away, and its row comes after all: the next try finds it.
+    // A delivery that waited too long for a scrub is refused although its row is stored later: the next attempt finds
+    // it.
     counters.add(status === 503 && stored ? 'refused, and stored after all' : `answered ${status}`);
     if (status === 503) break;
   }
   counters.add(life.printed().includes('no room left') ? 'full while following' : 'room enough');
   life.kill('SIGUSR2');
-  // A delivery does what the next turn of the timer would.
+  // A delivery triggers what the next scheduled tick would do.
   await place.churn(1);
   await judgeAtRest(place);
   await stopAtRest(life);

@@ -11,7 +11,10 @@ import { openPlace, type Place } from '../place.js';
 import { roundsIn, type Scenario } from '../scenario.js';
 import { Violation } from '../violation.js';
 
-/** Another program holds the database: a reader that does not end, a writer that was stopped with the lock in hand. */
+/**
+ * Another program locks the database: a reader that does not end, or a writer that was frozen while it had the
+ * lock.
+ */
 export const locked: Scenario = {
   name: 'locked',
   async open(program) {
@@ -24,7 +27,7 @@ export const locked: Scenario = {
     };
     let daemon = await start();
     const rounds = roundsIn(place, async (random, counters) => {
-      // A round that failed left nobody running.
+      // A failed round left no daemon running.
       if (daemon.over) daemon = await start();
       await (random.fraction() < 0.7 ? stoppedWriter(place, daemon, counters) : longReader(place, counters));
     });
@@ -77,7 +80,9 @@ async function longReader(place: Place, counters: Counters): Promise<void> {
   }
 }
 
-/** A machine too busy to answer in time may refuse now and then, as the platform would find; a lock refuses always. */
+/**
+ * A machine too busy to answer in time may refuse now and then, as the platform would see; a lock refuses always.
+ */
 async function delivered(place: Place, eventId: string): Promise<number | null> {
   for (let attempt = 1; ; attempt += 1) {
     const answer = await deliver(place, eventId);
@@ -85,7 +90,7 @@ async function delivered(place: Place, eventId: string): Promise<number | null> 
   }
 }
 
-/** A process with the database open after this statement. */
+/** Starts a process that has the database open after this statement. */
 async function hold({ file }: Place, sql: string): Promise<ChildProcess> {
   const script = `const db = new (require('better-sqlite3'))(${JSON.stringify(file)});
     for (const one of ${JSON.stringify(sql.split('; '))}) { const s = db.prepare(one); s.reader ? s.all() : s.run(); }

@@ -2,7 +2,10 @@ import { startTorture, steps, wires } from '../refresh-round.js';
 import { pick, type Scenario } from '../scenario.js';
 import { Violation } from '../violation.js';
 
-/** Killed at every step of a token refresh, with its answer lost, late or doubled: the sign-in goes on. */
+/**
+ * Kills the process at every step of a token refresh, with the response lost, late or doubled: the sign-in must
+ * survive.
+ */
 export const refresh: Scenario = {
   name: 'refresh',
   async open() {

@@ -9,7 +9,9 @@ import { Violation } from '../violation.js';
 /** Half of the records, so that what changed before a stop has likely changed again after it. */
 const many = 30;
 
-/** Two programs on one database: one holds a source at a time, and who was overtaken writes nothing any more. */
+/**
+ * Two programs on one database: one holds a source at a time, and an overtaken program writes nothing more.
+ */
 export const twoWriters: Scenario = {
   name: 'two-writers',
   async open(program) {
@@ -20,7 +22,7 @@ export const twoWriters: Scenario = {
   },
 };
 
-/** A daemon sleeps with a fetched page in its hand until its lease is another's; then it wakes up. */
+/** Freezes a daemon that has fetched a page until another has taken its lease, then wakes it. */
 async function overtaken(place: Place, counters: Counters): Promise<void> {
   await place.churn(many);
   const sleeper = place.rosterd(['run'], {
@@ -41,7 +43,7 @@ async function overtaken(place: Place, counters: Counters): Promise<void> {
   await judgeStopped(place);
 }
 
-/** Programs beside each other at full speed. */
+/** Runs both programs at full speed at the same time. */
 async function side(place: Place, random: Random, counters: Counters): Promise<void> {
   if (random.fraction() < 0.3) await place.forgetEverything();
   const daemon = place.rosterd(['run']);
