@@ -1,8 +1,8 @@
 // usage: node .ci/build.mjs [--types]
 //
-// Makes dist/ from src/, unless it is made from these very sources already: at the end of `npm ci`, and before `npm start`
-// and the command `rosterd` of a clone load dist/. A build is made aside and renamed when it is complete, by one process
-// at a time, so that no command loads half of one. --types adds the declarations that a package needs.
+// Builds dist/ from src/, unless dist/ already matches the sources. Runs at the end of `npm ci`, and in a clone before
+// `npm start` and the command `rosterd` load dist/. A build goes to a temporary folder and is renamed when complete, by
+// one process at a time, so that no command loads a partial one. --types adds the declarations that a package needs.
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
@@ -24,7 +24,7 @@ import { run } from './run-child.mjs';
 const at = (...parts) => join(root, ...parts);
 const stampName = '.made-from.json';
 
-/** Something a person can mend: a sentence and the next step, without a stack trace. */
+/** An error that a person can fix: a sentence and the next step, without a stack trace. */
 export class BuildFailed extends Error {
   constructor(message, next) {
     super(message);
@@ -32,7 +32,7 @@ export class BuildFailed extends Error {
   }
 }
 
-/** Resolves when dist/ is made from the present sources. Does nothing in a folder without sources. */
+/** Resolves when dist/ matches the current sources. Does nothing in a folder without sources. */
 export async function ensureBuilt({ types = false } = {}) {
   if (!existsSync(at('src'))) return;
   const wanted = sourcesDigest();
@@ -54,7 +54,7 @@ function isFresh(wanted, types) {
   }
 }
 
-/** Of names and contents: a checkout or a copy changes times without changing anything. */
+/** Hashes names and contents: a checkout or a copy changes times without changing files. */
 function sourcesDigest() {
   const digest = createHash('sha256');
   const sources = readdirSync(at('src'), { recursive: true, withFileTypes: true })
@@ -94,7 +94,7 @@ async function build(sources, types) {
   console.error(`built in ${((performance.now() - began) / 1_000).toFixed(1)} s`);
 }
 
-/** Translates each file by itself. Types are checked by `npm run types`, not here. */
+/** Translates each file separately. `npm run types` checks types, not this. */
 async function compile(outdir) {
   const { build: bundleNothing } = await import('esbuild');
   await bundleNothing({
@@ -106,7 +106,10 @@ async function compile(outdir) {
   });
 }
 
-/** The declarations that `import 'rosterd'` reaches; those of everything inside would be three quarters of a package. */
+/**
+ * Writes the declarations that `import 'rosterd'` reaches; those of all internals would be three quarters of a
+ * package.
+ */
 async function declare(outdir) {
   const tsc = at('node_modules/typescript/bin/tsc');
   const all = `${outdir}.types`;
@@ -141,13 +144,13 @@ async function explained(work) {
       throw new BuildFailed(`no room is left on the disk of ${root}`, `df -h ${root}`);
     if (error.code === 'ERR_MODULE_NOT_FOUND')
       throw new BuildFailed('the packages that build rosterd are not installed', `npm ci, in ${root}`);
-    // esbuild has printed where.
+    // esbuild has already printed the place.
     if (Array.isArray(error.errors)) throw new BuildFailed('src/ cannot be translated', 'npm run types');
     throw error;
   }
 }
 
-/** Prints what went wrong in two lines, and leaves the exit code. */
+/** Prints the error in two lines and sets the exit code. */
 export function reportBuildFailure(error) {
   process.exitCode = 1;
   if (!(error instanceof BuildFailed)) throw error;

@@ -1,4 +1,4 @@
-// What was tested, in one line; ends with 1 when a test failed or was skipped, or none ran.
+// Prints the test counts in one line; exits with 1 if a test failed or was skipped, or if none ran.
 import { readFileSync } from 'node:fs';
 
 const files = JSON.parse(readFileSync(process.argv[2], 'utf8')).testResults;

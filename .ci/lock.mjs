@@ -1,12 +1,14 @@
-// A lock between processes of one machine: a file that holds the id of the process that has it.
+// A lock between processes on one host: a file with the pid of its holder.
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const pollMillis = 50;
-/** A second of silence is the most that a person should see. */
+/** The longest wait without a message to the user. */
 const noteAfterMillis = 1_000;
 
-/** Runs the work while this process holds the lock. Waits for a living holder; takes the lock of a dead one. */
+/**
+ * Runs the work while this process holds the lock. Waits for a living holder; takes over the lock of a dead one.
+ */
 export async function holdingLock(path, what, work) {
   const began = performance.now();
   let noted = false;
@@ -26,7 +28,7 @@ export async function holdingLock(path, what, work) {
   }
 }
 
-/** Linked from a file that is already written, so that no reader sees a lock without its holder. */
+/** Links a file that is already written, so that no reader sees a lock without its holder. */
 function take(path) {
   const mine = `${path}.${process.pid}`;
   writeFileSync(mine, `${process.pid}\n`);
@@ -50,7 +52,10 @@ function holderOf(path) {
   }
 }
 
-/** The lock of a dead process is removed under a lock of its own, or two who see it would each remove another's. */
+/**
+ * Removing the lock of a dead process needs its own lock, or two processes that see it would each remove the
+ * other's.
+ */
 function discard(path, dead) {
   const broom = `${path}.dead-${dead}`;
   if (!take(broom)) return;

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 
-/** Runs a program that talks to our own stderr and waits for its end; rejects when it fails. */
+/** Runs a program whose output goes to our stderr and waits for its end; rejects if it fails. */
 export function run(program, args, options = {}) {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { stdio: ['ignore', 2, 2], ...options });

@@ -1,4 +1,4 @@
-// What `npm start` runs in a clone: the present sources, built if they are not yet.
+// What `npm start` runs in a clone: the current sources, built first if necessary.
 import { ensureBuilt, reportBuildFailure } from './build.mjs';
 
 await ensureBuilt().then(() => import('../dist/cli/start.js'), reportBuildFailure);

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { packageRoot } from '../src/runtime/package-root.js';
 import { testRandom } from './support/chance.js';
 
-/** Files that may use other chance, with the reason. */
+/** Files that may use other randomness, with the reason. */
 const allowed: Readonly<Record<string, string>> = {
   'support/property.ts': 'gives fast-check its seed',
   'bench/': 'measures the product as it runs',
@@ -19,7 +19,7 @@ const allowed: Readonly<Record<string, string>> = {
 
 const chance = /from 'fast-check'|\bMath\.random\(|\bsystemRandom\b|\brandomUUID\(|\brandomBytes\(/;
 
-test('tests: everything random follows from the seed of the run', () => {
+test('tests: every random value follows from the seed of the run', () => {
   const root = join(packageRoot, 'test');
   const found = readdirSync(root, { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.ts') && !Object.keys(allowed).some((prefix) => path.startsWith(prefix)))
@@ -27,6 +27,6 @@ test('tests: everything random follows from the seed of the run', () => {
   expect(found).toEqual([]);
 });
 
-test('tests: a seeded stream differs from the next one', () => {
+test('tests: each seeded stream differs from the next', () => {
   expect(testRandom().bytes(8)).not.toEqual(testRandom().bytes(8));
 });

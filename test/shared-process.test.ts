@@ -4,7 +4,9 @@ import { expect, test } from 'vitest';
 import { packageRoot } from '../src/runtime/package-root.js';
 import { sharedFolders } from '../vitest.config.js';
 
-/** What outlives the file that does it. nock patches the sockets of a process as soon as it is imported. */
+/**
+ * Changes that outlive the file that makes them. nock patches the sockets of a process as soon as it is imported.
+ */
 const patches =
   /from 'nock'|\bvi\.(mock|doMock|stubGlobal|stubEnv|useFakeTimers)\(|\bprocess\.env\.\w+ = |\bprocess\.chdir\(/;
 

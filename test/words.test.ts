@@ -9,15 +9,15 @@ import { generatedFiles } from './tools/generated.js';
 
 const readme = readFileSync(join(packageRoot, 'README.md'), 'utf8');
 
-test.each([...generatedFiles()])('%s says what the code says (npm run generate)', (path, text) => {
+test.each([...generatedFiles()])('%s matches the code (npm run generate)', (path, text) => {
   expect(readFileSync(join(packageRoot, path), 'utf8')).toBe(text);
 });
 
-test('the first three queries of the README are those the demonstration prints', () => {
+test('the README shows the first three queries that the demonstration prints', () => {
   for (const sql of demoQueries) expect(readme).toContain(`npx rosterd query "${sql}"`);
 });
 
-/** What people read, and what alerts tell and services run. */
+/** Texts for readers, and commands in alerts and service files. */
 const pages = [
   ...['README.md', 'ARCHITECTURE.md', 'SECURITY.md', 'CHANGELOG.md'],
   ...['docs', 'packaging'].flatMap((folder) =>
@@ -27,7 +27,7 @@ const pages = [
   ),
 ];
 
-test('every command a page or an alert tells to type exists, with those flags', () => {
+test('every command on a page or in an alert exists, with its flags', () => {
   const typed = pages.flatMap((path) =>
     commandsOnPage(readFileSync(join(packageRoot, path), 'utf8')).map((line) => ({ path, line })),
   );
@@ -40,7 +40,7 @@ test('every command a page or an alert tells to type exists, with those flags', 
   );
 });
 
-test('every command an error, a hint or an example tells to type exists, with those flags', () => {
+test('every command in an error, a hint or an example exists, with its flags', () => {
   const typed = sourceTexts().flatMap(({ path, text }) => commandsIn(text).map((line) => ({ path, line })));
   expect(typed.length).toBeGreaterThan(120);
   expect(typed.flatMap(({ path, line }) => mistakesIn(line).map((mistake) => `${path}: ${mistake}`))).toEqual(
@@ -48,7 +48,7 @@ test('every command an error, a hint or an example tells to type exists, with th
   );
 });
 
-test('commands are found where they are typed, and their mistakes', () => {
+test('the command check finds commands where they are typed, and their mistakes', () => {
   expect(
     commandsIn('Try: rosterd sync --resync, or `rosterd conect --all`; rosterd writes on (rosterd run)'),
   ).toEqual(['rosterd sync --resync, or ', 'rosterd conect --all', 'rosterd run']);
@@ -58,7 +58,7 @@ test('commands are found where they are typed, and their mistakes', () => {
   expect(mistakesIn('rosterd sync --source acme --resync --log-level debug')).toEqual([]);
 });
 
-/** Every text of the product's code, a template with `X` for what is filled in. */
+/** Returns every string of the product's code, a template with `X` for its values. */
 function sourceTexts(): { path: string; text: string }[] {
   const found: { path: string; text: string }[] = [];
   const files = readdirSync(join(packageRoot, 'src'), { recursive: true, encoding: 'utf8' });
@@ -75,14 +75,18 @@ function sourceTexts(): { path: string; text: string }[] {
   return found;
 }
 
-/** A line to type begins the text, follows a colon or stands in backticks or brackets; elsewhere it is our name. */
+/**
+ * A command to type begins the string, follows a colon or is in backticks or brackets; elsewhere it is our name.
+ */
 function commandsIn(text: string): string[] {
   return [...text.matchAll(/(?:^|[`(]|: |, |; )(rosterd [a-z][^`()|;]*)/g)]
     .map(([, line = '']) => line)
     .filter((line) => !ourName.test(line));
 }
 
-/** On a page a line to type stands in backquotes, begins a line of a block, or is what an alert or a service names. */
+/**
+ * On a page a command to type is in backticks, begins a line of a block, or is in an alert or a service file.
+ */
 function commandsOnPage(text: string): string[] {
   const [blocks, prose] = [/^```[\s\S]*?^```$/gm, text.replaceAll(/^```[\s\S]*?^```$/gm, '')];
   const inBlocks = [...text.matchAll(blocks)].flatMap(([block]) => [
@@ -107,7 +111,7 @@ function mistakesIn(line: string): string[] {
     commands.find(({ name }) => name === `${first} ${second}`) ?? commands.find(({ name }) => name === first);
   if (command === undefined) {
     const whole = commands.some(({ name }) => name.startsWith(`${first} `));
-    // A group named alone is said of all its commands.
+    // A group named alone stands for all its commands.
     if (whole && second === '') return [];
     return [`rosterd ${first}${whole ? ` ${second}` : ''} is no command`];
   }
@@ -122,7 +126,7 @@ function mistakesIn(line: string): string[] {
     .map(([flag]) => `rosterd ${command.name} has no ${flag}`);
 }
 
-test('every test that ARCHITECTURE.md names exists under that title', () => {
+test('ARCHITECTURE.md names only tests that exist under the quoted title', () => {
   const text = readFileSync(join(packageRoot, 'ARCHITECTURE.md'), 'utf8');
   const cells = text.split('\n').filter((line) => /^\| P\d+ \|/.test(line));
   expect(cells).toHaveLength(15);

@@ -1,9 +1,9 @@
 /*
- * The best hand-written form of each documented query, on tables made for nothing else: one wide table with the
- * person in it, and for each question an index that holds all its answer needs. The same rows as in the mirror.
+ * The best hand-written form of each documented query, on tables designed only for it: one wide table including
+ * the person, and for each query an index that covers it. The rows are the same as in the mirror.
  */
 
-/** From an attached mirror called `mirror`. */
+/** Copies from an attached mirror called `mirror`. */
 export const bareTables = `
   CREATE TABLE state AS SELECT source, meaning, complete_up_to, rows, last_error FROM mirror.sync_status;
   CREATE TABLE rows AS SELECT * FROM mirror.roster;
@@ -25,7 +25,7 @@ export const bareTables = `
   CREATE INDEX was_valid ON superseded (valid_to, valid_from, source, offering_id, currency, raised_cents);
   ANALYZE main;`;
 
-/** By the name of the documented query; each answers the same rows in the same order. */
+/** By the name of the documented query; each returns the same rows in the same order. */
 export const bareQueries: Readonly<Record<string, string>> = {
   freshness: 'SELECT source, meaning, complete_up_to, rows, last_error FROM state ORDER BY source',
   'by-status': `SELECT status, currency, count(*) AS investments, sum(raised_cents) AS raised_cents

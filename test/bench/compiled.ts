@@ -6,15 +6,15 @@ import { packageRoot } from '../../src/runtime/package-root.js';
 let folder: string | undefined;
 
 /**
- * A script of the repository, compiled once for this run as the package is: a loader of TypeScript would add its own
- * memory to every peak, and names to every function it makes anew.
+ * Compiles a script of the repository once for this run, as the package is compiled. A TypeScript loader would add
+ * its own memory to every peak, and names to every function it creates.
  */
 export function compiled(script: string): string {
   folder ??= compile();
   return join(folder, script.replace(/\.ts$/, '.js'));
 }
 
-/** What Node is given to start the command line: compiled, or the sources through tsx. */
+/** Returns Node's arguments to start the command line: compiled, or the sources through tsx. */
 export function commandLine(built: boolean): readonly string[] {
   const script = 'src/cli/main.ts';
   return built ? [compiled(script)] : ['--import', import.meta.resolve('tsx'), join(packageRoot, script)];

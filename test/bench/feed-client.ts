@@ -1,6 +1,8 @@
 import { fetch } from 'undici';
 
-/** Marks a record as changed or gone in the feed at that address; answers the place of the change in its log. */
+/**
+ * Marks a record as changed or gone in the feed at that address. Returns the position of the change in its log.
+ */
 export const changeAt =
   (url: string) =>
   async (no: number, gone = false): Promise<number> =>

@@ -1,21 +1,21 @@
 /*
- * A feed of made-up records, as cheap as it can be, so that what is measured is the reader: pages of text put
- * together from a template, and a log of the records that changed since.
+ * A feed of generated records that costs as little as possible, so that the reader is measured: text pages from a
+ * template, and a log of the records that changed since.
  */
 
 export const observedAt = '2026-10-20T09:30:04.000Z';
 const statuses = ['active', 'executed', 'reserved', 'active', 'active'];
 
-/** What the feed would ask of a platform that is paged in hundreds. */
+/** The page size of the feed, as on a platform that pages in hundreds. */
 export const perPage = 100;
 
-/** The id looks random, as real ones do: a sequential one would flatter every index. */
+/** The id looks random, like real ones: a sequential one would flatter every index. */
 export function idOf(no: number): string {
   const mixed = Math.imul(no + 1, 0x9e3779b1) >>> 0;
   return `inv_${mixed.toString(36).padStart(7, '0')}${no.toString(36).padStart(5, '0')}bench0000`;
 }
 
-/** What a record commits once its change has that place in the log: another amount for every change. */
+/** The amount a record commits after the change at that position of the log: different for every change. */
 export const committedAfter = (no: number, version: number): number => 100_000 + version + (no % 977) * 100;
 
 export class Feed {
@@ -27,17 +27,17 @@ export class Feed {
     readonly now: () => number = Date.now,
   ) {}
 
-  /** Answered since it began. */
+  /** Requests answered since it started. */
   get requests(): number {
     return this.#requests;
   }
 
-  /** Marks a record as changed or gone; answers the place of the change in the log, counted from 1. */
+  /** Marks a record as changed or gone. Returns the position of the change in the log, counted from 1. */
   change(no: number, gone = false): number {
     return this.#log.push({ no: no % this.records, gone });
   }
 
-  /** The page a request asks for. */
+  /** Returns the page for a request. */
   page(search: URLSearchParams): string {
     this.#requests += 1;
     const cursor = search.get('cursor') ?? '';
@@ -76,7 +76,7 @@ const tombstoneText = (no: number, extra: string) =>
 
 function recordText(no: number, cents: number, extra: string): string {
   const day = String(1 + (no % 28)).padStart(2, '0');
-  // Hardly two at one moment, as on the platform: a query that groups by moments first would gain nothing there.
+  // Few records share one time, as on the platform, so a query that groups by time first gains nothing.
   const time = new Date((no * 7_919) % 86_400_000).toISOString().slice(11);
   return (
     `{"id":"${idOf(no)}","visible":true,"status":"${statuses[no % 5]}","converted_to":null,"converted_from":null,` +

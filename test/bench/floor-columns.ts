@@ -1,6 +1,6 @@
 /*
- * A record taken apart the way one would write it down in a minute: no field is checked, none is missed. One table
- * with every column the product keeps, those of the person among them; no raw text.
+ * Parses a record as quick hand-written code would: it checks no field and reads every one. One table with every
+ * column the product stores, including the person; no raw text.
  */
 
 interface Wire {

@@ -2,9 +2,9 @@ import Sqlite from 'better-sqlite3';
 import { Agent, fetch } from 'undici';
 import { floorColumns, floorValues } from './floor-columns.js';
 
-/** A mirror that does the least that could be called one: no checks, no history, no visibility, no lease. */
+/** A mirror with the minimum of work: no checks, no history, no visibility, no lease. */
 export interface Floor {
-  /** Fetches and writes the next page; answers whether there are more. */
+  /** Fetches and writes the next page. Returns whether there are more. */
   page(): Promise<boolean>;
   readonly db: Sqlite.Database;
   close(): Promise<void>;
@@ -17,17 +17,17 @@ export interface FloorOptions {
 }
 
 /**
- * Fetch, parse, one prepared upsert of the same columns, identity among them, in one table; a commit a page with its
- * cursor; the defaults of SQLite, WAL and `synchronous=NORMAL`; no secondary index. Raw text is not kept, which
- * makes it faster and smaller than a mirror that keeps it.
+ * Fetch, parse, and one prepared upsert of the same columns, including identity, into one table. Commits each page
+ * with its cursor, with SQLite's defaults, WAL and `synchronous=NORMAL`, and no secondary index. It keeps no raw
+ * text, which makes it faster and smaller than a mirror that does.
  */
 export const naive: FloorOptions = { pagesPerCommit: 1, cacheKibibytes: null, synchronous: 'NORMAL' };
-/** The same with `synchronous=FULL`, as a single change must be kept. */
+/** The same with `synchronous=FULL`, which a single change needs to be durable. */
 export const lasting: FloorOptions = { ...naive, synchronous: 'FULL' };
-/** The same with ten pages a commit, 64 MB of cache and between checkpoints, pages of 8 KB, and FULL. */
+/** The same with ten pages a commit, a 64 MB cache and checkpoint interval, 8 KB pages, and FULL. */
 export const tuned: FloorOptions = { pagesPerCommit: 10, cacheKibibytes: 65_536, synchronous: 'FULL' };
 
-/** What analysts need, built once everything is there. */
+/** The indexes analysts need, built once after all rows are inserted. */
 export const suitableIndexes = `
   CREATE INDEX by_status ON rows (status, currency, raised_cents);
   CREATE INDEX by_day ON rows (applied_at, currency, raised_cents);

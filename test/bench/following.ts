@@ -12,10 +12,10 @@ import { productConfig, productFile } from './product.js';
 
 export const secret = 'whsec_benchbenchbenchbenchbenchbench';
 
-/** Each change comes as a lone one: without quiet seconds before it the daemon would space its ticks. */
+/** Each change comes alone: without this pause before it the daemon would space its ticks. */
 export const quietMillis = 6_000;
 
-/** The daemon as it is. `passed` is added to its monotonic clock. */
+/** Starts the real daemon. `passed` is added to its monotonic clock. */
 export async function startFollowing(feedUrl: string, folder: string, passed: () => number): Promise<Daemon> {
   const base = productConfig(feedUrl, folder, `sqlite:${productFile}`, {
     sync: { intervalSeconds: 3_600 },
@@ -48,7 +48,7 @@ export function reading(
   return { committed: (id) => statement.get(id) };
 }
 
-/** Sends the webhook of a change and waits until it shows; answers how long that took. */
+/** Sends the webhook of a change and waits until it is visible. Returns how long that took. */
 export async function announced(
   follower: { readonly url: string; committed(id: string): number | undefined },
   id: string,
@@ -73,7 +73,7 @@ export async function announced(
   }
   const took = performance.now() - began;
   const response = await sent;
-  // A machine that stood still has it ask for another delivery, and store this one all the same.
+  // After the machine stalled, the receiver may ask for a retry and still store this delivery.
   if (response.status !== 202 && response.status !== 503)
     throw new Error(`the receiver answered ${response.status}`);
   await response.arrayBuffer();

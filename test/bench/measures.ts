@@ -1,10 +1,13 @@
-/** One figure of the bench, with what it should be. A ratio is taken within a round, where the mood is the same. */
+/**
+ * One figure of the benchmark, with its target. A ratio is computed within a round, where the machine's speed is
+ * the same.
+ */
 export interface Measure {
   readonly name: string;
   readonly unit: '×' | 'ms' | 's' | 'rec/s' | 'req/s' | 'MB' | 'B' | 'requests' | 'changes' | 'KB a change';
   /** The median over the rounds. */
   readonly value: number;
-  /** The least and the most over the rounds; both the value itself where it was taken once. */
+  /** The lowest and highest value over the rounds; both equal the value if it was measured once. */
   readonly low: number;
   readonly high: number;
   readonly aim?: Aim;
@@ -12,33 +15,33 @@ export interface Measure {
 
 export type Aim = { readonly least: number } | { readonly most: number };
 
-/** How much is measured. Only `quick` and `full` give figures worth reading; a test runs less. */
+/** How much is measured. Only `quick` and `full` give meaningful figures; a test runs less. */
 export interface Scale {
-  /** Records held, a run of the sections for each. */
+  /** The numbers of stored records, with one run of the sections for each. */
   readonly records: readonly number[];
   readonly rounds: number;
   /** Single changes: deltas and webhooks. */
   readonly turns: number;
-  /** Changes before the first that counts. */
+  /** Changes before the first one that counts. */
   readonly warmUp: number;
-  /** Pages fetched from afar. */
+  /** Pages fetched with network latency. */
   readonly farPages: number;
-  /** Records held, each beside the others, to see what grows. */
+  /** The numbers of records compared with each other, to show what grows. */
   readonly growth: readonly number[];
-  /** Changes of the soak, or how many seconds of them. */
+  /** The number of changes of the soak, or its seconds. */
   readonly soak: number;
   readonly soakSeconds: number | null;
   /** Changes of the burst. */
   readonly burst: number;
   /** Requests of each kind to the platform's server. */
   readonly requests: number;
-  /** Of each command in a round: they are short. */
+  /** Runs of each command in a round: they are short. */
   readonly starts: number;
-  /** In processes of their own, the command line compiled as it is installed; a test does without. */
+  /** Whether to run in separate processes, with the command line compiled as installed; a test does not. */
   readonly apart: boolean;
-  /** May fetch a package of others to be measured beside. */
+  /** Whether it may fetch a third-party package for comparison. */
   readonly network: boolean;
-  /** A server to make databases on; one is started for the run unless given. */
+  /** A server on which to create databases; null starts one for the run. */
   readonly postgres: string | null;
 }
 
@@ -65,9 +68,9 @@ export const full: Scale = {
 
 export interface Section {
   readonly name: string;
-  /** What is measured, against what, in a sentence or two for the reader of the table. */
+  /** What is measured and against what, in a sentence or two for the reader of the table. */
   readonly says: string;
-  /** Whether it is run once for every number of records, or once in all. */
+  /** Whether it runs once for every number of records, or once in total. */
   readonly each: boolean;
   measure(scale: Scale, records: number): Promise<readonly Measure[]>;
 }
@@ -86,7 +89,7 @@ export function measure(name: string, unit: Measure['unit'], values: readonly nu
   };
 }
 
-/** `over` ÷ `under`, round by round: rounds differ, neighbours less so. */
+/** `over` ÷ `under`, round by round: rounds differ in speed, neighbouring measurements less so. */
 export function ratio(name: string, over: readonly number[], under: readonly number[], aim?: Aim): Measure {
   return measure(
     name,

@@ -4,8 +4,9 @@ import { fetch } from 'undici';
 import { feedPath } from './floors.js';
 
 /*
- * The peer's own upsert, as a process: `peer.ts FOLDER_OF_PACKAGES FEED_URL`, its database in BENCH_DATABASE. Prints how
- * many seconds it took for every record of the feed, each handed over as a customer of the peer's own shape.
+ * The upsert of a comparable product, as a process: `peer.ts FOLDER_OF_PACKAGES FEED_URL`, with its database in
+ * BENCH_DATABASE. Prints how many seconds it took for every record of the feed, each passed as that product's own
+ * customer object.
  */
 
 const peerPackage = '@supabase/stripe-sync-engine';
@@ -56,7 +57,9 @@ if (rows[0]?.held !== sent) throw new Error(`the peer holds ${rows[0]?.held} of 
 await sync.postgresClient.close();
 console.log(JSON.stringify({ seconds }));
 
-/** As many values as such a record has, in the columns the peer has for them. */
+/**
+ * Builds an object with as many values as such a record has, in the columns the other product has for them.
+ */
 function customerOf(record: Readonly<Record<string, unknown>>): object {
   const investor = (record.investor ?? {}) as Readonly<Record<string, unknown>>;
   const { name, email, address, bio, ...others } = investor;

@@ -1,7 +1,10 @@
 import { startSandbox } from '../../src/platform/sandbox/sandbox.js';
 import { type Order, serveBare } from './platform-servers.js';
 
-/* The platform, or a bare server to hold beside it, as a process of its own: told what to be, it tells where it is. */
+/*
+ * The platform, or a bare server for comparison, as its own process: gets its role in a message and sends back its
+ * address.
+ */
 
 process.once('message', async (order: Order) => {
   if (order.serve === 'bare') process.send?.((await serveBare(order.bodies)).url);

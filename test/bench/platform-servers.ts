@@ -9,14 +9,14 @@ import type { Lifecycle } from '../../src/runtime/lifecycle.js';
 import { compiled } from './compiled.js';
 import type { Scale } from './measures.js';
 
-/** The body to send for a path, its query included. */
+/** The body to send for each path including its query. */
 export type Bodies = readonly (readonly string[])[];
 
 export type Order =
   | { readonly serve: 'platform'; readonly records: number }
   | { readonly serve: 'bare'; readonly bodies: Bodies };
 
-/** With one company of so many records and no limits, until `parts` close. */
+/** Starts a platform with one company of that many records and no limits, until `parts` close. */
 export async function startPlatform(
   { apart }: Scale,
   records: number,
@@ -28,7 +28,7 @@ export async function startPlatform(
   return sandbox.ready;
 }
 
-/** What the loopback and Node take by themselves; answers where. */
+/** Measures loopback and Node alone. Returns the address. */
 export async function startBareServer({ apart }: Scale, bodies: Bodies, parts: Lifecycle): Promise<string> {
   if (apart) return inChild({ serve: 'bare', bodies }, parts);
   const { url, close } = await serveBare(bodies);
@@ -49,7 +49,7 @@ async function inChild(order: Order, parts: Lifecycle): Promise<string> {
   return said[0];
 }
 
-/** Sends prepared bytes; on `POST /deliver` it sends the body it was given on to where it was told. */
+/** Sends prepared bytes; on `POST /deliver` it forwards the body to the address it was given. */
 export async function serveBare(bodies: Bodies): Promise<{ readonly url: string; close(): Promise<void> }> {
   const prepared = new Map(bodies.map(([path = '', body = '']) => [path, Buffer.from(body)]));
   const server = createServer((incoming, response) => {

@@ -3,7 +3,7 @@ import { Agent, fetch } from 'undici';
 import { floorColumns } from './floor-columns.js';
 import { feedPath } from './floors.js';
 
-/** Where each column stands in a record `e`; all others are texts under their own name. */
+/** Which expression yields each column from a record `e`; all others are text under their own name. */
 const from: Readonly<Record<string, string>> = {
   company_id: "e ->> 'company'",
   offering_id: "e ->> 'offering'",
@@ -49,7 +49,7 @@ const page = `
     ON CONFLICT (id) DO UPDATE SET ${others.map((name) => `${name} = excluded.${name}`).join(', ')})
   UPDATE at SET cursor = $2`;
 
-/** A whole listing, each page by one statement in a commit of its own. */
+/** Writes a whole listing, each page with one statement in its own commit. */
 export async function listInto(database: string, baseUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: database });
   const agent = new Agent({ connections: 1 });

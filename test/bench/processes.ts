@@ -8,11 +8,11 @@ import { type Amount, type Result, runVariant, type Variant } from './variants.j
 
 export interface RunningFeed {
   readonly url: string;
-  /** Marks a record as changed or gone; answers the place of the change in the log. */
+  /** Marks a record as changed or gone. Returns the position of the change in the log. */
   change(no: number, gone?: boolean): Promise<number>;
 }
 
-/** Making pages in a process of its own costs the reader's process nothing. */
+/** Pages are made in a separate process, which costs the reader's process nothing. */
 export async function withFeed<Value>(
   { apart }: Scale,
   records: number,
@@ -41,7 +41,7 @@ async function forkFeed(records: number, latencyMs: number): Promise<ServedFeed>
   };
 }
 
-/** In a process of its own, so that its memory and its warm-up are its own. */
+/** Runs in a separate process, with its own memory and warm-up. */
 export async function alone(
   { apart, ...scale }: Scale,
   name: Variant,
@@ -71,7 +71,7 @@ export async function alone(
   return JSON.parse(stdout) as Result;
 }
 
-/** Figures of each, round by round in turns, since the machine's mood wanders by a factor of two. */
+/** Measures the variants round by round in turns, because the machine's speed varies. */
 export async function inTurns<Name extends Variant>(
   scale: Scale,
   names: readonly Name[],

@@ -8,7 +8,7 @@ import { systemRandom } from '../../src/runtime/random.js';
 
 export const productFile = 'product.db';
 
-/** As the documented queries call it. */
+/** The source name in the documented queries. */
 export const benchSource = 'acme' as SourceName;
 
 /** The engine as `rosterd run` builds it, against the feed of `feed-server.ts`. */

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { cpus } from 'node:os';
 import { isMet, type Measure, type Section } from './measures.js';
 
-/** What one section gave, for one number of records when it is run for several. */
+/** The result of one section, for one number of records if it runs for several. */
 export interface Measured {
   readonly section: Section;
   readonly records: number | null;
@@ -62,7 +62,7 @@ function rowsOf(measures: readonly Measure[]): string {
   return ['| Measure | Median | Spread | Aim |', '| --- | ---: | ---: | --- |', ...rows].join('\n');
 }
 
-/** Three digits that tell something; thousands apart. */
+/** Formats with three significant digits and thousands separators. */
 function figure(value: number): string {
   if (!Number.isFinite(value)) return 'none';
   if (Math.abs(value) >= 100) return Math.round(value).toLocaleString('en-US');

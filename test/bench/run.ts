@@ -7,8 +7,8 @@ import { asJson, circumstances, headline, type Measured, table } from './report.
 import { sections } from './sections/index.js';
 
 /*
- * What the complete product costs beside the least that could be called the same, round by round in turns, since the
- * machine's mood wanders by a factor of two: only ratios within one run count.
+ * Compares the cost of the complete product with the minimum for the same result. Variants alternate round by round,
+ * because the machine's speed varies by a factor of two: only ratios within one run count.
  *
  *   npm run bench                          100,000 records, three rounds, a few minutes
  *   npm run bench -- --full                200,000 and 1,000,000 records, and the peer's package from the registry
@@ -46,7 +46,7 @@ const base = values.full ? full : quick;
 const only = values.only?.flatMap((names) => names.split(','));
 const scale: Scale = {
   ...base,
-  // Who names it wants it.
+  // Naming the section enables it.
   network: base.network || only?.includes('peer') === true,
   ...(values.records === undefined ? {} : { records: [countOf('records', values.records)] }),
   ...(values['soak-seconds'] === undefined
@@ -64,7 +64,7 @@ for (const section of sections) {
   for (const records of section.each ? scale.records : [null]) {
     const began = performance.now();
     const measures = await section.measure(scale, records ?? 0);
-    // What could not be measured has said why.
+    // A section that could not measure has printed why.
     if (measures.length > 0) measured.push({ section, records, measures });
     const seconds = Math.round((performance.now() - began) / 1000);
     process.stderr.write(

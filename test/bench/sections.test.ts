@@ -4,7 +4,7 @@ import type { Scale } from './measures.js';
 import { asJson, table } from './report.js';
 import { sections } from './sections/index.js';
 
-/** So little that it says nothing about speed: whether every section still runs and gives its figures. */
+/** Too little to measure speed: it only shows that every section still runs and returns its figures. */
 const tiny: Scale = {
   ...{
     records: [300],
@@ -19,17 +19,17 @@ const tiny: Scale = {
   ...{ burst: 300, requests: 4, starts: 1, apart: false, network: false, postgres: null },
 };
 
-/** How many figures each gives; a section that is added says so here. */
+/** How many figures each section returns; add new sections here. */
 const figures: Readonly<Record<string, number>> = {
   ...{ bootstrap: 11, relisting: 4, delta: 6, webhook: 6, wan: 2, queries: 15, start: 9, growth: 12 },
   ...{ requests: 5, platform: 9, postgres: 3, soak: 3, hostile: 6, peer: 0 },
 };
 
-test('there is a number of figures for every section', () => {
+test('the table has the number of figures of every bench section', () => {
   expect(sections.map(({ name }) => name).sort()).toEqual(Object.keys(figures).sort());
 });
 
-test.each([...sections])('$name gives its figures', { timeout: 240_000 }, async (section) => {
+test.each([...sections])('bench section $name returns its figures', { timeout: 240_000 }, async (section) => {
   const measures = await section.measure({ ...tiny, postgres: await postgresUrl() }, 300);
   expect(measures).toHaveLength(figures[section.name] ?? 0);
   expect(new Set(measures.map(({ name }) => name)).size).toBe(measures.length);

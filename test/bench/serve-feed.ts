@@ -7,7 +7,7 @@ export interface ServedFeed {
   close(): Promise<void>;
 }
 
-/** The feed over HTTP, each page late by so many milliseconds. */
+/** Serves the feed over HTTP, each page delayed by that many milliseconds. */
 export async function serveFeed(records: number, latencyMs: number): Promise<ServedFeed> {
   const feed = new Feed(records);
   const server = createServer((request, response) => {
@@ -27,7 +27,7 @@ export async function serveFeed(records: number, latencyMs: number): Promise<Ser
     if (latencyMs > 0) setTimeout(send, latencyMs);
     else send();
   });
-  // A reader busy for longer than Node's five seconds would find its idle connection cut.
+  // Node would cut the idle connection of a reader that is busy for more than five seconds.
   server.keepAliveTimeout = 0;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {

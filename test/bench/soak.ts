@@ -8,14 +8,14 @@ import { announced, quietMillis, reading, startFollowing } from './following.js'
 import { productFile } from './product.js';
 import type { Result, Stage } from './variants.js';
 
-/** Changes a second where the soak is told how long to last: the machine has other work to do for an hour. */
+/** Changes per second if the soak has a duration: the machine has other work for an hour. */
 const pace = 20;
-/** Looks at the memory, all in the second half: by then everything has found its size. */
+/** Memory samples, all in the second half, when sizes have settled. */
 const looks = 40;
 
 /**
- * The daemon as it is, following changes that webhooks announce, each tenth a withdrawal: what each of the second
- * half leaves behind in memory, by a line through what it was.
+ * Runs the real daemon on changes that webhooks announce, each tenth a withdrawal. Returns the memory that each
+ * change of the second half leaves behind, as the slope of a fitted line.
  */
 export async function soak(stage: Stage): Promise<Result> {
   const { baseUrl, folder, change, turns, seconds } = stage;

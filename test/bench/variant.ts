@@ -1,7 +1,10 @@
 import { keepHeapLean } from '../../src/runtime/lean-heap.js';
 import { runVariant, type Variant } from './variants.js';
 
-/* One measurement as a process: `variant.ts NAME FEED_URL TURNS WARM_UP ROUNDS`, prints JSON. A database stands in BENCH_DATABASE, how long in BENCH_SECONDS. */
+/*
+ * One measurement as a process: `variant.ts NAME FEED_URL TURNS WARM_UP ROUNDS`, prints JSON. BENCH_DATABASE names
+ * a database, BENCH_SECONDS a duration.
+ */
 
 // As the command line does.
 keepHeapLean();

@@ -10,24 +10,24 @@ import { listInto } from './postgres-floor.js';
 import { openProduct, productFile, tickOf } from './product.js';
 import { soak } from './soak.js';
 
-/* What is measured in a process of its own, each a function of where its feed is and how much is asked. */
+/* The measurements that run in their own process, each a function of its feed and its size. */
 
-/** Figures by name, a list for each since some have rounds of their own. */
+/** Figures by name, a list for each because some have their own rounds. */
 export type Result = Readonly<Record<string, readonly number[]>>;
 
 export interface Amount {
   readonly turns: number;
   readonly warmUp: number;
   readonly rounds: number;
-  /** How long a soak lasts, where it is not a number of changes. */
+  /** The duration of a soak, if it is not a number of changes. */
   readonly seconds?: number;
-  /** A database to fill, of PostgreSQL and empty; a file of SQLite unless given. */
+  /** An empty PostgreSQL database to fill; an SQLite file by default. */
   readonly database?: string;
 }
 
 export interface Stage extends Amount {
   readonly baseUrl: string;
-  /** Its own, gone when it is done. */
+  /** A new folder, deleted at the end. */
   readonly folder: string;
   /** Marks a record as changed in the feed. */
   change(no: number, gone?: boolean): Promise<number>;
@@ -91,7 +91,7 @@ async function productRelisting({ baseUrl, folder }: Stage): Promise<Result> {
   return { seconds: [millis / 1000], grown: [statSync(join(folder, productFile)).size - before] };
 }
 
-/** Both follow the same feed, and each change is read by the one and then by the other, first the one, then the other. */
+/** Both follow the same feed: each change is read by one and then by the other, in alternating order. */
 async function delta({ baseUrl, folder, change, turns, warmUp, rounds }: Stage): Promise<Result> {
   const floor = openFloor(join(folder, 'floor.db'), baseUrl, lasting);
   while (await floor.page());
@@ -121,7 +121,7 @@ async function delta({ baseUrl, folder, change, turns, warmUp, rounds }: Stage):
   return result;
 }
 
-/** What a mirror does with that many records in it: how fast they came, a delta, two queries that read little. */
+/** Measures a mirror with that many records: the listing, a delta, and two queries that read little. */
 async function growth({ baseUrl, folder, change, turns, warmUp }: Stage): Promise<Result> {
   const engine = await openProduct(baseUrl, folder);
   const listed = await timed(() => tickOf(engine));

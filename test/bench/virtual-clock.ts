@@ -5,7 +5,7 @@ interface Wait {
   readonly end: () => void;
 }
 
-/** A clock that stands still until it is told to go on; a day of waiting takes as long as what is done in it. */
+/** A clock that stands still until it is advanced; a day of waiting takes as long as the work in it. */
 export class VirtualClock implements Clock {
   readonly #waits = new Set<Wait>();
   #passed = 0;
@@ -34,7 +34,7 @@ export class VirtualClock implements Clock {
     });
   }
 
-  /** Lets `millis` pass, moment by moment; after each, `settle` waits until what woke has done its work. */
+  /** Advances by `millis` timer by timer; after each, `settle` waits until the woken work is done. */
   async pass(millis: number, settle: () => Promise<void>): Promise<void> {
     const until = this.#passed + millis;
     for (;;) {

@@ -8,7 +8,10 @@ export interface WebhookFloor {
   close(): Promise<void>;
 }
 
-/** The least that could be called following by webhooks: verify, answer, fetch the page, upsert and cursor in one FULL commit. */
+/**
+ * The minimum of following by webhooks: verify, respond, fetch the page, then upsert and cursor in one FULL
+ * commit.
+ */
 export async function startWebhookFloor(
   file: string,
   feedUrl: string,
@@ -28,7 +31,7 @@ export async function startWebhookFloor(
       response.writeHead(genuine ? 202 : 401).end();
       if (!genuine) return;
       reading = reading.then(() => floor.page());
-      // Told when the floor is closed.
+      // The error is reported when the floor is closed.
       reading.catch(() => {});
     });
   });

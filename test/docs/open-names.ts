@@ -2,10 +2,13 @@ import { type Dirent, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import Sqlite from 'better-sqlite3';
 
-/** Enough to recognise a copy by; searching each file for each name of a mirror would take long. */
+/** Enough to recognise a copy by; searching each file for every name of a mirror would take long. */
 const namesMax = 50;
 
-/** Returns the files below a folder in which people of its mirrors are named and that others may read or write. */
+/**
+ * Returns the files below a folder that contain names of people in its mirrors and that other users may read or
+ * write.
+ */
 export function openNames(folder: string): readonly string[] {
   const files = (readdirSync(folder, { recursive: true, withFileTypes: true }) as Dirent[])
     .filter((entry) => entry.isFile())
@@ -26,7 +29,7 @@ function namesIn(file: string): readonly string[] {
     const sql = 'SELECT DISTINCT name FROM identities WHERE length(name) > 5 ORDER BY name LIMIT ?';
     return raw.prepare<[number], string>(sql).pluck().all(namesMax);
   } catch {
-    // No mirror of ours.
+    // Not a mirror of ours.
     return [];
   } finally {
     raw.close();

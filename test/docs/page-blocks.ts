@@ -1,27 +1,27 @@
 export interface Shown {
   readonly text: string;
-  /** ```text like```: of something that lives, so its numbers are others each time. */
+  /** ```text like```: output of a running program, so its numbers differ each time. */
   readonly anyNumbers: boolean;
 }
 
-/** What a page types into a shell, in order, and what becomes of it when the page is tried. */
+/** The shell commands of a page, in order, and how the page test treats them. */
 export type Block =
-  /** Runs; its output has to be what a ```text block right behind it shows. */
+  /** Runs; a ```text block right after it shows the expected output. */
   | { readonly kind: 'run'; readonly commands: string; readonly shown: Shown | null }
-  /** Runs on in the background; the page goes on once its output has this text. */
+  /** Keeps running in the background; the page continues once its output contains this text. */
   | { readonly kind: 'background'; readonly commands: string; readonly until: string }
   /** Does not run here, for this reason. */
   | { readonly kind: 'not run'; readonly commands: string; readonly reason: string }
-  /** Says neither. */
+  /** Not marked either way. */
   | { readonly kind: 'undecided'; readonly commands: string };
 
-/** Words behind a fence that open a block of commands. */
+/** Words after a fence that open a block of commands. */
 const shell = /^(?:sh|bash|zsh|fish|shell|console)\b/;
 const reasonLengthMin = 12;
 
 /**
- * Blocks are marked behind the fence: ```sh ci``` runs, ```sh ci until "text"``` runs in the background, ```sh no:
- * reason``` does not. Setting up that no reader needs stands in a comment: `<!-- ci` … `-->`.
+ * Blocks are marked after the fence: ```sh ci``` runs, ```sh ci until "text"``` runs in the background, ```sh no:
+ * reason``` does not run. Setup that readers do not need is in a comment: `<!-- ci` … `-->`.
  */
 export function blocksOf(page: string): readonly Block[] {
   const pieces = page.matchAll(/^```([^\n]*)\n(.*?)^```$\n?|^<!-- ci\n(.*?)^-->$\n?/gms);

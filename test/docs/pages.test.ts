@@ -12,13 +12,13 @@ import { tryPage } from './try-page.js';
 
 const page = (path: string) => readFileSync(join(packageRoot, path), 'utf8');
 
-describe.each(pages)('%s', (path) => {
-  test('every command in it runs (```sh ci) or says why it does not (```sh no: reason)', () => {
+describe.each(pages)('page %s', (path) => {
+  test('a page marks every command to run (```sh ci) or says why it does not run (```sh no: reason)', () => {
     const undecided = blocksOf(page(path)).filter(({ kind }) => kind === 'undecided');
     expect(undecided.map(({ commands }) => commands)).toEqual([]);
   });
 
-  test('what it links to is there, and so is every test it names', () => {
+  test('a page links only to existing files, and names only existing tests', () => {
     const text = page(path);
     const links = [...text.matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)]*))?\)/g)];
     const missing = links.filter(([, to = '', anchor]) => {
@@ -32,7 +32,7 @@ describe.each(pages)('%s', (path) => {
   });
 });
 
-/** As GitHub makes them of headings. */
+/** As GitHub derives them from headings. */
 const anchorsOf = (text: string): string[] =>
   [...text.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
     title
@@ -41,7 +41,7 @@ const anchorsOf = (text: string): string[] =>
       .replaceAll(' ', '-'),
   );
 
-test('whatever a page types to copy the mirror is typed under umask 077', () => {
+test('a page types every command that copies the mirror under umask 077', () => {
   const copies = pages.flatMap((path) =>
     [...page(path).matchAll(/^.*(?:\.backup |\bVACUUM INTO\b|\bpg_dump -|--identity\b.* > ).*$/gm)].map(
       ([line]) => line,
@@ -51,7 +51,7 @@ test('whatever a page types to copy the mirror is typed under umask 077', () => 
   expect(copies.filter((line) => !line.includes('umask 077'))).toEqual([]);
 });
 
-test('a file in which people of the mirror are named is found when others may read it', () => {
+test('the page test finds a file with names from the mirror that others may read', () => {
   const folder = mkdtempSync(join(tmpdir(), 'rosterd-names-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const mirror = new Sqlite(join(folder, 'mirror.db'));
@@ -65,7 +65,7 @@ test('a file in which people of the mirror are named is found when others may re
   expect(openNames(folder)).toEqual([]);
 });
 
-test('most commands run, and the front door and every page for people with a task has some', () => {
+test('most commands run, including some of the README and of every task page', () => {
   const runs = (path: string) => blocksOf(page(path)).filter(({ kind }) => kind === 'run').length;
   for (const path of ['README.md', ...['operating', 'connecting', 'querying', 'sandbox'].map(inDocs)])
     expect(runs(path), path).toBeGreaterThan(1);
@@ -75,12 +75,12 @@ test('most commands run, and the front door and every page for people with a tas
 
 const inDocs = (name: string) => `docs/${name}.md`;
 
-test('installing and building, which a page is tried without, are what npm does with these words', () => {
+test('npm start and npm ci still run the scripts that the page test replaces', () => {
   const { scripts } = JSON.parse(page('package.json')) as { scripts: Record<string, string> };
   expect(scripts).toMatchObject({ start: 'node .ci/start.mjs', dependencies: 'node .ci/installed.mjs' });
 });
 
-test('blocks are told apart by what stands behind their fence', () => {
+test('the page parser distinguishes blocks by the text after their fence', () => {
   const text = [
     ...['```sh ci', 'echo 1', '```', '', '```text', '1', '```'],
     ...['<!-- ci', 'quiet', '-->', '```sh ci until "ready now"', 'serve', '```'],
@@ -97,11 +97,11 @@ test('blocks are told apart by what stands behind their fence', () => {
   ]);
 });
 
-describe('an output is as shown', () => {
+describe('comparing output with a page', () => {
   const same = (text: string, printed: string, anyNumbers = false) =>
     sameOutput({ text, anyNumbers }, printed);
 
-  test('but for times, durations, ids and secrets', () => {
+  test('output matches a page except for times, durations, ids and secrets', () => {
     const shown = 'acme  done, 3 s ago   inv_9xKq2mVb7sTt  2026-10-20T12:00:00.000Z  712 ms\n';
     expect(same(shown, 'acme  done, 14 s ago  inv_aaaaaaaaaaaaaaaa  2027-01-01T00:00:00.123Z  9 ms\n')).toBe(
       true,
@@ -111,7 +111,7 @@ describe('an output is as shown', () => {
     expect(same('rows 446\n', 'rows 447\n', true)).toBe(true);
   });
 
-  test('where … stands for anything, in a line or of lines', () => {
+  test('output matches … for anything, in a line or as whole lines', () => {
     expect(same('a … c\n', 'a b c\n')).toBe(true);
     expect(same('a …\n', 'a b\nc\n')).toBe(false);
     expect(same('a\n…\n', 'a\n')).toBe(true);
@@ -120,10 +120,10 @@ describe('an output is as shown', () => {
   });
 });
 
-describe('a page that is tried', () => {
+describe('trying a page', () => {
   const tried = (text: string) => tryPage(text, { folder: packageRoot, seconds: 60, preamble: '' });
 
-  test('is typed into one shell, and its outputs are compared', async () => {
+  test('the page test types a page into one shell and compares its outputs', async () => {
     const text =
       '```sh ci\nx=1\n```\n```sh ci\necho $x\n```\n```text\n1\n```\n```sh no: a good reason\n```\n';
     expect(await tried(text)).toEqual({ run: 2, compared: 1, notRun: 1, wrong: null });
@@ -132,7 +132,7 @@ describe('a page that is tried', () => {
     );
   });
 
-  test('stops at the command that fails, and says which and what it said', async () => {
+  test('the page test stops at a failing command and reports the command and its output', async () => {
     const { wrong } = await tried('```sh ci\nls /no/such/place\n```\n```sh ci\necho later\n```\n');
     expect(wrong).toMatch(/ended with 2:\nls \/no\/such\/place\n[\s\S]*No such file/);
   });

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../../src/runtime/package-root.js';
 
-/** Every page people read, the front door first. */
+/** Every page for readers, the README first. */
 export const pages: readonly string[] = [
   'README.md',
   ...readdirSync(join(packageRoot, 'docs'))

@@ -13,7 +13,7 @@ import { StandingClock, seedInvestment, seedSource } from '../store/support/mirr
 
 const page = readFileSync(join(packageRoot, 'docs', 'recipes.md'), 'utf8');
 
-/** The code of the page, by the word behind its fence. */
+/** Returns the code blocks of the page with this word after the fence. */
 function blocks(language: string): readonly string[] {
   return [...page.matchAll(/^```(.+)\n([\s\S]*?)^```$/gm)]
     .filter(([, word = '']) => word.replace(/ no: .*/, '') === language)
@@ -45,14 +45,16 @@ function run(program: string, args: readonly string[]): { code: number | null; o
 const python = (code: string) => run('python3', ['-c', code]);
 const rows = (line: string) => line.split('\n').filter((text) => text !== '');
 
-test('the page has the recipes this file runs', () => {
+test('the recipes page has exactly the recipes this file runs', () => {
   expect(sqliteLine).toContain('file:data/mirror.db?mode=ro');
   expect(exportLine).toContain('--format parquet');
   expect(script).toContain('mode=ro');
   expect(parquetQuery).toContain('read_parquet');
 });
 
-/** A second row is committed after the checkpoint, so that it stands in the log alone while a writer is there. */
+/**
+ * A second row is committed after the checkpoint, so that it is only in the WAL while a writer is connected.
+ */
 function startWriting(): SqliteDatabase {
   const database = openSqlite(file);
   if (migrateSqlite(database, { clock: new StandingClock(), version: '0.0.0-test' }).ran.length > 0) {
@@ -66,7 +68,7 @@ function startWriting(): SqliteDatabase {
 
 const insertion = "INSERT INTO forgotten (id, forgotten_at) VALUES ('usr_1', '2026-10-20T12:00:00.000Z')";
 
-describe.each(['while the daemon runs', 'while it is stopped'])('%s', (when) => {
+describe.each(['while the daemon runs', 'while it is stopped'])('recipe %s', (when) => {
   beforeAll(() => {
     writer ??= startWriting();
     if (when === 'while the daemon runs') return;
@@ -74,7 +76,7 @@ describe.each(['while the daemon runs', 'while it is stopped'])('%s', (when) => 
     writer = null;
   });
 
-  test('sqlite3 and Python read everything that is committed, as the page opens it', () => {
+  test('sqlite3 and Python read all committed rows when they open the mirror as the page says', () => {
     const shell = run('bash', ['-c', sqliteLine]);
     expect(shell).toMatchObject({ code: 0, err: '' });
     expect(rows(shell.out).at(-1)).toMatch(/^acme +2 +following the feed *$/);
@@ -83,7 +85,7 @@ describe.each(['while the daemon runs', 'while it is stopped'])('%s', (when) => 
     expect(out).toBe('active usd 90071992547401.5\n');
   });
 
-  test('neither can write', () => {
+  test('sqlite3 and Python cannot write to the mirror', () => {
     const shell = run('sqlite3', ['file:data/mirror.db?mode=ro', insertion]);
     expect(shell.code).not.toBe(0);
     expect(shell.err).toContain('readonly database');
@@ -93,7 +95,7 @@ describe.each(['while the daemon runs', 'while it is stopped'])('%s', (when) => 
     expect(err).toContain('readonly database');
   });
 
-  test('the Parquet file DuckDB reads has the sums of the mirror', async () => {
+  test('the Parquet file that DuckDB reads has the sums of the mirror', async () => {
     const args = exportLine
       .trim()
       .replace(/^npx rosterd /, '')
@@ -106,7 +108,7 @@ describe.each(['while the daemon runs', 'while it is stopped'])('%s', (when) => 
   });
 });
 
-test('immutable misses what a running daemon has committed, as the page warns', () => {
+test('immutable misses rows that a running daemon has committed, as the page warns', () => {
   const database = startWriting();
   database.raw.exec("UPDATE sources SET name = 'renamed'");
   const line = (mode: string) =>
@@ -117,7 +119,7 @@ test('immutable misses what a running daemon has committed, as the page warns', 
 });
 
 if (process.getuid?.() === 0)
-  test('another user reads as the page says, also what is left without its side files', () => {
+  test('another user can read as the page says, even without the side files', () => {
     const shared = mkdtempSync(join(tmpdir(), 'rosterd-shared-'));
     const moved = join(shared, 'mirror.db');
     renameSync(file, moved);

@@ -7,19 +7,19 @@ export interface Tried {
   readonly run: number;
   readonly compared: number;
   readonly notRun: number;
-  /** The first thing that is wrong; null when all is as the page says. */
+  /** The first mismatch; null if the page is correct. */
   readonly wrong: string | null;
 }
 
 export interface TryOptions {
-  /** Where the page's commands are typed: a folder of their own that looks like a clone. */
+  /** The folder in which the page's commands run; it looks like a clone. */
   readonly folder: string;
   readonly seconds: number;
-  /** Runs before the page, in its shell: what stands in for commands that would take too long here. */
+  /** Runs before the page in its shell: replaces commands that would take too long here. */
   readonly preamble: string;
 }
 
-/** Types a page into one shell, block after block, and holds what is printed against what it shows. */
+/** Types a page into one shell, block after block, and compares the output with what the page shows. */
 export async function tryPage(page: string, options: TryOptions): Promise<Tried> {
   const all = blocksOf(page);
   const blocks = all.filter((block) => block.kind === 'run' || block.kind === 'background');
@@ -60,7 +60,7 @@ done`;
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
 function inShell(script: string, { folder, seconds }: TryOptions) {
-  // A group of its own, so that what a block leaves running ends here too.
+  // A separate process group, so that processes a block leaves running end here too.
   const shell = spawn('bash', ['-euo', 'pipefail', '-c', script], {
     cwd: folder,
     detached: true,
@@ -71,7 +71,7 @@ function inShell(script: string, { folder, seconds }: TryOptions) {
     try {
       if (pid !== undefined) process.kill(-pid, 'SIGKILL');
     } catch {
-      // Nothing was left.
+      // No process was left.
     }
   };
   const tooLong = setTimeout(endAll, seconds * 1_000);
@@ -85,7 +85,7 @@ function inShell(script: string, { folder, seconds }: TryOptions) {
   });
   return new Promise<{ code: number | string; out: string; err: string }>((resolve, reject) => {
     shell.on('error', reject);
-    // Whatever still runs keeps the pipes open, so it is ended before the rest of the output is waited for.
+    // A process that is still running keeps the pipes open, so it is ended before the rest of the output is read.
     shell.on('exit', endAll);
     shell.on('close', (code, signal) => {
       clearTimeout(tooLong);

@@ -7,15 +7,15 @@ import { blocksOf } from './page-blocks.js';
 import { pages } from './pages.js';
 import { tryPage } from './try-page.js';
 
-// usage: tsx test/docs/try-pages.ts [page…]   of a built clone; without pages, all of them.
+// usage: tsx test/docs/try-pages.ts [page…] in a built clone; without pages, all of them.
 
-/** A page takes a few seconds; the bound is for what hangs. */
+/** A page takes a few seconds; the limit is for one that hangs. */
 const secondsMax = 600;
 
-/** The first page is typed with npx itself; the others skip the second or two it thinks before each command. */
+/** The first page uses npx itself; the others skip the time npx takes before each command. */
 const withoutNpx = `npx() { shift; \${in_background:+exec} node '${packageRoot}/dist/cli/main.js' "$@"; }`;
 
-/** Installed and built is this clone already, or nobody could run this file. */
+/** This clone is already installed and built, or this file could not run. */
 const preamble = (page: string) => `
 unset \${!ROSTERD_@}
 npm() {

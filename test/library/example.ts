@@ -1,6 +1,6 @@
 import { createMirror, Fault, type MirrorDatabase } from 'rosterd';
 
-// A program that keeps a mirror of its own, reads it with types, and hears of every change.
+// A program with its own mirror that runs typed queries and listens for every change.
 const mirror = await createMirror({
   config: {
     platform: { baseUrl: process.env.PLATFORM ?? 'http://127.0.0.1:4010' },

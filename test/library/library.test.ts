@@ -50,8 +50,8 @@ const control = (method: string, path: string, body?: unknown) =>
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
 
-describe('a mirror inside another program', () => {
-  test('ticks, answers typed queries and tells each change once, in order, before the tick resolves', async () => {
+describe('the library: a mirror inside another program', () => {
+  test('the mirror ticks, returns typed queries and emits each change once, in order, before the tick resolves', async () => {
     const told: Change[] = [];
     const silence = mirror.onChange((changes) => {
       told.push(...changes);
@@ -71,7 +71,7 @@ describe('a mirror inside another program', () => {
     expect(told).toHaveLength(before + 1);
   });
 
-  test('a listener that throws neither stops the mirror nor the others', async () => {
+  test('a listener that throws stops neither the mirror nor other listeners', async () => {
     const told: Change[] = [];
     mirror.onChange(() => {
       throw new Error('mine');
@@ -82,7 +82,7 @@ describe('a mirror inside another program', () => {
     expect(told).toHaveLength(1);
   });
 
-  test('changes that could not be read are told by the next tick, and the program goes on', async () => {
+  test('if changes cannot be read, the next tick emits them and the program continues', async () => {
     const told: Change[] = [];
     mirror.onChange((changes) => void told.push(...changes));
     await mirror.tick();
@@ -98,11 +98,11 @@ describe('a mirror inside another program', () => {
     expect(told).toMatchObject([{ kind: 'added' }]);
   });
 
-  test('its query handle cannot write', async () => {
+  test('the query handle of the mirror cannot write', async () => {
     await expect(mirror.query.deleteFrom('sources').execute()).rejects.toThrow(/readonly|read-only/);
   });
 
-  test('its types name what the dictionary names, no more and no less', () => {
+  test("the library's types name exactly what the dictionary names", () => {
     const named: Record<keyof MirrorDatabase, true> = {
       ...{ investments: true, identities: true, roster: true, investment_history: true, incoming: true },
       ...{
@@ -145,7 +145,7 @@ describe('a mirror inside another program', () => {
       );
   });
 
-  test('follows by itself once started, and stops for good', async () => {
+  test('the mirror follows by itself once started, and stops permanently', async () => {
     await mirror.start();
     expect(mirror.receiverUrl).toBeNull();
     await expect.poll(async () => (await mirror.status()).health, { timeout: 40_000 }).toBe('ok');
@@ -154,7 +154,7 @@ describe('a mirror inside another program', () => {
     await expect(mirror.tick()).rejects.toThrow('no longer synced');
   });
 
-  test('tells everything that is wrong with its configuration', async () => {
+  test('createMirror reports every error in its configuration', async () => {
     const config = { platform: { baseUrl: 'ftp://x' }, sources: [{ name: 'A B' }] };
     const refused = createMirror({ config, cwd: folder, env: {} });
     await expect(refused).rejects.toBeInstanceOf(InvalidConfig);
@@ -162,7 +162,7 @@ describe('a mirror inside another program', () => {
   });
 });
 
-test('the example compiles against the built package as a user would have it, and runs', async () => {
+test('the example compiles against the built package as for a user, and runs', async () => {
   const home = join(folder, 'user');
   const modules = join(home, 'node_modules');
   const built = join(modules, 'rosterd');

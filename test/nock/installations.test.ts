@@ -47,7 +47,7 @@ afterEach(() => {
   expect(unused).toEqual([]);
 });
 
-test('INST-03 an install answers with its token beside the installation, and the scopes really granted', async () => {
+test('INST-03 installing returns the install with its token and the granted scopes', async () => {
   nock(host)
     .post('/installations', { target_type: 'company', target_id: 'co_1', scopes: ['read:investments'] })
     .reply(201, minted);
@@ -65,7 +65,7 @@ test('INST-03 an install answers with its token beside the installation, and the
   });
 });
 
-test('what is installed already gets a further token, with the same scopes', async () => {
+test('installing on an installed target returns another token with the same scopes', async () => {
   nock(host)
     .post('/installations', { target_type: 'company', target_id: 'co_1' })
     .reply(409, { error: { type: 'already_installed', message: 'Is.', details: { installation: id } } });
@@ -73,7 +73,7 @@ test('what is installed already gets a further token, with the same scopes', asy
   expect((await install(api, target, undefined, signal)).accessToken).toBe('at_test_9');
 });
 
-test('CLIENT-03 another conflict is a conflict, whatever its message says', async () => {
+test('CLIENT-03 the client reports any other conflict as conflict, whatever its message', async () => {
   nock(host)
     .post('/installations')
     .reply(409, { error: { type: 'conflict', message: 'already_installed', details: { installation: id } } });
@@ -83,21 +83,21 @@ test('CLIENT-03 another conflict is a conflict, whatever its message says', asyn
   });
 });
 
-test('narrower scopes are sent when a token is minted', async () => {
+test('the client sends narrower scopes when it mints a token', async () => {
   nock(host)
     .post('/installations/inst_1/tokens', { scopes: ['read:companies'] })
     .reply(201, minted);
   expect((await mintToken(api, id, ['read:companies'], signal)).accessToken).toBe('at_test_9');
 });
 
-test('an answer without its token is contract_broken and quotes nothing', async () => {
+test('a mint response without its token is contract_broken, and the error quotes nothing', async () => {
   nock(host)
     .post('/installations/inst_1/tokens')
     .reply(201, { data, token: { access_token: 'at\nx' } });
   await expect(mintToken(api, id, undefined, signal)).rejects.toThrow('no usable `access_token`');
 });
 
-test('eligible companies, one of them installed', async () => {
+test('the client lists eligible companies, one of them installed', async () => {
   nock(host)
     .get('/installations/eligible')
     .query({ target_type: 'company' })
@@ -113,7 +113,7 @@ test('eligible companies, one of them installed', async () => {
   ]);
 });
 
-test('installations are listed, read and revoked', async () => {
+test('the client lists, reads and revokes installations', async () => {
   const revoked = {
     ...data,
     attributes: { ...data.attributes, status: 'revoked', revoked_at: '2026-11-01T00:00:00Z' },

@@ -40,11 +40,11 @@ function listing(next: string, has_more: boolean) {
   };
 }
 
-describe('the feed', () => {
+describe("the client's feed", () => {
   const read = (position: Position) => investmentFeed(api, scope, 'routine').page(position, signal);
   const base = { company_id: 'co_1', offering_id: 'ofr_1', per_page: '100' };
 
-  test('a version retired under a stored position is told as refused, not as the position of another account', async () => {
+  test("a version retired under a stored position is reported as refused, not as another account's position", async () => {
     const error = { type: 'invalid_request', message: 'no', details: { valid_versions: ['2027-01-01'] } };
     nock(host).get('/investments').query(true).reply(400, { error });
     await expect(read({ kind: 'cursor', cursor: 'c_1' as Cursor })).rejects.toMatchObject({
@@ -58,13 +58,13 @@ describe('the feed', () => {
     ['a page', { kind: 'page', token: 'p_1' as PageToken }, { parameter: 'cursor' }, 'filters_changed'],
     ['another parameter', { kind: 'cursor', cursor: 'c_1' as Cursor }, { parameter: 'per_page' }, 'refused'],
     ['the beginning', { kind: 'start' }, {}, 'refused'],
-  ])('%s the platform does not take is told as %4$s', async (_, position, details, code) => {
+  ])('the client reports %s that the platform refuses as %4$s', async (_, position, details, code) => {
     const error = { type: 'invalid_parameter', message: 'no', details };
     nock(host).get('/investments').query(true).reply(400, { error });
     await expect(read(position)).rejects.toMatchObject({ code, about: { status: 400 } });
   });
 
-  test('where the next page begins is told before the page is parsed, of the kind that was asked for', async () => {
+  test('the client reads the next position before it parses the page, for the requested kind', async () => {
     const next: Position[] = [];
     const feed = investmentFeed(api, scope, 'routine');
     const told = async (position: Position) => void next.push(position);
@@ -101,7 +101,7 @@ describe('the feed', () => {
     expect(await read({ kind: 'cursor', cursor: 's1' as Cursor })).toMatchObject({ mode: 'delta' });
   });
 
-  test('INV-03 a sweep asks for what changed since a time', async () => {
+  test('INV-03 a sweep requests changes since a time', async () => {
     nock(host)
       .get('/investments')
       .query({ ...base, updated_since: '2026-10-20T09:30:04.000Z' })
@@ -110,13 +110,13 @@ describe('the feed', () => {
     expect(page.items).toHaveLength(3);
   });
 
-  test('INV-02 a source without a company and filters sends none', async () => {
+  test('INV-02 a source without a company and filters sends no parameters for them', async () => {
     nock(host).get('/investments').query({ per_page: '25' }).reply(200, listing('s', false));
     const feed = investmentFeed(api, { company: null, filters: {}, perPage: 25 }, 'webhook');
     expect((await feed.page({ kind: 'start' }, signal)).items).toHaveLength(1);
   });
 
-  test('INV-11 CLIENT-09 410 is cursor_expired', async () => {
+  test('INV-11 CLIENT-09 the client reports 410 as cursor_expired', async () => {
     nock(host)
       .get('/investments')
       .query(true)
@@ -126,19 +126,19 @@ describe('the feed', () => {
     });
   });
 
-  test('a listing page where changes were asked for is not taken for changes', async () => {
+  test('the client refuses a listing page where it requested changes', async () => {
     nock(host).get('/investments').query(true).reply(200, listing('s', false));
     await expect(read({ kind: 'cursor', cursor: 'c' as Cursor })).rejects.toMatchObject({
       code: 'contract_broken',
     });
   });
 
-  test('the same cursor again, with more to come, is not followed forever', async () => {
+  test('the client does not follow an unchanged cursor forever when the page announces more', async () => {
     nock(host).get('/investments').query(true).reply(200, listing('c', true));
     await expect(read({ kind: 'page', token: 'c' as PageToken })).rejects.toThrow('the same cursor');
   });
 
-  test('the same cursor again at the end is a quiet feed', async () => {
+  test('the client reads an unchanged cursor at the end as a feed without changes', async () => {
     nock(host)
       .get('/investments')
       .query(true)
@@ -153,7 +153,7 @@ describe('the feed', () => {
     ['<!doctype html><title>Sign in</title>', 'HTML'],
     ['', 'nothing'],
     ['{"data":[{"id":"inv_1"', 'a body that is not JSON'],
-  ])('a 200 that carries %j is contract_broken', async (body, what) => {
+  ])('a 200 with the body %j is contract_broken', async (body, what) => {
     nock(host).get('/investments').query(true).reply(200, body);
     await expect(read({ kind: 'start' })).rejects.toMatchObject({
       code: 'contract_broken',
@@ -162,8 +162,8 @@ describe('the feed', () => {
   });
 });
 
-describe('what verify asks', () => {
-  test('INV-12 one record as derived now, with published_matches', async () => {
+describe("the client's requests for verify", () => {
+  test('INV-12 the client reads one record as computed now, with published_matches', async () => {
     const record = wholeRecord();
     nock(host)
       .get(`/investments/${record.id}`)
@@ -178,7 +178,7 @@ describe('what verify asks', () => {
     });
   });
 
-  test('a record the token may not see is null, any other refusal is thrown', async () => {
+  test('the client returns null for a record the token may not see and throws any other refusal', async () => {
     nock(host)
       .get('/investments/inv_1')
       .reply(404, { error: { type: 'not_found', message: 'No.' } });
@@ -189,7 +189,7 @@ describe('what verify asks', () => {
     await expect(readInvestment(api, 'inv_1', signal)).rejects.toMatchObject({ code: 'forbidden' });
   });
 
-  test('the stats of an offering, by status and in total', async () => {
+  test('the client reads the stats of an offering, by status and in total', async () => {
     const tally = { count: 2, committed_cents: 260000, raised_cents: 259936 };
     nock(host)
       .get('/offerings/ofr_1/stats')

@@ -4,7 +4,7 @@ import { systemClock } from '../../src/runtime/clock.js';
 import { headerNames } from '../../src/wire/headers.js';
 import { globalFetch } from './global-fetch.js';
 
-/** Where nobody is, but for what nock answers. */
+/** An address without a server; only nock answers. */
 export const host = 'https://api.test';
 export const { signal } = new AbortController();
 export const api = createApi({

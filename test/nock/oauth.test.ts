@@ -27,7 +27,7 @@ afterEach(() => {
   nock.enableNetConnect();
 });
 
-/** Replies once and keeps the form it was sent. */
+/** Replies once and keeps the form it received. */
 function tokenEndpoint(status: number, body: nock.Body) {
   const seen: { form?: Record<string, string>; contentType?: string | undefined } = {};
   nock(host)
@@ -41,13 +41,13 @@ function tokenEndpoint(status: number, body: nock.Body) {
 }
 
 describe('the authorization request', () => {
-  test('the challenge of RFC 7636 appendix B', () => {
+  test('the client computes the challenge of RFC 7636 appendix B', () => {
     expect(s256('dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk')).toBe(
       'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
     );
   });
 
-  test('CLIENT-20 verifier, challenge and state are made anew for each request', () => {
+  test('CLIENT-20 the client makes a new verifier, challenge and state for each request', () => {
     const random = seededRandom(7);
     const made = Array.from({ length: 50 }, () => newChallenge(random));
     for (const { verifier, challenge } of made) {
@@ -57,7 +57,7 @@ describe('the authorization request', () => {
     expect(new Set(made.flatMap(({ state, verifier }) => [state, verifier])).size).toBe(100);
   });
 
-  test('the link carries everything the authorize step takes, and not the verifier', () => {
+  test('the authorization link has every parameter of the authorize step, but not the verifier', () => {
     const challenge = newChallenge(seededRandom(1));
     const link = new URL(
       authorizeLink({
@@ -86,30 +86,30 @@ describe('the redirect back', () => {
   const back = (query: Record<string, string>) => () =>
     codeFromRedirect(new URLSearchParams(query), challenge);
 
-  test('CLIENT-20 gives its code when the state is ours', () => {
+  test('CLIENT-20 the client returns the code of a redirect with its own state', () => {
     expect(back({ code: 'abc', state: challenge.state })()).toBe('abc');
   });
 
   test.each([[{}], [{ state: '' }], [{ state: 'x' }], [{ state: challenge.state.replace(/.$/, '!') }]])(
-    'CLIENT-20 is refused with a foreign state: %j',
+    'CLIENT-20 the client refuses a redirect with a foreign state: %j',
     (query) => {
       expect(back({ code: 'abc', ...query })).toThrow('a foreign `state`');
     },
   );
 
-  test('a denial is told by its type, foreign text is not repeated', () => {
+  test('the client reports a denial by its type and does not repeat foreign text', () => {
     expect(back({ error: 'access_denied', state: challenge.state })).toThrow('access_denied');
     expect(back({ error: '<b>Call 555', state: challenge.state })).not.toThrow('555');
     expect(back({ error: '<b>Call 555', state: challenge.state })).toThrow('an unknown error');
   });
 
-  test('without a code it is contract_broken', () => {
+  test('a redirect without a code is contract_broken', () => {
     expect(back({ state: challenge.state })).toThrow('without a code');
   });
 });
 
-describe('the token endpoint', () => {
-  test('a code is exchanged with its verifier, form-encoded', async () => {
+describe("the client's token endpoint", () => {
+  test('the client exchanges a code with its verifier, form-encoded', async () => {
     const seen = tokenEndpoint(200, tokens);
     const exchange = { code: 'c+1', redirectUri: 'http://127.0.0.1:5/cb', verifier: 'v' };
     expect(await exchangeCode(api, confidential, exchange, signal)).toEqual({
@@ -137,7 +137,7 @@ describe('the token endpoint', () => {
     expect(seen.form).toEqual({ grant_type: 'refresh_token', refresh_token: 'rt_0', client_id: 'pk_test_2' });
   });
 
-  test('OAUTH-14 a missing expiry means never, a missing refresh token means the old one stays', async () => {
+  test('OAUTH-14 a missing expiry means never, and a missing refresh token means the old one stays valid', async () => {
     const { refresh_token: _, expires_in: __, ...rest } = tokens;
     tokenEndpoint(200, rest);
     expect(await refreshTokens(api, confidential, 'rt_0', signal)).toMatchObject({
@@ -146,7 +146,7 @@ describe('the token endpoint', () => {
     });
   });
 
-  test('OAUTH-20 CLIENT-12 invalid_grant in the flat form or in the envelope is reauthorize', async () => {
+  test('OAUTH-20 CLIENT-12 the client reports invalid_grant, in the flat form or in the envelope, as reauthorize', async () => {
     for (const body of [{ error: 'invalid_grant' }, { error: { type: 'invalid_grant', message: 'No.' } }]) {
       tokenEndpoint(400, body);
       await expect(refreshTokens(api, confidential, 'rt_0', signal)).rejects.toMatchObject({
@@ -160,7 +160,7 @@ describe('the token endpoint', () => {
     ['a token with a line break', { ...tokens, access_token: 'at\r\nx' }],
     ['a numbered refresh token', { ...tokens, refresh_token: 7 }],
     ['a life in words', { ...tokens, expires_in: 'long' }],
-  ])('%s is contract_broken', async (_, body) => {
+  ])('a token response with %s is contract_broken', async (_, body) => {
     tokenEndpoint(200, body);
     await expect(refreshTokens(api, confidential, 'rt_0', signal)).rejects.toMatchObject({
       code: 'contract_broken',

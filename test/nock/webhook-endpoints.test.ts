@@ -46,14 +46,14 @@ afterEach(() => {
   expect(unused).toEqual([]);
 });
 
-test('the list comes with the quota', async () => {
+test('the client reads the list of endpoints with the quota', async () => {
   nock(host)
     .get('/webhook_endpoints')
     .reply(200, { data: [data], meta: { count: 1, quota: 10 } });
   expect(await listEndpoints(api, signal)).toEqual({ endpoints: [endpoint], quota: 10 });
 });
 
-test('a bound endpoint shows its hint and no url', async () => {
+test('the client reads a bound endpoint with its hint and no url', async () => {
   const { url: _, ...bound } = { ...attributes, url_hint: 'mirror.test…bhooks', installation: 'inst_1' };
   nock(host)
     .get('/webhook_endpoints/whe_1')
@@ -65,7 +65,7 @@ test('a bound endpoint shows its hint and no url', async () => {
   });
 });
 
-test('CONV-13 create and WHE-13 rotate answer with the secret', async () => {
+test('CONV-13 create and WHE-13 rotate return the secret', async () => {
   const shown = { data: { ...data, attributes: { ...attributes, secret: 'whsec_1' } } };
   const wanted = { url: attributes.url, events: attributes.events };
   nock(host).post('/webhook_endpoints', wanted).reply(201, shown);
@@ -74,19 +74,19 @@ test('CONV-13 create and WHE-13 rotate answer with the secret', async () => {
   expect((await rotateSecret(api, 'whe_1', signal)).secret).toBe('whsec_1');
 });
 
-test('a bound create that repeats an existing one has no secret', async () => {
+test('a bound create that repeats an existing one returns no secret', async () => {
   nock(host).post('/webhook_endpoints').reply(200, { data });
   expect((await createEndpoint(api, { url: attributes.url, events: [] }, signal)).secret).toBeNull();
 });
 
-test('a change sends only what changes', async () => {
+test('an update sends only the changed fields', async () => {
   nock(host)
     .patch('/webhook_endpoints/whe_1', { events: ['offering.closed'] })
     .reply(200, { data });
   expect(await updateEndpoint(api, 'whe_1', { events: ['offering.closed'] }, signal)).toEqual(endpoint);
 });
 
-test('delete, and reenable without a body', async () => {
+test('the client deletes and reenables an endpoint without a body', async () => {
   nock(host)
     .delete('/webhook_endpoints/whe_1')
     .reply(200, { data: { id: 'whe_1', type: 'webhook_endpoint', removed: true } });
@@ -97,7 +97,7 @@ test('delete, and reenable without a body', async () => {
   expect((await reenableEndpoint(api, 'whe_2', signal)).enabled).toBe(true);
 });
 
-test('a test send tells what the endpoint answered', async () => {
+test("a test send returns the endpoint's response", async () => {
   const sent = {
     type: 'webhook_test',
     response_code: null,
@@ -124,7 +124,7 @@ test('a test send tells what the endpoint answered', async () => {
   });
 });
 
-test('an id can never become another path', async () => {
+test('an id cannot change the path of a request', async () => {
   nock(host)
     .get('/webhook_endpoints/..%2Fusers%2Fme')
     .reply(404, { error: { type: 'not_found', message: 'No.' } });

@@ -58,7 +58,7 @@ async function node(folder: string, args: readonly string[], options: { uid?: nu
 
 const version = (folder: string) => node(folder, ['bin/rosterd.js', 'version']);
 
-test('a clone is built by whichever command comes first, once, and the others wait for it', async () => {
+test('the first command in a clone builds it once, and the others wait for the build', async () => {
   const folder = clone();
   const ended = await Promise.all([version(folder), version(folder), version(folder)]);
   for (const { code, out } of ended) expect({ code, out }).toEqual({ code: 0, out: expect.any(String) });
@@ -67,7 +67,7 @@ test('a clone is built by whichever command comes first, once, and the others wa
   expect(readdirSync(join(folder, '.cache'))).toEqual([]);
 });
 
-test('a build is made again when a source has changed, and not when its time has', async () => {
+test('the build runs again when the content of a source changes, and not when only its time does', async () => {
   const folder = clone();
   await node(folder, ['.ci/build.mjs']);
   const file = join(folder, 'src/cli/commands/version.ts');
@@ -79,7 +79,7 @@ test('a build is made again when a source has changed, and not when its time has
   expect(err).toMatch(/^building rosterd from src\/ …\nbuilt in [\d.]+ s\n$/);
 });
 
-test('a source that cannot be translated leaves the build that is there, and no lock', async () => {
+test('a source that cannot be compiled leaves the existing build and no lock', async () => {
   const folder = clone();
   await node(folder, ['.ci/build.mjs']);
   appendFileSync(join(folder, 'src/cli/main.ts'), 'const = ;\n');
@@ -91,7 +91,7 @@ test('a source that cannot be translated leaves the build that is there, and no 
   expect(readdirSync(join(folder, '.cache'))).toEqual([]);
 });
 
-test('the lock of a build that was killed is taken over', async () => {
+test('the next build takes over the lock of a killed one', async () => {
   const folder = clone();
   const killed = spawn(process.execPath, ['-e', '']);
   await once(killed, 'close');
@@ -101,7 +101,7 @@ test('the lock of a build that was killed is taken over', async () => {
   expect(existsSync(join(folder, '.cache/build.lock'))).toBe(false);
 });
 
-test('a stale clone in a folder that cannot be written says so and what to do', async () => {
+test('a stale clone in a read-only folder reports it and the next step', async () => {
   const folder = clone();
   chmodSync(folder, 0o555);
   // The superuser may write everywhere.
@@ -114,7 +114,7 @@ test('a stale clone in a folder that cannot be written says so and what to do', 
   );
 });
 
-test('an installation without its build or without its driver is told in two lines', async () => {
+test('an installation without its build or its driver reports that in two lines', async () => {
   const folder = clone();
   await node(folder, ['.ci/build.mjs']);
   rmSync(join(folder, 'node_modules'));

@@ -29,10 +29,10 @@ interface Compose {
 const files = ['compose.yaml', 'compose.production.yaml'] as const;
 const composed = (file: string) => parse(read(file), { merge: true }) as Compose;
 
-describe.each(files)('%s', (file) => {
+describe.each(files)('compose file %s', (file) => {
   const { services, secrets, volumes } = composed(file);
 
-  test('everything it mounts is there: folders beside it, volumes and secrets below', () => {
+  test('every mounted folder, volume and secret exists', () => {
     for (const { volumes: mounts = [], secrets: used = [] } of Object.values(services)) {
       for (const mount of mounts) {
         const [from = ''] = mount.split(':');
@@ -44,7 +44,7 @@ describe.each(files)('%s', (file) => {
     }
   });
 
-  test('rosterd has a read-only root, no capabilities, no new privileges, and a volume for each place it writes to', () => {
+  test('rosterd runs with a read-only root, no capabilities, no new privileges, and a volume for each place it writes to', () => {
     const { rosterd } = services;
     expect(rosterd?.read_only).toBe(true);
     const places = (rosterd?.volumes ?? []).map((mount) => mount.split(':').slice(0, 2));
@@ -56,13 +56,13 @@ describe.each(files)('%s', (file) => {
     }
   });
 
-  test('every port is published on loopback only', () => {
+  test('every published port is bound to loopback', () => {
     const ports = Object.values(services).flatMap(({ ports: published = [] }) => published);
     expect(ports.length).toBeGreaterThan(2);
     for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:\d+:\d+$/);
   });
 
-  test('its configuration is valid, and the console admits the name under which Prometheus asks', () => {
+  test('the configuration is valid, and the console accepts the host name Prometheus uses', () => {
     const mount = services.rosterd?.volumes?.find((one) => one.split(':')[1] === '/config') ?? '';
     const { config } = load(JSON.parse(read(mount.split(':')[0] ?? '', 'config.json')));
     const scraped = parse(readFileSync(join(folder, '../prometheus/prometheus.yml'), 'utf8')) as {
@@ -85,7 +85,7 @@ describe.each(files)('%s', (file) => {
   });
 });
 
-test('for real data, every secret of the configuration is a file of its own that one user reads', () => {
+test('with real data, every secret of the configuration is a separate file that one user can read', () => {
   const { services, secrets } = composed('compose.production.yaml');
   const { config } = load(JSON.parse(read('config', 'config.json')));
   const auth = config.console?.auth;
@@ -105,7 +105,7 @@ test('for real data, every secret of the configuration is a file of its own that
   expect(readFileSync(join(packageRoot, '.gitignore'), 'utf8')).toContain('/packaging/docker/secrets/');
 });
 
-test('the demonstration has no secret worth keeping: Prometheus sends the token that rosterd is given', () => {
+test('the demonstration has no valuable secret: Prometheus sends the token given to rosterd', () => {
   const { services, secrets } = composed('compose.yaml');
   const token = readFileSync(join(folder, secrets.console_token?.file ?? ''), 'utf8').trim();
   expect(services.rosterd?.environment).toEqual({ CONSOLE_TOKEN: token });

@@ -20,19 +20,19 @@ const locked = Object.entries(json('package-lock.json').packages as Record<strin
 );
 const production = locked.filter(([, { dev }]) => dev !== true);
 
-test('nothing that a user installs runs a script while it is installed, or brings a Node', () => {
+test('no package that a user installs runs an install script or contains a Node', () => {
   expect(production.length).toBeGreaterThan(50);
   expect(production.filter(([, { hasInstallScript }]) => hasInstallScript).map(([path]) => path)).toEqual([]);
   const nodes = production.filter(([path]) => /\/node-(?:bin-)?(?:linux|darwin|win)-/.test(path));
   expect(nodes.map(([path]) => path)).toEqual([]);
 });
 
-test('everything is locked by its content', () => {
+test('package-lock.json locks every package by its content', () => {
   const loose = locked.filter(([, { integrity, link }]) => integrity === undefined && link !== true);
   expect(loose.map(([path]) => path)).toEqual([]);
 });
 
-test('the Node of the clone is of one tested line, for every platform it is built for', () => {
+test("the clone's Node is of one tested line, for every platform it is built for", () => {
   const { optionalDependencies } = json('.ci/node/package.json') as {
     optionalDependencies: Record<string, string>;
   };
@@ -43,15 +43,15 @@ test('the Node of the clone is of one tested line, for every platform it is buil
     expect(locked).toContainEqual([`node_modules/${name}`, expect.objectContaining({ version })]);
 });
 
-test('no script of an installed package has to run in a clone either', () => {
+test('no installed package needs an install script in a clone either', () => {
   const scripts = locked.filter(([, { hasInstallScript }]) => hasInstallScript).map(([path]) => path);
   const { allowScripts } = json('package.json') as { allowScripts: Record<string, boolean> };
   for (const path of scripts)
     expect(allowScripts).toHaveProperty([path.replace(/^.*node_modules\//, '')], false);
 });
 
-// npm reads this from the lock file, not from the package, and compiles what it does not find there. `npm install` drops it
-// when it writes the entry anew: put it back by hand.
+// npm reads this flag from the lock file, not from the package, and compiles where it is missing. `npm install` drops
+// it when it rewrites the entry: restore it by hand.
 test('package-lock.json: `npm ci` compiles no package that ships prebuilt binaries', () => {
   const compiled = locked.filter(
     ([path, { gypfile }]) => existsSync(join(packageRoot, path, 'binding.gyp')) && gypfile !== false,

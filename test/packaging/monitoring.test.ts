@@ -33,7 +33,7 @@ const queries = [
     .map(({ query }) => query.replace(/label_values\((\w+), (\w+)\)/, '$1{$2=""}')),
 ];
 
-test('alerts and dashboard ask for metrics and labels that a running daemon publishes', async () => {
+test('alerts and dashboard use only metrics and labels that a running daemon publishes', async () => {
   const sandbox = await sandboxFor({ companies: 1, records: 40 });
   const receiver = { port: await freePort(), secret: 'a-secret-nobody-signs-with' };
   const daemon = await startDaemon(partsFor(configFor(sandbox, { folder: freshFolder(), receiver })));
@@ -64,7 +64,7 @@ test('alerts and dashboard ask for metrics and labels that a running daemon publ
   }
 });
 
-test('every alert has a trial in which it fires', () => {
+test('every alert has a test case in which it fires', () => {
   const trials = parse(readFileSync(join(packageRoot, 'test/packaging/alerts.test.yml'), 'utf8')) as {
     tests: { alert_rule_test: { alertname: string; exp_alerts: unknown[] }[] }[];
   };
@@ -74,13 +74,13 @@ test('every alert has a trial in which it fires', () => {
   expect(fired.sort()).toEqual(alerts.map(({ alert }) => alert).sort());
 });
 
-describe('Grafana finds the dashboard', () => {
+describe('Grafana provisioning of the dashboard', () => {
   const compose = ['compose.yaml', 'compose.production.yaml'].map(
     (file) => [file, parse(read('docker', file)) as Compose] as const,
   );
 
   test.each(compose)(
-    '%s mounts the provisioning files and the dashboard where they are read',
+    '%s mounts the provisioning files and the dashboard where Grafana reads them',
     (_, { services }) => {
       const mounts = new Map(
         (services.grafana?.volumes ?? []).map((volume) => {

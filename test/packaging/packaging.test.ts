@@ -8,7 +8,7 @@ import { type ConsoleWorld, startConsoleWorld } from '../console/world.js';
 
 const read = (...path: string[]) => readFileSync(join(packageRoot, 'packaging', ...path), 'utf8');
 
-describe('what is drawn and alerted upon', () => {
+describe('monitoring files', () => {
   let world: ConsoleWorld;
   const published = new Set<string>();
   beforeAll(async () => {
@@ -22,16 +22,13 @@ describe('what is drawn and alerted upon', () => {
   });
   afterAll(() => world.close());
 
-  test.each(['prometheus/alerts.yml', 'grafana/rosterd.json'])(
-    '%s names only metrics that are published',
-    (file) => {
-      const named = new Set(read(...file.split('/')).match(/\b(?:rosterd|process)_[a-z_]+/g));
-      expect(named.size).toBeGreaterThan(8);
-      expect([...named].filter((name) => !published.has(name))).toEqual([]);
-    },
-  );
+  test.each(['prometheus/alerts.yml', 'grafana/rosterd.json'])('%s uses only published metrics', (file) => {
+    const named = new Set(read(...file.split('/')).match(/\b(?:rosterd|process)_[a-z_]+/g));
+    expect(named.size).toBeGreaterThan(8);
+    expect([...named].filter((name) => !published.has(name))).toEqual([]);
+  });
 
-  test('every metric says what it is, in base units, counters with their ending', async () => {
+  test('every metric has a description, base units, and the suffix of counters', async () => {
     const text = await (await fetch(`${world.url}/metrics`)).text();
     for (const [, name = '', kind] of text.matchAll(/^# TYPE (\w+) (\w+)$/gm)) {
       expect(text).toMatch(new RegExp(`^# HELP ${name} .{10}`, 'm'));
@@ -41,7 +38,7 @@ describe('what is drawn and alerted upon', () => {
   });
 });
 
-test('the dashboard of Grafana can be loaded: panels apart, each with a question and a variable for its source', () => {
+test('Grafana can load the dashboard: panels do not overlap, and each has a query and a variable for its source', () => {
   const board = JSON.parse(read('grafana', 'rosterd.json')) as {
     panels: {
       id: number;
@@ -61,7 +58,7 @@ test('the dashboard of Grafana can be loaded: panels apart, each with a question
       for (const [, name] of expr.matchAll(/\$(\w+)/g)) expect(variables).toContain(name);
 });
 
-test('every alert says what is wrong and what to do', () => {
+test('every alert has a summary and a next step', () => {
   const alerts = read('prometheus', 'alerts.yml')
     .split(/^ {6}- alert: /m)
     .slice(1);
@@ -71,12 +68,12 @@ test('every alert says what is wrong and what to do', () => {
       expect(alert, key).toMatch(new RegExp(`^ {8,10}${key}: \\S`, 'm'));
 });
 
-test('the unit does not start anew what only a person can mend, and gives nothing it does not need', () => {
+test('the systemd unit does not restart on errors only a person can fix, and grants no unneeded privilege', () => {
   const unit = read('systemd', 'rosterd.service');
   const value = (key: string) => new RegExp(`^${key}=(.*)$`, 'm').exec(unit)?.[1];
   expect(value('RestartPreventExitStatus')).toBe(`${exitCodes.usage} ${exitCodes.reauthorize}`);
   expect(value('ExecStart')).toBe('/usr/bin/rosterd run --config /etc/rosterd/config.json');
-  // Who says that the daemon is ready is a process beside the main one.
+  // The process that signals readiness is not the main one.
   expect([value('Type'), value('NotifyAccess')]).toEqual(['notify', 'all']);
   expect(value('ExecReload')).toBe('/bin/kill -HUP $MAINPID');
   expect(value('WatchdogSec')).toBe('3min');
@@ -91,7 +88,7 @@ test('the unit does not start anew what only a person can mend, and gives nothin
   ]);
 });
 
-test('whom it forgot has a writable place of its own, apart from the mirror, wherever it is packaged', () => {
+test('every packaging gives the erasure ledger its own writable place, apart from the mirror', () => {
   const unit = read('systemd', 'rosterd.service');
   const file = read('docker', 'Dockerfile');
   expect(/^StateDirectory=(.*)$/m.exec(unit)?.[1]?.split(' ')).toEqual(['rosterd', 'rosterd-ledger']);
@@ -107,7 +104,7 @@ test('whom it forgot has a writable place of its own, apart from the mirror, whe
   }
 });
 
-test('the image runs as a user that is not root, on a Node this package supports, and is built from what it needs', () => {
+test('the image runs as a non-root user on a supported Node and is built from only what it needs', () => {
   const file = read('docker', 'Dockerfile');
   const { files, engines } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as {
     files: string[];
@@ -120,7 +117,7 @@ test('the image runs as a user that is not root, on a Node this package supports
   expect(new Set(bases)).toEqual(new Set(['node:24-bookworm-slim']));
   expect(file).toContain('npm ci --omit=dev --ignore-scripts');
   expect(file).toContain('/livez');
-  // The build context is a list of what goes in: a configuration, secrets and mirrors of the folder stay out.
+  // The build context is an allow list: configuration, secrets and mirrors in the folder stay out.
   const context = readFileSync(join(packageRoot, '.dockerignore'), 'utf8')
     .split('\n')
     .filter((line) => /^[^#]/.test(line));

@@ -9,8 +9,8 @@ import { nodeLine, npmLine } from './trial/registry.js';
 
 // usage: tsx test/packaging/try-package.ts [--short]
 //
-// Packs the clone and uses the package as a new user would, in an empty folder: installed with and without scripts by three
-// lines of npm, on every line of Node that is supported. --short is one of them: this Node, this npm, no scripts.
+// Packs the clone and uses the package as a new user would, in an empty folder: installed with and without scripts by
+// three lines of npm, on every supported line of Node. --short runs one combination: this Node, this npm, no scripts.
 
 const npmLines = [10, 11, 12];
 const tooOld = 20;
@@ -38,7 +38,7 @@ async function combinations(short: boolean): Promise<readonly Combination[]> {
   return found;
 }
 
-/** A user whose Node is too old learns it from whatever is typed. */
+/** A user with an old Node gets the same clear error from every command. */
 async function tryTooOld(tarball: string, folder: string): Promise<readonly string[]> {
   const place = { cwd: folder, path: [await nodeLine(tooOld)] };
   const { npm, npx } = await npmLine(10);

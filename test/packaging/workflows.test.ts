@@ -7,7 +7,7 @@ import { testedNodeLines } from '../../src/runtime/supported-node.js';
 const workflow = (name: string) => readFileSync(join(packageRoot, '.github', 'workflows', name), 'utf8');
 const { scripts } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8'));
 
-test('the workflows run what is in this repository', () => {
+test('the workflows run commands that exist in this repository', () => {
   for (const name of ['check.yml', 'publish.yml']) {
     const commands = [...workflow(name).matchAll(/run: (.+)$/gm)].map(([, command = '']) => command);
     expect(commands.length).toBeGreaterThan(2);
@@ -20,13 +20,13 @@ test('the workflows run what is in this repository', () => {
   }
 });
 
-test('every supported line of Node is checked', () => {
+test('the workflows check every supported line of Node', () => {
   const text = workflow('check.yml');
   for (const line of testedNodeLines)
     expect(text).toMatch(new RegExp(`node(?:-version)?: (?:\\[.*)?\\b${line}\\b`));
 });
 
-test('a version is published by its tag alone, with provenance', () => {
+test('a version is published only by its tag, with provenance', () => {
   expect(workflow('publish.yml')).toMatch(/on:\n {2}push:\n {4}tags: \['v\*'\]\n(?!.*branches)/);
   expect(workflow('publish.yml')).toContain('npm publish --provenance');
   expect(workflow('publish.yml')).toContain('id-token: write');

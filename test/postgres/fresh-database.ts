@@ -6,16 +6,18 @@ import { migratePostgres } from '../../src/store/dialect/postgres/migrate.js';
 import { openPostgres } from '../../src/store/dialect/postgres/open.js';
 import { urlOf, withClient } from './run-databases.js';
 
-/** A database on the server of this run. `drop` also ends whatever is still connected to it; so does the end of the run. */
+/**
+ * A database on the server of this run. `drop` also ends its remaining connections; so does the end of the run.
+ */
 export interface FreshDatabase {
   readonly url: string;
   drop(): Promise<void>;
 }
 
-/** Empty. */
+/** Creates an empty database. */
 export const freshDatabase = (): Promise<FreshDatabase> => createdFrom('template1');
 
-/** With the tables and views of the mirror, and nothing in them. */
+/** Creates a database with the mirror's tables and views, all empty. */
 export async function migratedDatabase(): Promise<FreshDatabase> {
   migrated ??= makeTemplate();
   return createdFrom(await migrated);
@@ -23,7 +25,7 @@ export async function migratedDatabase(): Promise<FreshDatabase> {
 
 let migrated: Promise<string> | undefined;
 
-/** Whichever file of the run comes first makes it; the others wait for it. */
+/** The first file of the run creates the template; the others wait for it. */
 async function makeTemplate(): Promise<string> {
   const { run } = inject('postgres');
   const server = await postgresUrl();
@@ -57,7 +59,10 @@ async function createdFrom(template: string): Promise<FreshDatabase> {
 
 let asked: Promise<string> | undefined;
 
-/** The server of this run, as somebody who may create databases and roles. Starts it if nobody did. */
+/**
+ * Returns the URL of this run's server, for a role that may create databases and roles. Starts the server if
+ * needed.
+ */
 export function postgresUrl(): Promise<string> {
   asked ??= new Promise((resolve, reject) => {
     const { door } = inject('postgres');

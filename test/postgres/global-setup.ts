@@ -6,14 +6,14 @@ import { type PostgresServer, startPostgres } from './server.js';
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** Where a test file asks for the server, and what the databases of this run are called. */
+    /** The address at which a test file requests the server, and the prefix of this run's databases. */
     postgres: { readonly door: string; readonly run: string };
   }
 }
 
 /**
- * One PostgreSQL for the whole run, started when the first test file asks for it: whoever runs a file that needs
- * none does not wait for one. ROSTERD_TEST_POSTGRES names a server to use instead, with rights to create databases.
+ * One PostgreSQL for the whole run, started when the first test file requests it, so other files need not wait.
+ * ROSTERD_TEST_POSTGRES names a server to use instead; its role must be able to create databases.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const given = process.env.ROSTERD_TEST_POSTGRES;

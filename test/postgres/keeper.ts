@@ -7,20 +7,20 @@ import { freePort } from '../support/free-port.js';
 import { type Binaries, enterableFolder, findBinaries } from './binaries.js';
 
 /*
- * A process that keeps one PostgreSQL for as long as its standard input stays open, which ends when whoever
- * started it does, however that happens. Then the server and everything it wrote are gone. Lines it understands:
- * `stop` and `start`, for those who want to see what happens when a database is away for a while.
+ * Runs one PostgreSQL for as long as standard input stays open, which closes when the process that started this
+ * one ends, however it ends. Then it deletes the server and its data. Accepts the lines `stop` and `start`, for
+ * tests of a database that is unreachable for a while.
  *
- * Speaks lines of JSON: {"url"} once it is ready, {"done"} after each order, {"failed"} when it gives up.
+ * Writes lines of JSON: {"url"} once it is ready, {"done"} after each order, {"failed"} when it gives up.
  */
 
 const password = process.argv[2] ?? '';
 const say = (line: object) => process.stdout.write(`${JSON.stringify(line)}\n`);
 
-// A key pressed in the terminal goes to the whole group; the end of the run is told by the closed pipe.
+// A key pressed in the terminal signals the whole process group; this process ends when the pipe closes instead.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
 
-/** Nothing here has to survive a power cut; everything else is as a server comes. */
+/** No data has to survive a power cut; everything else is a server's default. */
 const settings = [
   'fsync=off',
   'full_page_writes=off',
@@ -48,7 +48,7 @@ try {
 } catch (error) {
   say({ failed: error instanceof Error ? error.message : String(error) });
 } finally {
-  // What it holds is not wanted any more: no shutdown checkpoint.
+  // Its data is not needed any more: no shutdown checkpoint.
   await stop('SIGQUIT');
   rmSync(folder, { recursive: true, force: true });
   if (binaries?.copy != null) rmSync(binaries.copy, { recursive: true, force: true });
@@ -61,7 +61,7 @@ function makeCluster({ initdb, owner }: Binaries): void {
   if (owner.uid !== undefined && owner.gid !== undefined)
     for (const path of [data, secret]) chownSync(path, owner.uid, owner.gid);
   chmodSync(folder, 0o755);
-  // Sorts as a person would, as most servers out there do: what relies on the order of bytes must say so.
+  // Sorts by language rules, like most servers: code that relies on byte order must say so.
   const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=icu', '--icu-locale=en'];
   const { status, stderr, error } = spawnSync(
     initdb,

@@ -1,19 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import { withClient } from './run-databases.js';
 
-/** Looks like nothing else, so that it is found wherever it leaks to; with what a URL would have to encode. */
+/** Unique, so that a leak can be found, and with characters that a URL must encode. */
 export const rolePassword = 'canary:p@ss/w%rd?';
 
 export interface OwnDatabase {
-  /** As a configuration names it: without its password. */
+  /** As written in a configuration: without its password. */
   readonly url: string;
-  /** As its administrator knows it. */
+  /** The URL for the administrator. */
   readonly administrator: string;
-  /** Once the database is gone. */
+  /** Call it once the database is dropped. */
   dropRole(server: string): Promise<void>;
 }
 
-/** Gives a database to a role that can do no more than log in, as operators do. */
+/** Gives a database to a role that can only log in, as operators do. */
 export async function giveToOwnRole(administrator: string): Promise<OwnDatabase> {
   const role = `app_${randomBytes(5).toString('hex')}`;
   const url = new URL(administrator);

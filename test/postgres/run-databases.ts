@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 
-/** Every database of one test run begins with it, so that they can be told from others and removed together. */
+/**
+ * Every database of one test run starts with this prefix, to tell them from others and drop them together.
+ */
 export const runName = () => `rosterd_test_${randomBytes(5).toString('hex')}`;
 
 export async function withClient<Result>(
@@ -23,7 +25,7 @@ export const urlOf = (server: string, database: string): string => {
   return url.href;
 };
 
-/** Also those a stopped test file left behind. */
+/** Includes databases that a stopped test file left behind. */
 export async function dropDatabasesOf(server: string, run: string): Promise<void> {
   await withClient(server, async (client) => {
     const { rows } = await client.query<{ datname: string }>(

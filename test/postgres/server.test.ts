@@ -10,7 +10,7 @@ import { findBinaries, packageFolder } from './binaries.js';
 import { freshDatabase, postgresUrl } from './fresh-database.js';
 import { dropDatabasesOf, runName, urlOf, withClient } from './run-databases.js';
 
-test('a fresh database is a real server, empty, with connections of its own', async () => {
+test('a fresh database is a real, empty server database with its own connections', async () => {
   const database = await freshDatabase();
   await withClient(database.url, async (one) => {
     const locked = 'SELECT pg_try_advisory_lock(7) AS got';
@@ -29,7 +29,7 @@ test('a fresh database is a real server, empty, with connections of its own', as
   );
 });
 
-test('the databases of a run go together, whoever is still connected, and nobody else’s', async () => {
+test('dropping the databases of a run ends their connections and leaves other databases alone', async () => {
   const server = await postgresUrl();
   const [run, other] = [runName(), runName()];
   await withClient(server, async (client) => {
@@ -52,7 +52,7 @@ test('the databases of a run go together, whoever is still connected, and nobody
   });
 });
 
-test('runs from a folder that only root may enter, and without the links an install script would have made', {
+test('the server runs from a folder that only root may enter, and without the links of an install script', {
   timeout: 60_000,
 }, () => {
   const locked = mkdtempSync(join(tmpdir(), 'rosterd-locked-'));
@@ -71,7 +71,7 @@ test('runs from a folder that only root may enter, and without the links an inst
   expect(stdout).toContain('postgres (PostgreSQL) 18');
 });
 
-test('a server whose owner was killed ends with him and leaves no file', { timeout: 60_000 }, async () => {
+test('a server whose owner was killed ends with it and leaves no file', { timeout: 60_000 }, async () => {
   const owner = spawn(
     process.execPath,
     [
@@ -81,7 +81,7 @@ test('a server whose owner was killed ends with him and leaves no file', { timeo
     ],
     { stdio: ['ignore', 'pipe', 'pipe'] },
   );
-  // Whoever inherited it keeps it open: it closes when the last of them has ended.
+  // A child that inherited the pipe keeps it open: it closes when the last of them has ended.
   const everybodyGone = once(owner.stderr.resume(), 'close');
   const [url] = (await once(createInterface({ input: owner.stdout }), 'line')) as [string];
   const data = await withClient(url, async (client) => {

@@ -4,13 +4,13 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
-/** A PostgreSQL of one's own on the loopback, whose bytes are gone when it is closed or this process ends. */
+/** A separate PostgreSQL on the loopback, deleted when it is closed or this process ends. */
 export interface PostgresServer {
   /** As its superuser, on its database `postgres`. */
   readonly url: string;
-  /** Ends it as an operator would, dropping every connection; what it holds stays. */
+  /** Stops it as an operator would, dropping every connection; the data stays. */
   stop(): Promise<void>;
-  /** Again, on the same port. */
+  /** Starts it again on the same port. */
   start(): Promise<void>;
   close(): Promise<void>;
 }
@@ -22,7 +22,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   const keeper = fileURLToPath(new URL('./keeper.ts', import.meta.url));
   const child = spawn(process.execPath, ['--import', 'tsx', keeper, password], {
     stdio: ['pipe', 'pipe', 'inherit'],
-    // Out of the terminal's group, so that its key for "stop" does not reach it before its tests have ended.
+    // In another process group, so that Ctrl-C in the terminal does not stop it before its tests have ended.
     detached: true,
     env: { ...process.env, NODE_OPTIONS: '' },
   });

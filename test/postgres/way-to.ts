@@ -2,7 +2,9 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** The way to a database, of which each connection can be swallowed: it stays open, and nothing comes through. */
+/**
+ * A proxy to a database that can swallow the traffic of a connection: it stays open, and nothing comes through.
+ */
 export async function wayTo(url: string) {
   const { hostname, port } = new URL(url);
   const sockets = new Set<Socket>();

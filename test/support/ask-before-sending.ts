@@ -1,12 +1,12 @@
 import { type OutgoingHttpHeaders, request } from 'node:http';
 
 export interface Outcome {
-  /** Whether it was told to send its body; it does so then, and not before. */
+  /** Whether the server asked for the body; it is sent only then. */
   readonly continued: boolean;
   readonly status: number | undefined;
 }
 
-/** A POST that waits for the word of the other side, as curl does with a large body. */
+/** A POST with `Expect: 100-continue`, as curl sends a large body. */
 export function askBeforeSending(
   url: string,
   headers: OutgoingHttpHeaders,

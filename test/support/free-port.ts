@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 
-/** Free a moment ago; the process under test is told it by its configuration. */
+/** Returns a port that was free a moment ago; the process under test gets it in its configuration. */
 export async function freePort(): Promise<number> {
   return await new Promise((resolve, reject) => {
     const server = createServer().listen(0, '127.0.0.1', () => {

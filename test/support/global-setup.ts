@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { packageRoot } from '../../src/runtime/package-root.js';
 
 const memoryFolder = '/dev/shm';
-/** What a whole run holds at its largest moment is some 1.5 GB. */
+/** Several times what a whole run holds at its peak. */
 const freeBytesMin = 6 * 1024 ** 3;
 
 /**
- * Builds dist/, from which the tests start the processes of the product, and puts their temporary files into memory
- * where there is room: thousands of databases are made, and each commit waits for its disk. What a crash of the machine
- * leaves is tested by the simulator, which has a disk of its own.
+ * Builds dist/, from which the tests start the product's processes, and puts their temporary files into memory
+ * where there is room: tests create thousands of databases, and each commit waits for its disk. The simulator
+ * tests machine crashes with its own disk.
  */
 export default async function setup(): Promise<() => void> {
   const { ensureBuilt } = (await import('../../.ci/build.mjs' as string)) as { ensureBuilt(): Promise<void> };

@@ -6,13 +6,15 @@ export interface Hunt<Bug extends PlantedBug> {
   readonly layout: Layout;
   readonly bugs: readonly Bug[];
   readonly jobs: number;
-  /** Arguments of the Node process that looks for this bug, in the folder where it is planted. */
+  /** Node arguments of the process that searches for this bug, in the folder where it is planted. */
   readonly command: (bug: Bug) => readonly string[];
-  /** The line that tells of a finding. */
+  /** Recognises the line that reports a finding. */
   readonly finding: (line: string) => boolean;
 }
 
-/** Plants one bug after the other, looks for it, prints what became of it. Answers the findings, null for a miss. */
+/**
+ * Plants one bug after the other, searches for it and prints the result. Returns the findings, null for a miss.
+ */
 export async function hunt<Bug extends PlantedBug>(hunt: Hunt<Bug>): Promise<(string | null)[]> {
   const { layout, bugs, jobs, command, finding } = hunt;
   const greenhouse = new Greenhouse(layout);

@@ -13,7 +13,7 @@ import { dirname, join } from 'node:path';
 import { transformSync } from 'esbuild';
 import { packageRoot } from '../../src/runtime/package-root.js';
 
-/** A bug that could have been written, as text to replace. Whatever claims to find bugs has to see it. */
+/** A realistic bug, as text to replace. A test that claims to find bugs must find it. */
 export interface PlantedBug {
   readonly name: string;
   readonly file: string;
@@ -26,9 +26,12 @@ export const bug = (name: string, file: string, search: string, replace: string)
 });
 
 export interface Layout {
-  /** Folders copied as they are. */
+  /** Folders copied unchanged. */
   readonly copied: readonly string[];
-  /** Folders of sources, and where each stands as JavaScript: a process that has to translate them starts ten times as slowly. */
+  /**
+   * Folders of sources, and where each is as JavaScript: a process that has to translate them starts far more
+   * slowly.
+   */
   readonly translated: Readonly<Record<string, string>>;
 }
 
@@ -37,7 +40,7 @@ const tsconfigRaw = { compilerOptions: { verbatimModuleSyntax: true } };
 const toJavaScript = (text: string) =>
   transformSync(text, { loader: 'ts', format: 'esm', target: 'es2022', tsconfigRaw }).code;
 
-/** Copies of the package in which bugs are planted; the package itself is never touched. */
+/** Copies of the package in which bugs are planted; the package itself is never changed. */
 export class Greenhouse {
   readonly #base: string;
 
@@ -52,7 +55,7 @@ export class Greenhouse {
     symlinkSync(join(packageRoot, 'node_modules'), join(this.#base, 'node_modules'));
   }
 
-  /** A copy of its own with this bug in it, to be removed by whoever asked for it. */
+  /** Returns a new copy with this bug in it, which the caller removes. */
   plant(bug: PlantedBug): string {
     const text = readFileSync(join(packageRoot, bug.file), 'utf8');
     const times = text.split(bug.search).length - 1;
@@ -81,7 +84,9 @@ export class Greenhouse {
   }
 }
 
-/** Bugs whose text does not stand in their file exactly once, or that change nothing: the sources have moved on. */
+/**
+ * Returns the bugs whose text is not in their file exactly once, or that change nothing: the sources have changed.
+ */
 export function withered(bugs: readonly PlantedBug[]): readonly string[] {
   return bugs
     .filter(({ file, search, replace }) => {

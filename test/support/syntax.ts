@@ -8,7 +8,7 @@ export interface Syntax {
   readonly comments: readonly { readonly start: number; readonly end: number }[];
 }
 
-/** The syntax tree of a file in TypeScript. Throws when it is not one. */
+/** Returns the syntax tree of a TypeScript file. Throws if it cannot be parsed. */
 export function syntaxOf(path: string, text: string): Syntax {
   const { program, comments, errors } = parseSync(path, text, { lang: 'ts', sourceType: 'module' });
   const [error] = errors;
@@ -16,7 +16,7 @@ export function syntaxOf(path: string, text: string): Syntax {
   return { root: program, comments };
 }
 
-/** The node and everything below it, in order of the text. */
+/** Yields the node and everything below it, in order of the text. */
 export function* nodesOf(node: Node): Generator<Node> {
   yield node;
   for (const value of Object.values(node))
@@ -27,7 +27,7 @@ function isNode(value: unknown): value is Node {
   return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string';
 }
 
-/** The text of a string literal, and nothing for any other expression. */
+/** Returns the text of a string literal, or undefined for any other expression. */
 export function stringOf(node: Node): string | undefined {
   return node.type === 'Literal' && typeof node.value === 'string' ? node.value : undefined;
 }

@@ -5,7 +5,7 @@ import { createServices } from '../../src/platform/platform.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { type HeaderNames, headerNames } from '../../src/wire/headers.js';
 
-/** Every operation the platform answers, whichever feature it belongs to; the control API is none of them. */
+/** Returns every operation of the platform, from all features; the control API is not included. */
 export function declaredOperations(): readonly Operation[] {
   const services = createServices();
   try {

@@ -5,8 +5,8 @@ import { join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
 
 /*
- * Hunts for tests that pass and fail without a change: runs the suite many times, each time with another seed, with
- * the files in another random order, and with processors kept busy beside it.
+ * Searches for flaky tests: runs the suite many times, each time with another seed, the files in another random order,
+ * and optionally with busy processors.
  *
  *   npm run test:flicker -- --runs 20
  *   npm run test:flicker -- --runs 50 --busy 4 test/cli test/daemon
@@ -31,7 +31,7 @@ interface Report {
   }[];
 }
 
-/** Each failure of one run as "file: test", with the first line of its message. */
+/** Returns each failure of one run as "file: test", with the first line of its message. */
 function failuresOf(report: Report): ReadonlyMap<string, string> {
   const failures = new Map<string, string>();
   for (const { name, status, message, assertionResults } of report.testResults) {

@@ -9,10 +9,10 @@ import { renderDictionary } from '../../src/store/dictionary/render.js';
 import { documentedQueries } from '../../src/store/documented-queries.js';
 import { apiDescription } from './api-description.js';
 
-/** Pages people write, with sections the code writes. */
+/** Hand-written pages with generated sections. */
 const pages = ['README.md', 'docs/configuration.md', 'docs/library.md', 'docs/recipes.md'];
 
-/** Files made from the code. A test holds each to what it would be made of now. */
+/** Files generated from the code. A test compares each with its current content. */
 export function generatedFiles(): ReadonlyMap<string, string> {
   return new Map<string, string>([
     ['schema/config.schema.json', configSchemaText()],
@@ -59,7 +59,7 @@ const fenced = (sql: string): string => `\`\`\`sql\n${sql}\n\`\`\`\n\n`;
 const requiredText = ({ within }: OptionRow): string =>
   within === null ? '(required)' : `(required in \`${within}\`)`;
 
-/** What stands between `<!-- generated: NAME -->` and `<!-- end -->` is replaced; a name nobody knows is an error. */
+/** Replaces the text between `<!-- generated: NAME -->` and `<!-- end -->`; an unknown name is an error. */
 function withSections(path: string): string {
   return readFileSync(join(packageRoot, path), 'utf8').replaceAll(
     /(<!-- generated: ([a-z-]+) -->\n).*?(<!-- end -->)/gs,

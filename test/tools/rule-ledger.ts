@@ -13,7 +13,7 @@ export interface Rule {
 const shape = '[A-Z]+-\\d{2,3}';
 const testFolder = join(packageRoot, 'test');
 
-/** The rules of the ledger in their order; struck ones are left out. */
+/** Returns the rules of the ledger in order, without void ones. */
 export function readRules(
   text = readFileSync(join(testFolder, 'conformance/rules.md'), 'utf8'),
 ): readonly Rule[] {
@@ -29,7 +29,9 @@ export function readRules(
     .filter((rule) => !rule.text.includes('[void]'));
 }
 
-/** Which test files cite an id. Only sections of the ledger count: `UTF-8` and `SHA-256` are no rules. */
+/**
+ * Returns which test files cite an id. Only sections of the ledger count: `UTF-8` and `SHA-256` are no rules.
+ */
 export function citations(rules: readonly Rule[]): ReadonlyMap<string, readonly string[]> {
   const sections = new Set(rules.map(({ section }) => section));
   const word = new RegExp(`(?<![A-Za-z0-9_-])(${shape})(?![A-Za-z0-9_])`, 'g');

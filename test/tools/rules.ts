@@ -1,6 +1,8 @@
 import { citations, readRules } from './rule-ledger.js';
 
-/** Reports what of the ledger the tests cite; `--missing` lists the rest. A report and no gate: it exits 0. */
+/**
+ * Reports how much of the ledger the tests cite; `--missing` lists the rest. It is only a report: it exits with 0.
+ */
 const rules = readRules();
 const cited = citations(rules);
 const report: string[] = [];
@@ -24,5 +26,5 @@ if (process.argv.includes('--missing')) {
   for (const { id, text } of rules) if (!cited.has(id)) report.push(`${id} ${text}`);
 }
 
-// In one piece: a reader like head may leave early.
+// In one write, because a reader like head may leave early.
 process.stdout.write(`${report.join('\n')}\n`);

@@ -8,8 +8,8 @@ import { nodeLine } from '../packaging/trial/registry.js';
 
 // usage: tsx test/tools/test-nodes.ts [--bounded] [file…]
 //
-// Runs the tests on every supported line of Node but the one that the clone brings, which `npm test` has. --bounded runs
-// those files alone in which a line of Node is likely to matter: databases, sockets, processes, streams.
+// Runs the tests on every supported line of Node except the clone's own, which `npm test` covers. --bounded runs only
+// the files for which a line of Node is likely to matter: databases, sockets, processes, streams.
 
 const bounded = [
   ...[
@@ -25,7 +25,7 @@ const bounded = [
   ...['test/exports', 'test/outbox/send.test.ts', 'test/runtime', 'test/packaging/dependencies.test.ts'],
 ];
 
-/** As `process.argv` of vitest has it: its workers and the processes that tests start are of the same Node. */
+/** As vitest's `process.argv` has it: its workers and the processes that tests start use the same Node. */
 async function testOn(line: number, files: readonly string[]): Promise<boolean> {
   const bin = await nodeLine(line);
   const vitest = join(packageRoot, 'node_modules', 'vitest', 'vitest.mjs');

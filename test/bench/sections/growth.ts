@@ -36,7 +36,7 @@ export const growth: Section = {
   },
 };
 
-/** The largest beside the smallest of the same round; 1 is flat. */
+/** The largest divided by the smallest of the same round; 1 is flat. */
 function flatness(sizes: readonly number[], of: (size: number, key: string) => number[]): Measure[] {
   const [small, large] = [Math.min(...sizes), Math.max(...sizes)];
   const name = (what: string) =>

@@ -10,9 +10,9 @@ import type { HostileAddresses } from '../../hostile/serve.js';
 import { shapes } from '../../hostile/shapes.js';
 import { type Measure, measure, type Section } from '../measures.js';
 
-/** What no answer may take in one turn of the event loop, in milliseconds. */
+/** The longest that a response may block the event loop, in milliseconds. */
 const turnMillisMax = 250;
-/** How finely the loop is looked at. */
+/** The resolution of the event loop monitor in milliseconds. */
 const resolution = 1;
 
 export const hostile: Section = {
@@ -32,7 +32,7 @@ export const hostile: Section = {
           const rounds: number[] = [];
           for (let round = 0; round < scale.rounds; round += 1)
             rounds.push(await longestTurn(`${platform.baseUrl}/${at}/${where}`, where));
-          // A machine that is busy with something else makes turns longer and never shorter.
+          // Other load on the machine can only make turns longer, so the shortest round counts.
           longest.push({ name: `${shape.name}, ${where}`, millis: Math.min(...rounds) });
         }
       }
@@ -56,7 +56,7 @@ async function longestTurn(baseUrl: string, where: 'listing' | 'delta'): Promise
     await meet(baseUrl, where, folder, async (tick) => {
       delay.enable();
       const result = await tick();
-      // A turn that ends with the tick is seen by the next look.
+      // A turn that ends with the tick appears in the next sample.
       await new Promise((resolve) => setTimeout(resolve, 5 * resolution));
       delay.disable();
       return result;
@@ -67,7 +67,7 @@ async function longestTurn(baseUrl: string, where: 'listing' | 'delta'): Promise
   }
 }
 
-/** In a process of its own: making a hostile answer takes longer than reading it. */
+/** In a separate process: building a hostile response takes longer than reading it. */
 async function startPlatform() {
   const child = fork(fileURLToPath(new URL('../../hostile/serve.ts', import.meta.url)), {
     execArgv: ['--import', 'tsx'],

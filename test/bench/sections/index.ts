@@ -14,7 +14,7 @@ import { start } from './start.js';
 import { wan } from './wan.js';
 import { webhook } from './webhook.js';
 
-/** In the order in which they run and are told. */
+/** In the order in which they run and are reported. */
 export const sections: readonly Section[] = [
   ...[bootstrap, relisting, delta, webhook, wan, queries],
   ...[start, growth, requests, platform, postgres, soak, hostile, peer],

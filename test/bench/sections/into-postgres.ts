@@ -5,17 +5,19 @@ import { type Measure, measure, ratio, type Scale } from '../measures.js';
 import { alone, type RunningFeed, withFeed } from '../processes.js';
 import type { Variant } from '../variants.js';
 
-/** What a first listing into PostgreSQL is held against. */
+/** The comparison for a first listing into PostgreSQL. */
 export interface Other {
   readonly name: string;
-  /** What the ratio is called, and the least it should be. */
+  /** The name of the ratio, and its minimum. */
   readonly ratio: string;
   readonly least: number;
-  /** Seconds for a whole listing into a server. */
+  /** Returns the seconds for a whole listing into a server. */
   seconds(feed: RunningFeed, server: string): Promise<number>;
 }
 
-/** First listings by another and by the product, in turns, each into a database of its own of one server. */
+/**
+ * Alternates first listings by the other program and by the product, each into a new database on one server.
+ */
 export async function besideOurs(scale: Scale, records: number, other: Other): Promise<Measure[]> {
   const server = scale.postgres === null ? await startPostgres() : null;
   const url = scale.postgres ?? server?.url ?? '';
@@ -44,7 +46,7 @@ export async function besideOurs(scale: Scale, records: number, other: Other): P
   }
 }
 
-/** How many seconds a first listing into a database of its own takes. */
+/** Returns how many seconds a first listing into a new database takes. */
 export function listedBy(name: Variant, scale: Scale, feed: RunningFeed, server: string): Promise<number> {
   return onFreshDatabase(server, async (database) => {
     const { seconds } = await alone(scale, name, feed, { database });

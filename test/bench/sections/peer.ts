@@ -33,7 +33,7 @@ export const peer: Section = {
   },
 };
 
-/** Into a folder of its own that goes with the run: nothing of the repository depends on it. */
+/** Installs into a temporary folder of the run: nothing in the repository depends on it. */
 async function isInstalled(folder: string): Promise<boolean> {
   try {
     await run('npm', ['install', '--prefix', folder, '--ignore-scripts', '--no-audit', '--no-fund', wanted]);

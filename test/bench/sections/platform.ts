@@ -6,7 +6,7 @@ import { Lifecycle } from '../../../src/runtime/lifecycle.js';
 import { measure, median, ratio, type Scale, type Section, times } from '../measures.js';
 import { startBareServer, startPlatform } from '../platform-servers.js';
 
-/** Requests under way at the same time. */
+/** Requests in flight at the same time. */
 const connections = 8;
 const perPage = 100;
 
@@ -118,7 +118,7 @@ async function perSecond(baseUrl: string, { path, ...ask }: Ask, count: number):
   return count / seconds;
 }
 
-/** The path of the last page that a listing has. */
+/** Returns the path of the last page of a listing. */
 async function lastPageOf(baseUrl: string, first: Ask): Promise<string> {
   let path = first.path;
   for (;;) {
@@ -153,7 +153,7 @@ async function pagesInTurns(
   return found;
 }
 
-/** Deliveries that arrived a second, the changes that cause them sent eight at a time. */
+/** Returns deliveries received per second; the changes that cause them are sent eight at a time. */
 async function deliver(
   scale: Scale,
   ready: ReadyDocument,

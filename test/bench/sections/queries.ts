@@ -8,7 +8,7 @@ import { type Measure, median, ratio, type Section, times } from '../measures.js
 import { type RunningFeed, withFeed } from '../processes.js';
 import { openProduct, productFile, tickOf } from '../product.js';
 
-/** A query is repeated for about so long in each round, so that a quick one is not one glance at the clock. */
+/** A query is repeated for about this long in each round, because a fast one is too short for the clock. */
 const millisARound = 40;
 const repeatsMax = 200;
 
@@ -31,8 +31,8 @@ export const queries: Section = {
 };
 
 /**
- * A first listing, then changes and withdrawals, so that history and the change feed hold something. Answers a moment
- * between the two, to be asked about as the past.
+ * Runs a first listing, then changes and withdrawals, so that history and the change feed have rows. Returns a
+ * time between the two, for queries about the past.
  */
 async function fill(feed: RunningFeed, folder: string, changes: number): Promise<string> {
   const engine = await openProduct(feed.url, folder);
@@ -48,7 +48,7 @@ async function fill(feed: RunningFeed, folder: string, changes: number): Promise
   return listedBy;
 }
 
-/** The moment that stands in the documented query as a literal. */
+/** The literal time in the documented query. */
 const past = '2026-10-15T00:00:00.000Z';
 
 function compare(folder: string, rounds: number, listedBy: string): Measure[] {
@@ -62,7 +62,7 @@ function compare(folder: string, rounds: number, listedBy: string): Measure[] {
         mirror.prepare(sql.replaceAll(past, listedBy)).raw(),
         bare.prepare(hand.replaceAll(past, listedBy)).raw(),
       ];
-      // Also warms both. The id is ranked by nothing the roster's page promises, so its order may differ.
+      // Also warms up both. The roster page does not define the order of equal ids, so it may differ.
       const began = performance.now();
       const [answer, wanted] = [ours.all(), theirs.all()].map((rows) => JSON.stringify(rows));
       if (name !== 'roster-page' && answer !== wanted)
@@ -83,7 +83,7 @@ function compare(folder: string, rounds: number, listedBy: string): Measure[] {
   }
 }
 
-/** The median of each. */
+/** Returns the median of each. */
 function inTurns(statements: readonly { all(): unknown }[], repeats: number): number[] {
   const took = statements.map((): number[] => []);
   for (let repeat = 0; repeat < repeats; repeat += 1) {

@@ -16,7 +16,7 @@ export const relisting: Section = {
           'rec/s',
           seconds.map((one) => records / one),
         ),
-        // Of a process that listed everything before: the greater of the two.
+        // The peak of a process that listed everything before the re-listing: the greater of the two.
         measure('peak memory', 'MB', of('product-relisting', 'peakMegabytes'), { most: 200 }),
         measure(
           'file grown, a record',

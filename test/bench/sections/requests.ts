@@ -80,7 +80,7 @@ interface Stage {
   readonly engine: Engine;
   readonly feed: Feed;
   readonly clock: VirtualClock;
-  /** Resolves once nothing is being done. */
+  /** Resolves once no work is pending. */
   settle(): Promise<void>;
 }
 

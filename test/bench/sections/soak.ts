@@ -13,7 +13,8 @@ export const soak: Section = {
       const lasting = seconds === null ? {} : { seconds };
       const { slope = [], last = [], changes = [] } = await alone(scale, 'soak', feed, { turns, ...lasting });
       return [
-        // A tenth of a kilobyte a change is 9 MB a day at a change a second; the rest is the collector's mood.
+        // A tenth of a kilobyte a change is 9 MB a day at one change a second; the rest is variation of the garbage
+        // collector.
         measure('memory that stays', 'KB a change', slope, { most: 0.1 }),
         measure('changes', 'changes', changes),
         measure('memory at the end', 'MB', last, { most: 200 }),

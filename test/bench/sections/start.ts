@@ -65,7 +65,7 @@ const configuration = (baseUrl: string) => ({
   console: null,
 });
 
-/** Whatever else stands in the environment of the one who runs this is no business of ours. */
+/** The environment of the caller must not affect the measurement. */
 const env = {
   PATH: process.env.PATH,
   BENCH_TOKEN: 'at_test_benchbenchbenchbenchbenchbenchbenchbench',
@@ -98,7 +98,7 @@ async function untilSaid(word: string, args: readonly string[], cwd: string): Pr
   const took = await Promise.race([heard, ended]);
   child.kill('SIGTERM');
   await ended;
-  // A program that fails has a first word too.
+  // A program that fails also prints something first.
   if (took === null) throw new Error(`${args.join(' ')} said ${JSON.stringify(said)}`);
   return took;
 }

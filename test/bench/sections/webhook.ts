@@ -24,7 +24,7 @@ export const webhook: Section = {
     parts.add('folder', async () => rmSync(folder, { recursive: true, force: true }));
     return await withFeed(scale, records, async (feed) => {
       try {
-        // A connection for each delivery: on a busy machine an idle one may be cut just as it is used again.
+        // A connection for each delivery: on a busy machine an idle one may be cut just as it is reused.
         const agent = new Agent({ connections: 1, pipelining: 0 });
         parts.add('agent', () => agent.destroy());
         const floor = await startWebhookFloor(join(folder, 'floor.db'), feed.url, secret);
@@ -71,7 +71,7 @@ export const webhook: Section = {
           measure('p99 of the floor', 'ms', of(0, 0.99)),
         ];
       } finally {
-        // Before the feed, of which the floor may still be reading.
+        // Before the feed, from which the floor may still be reading.
         await parts.close();
       }
     });

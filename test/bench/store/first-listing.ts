@@ -19,9 +19,9 @@ import { acme, identity, listingPage, record } from '../../store/samples.js';
 
 /*
  * A first listing through the mirror against the naive floor: one prepared upsert of the same columns for each
- * record, a commit for each page, no secondary index. Rounds alternate, because the machine's mood wanders.
+ * record, a commit for each page, no secondary index. Rounds alternate, because the machine's speed varies.
  *
- *   npx tsx test/bench/store/first-listing.ts --records 200000 --rounds 3
+ * npx tsx test/bench/store/first-listing.ts --records 200000 --rounds 3
  */
 const { values } = parseArgs({
   options: { records: { type: 'string', default: '200000' }, rounds: { type: 'string', default: '3' } },

@@ -10,10 +10,10 @@ import { acme, deltaPage, listingPage } from '../../store/samples.js';
 import { sample } from './sample.js';
 
 /*
- * What a record and a version of one weigh in PostgreSQL, tables, indexes and log: a first listing, then every record
- * changed once by the feed.
+ * Measures the size of a record and of a version in PostgreSQL with tables, indexes and WAL: a first listing, then
+ * every record changed once by the feed.
  *
- *   npx tsx test/bench/store/postgres-size.ts --records 100000
+ * npx tsx test/bench/store/postgres-size.ts --records 100000
  */
 const { values } = parseArgs({ options: { records: { type: 'string', default: '100000' } } });
 const count = Number(values.records);

@@ -11,10 +11,10 @@ import { acme, listingPage } from '../../store/samples.js';
 import { sample } from './sample.js';
 
 /*
- * How long publishing a re-listing blocks, by the share of records that changed and by what changed in them:
- * a status and an amount (in four indexes), or a field this version does not know (in none).
+ * Measures how long publishing a re-listing blocks, by the share of changed records and by what changed: a status
+ * and an amount (in four indexes), or an unknown field (in none).
  *
- *   npx tsx test/bench/store/publish-relisting.ts --records 200000
+ * npx tsx test/bench/store/publish-relisting.ts --records 200000
  */
 const { values } = parseArgs({ options: { records: { type: 'string', default: '200000' } } });
 const count = Number(values.records);

@@ -2,7 +2,7 @@ import type { FeedItem, Investment } from '../../../src/domain/investment.js';
 import { randomText, seededRandom } from '../../../src/runtime/random.js';
 import { identity, record } from '../../store/samples.js';
 
-/** The same record for the same number, with an id in no order. */
+/** Returns the same record for the same number, with ids in no order. */
 export function sample(n: number, more: Partial<Investment>): FeedItem {
   const id = `inv_${randomText(seededRandom(n), 22)}`;
   const who = identity(`Person ${n}`, {

@@ -8,11 +8,11 @@ export interface Ended {
 
 export interface Place {
   readonly cwd: string;
-  /** Put before the machine's own folders of programs. */
+  /** Prepended to PATH. */
   readonly path: readonly string[];
 }
 
-/** What npm tells the scripts it runs would decide how the npm under trial behaves. */
+/** npm's variables for its scripts would change the behaviour of the npm under test. */
 function environment(path: readonly string[]): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(
     ([name]) => !/^(?:npm_|ROSTERD_|INIT_CWD$|NODE_OPTIONS$)/.test(name),
@@ -21,7 +21,7 @@ function environment(path: readonly string[]): NodeJS.ProcessEnv {
   return { ...Object.fromEntries(kept), PATH: [...path, ...machine].join(':'), NO_COLOR: '1' };
 }
 
-/** Runs a program to its end. With `until`, it is interrupted like by Ctrl-C when it has said that. */
+/** Runs a program to its end. With `until`, interrupts it like Ctrl-C once it has printed that text. */
 export async function run(
   [program = '', ...args]: readonly string[],
   { cwd, path }: Place,
@@ -44,7 +44,7 @@ export async function run(
   return { code, said };
 }
 
-/** Something a person can mend: a sentence and the next step. */
+/** An error that a person can fix: a sentence and the next step. */
 export class TrialFailed extends Error {
   constructor(
     message: string,

@@ -6,18 +6,18 @@ import { type Ended, run } from './command.js';
 
 export interface Trial {
   readonly tarball: string;
-  /** Folders of programs, that of the Node under trial first. */
+  /** Folders of programs, the Node under test first. */
   readonly path: readonly string[];
   readonly npm: readonly string[];
   readonly npx: readonly string[];
   readonly ignoreScripts: boolean;
-  /** Whether the program in TypeScript is compiled as well: that depends on no Node and no npm. */
+  /** Whether to compile the TypeScript program as well, which depends on neither Node nor npm. */
   readonly types: boolean;
 }
 
 const manifest = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8'));
 
-/** As a careful user has it: strict, and with every declaration of every package checked. */
+/** Strict settings that also check the declarations of every package. */
 const strict = {
   compilerOptions: {
     ...{ strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false, noEmit: true },
@@ -26,7 +26,7 @@ const strict = {
   files: ['example.ts'],
 };
 
-/** What a new user does in an empty folder. Returns what went wrong, in order. */
+/** Does what a new user does in an empty folder. Returns the errors, in order. */
 export async function tryPackage(trial: Trial): Promise<readonly string[]> {
   const cwd = mkdtempSync(join(tmpdir(), 'rosterd-package-'));
   const place = { cwd, path: trial.path };
@@ -50,7 +50,7 @@ export async function tryPackage(trial: Trial): Promise<readonly string[]> {
       ...compilers,
     ];
     const installed = await run([...trial.npm, ...words], place);
-    // npm 11 warns of scripts it will not run one day, npm 12 of those it did not run.
+    // npm 11 warns of scripts it will not run in future, npm 12 of those it did not run.
     const warned = /install-scripts|allow-scripts|EBADENGINE|deprecated/.test(installed.said);
     expect('npm install', installed, installed.code === 0 && !warned);
     if (installed.code !== 0) return wrong;

@@ -22,10 +22,10 @@ const belongs = [
   /^(?:schema|packaging|docs)\/.+$/,
 ];
 
-/** What a package is made of, and what it may weigh: it was 0.7 MB when this was written. */
+/** The files of a package, and its maximum size. */
 const sizeMax = 1_500_000;
 
-/** Packs the clone into the folder and looks at what is in it. Returns the path of the package. */
+/** Packs the clone into the folder and checks the content. Returns the path of the package. */
 export async function pack(folder: string): Promise<string> {
   const place = { cwd: packageRoot, path: [dirname(process.execPath)] };
   const built = await run(['node', '.ci/build.mjs', '--types'], place);

