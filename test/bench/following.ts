@@ -22,7 +22,7 @@ export async function startFollowing(feedUrl: string, folder: string, passed: ()
     console: null,
     receiver: { listen: '127.0.0.1:0', secrets: [{ env: 'UNUSED' }] },
   });
-  if (base.receiver === null) throw new Error('the daemon needs a receiver');
+  if (base.receiver === null) throw new Error('the benchmark needs a receiver');
   const secrets = [new Secret('bench', secret, { env: {}, folder })];
   const daemon = await startDaemon({
     config: { ...base, receiver: { ...base.receiver, secrets } },

@@ -53,7 +53,7 @@ for (let more = true; more; ) {
 }
 const seconds = (performance.now() - began) / 1000;
 const { rows } = await sync.postgresClient.query('SELECT count(*)::integer AS held FROM stripe.customers');
-if (rows[0]?.held !== sent) throw new Error(`the peer holds ${rows[0]?.held} of ${sent} objects`);
+if (rows[0]?.held !== sent) throw new Error(`the peer stored ${rows[0]?.held} of ${sent} objects`);
 await sync.postgresClient.close();
 console.log(JSON.stringify({ seconds }));
 

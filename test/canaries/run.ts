@@ -17,9 +17,9 @@ for (const [database, own] of [['SQLite'], ['PostgreSQL', await giveToOwnRole(se
   const folder = mkdtempSync(join(tmpdir(), 'rosterd-canaries-'));
   const { canaries, said } = await playDay(folder, program, own);
   const leaks = sweep(folder, canaries, mayHold);
-  for (const { file, what } of leaks) process.stdout.write(`${what} stands in ${join(folder, file)}\n`);
+  for (const { file, what } of leaks) process.stdout.write(`${what} is in ${join(folder, file)}\n`);
   process.stdout.write(
-    `${database}: ${canaries.length} canaries, ${said.length} outputs and answers, ${leaks.length} leaks\n`,
+    `${database}: ${canaries.length} canaries, ${said.length} outputs and responses, ${leaks.length} leaks\n`,
   );
   if (leaks.length === 0) rmSync(folder, { recursive: true });
   else process.exitCode = 1;

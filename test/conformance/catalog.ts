@@ -80,7 +80,7 @@ export function invest(
 /** Asserts a 200 response of exactly the declared shape: no undeclared field, no declared field missing. */
 export function conforms(operation: Operation, answer: Answered): Answered {
   const schema = operation.responses[200]?.schema;
-  if (schema === undefined) throw new Error(`${operation.id} declares no answer`);
+  if (schema === undefined) throw new Error(`${operation.id} declares no response`);
   expect(answer.status, JSON.stringify(answer.body)).toBe(200);
   expect(schema.parse(answer.body)).toEqual(answer.body);
   return answer;

@@ -63,7 +63,7 @@ export function makeOrganization(world: TestWorld, name: string): number {
 
 export function userNo(world: TestWorld, email: string): number {
   const row = one<{ no: number }>(world.services.state, 'SELECT no FROM users WHERE email = ?', [email]);
-  if (row === undefined) throw new Error(`nobody has the address ${email}`);
+  if (row === undefined) throw new Error(`no person has the address ${email}`);
   return row.no;
 }
 
@@ -157,7 +157,7 @@ export async function codeFor(
   asking: Asking = {},
 ): Promise<string> {
   const code = (await approve(world, client, email, asking)).searchParams.get('code');
-  if (code === null) throw new Error('the redirect carries no code');
+  if (code === null) throw new Error('the redirect has no code');
   return code;
 }
 

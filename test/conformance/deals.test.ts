@@ -263,7 +263,7 @@ describe('investors of a deal', () => {
     const deal = openDeal(world, syndicate);
     const [small, large, middle] = ['Small', 'Large', 'Middle'].map((name) => syndicate.add(name));
     if (small === undefined || large === undefined || middle === undefined)
-      throw new Error('three were added');
+      throw new Error('expected three added members');
     await deal.invest(small.person, 10_000);
     world.clock.advance(1000);
     await deal.invest(large.person, 60_050, { group: 'IS READY' });

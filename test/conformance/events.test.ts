@@ -254,7 +254,7 @@ describe('the routing matrix: scope × installation kind × realm × endpoint ki
     const one = installed.find(
       (it) => it.kind === 'company' && it.here && it.scopes === scopeSets.everything,
     );
-    if (one === undefined) throw new Error('the world lacks it');
+    if (one === undefined) throw new Error('the sandbox has no such record');
     const got = made(() =>
       world.emit({ name: 'investment_session.completed', realm: one.realm, installationNo: one.no }),
     );

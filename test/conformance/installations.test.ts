@@ -517,7 +517,7 @@ describe('events and access of installations', () => {
 
 test('SEC-14 ERR-12 an installation token reads its own company and is refused at another', async () => {
   const [own, other] = world.ready.companies;
-  if (own === undefined || other === undefined) throw new Error('the world has too few companies');
+  if (own === undefined || other === undefined) throw new Error('the sandbox has too few companies');
   const founder = world.ready.users.find((user) => user.id === own.founder)?.email ?? '';
   const { body } = await install(userToken(world, client, founder), own);
   const { access_token: token } = body.token;

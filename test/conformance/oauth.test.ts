@@ -485,7 +485,7 @@ test('the printed application and users of the sandbox work as credentials', asy
   // A platform of its own: in the shared one the clock has moved on by years.
   const fresh = await startWorld();
   const [app] = fresh.ready.apps;
-  if (app === undefined) throw new Error('the world has no application');
+  if (app === undefined) throw new Error('the sandbox has no application');
   const printed: TestClient = {
     applicationNo: 1,
     applicationId: '',

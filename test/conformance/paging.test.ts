@@ -50,7 +50,7 @@ test.each(lists)(
       token = candidate;
       break;
     }
-    if (token === undefined) throw new Error(`nobody may read ${path}`);
+    if (token === undefined) throw new Error(`no credential may read ${path}`);
     const read = (query: string) => world.get(`${path}?${query}`, { token: token ?? '', headers });
     const page = (await read('per_page=2')).body;
     expect(page.meta.page_count).toBe(page.data.length);

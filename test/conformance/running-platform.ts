@@ -109,12 +109,12 @@ async function request(
 /** Returns a company of the ready document (the first by default). Throws if it does not exist. */
 export function company(world: Sandbox, index = 0) {
   const found = world.ready.companies[index];
-  if (found === undefined) throw new Error(`the world has no company ${index}`);
+  if (found === undefined) throw new Error(`the sandbox has no company ${index}`);
   return found;
 }
 
 export function user(world: Sandbox, index = 0) {
   const found = world.ready.users[index];
-  if (found === undefined) throw new Error(`the world has no user ${index}`);
+  if (found === undefined) throw new Error(`the sandbox has no user ${index}`);
   return found;
 }

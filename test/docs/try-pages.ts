@@ -54,6 +54,6 @@ for (const page of wanted.length > 0 ? wanted : pages) {
   const took = ((performance.now() - began) / 1_000).toFixed(1);
   console.log(`${page}: ${run} blocks run, ${compared} outputs compared, ${notRun} not run, in ${took} s`);
   if (wrong === null) continue;
-  console.error(`${page} does not do what it says. ${wrong}`);
+  console.error(`${page} does not match its output. ${wrong}`);
   process.exitCode = 1;
 }

@@ -26,7 +26,7 @@ export async function openHostilePlatform(): Promise<HostilePlatform> {
     const asked = askedBy(search);
     if (whereOf(asked, search) !== where) return send(response, page(asked, []));
     const shape = shapes[no];
-    if (shape === undefined) throw new Error(`there is no shape ${no}`);
+    if (shape === undefined) throw new Error(`no hostile shape has number ${no}`);
     requests.set(shape.name, (requests.get(shape.name) ?? 0) + 1);
     // Large responses take longer to build than to read.
     const key = `${no} ${JSON.stringify(asked)}`;

@@ -39,7 +39,7 @@ export async function startPostgres(): Promise<PostgresServer> {
     await next();
   };
   const ready = await next();
-  if (!('url' in ready)) throw new Error('no PostgreSQL for the tests: its keeper did not say where it is');
+  if (!('url' in ready)) throw new Error('no PostgreSQL for the tests: its keeper did not send its address');
   return {
     url: ready.url,
     stop: () => order('stop'),

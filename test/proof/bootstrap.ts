@@ -32,7 +32,7 @@ export async function bootstrapUnderFire(plan: BootstrapPlan): Promise<Bootstrap
   const world = await proofWorld({ companies: 1, records: plan.records, limits: true });
   try {
     const [company] = world.companies;
-    if (company === undefined) throw new Error('a world without a company');
+    if (company === undefined) throw new Error('the sandbox has no company');
     const began = world.sandbox.clock.now();
     const sources = [{ name: 'acme', token: company.token, company: company.id }];
     const pages = Math.ceil(plan.records / plan.perPage);

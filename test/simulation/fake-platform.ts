@@ -223,7 +223,7 @@ export class FakePlatform {
     const filters = `${company}&${query.get('offering_id') ?? ''}`;
     const asked = query.get('cursor');
     if (company === '') {
-      this.violate('B12', 'a page was asked for without the filter of its source');
+      this.violate('B12', 'a page was requested without the filter of its source');
       return this.#problem(400, 'bad_request');
     }
     const perPage = Math.min(Number(query.get('per_page') ?? 25), this.freedom.pageMax);
@@ -240,11 +240,11 @@ export class FakePlatform {
     }
     const place = this.places.get(asked);
     if (place === undefined) {
-      this.violate('cursor', 'a cursor came back changed, or was never handed out');
+      this.violate('cursor', 'a cursor was altered or never issued');
       return this.#problem(400, 'bad_request');
     }
     if (place.filters !== filters || place.account !== account.name)
-      this.violate('B12', 'a cursor was used under other filters or another token than it came with');
+      this.violate('B12', 'a cursor was used with other filters or another token than it was issued for');
     const gone = place.kind === 'listing' ? 'gone_listing' : 'gone_delta';
     if (place.seq < this.horizon || weather.strikes(gone)) {
       if (place.kind === 'listing') this.counters.add('platform:410 in a listing');

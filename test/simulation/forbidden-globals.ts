@@ -15,7 +15,7 @@ export function forbidGlobals(): () => void {
       value: () => {
         const asker = callerFile();
         if (excepted.some((path) => asker.includes(path))) return 0;
-        throw new Error(`${what} was used inside the simulation; it has to be handed in`);
+        throw new Error(`${what} was used inside the simulation; pass it in as an argument`);
       },
     });
     undo.push(() => {

@@ -74,8 +74,7 @@ export class Judge {
   /** I3: rows collected by one listing never become part of another. */
   #leftovers(reader: Reader): void {
     const [left] = reader.rows<{ readonly name: string }>(leftoversQuery);
-    if (left !== undefined)
-      this.parts.violate('I3', `${left.name} keeps what a listing that is over collected`);
+    if (left !== undefined) this.parts.violate('I3', `${left.name} still has rows of a finished listing`);
   }
 
   /** I11: a source's data changes only under the lease of the process that writes it. */
@@ -115,7 +114,7 @@ export class Judge {
       return;
     }
     if (rows.length !== source.rows_held)
-      violate('I3', `${source.name} shows ${rows.length} rows and says it holds ${source.rows_held}`);
+      violate('I3', `${source.name} shows ${rows.length} rows but reports ${source.rows_held} stored`);
     const awaiting = rows.filter((row) => row.awaiting === 1).length;
     if (awaiting !== source.awaiting_deletion)
       violate(
@@ -125,7 +124,7 @@ export class Judge {
     if (awaiting > 0) counters.add('seen:rows await deletion');
     this.#judgeBrake(source, rows);
     const reach = this.#reachOf(source);
-    if (reach === undefined) violate('I2', `${source.name}: its position was never handed out`);
+    if (reach === undefined) violate('I2', `${source.name}: its position was never issued`);
     // A source may keep rows of a company it no longer mirrors, but only as awaiting deletion.
     const own = rows.find((row) => row.awaiting === 0);
     const company = own?.text.split('|')[0] ?? this.#companyOf(source);
@@ -161,12 +160,12 @@ export class Judge {
       const withdrawn = (id: string) =>
         truth.story(id).some(({ version, silent }) => version === null && !silent);
       const taken = before.awaiting.find((id) => !now.has(id) && !withdrawn(id));
-      if (taken !== undefined) violate('H11', `${taken} awaited deletion and is gone, and nobody said so`);
+      if (taken !== undefined) violate('H11', `${taken} awaited deletion and was deleted without a decision`);
     }
     if (state !== 'sweeping' || before.state === 'sweeping') return;
     const gone = before.ids.filter((id) => !now.has(id)).length;
     if (gone >= brake.rows && gone > brake.share * before.ids.length)
-      violate('H11', `a listing took ${gone} of ${before.ids.length} records and asked nobody`);
+      violate('H11', `a listing took ${gone} of ${before.ids.length} records without asking a person`);
   }
 
   /**
@@ -222,7 +221,7 @@ export class Judge {
     if (awaits) return undefined;
     if ((platform.poisoned.get(id) ?? 0) >= (truth.latest(id, reach)?.seq ?? 0))
       return text === undefined && this.#mustStay(source, id)
-        ? { invariant: 'I2', what: 'a record that was shown, and could not be read since, is gone' }
+        ? { invariant: 'I2', what: 'a record that was visible and then unreadable is missing' }
         : undefined;
     if (story.some((one) => one.silent && one.seq <= truth.head)) return undefined;
     // Published later than the position: the mirror may or may not have it yet.
@@ -231,13 +230,13 @@ export class Judge {
     if (latest === undefined || latest.version === null)
       return text === undefined
         ? undefined
-        : { invariant: 'I5', what: 'a withdrawn record is shown, and nobody was asked about it' };
-    if (text === undefined) return { invariant: 'I2', what: 'a record behind the position is missing' };
+        : { invariant: 'I5', what: 'a withdrawn record is visible and not awaiting deletion' };
+    if (text === undefined) return { invariant: 'I2', what: 'a record before the position is missing' };
     return this.#texts(source, latest).includes(text)
       ? undefined
       : {
           invariant: 'I2',
-          what: `it reads ${text}, and the position is behind ${rowText(latest.version, true)}`,
+          what: `it shows ${text}, but the position is after ${rowText(latest.version, true)}`,
         };
   }
 
@@ -303,7 +302,7 @@ export class Judge {
       .look()
       .sources.find(({ name }) => name === source)?.state;
     if (state !== 'halted')
-      this.parts.violate('I9', `${life.name} takes ${source} for halted, which is ${state}`);
+      this.parts.violate('I9', `${life.name} considers ${source} halted, but it is ${state}`);
   }
 
   /**
@@ -339,7 +338,7 @@ export class Judge {
       'SELECT count(*) AS n, coalesce(max(seq), 0) AS last FROM changes',
     )[0];
     if (gap !== undefined && gap.n !== gap.last)
-      violate('feed', `${gap.n} changes are numbered up to ${gap.last}`);
+      violate('feed', `${gap.n} changes, but the last number is ${gap.last}`);
     const silent = one<{ id: string }>(
       `SELECT id FROM changes WHERE kind = 'changed' AND fields = '[]' LIMIT 1`,
     );
@@ -354,7 +353,8 @@ export class Judge {
       `SELECT c.id FROM changes c WHERE c.kind IN ('changed', 'removed') GROUP BY c.source, c.id
        HAVING count(*) > (SELECT count(*) FROM investment_history h WHERE h.source = c.source AND h.id = c.id) LIMIT 1`,
     );
-    if (unkept[0] !== undefined) violate('history', `a version of ${unkept[0].id} was replaced and not kept`);
+    if (unkept[0] !== undefined)
+      violate('history', `a version of ${unkept[0].id} was replaced but is not in the history`);
     const stories = new Map<string, string[]>();
     for (const { source, id, kind } of one<{ source: string; id: string; kind: string }>(
       'SELECT source, id, kind FROM changes WHERE id IS NOT NULL ORDER BY seq',
@@ -367,7 +367,7 @@ export class Judge {
       const kinds = story.join();
       const n = story.filter((kind) => kind !== 'removed').length;
       if (/added(,changed)*,added|removed,removed|removed,changed/.test(kinds))
-        violate('feed', `the feed of ${source} tells of ${id}: ${kinds}`);
+        violate('feed', `impossible sequence in the feed of ${source} for ${id}: ${kinds}`);
       const slack = this.parts.mayGoBack || this.parts.identityMoved.size > 0 ? 1000 : 0;
       if (n > truth.story(id).length * 2 + 2 + slack)
         violate('feed', `${id} changed ${n} times in the feed of ${source}`);
@@ -386,7 +386,7 @@ export class Judge {
     counters.add('erased words looked for', gone.size);
     for (const [name, text] of files)
       for (const [word] of text.matchAll(personWord))
-        if (gone.has(word)) violate('I10', `${word} of somebody who is gone stands in ${name}`);
+        if (gone.has(word)) violate('I10', `${word} of an erased person is in ${name}`);
   }
 }
 

@@ -210,7 +210,10 @@ export class Machine {
     const since = told - first.told < now - first.at ? { at: now, told } : first;
     this.#refusals.set(refusal, since);
     if (!life.dead && now - since.at > 3 * leaseMillis)
-      this.parts.violate('P11', `a lease nobody renews has kept ${life.name} out for ${now - since.at} ms`);
+      this.parts.violate(
+        'P11',
+        `a lease that is not renewed has kept ${life.name} out for ${now - since.at} ms`,
+      );
   }
 
   #startFailed(life: Life, error: unknown): void {
@@ -289,7 +292,7 @@ export class Machine {
       },
     );
     scheduler.in(60_000, 'a minute after SIGTERM', () => {
-      if (!life.dead && life.daemon === daemon) violate('I15', 'it never stopped after SIGTERM');
+      if (!life.dead && life.daemon === daemon) violate('I15', 'the daemon never stopped after SIGTERM');
     });
   }
 

@@ -140,7 +140,7 @@ export class PostOffice {
 
   #taken(letter: Letter): void {
     if (letter.fake !== undefined) {
-      this.violate('I7', `a ${letter.fake} letter was answered 2xx`);
+      this.violate('I7', `a ${letter.fake} webhook was answered 2xx`);
       return;
     }
     this.accepted.push({

@@ -100,7 +100,7 @@ export class PlatformWorld extends World {
       requestBytes(asked.method, target, { ...asked.headers, connection: 'close' }, asked.body),
     );
     const answer = await connection.answered;
-    if (answer === null) throw new Error(`the bundled server said nothing to ${asked.method} ${target}`);
+    if (answer === null) throw new Error(`the bundled server did not answer ${asked.method} ${target}`);
     this.counters.add(`platform answered:${answer.status}`);
     if (asked.url.pathname === '/oauth/token' && answer.status === 200) this.counters.add('platform:refresh');
     if (answer.status >= 500)
@@ -144,7 +144,7 @@ export class PlatformWorld extends World {
     for (const [index, source] of this.sources.entries()) {
       const company = companies[index % 2];
       const app = apps[0];
-      if (company === undefined || app === undefined) throw new Error('a sandbox of two companies');
+      if (company === undefined || app === undefined) throw new Error('the sandbox needs two companies');
       const { id, installation, token, tokenWithoutIdentity } = company;
       const founder = users.find((user) => user.id === company.founder);
       const rotating = index < 2 && founder !== undefined && source.account.rotating;
@@ -256,7 +256,7 @@ export class PlatformWorld extends World {
        FROM access_tokens WHERE digest = ?`,
       [digestOf(access)],
     );
-    if (like === undefined) throw new Error('the token of a source is the platform’s own');
+    if (like === undefined) throw new Error('the platform has no token of this source');
     const scopes = like.scopes.split(' ');
     const now = services.clock.now();
     const { realm, applicationNo, installationNo, userNo } = like;
@@ -268,7 +268,7 @@ export class PlatformWorld extends World {
       );
       return { access: token, refresh: '', expiresAt: Number.POSITIVE_INFINITY };
     }
-    if (userNo === null) throw new Error('a source has the token of an installation or of a person');
+    if (userNo === null) throw new Error('a source needs the token of an installation or of a person');
     const wish = { kind: 'user', realm, applicationNo, clientId, userNo, scopes } as const;
     const { token, refreshToken } = mintToken(services, wish, now);
     return { access: token, refresh: refreshToken, expiresAt: this.scheduler.now + accessMillis };
@@ -290,7 +290,7 @@ export class PlatformWorld extends World {
   #rotateSecret(): void {
     const { state, random, clock } = this.#server().services;
     const [endpoint] = all<{ readonly no: number }>(state, 'SELECT no FROM webhook_endpoints', []);
-    if (endpoint === undefined) throw new Error('the receiver is subscribed');
+    if (endpoint === undefined) throw new Error('the receiver has no subscription');
     const secret = state.transaction(() => rotateSecret(state, random, endpoint.no, clock.now()))();
     this.post.secrets = [secret, ...this.post.secrets].slice(0, 2);
     this.counters.add('platform:secret rotated');
@@ -301,17 +301,17 @@ export class PlatformWorld extends World {
       const rows = look.rows.get(name) ?? [];
       this.counters.add('judged');
       if (listed_at === null ? rows.length > 0 : rows.length !== rows_held)
-        this.violate('I3', `${name} shows ${rows.length} rows and says it holds ${rows_held}`);
+        this.violate('I3', `${name} shows ${rows.length} rows but reports ${rows_held} stored`);
       for (const { id, text } of rows)
         if (this.#versions.get(id)?.has(text) !== true)
-          this.violate('I12', `${name} ${id}: the platform never said ${text}`);
+          this.violate('I12', `${name} ${id}: the platform never published ${text}`);
     }
   }
 
   protected override async rest(): Promise<void> {
     const { scheduler, plan } = this;
     const bound = scheduler.now + 3 * plan.intervalSeconds * 1000 * 1.3 + 7 * 60 * minute;
-    let difference: string | undefined = 'nothing was read yet';
+    let difference: string | undefined = 'no source was read yet';
     for (let asked = 0; scheduler.now < bound; asked += 1) {
       const look = this.look();
       difference = await this.#difference(look);
@@ -369,7 +369,7 @@ export class PlatformWorld extends World {
     };
     const known = states();
     const lost = accepted.find(({ id }) => !known.has(id));
-    if (lost !== undefined) this.violate('I6', `${lost.id} was answered 2xx and is nowhere`);
+    if (lost !== undefined) this.violate('I6', `${lost.id} was answered 2xx but is not stored`);
     await this.until(this.scheduler.now + 30 * minute, () => pending() === undefined);
     const left = pending();
     if (left !== undefined) this.violate('I6', `${left.id} was accepted and is still pending at rest`);
@@ -408,7 +408,7 @@ export class PlatformWorld extends World {
       const headers = { authorization: `Bearer ${token}` };
       const told = await this.#ask({ method: 'GET', url, headers, body: '' });
       const page = JSON.parse(told.body) as ListingPage;
-      if (told.status !== 200) throw new Error(`paging by hand was answered ${told.status}`);
+      if (told.status !== 200) throw new Error(`reading the truth was answered ${told.status}`);
       for (const one of page.data) texts.set(one.id, textOf(one));
       more = page.meta.has_more;
       cursor = page.meta.next_cursor;

@@ -105,7 +105,7 @@ export async function settled(outside: () => Promise<void> | null): Promise<void
   const begun = realNanos();
   for (let turn = 0, quiet = 0; quiet < 2; turn += 1) {
     if (turn % 1_000 === 999 && realNanos() - begun > restlessNanosMax)
-      throw new Error('the simulated code never comes to rest');
+      throw new Error('the simulated code never settles');
     const work = outside();
     if (work !== null) {
       quiet = 0;

@@ -48,7 +48,7 @@ export function beside(setting: Setting): Trier {
 function answerOf(child: ChildProcess, seed: number): Promise<Tried> {
   return new Promise((resolve, reject) => {
     const ended = (code: number | null, signal: string | null) =>
-      reject(new Error(`the process that tried seed ${seed} ended with ${signal ?? code}`));
+      reject(new Error(`the process for seed ${seed} ended with ${signal ?? code}`));
     child.once('exit', ended);
     child.once('message', (tried) => {
       child.off('exit', ended);

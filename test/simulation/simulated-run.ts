@@ -99,12 +99,12 @@ export class World extends Chaos {
       const latest = this.truth.latest(id, this.truth.head);
       if (latest?.version != null) this.platform.reach(this.truth.change(latest).seq);
     }
-    scheduler.in(2 * minute, 'somebody looks after it', () => {
+    scheduler.in(2 * minute, 'an operator restarts the daemon', () => {
       if (machine.life === null && !this.down) machine.start();
     });
     const untilRunning = scheduler.now + 6 * hour;
     await this.until(untilRunning, () => this.publishing === 0 && machine.life?.daemon != null && !this.down);
-    if (machine.life?.daemon == null) this.violate('L1', 'the daemon does not run six hours after healing');
+    if (machine.life?.daemon == null) this.violate('L1', 'the daemon is not running six hours after healing');
   }
 
   /** L1: the mirror equals the truth within three intervals, the spacing of listings and a rate window. */
@@ -124,7 +124,7 @@ export class World extends Chaos {
     );
     const bound = scheduler.now + 3 * plan.intervalSeconds * 1000 * 1.3 + 7 * hour;
     const healedAt = scheduler.now;
-    let difference: string | undefined = 'nothing was read yet';
+    let difference: string | undefined = 'no source was read yet';
     let asked = 0;
     const generations = new Map<string, number>();
     while (scheduler.now < bound) {
@@ -134,7 +134,7 @@ export class World extends Chaos {
       );
       difference =
         this.judge.difference(look) ??
-        (unread === undefined ? undefined : `${unread.name} was not read since all faults are over`);
+        (unread === undefined ? undefined : `${unread.name} was not read since the faults ended`);
       if (difference === undefined && moved.size === 0) return;
       for (const source of this.sources) {
         const seen = look.sources.find(({ name }) => name === source.name);
@@ -147,7 +147,7 @@ export class World extends Chaos {
           asked += 1;
         } else if (moved.has(source.name) && seen?.state === 'following' && asked < 40) {
           if (this.judge.keepsNames(source, look)) {
-            difference ??= `${source.name} shows names its token may not read any more`;
+            difference ??= `${source.name} shows identities its token may no longer read`;
             continue;
           }
           // After an error the person asks again, until a new listing is complete.
@@ -178,8 +178,7 @@ export class World extends Chaos {
       filters_changed: has('other_company') || has('refused'),
     };
     this.counters.add(`halted:${code}`);
-    if (just[code ?? ''] !== true)
-      this.violate('I9', `halted by ${code}, which nothing in this world called for`);
+    if (just[code ?? ''] !== true) this.violate('I9', `halted by ${code}, for which this run has no cause`);
   }
 
   /** In good weather a change follows its webhook long before the next scheduled tick. */
@@ -249,7 +248,7 @@ export class World extends Chaos {
     if (difference !== undefined) this.violate('I1', difference);
     for (const source of look.sources) {
       const health = healthOf(source as never);
-      if (health !== 'ok') this.violate('I13', `${source.name} is equal to the truth and reads as ${health}`);
+      if (health !== 'ok') this.violate('I13', `${source.name} equals the truth but reports ${health}`);
     }
     this.judge.ledgers(reader);
     this.judgeInbox(reader);
@@ -283,8 +282,9 @@ export class World extends Chaos {
     const free = Number(file.raw.pragma('freelist_count', { simple: true }));
     file.close();
     if (scrubbed.kind === 'scrubbed' && free > 0)
-      this.violate('I10', `${free} pages without a use may still hold whom they held before the scrub`);
-    if (scrubbed.kind === 'blocked') this.violate('I10', 'nobody reads, and the scrub says it is blocked');
+      this.violate('I10', `${free} free pages may still contain data from before the scrub`);
+    if (scrubbed.kind === 'blocked')
+      this.violate('I10', 'no reader is open, but the scrub reports that it is blocked');
   }
 
   /** I6: each accepted event is on disk and processed, and a read of its source began after it. */
@@ -304,7 +304,7 @@ export class World extends Chaos {
           this.plan.wallOffset === 0 &&
           !this.plan.classes.includes('clock_jump')
         )
-          this.violate('I6', `${id} was answered 2xx and is nowhere`);
+          this.violate('I6', `${id} was answered 2xx but is not stored`);
         continue;
       }
       if (row.state === 'pending') this.violate('I6', `${id} was accepted and is still pending at rest`);
@@ -321,7 +321,7 @@ export class World extends Chaos {
             (one.at >= at || (seq !== null && one.status === 200 && one.head >= seq)),
         )
       )
-        this.violate('I6', `nobody read the feed after ${id} was accepted`);
+        this.violate('I6', `no read of the feed followed the acceptance of ${id}`);
     }
     this.counters.add('webhooks accepted', this.post.accepted.length);
   }

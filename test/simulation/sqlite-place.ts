@@ -23,7 +23,7 @@ export function sqlitePlace(
       });
       // Like `openMirror` with the driver already loaded: loading takes time that virtual clocks do not show.
       return (database, parts) => {
-        if (database.kind !== 'sqlite') throw new Error('this machine keeps its mirror in a file');
+        if (database.kind !== 'sqlite') throw new Error('this machine stores its mirror in a file');
         return asTold(openSqliteMirror(database, { ...parts, scrub }), { ...parts, scrub });
       };
     },

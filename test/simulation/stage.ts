@@ -208,7 +208,7 @@ export class Stage {
     // Two daemons that each check every two seconds whether a file was replaced cause 3,600 events an hour.
     const most = 60_000 + 5_000 * Math.ceil((time - this.scheduler.now) / hour);
     const ended = await this.scheduler.run(time, () => this.violation !== null || over(), most);
-    if (ended === 'bound') this.violate('L2', `the world never comes to rest: ${most} events`);
+    if (ended === 'bound') this.violate('L2', `the run never becomes idle: ${most} events`);
     if (this.violation !== null) throw new Violation(this.violation);
   }
 
@@ -252,13 +252,13 @@ export class Stage {
     ])
       reader.rows(`SELECT count(*) FROM ${view}`);
     const total = wrongTotal(reader);
-    if (total !== null) this.violate('I3', `totals that are not those of the rows: ${total}`);
+    if (total !== null) this.violate('I3', `stored totals differ from the rows: ${total}`);
     this.analysts.add(reader);
     this.scheduler.in(holdMillis, 'the analyst is done', () => {
       if (!this.analysts.delete(reader)) return;
       const after = reader.look();
       if (JSON.stringify([...after.rows]) !== JSON.stringify([...before.rows]))
-        this.violate('I3', 'a snapshot changed while it was held');
+        this.violate('I3', 'a snapshot changed while it was open');
       reader.close();
     });
   }
@@ -281,7 +281,7 @@ export class Stage {
       );
       const health = healthOf(source as never);
       if (health === 'ok' && (source.last_outcome === 'failed' || source.last_outcome === 'waiting'))
-        this.violate('I13', `${source.name} reads as healthy and its last tick ended ${source.last_outcome}`);
+        this.violate('I13', `${source.name} reports healthy, but its last tick ended ${source.last_outcome}`);
       if (health === 'ok' && (heard === undefined || now - heard.at > patience))
         this.violate(
           'I13',
@@ -302,6 +302,6 @@ export class Stage {
     if (level === 'warn' || level === 'error') this.loud += 1;
     if (level === 'error') this.counters.add('log:error');
     if (/name-|@mail\.invalid|message-|whsec_|at_test_|rt_test_|sk_test_/.test(text))
-      this.violate('I10', `the log says ${text}`);
+      this.violate('I10', `the log contains ${text}`);
   }
 }

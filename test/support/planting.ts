@@ -60,7 +60,7 @@ export class Greenhouse {
     const text = readFileSync(join(packageRoot, bug.file), 'utf8');
     const times = text.split(bug.search).length - 1;
     if (times !== 1)
-      throw new Error(`"${bug.name}" no longer fits: its text stands ${times} times in ${bug.file}`);
+      throw new Error(`"${bug.name}" no longer applies: its text occurs ${times} times in ${bug.file}`);
     const planted = text.replace(bug.search, () => bug.replace);
     const folder = mkdtempSync(join(tmpdir(), 'rosterd-planted-'));
     cpSync(this.#base, folder, { recursive: true, verbatimSymlinks: true });

@@ -125,7 +125,7 @@ for (let seed = from; seed < from + runs; seed += 1) {
 }
 
 console.log(
-  `${runs} runs from seed ${from} on ${availableParallelism()} processors, ${busy} of them kept busy by others: ${seen.size} tests flickered or failed`,
+  `${runs} runs from seed ${from} on ${availableParallelism()} processors, ${busy} of them kept busy: ${seen.size} tests were flaky or failed`,
 );
 for (const [name, { seeds, message }] of seen)
   console.log(

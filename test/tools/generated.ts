@@ -65,7 +65,7 @@ function withSections(path: string): string {
     /(<!-- generated: ([a-z-]+) -->\n).*?(<!-- end -->)/gs,
     (_all, open, name: string, close) => {
       const section = sections[name];
-      if (section === undefined) throw new Error(`${path} asks for a section called ${name}`);
+      if (section === undefined) throw new Error(`${path} has an unknown generated section ${name}`);
       return `${open}${section()}${close}`;
     },
   );

@@ -108,7 +108,7 @@ function nothingAcceptedIsLost(place: Place, database: Sqlite.Database): void {
   const lost = place.accepted().filter((id) => !rows.has(id));
   if (lost.length > 0)
     throw new Violation(
-      `${lost.length} accepted events have no row beside the ${rows.size} there: ${lost.join(', ')}`,
+      `${lost.length} accepted events have no row among the ${rows.size} there: ${lost.join(', ')}`,
     );
 }
 

@@ -65,14 +65,15 @@ export const endOf = (life: Life): Promise<Awaited<Life['ended']>> =>
 export async function stopAtRest(life: Life): Promise<void> {
   life.kill('SIGTERM');
   const { code, signal } = await endOf(life);
-  if (code !== 0) throw new Violation(`stopped at rest, it ended with ${code ?? signal}: ${life.printed()}`);
+  if (code !== 0)
+    throw new Violation(`stopped while idle, the daemon exited with ${code ?? signal}: ${life.printed()}`);
   saysItPlainly(life.printed());
 }
 
 /** Checks that output is plain text: no stack trace, no unexpected state. */
 export function saysItPlainly(printed: string): void {
   if (/^\s+at .+:\d+:\d+/m.test(printed) || printed.includes('does not expect'))
-    throw new Violation(`not told in words: ${printed}`);
+    throw new Violation(`output is not plain text: ${printed}`);
 }
 
 /** True when a daemon follows the platform, false if it ended before. */

@@ -58,7 +58,7 @@ export async function openPlace({ program, records, perPage = 100 }: PlaceOption
   const folder = mkdtempSync(join(tmpdir(), 'rosterd-torture-'));
   const file = join(folder, 'mirror.db');
   const [company] = sandbox.ready.companies;
-  if (company === undefined) throw new Error('a sandbox without a company');
+  if (company === undefined) throw new Error('the sandbox has no company');
   const port = await freePort();
   const url = `http://127.0.0.1:${port}/webhooks`;
   const control = async (path: string, body: unknown): Promise<unknown> => {
@@ -99,7 +99,7 @@ export async function openPlace({ program, records, perPage = 100 }: PlaceOption
   const deserted = async () => {
     const patience = new Patience([]);
     while (outlived()) {
-      if (patience.over) throw new Violation('a child of a dead daemon does not end');
+      if (patience.over) throw new Violation('a child of a dead daemon keeps running');
       await patience.turn();
     }
     for (const life of lives) if (life.over) lives.delete(life);

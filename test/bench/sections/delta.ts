@@ -10,7 +10,8 @@ export const delta: Section = {
   measure: (scale, records) =>
     withFeed(scale, records, async (feed) => {
       const { floorP50, floorP99, productP50, productP99 } = await alone(scale, 'delta', feed);
-      if (!floorP50 || !floorP99 || !productP50 || !productP99) throw new Error('the variant says less');
+      if (!floorP50 || !floorP99 || !productP50 || !productP99)
+        throw new Error('the variant returned fewer figures');
       return [
         ratio('median ÷ floor', productP50, floorP50, { most: 1.5 }),
         ratio('p99 ÷ floor', productP99, floorP99, { most: 2 }),

@@ -38,7 +38,7 @@ export const hostile: Section = {
       }
       longest.sort((one, other) => other.millis - one.millis);
       const [worst] = longest;
-      if (worst === undefined) throw new Error('there is at least one shape');
+      if (worst === undefined) throw new Error('there is no shape');
       return [
         measure(`longest turn, ${longest.length} answers`, 'ms', [worst.millis], { most: turnMillisMax }),
         ...longest.slice(0, 5).map(({ name, millis }): Measure => measure(name, 'ms', [millis])),

@@ -39,9 +39,7 @@ async function isInstalled(folder: string): Promise<boolean> {
     await run('npm', ['install', '--prefix', folder, '--ignore-scripts', '--no-audit', '--no-fund', wanted]);
     return true;
   } catch {
-    process.stderr.write(
-      `peer: ${wanted} cannot be had from the registry, so nothing is measured beside it\n`,
-    );
+    process.stderr.write(`peer: ${wanted} is not available from the registry, so it is not measured\n`);
     return false;
   }
 }

@@ -33,7 +33,7 @@ export const platform: Section = {
       const [app] = ready.apps;
       const [user] = ready.users;
       if (company === undefined || app === undefined || user === undefined)
-        throw new Error('the sandbox has a company, an app and a user');
+        throw new Error('the sandbox lacks a company, an app or a user');
       const headers = { authorization: `Bearer ${company.token}` };
       const first = `/investments?company_id=${company.id}&per_page=${perPage}`;
       const kinds: readonly (readonly [string, Ask])[] = [

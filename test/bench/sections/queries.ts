@@ -66,7 +66,7 @@ function compare(folder: string, rounds: number, listedBy: string): Measure[] {
       const began = performance.now();
       const [answer, wanted] = [ours.all(), theirs.all()].map((rows) => JSON.stringify(rows));
       if (name !== 'roster-page' && answer !== wanted)
-        throw new Error(`"${name}" and its hand-written form answer differently: ${answer}, ${wanted}`);
+        throw new Error(`"${name}" and its hand-written form return different rows: ${answer}, ${wanted}`);
       const once = Math.max(0.001, (performance.now() - began) / 2);
       const repeats = Math.min(repeatsMax, Math.max(3, Math.ceil(millisARound / once)));
       const took = times(rounds).map(() => inTurns([ours, theirs], repeats));

@@ -18,5 +18,5 @@ const { said, known, findings } = await judge(folder);
 rmSync(folder, { recursive: true, force: true });
 for (const { what, way, test, text } of findings)
   process.stdout.write(`${what} in ${way} of ${test}\n    ${text.trim()}\n`);
-process.stdout.write(`${known} people and secrets, ${said} lines said, ${findings.length} leaks\n`);
+process.stdout.write(`${known} people and secrets, ${said} lines of output, ${findings.length} leaks\n`);
 process.exitCode = status === 0 && said > 0 && findings.length === 0 ? 0 : 1;

@@ -13,7 +13,7 @@ export async function furnish(world: TestWorld, known: Known): Promise<void> {
     body: unknown,
   ): Promise<void> => {
     const answer = await world.post(path, { ...(token === undefined ? {} : { token }), body });
-    if (answer.status >= 300) throw new Error(`${path} cannot be furnished: ${JSON.stringify(answer.body)}`);
+    if (answer.status >= 300) throw new Error(`${path} could not be created: ${JSON.stringify(answer.body)}`);
     known.learn(template, path, answer.body);
   };
   const syndicatePath = `/syndicates/${syndicate?.id}`;

@@ -159,6 +159,6 @@ async function lookAround(
 
 function at<Value>(values: readonly Value[], index: number): Value {
   const value = values[index];
-  if (value === undefined) throw new Error(`nothing stands at ${index}`);
+  if (value === undefined) throw new Error(`no value at index ${index}`);
   return value;
 }

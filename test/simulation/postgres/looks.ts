@@ -54,9 +54,9 @@ export class Looks {
     // The wake-up may still belong to the previous response.
     while (Atomics.load(this.#answered, 0) === 0)
       if (Atomics.wait(this.#answered, 0, 0, patienceMillis) === 'timed-out')
-        throw new Error('the server does not answer whoever looks at it');
+        throw new Error('the server did not answer the look');
     const answer = receiveMessageOnPort(this.#port)?.message as LookAnswer | undefined;
-    if (answer === undefined) throw new Error('whoever looks at the server said nothing');
+    if (answer === undefined) throw new Error('the look thread returned nothing');
     if ('failed' in answer) throw new LookFailed(answer.failed);
     return answer.rows;
   }

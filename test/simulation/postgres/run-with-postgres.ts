@@ -129,7 +129,7 @@ export class PostgresWorld extends World {
    */
   protected postgres(): PostgresAround {
     const { postgres } = this.around;
-    if (postgres === null) throw new Error('a world on PostgreSQL has a server');
+    if (postgres === null) throw new Error('a run on PostgreSQL needs a server');
     return postgres;
   }
 }

@@ -28,7 +28,7 @@ await untilTicked(members, sources, Number.NEGATIVE_INFINITY);
 say(`every source listed after ${seconds(systemClock.monotonic() - first)}`);
 
 const [hot] = sources;
-if (hot === undefined) throw new Error('there are a thousand');
+if (hot === undefined) throw new Error('expected a thousand sources');
 const worker = members.find(({ fleet }) => fleet.holds(hot));
 const before = { beats: await beats(), at: systemClock.monotonic(), ticks: count() };
 const ended = new AbortController();
@@ -57,7 +57,7 @@ say(
 say(`  ${(await beats()) - before.beats} renewals of all leases of three daemons`);
 
 const [one, two, three] = members;
-if (one === undefined || two === undefined || three === undefined) throw new Error('three were started');
+if (one === undefined || two === undefined || three === undefined) throw new Error('expected three members');
 const left = systemClock.monotonic();
 await one.close();
 say(`one left: 500 and 500 after ${seconds(await untilHeld([two, three], [500, 500]))}`);

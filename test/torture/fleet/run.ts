@@ -38,7 +38,7 @@ try {
   process.stdout.write(
     `  ticks: ${seen.takings}, of another process than the one before: ${seen.handovers}\n`,
   );
-  process.stdout.write(`  writes held against their fence: ${seen.writes}, stale: ${seen.stale.length}\n`);
+  process.stdout.write(`  writes checked against their fence: ${seen.writes}, stale: ${seen.stale.length}\n`);
 } catch (error) {
   process.stdout.write(`${String(error)}\n  again: npm run torture:fleet -- --seed ${values.seed}\n`);
   process.exitCode = 1;

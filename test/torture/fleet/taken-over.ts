@@ -12,7 +12,7 @@ export async function takenOver(world: FleetWorld, { name }: FleetLife): Promise
   const begun = systemClock.monotonic();
   while ((await lastTakenBy(world, name)) > 0) {
     if (systemClock.monotonic() - begun > patienceMillis)
-      throw new Violation(`nobody took over from ${name} within ${patienceMillis / 1000} s`);
+      throw new Violation(`no member took over from ${name} within ${patienceMillis / 1000} s`);
     await systemClock.wait(100);
   }
 }

@@ -97,6 +97,6 @@ async function round(
   // `verify` does not compare publication times (ARCHITECTURE.md, known gaps).
   const wrong = differences(withoutTimes(wanted), withoutTimes(mirror));
   if (wrong.length > 0)
-    throw new Violation(`${kind}: ${wrong.length} wrong records and nobody says so: ${wrong[0]}`);
-  counters.add(`${kind}: only when something was published was hit`);
+    throw new Violation(`${kind}: ${wrong.length} wrong records and no command reports it: ${wrong[0]}`);
+  counters.add(`${kind}: only a publication time was damaged`);
 }

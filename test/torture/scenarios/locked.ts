@@ -49,8 +49,8 @@ async function stoppedWriter(place: Place, daemon: Life, counters: Counters): Pr
   const eventId = freshEvent();
   try {
     const refused = await deliver(place, eventId);
-    if (refused !== 503) throw new Violation(`with the lock in another's hand the answer is ${refused}`);
-    if (hasRow(place, eventId)) throw new Violation('503 was answered for a row that is there');
+    if (refused !== 503) throw new Violation(`while another process has the lock, the answer is ${refused}`);
+    if (hasRow(place, eventId)) throw new Violation('503 was answered for a stored row');
     counters.add('503 under a stopped writer');
     await place.churn(3);
   } finally {
