@@ -80,13 +80,13 @@ describe('creating an investment session', () => {
     ['no recipient', { email: undefined }],
     ['two recipients', { service_user_id: 'usr_1' }],
     ['no address', { email: 'nobody' }],
-    ['broken units', { allocation_cents: 150 }],
+    ['an amount that is not in whole currency units', { allocation_cents: 150 }],
     ['nothing', { allocation_cents: 0 }],
-    ['no whole number', { allocation_cents: 250.5 }],
-    ['no time at all', { expires_in_hours: 0 }],
+    ['a fraction of a cent', { allocation_cents: 250.5 }],
+    ['no lifetime', { expires_in_hours: 0 }],
     ['more than 90 days', { expires_in_hours: 2161 }],
-    ['a script to return to', { success_url: 'javascript:alert(1)' }],
-    ['metadata that is no object', { metadata: 'x' }],
+    ['a script as success_url', { success_url: 'javascript:alert(1)' }],
+    ['metadata that is not an object', { metadata: 'x' }],
   ])('SESS-12 creating a session with %s returns 422', async (_name, more) => {
     const answer = await create(more);
     expect([answer.status, answer.body.error.type]).toEqual([422, 'validation_error']);
@@ -455,7 +455,7 @@ describe('the checkout page', () => {
   });
 
   test.each([
-    ['a card that does not add up', { card: '4242424242424241', amount: '10' }],
+    ['an invalid card number', { card: '4242424242424241', amount: '10' }],
     ['no amount', { card: '4242424242424242', amount: 'lots' }],
   ])('the checkout asks again for %s and records nothing', async (_name, fields) => {
     const made = await create({ allocation_cents: undefined });

@@ -114,8 +114,8 @@ test('SCOPE-18 a reusable invite link stops at its maximum, also under concurren
 test.each([
   ['two recipients', { email: 'a@b.example', service_user_id: 'usr_1' }],
   ['uses of a personal link', { email: 'a@b.example', max_uses: 2 }],
-  ['a message to nobody', { message: 'hello' }],
-  ['broken units', { allocation_cents: 101 }],
+  ['a message without a recipient', { message: 'hello' }],
+  ['an amount that is not in whole currency units', { allocation_cents: 101 }],
 ])('SCOPE-19 creating an invite link with %s returns 422', async (_name, link) => {
   expect(errorOf(await create(link))).toEqual([422, 'validation_error']);
 });

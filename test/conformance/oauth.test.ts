@@ -75,7 +75,7 @@ describe('the authorize page', () => {
     ['no challenge', { code_challenge: undefined }, 'invalid_request'],
     ['no method', { code_challenge_method: undefined }, 'invalid_request'],
     ['the plain method', { code_challenge_method: 'plain' }, 'invalid_request'],
-    ['a challenge that S256 does not make', { code_challenge: 'short' }, 'invalid_request'],
+    ['a challenge of the wrong form for S256', { code_challenge: 'short' }, 'invalid_request'],
     ['a padded challenge', { code_challenge: `${'A'.repeat(43)}=` }, 'invalid_request'],
     ['the implicit grant', { response_type: 'token' }, 'unsupported_response_type'],
     ['no response type', { response_type: undefined }, 'unsupported_response_type'],

@@ -552,7 +552,7 @@ describe('exploring offerings', () => {
           ['all', filter],
         ] as const,
     ),
-  )('CAT-20 status=%s takes no filter %s', async (status, filter) => {
+  )('CAT-20 explore with status=%s refuses the filter %s', async (status, filter) => {
     const answer = await read(`/explore?status=${status}&${filter}`);
     expect(errorOf(answer)).toEqual([400, 'invalid_parameter']);
     expect(answer.body.error.details).toEqual({ parameter: filter.split('=')[0] });

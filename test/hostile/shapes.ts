@@ -77,7 +77,7 @@ const bodies: readonly Shape[] = [
   whole('HTML of 600 KB', { body: `<html>${'<p>"quote, and more'.repeat(32_000)}` }, broken('HTML')),
   whole('JSON cut short', (asked) => ({ body: pageText(asked, '[').slice(0, 40) }), broken('no JSON')),
   whole(
-    'a page behind a byte order mark',
+    'a page after a byte order mark',
     (asked) => ({ body: `\ufeff${pageText(asked, '[]')}` }),
     broken('no JSON'),
   ),
@@ -98,12 +98,12 @@ const bodies: readonly Shape[] = [
     broken('values'),
   ),
   whole(
-    '85,000 empty objects, as many as are not counted',
+    '85,000 empty objects, just below the limit',
     (asked) => zipped(pageText(asked, `[${'{},'.repeat(84_999)}{}]`)),
     broken('85000 came'),
   ),
   whole(
-    '128,000 zeros, as many as are not counted',
+    '128,000 zeros, just below the limit',
     (asked) => zipped(pageText(asked, `[${'0,'.repeat(127_999)}0]`)),
     broken('128000 came'),
   ),
@@ -128,7 +128,7 @@ const bodies: readonly Shape[] = [
     broken('100 records were asked for, 201 came'),
   ),
   whole(
-    '200 records, twice of what was asked for',
+    '200 records, twice the requested number',
     (asked) =>
       page(
         asked,
@@ -182,17 +182,17 @@ const bodies: readonly Shape[] = [
     { ...retried, code: 'unreachable' },
   ),
   whole(
-    'gzip that is none',
+    'invalid gzip',
     { headers: { 'content-encoding': 'gzip' }, body: 'no gzip at all' },
     { ...retried, code: 'unreachable' },
   ),
   whole(
-    'brotli, which nobody asked for',
+    'brotli that was not requested',
     { headers: { 'content-encoding': 'br' }, body: brotliCompressSync('{}') },
     broken('encoding'),
   ),
   whole(
-    'deflate, which nobody asked for',
+    'deflate that was not requested',
     { headers: { 'content-encoding': 'deflate' }, body: deflateSync('{}') },
     broken('encoding'),
   ),
@@ -235,7 +235,7 @@ const entries: readonly Shape[] = [
     broken('more than'),
   ),
   whole(
-    'one record with 18,000 unknown fields, as many as are not counted',
+    'one record with 18,000 unknown fields, just below the limit',
     (asked) => page(asked, [record(0, fields(18_000))]),
     aside('200 unknown fields'),
   ),
@@ -247,7 +247,7 @@ const entries: readonly Shape[] = [
     aside('200 unknown fields'),
   ),
   whole(
-    '100 records with 100 unknown fields each, all of other names',
+    '100 records with 100 unknown fields each, all with different names',
     (asked) =>
       page(
         asked,
@@ -338,11 +338,11 @@ const entries: readonly Shape[] = [
   one('an id that is a number', { id: 1.5 }, aside('id is not')),
   one('an id that is a path', { id: '../../etc/passwd' }, aside('id is not')),
   one('an id of 300 characters', { id: `inv_${'x'.repeat(300)}` }, aside('id is not')),
-  one('a moment that is none', { observed_at: '2026-02-31T25:61:00Z' }, aside('observed_at')),
+  one('an invalid time', { observed_at: '2026-02-31T25:61:00Z' }, aside('observed_at')),
   one('a status of 300 characters', { status: 's'.repeat(300) }, aside('status is longer')),
   one('a record neither visible nor gone', { visible: 'maybe' }, aside('visible')),
   whole(
-    '100 entries without an id, each another',
+    '100 different entries without an id',
     (asked) =>
       page(
         asked,
@@ -351,7 +351,7 @@ const entries: readonly Shape[] = [
     { aside: 100 },
   ),
   whole(
-    '100 entries without an id, all the same',
+    '100 equal entries without an id',
     (asked) =>
       page(
         asked,
@@ -393,7 +393,7 @@ const entries: readonly Shape[] = [
 const positions: readonly Shape[] = [
   inMeta('a cursor of 1 MB', { next_cursor: 'c'.repeat(1_000_000) }, broken('next_cursor')),
   inMeta(
-    'a cursor of 1 MB, with more to come',
+    'a cursor of 1 MB with more pages announced',
     { has_more: true, next_cursor: 'c'.repeat(1_000_000) },
     broken('next_cursor'),
   ),
@@ -408,7 +408,7 @@ const positions: readonly Shape[] = [
     broken(' page to a '),
   ),
   whole(
-    'more to come, and the same cursor',
+    'an unchanged cursor with more pages announced',
     (asked) => page(asked, [], { has_more: true, next_cursor: asked.cursor || 'c_1' }),
     { outcome: 'failed', code: 'contract_broken', requests: { listing: 2, delta: 1 } },
   ),
@@ -438,18 +438,18 @@ const heads: readonly Shape[] = [
   ),
   whole('a 502 without a body', { status: 502, body: '' }, { ...retried, code: 'platform_error' }),
   whole(
-    'a 503 that ends in the middle',
+    'a 503 with a truncated body',
     { status: 503, body: '{"error":', cut: true },
     { ...retried, code: 'unreachable' },
   ),
   whole('a 408', { status: 408, body: '' }, { ...retried, code: 'platform_error' }),
   whole(
-    'a 429 that asks to wait for ever',
+    'a 429 with an endless wait',
     () => json('{"error":{"type":"rate_limited","details":{"retry_after":1e400}}}', { status: 429 }),
     { outcome: 'waiting', code: 'rate_limited' },
   ),
   whole(
-    'a 429 that asks to wait less than nothing',
+    'a 429 with a negative wait',
     problem(429, { type: 'rate_limited', details: { retry_after: -5 } }),
     { outcome: 'waiting', code: 'rate_limited', requests: 4 },
   ),
@@ -480,12 +480,12 @@ const heads: readonly Shape[] = [
     held: 1,
   }),
   whole(
-    'something that is no HTTP',
+    'bytes that are not HTTP',
     { body: '', raw: 'SSH-2.0-OpenSSH_9.6\r\n' },
     { ...retried, code: 'unreachable' },
   ),
   whole(
-    'a status nobody knows',
+    'an unknown status',
     { body: '', raw: 'HTTP/1.1 999 Odd\r\ncontent-length: 0\r\n\r\n' },
     { ...retried, code: 'platform_error' },
   ),

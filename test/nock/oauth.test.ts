@@ -158,8 +158,8 @@ describe("the client's token endpoint", () => {
   test.each([
     ['no access token', { ...tokens, access_token: undefined }],
     ['a token with a line break', { ...tokens, access_token: 'at\r\nx' }],
-    ['a numbered refresh token', { ...tokens, refresh_token: 7 }],
-    ['a life in words', { ...tokens, expires_in: 'long' }],
+    ['a numeric refresh token', { ...tokens, refresh_token: 7 }],
+    ['a lifetime in words', { ...tokens, expires_in: 'long' }],
   ])('a token response with %s is contract_broken', async (_, body) => {
     tokenEndpoint(200, body);
     await expect(refreshTokens(api, confidential, 'rt_0', signal)).rejects.toMatchObject({

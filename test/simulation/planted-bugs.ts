@@ -5,13 +5,13 @@ const sqlite = 'src/store/dialect/sqlite';
 /** Bugs that the simulator must all find. */
 export const plantedBugs: readonly PlantedBug[] = [
   bug(
-    'a page is no transaction',
+    'a page is not a transaction',
     `${sqlite}/transaction.ts`,
     "raw.exec('BEGIN IMMEDIATE');\n  try {\n    const result = work();\n    raw.exec('COMMIT');",
     'try {\n    const result = work();',
   ),
   bug(
-    'identities are merged: a message taken back is kept',
+    'identities are merged: a withdrawn message stays',
     `${sqlite}/commit.ts`,
     'if (identityDiffers) {',
     'if (identityDiffers && identity?.message !== null) {',
@@ -41,19 +41,19 @@ export const plantedBugs: readonly PlantedBug[] = [
     "company_id: position.kind === 'start' ? (scope.company ?? undefined) : undefined,",
   ),
   bug(
-    'an unfinished first listing is shown',
+    'an unfinished first listing is visible',
     'schema/sqlite/0002_views.sql',
     'LEFT JOIN identity_rows i ON i.row_no = r.row_no\nWHERE s.listed_at IS NOT NULL;',
     'LEFT JOIN identity_rows i ON i.row_no = r.row_no;',
   ),
   bug(
-    'the old rows go before the new ones are there',
+    'a swap deletes the old rows before the new ones exist',
     `${sqlite}/listing.ts`,
     "if (start.kind === 'first') {\n    statements.deleteRows.run(source.no);",
     "statements.deleteRows.run(source.no);\n  if (start.kind === 'first') {",
   ),
   bug(
-    '2xx before the inbox has it',
+    'the receiver answers 2xx before the inbox row exists',
     'src/inbox/receiver.ts',
     'parts.inbox.accept({\n      ...event,\n      receivedAt,\n      body: delivery.body,\n      lane: laneOf(sources),\n    });',
     "(parts.clock.wait(200).then(() => parts.inbox.accept({ ...event, receivedAt, body: delivery.body, lane: laneOf(sources) })).catch(() => {}), Promise.resolve<'stored' | 'duplicate'>('stored'));",
@@ -71,31 +71,31 @@ export const plantedBugs: readonly PlantedBug[] = [
     '',
   ),
   bug(
-    'the honoured refresh token is forgotten',
+    'the accepted refresh token is not kept',
     'src/client/tokens/refreshing-token.ts',
     'tokens.refreshToken === null ? stored.previousRefreshToken : accepted,',
     'tokens.refreshToken === null ? stored.previousRefreshToken : stored.refreshToken,',
   ),
   bug(
-    'the refresh token before is not tried',
+    'the previous refresh token is not tried',
     'src/client/tokens/refreshing-token.ts',
     'of [refreshToken, stored.previousRefreshToken])',
     'of [refreshToken])',
   ),
   bug(
-    'a 429 is waited out for a second only',
+    'a 429 causes a wait of only one second',
     'src/client/rate-limit-wait.ts',
     'return Math.min(Math.max(statedWaitMillis(answer, now) ?? 0, waitMillisMin), waitMillisMax);',
     'return waitMillisMin + 0 * (statedWaitMillis(answer, now) ?? 0) * waitMillisMax;',
   ),
   bug(
-    'a reset is measured with the local clock',
+    'a rate limit reset is measured with the local clock',
     'src/client/rate-limit-wait.ts',
     'return reset * second - (dateMillis(answer) ?? now);',
     'return reset * second - now;',
   ),
   bug(
-    'requests have no deadline',
+    'requests have no timeout',
     'src/client/fetch/with-timeout.ts',
     'if (answered.aborted) return;',
     'if (!request.signal.aborted) return;',
@@ -125,7 +125,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     '  statements.deleteSeen',
   ),
   bug(
-    'what pages named outlives its listing',
+    'the ids seen by a listing outlive it',
     `${sqlite}/listing.ts`,
     '  statements.deleteSeen.run(source.no);\n',
     '',
@@ -155,7 +155,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     '',
   ),
   bug(
-    'a halt nobody wrote down is final',
+    'a halt that was not stored is final',
     'src/sync/run-tick.ts',
     "end.outcome === 'done' || seen !== standing",
     "end.outcome === 'done'",
@@ -173,13 +173,13 @@ export const plantedBugs: readonly PlantedBug[] = [
     "if (filtersChanged && ask.resync === true) return { kind: 'filters_changed' };",
   ),
   bug(
-    'a failing source reads as healthy',
+    'a failing source reports healthy',
     'src/store/reads/judge-source.ts',
     "if (last_outcome === 'failed') return 'failing';",
     '',
   ),
   bug(
-    'a waiting source reads as healthy',
+    'a waiting source reports healthy',
     'src/store/reads/judge-source.ts',
     " && last_outcome !== 'waiting'",
     '',
@@ -191,7 +191,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     "{ method: call.method, path: call.url.pathname, attempt, waitMs, hint: call.body ?? '', ...why },",
   ),
   bug(
-    'events are settled before the feed shows them',
+    'events are acknowledged before the feed contains them',
     'src/inbox/classify-events.ts',
     'return millisOf(proof.publishedThrough) >= millisOf(event.observedAt);',
     'return true;',
@@ -203,14 +203,14 @@ export const plantedBugs: readonly PlantedBug[] = [
     'this.#ticking = false;\n    this.#nudged = false;\n',
   ),
   bug(
-    'accepted events nudge nobody',
+    'accepted events trigger no tick',
     'src/inbox/drain.ts',
     'know(lane);\n      nudge(lane);\n      if (!sources',
     'know(lane);\n      if (!sources',
   ),
   bug('the change feed has gaps', `${sqlite}/commit.ts`, 'this.#lastSeq += 1;', 'this.#lastSeq += 2;'),
   bug(
-    'a record nobody can read is deleted by a listing',
+    'a listing deletes an unreadable record',
     `${sqlite}/listing.ts`,
     "if (rowNo !== undefined) seen.add(rowNo);\n    if (item.kind === 'rejected') continue;",
     "if (item.kind === 'rejected') continue;\n    if (rowNo !== undefined) seen.add(rowNo);",
@@ -222,7 +222,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     'return tooMany && !accepted && held < 0 ?',
   ),
   bug(
-    'replaced versions are not kept',
+    'superseded versions are not stored',
     `${sqlite}/commit.ts`,
     "this.statements.archive.run(this.at, 'update', held.rowNo);",
     '',
@@ -240,13 +240,13 @@ export const plantedBugs: readonly PlantedBug[] = [
     'for (const loop of loops.values()) void loop.close();',
   ),
   bug(
-    'any signature will do',
+    'any signature is accepted',
     'src/inbox/verify-signature.ts',
     'value.length === wanted.length && timingSafeEqual(value, wanted) && match < 0',
     'value.length === wanted.length && match < 0',
   ),
   bug(
-    'signatures never grow old',
+    'signatures never expire',
     'src/inbox/verify-signature.ts',
     'Math.abs(signerAheadSeconds) > signatureToleranceSeconds',
     'Math.abs(signerAheadSeconds) > signatureToleranceSeconds * 1e9',
@@ -264,7 +264,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     'await mirror.applyPage(this.lease, { ...this.#pageAtHand(), items: this.#pageAtHand().items.slice(0, 20) }, effect.reached, ending)',
   ),
   bug(
-    'identity that stopped coming is kept',
+    'identity stays after the grant ends',
     'src/store/identity-grant.ts',
     'const lost = !included && source.identity_included === 1;',
     'const lost = false;',

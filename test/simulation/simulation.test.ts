@@ -41,8 +41,8 @@ test('a seed takes the same course each time with the bundled server as the plat
 /** Seeds that failed once, each with the bug it found. They run forever as regression tests. */
 const kept = {
   11: 'the judge did not wait for an event that had just been accepted',
-  54: 'the judge took an empty mirror that had not yet listed its new company for one that had',
-  5004: 'the small platform forgot a record on its way from one page to the next',
+  54: 'the judge mistook an empty mirror that had not listed its new company yet for one that had',
+  5004: 'the fake platform lost a record between two pages',
 };
 
 test.each(Object.entries(kept))(

@@ -19,14 +19,14 @@ const sqlite = 'src/store/dialect/sqlite';
 export const plantedBugs: readonly TortureBug[] = [
   of(
     'accept-to-tick',
-    '2xx before the inbox has it',
+    'the receiver answers 2xx before the inbox row exists',
     'src/inbox/receiver.ts',
     'parts.inbox.accept({\n      ...event,\n      receivedAt,\n      body: delivery.body,\n      lane: laneOf(sources),\n    });',
     "(parts.clock.wait(200).then(() => parts.inbox.accept({ ...event, receivedAt, body: delivery.body, lane: laneOf(sources) })).catch(() => {}), Promise.resolve<'stored' | 'duplicate'>('stored'));",
   ),
   of(
     'accept-to-tick',
-    'a position is kept whose page is not',
+    'a position is stored without its page',
     'src/sync/run-tick.ts',
     'mirror.applyPage(this.lease, this.#pageAtHand(), effect.reached, ending)',
     'mirror.applyPage(this.lease, { ...this.#pageAtHand(), items: this.#pageAtHand().items.slice(1) }, effect.reached, ending)',
@@ -47,7 +47,7 @@ export const plantedBugs: readonly TortureBug[] = [
   ),
   of(
     'refresh',
-    'a pair is used before it is on the disk',
+    'a token pair is used before it is on disk',
     'src/client/tokens/refreshing-token.ts',
     'await writeCredentials(path, fresh, this.#parts.disk);',
     'void this.#parts.clock.wait(300).then(() => writeCredentials(path, fresh, this.#parts.disk)).catch(() => {});',
@@ -68,21 +68,21 @@ export const plantedBugs: readonly TortureBug[] = [
   ),
   of(
     fleet,
-    'the fence is not checked where a fleet writes',
+    'the fence is not checked for fleet writes',
     'src/store/lease-rules.ts',
     'if (held?.fence === lease.fence) return;',
     'if (held?.fence !== undefined) return;',
   ),
   of(
     'locked',
-    'what a locked database could not take is answered 2xx',
+    'a locked database is answered with 2xx',
     'src/inbox/receiver.ts',
     "throw error instanceof Refusal ? error : new Refusal('unavailable', error);",
     "return 'stored' as Value;",
   ),
   of(
     'full-disk',
-    'a full disk is told as a defect',
+    'a full disk is reported as a defect',
     `${sqlite}/faults.ts`,
     "case 'SQLITE_FULL':",
     "case 'SQLITE_FULL_':",

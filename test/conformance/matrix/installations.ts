@@ -75,7 +75,7 @@ const rows: readonly MatrixRow<CastName, Cast>[] = [
   },
   {
     operation: 'createInstallation',
-    about: 'where it is not installed',
+    about: 'on a target without an install',
     expected: { ...nobody, founder: 201 },
     request: ({ vacant }) => ({
       path: '/installations',
@@ -84,7 +84,7 @@ const rows: readonly MatrixRow<CastName, Cast>[] = [
   },
   {
     operation: 'createInstallation',
-    about: 'where it is installed already',
+    about: 'on an installed target',
     expected: { ...nobody, founder: '409 already_installed' },
     request: ({ here }) => ({ path: '/installations', body: { target_type: 'company', target_id: here.id } }),
   },

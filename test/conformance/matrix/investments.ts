@@ -75,7 +75,7 @@ function seesIdentity(record: any, caller: CastName): void {
 const rows: readonly MatrixRow<CastName, Stage>[] = [
   {
     operation: 'listInvestments',
-    about: 'everything the caller sees',
+    about: 'of all visible records',
     expected: everybody,
     request: () => ({ path: '/investments?per_page=100' }),
     sees: ({ data }, caller, { here, elsewhere, record }) => {
@@ -104,14 +104,14 @@ const rows: readonly MatrixRow<CastName, Stage>[] = [
   },
   {
     operation: 'getInvestment',
-    about: "the investor's own",
+    about: "on the investor's own record",
     expected: { ...outside, ...hidden, ...insiders, ...boundMissing, investor: 200 },
     request: ({ record }) => ({ path: `/investments/${record}` }),
     sees: ({ data }, caller) => seesIdentity(data, caller),
   },
   {
     operation: 'getInvestment',
-    about: "somebody else's",
+    about: "on another investor's record",
     expected: { ...outside, ...hidden, ...insiders, ...boundMissing },
     request: ({ strangersRecord }) => ({ path: `/investments/${strangersRecord}` }),
   },

@@ -318,13 +318,13 @@ async function stageOf(world: TestWorld): Promise<Stage> {
 }
 
 const thingWords: Readonly<Record<Thing, string>> = {
-  session: 'of a session that is there',
-  intent: 'of an intent that is there',
-  invite: 'of a link that is there',
+  session: 'of an existing session',
+  intent: 'of an existing intent',
+  invite: 'of an existing link',
   foreignInvite: 'of a link of another application',
-  code: 'of a code of its own',
+  code: 'of the caller’s own code',
   foreignCode: 'of a code of another application',
-  partnerInvite: 'of an invite that is there',
+  partnerInvite: 'of an existing invite',
 };
 
 /** Sessions, intents, invite links, referral codes and attribution. */

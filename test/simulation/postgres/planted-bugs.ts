@@ -7,7 +7,7 @@ const postgres = 'src/store/dialect/postgres';
  * the fence, file simulations cover more in the same time. The torture test of the fleet covers many processes.
  */
 export const plantedPostgresBugs: readonly PlantedBug[] = [
-  bug('a page is no transaction', `${postgres}/transaction.ts`, "    'BEGIN',\n", ''),
+  bug('a page is not a transaction', `${postgres}/transaction.ts`, "    'BEGIN',\n", ''),
   bug(
     'a position is committed before its rows',
     `${postgres}/mirror.ts`,
@@ -21,13 +21,13 @@ export const plantedPostgresBugs: readonly PlantedBug[] = [
     "const removes = steps.filter((step) => step.kind === 'remove').slice(1);",
   ),
   bug(
-    'replaced versions are not kept',
+    'superseded versions are not stored',
     `${postgres}/commit.ts`,
     "if (step.kind === 'insert') return [];",
     "if (step.kind !== 'remove') return [];",
   ),
   bug(
-    'identities are merged: who changed stays as he was',
+    'identities are merged: changed people keep old values',
     `${postgres}/commit.ts`,
     'replaces.filter(({ identityDiffers }) => identityDiffers);',
     'replaces.filter(({ identityDiffers, record }) => identityDiffers && record.identity === null);',
@@ -45,7 +45,7 @@ export const plantedPostgresBugs: readonly PlantedBug[] = [
     'await swapIn(commit, { removesUnseen: true });',
   ),
   bug(
-    'what pages named outlives its listing',
+    'the ids seen by a listing outlive it',
     `${postgres}/stage.ts`,
     "  transaction.send('DELETE FROM staged_pages WHERE source_no = $1', sourceNo);\n",
     '',
@@ -57,7 +57,7 @@ export const plantedPostgresBugs: readonly PlantedBug[] = [
     'ANALYZE',
   ),
   bug(
-    'an unfinished first listing is shown',
+    'an unfinished first listing is visible',
     'schema/postgres/0002_views.sql',
     'LEFT JOIN identity_rows i ON i.row_no = r.row_no\nWHERE s.listed_at IS NOT NULL;',
     'LEFT JOIN identity_rows i ON i.row_no = r.row_no;',
