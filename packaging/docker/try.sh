@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Builds the image and runs both compose files, with a real Docker, Compose and Prometheus; Grafana is the one part that is
-# not run. Needs root, Docker's daemon program, Compose 2 (the plugin, or a path in TRY_COMPOSE), Debian's prometheus, node,
-# npm and, where no registry can be reached, debootstrap. Works in a Docker of its own, in a temporary folder: nothing of
-# the machine's own Docker is touched, nothing stays behind. Takes about ten minutes and 5 GB.
+# Builds the image and runs both compose files with a real Docker, Compose and Prometheus; only Grafana is not run. Needs
+# root, dockerd, Compose 2 (the plugin, or a path in TRY_COMPOSE), Debian's prometheus, node, npm and, where no registry
+# is reachable, debootstrap. Starts a separate Docker daemon in a temporary folder, leaves the machine's own Docker alone
+# and removes everything at the end. Takes about ten minutes and 5 GB.
 #   packaging/docker/try.sh
-#   TRY_DIR=DIR packaging/docker/try.sh     keeps images there, so that the next run is quicker
+#   TRY_DIR=DIR packaging/docker/try.sh     keeps images there, which makes the next run faster
 #   TRY_STORAGE=vfs packaging/docker/try.sh where overlay2 does not work, such as inside a container
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -61,7 +61,7 @@ check() { # what, then a command that succeeds when it is true
   printf 'ok   %s\n' "$what"
 }
 equals() { [ "$1" = "$2" ] || { printf 'is %s, expected %s\n' "$1" "$2"; return 1; }; }
-# Waits for a condition, with a deadline for the case that it never comes.
+# Waits for a condition, with a timeout.
 until_true() {
   for _ in $(seq 120); do if "$@" > /dev/null 2>&1; then return 0; fi; sleep 0.5; done
   printf 'did not come true within a minute: %s\n' "$*"
@@ -92,7 +92,7 @@ if ! docker image inspect "$base" > /dev/null 2>&1 && ! timeout 120 docker pull 
   mkdir -p "$work/base/usr/local/lib/node_modules" "$work/base/usr/local/etc" "$work/base/etc/ssl/certs"
   cp -R "$work/node/node_modules/npm" "$work/base/usr/local/lib/node_modules/"
   ln -sf ../lib/node_modules/npm/bin/npm-cli.js "$work/base/usr/local/bin/npm"
-  # A network with a certificate authority of its own needs it in the build as well.
+  # A network with its own certificate authority needs that certificate in the build as well.
   cp /etc/ssl/certs/ca-certificates.crt "$work/base/etc/ssl/certs/"
   echo 'cafile=/etc/ssl/certs/ca-certificates.crt' > "$work/base/usr/local/etc/npmrc"
   rm -rf "$work/base"/var/cache/apt/archives/*.deb
@@ -125,7 +125,7 @@ check 'a demonstration of its own runs with nothing but /data and /tmp' docker r
   --cap-drop ALL --security-opt no-new-privileges --user 65532:65532 --entrypoint sh rosterd -c \
   'rosterd sandbox --listen 127.0.0.1:4010 --companies 1 --records 50 > /tmp/s & while [ ! -s /tmp/s ]; do sleep 0.2; done; TOKEN=$(node -p "JSON.parse(fs.readFileSync(\"/tmp/s\")).companies[0].token") ROSTERD_CONFIG= ROSTERD_PLATFORM__BASE_URL=http://127.0.0.1:4010 ROSTERD_DATABASE=sqlite:/data/mirror.db ROSTERD_SOURCES="[{\"name\":\"acme\",\"token\":{\"env\":\"TOKEN\"}}]" rosterd sync'
 
-# A copy of the folder with published ports that are free on this machine.
+# Copies the folder and replaces published ports by free ones.
 trial() { # name, compose file
   mkdir -p "$work/trial/$1"
   cp -R "$here/.." "$work/trial/$1/packaging"
@@ -177,7 +177,7 @@ up down --volumes > /dev/null 2>&1
 say 'compose.production.yaml: secrets, reload'
 trial production compose.production.yaml
 check 'docker compose config' up --profile monitoring config --quiet
-# The same seed gives the same world, so its token is known before the stack starts.
+# The same seed creates the same data, so the token is known before the stack starts.
 world=(sandbox --listen 127.0.0.1:4010 --companies 1 --records 200 --seed 7)
 docker run --detach --name world --network none rosterd "${world[@]}" > /dev/null
 until_true eval 'docker logs world | grep -q ready'
@@ -215,7 +215,7 @@ check 'neither reads what belongs to the other' eval '! up exec -T prometheus ca
 sed -i 's#"console": {#"sync": { "intervalSeconds": 45 },\n  "console": {#' "$project/config/config.json"
 up kill --signal HUP rosterd > /dev/null 2>&1
 check 'SIGHUP applies a changed configuration' until_true logged 'the configuration was reloaded'
-# Compose mounts the file itself, so a new secret is written into it.
+# Compose mounts the file itself, so a new secret must overwrite it in place.
 node -p 'crypto.randomBytes(24).toString("hex")' > "$project/secrets/console-token"
 up kill --signal HUP rosterd > /dev/null 2>&1
 check 'SIGHUP reads a changed secret' until_true logged 'secrets in files and commands were read again'

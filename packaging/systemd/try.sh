@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Runs rosterd.service under a real systemd, the first process of a container made by systemd-nspawn, and checks start,
+# Runs rosterd.service under a real systemd, as pid 1 of a systemd-nspawn container, and checks start,
 # watchdog, reload, stop, restart and sandboxing. Needs root, systemd-nspawn, debootstrap, node, npm and a Debian mirror;
-# the container has a network of its own with nothing but loopback. Takes a few minutes and 1.5 GB.
+# the container's network has only loopback. Takes a few minutes and 1.5 GB.
 #   packaging/systemd/try.sh                 builds everything in a temporary folder and removes it
-#   TRY_DIR=DIR packaging/systemd/try.sh   keeps the folder, so that the next run starts from what is there
+#   TRY_DIR=DIR packaging/systemd/try.sh   keeps the folder for the next run
 #   TRY_SUITE=trixie packaging/systemd/try.sh   another Debian (default: bookworm)
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -31,7 +31,7 @@ finish() {
     inside journalctl --no-pager --unit rosterd --lines 60 || true
   fi
   if [ -n "$nspawn" ]; then
-    # The signal that asks systemd in a container to power off.
+    # Asks systemd in a container to power off.
     [ -z "$leader" ] || kill -s RTMIN+4 "$leader" 2> /dev/null || true
     for _ in $(seq 100); do kill -0 "$nspawn" 2> /dev/null || break; sleep 0.2; done
     kill -9 "$nspawn" 2> /dev/null || true
@@ -53,7 +53,7 @@ check() { # what, then a command that succeeds when it is true
   printf 'ok   %s\n' "$what"
 }
 equals() { [ "$1" = "$2" ] || { printf 'is %s, expected %s\n' "$1" "$2"; return 1; }; }
-# Waits for a condition, with a deadline for the case that it never comes.
+# Waits for a condition, with a timeout.
 until_true() {
   for _ in $(seq 300); do if "$@" > /dev/null 2>&1; then return 0; fi; sleep 0.2; done
   printf 'did not come true within 60 s: %s\n' "$*"
@@ -109,7 +109,7 @@ EOF
 configure 60 8788
 secret console-token the-first-console-token
 
-# The same unit with another program in it: what the sandboxing refuses, judged from the inside.
+# Runs another program under the same unit to check from the inside what the sandbox refuses.
 sed -e 's#^Type=.*#Type=oneshot#' -e 's#^ExecStart=.*#ExecStart=/usr/bin/node /usr/share/rosterd-probe.mjs#' \
   -e '/^\(ExecReload\|WatchdogSec\|Restart\|RestartSec\|RestartPreventExitStatus\|NotifyAccess\)=/d' \
   "$here/rosterd.service" > "$machine/etc/systemd/system/rosterd-probe.service"
@@ -135,7 +135,7 @@ const field = (name) => new RegExp(`^${name}:\\s*(.*)$`, 'm').exec(status)?.[1];
 if (field('NoNewPrivs') !== '1') found.push('may gain privileges');
 if (field('Seccomp') !== '2') found.push('has no filter of system calls');
 if (!/^0+$/.test(field('CapEff') ?? '') || !/^0+$/.test(field('CapBnd') ?? '')) found.push(`has capabilities ${field('CapBnd')}`);
-// What it needs has to work.
+// What rosterd needs must work.
 writeFileSync('/var/lib/rosterd/probe', 'x', { mode: 0o644 });
 writeFileSync('/var/lib/rosterd-ledger/probe', 'x');
 writeFileSync('/tmp/rosterd-probe', 'x');

@@ -473,7 +473,7 @@ const heads: readonly Shape[] = [
     (asked) => ({ ...page(asked, [record(0)]), headers: { date: '+275760-09-13T00:00:00Z' } }),
     { held: 1 },
   ),
-  whole('a date that is none', (asked) => ({ ...page(asked, [record(0)]), headers: { date: 'yesterday' } }), {
+  whole('an invalid date header', (asked) => ({ ...page(asked, [record(0)]), headers: { date: 'yesterday' } }), {
     held: 1,
   }),
   whole('500 early hints before the page', (asked) => ({ ...page(asked, [record(0)]), hints: 500 }), {

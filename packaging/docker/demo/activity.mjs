@@ -1,5 +1,5 @@
-// The world around the demonstration: writes the secrets that rosterd needs for the sandbox, then changes a few
-// investments now and then. Runs beside the sandbox, whose control API listens on loopback only.
+// Simulates activity for the demonstration: writes the secrets that rosterd needs for the sandbox, then changes a few
+// investments periodically. Runs beside the sandbox, whose control API listens on loopback only.
 import { existsSync, renameSync, writeFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 
@@ -20,7 +20,7 @@ async function ask(path, body) {
   return await response.json();
 }
 
-/** Whole or not at all: the health check of this service looks for the file. */
+/** Writes atomically: the health check of this service looks for the file. */
 function keep(file, text) {
   writeFileSync(`${file}.new`, `${text}\n`, { mode: 0o600 });
   renameSync(`${file}.new`, file);
@@ -28,7 +28,7 @@ function keep(file, text) {
 
 const { companies } = await ask('');
 keep(tokenFile, companies[0].token);
-// The sandbox keeps its world in a volume, so an endpoint of an earlier start is still registered.
+// The sandbox stores its data in a volume, so an endpoint of an earlier start is still registered.
 if (!existsSync(secretFile)) {
   const url = 'http://127.0.0.1:8787/webhooks';
   keep(secretFile, (await ask('/webhooks', { url, events: ['investment.changed'] })).secret);
