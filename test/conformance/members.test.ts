@@ -11,7 +11,7 @@ import {
   type TestMember,
   type TestSyndicate,
 } from './syndicate-life.js';
-import { createEndpointFor, type ToldEndpoint } from './webhook-receivers.js';
+import { createEndpointFor, type SubscribedEndpoint } from './webhook-receivers.js';
 
 let world: TestWorld;
 let own: TestSyndicate;
@@ -760,7 +760,7 @@ test('MEM-20 the member actions ignore a request body', async () => {
 
 test('EVT-07 EVT-08 member events reach exactly the installs on the syndicate with read:syndicates', async () => {
   const syndicate = foundSyndicate(world);
-  const endpoints: Record<string, ToldEndpoint> = {
+  const endpoints: Record<string, SubscribedEndpoint> = {
     reads: createEndpointFor(world, { syndicateNo: syndicate.no, scopes: ['read:syndicates'] }),
     writes: createEndpointFor(world, { syndicateNo: syndicate.no, scopes: ['write:syndicates'] }),
     other: createEndpointFor(world, {

@@ -3,7 +3,7 @@ import { one, run } from '../../src/platform/state/statements.js';
 import { deleteDraft } from '../../src/platform/syndicates/lifecycle.js';
 import { company, startWorld, type TestWorld } from './running-platform.js';
 import { foundSyndicate } from './syndicate-life.js';
-import { createEndpointFor, type EndpointWish, type ToldEndpoint } from './webhook-receivers.js';
+import { createEndpointFor, type EndpointWish, type SubscribedEndpoint } from './webhook-receivers.js';
 
 let world: TestWorld;
 beforeEach(async () => {
@@ -15,7 +15,7 @@ interface Run {
   readonly id: string;
   readonly name: string;
   readonly slug: string;
-  readonly told: Readonly<Record<'company' | 'elsewhere' | 'syndicate' | 'unscoped', ToldEndpoint>>;
+  readonly told: Readonly<Record<'company' | 'elsewhere' | 'syndicate' | 'unscoped', SubscribedEndpoint>>;
 }
 
 /**

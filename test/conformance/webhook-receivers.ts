@@ -5,7 +5,7 @@ import { eventNames } from '../../src/wire/events.js';
 import { makeClient } from './credentials.js';
 import type { TestWorld } from './running-platform.js';
 
-export interface ToldEndpoint {
+export interface SubscribedEndpoint {
   readonly installationNo: number;
   /** The events this endpoint has deliveries of, in order. */
   delivered(): string[];
@@ -20,7 +20,7 @@ export interface EndpointWish {
 }
 
 /** A new application, installed as requested, with an endpoint subscribed to every event. */
-export function createEndpointFor(world: TestWorld, wish: EndpointWish): ToldEndpoint {
+export function createEndpointFor(world: TestWorld, wish: EndpointWish): SubscribedEndpoint {
   const { services } = world;
   const { state, random } = services;
   const now = services.clock.now();

@@ -18,14 +18,14 @@ export interface Answer {
 }
 
 /** The request, as far as a response depends on it. */
-export interface Asked {
+export interface FeedRequest {
   readonly mode: 'bootstrap' | 'delta';
   readonly cursor: string;
 }
 
 const sample = { record: wholeRecord(), tombstone: tombstone(), meta: deltaPage().meta };
 
-export const meta = (asked: Asked, more: Readonly<Record<string, unknown>> = {}) => ({
+export const meta = (asked: FeedRequest, more: Readonly<Record<string, unknown>> = {}) => ({
   ...sample.meta,
   mode: asked.mode,
   has_more: false,
@@ -40,11 +40,14 @@ export const json = (value: unknown, more: Partial<Answer> = {}): Answer => ({
 });
 
 /** A valid page with these entries. */
-export const page = (asked: Asked, data: unknown, more: Readonly<Record<string, unknown>> = {}): Answer =>
-  json({ data, meta: meta(asked, more) });
+export const page = (
+  asked: FeedRequest,
+  data: unknown,
+  more: Readonly<Record<string, unknown>> = {},
+): Answer => json({ data, meta: meta(asked, more) });
 
 /** The text of a page around given text for its entries: JSON that no object serializes to. */
-export const pageText = (asked: Asked, data: string): string =>
+export const pageText = (asked: FeedRequest, data: string): string =>
   `{"data":${data},"meta":${JSON.stringify(meta(asked))}}`;
 
 export const zipped = (text: string): Answer => ({

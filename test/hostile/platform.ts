@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type Answer, type Asked, page } from './answers.js';
+import { type Answer, type FeedRequest, page } from './answers.js';
 import { type Shape, shapes } from './shapes.js';
 
 export interface HostilePlatform {
@@ -57,13 +57,13 @@ function partsOf({ url = '/' }: IncomingMessage) {
   return { no: Number(no), where, path: `/${path.join('/')}`, search: searchParams };
 }
 
-function askedBy(search: URLSearchParams): Asked {
+function askedBy(search: URLSearchParams): FeedRequest {
   const cursor = search.get('cursor') ?? '';
   const isDelta = search.has('updated_since') || cursor === 'c_listed' || cursor === 'c_read';
   return { mode: isDelta ? 'delta' : 'bootstrap', cursor };
 }
 
-function whereOf({ mode }: Asked, search: URLSearchParams): Where | 'sweep' {
+function whereOf({ mode }: FeedRequest, search: URLSearchParams): Where | 'sweep' {
   if (mode === 'bootstrap') return 'listing';
   return search.has('updated_since') ? 'sweep' : 'delta';
 }

@@ -1,8 +1,8 @@
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import {
   type Answer,
-  type Asked,
   amounts,
+  type FeedRequest,
   fields,
   grave,
   json,
@@ -36,7 +36,7 @@ export interface Outcome {
 
 export interface Shape {
   readonly name: string;
-  readonly answer: (asked: Asked) => Answer;
+  readonly answer: (asked: FeedRequest) => Answer;
   readonly left: Outcome;
 }
 
@@ -56,7 +56,7 @@ const inMeta = (name: string, more: Readonly<Record<string, unknown>>, left: Out
   left,
 });
 
-const whole = (name: string, answer: Answer | ((asked: Asked) => Answer), left: Outcome): Shape => ({
+const whole = (name: string, answer: Answer | ((asked: FeedRequest) => Answer), left: Outcome): Shape => ({
   name,
   answer: typeof answer === 'function' ? answer : () => answer,
   left,
@@ -448,11 +448,11 @@ const heads: readonly Shape[] = [
     () => json('{"error":{"type":"rate_limited","details":{"retry_after":1e400}}}', { status: 429 }),
     { outcome: 'waiting', code: 'rate_limited' },
   ),
-  whole(
-    'a 429 with a negative wait',
-    problem(429, { type: 'rate_limited', details: { retry_after: -5 } }),
-    { outcome: 'waiting', code: 'rate_limited', requests: 4 },
-  ),
+  whole('a 429 with a negative wait', problem(429, { type: 'rate_limited', details: { retry_after: -5 } }), {
+    outcome: 'waiting',
+    code: 'rate_limited',
+    requests: 4,
+  }),
   whole(
     'a 429 until the year 33658',
     { status: 429, headers: { 'x-ratelimit-reset': '999999999999' }, body: '' },
@@ -473,9 +473,13 @@ const heads: readonly Shape[] = [
     (asked) => ({ ...page(asked, [record(0)]), headers: { date: '+275760-09-13T00:00:00Z' } }),
     { held: 1 },
   ),
-  whole('an invalid date header', (asked) => ({ ...page(asked, [record(0)]), headers: { date: 'yesterday' } }), {
-    held: 1,
-  }),
+  whole(
+    'an invalid date header',
+    (asked) => ({ ...page(asked, [record(0)]), headers: { date: 'yesterday' } }),
+    {
+      held: 1,
+    },
+  ),
   whole('500 early hints before the page', (asked) => ({ ...page(asked, [record(0)]), hints: 500 }), {
     held: 1,
   }),

@@ -2,7 +2,7 @@ import type { WireFetch } from '../../src/client/fetch/fetch.js';
 import type { SourceName } from '../../src/domain/ids.js';
 import { millisOf } from '../../src/domain/instant.js';
 import { seededRandom } from '../../src/runtime/random.js';
-import { compared, proofWorld, type Record } from './sandbox-and-mirror.js';
+import { compared, type Record, startSandboxAndMirror } from './sandbox-and-mirror.js';
 
 export interface BootstrapPlan {
   readonly records: number;
@@ -29,7 +29,7 @@ export interface BootstrapFacts {
  * connections are cut and its database closes mid-work, and a new engine opens the file.
  */
 export async function bootstrapUnderFire(plan: BootstrapPlan): Promise<BootstrapFacts> {
-  const world = await proofWorld({ companies: 1, records: plan.records, limits: true });
+  const world = await startSandboxAndMirror({ companies: 1, records: plan.records, limits: true });
   try {
     const [company] = world.companies;
     if (company === undefined) throw new Error('the sandbox has no company');

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'vitest';
 import type { Engine } from '../../src/daemon/engine.js';
 import type { SourceName } from '../../src/domain/ids.js';
 import { bootstrapUnderFire } from './bootstrap.js';
-import { compared, type ProofWorld, proofWorld, type Record } from './sandbox-and-mirror.js';
+import { compared, type Record, type SandboxAndMirror, startSandboxAndMirror } from './sandbox-and-mirror.js';
 
 const opened: { close(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -14,13 +14,13 @@ const day = 24 * hour;
 const tick = async (engine: Engine, name = 'acme', ask = {}) =>
   (await engine.sync.tick(name as SourceName, ask)).report;
 
-async function begun(...[options]: Parameters<typeof proofWorld>): Promise<ProofWorld> {
-  const world = await proofWorld(options);
+async function begun(...[options]: Parameters<typeof startSandboxAndMirror>): Promise<SandboxAndMirror> {
+  const world = await startSandboxAndMirror(options);
   opened.push(world);
   return world;
 }
 
-const company = (world: ProofWorld, index = 0) => {
+const company = (world: SandboxAndMirror, index = 0) => {
   const found = world.companies[index];
   if (found === undefined) throw new Error(`no company ${index}`);
   return found;

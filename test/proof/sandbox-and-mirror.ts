@@ -21,7 +21,7 @@ export interface Record {
 /** The columns used to compare a mirror with the platform, ordered by id. */
 export const compared = 'id, status, group_label, committed_cents';
 
-export interface ProofWorld {
+export interface SandboxAndMirror {
   readonly sandbox: Sandbox;
   readonly file: string;
   readonly wire: WireFetch;
@@ -43,7 +43,7 @@ export interface ProofWorld {
   close(): Promise<void>;
 }
 
-export async function proofWorld(options: SandboxOptions): Promise<ProofWorld> {
+export async function startSandboxAndMirror(options: SandboxOptions): Promise<SandboxAndMirror> {
   const folder = mkdtempSync(join(tmpdir(), 'rosterd-proof-'));
   const file = join(folder, 'mirror.db');
   const sandbox = await startSandbox({ clock: stillClock(Date.parse('2026-11-02T09:00:00Z')), ...options });

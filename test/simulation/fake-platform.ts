@@ -23,14 +23,14 @@ export interface Freedom {
   readonly publishDelayMax: number;
 }
 
-export interface Asked {
+export interface PlatformRequest {
   readonly method: string;
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-export interface Told {
+export interface PlatformResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -95,7 +95,7 @@ export class FakePlatform {
     return this.#visibleHead;
   }
 
-  handle(asked: Asked): Told {
+  handle(asked: PlatformRequest): PlatformResponse {
     const now = this.truth.now();
     const path = asked.url.pathname;
     if (path === '/.well-known/oauth-authorization-server') return this.#json(200, {});
@@ -126,24 +126,24 @@ export class FakePlatform {
     });
   }
 
-  #guarded(asked: Asked, account: Account, now: number): Told {
+  #guarded(asked: PlatformRequest, account: Account, now: number): PlatformResponse {
     const limited = this.#limit(account, now);
     if (limited !== undefined) return limited;
     return this.#failing() ?? this.#feed(asked.url.searchParams, account);
   }
 
-  unauthorized(): Told {
+  unauthorized(): PlatformResponse {
     return this.#problem(401, 'invalid_token');
   }
 
   /** In bad weather, returns the response of a proxy in front of the platform instead. */
-  edge({ url }: Asked): Told | undefined {
+  edge({ url }: PlatformRequest): PlatformResponse | undefined {
     const said = this.#limiting(this.truth.now()) ?? this.#failing();
     if (said !== undefined) return said;
     return url.searchParams.has('cursor') && this.weather.strikes('gone_delta') ? this.#gone() : undefined;
   }
 
-  #failing(): Told | undefined {
+  #failing(): PlatformResponse | undefined {
     const { weather } = this;
     if (weather.strikes('error_500_json')) return this.#problem(500, 'internal_error');
     if (weather.strikes('error_502_html')) return this.#text(502, 'text/html', '<html>Bad gateway</html>');
@@ -156,7 +156,7 @@ export class FakePlatform {
     return undefined;
   }
 
-  #limit(account: Account, now: number): Told | undefined {
+  #limit(account: Account, now: number): PlatformResponse | undefined {
     const { weather } = this;
     if (now >= account.windowStart + hourMillis) {
       account.windowStart = now;
@@ -173,7 +173,7 @@ export class FakePlatform {
     return this.#limiting(now);
   }
 
-  #limiting(now: number): Told | undefined {
+  #limiting(now: number): PlatformResponse | undefined {
     const { weather } = this;
     if (weather.strikes('limit_details')) {
       const seconds = weather.chanceOf('limit_details').skewed(1, 900);
@@ -196,11 +196,11 @@ export class FakePlatform {
     return undefined;
   }
 
-  #limited(details: object, quietMillis: number): Told {
+  #limited(details: object, quietMillis: number): PlatformResponse {
     return { ...this.#problem(429, 'rate_limited', details), quietMillis };
   }
 
-  #token(asked: Asked, now: number): Told {
+  #token(asked: PlatformRequest, now: number): PlatformResponse {
     const form = new URLSearchParams(asked.body);
     const account = this.accounts.find((one) => one.name === form.get('client_id')?.replace(/^pk_/, ''));
     const pair = account?.refresh(form.get('refresh_token') ?? '', now);
@@ -218,7 +218,7 @@ export class FakePlatform {
     });
   }
 
-  #feed(query: URLSearchParams, account: Account): Told {
+  #feed(query: URLSearchParams, account: Account): PlatformResponse {
     const company = query.get('company_id') ?? '';
     const filters = `${company}&${query.get('offering_id') ?? ''}`;
     const asked = query.get('cursor');
@@ -255,7 +255,7 @@ export class FakePlatform {
       : this.#delta(account, company, filters, place.seq, perPage, asked);
   }
 
-  #gone(): Told {
+  #gone(): PlatformResponse {
     this.counters.add('platform:410');
     return this.#problem(410, 'cursor_expired');
   }
@@ -268,7 +268,7 @@ export class FakePlatform {
     last: string,
     perPage: number,
     asked: string | null,
-  ): Told {
+  ): PlatformResponse {
     const { freedom, weather } = this;
     // A replica that lags an hour: a listing from it moves readers back.
     if (last === '' && weather.strikes('replica_back')) {
@@ -309,7 +309,7 @@ export class FakePlatform {
     from: number,
     perPage: number,
     asked: string | null,
-  ): Told {
+  ): PlatformResponse {
     const { weather } = this;
     // A replica as of the previous request: its response is stale but consistent.
     const head = weather.strikes('replica_behind') ? Math.max(from, this.#replica) : this.head;
@@ -360,7 +360,7 @@ export class FakePlatform {
     next: string,
     head: number,
     asked: string | null,
-  ): Told {
+  ): PlatformResponse {
     const { weather } = this;
     const data: unknown[] = shown.map((one) => this.#record(one, account));
     const first = data[0];
@@ -400,15 +400,15 @@ export class FakePlatform {
     return Math.min(this.head, time >= horizonAt ? Math.max(seq, this.horizon) : seq);
   }
 
-  #json(status: number, body: unknown): Told {
+  #json(status: number, body: unknown): PlatformResponse {
     return this.#text(status, 'application/json', JSON.stringify(body));
   }
 
-  #problem(status: number, type: string, details: object = {}): Told {
+  #problem(status: number, type: string, details: object = {}): PlatformResponse {
     return this.#json(status, { error: { type, message: type, details, request_id: 'req_1' } });
   }
 
-  #text(status: number, contentType: string, body: string): Told {
+  #text(status: number, contentType: string, body: string): PlatformResponse {
     const headers = { 'content-type': contentType, date: new Date(this.truth.now()).toUTCString() };
     return { status, headers, body };
   }

@@ -1,11 +1,11 @@
 import type { WireFetch, WireInit, WireResponse } from '../../src/client/fetch/fetch.js';
 import type { Chance } from './chance.js';
-import type { Asked, Told } from './fake-platform.js';
+import type { PlatformRequest, PlatformResponse } from './fake-platform.js';
 import type { Scheduler } from './scheduler.js';
 import type { Weather } from './weather.js';
 
 /** Where requests end: the fake platform or the bundled server. May take real time, but no virtual time. */
-export type Far = (asked: Asked) => Told | Promise<Told>;
+export type Far = (asked: PlatformRequest) => PlatformResponse | Promise<PlatformResponse>;
 
 /** The process that sends the request; its death ends everything it waits for. */
 export interface Asker {
@@ -38,7 +38,7 @@ export class Network {
     readonly far: Far,
     readonly latencyMax: number,
     /** Returns whether a request may arrive twice. */
-    readonly mayDouble: (asked: Asked) => boolean,
+    readonly mayDouble: (asked: PlatformRequest) => boolean,
   ) {}
 
   get flying(): number {
@@ -60,7 +60,7 @@ export class Network {
       ...{ sentAt: this.scheduler.now, deliveredAt: null, quietMillis: 0 },
     };
     this.exchanges.push(exchange);
-    const asked: Asked = {
+    const asked: PlatformRequest = {
       method: init.method,
       url,
       headers: init.headers,
@@ -79,7 +79,7 @@ export class Network {
       const fail = (code: string) => settle(() => reject(Object.assign(new Error(code), { code })));
       const aborted = () => fail('ABORT_ERR');
       init.signal.addEventListener('abort', aborted, { once: true });
-      const answer = (told: Told) => {
+      const answer = (told: PlatformResponse) => {
         const hear = () => {
           const left = asker.suspendedUntil - this.scheduler.now;
           if (left > 0 && !asker.dead) this.scheduler.in(left, `${asker.name} goes on and hears`, hear);
@@ -123,7 +123,7 @@ export class Network {
   }
 
   /** The daemon can only obey a response that arrives whole. */
-  #response(told: Told, signal: AbortSignal, exchange: Exchange): WireResponse {
+  #response(told: PlatformResponse, signal: AbortSignal, exchange: Exchange): WireResponse {
     const { weather } = this;
     const headers = new Map(Object.entries(told.headers));
     const read = { get: (name: string) => headers.get(name.toLowerCase()) ?? null };
@@ -135,7 +135,7 @@ export class Network {
     return { status: told.status, headers: read, body: this.#body(told, signal, exchange) };
   }
 
-  async *#body(told: Told, signal: AbortSignal, exchange: Exchange): AsyncGenerator<Uint8Array> {
+  async *#body(told: PlatformResponse, signal: AbortSignal, exchange: Exchange): AsyncGenerator<Uint8Array> {
     const { weather } = this;
     const bytes = Buffer.from(told.body);
     if (weather.strikes('oversized')) for (let sent = 0; sent < 64; sent += 1) yield mebibyte;
@@ -157,7 +157,7 @@ export class Network {
     yield bytes;
   }
 
-  #obeyed(told: Told, exchange: Exchange): void {
+  #obeyed(told: PlatformResponse, exchange: Exchange): void {
     exchange.deliveredAt = this.scheduler.now;
     exchange.quietMillis = told.quietMillis ?? 0;
   }

@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { hunt } from '../support/hunt.js';
 import { plantedBugs } from './planted-bugs.js';
 import { plantedPostgresBugs } from './postgres/planted-bugs.js';
-import { serverForWorlds } from './postgres/server-for-worlds.js';
+import { serverForWorlds } from './postgres/server-for-runs.js';
 
 /*
  * npm run simulate:planted -- [--database postgres] [--seeds 1000] [--from 1] [--only TEXT] [--jobs N]

@@ -9,10 +9,10 @@ import { FileWatch } from './file-watch.js';
 import { forbidGlobals } from './forbidden-globals.js';
 import { type Plan, planFor } from './plan.js';
 import { type PostgresAround, PostgresLaboratory } from './postgres/postgres-laboratory.js';
-import { PostgresWorld } from './postgres/run-with-postgres.js';
-import { PlatformWorld } from './run-with-sandbox.js';
+import { PostgresRun } from './postgres/run-with-postgres.js';
+import { SandboxRun } from './run-with-sandbox.js';
 import { epoch } from './scheduler.js';
-import { type Verdict, World } from './simulated-run.js';
+import { SimulatedRun, type Verdict } from './simulated-run.js';
 import { captureServers } from './sockets.js';
 import type { Surroundings } from './stage.js';
 
@@ -60,9 +60,9 @@ export class Laboratory {
     try {
       if (this.postgres !== null)
         return await this.postgres.inWorld((postgres) =>
-          new PostgresWorld(plan, this.#around(keepLines, postgres)).run(),
+          new PostgresRun(plan, this.#around(keepLines, postgres)).run(),
         );
-      const Kind = this.mode === 'platform' ? PlatformWorld : World;
+      const Kind = this.mode === 'platform' ? SandboxRun : SimulatedRun;
       return await this.#inside(new Kind(plan, this.#around(keepLines, null)));
     } finally {
       this.#servers.forget();
@@ -94,7 +94,7 @@ export class Laboratory {
     };
   }
 
-  async #inside(world: World): Promise<Verdict> {
+  async #inside(world: SimulatedRun): Promise<Verdict> {
     const allow = forbidGlobals();
     try {
       return await world.run();

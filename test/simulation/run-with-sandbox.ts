@@ -5,12 +5,12 @@ import { digestOf, type Realm } from '../../src/platform/state/secrets.js';
 import { all } from '../../src/platform/state/statements.js';
 import { rotateSecret } from '../../src/platform/webhooks/endpoint-secrets.js';
 import { Chance } from './chance.js';
-import type { Asked, Told } from './fake-platform.js';
+import type { PlatformRequest, PlatformResponse } from './fake-platform.js';
 import type { Account } from './fake-tokens.js';
 import { MachineClock } from './machine-clock.js';
 import type { Act } from './plan.js';
 import type { Look } from './reader.js';
-import { World } from './simulated-run.js';
+import { SimulatedRun } from './simulated-run.js';
 import { Connection, type Reached, requestBytes, routeRequests } from './sockets.js';
 
 interface Listed {
@@ -57,7 +57,7 @@ const accessMillis = 120 * minute;
  * network, sending its own webhooks and rotating its own tokens. The truth is read from it page by page after each
  * event.
  */
-export class PlatformWorld extends World {
+export class SandboxRun extends SimulatedRun {
   #sandbox: Sandbox | undefined;
   readonly #versions = new Map<string, Set<string>>();
   /** Tokens that were replaced by another. */
@@ -67,7 +67,7 @@ export class PlatformWorld extends World {
   /** Tokens for reading the truth: for each company one with identity and one without. */
   readonly #tokens = new Map<string, { readonly full: string; readonly narrow: string }>();
 
-  protected override async far(asked: Asked): Promise<Told> {
+  protected override async far(asked: PlatformRequest): Promise<PlatformResponse> {
     const told = this.#beforeTheServer(asked) ?? (await this.#ask(asked));
     const company = asked.url.searchParams.get('company_id') ?? '';
     for (const source of this.sources)
@@ -80,17 +80,17 @@ export class PlatformWorld extends World {
   }
 
   /** The bundled server treats a refresh token used again after its pair as stolen and ends the sign-in. */
-  protected override mayDouble({ url }: Asked): boolean {
+  protected override mayDouble({ url }: PlatformRequest): boolean {
     return url.pathname !== '/oauth/token';
   }
 
-  #beforeTheServer(asked: Asked): Told | undefined {
+  #beforeTheServer(asked: PlatformRequest): PlatformResponse | undefined {
     if (asked.url.pathname !== '/investments') return undefined;
     const [, token = ''] = asked.headers.authorization?.split(' ') ?? [];
     return this.#replaced.has(token) ? this.platform.unauthorized() : this.platform.edge(asked);
   }
 
-  async #ask(asked: Asked): Promise<Told> {
+  async #ask(asked: PlatformRequest): Promise<PlatformResponse> {
     const port = Number(new URL(this.#server().url).port);
     const server = this.around.servers.get(port);
     if (server === undefined) throw new Error('the bundled server does not listen');

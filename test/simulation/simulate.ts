@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { missingFrom } from './expected-counters.js';
-import { serverForWorlds } from './postgres/server-for-worlds.js';
+import { serverForWorlds } from './postgres/server-for-runs.js';
 import { Progress } from './progress.js';
 import { type Setting, type Trier, triers } from './seed-processes.js';
 import { Tally } from './tally.js';

@@ -24,7 +24,7 @@ const minute = 60_000;
 const hour = 60 * minute;
 
 /** One run from its plan to its verdict: calm, chaos, healing, rest, judgement. */
-export class World extends Chaos {
+export class SimulatedRun extends Chaos {
   async run(): Promise<Verdict> {
     const stray = (error: unknown) => {
       if (!(error instanceof Violation) && (error as Error)?.name !== 'Crash')

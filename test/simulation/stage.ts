@@ -5,7 +5,7 @@ import { healthOf } from '../../src/store/reads/judge-source.js';
 import { Chance } from './chance.js';
 import { Counters } from './counters.js';
 import type { DatabaseWatch } from './database-watch.js';
-import { type Asked, FakePlatform, type Told } from './fake-platform.js';
+import { FakePlatform, type PlatformRequest, type PlatformResponse } from './fake-platform.js';
 import { Account } from './fake-tokens.js';
 import type { FileWatch } from './file-watch.js';
 import { Judge } from './judge.js';
@@ -188,11 +188,11 @@ export class Stage {
   }
 
   /** Where requests end. */
-  protected far(asked: Asked): Told | Promise<Told> {
+  protected far(asked: PlatformRequest): PlatformResponse | Promise<PlatformResponse> {
     return this.platform.handle(asked);
   }
 
-  protected mayDouble(_asked: Asked): boolean {
+  protected mayDouble(_asked: PlatformRequest): boolean {
     return true;
   }
 

@@ -3,7 +3,7 @@ import { seededRandom } from '../../src/runtime/random.js';
 import { freshDatabase } from '../postgres/fresh-database.js';
 import { Counters } from './counters.js';
 import { playFleet } from './fleet/play.js';
-import { openFleetWorld } from './fleet/running-fleet.js';
+import { startFleet } from './fleet/running-fleet.js';
 import { built } from './life.js';
 
 /** `npm run torture:fleet` runs 10,000 changes. */
@@ -13,7 +13,7 @@ test('three processes share the sources, are killed and frozen, and the copy is 
   timeout: 900_000,
 }, async () => {
   const [database, random, counters] = [await freshDatabase(), seededRandom(seed), new Counters()];
-  const world = await openFleetWorld({
+  const world = await startFleet({
     ...{ url: database.url, program: built, random },
     ...{ companies: 4, records: 20, pageMillis: 100 },
   });

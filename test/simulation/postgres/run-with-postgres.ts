@@ -4,7 +4,7 @@ import { PostgresErasures } from '../../../src/store/dialect/postgres/erasures.j
 import { openPostgres } from '../../../src/store/dialect/postgres/open.js';
 import type { Life, MirrorPlace } from '../machine.js';
 import type { Reader } from '../reader.js';
-import { World } from '../simulated-run.js';
+import { SimulatedRun } from '../simulated-run.js';
 import { LookFailed } from './looks.js';
 import type { PostgresAround } from './postgres-laboratory.js';
 import { PostgresReader } from './postgres-reader.js';
@@ -23,7 +23,7 @@ const scrubsMax = 100;
  * survives every death, drops connections, becomes unreachable or runs out of room, and a second daemon forms a
  * fleet. It answers in real time while virtual time stands still, so two runs of one seed may differ.
  */
-export class PostgresWorld extends World {
+export class PostgresRun extends SimulatedRun {
   protected override get seesWriters(): boolean {
     return false;
   }

@@ -2,13 +2,13 @@ import { systemClock } from '../../../src/runtime/clock.js';
 import { contentOf, differences, type WireRecord } from '../judge.js';
 import { Violation } from '../violation.js';
 import { type Audited, audited } from './audit.js';
-import type { FleetWorld } from './running-fleet.js';
+import type { RunningFleet } from './running-fleet.js';
 
 /** Counted from the last delivery: the platform may still have thousands in flight. */
 const patienceMillis = 240_000;
 
 /** Returns the platform's records of one company, paged through its public API. */
-async function truthOf(world: FleetWorld, index: number): Promise<Map<string, string | null>> {
+async function truthOf(world: RunningFleet, index: number): Promise<Map<string, string | null>> {
   const company = world.sandbox.ready.companies[index];
   const found = new Map<string, string | null>();
   for (let at: string | null = null, more = true; more; ) {
@@ -28,7 +28,7 @@ async function truthOf(world: FleetWorld, index: number): Promise<Map<string, st
   return found;
 }
 
-async function heldOf(world: FleetWorld, index: number): Promise<Map<string, string>> {
+async function heldOf(world: RunningFleet, index: number): Promise<Map<string, string>> {
   const rows = await world.rows<{ id: string } & Record<string, string | number | null>>(
     `SELECT id, status, observed_at, committed_cents, raised_cents, name, email FROM roster WHERE source = 'c${index}'`,
   );
@@ -52,7 +52,7 @@ interface Rest {
  * Requires that no changes are made and members are alive: soon every source equals the truth and every event is
  * processed.
  */
-export async function judgeFleet(world: FleetWorld): Promise<Audited & Rest> {
+export async function judgeFleet(world: RunningFleet): Promise<Audited & Rest> {
   const wanted = await Promise.all(world.sandbox.ready.companies.map((_, index) => truthOf(world, index)));
   const begun = systemClock.monotonic();
   let equalMillis = Number.NaN;
@@ -84,7 +84,7 @@ export async function judgeFleet(world: FleetWorld): Promise<Audited & Rest> {
   return { ...seen, equalMillis, settledMillis };
 }
 
-async function nothingIsLost(world: FleetWorld): Promise<void> {
+async function nothingIsLost(world: RunningFleet): Promise<void> {
   const stored = await world.rows<{ event_id: string }>('SELECT event_id FROM webhook_inbox');
   const ids = new Set(stored.map(({ event_id }) => event_id));
   const lost = world.accepted().filter((id) => !ids.has(id));

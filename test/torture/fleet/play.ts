@@ -4,7 +4,7 @@ import type { Counters } from '../counters.js';
 import type { Life } from '../life.js';
 import { following, saysItPlainly } from '../patience.js';
 import { judgeFleet } from './judge.js';
-import type { FleetLife, FleetWorld } from './running-fleet.js';
+import type { FleetLife, RunningFleet } from './running-fleet.js';
 import { takenOver } from './taken-over.js';
 
 export interface Play {
@@ -25,7 +25,7 @@ type Blow = (typeof blows)[number];
  * end every mirror row is equal, nothing is lost, and no process wrote under another's fence.
  */
 export async function playFleet(
-  world: FleetWorld,
+  world: RunningFleet,
   { changes, perBatch, pauseMillisMax, frozenMillis: [shortest, longest] }: Play,
   random: Random,
   counters: Counters,

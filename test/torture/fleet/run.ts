@@ -5,7 +5,7 @@ import { startPostgres } from '../../postgres/server.js';
 import { Counters } from '../counters.js';
 import { built, isBuilt, sources } from '../life.js';
 import { playFleet } from './play.js';
-import { openFleetWorld } from './running-fleet.js';
+import { startFleet } from './running-fleet.js';
 
 /*
  * npm run torture:fleet -- [--changes N] [--seed S]: three processes on one PostgreSQL, killed and frozen at
@@ -18,7 +18,7 @@ const random = seededRandom(Number(values.seed));
 const server = await startPostgres();
 const counters = new Counters();
 const begun = systemClock.monotonic();
-const world = await openFleetWorld({
+const world = await startFleet({
   ...{ url: server.url, program: isBuilt() ? built : sources, random },
   ...{ companies: 12, records: 100, pageMillis: 150 },
 });

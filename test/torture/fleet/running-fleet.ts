@@ -17,7 +17,7 @@ import { type Front, openFront } from './front.js';
 /** `name` is the application name of its database connections. */
 export type FleetLife = Life & { readonly name: string };
 
-export interface FleetWorld {
+export interface RunningFleet {
   readonly sandbox: Sandbox;
   readonly url: string;
   readonly hosts: number;
@@ -30,7 +30,7 @@ export interface FleetWorld {
   close(): Promise<void>;
 }
 
-export interface FleetWorldOptions {
+export interface RunningFleetOptions {
   /** An empty database. */
   readonly url: string;
   readonly program: Program;
@@ -43,7 +43,7 @@ export interface FleetWorldOptions {
 
 const hosts = 3;
 
-export async function openFleetWorld(options: FleetWorldOptions): Promise<FleetWorld> {
+export async function startFleet(options: RunningFleetOptions): Promise<RunningFleet> {
   const { url, program, random, companies, records, pageMillis } = options;
   const database = await openPostgres(url, { max: 1 });
   await migratePostgres(database, { clock: systemClock, version: '0.0.0-torture' });

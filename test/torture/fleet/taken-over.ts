@@ -1,6 +1,6 @@
 import { systemClock } from '../../../src/runtime/clock.js';
 import { Violation } from '../violation.js';
-import type { FleetLife, FleetWorld } from './running-fleet.js';
+import type { FleetLife, RunningFleet } from './running-fleet.js';
 
 /**
  * Far longer than the eight seconds without a heartbeat, a heartbeat and a tick: others may be hit meanwhile.
@@ -8,7 +8,7 @@ import type { FleetLife, FleetWorld } from './running-fleet.js';
 const patienceMillis = 240_000;
 
 /** Resolves when other processes have taken over every source that this frozen process claimed last. */
-export async function takenOver(world: FleetWorld, { name }: FleetLife): Promise<void> {
+export async function takenOver(world: RunningFleet, { name }: FleetLife): Promise<void> {
   const begun = systemClock.monotonic();
   while ((await lastTakenBy(world, name)) > 0) {
     if (systemClock.monotonic() - begun > patienceMillis)
@@ -17,7 +17,7 @@ export async function takenOver(world: FleetWorld, { name }: FleetLife): Promise
   }
 }
 
-async function lastTakenBy(world: FleetWorld, name: string): Promise<number> {
+async function lastTakenBy(world: RunningFleet, name: string): Promise<number> {
   const [row] = await world.rows<{ count: number }>(
     `SELECT count(*)::int AS count FROM (
        SELECT DISTINCT ON (source_no) life FROM audit_taken ORDER BY source_no, fence DESC
