@@ -19,7 +19,7 @@ export type FaultCode =
   | 'lease_lost' // another daemon holds the source now
   | 'database_busy' // a lock that did not clear in time
   | 'database_full'
-  | 'database_unusable' // damaged, not ours, newer schema, unreadable
+  | 'database_unusable' // damaged, from another program, newer schema, unreadable
   | 'out_of_descriptors' // the limit of open files and sockets; passes when some are closed or the limit is raised
   | 'usage' // the command line or the configuration
   | 'stopped' // stopped before the end
