@@ -1,18 +1,18 @@
 import type { EventName } from '../wire/events.js';
 import type { Realm } from './state/secrets.js';
 
-/** Something happened that subscribed installations may be told. `data` is the payload without identity the receiver may not see. */
+/** An event for subscribed installations. `dataFor` omits identity the receiving installation may not see. */
 export interface PlatformEvent {
-  /** The id the event is told under, where it is also kept elsewhere; otherwise one is made. */
+  /** Id of the event if it is also stored elsewhere; generated otherwise. */
   readonly id?: string;
   readonly name: EventName;
   readonly realm: Realm;
   readonly at: number;
   readonly companyNo: number | null;
   readonly syndicateNo: number | null;
-  /** Set when the event concerns one installation only (`installation.*`). */
+  /** Set for events about a single installation (`installation.*`). */
   readonly installationNo: number | null;
-  /** Makes the payload for one installation: what it may see depends on its scopes. */
+  /** Returns the payload for one installation, limited by its scopes. */
   dataFor(installation: {
     readonly scopes: ReadonlySet<string>;
     readonly kind: 'company' | 'syndicate' | 'user';
@@ -22,8 +22,8 @@ export interface PlatformEvent {
 type Listener = (event: PlatformEvent) => void;
 
 /**
- * Emitting happens inside the transaction of what caused it, so that an event and its cause commit together;
- * a listener therefore writes rows and sends nothing.
+ * Events are emitted inside the transaction of their cause, so both commit together. Listeners must therefore only
+ * write rows and must not send anything.
  */
 export class PlatformEvents {
   readonly #listeners: Listener[] = [];
@@ -38,12 +38,12 @@ export class PlatformEvents {
     for (const listener of this.#listeners) listener(event);
   }
 
-  /** A rotated refresh token dies when the access token issued with its successor is first used. */
+  /** Called on the first use of an access token, which invalidates the refresh token it was rotated from. */
   onFirstUse(listener: (tokenNo: number, now: number) => void): void {
     this.#firstUses.push(listener);
   }
 
-  /** What an application has left open for a person ends when the person disconnects it. */
+  /** Called when a user disconnects an application, to end what the application left open for that user. */
   onDisconnect(listener: (userNo: number, applicationNo: number, now: number) => void): void {
     this.#disconnects.push(listener);
   }

@@ -57,8 +57,8 @@ const features: readonly Feature[] = [
 ];
 
 /**
- * All of them, for one platform: some hold sockets and loops of their own. `wall` is real time. Webhooks listen before
- * anything else starts: what fell due while the platform was down is told too.
+ * Returns the features of one platform; some own sockets and loops. `wall` is the real clock. Webhooks subscribe before
+ * any other feature starts, so events that fell due while the platform was down are delivered too.
  */
 export function featuresOf(services: Services, wall: Clock): readonly Feature[] {
   const hooks = webhooks(services, { wall });

@@ -1,24 +1,24 @@
 /**
- * What goes wrong with one attempt to deliver a webhook. The delivery loop asks once per attempt and does as told;
- * the platform itself has no hazards, a sandbox lets them be set.
+ * A fault injected into one webhook delivery attempt. The delivery loop asks for one per attempt and applies it.
+ * Only a sandbox sets hazards.
  */
 export interface DeliveryHazard {
   /** Wait this long before the attempt. */
   readonly delayMillis?: number;
-  /** Do not send; the attempt failed with a broken connection and is retried like every other. */
+  /** Do not send. The attempt fails with a connection error and is retried as usual. */
   readonly drop?: boolean;
-  /** Do not send; the attempt counts as answered with this status. */
+  /** Do not send. The attempt counts as answered with this HTTP status. */
   readonly status?: number;
-  /** Do not send, ever, and believe it was delivered: lost for good. */
+  /** Do not send, but record the delivery as successful: the event is lost. */
   readonly lose?: boolean;
-  /** Send twice, the same bytes. */
+  /** Send the same bytes twice. */
   readonly duplicate?: boolean;
-  /** Keep back until the next delivery to this endpoint went out: the two arrive in the other order. */
+  /** Hold until the next delivery to this endpoint was sent, so that the two arrive in reverse order. */
   readonly hold?: boolean;
 }
 
 export interface Hazards {
-  /** Null most of the time: nothing goes wrong. */
+  /** Returns the fault for the next attempt, or null for none. */
   forDelivery(): DeliveryHazard | null;
 }
 

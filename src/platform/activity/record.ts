@@ -11,10 +11,10 @@ export interface Deed {
   readonly after: JsonObject | null;
 }
 
-/** Writes down, inside the transaction of what was done, what an application did for a person. */
+/** Records an action of an application on behalf of a user. Call it inside the transaction of that action. */
 export function recordActivity(exchange: Exchange, deed: Deed): void {
   const caller = callerOf(exchange);
-  if (caller.kind !== 'user') throw new Error('only what is done for a person is written down');
+  if (caller.kind !== 'user') throw new Error('an audit event needs a user token');
   run(
     exchange.services.state,
     `INSERT INTO audit_events (id, realm, user_no, application_no, action, resource_type, resource_id,
@@ -36,7 +36,7 @@ export function recordActivity(exchange: Exchange, deed: Deed): void {
   );
 }
 
-/** Version 4 of RFC 9562 out of the platform's own chance, so that a seeded world names its events alike. */
+/** Returns a version 4 UUID (RFC 9562) made from the given bytes, so that a seeded sandbox produces the same ids. */
 function uuidOf(random: Buffer): string {
   const bytes = Buffer.from(random);
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x40, 6);

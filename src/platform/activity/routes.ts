@@ -77,7 +77,7 @@ function keeperOf(query: Query): (event: Row) => boolean {
     event.occurred_at <= until;
 }
 
-/** `*` stands for anything. Each part is looked for once, left to right: no pattern makes this slow. */
+/** `*` matches any text. Each part is searched once, left to right, so no pattern can make the match slow. */
 function matchesGlob(text: string, pattern: string): boolean {
   const [head = '', ...parts] = pattern.split('*');
   const tail = parts.pop();

@@ -13,7 +13,7 @@ const standing = z.strictObject({
   suspended: z.boolean().optional(),
 });
 
-/** What the platform decides about an application; in a sandbox whoever tests it decides. */
+/** Decisions the platform makes about an application. In a sandbox the tester makes them with control calls. */
 export const applicationControl: readonly Route[] = [
   controlRoute('PATCH', '/_sandbox/applications/{id}', standing, (exchange, body) => {
     const { services, now } = exchange;
@@ -28,7 +28,7 @@ export const applicationControl: readonly Route[] = [
   }),
 ];
 
-/** By its own id or by either of its client ids, which is what the ready document has. */
+/** Finds an application by its id or by either client id. The ready document contains the client ids. */
 function named(exchange: Exchange): Application {
   const { state } = exchange.services;
   const id = exchange.params.id ?? '';

@@ -9,7 +9,7 @@ export interface Application extends AppRow {
   readonly confidential: boolean;
   readonly redirectUris: readonly string[];
   readonly setupUrl: string | null;
-  /** As ticked; what they imply is not in here. */
+  /** The selected scopes, without the scopes they imply. */
   readonly scopes: readonly string[];
   readonly piiApproved: boolean;
   readonly createdAt: number;
@@ -42,8 +42,8 @@ const columns = `no, id, organization_no, name, status, approved_at, pinned_vers
   setup_url, scopes, pii_approved, created_at`;
 
 /**
- * Creates an application with its test and live key pair. The wish is taken as checked; the live secret is in the
- * answer and nowhere else, the test secret stays retrievable.
+ * Creates an application with its test and live key pairs. The input must be validated already. The live secret is
+ * only in the returned value; the test secret can be read later.
  */
 export function createApplication(
   services: Pick<Services, 'state' | 'random'>,
@@ -150,13 +150,13 @@ export function organizationRole(
   return row?.role ?? null;
 }
 
-/** Developers, admins and owners manage an organization; a viewer does not. */
+/** Returns whether the user is a developer, admin or owner of the organization. Viewers do not manage it. */
 export function managesOrganization(state: State, organizationNo: number, userNo: number): boolean {
   const role = organizationRole(state, organizationNo, userNo);
   return role !== null && role !== 'viewer';
 }
 
-/** Administering is what revokes installs and ends applications: owners and admins. */
+/** Returns whether the user is an owner or admin. Only they may revoke installations and disable applications. */
 export function administersOrganization(state: State, organizationNo: number, userNo: number): boolean {
   const role = organizationRole(state, organizationNo, userNo);
   return role === 'owner' || role === 'admin';

@@ -21,8 +21,8 @@ import { canonicalScopes } from './scopes.js';
 import { disable, remove, requestReview, reviewOf } from './standing.js';
 
 /**
- * The portal acts for the organization that owns the calling application, and for a person with a role in it: an
- * application of somebody else that the person connected cannot reach the person's own applications through it.
+ * Requires a user with one of the roles in the organization that owns the calling application. An application of
+ * another organization that the user connected therefore cannot reach the user's own applications.
  */
 function requireRole(...roles: readonly string[]): Step {
   return (exchange) => {
@@ -147,7 +147,7 @@ function applicationResource(
   app: Application,
   justMinted?: ClientKeys,
 ): operations.ApplicationResource {
-  if (app.status === 'deleted') throw new Error('a deleted application is not shown');
+  if (app.status === 'deleted') throw new Error('a deleted application cannot be presented');
   const keys = all<{ client_id: string; realm: Realm; secret_plain: string | null }>(
     services.state,
     'SELECT client_id, realm, secret_plain FROM clients WHERE application_no = ? AND archived_at IS NULL',

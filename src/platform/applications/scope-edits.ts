@@ -8,7 +8,7 @@ import { all, run } from '../state/statements.js';
 import { type Application, applicationByNo } from './model.js';
 import { canonicalScopes, isKnownScope, offeredScopes } from './scopes.js';
 
-/** Ticks scopes. What exists keeps what it has: a wider application makes no token and no install wider. */
+/** Adds scopes to the application. Existing tokens and installations keep the scopes they have. */
 export function addScopes(services: Services, app: Application, scopes: readonly string[]): Application {
   if (app.status !== 'active') {
     throw new Problem(
@@ -39,14 +39,14 @@ export function refuseUnlessSelfServe(scopes: readonly string[]): void {
 export interface Removal {
   readonly application: Application;
   readonly removed: readonly string[];
-  /** Not removed, for another declared scope brings them along. */
+  /** Scopes that remain because another selected scope implies them. */
   readonly stillImplied: readonly string[];
   readonly installationsNarrowed: number;
   readonly installationsRevoked: number;
   readonly tokensRevoked: number;
 }
 
-/** Takes scopes away, at once and everywhere: from the application, its installs and whatever token holds them. */
+/** Removes scopes from the application and its installations, and revokes every token that has them. */
 export function removeScopes(
   services: Services,
   app: Application,
@@ -112,7 +112,7 @@ function narrowInstalls(
 const within = (scopes: string, offered: ReadonlySet<string>): boolean =>
   [...expandScopes(scopes.split(' '))].every((scope) => offered.has(scope));
 
-/** A token that holds more than the application now has dies whole, and its refresh tokens with it. */
+/** Revokes every token with a scope the application no longer has, together with its refresh tokens. */
 function revokeBeyond(
   services: Services,
   applicationNo: number,

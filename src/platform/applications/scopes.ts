@@ -1,26 +1,26 @@
 import { allScopes, reservedScopes, scopeAliases, universalScope } from '../contract/scopes.js';
 import { expandScopes } from '../http/scopes.js';
 
-/** Granted per install, and only where the application may see who people are. */
+/** Granted per installation, and only to an application approved to see the identity of investors. */
 export const identityScope = 'read:investors:pii';
 
-/** Held by client-credentials tokens alone; a person or an installation cannot hand them on. */
+/** Only client-credentials tokens have these scopes; users and installations cannot grant them. */
 export const applicationOnlyScopes: readonly string[] = ['read:referral_codes', 'write:referral_codes'];
 
-/** Retired names replaced, doubles removed, order kept. */
+/** Returns the scopes with retired names replaced and duplicates removed, in the same order. */
 export function canonicalScopes(scopes: readonly string[]): string[] {
   return [...new Set(scopes.map((scope) => scopeAliases[scope] ?? scope))];
 }
 
-/** Everything an application may hand on: what is ticked, what that implies, and what every application holds. */
+/** Returns every scope an application may be granted: the selected ones, the implied ones and `read:public`. */
 export function offeredScopes(ticked: readonly string[]): ReadonlySet<string> {
   const offered = new Set([...expandScopes(ticked), universalScope]);
-  // A reserved scope that stands on an application by accident is still never given out.
+  // Reserved scopes are never granted, even if an application lists one by mistake.
   for (const scope of reservedScopes) offered.delete(scope);
   return offered;
 }
 
-/** `scope` parameters are space-separated; an empty one asks for nothing in particular. */
+/** Splits a space-separated `scope` parameter. Returns an empty list for a missing or blank one. */
 export const splitScopes = (text: string | null | undefined): string[] =>
   (text ?? '').split(' ').filter((scope) => scope !== '');
 

@@ -5,8 +5,8 @@ import { all, one, run } from '../state/statements.js';
 import { type Application, applicationByNo } from './model.js';
 
 /*
- * How an application stands with the platform. Asking for review, disabling and deleting are its organization's;
- * deciding a review, approving it for identity and suspending are the platform's own and have no route in the API.
+ * The status of an application on the platform. Its organization may request a review, disable it or delete it.
+ * Only the platform decides reviews, approves access to identity and suspends; these have no route in the API.
  */
 
 export type ReviewState = 'none' | 'pending' | 'approved' | 'declined';
@@ -49,12 +49,12 @@ export function decideReview(services: Services, app: Application, approved: boo
   })();
 }
 
-/** Widens nothing that exists: whether an install carries identity was decided when it was made. */
+/** Does not widen existing installations: their access to identity was decided when they were created. */
 export function approveIdentity(services: Services, app: Application, approved: boolean): void {
   run(services.state, 'UPDATE applications SET pii_approved = ? WHERE no = ?', [approved ? 1 : 0, app.no]);
 }
 
-/** Nothing new is issued while it lasts; what exists goes on. */
+/** While suspended, an application gets no new tokens. Existing tokens keep working. */
 export function suspend(services: Services, app: Application, suspended: boolean): void {
   if (app.status === 'disabled' || app.status === 'deleted') {
     throw new Problem(409, 'conflict', `The application is ${app.status}.`);
@@ -62,7 +62,7 @@ export function suspend(services: Services, app: Application, suspended: boolean
   setStatus(services, app, suspended ? 'suspended' : 'active');
 }
 
-/** For good: every token dies. Installs stay listed; there is nothing left to use them with. */
+/** Disables the application permanently and revokes every token. Installations stay listed but cannot be used. */
 export function disable(services: Services, app: Application, now: number): Application {
   return services.state.transaction(() => {
     setStatus(services, app, 'disabled');
@@ -81,7 +81,7 @@ export function disable(services: Services, app: Application, now: number): Appl
   })();
 }
 
-/** Only what left no trace with anybody can be deleted. */
+/** Deletes an application. Throws a 409 if it was ever approved, installed or given a live token. */
 export function remove(services: Services, app: Application, now: number): void {
   const traces = one<{ live: number; installs: number; approved: number }>(
     services.state,

@@ -8,13 +8,13 @@ import { all, one } from '../state/statements.js';
 export interface AttributionFilter {
   readonly offeringNo: number;
   readonly from: number;
-  /** Up to, and not at. */
+  /** Exclusive. */
   readonly until: number;
   readonly utmSource: string | null;
   readonly utmCampaign: string | null;
 }
 
-/** A checkout that began at a referral link; completed when it led to an investment. */
+/** A checkout started from a referral link. `investment_no` is set once it led to an investment. */
 export interface Referred {
   readonly no: number;
   readonly investment_no: number | null;
@@ -26,7 +26,7 @@ export interface Referred {
   readonly utm_medium: string | null;
   readonly utm_campaign: string | null;
   readonly utm_content: string | null;
-  /** Other links the same person followed to this offering. */
+  /** Number of other links to this offering that the same person followed. */
   readonly competing: number;
 }
 
@@ -49,7 +49,7 @@ export const referredTo = (state: State, filter: AttributionFilter): readonly Re
 
 const hourMillis = 60 * 60 * 1000;
 
-/** How long the person took from the click to the commitment. */
+/** Classifies the time between the click and the commitment. */
 export function paceOf(row: Referred): 'direct' | 'assisted' | 'delayed' {
   const took = (row.applied_at ?? row.clicked_at) - row.clicked_at;
   if (took <= hourMillis) return 'direct';
@@ -65,7 +65,7 @@ const buckets: Readonly<Record<string, AttributedInvestment['status']['bucket']>
   CONFIRMED: 'confirmed',
 };
 
-/** With `full`, whose it is and how much; without, tokens that mean the same person within this offering alone. */
+/** With `full`, includes the investor and the amount; otherwise only tokens that are stable within this offering. */
 export function presentReferred(
   state: State,
   row: Referred,
@@ -117,6 +117,6 @@ function identityOf(state: State, investmentId: string, investorNo: number, amou
 
 function tokenFor(state: State, what: string): string {
   const key = one<{ cursor_key: Buffer }>(state, 'SELECT cursor_key FROM feed')?.cursor_key;
-  if (key === undefined) throw new Error('the feed has no row: the world was never seeded');
+  if (key === undefined) throw new Error('the feed table is empty: the sandbox was never seeded');
   return createHmac('sha256', key).update(`attribution:${what}`).digest('hex').slice(0, 32);
 }

@@ -173,7 +173,7 @@ interface InviteRow {
   readonly revoked_at: number | null;
 }
 
-/** A month is what such an invite is good for. */
+/** Lifetime of an invite. */
 const inviteMillis = 30 * dayMillis;
 
 function invitesOf(exchange: Exchange): readonly operations.AttributionInvite[] {
@@ -236,7 +236,7 @@ function createInvite(exchange: Exchange): Reply {
   return created({ data: invitesOf(exchange)[0], meta: metaOf(exchange) });
 }
 
-/** Founders invite a partner by address; partners, once approved, ask a company. */
+/** A founder invites a partner by email; an approved partner asks a company. Throws a `Problem` otherwise. */
 function requireSide(
   exchange: Exchange,
   body: z.output<typeof operations.createAttributionInvite.body>,
@@ -246,7 +246,7 @@ function requireSide(
   if (body.direction === 'founder_to_partner') {
     if (!edits) throw new Problem(403, 'forbidden', 'Only people who can edit the company invite partners.');
     if (body.partner_email == null) {
-      const message = 'partner_email: name the partner.';
+      const message = 'partner_email: give the email of the partner.';
       throw invalidFields([{ field: 'partner_email', code: 'required', message }]);
     }
   } else if (partnerOf(exchange, userNo)?.status !== 'approved') {

@@ -17,7 +17,7 @@ export const campaignRoutes: readonly Route[] = [
   route(listCampaigns, ...bearer, requireScope('read:companies'), requireFounderView, answerCampaigns),
 ];
 
-/** Rounds are listed as those who run the company see them: a person of the team, or an installation on it. */
+/** Requires a user or an installation on a company, because campaigns show the view of the company's team. */
 function requireFounderView(...[exchange]: Parameters<Step>): void {
   const caller = callerOf(exchange);
   if (caller.kind === 'user' || (caller.kind === 'installation' && caller.companyNo !== null)) return;
@@ -43,7 +43,7 @@ function answerCampaigns(exchange: Exchange): Reply {
   return ok({ data: page.items.map(campaignResource), meta: page.meta });
 }
 
-/** Since 2026-10-15 being on the team is not enough: a company's rounds are for those who may edit it. */
+/** Since 2026-10-15 team membership is not enough: only users who may edit the company see its rounds. */
 function companiesRunBy(state: State, caller: Caller, version: Version): readonly number[] {
   if (caller.kind === 'installation') return caller.companyNo === null ? [] : [caller.companyNo];
   if (caller.kind !== 'user') return [];

@@ -11,7 +11,7 @@ type Sort = (typeof exploreSorts)[number];
 
 const orders: Readonly<Record<Sort, (round: Round) => number>> = {
   most_raised: (round) => -round.raised_cents,
-  // Without a date a round does not close soon.
+  // Rounds without a closing date sort last.
   closing_soon: (round) => round.closes_at ?? Number.MAX_SAFE_INTEGER,
   newest: (round) => -startOf(round),
   most_investors: (round) => -round.investor_count,
@@ -19,7 +19,7 @@ const orders: Readonly<Record<Sort, (round: Round) => number>> = {
 
 const startOf = (round: Round): number => round.started_at ?? round.created_at;
 
-/** Live rounds stand before closed ones, each part in its own order; ids break ties. */
+/** Live rounds sort before closed ones, each group in its own order. Ids break ties. */
 const placeOf =
   (sort: Sort) =>
   (round: Round): Place =>
@@ -62,8 +62,8 @@ const echoOf = (filters: readonly Filter[]) =>
   Object.fromEntries(filters.map((filter) => [filter.name, filter.echo]));
 
 /**
- * One per company, chosen before any filter: a filter keeps some of what is listed and brings up nothing else. A
- * public round is chosen over one that only this viewer sees, so a person's list holds all that anyone's does.
+ * Returns one live round per company. The round is chosen before filtering, so a filter can only shorten the list.
+ * A public round is preferred to one only this viewer sees, so a personal list contains everything in the public one.
  */
 function liveRounds(rounds: readonly Round[], viewer: Viewer): readonly Round[] {
   const leads = new Map<number, Round>();
@@ -75,7 +75,7 @@ function liveRounds(rounds: readonly Round[], viewer: Viewer): readonly Round[] 
   return [...leads.values()];
 }
 
-/** Public before private, investments before reservations, the newest first; then the first one made. */
+/** Prefers public over private, investments over reservations, then the newest; ties keep the round created first. */
 function leadsOver(round: Round, lead: Round): boolean {
   const rank = (one: Round) => [publiclyVisible(one) ? 0 : 1, one.testing_the_waters, -startOf(one)];
   const [mine, theirs] = [rank(round), rank(lead)];

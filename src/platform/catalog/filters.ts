@@ -12,12 +12,12 @@ export type ExploreQuery = z.output<typeof explore.query>;
 
 export interface Filter {
   readonly name: string;
-  /** As applied, for `meta.filters`. */
+  /** The applied value, returned in `meta.filters`. */
   readonly echo: string | number | boolean | readonly string[];
   keeps(round: Round): boolean;
 }
 
-/** Each filter that was asked for, ready to be applied. `viewer` is who `followed` speaks of. */
+/** Returns the requested filters. `followed` refers to the companies that `viewer` follows. */
 export function filtersOf(query: ExploreQuery, viewer: Viewer): readonly Filter[] {
   const filters: Filter[] = [];
   const add = <Value extends Filter['echo']>(
@@ -72,7 +72,7 @@ export function filtersOf(query: ExploreQuery, viewer: Viewer): readonly Filter[
 const anyOf = (held: string, wanted: readonly string[]): boolean =>
   (JSON.parse(held) as string[]).some((word) => wanted.includes(word));
 
-/** A day is its first moment in UTC. */
+/** Parses an ISO 8601 time. A date without a time means midnight UTC. */
 function moment(text: string): number {
   const instant = parseInstant(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text);
   if (instant === undefined) {
@@ -81,7 +81,7 @@ function moment(text: string): number {
   return Date.parse(instant);
 }
 
-/** What a parameter means depends on others: refused here, before anything is looked up. */
+/** Throws a 400 for parameters that cannot be combined. */
 export function refuseCombinations(query: ExploreQuery, filters: readonly Filter[], viewer: Viewer): void {
   const status = query.status ?? 'live';
   if (query.followed !== undefined && viewer.userNo === null) {

@@ -1,4 +1,4 @@
-/** Integer cents are the exact value; the decimal twin is written from them and never the other way round. */
+/** Formats integer cents as decimal dollars. The cents are the exact value. */
 export const dollarsOf = (cents: number): string => {
   const whole = Math.abs(cents);
   return `${cents < 0 ? '-' : ''}${Math.floor(whole / 100)}.${String(whole % 100).padStart(2, '0')}`;
@@ -7,7 +7,7 @@ export const dollarsOf = (cents: number): string => {
 export const dollarsOrNull = (cents: number | null): string | null =>
   cents === null ? null : dollarsOf(cents);
 
-/** `99.5` is 9950. The text has been validated: digits, and at most two after the point. */
+/** Parses validated decimal dollars with at most two decimals: `99.5` is 9950. */
 export function centsOf(dollars: string): number {
   const [whole = '0', fraction = ''] = dollars.split('.');
   return Number(whole) * 100 + Number(fraction.padEnd(2, '0'));

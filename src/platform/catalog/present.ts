@@ -7,7 +7,7 @@ import { siteUrl } from './site.js';
 import type { Viewer } from './viewer.js';
 import { publiclyVisible, roundVisible } from './visibility.js';
 
-/** `siblings` are the rounds of the same company, itself among them; those the viewer sees are warned about. */
+/** `siblings` are all rounds of the company, including this one. Those the viewer may see produce warnings. */
 export function offeringResource(
   services: Services,
   round: Round,
@@ -91,7 +91,7 @@ function warningsOf(round: Round, siblings: readonly Round[]): readonly object[]
   return warnings;
 }
 
-/** `ar_and_vr` reads "Ar and vr": the platform publishes no labels of its own. */
+/** Derives labels from the values, such as "Ar and vr" from `ar_and_vr`: the platform publishes no labels. */
 function labelled(json: string): readonly object[] {
   return (JSON.parse(json) as string[]).map((type) => {
     const words = type.replaceAll('_', ' ');

@@ -14,7 +14,7 @@ const told: Readonly<Record<RoundStep, EventName>> = {
   canceled: 'offering.canceled',
 };
 
-/** What is over stays over. */
+/** Closed and canceled rounds have no next step. */
 const nextSteps: Readonly<Record<string, readonly RoundStep[]>> = {
   upcoming: ['open', 'canceled'],
   open: ['closing', 'closed', 'canceled'],
@@ -32,7 +32,7 @@ interface Round {
   readonly syndicate_no: number | null;
 }
 
-/** Moves a round on, and tells whoever is installed where it is run. In the transaction of what caused it. */
+/** Changes the status of a round and emits its event. Call it inside the transaction of the cause. */
 export function moveRound(services: Services, offeringNo: number, step: RoundStep, now: number): void {
   const { state } = services;
   const round = one<Round>(

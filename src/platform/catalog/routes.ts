@@ -11,7 +11,7 @@ import { findRound, roundsOfCompany } from './rounds.js';
 import { viewerOf } from './viewer.js';
 import { roundVisible } from './visibility.js';
 
-/** How every public read begins; those of the catalog count against a window of their own per address. */
+/** The first steps of every public read. Catalog reads also count against a separate limit per IP address. */
 export const publicRead: readonly [Step, ...Step[]] = [
   ...bearer,
   requireScope('read:public', 'read:explore'),

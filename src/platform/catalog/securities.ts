@@ -22,7 +22,7 @@ const money = (terms: JsonObject, key: string): string | null => {
 const plain = (terms: JsonObject, key: string): Json => terms[key] ?? null;
 const flag = (terms: JsonObject, key: string): boolean => terms[key] === true;
 
-/** A cap is a cap or it is not there: never zero. */
+/** The valuation cap is null when absent, never zero. */
 const cap = (terms: JsonObject) => {
   const valuation_cap = money(terms, 'valuation_cap_cents');
   return { valuation_cap, uncapped: valuation_cap === null };

@@ -1,6 +1,6 @@
 import type { Services } from '../services.js';
 
-/** Pages of the site are named in answers and served elsewhere; a sandbox names a host that nobody has. */
+/** Host for links to pages of the site, which this server does not serve. `.example` is a reserved domain. */
 const nowhere = 'https://invest.example';
 
 export const siteUrl = (services: Services, ...parts: readonly string[]): string =>

@@ -3,10 +3,10 @@ import type { State } from '../state/database.js';
 import type { Realm } from '../state/secrets.js';
 import { all, one } from '../state/statements.js';
 
-/** For whose eyes: what decides whether a company, a round or a post is shown. */
+/** The attributes of a viewer that decide whether a company, a round or a post is visible. */
 export interface Viewer {
   readonly realm: Realm;
-  /** Null: anyone. */
+  /** Null for the public view. */
   readonly userNo: number | null;
   readonly accredited: boolean;
   readonly vault: boolean;
@@ -29,7 +29,7 @@ export const anyone = (realm: Realm): Viewer => ({
   follows: nothing,
 });
 
-/** Only `read:explore` on a person's token shows what that person would see; everything else is the public view. */
+/** Returns the view of the user for a user token with `read:explore`, and the public view for every other caller. */
 export function viewerOf(state: State, caller: Caller): Viewer {
   return caller.kind === 'user' && caller.scopes.has('read:explore')
     ? personView(state, caller.realm, caller.userNo)

@@ -1,12 +1,12 @@
 import type { CompanyRow, Round } from './rounds.js';
 import type { Viewer } from './viewer.js';
 
-/** Below this, raised and reserved together, a company is not promoted: it has to bring its first backers itself. */
+/** Minimum of raised and reserved money for a company to be listed. Below it, the company is not promoted. */
 export const tractionBarCents = 100_000;
 
 type Standing = Pick<CompanyRow, 'company_no' | 'audience' | 'approved_at' | 'hidden'>;
 
-/** The site's rule for a company's page, and so for every tab of it. */
+/** Returns whether the viewer may see the company's page and all its tabs. */
 export function pageVisible(company: Standing, viewer: Viewer): boolean {
   if (viewer.teamOf.has(company.company_no)) return true;
   if (company.hidden === 1) return false;
@@ -22,7 +22,7 @@ export function pageVisible(company: Standing, viewer: Viewer): boolean {
   }
 }
 
-/** In the directory anyone may leaf through: approved, open to everyone, and with backers of its own. */
+/** Returns whether the company is in the public directory: approved, open to everyone and above the traction bar. */
 export function inDirectory(company: Standing & Pick<Round, 'traction_cents'>): boolean {
   return (
     company.hidden === 0 &&
@@ -32,16 +32,16 @@ export function inDirectory(company: Standing & Pick<Round, 'traction_cents'>): 
   );
 }
 
-/** A round offered without general solicitation is shown to those it was offered to. */
+/** Rounds offered without general solicitation (506(b)) are visible only to the people they were offered to. */
 export const isPrivate = (round: Pick<Round, 'exemption_subtype'>): boolean =>
   round.exemption_subtype === '506b';
 
-/** What the public view lists is exactly what it resolves by id. */
+/** Returns whether the public view lists the round and resolves its id. */
 export function publiclyVisible(round: Round): boolean {
   return (round.status === 'open' || round.status === 'closed') && !isPrivate(round) && inDirectory(round);
 }
 
-/** Everything public, and what this person may see besides: never less than anyone sees. */
+/** Returns whether the viewer may see the round. Every public round is visible to every viewer. */
 export function roundVisible(round: Round, viewer: Viewer): boolean {
   if (publiclyVisible(round)) return true;
   if (viewer.userNo === null) return false;

@@ -4,7 +4,7 @@ import type { Viewer } from '../catalog/viewer.js';
 import { pageVisible, roundVisible } from '../catalog/visibility.js';
 import type { Services } from '../services.js';
 
-/** A company in a list: who it is, and whether its page would open. */
+/** Returns the attributes of a company in a list, including whether the viewer may open its page. */
 export function cardAttributes(services: Services, company: CompanyRow, viewer: Viewer, now: number) {
   return {
     name: company.company_name,

@@ -7,14 +7,14 @@ export type DisclosureKey = 'investor' | 'stockholder' | 'promoter' | 'financial
 
 export interface CommentWish {
   readonly companyNo: number;
-  /** Null asks a question; the number of a question answers it. */
+  /** Null for a question; for an answer, the row number of its question. */
   readonly questionNo: number | null;
   readonly authorNo: number;
   readonly body: string;
   readonly disclosureKey: DisclosureKey | null;
 }
 
-/** Posts a question or an answer. Whether the author may is the caller's to have asked. */
+/** Posts a question or an answer. The caller must have checked the author's permission. */
 export function postComment(
   services: Pick<Services, 'state' | 'random'>,
   wish: CommentWish,
@@ -49,7 +49,7 @@ export interface Question extends Comment {
   readonly answers: readonly Comment[];
 }
 
-/** The questions of a company that still stand, each with the answers that do, oldest answer first. */
+/** Returns the visible questions of a company, each with its visible answers, oldest answer first. */
 export function questionsOf(state: State, companyNo: number): readonly Question[] {
   const comments = all<Comment>(
     state,

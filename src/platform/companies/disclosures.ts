@@ -64,7 +64,7 @@ const hasFormC = (round: Round): boolean =>
 function sectionsOf(row: Row, asked: readonly DisclosureSection[]): JsonObject {
   const held = JSON.parse(row.sections) as JsonObject;
   const hidden = new Set(JSON.parse(row.hidden) as string[]);
-  // Ratios would give away the statements they come from.
+  // The ratios would reveal the hidden statements.
   if (hidden.has('financial_statements')) hidden.add('ratios');
   const section = (name: DisclosureSection): Json => {
     if (hidden.has(name)) return null;
@@ -84,7 +84,7 @@ function sectionsOf(row: Row, asked: readonly DisclosureSection[]): JsonObject {
   return Object.fromEntries(asked.map((name) => [name, section(name)]));
 }
 
-/** Whether there is a cap follows from the cap. */
+/** Adds `uncapped`, derived from the valuation cap. */
 const withUncapped = (note: JsonObject): JsonObject => ({
   ...note,
   valuation_cap: note.valuation_cap ?? null,

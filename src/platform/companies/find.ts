@@ -9,7 +9,7 @@ export interface Visit {
   readonly viewer: Viewer;
 }
 
-/** Whose page this is, if this viewer may see it; a hidden company answers as one that never was. */
+/** Returns the company of the path. Throws a 404 if it does not exist or the viewer may not see its page. */
 export function visitPage(exchange: Exchange): Visit {
   const { state } = exchange.services;
   const viewer = viewerOf(state, callerOf(exchange));

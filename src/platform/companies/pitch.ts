@@ -82,7 +82,7 @@ function perksOf(state: State, round: Round | undefined, blocks: readonly StoryB
   };
 }
 
-/** "See above": a company that drew its perks as pictures fills the list in with a pointer to them. */
+/** Returns whether a tier only refers to another place, as companies write when their perks are shown in images. */
 const isPlaceholder = (tier: Tier): boolean =>
   /\b(see|refer to|described in|details in)\b.*\b(pitch|story|image|images|above|below|page)\b/i.test(
     tier.description,

@@ -5,11 +5,11 @@ export interface QuestionQuery {
   readonly phrases: readonly (readonly string[])[];
   readonly words: readonly string[];
   readonly without: readonly string[];
-  /** Short queries are taken for beginnings: the reader is still typing. */
+  /** Short queries match word prefixes, because the user is probably still typing. */
   readonly prefix: boolean;
 }
 
-/** Words, "quoted phrases" and -words that must not occur. Null when nothing is left to look for. */
+/** Parses words, "quoted phrases" and excluded -words. Returns null when there is nothing to search for. */
 export function parseQuestionQuery(q: string): QuestionQuery | null {
   const phrases: (readonly string[])[] = [];
   const rest = q.replace(/"([^"]*)"/g, (_, phrase: string) => {
@@ -24,7 +24,7 @@ export function parseQuestionQuery(q: string): QuestionQuery | null {
   return { phrases, words, without, prefix: phrases.length === 0 && words.length <= 2 };
 }
 
-/** Where a query matches: all of it in the question, or all of it in one answer; excluded words in neither. */
+/** Returns where the query matches: entirely in the question or entirely in one answer, without excluded words. */
 export function matchOf(query: QuestionQuery, question: Question): 'question' | 'answer' | null {
   const asked = wordsIn(question.body);
   const answers = question.answers.map((answer) => wordsIn(answer.body));

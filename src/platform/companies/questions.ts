@@ -95,7 +95,7 @@ const questionResource = (services: Services, company: CompanyRow, question: Fou
   },
 });
 
-/** Who speaks, and as what: the team by its role, anyone else as they disclosed. A closed account has no name. */
+/** Returns the author with a role: the team role, or the disclosed one. A closed account has no name. */
 function personOf(comment: Comment): object {
   const gone = comment.author_gone === 1;
   const role =

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../domain/json.js';
 
-/** Figures as they stand in the statements, in hundredths; undefined when the statement does not tell. */
+/** Returns a figure of the statement in hundredths, or undefined when the statement does not contain it. */
 function hundredths(statement: JsonObject, key: string): bigint | undefined {
   const match = /^(-?)(\d+)(?:\.(\d+))?$/.exec(String(statement[key] ?? ''));
   if (match === null) return undefined;
@@ -9,7 +9,7 @@ function hundredths(statement: JsonObject, key: string): bigint | undefined {
   return sign === '-' ? -value : value;
 }
 
-/** `part` of `whole` times `scale`, two decimals, halves away from zero. Integers throughout: no rounding of roundings. */
+/** Returns `part / whole * scale` with two decimals, rounded half away from zero. Integer arithmetic rounds only once. */
 function quotient(part: bigint | undefined, whole: bigint | undefined, scale: bigint): string | null {
   if (part === undefined || whole === undefined || whole <= 0n) return null;
   const exact = part * scale * 100n;
@@ -24,7 +24,7 @@ const percent = (part: bigint | undefined, whole: bigint | undefined) => quotien
 const sum = (a: bigint | undefined, b: bigint | undefined): bigint | undefined =>
   a === undefined || b === undefined ? undefined : a + b;
 
-/** Derived from the most recent year whenever they are asked for, so they cannot disagree with it. */
+/** Computes the ratios of the most recent year on each request, so they always match the statements. */
 export function ratiosOf(sections: JsonObject): JsonObject | null {
   const statements = sections.financial_statements as JsonObject | null | undefined;
   const year = statements?.most_recent as JsonObject | null | undefined;

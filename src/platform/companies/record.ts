@@ -19,7 +19,7 @@ interface ReportedRound {
 const startOf = (round: Round): number => round.started_at ?? round.created_at;
 const sum = (amounts: readonly number[]): number => amounts.reduce((total, amount) => total + amount, 0);
 
-/** The rounds of a company that this viewer may see, newest first. */
+/** Returns the rounds of a company that the viewer may see, newest first. */
 export function visibleRounds(
   services: Services,
   companyNo: number,
@@ -31,7 +31,7 @@ export function visibleRounds(
     .sort((a, b) => startOf(b) - startOf(a) || b.no - a.no);
 }
 
-/** The legs the page shows as the raise: open rounds that take money, or, when there are none, reservations. */
+/** Returns the rounds shown as the current raise: open rounds that accept money, otherwise those taking reservations. */
 export function liveLegs(rounds: readonly Round[]): readonly Round[] {
   const open = rounds.filter((round) => round.status === 'open');
   const taking = open.filter((round) => round.testing_the_waters === 0);

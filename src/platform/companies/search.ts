@@ -39,7 +39,7 @@ export function answerSearch(exchange: Exchange): Reply {
   });
 }
 
-/** Accredited-only companies are found by name by anyone and opened by some; the Vault's are not even found. */
+/** Anyone can find an accredited-only company by name, but not open it. Vault companies cannot be found. */
 function mayBeFound(company: CompanyRow, viewer: Viewer): boolean {
   if (pageVisible(company, viewer)) return true;
   return company.hidden === 0 && company.approved_at !== null && company.audience === 'accredited';
@@ -47,7 +47,7 @@ function mayBeFound(company: CompanyRow, viewer: Viewer): boolean {
 
 const unmatched = 4;
 
-/** The name itself, then a name that begins so, then one that holds the words, then the tagline. */
+/** Ranks an exact name first, then a name prefix, then words in the name, then words in the tagline. */
 function rankOf(company: CompanyRow, words: readonly string[]): number {
   if (words.length === 0) return unmatched;
   const name = wordsIn(company.company_name);

@@ -54,7 +54,7 @@ export function answerUpdate(exchange: Exchange): Reply {
   return ok({ data: { ...resource, attributes: { ...resource.attributes, content: post.content } } });
 }
 
-/** Published by now, of a kind the tab shows, and meant for this viewer. */
+/** Returns the published posts of the kinds the tab shows that the viewer may read. */
 function postsFor(exchange: Exchange, company: CompanyRow, viewer: Viewer): readonly Post[] {
   return all<Post>(
     exchange.services.state,

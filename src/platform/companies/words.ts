@@ -1,4 +1,4 @@
-/** Text as it is searched: small letters, accents off, one word after another. */
+/** Splits text into words for searching: lowercase and without accents. */
 export function wordsIn(text: string): readonly string[] {
   return (
     text
@@ -9,7 +9,7 @@ export function wordsIn(text: string): readonly string[] {
   );
 }
 
-/** Whether `words` stand in `text` one after another. */
+/** Returns whether `words` occur consecutively in `text`. With `prefix`, the last word may match a prefix. */
 export function contains(text: readonly string[], words: readonly string[], prefix = false): boolean {
   return text.some((_, start) =>
     words.every((word, offset) => {

@@ -25,7 +25,7 @@ const consentsSql = `SELECT g.family, g.application_no, a.name, g.scopes, g.crea
   FROM grants g JOIN clients c ON c.client_id = g.client_id JOIN applications a ON a.no = g.application_no
   WHERE g.user_no = ? AND c.realm = ? AND g.revoked_at IS NULL AND g.expires_at > ? ORDER BY g.created_at, g.family`;
 
-/** An application is connected as long as one consent to it stands; what it may do is all of them together. */
+/** Returns the applications with at least one active consent. Their scopes are the union of all consents. */
 export function connectedApps(
   state: State,
   userNo: number,
@@ -60,7 +60,7 @@ export function connectedApps(
   });
 }
 
-/** Ends every consent to the application, and tells whoever keeps something open for it. Returns the live tokens ended. */
+/** Revokes every consent to the application and notifies listeners. Returns the number of live tokens revoked. */
 export function disconnect(
   services: Services,
   userNo: number,

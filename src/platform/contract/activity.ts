@@ -36,7 +36,7 @@ export const listActivity = operation({
   method: 'GET',
   path: paths.activity,
   tag: 'Activity',
-  summary: 'What applications did for the user, newest first',
+  summary: 'List what applications did on behalf of the user, newest first',
   scopes: ['read:profile'],
   removedIn: '2026-10-15',
   deprecated: true,
@@ -45,8 +45,12 @@ export const listActivity = operation({
       .string()
       .regex(/^\d{1,15}$/, 'an integer')
       .optional(),
-    action_pattern: z.string().max(100).optional().describe('With * for anything: companies.*'),
-    resource_type: idText.optional().describe('Together with resource_id.'),
+    action_pattern: z
+      .string()
+      .max(100)
+      .optional()
+      .describe('Glob pattern: companies.* matches every action on companies.'),
+    resource_type: idText.optional().describe('Requires resource_id.'),
     resource_id: idText.optional(),
     status: z.enum(auditStatuses).optional(),
     since: z.string().max(60).optional(),
@@ -56,7 +60,7 @@ export const listActivity = operation({
   }),
   responses: {
     200: {
-      description: 'A page of events.',
+      description: 'A page of audit events.',
       schema: z.object({ data: z.array(auditEvent), meta: z.object(listMeta) }),
     },
   },

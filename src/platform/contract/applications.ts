@@ -7,7 +7,7 @@ const client = z.object({
   client_secret: z
     .string()
     .nullable()
-    .meta({ description: 'The test secret always; the live secret only in the answer that creates it.' }),
+    .meta({ description: 'The test secret is always shown; the live secret only in the create response.' }),
 });
 
 export const applicationResource = z
@@ -19,9 +19,9 @@ export const applicationResource = z
       client_type: z.enum(['public', 'confidential']),
       redirect_uris: z.array(z.string()),
       setup_url: z.string().nullable(),
-      scopes: z
-        .array(z.string())
-        .meta({ description: 'As ticked. read:public is held by every application.' }),
+      scopes: z.array(z.string()).meta({
+        description: 'Scopes selected for the application. Every application also has read:public.',
+      }),
       status: z.enum(['active', 'suspended', 'disabled']),
       review: z.enum(['none', 'pending', 'approved', 'declined']),
       pii_approved: z.boolean(),
@@ -42,8 +42,8 @@ export const listApplications = operation({
   method: 'GET',
   path: paths.applications,
   tag,
-  summary: 'Applications of the organization',
-  description: 'The organization is the one of the calling application; the user must hold a role in it.',
+  summary: 'List the applications of the organization',
+  description: 'The organization is that of the calling application. The user must have a role in it.',
   scopes: [],
   responses: {
     200: {
@@ -76,7 +76,9 @@ export const createApplication = operation({
   summary: 'Create an application with a test and a live key pair',
   scopes: [],
   body: applicationBody,
-  responses: { 201: { description: 'Created; the live secret is shown this once', schema: single } },
+  responses: {
+    201: { description: 'Created. The live secret is shown only in this response', schema: single },
+  },
   errors: [403, 422],
 });
 
@@ -94,8 +96,8 @@ export const changeApplication = operation({
   method: 'PATCH',
   path: paths.application,
   tag,
-  summary: 'Change name and addresses',
-  description: 'A redirect address that is taken away serves no authorization that begins after.',
+  summary: 'Change the name, redirect URIs or setup URL',
+  description: 'A removed redirect URI is rejected for authorizations that start afterwards.',
   scopes: [],
   body: applicationPatch,
   responses: { 200: { description: 'The application', schema: single } },
@@ -107,7 +109,7 @@ export const getApplication = operation({
   method: 'GET',
   path: paths.application,
   tag,
-  summary: 'One application',
+  summary: 'Get an application',
   scopes: [],
   responses: { 200: { description: 'The application', schema: single } },
   errors: [403, 404],
@@ -120,8 +122,8 @@ export const addScopes = operation({
   method: 'POST',
   path: paths.applicationScopes,
   tag,
-  summary: 'Tick further scopes',
-  description: 'Tokens and installs that exist keep the scopes they have.',
+  summary: 'Add scopes to an application',
+  description: 'Existing tokens and installations keep the scopes they have.',
   scopes: [],
   body: scopesBody,
   responses: { 200: { description: 'The application', schema: single } },
@@ -133,11 +135,11 @@ export const removeScope = operation({
   method: 'DELETE',
   path: paths.applicationScope,
   tag,
-  summary: 'Take a scope away, from installs and tokens too',
+  summary: 'Remove a scope from the application, its installations and its tokens',
   scopes: [],
   responses: {
     200: {
-      description: 'What it did',
+      description: 'The application, and the installations and tokens that changed',
       schema: z.object({
         data: applicationResource,
         meta: z.object({
@@ -158,7 +160,7 @@ export const requestReview = operation({
   method: 'POST',
   path: paths.applicationReview,
   tag,
-  summary: 'Ask the platform to review the application',
+  summary: 'Request a review of the application by the platform',
   scopes: [],
   responses: { 200: { description: 'The application', schema: single } },
   errors: [403, 404, 409],

@@ -10,8 +10,8 @@ const anonymizedTier = ['read:attribution:anonymized'] as const;
 const write = ['write:attribution'] as const;
 
 const filters = {
-  start_date: z.iso.date().optional().describe('Ninety days ago unless said.'),
-  end_date: z.iso.date().optional().describe('Today unless said.'),
+  start_date: z.iso.date().optional().describe('Defaults to 90 days ago.'),
+  end_date: z.iso.date().optional().describe('Defaults to today.'),
   utm_source: z.string().max(200).optional(),
   utm_campaign: z.string().max(200).optional(),
 };
@@ -23,7 +23,7 @@ export const attributionStats = operation({
   method: 'GET',
   path: paths.attributionStats,
   tag,
-  summary: 'What referrals brought an offering, in total',
+  summary: 'Get the referral totals of an offering',
   scopes: anyTier,
   query: z.object(filters),
   responses: {
@@ -37,7 +37,9 @@ export const attributionStats = operation({
             investment_count: z.int(),
             total_amount: z.number(),
             unique_investors: z.int(),
-            conversion_rate: z.number().describe('Investments per checkout that was started at a link.'),
+            conversion_rate: z
+              .number()
+              .describe('Investments divided by checkouts started from a referral link.'),
           }),
           quality_breakdown: z.object({ direct: z.int(), assisted: z.int(), delayed: z.int() }),
           by_source: z.array(slice),
@@ -82,20 +84,20 @@ export const attributionInvestments = operation({
   method: 'GET',
   path: paths.attributionInvestments,
   tag,
-  summary: 'The investments referrals brought an offering, newest first',
+  summary: 'List the referred investments of an offering, newest first',
   scopes: anonymizedTier,
   query: z.object({
     ...filters,
     detail_level: z
       .enum(['anonymized', 'full'])
       .default('anonymized')
-      .describe('full needs read:attribution:full'),
+      .describe('full requires read:attribution:full.'),
     cursor: z.string().max(200).optional(),
     per_page: z.string().max(20).optional(),
   }),
   responses: {
     200: {
-      description: 'A page.',
+      description: 'A page of referred investments.',
       schema: z.object({
         data: z.array(row),
         meta: z.object({
@@ -125,11 +127,11 @@ export const attributionMe = operation({
   method: 'GET',
   path: paths.attributionMe,
   tag,
-  summary: 'The person, and whether they are a partner',
+  summary: 'Get the user and their partner status',
   scopes: anyTier,
   responses: {
     200: {
-      description: 'The person.',
+      description: 'The user; partner is null when they never applied.',
       schema: z.object({
         data: z.object({ user: z.object({ id: z.string(), name: z.string() }), partner: partner.nullable() }),
         meta,
@@ -144,7 +146,7 @@ export const attributionCampaigns = operation({
   method: 'GET',
   path: paths.attributionCampaigns,
   tag,
-  summary: 'The offerings whose attribution the person may read',
+  summary: 'List the offerings whose attribution the user may read',
   scopes: anyTier,
   responses: {
     200: {
@@ -176,7 +178,9 @@ export const registerPartner = operation({
     company_name: z.string().trim().min(1).max(200),
     website: z.url({ protocol: /^https?$/ }).max(500),
   }),
-  responses: { 201: { description: 'Waiting for approval.', schema: z.object({ data: partner, meta }) } },
+  responses: {
+    201: { description: 'The application is pending approval.', schema: z.object({ data: partner, meta }) },
+  },
   errors: [403, 409, 422],
 });
 
@@ -197,7 +201,7 @@ export const listAttributionInvites = operation({
   method: 'GET',
   path: paths.attributionInvites,
   tag,
-  summary: 'The invites the person made, newest first',
+  summary: 'List the invites the user created, newest first',
   scopes: write,
   responses: { 200: { description: 'All of them.', schema: z.object({ data: z.array(invite), meta }) } },
   errors: [403],
@@ -208,7 +212,7 @@ export const createAttributionInvite = operation({
   method: 'POST',
   path: paths.attributionInvites,
   tag,
-  summary: 'Offer, or ask for, a look at what was attributed',
+  summary: 'Offer or request access to attribution data',
   scopes: write,
   body: z.object({
     direction: z.enum(['partner_to_founder', 'founder_to_partner']),
@@ -216,7 +220,7 @@ export const createAttributionInvite = operation({
     partner_email: z.email().max(254).nullable().optional(),
     access_level: z.union([z.literal(1), z.literal(2)]).default(1),
   }),
-  responses: { 201: { description: 'Made.', schema: z.object({ data: invite, meta }) } },
+  responses: { 201: { description: 'Created.', schema: z.object({ data: invite, meta }) } },
   errors: [403, 404, 422],
 });
 
@@ -225,8 +229,8 @@ export const revokeAttributionInvite = operation({
   method: 'DELETE',
   path: paths.attributionInvite,
   tag,
-  summary: 'Take an invite back',
+  summary: 'Revoke an invite',
   scopes: write,
-  responses: { 204: { description: 'It is revoked.' } },
+  responses: { 204: { description: 'Revoked.' } },
   errors: [403, 404],
 });

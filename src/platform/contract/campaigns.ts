@@ -8,7 +8,7 @@ export const campaign = z
     id: z.string().describe('ofr_'),
     type: z.literal('campaign'),
     attributes: z.object({
-      state: z.string().describe('upcoming, active, closed, canceled; more may come.'),
+      state: z.string().describe('upcoming, active, closed or canceled. More values may be added.'),
       company_id: z.int(),
       company: z.string().nullable().describe('co_'),
       company_name: z.string(),
@@ -28,7 +28,7 @@ export const listCampaigns = operation({
   method: 'GET',
   path: paths.campaigns,
   tag: 'Campaigns',
-  summary: 'Rounds of the companies the caller runs, newest first',
+  summary: 'List the rounds of the companies the caller manages, newest first',
   scopes: ['read:companies'],
   query: z.object({ cursor: cursorText.optional(), per_page: perPageText.optional() }),
   responses: {

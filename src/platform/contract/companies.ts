@@ -24,7 +24,7 @@ export const company = z
       current_raise: z
         .object({
           offering_id: z.string(),
-          offering_ids: z.array(z.string()).describe('All live legs of the raise.'),
+          offering_ids: z.array(z.string()).describe('Every open offering of the raise.'),
           testing_the_waters: z.boolean(),
           amount_raised: dollars,
           amount_raised_cents: cents,
@@ -38,7 +38,7 @@ export const company = z
       past_rounds: z
         .array(
           z.object({
-            offering_id: text.describe('Null on a reported round.'),
+            offering_id: text.describe('Null for a round reported by the company.'),
             source: z.enum(['service', 'reported']),
             exemption,
             amount_raised: dollars,
@@ -48,7 +48,7 @@ export const company = z
             closed_at: timestamp.nullable(),
           }),
         )
-        .describe('Those the ticker of the page adds in.'),
+        .describe('Past rounds counted in the raised total of the company page.'),
       service_rounds: z
         .array(
           z.object({
@@ -64,7 +64,7 @@ export const company = z
             closed_at: timestamp.nullable(),
           }),
         )
-        .describe('Every round run here that the viewer may see, newest first.'),
+        .describe('Every round on this platform that the viewer may see, newest first.'),
       totals: z.object({
         raised_on_service_all_time: dollars,
         raised_on_service_all_time_cents: cents,
@@ -83,7 +83,7 @@ export const getCompany = operation({
   method: 'GET',
   path: paths.company,
   tag: 'Companies',
-  summary: 'A company as its page shows it to this viewer',
+  summary: 'Get a company as its page shows it to this viewer',
   scopes,
   responses: { 200: { description: 'The company.', schema: z.object({ data: company }) } },
   errors: [404],
@@ -95,7 +95,9 @@ const cardAttributes = {
   url: text,
   logo_url: text,
   raising: z.boolean(),
-  profile_available: z.boolean().describe('GET /companies/{id} will serve it to this viewer.'),
+  profile_available: z
+    .boolean()
+    .describe('True when GET /companies/{id} returns the company to this viewer.'),
 };
 export const companyCard = z
   .object({ id: z.string(), type: z.literal('company'), attributes: z.object(cardAttributes) })
@@ -114,7 +116,7 @@ export const searchCompanies = operation({
   method: 'GET',
   path: paths.companySearch,
   tag: 'Companies',
-  summary: 'Companies by name or tagline, raising or funded; not paged',
+  summary: 'Search raising and funded companies by name or tagline; not paginated',
   scopes,
   query: z.object({
     q: z.string().max(200),

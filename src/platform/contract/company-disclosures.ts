@@ -32,7 +32,7 @@ const officer = z.object({
   officer: z.boolean(),
 });
 
-/** A section is absent when it was not asked for, and null when the company hides it. */
+/** A section is absent when the request did not name it, and null when the company hides it. */
 export const disclosureSectionShapes = {
   business: z.object({
     legal_name: text,
@@ -47,7 +47,7 @@ export const disclosureSectionShapes = {
       prior: statement.optional(),
       prior_prior: statement.optional(),
     })
-    .describe('A fiscal year without figures is left out.'),
+    .describe('Fiscal years without figures are omitted.'),
   ratios: z.object({
     net_margin_percent: amount,
     gross_margin_percent: amount,
@@ -139,8 +139,10 @@ export const companyDisclosures = z
     type: z.literal('company_disclosures'),
     attributes: z.object({
       offering_id: z.string(),
-      currency: z.string().describe('Of the round: EUR for an ECSP round.'),
-      financials_currency: z.string().describe('Of the issuer’s statements; may differ.'),
+      currency: z.string().describe('Currency of the round: EUR for an ECSP round.'),
+      financials_currency: z
+        .string()
+        .describe('Currency of the issuer’s financial statements. May differ from currency.'),
       filing: z.object({
         exemption,
         sec_filing_url: text,
@@ -174,7 +176,7 @@ export const getDisclosures = operation({
   method: 'GET',
   path: paths.companyDisclosures,
   tag: 'Companies',
-  summary: 'What the company disclosed in its Form C',
+  summary: 'Get what the company disclosed in its Form C',
   scopes,
   query: z.object({ sections: listText.optional() }),
   responses: { 200: { description: 'The disclosures.', schema: z.object({ data: companyDisclosures }) } },

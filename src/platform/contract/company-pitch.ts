@@ -16,7 +16,11 @@ export const storyBlock = z
     z.object({
       type: z.literal('list'),
       ordered: z.boolean(),
-      start: z.int().min(2).optional().describe('Only above 1.'),
+      start: z
+        .int()
+        .min(2)
+        .optional()
+        .describe('First number of an ordered list. Present only when it is above 1.'),
       items: z.array(z.string()),
       links,
     }),
@@ -25,7 +29,7 @@ export const storyBlock = z
       url: z.string(),
       alt: text,
       filename: text,
-      link: z.string().optional().describe('Only when the image is a hyperlink.'),
+      link: z.string().optional().describe('Present only when the image is a hyperlink.'),
     }),
     z.object({
       type: z.literal('video'),
@@ -42,7 +46,9 @@ const perks = z.object({
   currency: z.string(),
   described_in_pitch: z
     .boolean()
-    .describe('A guess: the list is a placeholder and the tiers stand in images.'),
+    .describe(
+      'Heuristic: true when the tier list looks like a placeholder because the tiers are shown in images.',
+    ),
   tiers: z.array(z.object({ qualifying_amount: decimal.nullable(), description: z.string() })),
 });
 
@@ -51,7 +57,7 @@ export const getPitch = operation({
   method: 'GET',
   path: paths.companyPitch,
   tag: 'Companies',
-  summary: 'The story of a company, and the perks of its round',
+  summary: 'Get the story of a company and the perks of its round',
   scopes,
   query: z.object({ sections: listText.optional() }),
   responses: {

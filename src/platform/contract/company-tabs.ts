@@ -15,7 +15,10 @@ export const companyUpdate = z
       kind: z.enum(updateKinds),
       title: text,
       excerpt: z.string().describe('Plain text, about 280 characters.'),
-      content: z.string().optional().describe('Plain text, whole; only of a single post.'),
+      content: z
+        .string()
+        .optional()
+        .describe('Full plain text. Present only when a single post is requested.'),
       published_at: timestamp,
       pinned: z.boolean(),
       visibility: z.enum(updateVisibilities).nullable(),
@@ -34,7 +37,7 @@ export const listUpdates = operation({
   method: 'GET',
   path: paths.companyUpdates,
   tag: 'Companies',
-  summary: 'Published posts the viewer may read: pinned first, then newest',
+  summary: 'List the published posts the viewer may read: pinned first, then newest',
   scopes,
   query: z.object({ cursor: cursorText.optional(), per_page: tabPage }),
   responses: {
@@ -54,16 +57,16 @@ export const getUpdate = operation({
   method: 'GET',
   path: paths.companyUpdate,
   tag: 'Companies',
-  summary: 'One post, with its whole text',
+  summary: 'Get a post with its full text',
   scopes,
   responses: { 200: { description: 'The post.', schema: z.object({ data: companyUpdate }) } },
   errors: [404],
 });
 
 const person = z.object({
-  id: text.describe('usr_; null when the account is gone.'),
+  id: text.describe('usr_; null when the account was deleted.'),
   name: text,
-  role: text.describe('founder, employee, or what the author disclosed.'),
+  role: text.describe('founder, employee, or the role the author disclosed.'),
   team: z.boolean(),
 });
 
@@ -78,7 +81,10 @@ export const companyQuestion = z
       likes_count: z.int(),
       highlighted: z.boolean(),
       answered_by_team: z.boolean(),
-      match: z.enum(['question', 'answer']).nullable().describe('Where a search matched.'),
+      match: z
+        .enum(['question', 'answer'])
+        .nullable()
+        .describe('Where the search matched; null without a search.'),
       answers: z.array(
         z.object({
           id: z.string().describe('cmt_'),
@@ -98,12 +104,17 @@ export const listQuestions = operation({
   method: 'GET',
   path: paths.companyQuestions,
   tag: 'Companies',
-  summary: 'Questions of investors and their answers',
+  summary: 'List questions from investors and their answers',
   scopes,
   query: z.object({
     sort: z.enum(questionSorts).optional(),
-    past_raises: flagText.optional().describe('Default false: only since the current raise opened.'),
-    q: z.string().optional().describe('Full text, at most 200 bytes: "a phrase", -word. Replaces the sort.'),
+    past_raises: flagText
+      .optional()
+      .describe('Include questions from before the current raise. Default false.'),
+    q: z
+      .string()
+      .optional()
+      .describe('Full-text search, at most 200 bytes. Accepts "a phrase" and -word. Overrides sort.'),
     unanswered_by_team: flagText.optional(),
     cursor: cursorText.optional(),
     per_page: tabPage,

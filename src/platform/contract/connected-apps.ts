@@ -8,11 +8,11 @@ export const listConnectedApps = operation({
   method: 'GET',
   path: paths.connectedApps,
   tag: 'Connected apps',
-  summary: 'Applications that act for the user; not paged',
+  summary: 'List the applications that act for the user; not paginated',
   scopes: ['read:profile'],
   responses: {
     200: {
-      description: 'All of them.',
+      description: 'Every connected application.',
       schema: z.object({
         data: z.array(
           z
@@ -41,7 +41,7 @@ export const revokeConnectedApp = operation({
   method: 'DELETE',
   path: paths.connectedApp,
   tag: 'Connected apps',
-  summary: 'Disconnect an application: its tokens for this user stop working',
+  summary: 'Disconnect an application and revoke its tokens for this user',
   scopes: ['write:profile'],
   responses: {
     200: {

@@ -20,7 +20,7 @@ export const dealResource = z
       company_logo_url: z.string().nullable(),
       amount_raised: dollars,
       investor_count: z.int(),
-      funding_target: z.string().nullable().describe('In cents, unlike its neighbours.'),
+      funding_target: z.string().nullable().describe('In cents, unlike the other amounts.'),
       exemption: z.string(),
       security: z.string(),
       min_investment: dollars.nullable(),
@@ -44,7 +44,7 @@ const dealInvestor = z
       user_id: z.int().meta({ deprecated: true }),
       user: z.string(),
       user_name: z.string().nullable().describe('Null for an installation without read:investors:pii.'),
-      user_email: z.string().nullable().describe('Only for those who run the syndicate. Null for others.'),
+      user_email: z.string().nullable().describe('Null unless the caller manages the syndicate.'),
       avatar_url: z.string().nullable(),
       amount: dollars,
       amount_cents: z.int(),
@@ -67,7 +67,7 @@ const readiness = z
     id: z.string(),
     type: z.literal('deal_readiness'),
     attributes: z.object({
-      ready: z.boolean().describe('Every check passed: the deal can be closed.'),
+      ready: z.boolean().describe('True when every check passed and the deal can be closed.'),
       checks: z.array(z.object({ code: z.enum(readinessChecks), passed: z.boolean(), message: z.string() })),
     }),
   })
@@ -85,7 +85,10 @@ const statistics = z
       investments_by_status: z.object({ pending: z.int(), confirmed: z.int() }),
       average_investment_cents: z.int(),
       funding_target_cents: z.int().nullable(),
-      percent_funded: z.int().nullable().describe('Whole percent of the target; null without one.'),
+      percent_funded: z
+        .int()
+        .nullable()
+        .describe('Whole percent of the funding target; null without a target.'),
     }),
   })
   .meta({ id: 'DealStatistics' });
@@ -98,7 +101,7 @@ export const listDeals = operation({
   method: 'GET',
   path: paths.syndicateDeals,
   tag,
-  summary: 'Live deals of the syndicate',
+  summary: 'List the live deals of the syndicate',
   scopes: syndicateRead,
   query: z.object(pageQuery),
   responses: {
@@ -115,7 +118,7 @@ export const getDeal = operation({
   method: 'GET',
   path: paths.syndicateDeal,
   tag,
-  summary: 'One deal',
+  summary: 'Get a deal',
   scopes: syndicateRead,
   responses: { 200: { description: 'The deal', schema: single } },
   errors: [403, 404],
@@ -126,7 +129,12 @@ const cents = z.int().min(1).max(1e13);
 export const createDealBody = z.object({
   deal: z
     .object({
-      company: z.string().max(100).describe('co_ id. Somebody who runs the syndicate must edit it.'),
+      company: z
+        .string()
+        .max(100)
+        .describe(
+          'co_ id. The user must be an editor of the company; for an installation, a manager of the syndicate must be.',
+        ),
       name: z.string().trim().min(1).max(120).optional(),
       description: z.string().max(10_000).optional(),
       security: z.enum(['SAFE', 'Equity', 'Convertible Note']).default('SAFE'),
@@ -146,8 +154,9 @@ export const createDeal = operation({
   method: 'POST',
   path: paths.syndicateDeals,
   tag,
-  summary: 'Prepare a deal',
-  description: 'It is `upcoming`, seen by those who run the syndicate, until the platform opens it.',
+  summary: 'Create a deal',
+  description:
+    'The deal is `upcoming` and visible only to managers of the syndicate until the platform opens it.',
   scopes: syndicateWrite,
   body: createDealBody,
   responses: { 201: { description: 'The deal', schema: single } },
@@ -159,7 +168,7 @@ export const getDealReadiness = operation({
   method: 'GET',
   path: `${paths.syndicateDeal}/readiness`,
   tag,
-  summary: 'What still stands between the deal and its closing',
+  summary: 'Get the checks a deal must pass before it can be closed',
   scopes: syndicateRead,
   responses: { 200: { description: 'The checks', schema: z.object({ data: readiness }) } },
   errors: [403, 404],
@@ -170,11 +179,11 @@ export const listDealInvestors = operation({
   method: 'GET',
   path: `${paths.syndicateDeal}/investors`,
   tag,
-  summary: 'Members who invested, the largest amount first',
+  summary: 'List the members who invested, largest amount first',
   scopes: syndicateRead,
   query: z.object({
     offset: z.string().max(20).optional().describe('Default 0.'),
-    per_page: z.string().max(20).optional().describe('At most 200; all of them when left out.'),
+    per_page: z.string().max(20).optional().describe('At most 200. Without it, all investors are returned.'),
   }),
   responses: {
     200: {
@@ -199,9 +208,9 @@ export const getDealStatistics = operation({
   method: 'GET',
   path: `${paths.syndicateDeal}/statistics`,
   tag,
-  summary: 'The money of one deal in numbers',
+  summary: 'Get the statistics of a deal',
   scopes: syndicateRead,
-  responses: { 200: { description: 'The numbers', schema: z.object({ data: statistics }) } },
+  responses: { 200: { description: 'The statistics', schema: z.object({ data: statistics }) } },
   errors: [403, 404],
 });
 

@@ -9,7 +9,7 @@ export const getApiDescription = operation({
   method: 'GET',
   path: paths.apiDescription,
   tag,
-  summary: 'This API as an OpenAPI 3.1 document',
+  summary: 'Get the OpenAPI 3.1 document of this API',
   scopes: null,
   responses: {
     200: {
@@ -25,7 +25,7 @@ export const openDocs = operation({
   method: 'GET',
   path: paths.docs,
   tag,
-  summary: 'The same as a page to read',
+  summary: 'Read the API reference as a page',
   scopes: null,
   responses: { 200: { description: 'A page', type: 'text/html' } },
   errors: [],

@@ -1,4 +1,4 @@
-/** Every `error.type` the API may answer, by status. A client switches on the type, never on the message. */
+/** Every `error.type` the API may return, by status. Clients branch on the type, never on the message. */
 export const errorTypes = {
   400: ['bad_request', 'invalid_params', 'invalid_parameter', 'invalid_request'],
   401: ['unauthorized'],
@@ -29,7 +29,7 @@ export const errorTypes = {
   500: ['internal_server_error'],
 } as const;
 
-/** Answered by edits of an application in the developer portal; the resources of the API never do. */
+/** Returned only by the operations that edit an application in the developer portal. */
 export const portalErrorTypes = { 409: ['scope_change_blocked'], 422: ['invalid_scopes'] } as const;
 
 export type ErrorStatus = keyof typeof errorTypes;

@@ -7,7 +7,7 @@ export const installationTiers = ['founder', 'admin', 'editor', 'full_access'] a
 
 const target = z
   .object({ type: z.enum(installationTargetTypes), id: z.string(), name: z.string() })
-  .meta({ description: 'What the application is installed on.' });
+  .meta({ description: 'The company or syndicate the application is installed on.' });
 
 export const installationResource = z
   .object({
@@ -22,8 +22,8 @@ export const installationResource = z
       installed_by: z
         .string()
         .nullable()
-        .meta({ description: 'Display name; null when the account is gone.' }),
-      revoked_at: z.string().nullable().meta({ description: 'Null while active.' }),
+        .meta({ description: 'Display name; null when the account was deleted.' }),
+      revoked_at: z.string().nullable().meta({ description: 'Null while the installation is active.' }),
     }),
   })
   .meta({ id: 'Installation' });
@@ -40,7 +40,7 @@ const installationToken = z
   })
   .meta({
     id: 'InstallationToken',
-    description: 'Shown once. Belongs to the company or syndicate; does not expire.',
+    description: 'Shown once. Belongs to the company or syndicate and does not expire.',
   });
 
 const minted = z.object({ data: installationResource, token: installationToken, meta: z.null() });
@@ -73,9 +73,9 @@ export const listInstallations = operation({
   method: 'GET',
   path: paths.installations,
   tag,
-  summary: 'Where the application is installed',
+  summary: 'List the installations of the application',
   description:
-    'Managers of the organization see every install; others those they made or could revoke. Revoked ones stay for 30 days.',
+    'Managers of the organization see every installation; other users see those they created or may revoke. Revoked installations are listed for 30 days.',
   scopes: read,
   responses: {
     200: {
@@ -91,12 +91,12 @@ export const listEligible = operation({
   method: 'GET',
   path: paths.eligibleInstallations,
   tag,
-  summary: 'What the user could install the application on',
+  summary: 'List the companies and syndicates the user may install the application on',
   scopes: read,
   query: z.object({ target_type: z.enum(installationTargetTypes).optional() }),
   responses: {
     200: {
-      description: 'Companies and syndicates the user edits',
+      description: 'Companies and syndicates the user may edit',
       schema: z.object({ data: z.array(eligible), meta: listMeta }),
     },
   },
@@ -117,10 +117,10 @@ export const createInstallation = operation({
   tag,
   summary: 'Install the application on a company or syndicate',
   description:
-    'Scopes the application or the tier does not hold are left out; the answer says what was granted.',
+    'Scopes that the application or the tier does not have are dropped. The response lists the granted scopes.',
   scopes: write,
   body: installBody,
-  responses: { 201: { description: 'Installed; the token is shown this once', schema: minted } },
+  responses: { 201: { description: 'Installed. The token is shown only in this response', schema: minted } },
   errors: [403, 404, 409, 422],
 });
 
@@ -129,7 +129,7 @@ export const getInstallation = operation({
   method: 'GET',
   path: paths.installation,
   tag,
-  summary: 'One installation',
+  summary: 'Get an installation',
   scopes: read,
   responses: { 200: { description: 'The installation', schema: single } },
   errors: [403, 404],
@@ -140,7 +140,7 @@ export const revokeInstallation = operation({
   method: 'DELETE',
   path: paths.installation,
   tag,
-  summary: 'Revoke an installation and every token of it',
+  summary: 'Revoke an installation and all its tokens',
   scopes: write,
   responses: { 200: { description: 'The revoked installation', schema: single } },
   errors: [403, 404],
@@ -153,10 +153,10 @@ export const mintInstallationToken = operation({
   method: 'POST',
   path: paths.installationTokens,
   tag,
-  summary: 'Mint a further token of an installation',
-  description: 'Scopes default to the grant of the install and can only narrow it.',
+  summary: 'Create another token for an installation',
+  description: 'Scopes default to those of the installation and can only be narrowed.',
   scopes: write,
   body: mintBody,
-  responses: { 201: { description: 'The token is shown this once', schema: minted } },
+  responses: { 201: { description: 'The token, shown only in this response', schema: minted } },
   errors: [403, 404, 409, 422],
 });

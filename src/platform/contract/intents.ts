@@ -13,7 +13,7 @@ export const intentStatuses = [
 ] as const;
 export type IntentStatus = (typeof intentStatuses)[number];
 
-/** The scopes that propose something. */
+/** The scopes with which an application may propose an intent. */
 export const proposingScopes = ['write:syndicates', 'write:comments'] as const;
 
 const tag = 'Intents';
@@ -29,15 +29,17 @@ const resource = z
       status: z.enum(intentStatuses),
       resource_type: z.string().describe('Club for a syndicate, Company for a company.'),
       resource_id: z.string().nullable(),
-      impact_summary: z.string().describe('What the person who decides reads.'),
-      review_url: z.string().describe('For a person to open. The proposer cannot approve there.'),
+      impact_summary: z.string().describe('Summary shown to the person who decides.'),
+      review_url: z
+        .string()
+        .describe('Page where a person approves or rejects the intent. The proposer cannot approve it.'),
       requested_by_agent: z.string().nullable(),
       expires_at: timestamp.nullable(),
       approved_at: timestamp.nullable(),
       executed_at: timestamp.nullable(),
       rejection_reason: z.string().nullable(),
       execution_result: z.record(z.string(), z.unknown()).nullable(),
-      failure_reason: z.string().nullable().describe('Why an approved action could not be done.'),
+      failure_reason: z.string().nullable().describe('Why an approved action failed.'),
       created_at: timestamp,
       updated_at: timestamp,
     }),
@@ -48,8 +50,8 @@ export type IntentResource = z.infer<typeof resource>;
 
 const proposal = {
   action: text.optional(),
-  action_name: text.optional().describe('Another spelling of action.'),
-  resource_type: text.nullable().optional().describe('May be left out: it follows from the action.'),
+  action_name: text.optional().describe('Alias of action.'),
+  resource_type: text.nullable().optional().describe('Optional: derived from the action.'),
   resource_id: text,
   params: z.record(z.string(), z.unknown()).nullable().optional(),
   requested_by_agent: z.string().max(200).nullable().optional(),
@@ -64,12 +66,12 @@ export const createIntent = operation({
   tag,
   summary: 'Propose an action for a person to approve',
   description:
-    'Needs the scope of the action. With the same idempotency_key and request, 200 with the intent there is, unless ' +
-    'it expired, was rejected or failed; with another request, 409.',
+    'Requires the scope of the action. Repeating a request with the same idempotency_key returns 200 and the existing ' +
+    'intent, unless it expired, was rejected or failed. A different request with the same key returns 409.',
   scopes: proposingScopes,
   body: z.object({ ...proposal, idempotency_key: z.string().min(1).max(255) }),
   responses: {
-    200: { description: 'The intent exists.', schema: single },
+    200: { description: 'The intent already exists.', schema: single },
     201: { description: 'Proposed.', schema: single },
   },
   errors: [400, 403, 404, 409, 422],
@@ -81,12 +83,12 @@ export const previewIntent = operation({
   method: 'POST',
   path: paths.intentPreview,
   tag,
-  summary: 'Run every check of a proposal and make nothing',
+  summary: 'Check a proposal without creating an intent',
   scopes: [...proposingScopes, 'read:explore'],
   body: z.object(proposal),
   responses: {
     200: {
-      description: 'It could be proposed.',
+      description: 'The proposal is valid.',
       schema: z.object({
         data: z.object({
           type: z.literal('intent_preview'),
@@ -96,7 +98,7 @@ export const previewIntent = operation({
             resource_id: z.string(),
             params: z.record(z.string(), z.unknown()),
             impact_summary: z.string(),
-            scope: z.string().describe('What proposing it would need.'),
+            scope: z.string().describe('The scope required to propose it.'),
           }),
         }),
         meta: z.object({ request_id: z.string() }),
@@ -111,7 +113,7 @@ export const listIntents = operation({
   method: 'GET',
   path: paths.intents,
   tag,
-  summary: 'List what the account of this token proposed, newest first',
+  summary: 'List the intents proposed by the account of this token, newest first',
   scopes: ['read:syndicates'],
   query: z.object({
     status: z.string().max(40).optional(),
@@ -122,7 +124,7 @@ export const listIntents = operation({
   }),
   responses: {
     200: {
-      description: 'A page.',
+      description: 'A page of intents.',
       schema: z.object({
         data: z.array(resource),
         meta: z.object({
@@ -142,20 +144,20 @@ export const getIntent = operation({
   method: 'GET',
   path: paths.intent,
   tag,
-  summary: 'Get an intent the account of this token proposed',
+  summary: 'Get an intent proposed by the account of this token',
   scopes: ['read:syndicates', 'write:comments'],
   responses: { 200: { description: 'The intent.', schema: single } },
   errors: [403, 404],
 });
 
-const page = { 200: { description: 'A page for a person.' } } as const;
+const page = { 200: { description: 'An HTML page.' } } as const;
 
 export const openReview = operation({
   id: 'openReview',
   method: 'GET',
   path: paths.review,
   tag,
-  summary: 'Where a person decides',
+  summary: 'Open the review page of an intent',
   scopes: null,
   responses: page,
   errors: [403, 404],
@@ -166,10 +168,10 @@ export const answerReview = operation({
   method: 'POST',
   path: paths.review,
   tag,
-  summary: 'The decision',
+  summary: 'Submit the decision on an intent',
   scopes: null,
   body: z.record(z.string(), z.string()),
   bodyType: 'form',
-  responses: { ...page, 303: { description: 'To the page, which says what became of it.' } },
+  responses: { ...page, 303: { description: 'Redirect to the review page, which shows the outcome.' } },
   errors: [400, 403, 404, 422],
 });

@@ -17,8 +17,8 @@ const cents = z.int();
 const reason = z
   .enum(['changed', 'recomputed', 'reprojected', 'investor_deactivated'])
   .nullable()
-  .describe('Why the record was published; null outside the feed. More values may come.');
-const cursor = z.string().nullable().describe('Place of this change in the feed; null outside the feed.');
+  .describe('Why the record was published; null outside the feed. More values may be added.');
+const cursor = z.string().nullable().describe('Position of this change in the feed; null outside the feed.');
 
 const address = z.looseObject({
   line: z.string().nullable(),
@@ -32,7 +32,10 @@ const investor = z.looseObject({
   id: z.string().describe('usr_'),
   deactivated: z.boolean(),
   via_entity: z.boolean(),
-  name: z.string().optional().describe('Left out without read:investors:pii, like all that follows.'),
+  name: z
+    .string()
+    .optional()
+    .describe('Omitted without read:investors:pii, like legal_name, email, address and bio.'),
   legal_name: z.string().optional(),
   email: z.string().nullable().optional(),
   address: address.nullable().optional(),
@@ -44,7 +47,9 @@ export const investmentRecord = z
     id: z.string().describe('inv_'),
     visible: z
       .boolean()
-      .describe('Founders see it. False with a status: a canceled record of the reader himself.'),
+      .describe(
+        'True when founders can see the record. False together with a status: a canceled investment of the caller.',
+      ),
     status: z.enum(investmentStatusNames),
     converted_to: z.string().nullable(),
     converted_from: z.string().nullable(),
@@ -55,11 +60,11 @@ export const investmentRecord = z
     group: z.string().nullable(),
     applied_at: timestamp,
     amounts: z.looseObject({
-      currency: z.string().describe('Lower-case ISO 4217'),
+      currency: z.string().describe('Lowercase ISO 4217 code.'),
       committed_cents: cents,
       investment_size_cents: cents,
       in_escrow_cents: cents.nullable(),
-      raised_cents: cents.describe('Contribution to the public raised figure.'),
+      raised_cents: cents.describe('Amount counted in the public raised total.'),
     }),
     shares: z.string().nullable(),
     average_share_price: z.string().nullable(),
@@ -91,7 +96,7 @@ export const investmentTombstone = z
   })
   .meta({
     id: 'InvestmentTombstone',
-    description: 'Delete your copy. Told apart by the absence of `status`.',
+    description: 'Delete your copy of the record. A tombstone has no `status`.',
   });
 
 const pageMeta = {
@@ -99,13 +104,16 @@ const pageMeta = {
   has_more: z.boolean(),
   next_cursor: z
     .string()
-    .describe('Always there, on the last and on an empty page too: the position to persist.'),
+    .describe('The position to persist. Present on every page, including the last and an empty one.'),
   page_count: z.int().describe('Records on this page.'),
 };
 const items = z.array(z.union([investmentRecord, investmentTombstone]));
 
 const filterText = z.string().min(1).max(200);
-const cursorText = z.string().max(500).describe('A next_cursor, unchanged. Carries no filters: repeat them.');
+const cursorText = z
+  .string()
+  .max(500)
+  .describe('A next_cursor, unchanged. It does not carry filters: send them again.');
 const perPageText = z.string().max(20).describe('Default 25, at most 100.');
 
 export const listInvestments = operation({
@@ -119,9 +127,9 @@ export const listInvestments = operation({
     company_id: filterText.optional(),
     offering_id: filterText.optional(),
     investor_id: filterText.optional(),
-    status: z.enum(investmentStatusNames).optional().describe('Listings only.'),
+    status: z.enum(investmentStatusNames).optional().describe('Only valid in a listing, not in the feed.'),
     cursor: cursorText.optional(),
-    updated_since: z.string().max(60).optional().describe('ISO 8601; a cursor wins over it.'),
+    updated_since: z.string().max(60).optional().describe('ISO 8601. Ignored when cursor is given.'),
     per_page: perPageText.optional(),
   }),
   responses: {
@@ -141,11 +149,11 @@ export const getInvestment = operation({
   method: 'GET',
   path: paths.investment,
   tag: 'Investments',
-  summary: 'One record, derived now',
+  summary: 'Get a record as computed now',
   scopes: ['read:investments'],
   responses: {
     200: {
-      description: 'The record as it is, published or not.',
+      description: 'The current record, published or not.',
       schema: z.object({
         data: investmentRecord,
         meta: z.object({
@@ -166,11 +174,11 @@ export const getOfferingStats = operation({
   method: 'GET',
   path: paths.offeringStats,
   tag: 'Investments',
-  summary: 'Totals of an offering by status, from the published founder-visible records',
+  summary: 'Get the totals of an offering by status, computed from the published founder-visible records',
   scopes: ['read:investments'],
   responses: {
     200: {
-      description: 'Reconciles with a listing under the same offering_id.',
+      description: 'The totals match a listing with the same offering_id.',
       schema: z.object({
         data: z.object({
           offering: z.string(),
@@ -197,7 +205,7 @@ export const listCompanyChanges = operation({
   query: z.object({ cursor: cursorText.optional(), per_page: perPageText.optional() }),
   responses: {
     200: {
-      description: 'A page as GET /investments answers it.',
+      description: 'A page as GET /investments returns it.',
       schema: z.object({ data: items, meta: z.object({ ...pageMeta, company_id: z.string() }) }),
     },
   },

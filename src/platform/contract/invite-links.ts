@@ -14,13 +14,17 @@ const attributes = {
   uses_count: z.int(),
   active: z.boolean(),
   created_at: timestamp,
-  email: z.string().nullable().optional().describe('Per-person links; null for one invited by account.'),
+  email: z
+    .string()
+    .nullable()
+    .optional()
+    .describe('Per-person links only; null when the person was invited by account.'),
   service_user_id: z
     .string()
     .nullable()
     .optional()
-    .describe('Per-person links: usr_ when invited by account.'),
-  status: z.enum(['pending', 'opened', 'invested', 'revoked']).optional().describe('Per-person links.'),
+    .describe('Per-person links only: usr_ when the person was invited by account.'),
+  status: z.enum(['pending', 'opened', 'invested', 'revoked']).optional().describe('Per-person links only.'),
   opened_at: timestamp.nullable().optional(),
   invested_at: timestamp.nullable().optional(),
   investment_id: z.string().nullable().optional(),
@@ -73,7 +77,7 @@ export const inviteWish = z
     first_name: words.nullable().optional(),
     last_name: words.nullable().optional(),
     message: z.string().trim().max(2000).nullable().optional(),
-    send_email: z.boolean().optional().describe('Per-person links; true unless said.'),
+    send_email: z.boolean().optional().describe('Per-person links only. Default true.'),
   })
   .superRefine((wish, context) => {
     const refuse = (field: string, message: string) =>
@@ -96,11 +100,11 @@ export const createInviteLink = operation({
   method: 'POST',
   path: paths.inviteLinks,
   tag,
-  summary: 'Make an invite link: for one person, or reusable without a recipient',
+  summary: 'Create an invite link for one person, or a reusable link without a recipient',
   scopes: write,
   idempotencyKey: true,
   body: z.object({ invite_link: inviteWish }),
-  responses: { 201: { description: 'Made.', schema: single } },
+  responses: { 201: { description: 'Created.', schema: single } },
   errors: [400, 403, 404, 422],
 });
 
@@ -109,14 +113,14 @@ export const bulkInviteLinks = operation({
   method: 'POST',
   path: paths.inviteLinksBulk,
   tag,
-  summary: 'Make up to 100 invite links, each for one person',
-  description: 'Each item stands for itself: what is wrong with one does not touch the others.',
+  summary: 'Create up to 100 per-person invite links',
+  description: 'Items are processed independently: an invalid item does not affect the others.',
   scopes: write,
   idempotencyKey: true,
   body: z.object({ invite_links: z.array(z.unknown()).min(1).max(100) }),
   responses: {
     207: {
-      description: 'What was made, and what was not.',
+      description: 'The created links, and an error for each item that failed.',
       schema: z.object({
         data: z.array(resource),
         errors: z.array(z.object({ index: z.int(), type: z.string(), detail: z.string() })),
@@ -132,12 +136,12 @@ export const listInviteLinks = operation({
   method: 'GET',
   path: paths.inviteLinks,
   tag,
-  summary: 'List the invite links this application made on an offering, newest first',
+  summary: 'List the invite links this application created for an offering, newest first',
   scopes: read,
   query: z.object({ cursor: z.string().max(200).optional(), per_page: z.string().max(20).optional() }),
   responses: {
     200: {
-      description: 'A page.',
+      description: 'A page of invite links.',
       schema: z.object({
         data: z.array(resource),
         meta: z.object({
@@ -157,7 +161,7 @@ export const getInviteLink = operation({
   method: 'GET',
   path: paths.inviteLink,
   tag,
-  summary: 'Get an invite link with what happened to it',
+  summary: 'Get an invite link with its events',
   scopes: read,
   responses: { 200: { description: 'The link.', schema: z.object({ data: full, meta }) } },
   errors: [403, 404],
@@ -187,7 +191,12 @@ export const cancelInviteLink = operation({
   tag,
   summary: 'Cancel an invite link',
   scopes: write,
-  responses: { 200: { description: 'The canceled link; the same when repeated.', schema: single } },
+  responses: {
+    200: {
+      description: 'The canceled link. Repeating the request returns the same response.',
+      schema: single,
+    },
+  },
   errors: [403, 404],
 });
 
@@ -196,26 +205,26 @@ export const resendInviteLink = operation({
   method: 'POST',
   path: paths.inviteLinkResend,
   tag,
-  summary: 'Send the invitation of one person again',
+  summary: 'Resend the invitation of a per-person link',
   scopes: write,
   responses: {
     200: {
-      description: 'The link, with the resend among its events.',
+      description: 'The link. Its events include the resend.',
       schema: z.object({ data: full, meta }),
     },
   },
   errors: [403, 404, 422],
 });
 
-const page = { 200: { description: 'A page for a person.' } } as const;
-const gone = { 410: { description: 'A page: the link no longer works.' } } as const;
+const page = { 200: { description: 'An HTML page.' } } as const;
+const gone = { 410: { description: 'An HTML page: the link no longer works.' } } as const;
 
 export const openInvited = operation({
   id: 'openInvited',
   method: 'GET',
   path: paths.invited,
   tag,
-  summary: 'Where an invite link leads',
+  summary: 'Open the page of an invite link',
   scopes: null,
   responses: { ...page, ...gone },
   errors: [404],
@@ -226,14 +235,14 @@ export const answerInvited = operation({
   method: 'POST',
   path: paths.invited,
   tag,
-  summary: 'On to the checkout, or no thanks',
+  summary: 'Continue to the checkout, or decline',
   scopes: null,
   body: z.record(z.string(), z.string()),
   bodyType: 'form',
   responses: {
     ...page,
-    303: { description: 'To the checkout.' },
-    409: { description: 'A page: all places are taken.' },
+    303: { description: 'Redirect to the checkout.' },
+    409: { description: 'An HTML page: the link has no uses left.' },
     ...gone,
   },
   errors: [400, 403, 404, 422],

@@ -6,7 +6,7 @@ import { pageMeta, pageQuery, timestamp } from './pages.js';
 export const joinSessionStates = ['pending', 'in_progress', 'completed', 'expired', 'canceled'] as const;
 export type JoinSessionState = (typeof joinSessionStates)[number];
 
-/** A link is good for three days unless asked otherwise, for thirty at most. */
+/** Lifetime of a join link: three days by default, thirty days at most. */
 export const joinSessionHours = { default: 72, max: 720 } as const;
 
 const metadata = z
@@ -18,14 +18,14 @@ export const joinSessionResource = z
     id: z.string().meta({ example: 'join_2bX…' }),
     type: z.literal('join_session'),
     attributes: z.object({
-      status: z.enum(joinSessionStates).describe('canceled: declined by the person.'),
+      status: z.enum(joinSessionStates).describe('canceled means the person declined.'),
       mode: z.literal('hosted'),
       syndicate: z.string(),
       email: z.string(),
       name: z.string().nullable(),
-      url: z.string().describe('Where the person joins or declines. Good for this one email only.'),
+      url: z.string().describe('Page where the person joins or declines. Valid only for this email.'),
       success_url: z.string().nullable(),
-      member: z.string().nullable().describe('The member it led to.'),
+      member: z.string().nullable().describe('The member created when the session completed.'),
       metadata: metadata.nullable(),
       created_at: timestamp,
       expires_at: timestamp,
@@ -38,8 +38,8 @@ export type JoinSessionResource = z.infer<typeof joinSessionResource>;
 const tag = 'Join sessions';
 const scopes = ['write:syndicate_members'] as const;
 
-/** http only where nothing leaves the machine. */
-function leadsSomewhere(text: string): boolean {
+/** Returns whether a URL is https, or http on a loopback host, without a user name or fragment. */
+function isAllowedSuccessUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const url = new URL(text);
   const loopback = ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname);
@@ -58,7 +58,7 @@ export const createJoinSessionBody = z.object({
     success_url: z
       .string()
       .max(2000)
-      .refine(leadsSomewhere, 'must be an https address')
+      .refine(isAllowedSuccessUrl, 'must be an https address')
       .optional()
       .meta({ format: 'uri' }),
     expires_in_hours: z.int().min(1).max(joinSessionHours.max).default(joinSessionHours.default),
@@ -71,10 +71,10 @@ export const createJoinSession = operation({
   method: 'POST',
   path: paths.joinSessions,
   tag,
-  summary: 'Mint a hosted link by which one person joins',
+  summary: 'Create a hosted link with which one person joins',
   description:
-    'Needs operator permission and an active installation of the application on the syndicate. While a session of ' +
-    'this installation for the same email is open, that one is answered again.',
+    'Requires operator permission and an active installation of the application on the syndicate. While this ' +
+    'installation has an open session for the same email, that session is returned.',
   scopes,
   body: createJoinSessionBody,
   beta: true,
@@ -87,9 +87,8 @@ export const listJoinSessions = operation({
   method: 'GET',
   path: paths.joinSessions,
   tag,
-  summary: 'Sessions minted by this installation of the application',
-  description:
-    'Newest first. Sessions of other applications, and of an earlier installation, are not among them.',
+  summary: 'List the sessions created by this installation of the application',
+  description: 'Newest first. Sessions of other applications and of earlier installations are not included.',
   scopes,
   query: z.object({
     status: z.enum(joinSessionStates).optional(),
@@ -106,14 +105,14 @@ export const listJoinSessions = operation({
   errors: [400, 403, 404],
 });
 
-const page = { 200: { description: 'A page (HTML)' } } as const;
+const page = { 200: { description: 'An HTML page' } } as const;
 
 export const openJoinPage = operation({
   id: 'openJoinPage',
   method: 'GET',
   path: paths.joinPage,
   tag,
-  summary: 'The page behind an invitation or a join session',
+  summary: 'Open the page of an invitation or a join session',
   scopes: null,
   responses: page,
   errors: [403, 404, 410],
@@ -128,6 +127,6 @@ export const answerJoinPage = operation({
   scopes: null,
   bodyType: 'form',
   body: z.record(z.string(), z.string()),
-  responses: { ...page, 303: { description: 'Back to the page, or on to the application' } },
+  responses: { ...page, 303: { description: 'Redirect back to the page, or on to the success_url' } },
   errors: [400, 403, 404, 410, 422],
 });

@@ -22,8 +22,8 @@ export const memberSorts = [
   'investment_amount',
 ] as const;
 
-const location = z.string().nullable().optional().describe('Left out when the member hides it.');
-const moderators = 'Only for those who run the syndicate.';
+const location = z.string().nullable().optional().describe('Omitted when the member hides it.');
+const moderators = 'Only visible to managers of the syndicate.';
 
 export const memberResource = z
   .object({
@@ -35,7 +35,7 @@ export const memberResource = z
       user_name: z.string().nullable(),
       user_email: z.string().nullable().describe(`${moderators} Null for others.`),
       role: z.enum(memberRoles),
-      invite_role: z.enum(['admin', 'member']).nullable().describe('What an open invitation leads to.'),
+      invite_role: z.enum(['admin', 'member']).nullable().describe('The role an open invitation grants.'),
       syndicate_permission: z.enum(syndicatePermissions).nullable(),
       title: z.string().nullable(),
       sort_order: z.int(),
@@ -97,22 +97,30 @@ export const listMembers = operation({
   method: 'GET',
   path: paths.syndicateMembers,
   tag,
-  summary: 'Members, invitees and applicants',
+  summary: 'List members, invitees and applicants',
   description:
-    'In the order the syndicate gave them unless `sort` says otherwise; an unknown `sort` is that order too. ' +
-    'Members who do not run the syndicate see its members, without what is for those who do.',
+    'Returned in the order set by the syndicate unless `sort` is given. An unknown `sort` is ignored. ' +
+    'Members who do not manage the syndicate see its members, without the fields reserved for managers.',
   scopes: syndicateRead,
   query: z.object({
     role: z.enum(memberRoles).optional(),
     permission: z.enum(syndicatePermissions).optional(),
-    search: z.string().max(200).optional().describe('Name or, for those who run the syndicate, email.'),
+    search: z
+      .string()
+      .max(200)
+      .optional()
+      .describe('Matches the name and, for managers of the syndicate, the email.'),
     sort: z
       .string()
       .max(50)
       .optional()
       .describe(`${memberSorts.join(', ')}.`),
     has_invested: flag.optional(),
-    accredited: z.string().max(20).optional().describe(`true or false. ${moderators} Ignored for others.`),
+    accredited: z
+      .string()
+      .max(20)
+      .optional()
+      .describe('true or false. Ignored unless the caller manages the syndicate.'),
     tag: z.string().max(200).optional(),
     location: z.string().max(200).optional().describe('City, state or country.'),
     ...pageQuery,
@@ -128,12 +136,12 @@ export const listMemberInvestments = operation({
   method: 'GET',
   path: `${paths.syndicateMember}/investments`,
   tag,
-  summary: 'What one member invested in the deals of the syndicate',
+  summary: 'List the investments of one member in the deals of the syndicate',
   description: moderators,
   scopes: syndicateRead,
   responses: {
     200: {
-      description: 'Newest first, all of them',
+      description: 'All investments, newest first',
       schema: z.object({
         data: z.array(memberInvestment),
         meta: z.object({ count: z.int(), total_amount: dollars, total_amount_cents: z.int() }),
@@ -154,7 +162,7 @@ export const inviteMember = operation({
   method: 'POST',
   path: `${paths.syndicateMembers}/invite`,
   tag,
-  summary: 'Invite somebody by email',
+  summary: 'Invite a person by email',
   description:
     'Only the creator may invite with full_access. A null `syndicate_permission` invites an ordinary member.',
   scopes: syndicateWrite,
@@ -175,7 +183,7 @@ export const updateMember = operation({
   method: 'PATCH',
   path: paths.syndicateMember,
   tag,
-  summary: 'Change title or carry override',
+  summary: 'Change the title or the carry override',
   scopes: syndicateWrite,
   body: updateMemberBody,
   responses: answers,
@@ -187,8 +195,8 @@ export const removeMember = operation({
   method: 'DELETE',
   path: paths.syndicateMember,
   tag,
-  summary: 'Always refused: a person approves removals',
-  description: 'Propose it with POST /intents, action `syndicates.remove_member`.',
+  summary: 'Always rejected: a person must approve removals',
+  description: 'Propose the removal with POST /intents and the action `syndicates.remove_member`.',
   scopes: syndicateWrite,
   responses: {},
   errors: [403, 404, 422],
@@ -211,37 +219,37 @@ export const approveMember = action(
   'approveSyndicateMember',
   'approve',
   'Admit an applicant',
-  'An invitee cannot be approved: it accepts the link of its invitation.',
+  'An invitee cannot be approved. Invitees join with the link of their invitation.',
 );
 export const hideMember = action(
   'hideSyndicateMember',
   'hide',
   'Exile a member',
-  'Also ends an application or an invitation. Whoever runs the syndicate is exiled only by somebody of more permission.',
+  'Also ends an application or an invitation. A manager of the syndicate can only be exiled by a member with more permission.',
 );
 export const restoreMember = action(
   'restoreSyndicateMember',
   'restore',
-  'Take an exiled or resigned member back',
-  'The role becomes member, without the permission it may have had.',
+  'Restore an exiled or resigned member',
+  'The role becomes member. Earlier permissions are not restored.',
 );
 export const promoteMember = action(
   'promoteSyndicateMember',
   'promote',
-  'Give full access',
-  'For the creator of the syndicate alone.',
+  'Grant full access',
+  'Only the creator of the syndicate may promote.',
 );
 export const demoteMember = action(
   'demoteSyndicateMember',
   'demote',
-  'Take full access down to operator',
-  'Needs full access. The creator cannot be demoted.',
+  'Reduce full access to operator',
+  'Requires full access. The creator cannot be demoted.',
 );
 export const resendInvite = action(
   'resendSyndicateInvite',
   'resend_invite',
-  'Send an open invitation again',
-  'Announced as reinvited.',
+  'Resend an open invitation',
+  'Sends the event syndicate_member.reinvited.',
 );
 
 export const reorderBody = z.object({ member_ids: z.array(z.string()).min(1).max(1000) });
@@ -252,12 +260,12 @@ export const reorderMembers = operation({
   path: `${paths.syndicateMembers}/reorder`,
   tag,
   summary: 'Set the order of members',
-  description: 'The named ones come first, in this order; the others follow as they stood.',
+  description: 'The listed members come first, in this order. The others follow in their previous order.',
   scopes: syndicateWrite,
   body: reorderBody,
   responses: {
     200: {
-      description: 'The named members as they are now, in their order',
+      description: 'The listed members as they are now, in their new order',
       schema: z.object({ data: z.array(memberResource), meta: z.object({ count: z.int() }) }),
     },
   },
@@ -269,9 +277,9 @@ export const exportMembers = operation({
   method: 'POST',
   path: `${paths.syndicateMembers}/export_csv`,
   tag,
-  summary: 'All members as a CSV file',
+  summary: 'Export all members as a CSV file',
   description:
-    'text/csv, answered directly. Needs operator permission. A cell that a spreadsheet would take for a formula begins with a quote.',
+    'Returns text/csv directly. Requires operator permission. Cells that a spreadsheet would read as a formula are prefixed with a quote.',
   scopes: syndicateWrite,
   responses: { 200: { description: 'The file', type: 'text/csv' } },
   errors: [403, 404],

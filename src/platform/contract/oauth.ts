@@ -7,22 +7,27 @@ const tag = 'OAuth';
 export const authorizeQuery = z.object({
   response_type: z.string().optional().meta({ example: 'code' }),
   client_id: z.string().optional(),
-  redirect_uri: z.string().optional().meta({ description: 'Byte for byte a registered one.' }),
-  scope: z.string().optional().meta({ description: 'Space-separated; read:profile when absent.' }),
-  state: z.string().optional().meta({ description: 'Comes back unchanged.' }),
-  code_challenge: z.string().optional().meta({ description: 'base64url(SHA-256(code_verifier)), required.' }),
+  redirect_uri: z
+    .string()
+    .optional()
+    .meta({ description: 'Must equal a registered redirect URI byte for byte.' }),
+  scope: z.string().optional().meta({ description: 'Space-separated. Defaults to read:profile.' }),
+  state: z.string().optional().meta({ description: 'Returned unchanged in the redirect.' }),
+  code_challenge: z.string().optional().meta({ description: 'Required: base64url(SHA-256(code_verifier)).' }),
   code_challenge_method: z.string().optional().meta({ example: 'S256' }),
 });
 
 const page = {
-  200: { description: 'A page for a person: sign in, then approve or deny', type: 'text/html' },
+  200: { description: 'An HTML page: sign in, then approve or deny', type: 'text/html' },
 } as const;
 const moved = {
-  303: { description: 'To redirect_uri with code and state, or with error and state; or back to the page' },
+  303: {
+    description: 'Redirect to redirect_uri with code and state, or with error and state; or back to the page',
+  },
 } as const;
 
 const unknownPerson = {
-  422: { description: 'The page to sign in again: nobody has this address', type: 'text/html' },
+  422: { description: 'The sign-in page again: no account has this email', type: 'text/html' },
 } as const;
 
 const describeAuthorize = (id: string, method: 'GET' | 'POST', path: string, keys: string) =>
@@ -32,7 +37,9 @@ const describeAuthorize = (id: string, method: 'GET' | 'POST', path: string, key
     path,
     tag,
     summary:
-      method === 'GET' ? `Ask a person for consent (${keys} keys)` : `The person's answer (${keys} keys)`,
+      method === 'GET'
+        ? `Ask a user for consent (${keys} keys)`
+        : `Submit the user's decision (${keys} keys)`,
     scopes: null,
     query: authorizeQuery,
     ...(method === 'POST' ? { body: z.record(z.string(), z.string()), bodyType: 'form' as const } : {}),
@@ -62,7 +69,7 @@ const tokenForm = z
       .optional()
       .meta({ description: 'authorization_code, refresh_token or client_credentials' }),
     client_id: z.string().optional(),
-    client_secret: z.string().optional().meta({ description: 'Left out by public clients.' }),
+    client_secret: z.string().optional().meta({ description: 'Public clients omit it.' }),
     code: z.string().optional(),
     redirect_uri: z.string().optional(),
     code_verifier: z.string().optional(),
@@ -75,9 +82,11 @@ const tokenSet = z
   .object({
     access_token: z.string(),
     token_type: z.literal('Bearer'),
-    expires_in: z.int().meta({ description: 'Seconds: 7200 for a user, 86400 for client credentials.' }),
-    refresh_token: z.string().optional().meta({ description: 'Not for client credentials.' }),
-    scope: z.string().meta({ description: 'What was granted, space-separated.' }),
+    expires_in: z
+      .int()
+      .meta({ description: 'Seconds: 7200 for a user token, 86400 for client credentials.' }),
+    refresh_token: z.string().optional().meta({ description: 'Absent for client credentials.' }),
+    scope: z.string().meta({ description: 'The granted scopes, space-separated.' }),
     created_at: z.int().meta({ description: 'Unix time in seconds.' }),
   })
   .meta({ id: 'TokenSet' });
@@ -96,11 +105,11 @@ const oauthError = z
   })
   .meta({
     id: 'OAuthError',
-    description: 'The flat form of RFC 6749, at the token and revocation endpoints.',
+    description: 'The error format of RFC 6749, used by the token and revocation endpoints.',
   });
 
 const flatErrors = {
-  400: { description: 'Refused', schema: oauthError },
+  400: { description: 'Rejected', schema: oauthError },
   401: { description: 'invalid_client', schema: oauthError },
 } as const;
 
@@ -111,7 +120,7 @@ export const issueToken = operation({
   tag,
   summary: 'Exchange a code, refresh, or get client credentials',
   description:
-    'Every refresh rotates the refresh token. The old one works until the new access token is first used; presenting it later ends the whole authorization.',
+    'Every refresh rotates the refresh token. The old refresh token works until the new access token is first used. Presenting it later revokes the whole authorization.',
   scopes: null,
   body: tokenForm,
   bodyType: 'form',
@@ -126,7 +135,8 @@ export const revokeToken = operation({
   path: paths.revoke,
   tag,
   summary: 'Revoke a token (RFC 7009)',
-  description: 'Answers 200 for unknown tokens too. Either token of a pair ends the whole authorization.',
+  description:
+    'Returns 200 for unknown tokens too. Revoking either token of a pair revokes the whole authorization.',
   scopes: null,
   body: z.object({
     token: z.string().optional(),
@@ -135,7 +145,7 @@ export const revokeToken = operation({
     client_secret: z.string().optional(),
   }),
   bodyType: 'form',
-  responses: { 200: { description: 'Not valid any more', schema: z.object({}) }, ...flatErrors },
+  responses: { 200: { description: 'The token is no longer valid', schema: z.object({}) }, ...flatErrors },
   errors: [],
 });
 
@@ -166,7 +176,7 @@ export const discover = operation({
   errors: [],
 });
 
-/** The sandbox has an issuer of its own, `<base>/sandbox`; its metadata stands where RFC 8414 §3.1 puts it. */
+/** The sandbox has its own issuer, `<base>/sandbox`. Its metadata is at the path RFC 8414 §3.1 defines. */
 export const discoverSandbox = operation({
   id: 'discoverSandbox',
   method: 'GET',

@@ -73,9 +73,9 @@ export const security = z
       more_info_url: z.string().nullable(),
     }),
   ])
-  .meta({ id: 'Security', description: 'What is sold, and on which terms; money as decimal strings.' });
+  .meta({ id: 'Security', description: 'The security on offer and its terms. Amounts are decimal strings.' });
 
-const onlyPersonal = 'Only in the logged-in view (read:explore with a user).';
+const onlyPersonal = 'Only present in the logged-in view (read:explore with a user).';
 
 export const offering = z
   .object({
@@ -89,11 +89,11 @@ export const offering = z
       logo_url: z.string().nullable(),
       exemption,
       security: security.nullable().describe('Null while testing the waters.'),
-      intended_security: securityKind.nullable().describe('Only while testing the waters.'),
+      intended_security: securityKind.nullable().describe('Only set while testing the waters.'),
       industries: z.array(labelled),
       business_models: z.array(labelled),
       status: z.enum(offeringStatuses),
-      testing_the_waters: z.boolean().describe('True: reservations, which bind nobody.'),
+      testing_the_waters: z.boolean().describe('True while the offering takes non-binding reservations.'),
       funding_target: dollars.nullable(),
       funding_target_cents: cents.nullable(),
       max_funding_target: dollars.nullable(),
@@ -104,18 +104,18 @@ export const offering = z
       amount_raised_cents: cents,
       investor_count: z.int(),
       started_at: timestamp.nullable(),
-      closes_at: timestamp.nullable().describe('Null without a date, or when the round is not open.'),
+      closes_at: timestamp.nullable().describe('Null when the round has no closing date or is not open.'),
       closed_at: timestamp.nullable(),
       form_c_url: z.string().nullable(),
       spv_legal_name: z.string().nullable(),
       publicly_visible: z.boolean().optional().describe(onlyPersonal),
       invested: z.boolean().optional().describe(onlyPersonal),
-      followed: z.boolean().describe('False in the public view, which follows nothing.'),
+      followed: z.boolean().describe('Always false in the public view.'),
     }),
     company: z.string().nullable().describe('co_'),
     warnings: z.array(
       z.object({
-        code: z.string().describe('prior_rounds, concurrent_rounds; more may come.'),
+        code: z.string().describe('prior_rounds or concurrent_rounds. More values may be added.'),
         message: z.string(),
       }),
     ),
@@ -134,13 +134,13 @@ export const explore = operation({
   method: 'GET',
   path: paths.explore,
   tag: 'Catalog',
-  summary: 'Offerings, as anyone or as a person sees them',
+  summary: 'List offerings in the public or the logged-in view',
   scopes: ['read:public', 'read:explore'],
   query: z.object({
     cursor: cursorText.optional(),
     per_page: perPageText.optional().describe('Default 25, at most 100.'),
     status: z.enum(exploreStatuses).optional().describe('Default live.'),
-    sort: z.enum(exploreSorts).optional().describe('Default most_raised; orders live rounds only.'),
+    sort: z.enum(exploreSorts).optional().describe('Default most_raised. Applies to live rounds only.'),
     exemption: z.enum(exploreExemptions).optional(),
     security: z.enum(securityTypes).optional(),
     testing_the_waters: flagText.optional(),
@@ -158,9 +158,9 @@ export const explore = operation({
         data: z.array(offering),
         meta: z.object({
           ...listMeta,
-          total_count: z.int().describe('Offerings over all pages, after the filters.'),
+          total_count: z.int().describe('Number of offerings on all pages, after filtering.'),
           status: z.enum(exploreStatuses),
-          sort: z.enum(exploreSorts).nullable().describe('Null with status=closed, which has one order.'),
+          sort: z.enum(exploreSorts).nullable().describe('Null with status=closed, which has a fixed order.'),
           personalized: z.boolean(),
           filters: z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.array(z.string())])),
         }),
@@ -176,7 +176,7 @@ export const getOffering = operation({
   method: 'GET',
   path: paths.offering,
   tag: 'Catalog',
-  summary: 'One offering',
+  summary: 'Get an offering',
   scopes: ['read:public', 'read:explore'],
   responses: { 200: { description: 'The offering.', schema: z.object({ data: offering }) } },
   errors: [404],

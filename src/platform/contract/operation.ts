@@ -3,49 +3,49 @@ import type { RateLimitName } from '../../wire/limits.js';
 import type { Version } from '../../wire/versions.js';
 
 /**
- * One endpoint as declared: what it takes, what it answers, who may call it. The server validates requests
- * with it and the OpenAPI description is made from it, so neither can drift from the other.
+ * Declaration of one endpoint: its parameters, its responses and the scopes it requires. The server validates
+ * requests against it and the OpenAPI document is generated from it, so the two cannot drift apart.
  */
 export interface Operation {
-  /** Names the operation in OpenAPI and in error messages, e.g. `listInvestments`. */
+  /** Operation id in OpenAPI and in error messages, e.g. `listInvestments`. */
   readonly id: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** With `{name}` for parameters. */
+  /** Path template; parameters are written `{name}`. */
   readonly path: string;
   readonly tag: string;
   readonly summary: string;
   readonly description?: string;
-  /** Any one of these admits; empty when a valid credential is enough. Null: no credential is asked for. */
+  /** Any one of these scopes is enough. Empty: any valid credential. Null: no credential is required. */
   readonly scopes: readonly string[] | null;
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;
-  /** The form of the body; JSON unless said. */
+  /** Encoding of the request body. Default JSON. */
   readonly bodyType?: 'json' | 'form';
   readonly responses: Readonly<Record<number, DeclaredResponse>>;
-  /** Error statuses of its own; those every operation may answer (`errorStatusesOf`) need not be repeated. */
+  /** Error statuses specific to this operation. `errorStatusesOf` adds those every operation may return. */
   readonly errors: readonly number[];
   readonly removedIn?: Version;
   readonly deprecated?: boolean;
   readonly beta?: boolean;
-  /** A creating POST that may be sent again: the same key with the same request answers what the first one did. */
+  /** Accepts `Idempotency-Key`: repeating a POST with the same key and request returns the first response. */
   readonly idempotencyKey?: boolean;
   readonly limits?: readonly RateLimitName[];
 }
 
 export interface DeclaredResponse {
   readonly description: string;
-  /** Of the JSON body. Without it, and without a type, there is no body. */
+  /** Schema of the JSON body. Without a schema and without a `type`, the response has no body. */
   readonly schema?: z.ZodType;
-  /** What the body is when it is not JSON. */
+  /** Content type of a body that is not JSON. */
   readonly type?: 'text/html' | 'text/csv';
 }
 
-/** Every status besides those of `responses` that the operation may answer with the error envelope. */
+/** Returns every status that the operation may return with the error envelope, in ascending order. */
 export function errorStatusesOf(operation: Operation): readonly number[] {
   const own = new Set(operation.errors);
-  // An unknown version or a broken body; a limit; a fault of the platform's own.
+  // 400: unknown version or malformed body. 429: rate limit. 500: internal error.
   for (const status of [400, 429, 500]) own.add(status);
-  // Publishable keys and tokens of disabled applications are refused wherever a credential is asked for.
+  // Where a credential is required, publishable keys and tokens of disabled applications are rejected.
   if (operation.scopes !== null) for (const status of [401, 403]) own.add(status);
   if (operation.body !== undefined && operation.bodyType !== 'form') own.add(422);
   if (operation.removedIn !== undefined) own.add(404);

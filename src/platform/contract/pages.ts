@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** How every listing with `cursor` and `per_page` takes and tells its place. */
+/** Pagination parameters of every listing with `cursor` and `per_page`. */
 export const pageQuery = {
   cursor: z.string().max(500).optional().describe('A next_cursor, unchanged, with the same filters.'),
   per_page: z.string().max(20).optional().describe('Default 25, at most 100.'),

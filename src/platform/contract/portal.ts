@@ -3,16 +3,16 @@ import { paths } from '../../wire/paths.js';
 import { operation } from './operation.js';
 
 const tag = 'Developer portal';
-const page = { 200: { description: 'A page for a person.' } } as const;
+const page = { 200: { description: 'An HTML page.' } } as const;
 const form = { body: z.record(z.string(), z.string()), bodyType: 'form' as const };
-const moved = { 303: { description: 'Back to the page.' } } as const;
+const moved = { 303: { description: 'Redirect back to the page.' } } as const;
 
 export const openPortal = operation({
   id: 'openPortal',
   method: 'GET',
   path: paths.portal,
   tag,
-  summary: 'The applications of the organizations a person belongs to',
+  summary: 'Open the developer portal: applications of the user’s organizations',
   scopes: null,
   responses: page,
   errors: [],
@@ -23,7 +23,7 @@ export const answerPortal = operation({
   method: 'POST',
   path: paths.portal,
   tag,
-  summary: 'Sign in or out; accept the attribution terms',
+  summary: 'Sign in, sign out or accept the attribution terms',
   scopes: null,
   ...form,
   responses: { ...page, ...moved },
@@ -35,7 +35,7 @@ export const openPortalApplication = operation({
   method: 'GET',
   path: paths.portalApplication,
   tag,
-  summary: 'One application: keys, scopes, installs, webhook endpoints and their deliveries',
+  summary: 'Open an application: keys, scopes, installations, webhook endpoints and deliveries',
   scopes: null,
   responses: { ...page, ...moved },
   errors: [404],
@@ -46,7 +46,7 @@ export const answerPortalApplication = operation({
   method: 'POST',
   path: paths.portalApplication,
   tag,
-  summary: 'Send a delivery again',
+  summary: 'Resend a delivery',
   scopes: null,
   ...form,
   responses: { ...page, ...moved },

@@ -19,9 +19,9 @@ const money = {
   current_value_cents: cents,
   unrealized_gain_cents: cents.describe('May be negative.'),
   realized_gain_cents: cents,
-  return_multiple: decimal.nullable().describe('Null at zero cost.'),
+  return_multiple: decimal.nullable().describe('Null when the cost basis is zero.'),
   shares_held: decimal.nullable(),
-  current_share_price: decimal.nullable().describe('Null when the shares have several prices.'),
+  current_share_price: decimal.nullable().describe('Null when the shares have different prices.'),
 };
 
 const holding = {
@@ -102,7 +102,7 @@ export const getPortfolio = operation({
   method: 'GET',
   path: paths.portfolio,
   tag: 'Portfolio',
-  summary: 'The user’s positions in sum',
+  summary: 'Get the totals of the user’s positions',
   scopes: ['read:investments'],
   query: z.object(filters),
   responses: {
@@ -126,7 +126,7 @@ export const listPositions = operation({
   method: 'GET',
   path: paths.portfolioPositions,
   tag: 'Portfolio',
-  summary: 'The user’s positions, newest first',
+  summary: 'List the user’s positions, newest first',
   scopes: ['read:investments'],
   query: z.object({ ...filters, ...paging }),
   responses: {
@@ -143,7 +143,7 @@ export const getSyndicatePortfolio = operation({
   method: 'GET',
   path: paths.syndicatePortfolio,
   tag: 'Portfolio',
-  summary: 'The deals of a syndicate in sum',
+  summary: 'Get the totals of a syndicate’s deals',
   scopes: ['read:syndicates'],
   query: z.object(filters),
   responses: {
@@ -167,7 +167,7 @@ export const listSyndicatePositions = operation({
   method: 'GET',
   path: paths.syndicatePositions,
   tag: 'Portfolio',
-  summary: 'The deals of a syndicate as positions, newest first',
+  summary: 'List the deals of a syndicate as positions, newest first',
   scopes: ['read:syndicates'],
   query: z.object({ ...filters, ...paging }),
   responses: {

@@ -9,12 +9,12 @@ const write = ['write:referral_codes'] as const;
 
 const resource = z
   .object({
-    id: z.string().describe('ref_, as it stands in the wfr parameter of a link.'),
+    id: z.string().describe('ref_, the value of the wfr parameter in a link.'),
     type: z.literal('referral_code'),
     attributes: z.object({
       label: z.string().nullable(),
-      offering: z.string().nullable().describe('ofr_; null for a code that stands in any link.'),
-      url: z.string().nullable().describe('The link to the offering with the code in it.'),
+      offering: z.string().nullable().describe('ofr_; null for a code that works in a link to any offering.'),
+      url: z.string().nullable().describe('Link to the offering that contains the code.'),
       status: z.enum(['active', 'disabled']),
       click_count: z.int(),
       investment_count: z.int(),
@@ -34,7 +34,7 @@ export const createReferralCode = operation({
   method: 'POST',
   path: paths.referralCodes,
   tag,
-  summary: 'Make a referral code',
+  summary: 'Create a referral code',
   description: 'For client-credentials tokens only.',
   scopes: write,
   idempotencyKey: true,
@@ -42,7 +42,7 @@ export const createReferralCode = operation({
     label: text.nullable().optional(),
     offering_id: z.string().max(200).nullable().optional(),
   }),
-  responses: { 201: { description: 'Made.', schema: single } },
+  responses: { 201: { description: 'Created.', schema: single } },
   errors: [400, 403, 404, 422],
 });
 
@@ -56,7 +56,7 @@ export const listReferralCodes = operation({
   query: z.object({ cursor: z.string().max(200).optional(), per_page: z.string().max(20).optional() }),
   responses: {
     200: {
-      description: 'A page.',
+      description: 'A page of referral codes.',
       schema: z.object({
         data: z.array(resource),
         meta: z.object({
@@ -87,16 +87,21 @@ export const disableReferralCode = operation({
   method: 'DELETE',
   path: paths.referralCode,
   tag,
-  summary: 'Disable a referral code: links with it bring nobody any more',
+  summary: 'Disable a referral code: links that contain it stop working',
   scopes: write,
-  responses: { 200: { description: 'The disabled code; the same when repeated.', schema: single } },
+  responses: {
+    200: {
+      description: 'The disabled code. Repeating the request returns the same response.',
+      schema: single,
+    },
+  },
   errors: [403, 404],
 });
 
-const page = { 200: { description: 'A page for a person.' } } as const;
+const page = { 200: { description: 'An HTML page.' } } as const;
 const ended = {
-  409: { description: 'A page: the round has closed.' },
-  410: { description: 'A page: the link no longer works.' },
+  409: { description: 'An HTML page: the round has closed.' },
+  410: { description: 'An HTML page: the link no longer works.' },
 } as const;
 
 export const openInvest = operation({
@@ -104,7 +109,7 @@ export const openInvest = operation({
   method: 'GET',
   path: paths.invest,
   tag,
-  summary: 'Where a link with a referral code leads',
+  summary: 'Open the page of a link with a referral code',
   scopes: null,
   responses: { ...page, ...ended },
   errors: [404],
@@ -115,10 +120,10 @@ export const answerInvest = operation({
   method: 'POST',
   path: paths.invest,
   tag,
-  summary: 'On to the checkout',
+  summary: 'Continue to the checkout',
   scopes: null,
   body: z.record(z.string(), z.string()),
   bodyType: 'form',
-  responses: { ...page, 303: { description: 'To the checkout.' }, ...ended },
+  responses: { ...page, 303: { description: 'Redirect to the checkout.' }, ...ended },
   errors: [400, 403, 404, 422],
 });

@@ -1,6 +1,6 @@
 import { lookup } from '../../domain/lookup.js';
 
-/** Scopes anyone may tick on an application. */
+/** Scopes a developer may select for an application without approval. */
 export const selfServeScopes = [
   'read:explore',
   'read:profile',
@@ -26,10 +26,10 @@ export const selfServeScopes = [
   'write:syndicate_members',
 ] as const;
 
-/** Held by every application, never ticked. */
+/** Granted to every application; it cannot be selected. */
 export const universalScope = 'read:public';
 
-/** Declared, without any operation yet. */
+/** Declared scopes that no operation uses yet. */
 export const declaredScopes = [
   'write:investments',
   'read:contracts',
@@ -39,7 +39,7 @@ export const declaredScopes = [
   'read:tax_documents',
 ] as const;
 
-/** Granted by the platform, per program. */
+/** Scopes the platform grants to the partners of a program. */
 export const programScopes = [
   'write:companies',
   'read:files',
@@ -51,7 +51,7 @@ export const programScopes = [
   'write:attribution',
 ] as const;
 
-/** Never given to a partner application, by any grant or install. */
+/** Never granted to a partner application, by consent or by installation. */
 export const reservedScopes = ['read:mcp', 'admin:read', 'admin:write', 'admin:attribution'] as const;
 
 export const scopeAliases = lookup({
@@ -61,8 +61,8 @@ export const scopeAliases = lookup({
 });
 
 /**
- * What a scope brings with it, one step; the closure is the reader's business.
- * `write:comments` has no read counterpart, and `write:follows` brings the follows list but not the profile.
+ * The scopes each scope directly implies. Callers compute the transitive closure.
+ * `write:comments` has no read counterpart. `write:follows` implies reading the follows but not the profile.
  */
 export const impliedScopes = lookup<readonly string[]>({
   'read:profile': ['read:profile:follows'],

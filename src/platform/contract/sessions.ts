@@ -25,17 +25,22 @@ const timestamp = z.iso.datetime();
 
 const attributes = {
   status: z.enum(sessionStatuses),
-  url: z.string().describe('The hosted checkout, for its recipient alone. Dead once the session has ended.'),
+  url: z
+    .string()
+    .describe('The hosted checkout, usable only by its recipient. Stops working when the session ends.'),
   offering: z.string().describe('ofr_'),
   spv_id: z.string().describe('spv_'),
-  email: z.string().nullable().describe('As the recipient was addressed; null for one named by account.'),
-  allocation_cents: z.int().nullable().describe('Null: the recipient chooses.'),
+  email: z
+    .string()
+    .nullable()
+    .describe('The email given for the recipient; null when the recipient was given by account.'),
+  allocation_cents: z.int().nullable().describe('Null when the recipient chooses the amount.'),
   kyc_status: z.enum(kycStatuses).nullable(),
   funding_status: z.enum(fundingStatuses).nullable(),
   investment_id: z
     .string()
     .nullable()
-    .describe('invt_, once completed; the feed spells the same investment inv_.'),
+    .describe('invt_, set on completion. The investments feed uses the prefix inv_ for the same investment.'),
   metadata: z.record(z.string(), z.unknown()).nullable(),
   created_at: timestamp,
   expires_at: timestamp.nullable(),
@@ -60,7 +65,10 @@ const full = z
       ),
     }),
   })
-  .meta({ id: 'InvestmentSessionWithEvents', description: 'With its events, oldest first.' });
+  .meta({
+    id: 'InvestmentSessionWithEvents',
+    description: 'An investment session with its events, oldest first.',
+  });
 
 export type SessionResource = z.infer<typeof summary>;
 
@@ -90,15 +98,15 @@ export const listOfferingSessions = operation({
   method: 'GET',
   path: paths.offeringSessions,
   tag,
-  summary: 'List the sessions this application made on an offering, newest first',
+  summary: 'List the sessions this application created for an offering, newest first',
   scopes: read,
   beta: true,
   query: z.object(paging),
-  responses: { 200: { description: 'A page.', schema: list } },
+  responses: { 200: { description: 'A page of sessions.', schema: list } },
   errors: [403, 404, 422],
 });
 
-/** Money fixed by the application comes in whole units of the currency. */
+/** An amount fixed by the application must be a whole number of currency units. */
 const wholeUnits = z
   .int()
   .min(100)
@@ -118,7 +126,10 @@ export const sessionWish = z
     email: z.email().max(254).nullable().optional(),
     service_user_id: z.string().max(200).nullable().optional().describe('usr_'),
     allocation_cents: wholeUnits.nullable().optional(),
-    success_url: webAddress.nullable().optional().describe('Where the recipient goes when it is done.'),
+    success_url: webAddress
+      .nullable()
+      .optional()
+      .describe('URL the recipient is redirected to after completion.'),
     expires_in_hours: z.int().min(1).max(2160).default(720),
     metadata: z.record(z.string().max(200), z.unknown()).nullable().optional(),
     intent_id: z.string().startsWith('int_').max(200).nullable().optional(),
@@ -135,15 +146,15 @@ export const createSession = operation({
   method: 'POST',
   path: paths.offeringSessions,
   tag,
-  summary: 'Make a hosted checkout for one recipient',
-  description: 'A recipient with an active session gets that one again, as 200.',
+  summary: 'Create a hosted checkout for one recipient',
+  description: 'If the recipient already has an active session, that session is returned with 200.',
   scopes: write,
   beta: true,
   idempotencyKey: true,
   body: z.object({ investment_session: sessionWish }),
   responses: {
-    200: { description: 'The recipient had an active session of this application.', schema: single },
-    201: { description: 'Made.', schema: single },
+    200: { description: 'The recipient already has an active session of this application.', schema: single },
+    201: { description: 'Created.', schema: single },
   },
   errors: [400, 403, 404, 409, 422],
 });
@@ -153,11 +164,11 @@ export const listSessions = operation({
   method: 'GET',
   path: paths.sessions,
   tag,
-  summary: 'List the sessions this application made, newest first',
+  summary: 'List the sessions this application created, newest first',
   scopes: read,
   beta: true,
   query: z.object({ spv_id: z.string().max(200).optional(), ...paging }),
-  responses: { 200: { description: 'A page.', schema: list } },
+  responses: { 200: { description: 'A page of sessions.', schema: list } },
   errors: [403, 404, 422],
 });
 
@@ -181,16 +192,21 @@ export const cancelSession = operation({
   summary: 'Cancel a session: its link stops working',
   scopes: write,
   beta: true,
-  responses: { 200: { description: 'The canceled session; the same when repeated.', schema: single } },
+  responses: {
+    200: {
+      description: 'The canceled session. Repeating the request returns the same response.',
+      schema: single,
+    },
+  },
   errors: [403, 404, 422],
 });
 
-const page = { 200: { description: 'A page for a person.' } } as const;
+const page = { 200: { description: 'An HTML page.' } } as const;
 const form = { body: z.record(z.string(), z.string()), bodyType: 'form' as const };
-const moved = { 303: { description: 'To the next page.' } } as const;
+const moved = { 303: { description: 'Redirect to the next page.' } } as const;
 const ended = {
-  409: { description: 'A page: the round has closed meanwhile.' },
-  410: { description: 'A page: the link no longer works.' },
+  409: { description: 'An HTML page: the round has closed.' },
+  410: { description: 'An HTML page: the link no longer works.' },
 } as const;
 
 export const openCheckout = operation({
@@ -198,7 +214,7 @@ export const openCheckout = operation({
   method: 'GET',
   path: paths.checkout,
   tag,
-  summary: 'The hosted checkout',
+  summary: 'Open the hosted checkout',
   scopes: null,
   responses: { ...page, ...ended },
   errors: [403, 404],
@@ -209,7 +225,7 @@ export const answerCheckout = operation({
   method: 'POST',
   path: paths.checkout,
   tag,
-  summary: 'One step of the hosted checkout',
+  summary: 'Submit one step of the hosted checkout',
   scopes: null,
   ...form,
   responses: { ...page, ...moved, ...ended },

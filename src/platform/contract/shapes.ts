@@ -1,14 +1,17 @@
 import { z } from 'zod';
 import { exemptionFamilies, exemptionSubtypes, securityTypes } from './vocabulary.js';
 
-/** Parts that several resources are made of. */
+/** Schemas shared by several resources. */
 export const timestamp = z.iso.datetime({ offset: true });
 export const date = z.iso.date();
 export const cents = z.int();
 export const dollars = z
   .string()
   .regex(/^-?\d+\.\d\d$/)
-  .meta({ deprecated: true, description: 'Decimal dollars; the *_cents twin is the exact value.' });
+  .meta({
+    deprecated: true,
+    description: 'Decimal dollars. Use the matching *_cents field for the exact value.',
+  });
 export const decimal = z.string().regex(/^-?\d+(\.\d+)?$/);
 
 export const labelled = z.object({ type: z.string(), label: z.string() });
@@ -29,7 +32,7 @@ export const listMeta = {
   next_cursor: z.string().nullable().describe('Null on the last page.'),
 };
 
-/** A list in the query: comma-separated, or the key repeated. */
+/** A list in the query string: comma-separated, or a repeated key. */
 export const listText = z.union([z.string().max(2000), z.array(z.string().max(200)).max(100)]);
 export const flagText = z.enum(['true', 'false']);
 export const cursorText = z.string().max(1000).describe('A next_cursor, unchanged.');

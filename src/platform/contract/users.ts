@@ -24,7 +24,7 @@ export const user = z
         certified_at: timestamp.nullable(),
       })
       .optional()
-      .describe('Left out without read:profile.'),
+      .describe('Omitted without read:profile.'),
   })
   .meta({ id: 'User' });
 
@@ -33,7 +33,7 @@ export const getMe = operation({
   method: 'GET',
   path: paths.me,
   tag: 'Users',
-  summary: 'The basic profile; without read:profile the id alone',
+  summary: 'Get the basic profile; without read:profile, only the id',
   scopes: [],
   responses: { 200: { description: 'The user of the token.', schema: z.object({ data: user }) } },
   errors: [403],
@@ -44,11 +44,11 @@ export const listMyCompanies = operation({
   method: 'GET',
   path: paths.myCompanies,
   tag: 'Users',
-  summary: 'Companies the user helps run; not paged',
+  summary: 'List the companies the user helps manage; not paginated',
   scopes: ['read:companies'],
   responses: {
     200: {
-      description: 'All of them.',
+      description: 'Every company of the user.',
       schema: z.object({
         data: z.array(
           z
@@ -59,7 +59,7 @@ export const listMyCompanies = operation({
                 name: z.string(),
                 tagline: text,
                 url: text,
-                roles: z.array(z.string()).describe('founder, employee; more may come.'),
+                roles: z.array(z.string()).describe('founder or employee. More values may be added.'),
                 raising: z.boolean(),
               }),
             })
@@ -77,9 +77,9 @@ export const listMyFollows = operation({
   method: 'GET',
   path: paths.myFollows,
   tag: 'Users',
-  summary: 'Followed companies, newest first',
+  summary: 'List followed companies, newest first',
   description:
-    'Only write:follows lists all of them; other scopes leave out companies that opted out of promotion.',
+    'Only write:follows lists all followed companies. Other scopes omit companies that opted out of promotion.',
   scopes: ['read:profile', 'read:profile:follows', 'write:follows', 'read:mcp'],
   query: z.object({ cursor: cursorText.optional(), per_page: perPageText.optional() }),
   responses: {
@@ -106,7 +106,7 @@ export const followCompany = operation({
   method: 'PUT',
   path: paths.myFollow,
   tag: 'Users',
-  summary: 'Follow a company; repeating changes nothing',
+  summary: 'Follow a company; repeating the request changes nothing',
   scopes: ['write:follows'],
   responses: { 200: { description: 'Followed.', schema: followState } },
   errors: [403, 404],
@@ -117,7 +117,7 @@ export const unfollowCompany = operation({
   method: 'DELETE',
   path: paths.myFollow,
   tag: 'Users',
-  summary: 'Stop following, whether or not the company can still be seen',
+  summary: 'Stop following a company, even if it is no longer visible',
   scopes: ['write:follows'],
   responses: { 200: { description: 'Not followed.', schema: followState } },
   errors: [403, 404],

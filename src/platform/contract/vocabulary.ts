@@ -1,4 +1,4 @@
-/** Closed lists of the catalog. A filter with a word that is not here is refused, naming these. */
+/** The allowed values of the catalog. A filter with any other value is rejected with an error that lists these. */
 export const industries = [
   'ar_and_vr',
   'agriculture_and_agtech',
@@ -75,7 +75,7 @@ export const securityLabels = {
 export type SecurityType = keyof typeof securityLabels;
 export const securityTypes = Object.keys(securityLabels) as [SecurityType, ...SecurityType[]];
 
-/** `other` only on rounds a company reports from elsewhere. */
+/** `other` occurs only on rounds that a company reports from another platform. */
 export const exemptionLabels = {
   reg_cf: 'Reg CF',
   reg_d: 'Reg D',

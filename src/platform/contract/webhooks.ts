@@ -3,13 +3,13 @@ import { type EventName, eventNames } from '../../wire/events.js';
 import { paths } from '../../wire/paths.js';
 import { operation } from './operation.js';
 
-/** Why an attempt got no answer. */
+/** Why a delivery attempt got no response. */
 export const deliveryErrors = ['timeout', 'blocked_url', 'tls_error', 'connection_failed'] as const;
 export type DeliveryError = (typeof deliveryErrors)[number];
 
 const eventName = z.enum(eventNames as readonly [EventName, ...EventName[]]);
 const events = z.array(eventName).min(1);
-/** Longer addresses are refused by servers and proxies on the way. */
+/** Servers and proxies reject longer URLs. */
 const url = z.string().max(2048);
 const timestamp = z.iso.datetime();
 
@@ -18,13 +18,13 @@ export const webhookEndpointSchema = z
     id: z.string(),
     type: z.literal('webhook_endpoint'),
     attributes: z.object({
-      url: z.string().optional().describe('Left out for a bound endpoint, except in the create response.'),
+      url: z.string().optional().describe('Omitted for a bound endpoint, except in the create response.'),
       url_hint: z.string().describe('The host and the last six characters of the URL.'),
       installation: z.string().nullable().describe('The bound installation; null for an app-wide endpoint.'),
       mode: z.enum(['live', 'test']),
       events: z.array(eventName),
       enabled: z.boolean(),
-      secret: z.string().optional().describe('Only in the responses of create and rotate.'),
+      secret: z.string().optional().describe('Present only in the responses of create and rotate.'),
       failing_since: timestamp.nullable(),
       last_delivery_at: timestamp.nullable(),
       last_delivery_status: z
@@ -75,7 +75,7 @@ export const listWebhookEndpoints = operation({
   scopes: read,
   responses: {
     200: {
-      description: 'Every endpoint the token reaches.',
+      description: 'Every endpoint the token may access.',
       schema: z.object({
         data: z.array(webhookEndpointSchema),
         meta: z.object({ count: z.int(), quota: z.int(), request_id: z.string() }),
@@ -102,8 +102,8 @@ export const createWebhookEndpoint = operation({
     installation: z.string().nullable().optional(),
   }),
   responses: {
-    200: { description: 'The bound endpoint exists already, with the same events.', schema: single },
-    201: { description: 'Created; carries the secret.', schema: single },
+    200: { description: 'The bound endpoint already exists with the same events.', schema: single },
+    201: { description: 'Created. The response contains the secret.', schema: single },
   },
   errors: [403, 404, 409, 422],
 });
@@ -137,12 +137,12 @@ export const deleteWebhookEndpoint = operation({
   method: 'DELETE',
   path: paths.webhookEndpoint,
   tag,
-  summary: 'Remove a webhook endpoint',
+  summary: 'Delete a webhook endpoint',
   description: 'Cancels its pending and dead-lettered deliveries. Cannot be undone.',
   scopes: write,
   responses: {
     200: {
-      description: 'Removed.',
+      description: 'Deleted.',
       schema: z.object({
         data: z.object({ id: z.string(), type: z.literal('webhook_endpoint'), removed: z.literal(true) }),
       }),
@@ -169,7 +169,7 @@ export const reenableWebhookEndpoint = operation({
   path: `${paths.webhookEndpoint}/reenable`,
   tag,
   summary: 'Enable a disabled endpoint',
-  description: 'Clears the failure streak. Nothing is replayed.',
+  description: 'Clears the failure streak. Missed deliveries are not replayed.',
   scopes: write,
   responses: { 200: { description: 'The endpoint, enabled.', schema: single } },
   errors: [403, 404],
@@ -181,18 +181,18 @@ export const testWebhookEndpoint = operation({
   path: `${paths.webhookEndpoint}/test`,
   tag,
   summary: 'Send a signed example event',
-  description: 'Leaves delivery health and history untouched.',
+  description: 'Does not affect the delivery health or history of the endpoint.',
   scopes: write,
   body: z.object({ event: z.string().optional() }),
   responses: {
     200: {
-      description: 'What became of it.',
+      description: 'The result of the delivery.',
       schema: z.object({
         data: z.object({
           type: z.literal('webhook_test'),
           delivered: z.boolean(),
           response_code: z.int().nullable(),
-          error: z.enum(deliveryErrors).nullable().describe('Null when the endpoint answered.'),
+          error: z.enum(deliveryErrors).nullable().describe('Null when the endpoint responded.'),
           duration_ms: z.int(),
           event: eventName,
           payload: webhookEnvelopeSchema,

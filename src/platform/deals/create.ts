@@ -10,7 +10,7 @@ import type { Access } from '../syndicates/access.js';
 import { recordActivity } from '../syndicates/activity.js';
 import { type Deal, findDeal } from './model.js';
 
-/** The catalog's words for the labels a deal is created with. */
+/** Maps the labels of the deal API to the values of the catalog. */
 const exemptions = { 'Reg CF': 'reg_cf', 'Reg D': 'reg_d', ECSP: 'ecsp' } as const satisfies Record<
   Terms['exemption'],
   ExemptionFamily
@@ -24,8 +24,8 @@ const securities = {
 type Terms = z.output<typeof createDealBody>['deal'];
 
 /**
- * A round of a company is that company's affair: the person who prepares it must edit the company, and where an
- * installation acts, one of the people who run the syndicate must. Otherwise the company is as good as unknown.
+ * Creates an upcoming deal. The user must be an editor of the company; when an installation acts, a manager of the
+ * syndicate must be. Throws a 404 for the company otherwise.
  */
 export function createDeal(services: Services, access: Access, terms: Terms, now: number): Deal {
   const { state } = services;
@@ -52,7 +52,7 @@ export function createDeal(services: Services, access: Access, terms: Terms, now
       [
         no,
         exemptions[terms.exemption],
-        // Nobody said that it may be advertised.
+        // Without a statement that the round may be advertised, it is a 506(b) round.
         terms.exemption === 'Reg D' ? '506b' : null,
         securities[terms.security],
         terms.funding_target_cents ?? null,

@@ -4,7 +4,7 @@ import { all, one } from '../state/statements.js';
 import { iso, wholeDollars } from '../syndicates/present.js';
 import type { Deal } from './model.js';
 
-/** `names`: who they are; `emails`: how to reach them. */
+/** Which identity fields of the investors the caller may see. */
 export interface InvestorSight {
   readonly names: boolean;
   readonly emails: boolean;
@@ -21,7 +21,7 @@ interface Row {
   readonly invested_at: number;
 }
 
-/** Members alone: who invested and left the syndicate is counted in the money and not listed here. */
+/** Lists current members only. Investors who left the syndicate count in the totals but are not listed. */
 const from = `FROM syndicate_investments v JOIN investments i ON i.no = v.investment_no
   JOIN users u ON u.no = v.investor_no
   JOIN syndicate_members m ON m.syndicate_no = v.syndicate_no AND m.user_no = v.investor_no AND m.standing = 'member'
@@ -35,13 +35,13 @@ const pageSql = `SELECT u.no AS user_no, u.id AS user, u.name AS user_name,
 
 export interface OffsetPage {
   readonly offset: number;
-  /** Null: all of them. */
+  /** Null for no limit. */
   readonly size: number | null;
 }
 
 const sizeMax = 200;
 
-/** Zero, a negative number and nothing at all mean the same: from the start, and everything. */
+/** Parses offset and page size. Zero, a negative number or no value means no offset or no limit. */
 export function offsetPageOf(asked: {
   readonly offset?: string | undefined;
   readonly per_page?: string | undefined;
@@ -60,7 +60,7 @@ function wholeNumber(parameter: string, text = '0'): number {
 
 export function investorsOf(state: State, deal: Deal, page: OffsetPage, sight: InvestorSight) {
   const total = one<{ count: number }>(state, countSql, { offering: deal.no })?.count ?? 0;
-  // SQLite reads a negative limit as none.
+  // In SQLite a negative LIMIT means no limit.
   const limit = page.size ?? -1;
   const rows = all<Row>(state, pageSql, { offering: deal.no, limit, offset: page.offset });
   return {

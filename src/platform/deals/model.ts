@@ -26,7 +26,7 @@ interface DealRow {
   readonly closed_at: number | null;
 }
 
-/** What the investments of a deal add up to. */
+/** Totals over the investments of a deal. */
 interface DealMoney {
   readonly raised_cents: number;
   readonly committed_cents: number;
@@ -37,14 +37,14 @@ interface DealMoney {
 
 export type Deal = DealRow & DealMoney;
 
-/** What the round asks for is the offering's, as the catalog tells it; the syndicate adds its words and its cap. */
+/** Target and minimum come from the offering, as in the catalog. Description and maximum come from the syndicate. */
 const select = `SELECT o.no, o.id, t.name, o.status, o.company_no, c.id AS company, c.name AS company_name,
   c.slug AS company_slug, o.investment_type, o.offering_type, t.description, r.funding_target_cents,
   r.min_investment_cents, t.max_investment_cents, o.created_at, t.updated_at, o.started_at, o.closed_at
   FROM offerings o JOIN companies c ON c.no = o.company_no LEFT JOIN deal_terms t ON t.offering_no = o.no
   LEFT JOIN offering_terms r ON r.offering_no = o.no`;
 
-/** One pass over the investments of one deal. */
+/** Computes all totals of a deal in one scan of its investments. */
 const moneySql = `SELECT coalesce(sum(raised_cents), 0) AS raised_cents,
   coalesce(sum(committed_cents), 0) AS committed_cents, count(DISTINCT investor_no) AS investor_count,
   count(*) AS investment_count, coalesce(sum(raised_cents > 0), 0) AS confirmed_count
@@ -52,7 +52,7 @@ const moneySql = `SELECT coalesce(sum(raised_cents), 0) AS raised_cents,
 
 function withMoney(state: State, row: DealRow): Deal {
   const money = one<DealMoney>(state, moneySql, [row.no]);
-  if (money === undefined) throw new Error('an aggregate always has a row');
+  if (money === undefined) throw new Error('an aggregate query returned no row');
   return { ...row, ...money };
 }
 
@@ -60,7 +60,7 @@ const byId = `${select} WHERE o.syndicate_no = ? AND o.id = ?`;
 const live = `${select} WHERE o.syndicate_no = :syndicate AND o.status IN ${liveStatuses}
   AND (:after IS NULL OR o.no < :after) ORDER BY o.no DESC LIMIT :limit`;
 
-/** A deal of another syndicate is no deal of this one; one that is being prepared is for those who prepare it. */
+/** Returns the deal. Throws a 404 for a deal of another syndicate, and for an upcoming deal unless a manager asks. */
 export function findDeal(state: State, { syndicate, moderator }: Access, id: string): Deal {
   const row = one<DealRow>(state, byId, [syndicate.no, id]);
   if (row === undefined || (row.status === 'upcoming' && !moderator)) throw notFound(`The deal ${id}`);
@@ -70,7 +70,7 @@ export function findDeal(state: State, { syndicate, moderator }: Access, id: str
 export const liveDeals = (state: State, syndicateNo: number, after: number | null, limit: number): Deal[] =>
   all<DealRow>(state, live, { syndicate: syndicateNo, after, limit }).map((row) => withMoney(state, row));
 
-/** The four words of the API for whatever a round is going through. */
+/** Maps the status of a round to one of the four deal states of the API. */
 export function statusOf(deal: Pick<Deal, 'status'>): (typeof dealStates)[number] {
   switch (deal.status) {
     case 'upcoming':

@@ -1,7 +1,7 @@
 import type { Exchange } from '../http/exchange.js';
 import { Problem } from '../http/problem.js';
 
-/** What a person is asked to decide, and where. */
+/** A pending intent and the page where a person decides on it. */
 export interface ProposedIntent {
   readonly id: string;
   readonly status: string;
@@ -16,13 +16,13 @@ export interface DealProposal {
 }
 
 /**
- * Makes a pending intent, or answers the one this caller has pending for the same deal and action, which costs
- * nothing of the hourly limit. Throws the 429 of that limit. The caller has passed scope and operator permission,
- * and the deal is one of the syndicate's.
+ * Creates a pending intent, or returns the caller's pending intent for the same deal and action, which does not count
+ * against the hourly limit. Throws a 429 over that limit. The scope, the operator permission and the deal's syndicate
+ * must be checked before.
  */
 export type ProposeIntent = (exchange: Exchange, proposal: DealProposal) => ProposedIntent;
 
-/** Where nobody decides on intents, nothing can be proposed. */
+/** Used when the intents feature is off: throws a 403 for every proposal. */
 export const noProposals: ProposeIntent = () => {
   throw new Problem(403, 'feature_disabled', 'Closing and finalizing deals is not enabled here.');
 };

@@ -8,7 +8,7 @@ type Check = {
   readonly message: string;
 };
 
-/** Everything that must hold before a deal can be closed, in the order in which one sees to it. */
+/** Returns the checks a deal must pass before it can be closed, in the order a manager works through them. */
 export function readinessOf(syndicate: Syndicate, deal: Deal) {
   const target = deal.funding_target_cents;
   const waiting = deal.investment_count - deal.confirmed_count;

@@ -20,10 +20,10 @@ import { dealStatisticsOf } from './statistics.js';
 
 const reads = [...bearer, requireScope('read:syndicates')] as const;
 const writes = [...bearer, requireScope('write:syndicates')] as const;
-/** Whether an operation still exists is decided before whether the caller may use it. */
+/** A removed operation returns 404 before the scope of the caller is checked. */
 const removed = [...bearer, refuseRemoved('2026-10-15'), requireScope('write:syndicates')] as const;
 
-/** `propose` is how the two retired operations ask a person; everything else needs nobody. */
+/** `propose` creates the intent of the two retired operations. No other operation needs an approval. */
 export const dealRoutes = (propose: ProposeIntent): readonly Route[] => [
   route(operations.listDeals, ...reads, list),
   route(operations.getDeal, ...reads, (exchange) =>
@@ -46,7 +46,7 @@ export const dealRoutes = (propose: ProposeIntent): readonly Route[] => [
   ),
 ];
 
-/** Its money is as of now: what waited for the publisher is published first. */
+/** Returns the deal with current totals: changes queued for the publisher are published first. */
 function dealOf(exchange: Exchange, access: Access): Deal {
   publishDue(exchange.services, exchange.now);
   return findDeal(exchange.services.state, access, exchange.params.offering_id ?? '');
@@ -80,7 +80,7 @@ function investors(exchange: Exchange): Reply {
   return ok(investorsOf(exchange.services.state, deal, page, sightOf(exchange, access)));
 }
 
-/** These are investor records: an installation sees who they are only if its install was granted identity. */
+/** An installation sees investor names only with `read:investors:pii`. */
 function sightOf(exchange: Exchange, access: Access): InvestorSight {
   const caller = callerOf(exchange);
   const names = caller.kind === 'user' || caller.scopes.has('read:investors:pii');
@@ -101,7 +101,7 @@ function proposing(
   };
 }
 
-/** A round that exists but is another's is a mistake of its own kind here. */
+/** Returns the deal. Throws a 422 instead of a 404 when the offering exists but belongs to another syndicate. */
 function ownDeal(exchange: Exchange, access: Access): Deal {
   const { state } = exchange.services;
   const id = exchange.params.offering_id ?? '';

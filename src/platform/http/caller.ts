@@ -12,15 +12,15 @@ export interface AppRow {
 }
 
 interface Credential {
-  /** Stable name of the credential for limits and ledgers; never the credential itself. */
+  /** Stable name of the credential for rate limits and the request ledger; never the credential itself. */
   readonly key: string;
   readonly realm: Realm;
   readonly app: AppRow;
-  /** Expanded: everything implied is in here. */
+  /** Expanded: includes the implied scopes. */
   readonly scopes: ReadonlySet<string>;
 }
 
-/** Who is asking. Made by `identify`, read by every step after it. */
+/** The authenticated caller, set by the `identify` step. */
 export type Caller =
   | (Credential & { readonly kind: 'user'; readonly tokenNo: number; readonly userNo: number })
   | (Credential & {

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 
 /**
- * The address limits are counted by. X-Forwarded-For is believed only from proxies named in the options, and read
- * from the right: the first address that is not one of them is the client, whatever it claimed further left.
+ * Returns the client address for IP rate limits. X-Forwarded-For is trusted only from the configured proxies and read
+ * from the right: the first address that is not a trusted proxy is the client. Addresses further left are ignored.
  */
 export function clientIp(request: IncomingMessage, trusted: readonly string[]): string {
   const peer = plain(request.socket.remoteAddress ?? '');

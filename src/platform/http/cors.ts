@@ -2,7 +2,7 @@ import { idempotencyKeyHeader } from '../../wire/headers.js';
 import { all } from '../state/statements.js';
 import type { Exchange } from './exchange.js';
 
-/** Anyone's page may read; only pages of an application's registered redirect addresses may write. */
+/** Any origin may read. Only the origins of registered redirect URIs may write. */
 export function corsHeaders(exchange: Exchange, methods: readonly string[]): Record<string, string> {
   const origin = exchange.headers.origin;
   if (origin === undefined) return {};
@@ -24,6 +24,6 @@ function registered(exchange: Exchange, origin: string): boolean {
     exchange.services.state,
     `SELECT DISTINCT u.value AS uri FROM applications a, json_each(a.redirect_uris) u WHERE a.status = 'active'`,
   );
-  // An address with a scheme of its own has the origin `null`, which any sandboxed frame can claim to have.
+  // A redirect URI with a custom scheme has the origin `null`, which any sandboxed frame also sends.
   return origin !== 'null' && rows.some((row) => URL.canParse(row.uri) && new URL(row.uri).origin === origin);
 }

@@ -9,7 +9,7 @@ export interface Answer {
   readonly body: string;
 }
 
-/** The only place where an error body is written, so that every error has the same form. */
+/** Builds every error response, so that all errors have the same format. */
 export function problemAnswer(problem: Problem, requestId: string): Answer {
   const { details, remediation, headers = {} } = problem.about;
   const error = { type: problem.type, message: problem.message, details, request_id: requestId, remediation };
@@ -31,7 +31,7 @@ export function replyAnswer(reply: Reply): Answer {
 
 const json = 'application/json; charset=utf-8';
 
-/** On every response, errors and unknown paths included. */
+/** Returns the headers sent with every response, including errors and unknown paths. */
 export function commonHeaders(
   names: HeaderNames,
   requestId: string,

@@ -3,7 +3,7 @@ import type { Version } from '../../wire/versions.js';
 import type { Services } from '../services.js';
 import type { Caller } from './caller.js';
 
-/** One request on its way through the steps. Steps fill in what later steps read. */
+/** One request as it passes through the steps. Each step may set fields that later steps read. */
 export interface Exchange {
   readonly services: Services;
   readonly method: string;
@@ -15,18 +15,18 @@ export interface Exchange {
   readonly rawBody: Buffer;
   readonly requestId: string;
   readonly params: Readonly<Record<string, string>>;
-  /** The platform's time when the request arrived: one request sees one moment. */
+  /** The platform time when the request arrived. All steps of a request use the same time. */
   readonly now: number;
   version: Version;
-  /** Null until `identify` has run, and on routes open to anyone. */
+  /** Null before `identify` has run, and on routes without authentication. */
   caller: Caller | null;
-  /** What the route's declarations made of query and body; set by `validate`. */
+  /** The parsed query and body, set by `validate`. */
   input: { query: unknown; body: unknown };
 }
 
 export interface Reply {
   readonly status: number;
-  /** JSON unless it is a string; a string is sent as it is, under its own content type. */
+  /** Sent as JSON, except a string, which is sent unchanged with the content type of `headers`. */
   readonly body: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -37,7 +37,7 @@ export type Handler = (exchange: Exchange) => Reply | Promise<Reply>;
 export const ok = (body: unknown): Reply => ({ status: 200, body });
 export const created = (body: unknown): Reply => ({ status: 201, body });
 
-/** After `identify` there is a caller; a route that asks without having identified is a bug of the route table. */
+/** Returns the caller. Throws when the route has no `identify` step, which is a bug in its route table. */
 export function callerOf(exchange: Exchange): Caller {
   if (exchange.caller === null) throw new Error(`${exchange.method} ${exchange.path} has no identify step`);
   return exchange.caller;

@@ -15,9 +15,9 @@ interface Kept {
 const keptMillis = 24 * 60 * 60 * 1000;
 
 /**
- * A creating POST that may be sent again: within 24 hours the same key with the same request answers what the first
- * one answered. Handler and key commit together, and requests do not interleave, so of several at once one has an
- * effect. A refusal had none and is not kept: the request may be sent again once its cause is gone.
+ * Wraps the handler of a POST that accepts an `Idempotency-Key`. For 24 hours the same key with the same request returns
+ * the first response. The handler and the key commit together and requests do not interleave, so of several concurrent
+ * requests only one takes effect. Errors are not stored, so a rejected request can be retried with the same key.
  */
 export function idempotent(handler: (exchange: Exchange) => Reply): KeyedHandler {
   const keyed = (exchange: Exchange): Reply => {
@@ -49,13 +49,13 @@ export function idempotent(handler: (exchange: Exchange) => Reply): KeyedHandler
   return Object.assign(keyed, { takesKey: true as const });
 }
 
-/** Says of itself that it honours the key, so that a route and its declaration cannot disagree about that. */
+/** Marks a handler that honours the key, so that `route` can check it against the declaration. */
 export interface KeyedHandler {
   (exchange: Exchange): Reply;
   readonly takesKey: true;
 }
 
-/** Who keys and drafts belong to: the account behind a token, so that a refreshed token still finds them. */
+/** Returns the account that owns keys and drafts. It does not depend on the token, so it survives a refresh. */
 export function accountOf(caller: Caller): string {
   const of = `${caller.realm}:${caller.app.no}`;
   switch (caller.kind) {
@@ -77,7 +77,7 @@ function keyOf(exchange: Exchange): string | null {
   throw new Problem(400, 'bad_request', `${idempotencyKeyHeader} takes 1 to 255 printable ASCII characters.`);
 }
 
-/** The request as it was meant: another order of the same keys is the same request. */
+/** Returns a fingerprint of the request that does not depend on the order of JSON keys. */
 function fingerprintOf(exchange: Exchange): string {
   const text = exchange.rawBody.length === 0 ? '{}' : exchange.rawBody.toString('utf8');
   const body = canonicalJson(JSON.parse(text) as Json);

@@ -1,6 +1,6 @@
 import { badParameter } from './problem.js';
 
-/** `a,b`, or the key repeated, or both; every word must be of the vocabulary. Undefined when nothing was asked. */
+/** Parses `a,b`, a repeated key, or both. Returns undefined when absent; throws a 400 for a value not in the vocabulary. */
 export function wordsOf<Word extends string>(
   parameter: string,
   given: string | readonly string[] | undefined,

@@ -2,10 +2,10 @@ import type { Exchange } from './exchange.js';
 import { type Asked, pageSizeOf, type Refusal, readPage } from './paging.js';
 import { invalidFields } from './problem.js';
 
-/** What applications make (sessions, intents, links, codes): their lists refuse a query as they refuse a body. */
+/** Lists of sessions, intents, links and codes report an invalid query as 422, like an invalid body. */
 export const refuseField: Refusal = (field, message) => invalidFields([{ field, code: 'invalid', message }]);
 
-/** Walks row numbers downward, so that a page costs the same wherever it stands. `read` gives rows below a number. */
+/** Pages by descending row number, so that every page costs the same. `read` returns rows below a number. */
 export function newestFirst<Row extends { readonly no: number }>(
   exchange: Exchange,
   list: string,

@@ -5,7 +5,7 @@ import { badParameter, type Problem } from './problem.js';
 
 export type { Place } from './page-cursor.js';
 
-/** How every listing is asked. */
+/** The pagination parameters of a listing. */
 export interface Asked {
   readonly cursor?: string | undefined;
   readonly per_page?: string | undefined;
@@ -20,11 +20,11 @@ export interface Page<Item> {
   };
 }
 
-/** Says no to a query parameter: 400, but for the lists whose queries are refused as bodies are. */
+/** Builds the error for an invalid query parameter: 400, or 422 for the lists of `refuseField`. */
 export type Refusal = (parameter: string, message: string) => Problem;
 
 export interface PageWish {
-  /** The list, its reader and its order; a cursor of another one is not valid here. */
+  /** Identifies the list, its reader and its order. Cursors of any other list are invalid. */
   readonly list: string;
   readonly cursor: string | undefined;
   readonly size: number;
@@ -32,8 +32,8 @@ export interface PageWish {
 }
 
 /**
- * Reads one page of a list that SQL sorts. `read` gives what stands after the place, null being the start; one item
- * more than the page holds tells whether another page follows.
+ * Reads one page of a list sorted by SQL. `read` returns the items after a position, or from the start for null. One
+ * extra item is read to learn whether another page follows.
  */
 export function readPage<Item, At extends Place>(
   state: State,
@@ -41,7 +41,7 @@ export function readPage<Item, At extends Place>(
   read: (after: At | null, limit: number) => readonly Item[],
   placeOf: (item: Item) => At,
 ): Page<Item> {
-  // Only what `placeOf` made for this list carries its seal.
+  // The cast is safe: only positions made by `placeOf` for this list have a valid signature.
   const after = wish.cursor === undefined ? null : (placeIn(state, wish, wish.cursor) as At);
   const found = read(after, wish.size + 1);
   const items = found.slice(0, wish.size);
@@ -57,7 +57,7 @@ export function readPage<Item, At extends Place>(
   };
 }
 
-/** The same of a list that is at hand: sorts it by place, ascending, and cuts the page out. */
+/** Same for a list in memory: sorts it by position, ascending, and returns the page. */
 export function pageOf<Item>(
   state: State,
   items: readonly Item[],
@@ -72,7 +72,7 @@ export function pageOf<Item>(
   return { items: page.items.map(({ item }) => item), meta: page.meta };
 }
 
-/** Above the maximum is the maximum, zero and below is the default. */
+/** Values above the maximum become the maximum; zero and negative values become the default. */
 export function pageSizeOf(
   text: string | undefined,
   bounds: { readonly default: number; readonly max: number } = perPage,

@@ -8,9 +8,10 @@ import { versionFromHeader } from './steps/choose-version.js';
 import { validate } from './steps/validate.js';
 
 /**
- * One request, from matched route to answer. The order, visible in every feature's table:
+ * Runs one request from the matched route to the response. The order, visible in every feature's route table:
  * request id → version → identify → limits → removed-in-version → scope → access → validate → handler → envelope.
- * A step that throws a `Problem` ends it; anything else thrown is a bug, answered 500 and logged without its text.
+ * A step that throws a `Problem` ends the request. Any other error is a bug: it returns 500 and is logged without its
+ * message.
  */
 export async function answerTo(match: Match | null, exchange: Exchange): Promise<Answer> {
   try {

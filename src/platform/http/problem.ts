@@ -6,7 +6,7 @@ export interface ProblemAbout {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** An answer that is not the one hoped for. Thrown by any step, written by the envelope. */
+/** An error response of the API. Any step may throw it; `problemAnswer` turns it into the response. */
 export class Problem<Status extends ErrorStatus = ErrorStatus> extends Error {
   constructor(
     readonly status: Status,

@@ -2,9 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 
 const bodyBytesMax = 1024 * 1024;
 
-/** The whole body, or null when it is larger than 1 MB; the rest is then read and thrown away so that the answer arrives. */
+/** Returns the body, or null when it exceeds 1 MB. The excess is read and discarded so that the client gets the response. */
 export async function readBody(request: IncomingMessage, response: ServerResponse): Promise<Buffer | null> {
-  // Who asks before sending is told before sending.
+  // A client that sends `Expect` is rejected before it sends a body that is too large.
   if (request.headers.expect !== undefined) {
     if (Number(request.headers['content-length']) > bodyBytesMax) return null;
     response.writeContinue();

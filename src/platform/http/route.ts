@@ -8,11 +8,13 @@ export interface Route {
   readonly handler: Handler;
 }
 
-/** One line of a feature's table: the operation as declared, its steps in order, what answers. */
+/** One row of a feature's route table: the declared operation, its steps in order and its handler. */
 export function route(operation: Operation, ...rest: readonly [...Step[], Handler]): Route {
   const handler = rest.at(-1) as Handler;
   if ((operation.idempotencyKey === true) !== 'takesKey' in handler)
-    throw new Error(`${operation.id} is declared otherwise than it treats an ${idempotencyKeyHeader}`);
+    throw new Error(
+      `${operation.id}: the declaration and the handler disagree about ${idempotencyKeyHeader}`,
+    );
   return { operation, steps: rest.slice(0, -1) as readonly Step[], handler };
 }
 
@@ -27,11 +29,11 @@ const emptyNode = (): Node => ({ literals: new Map(), parameter: null, routes: n
 export interface Match {
   readonly route: Route | null;
   readonly params: Exchange['params'];
-  /** Methods the path answers, for a request with another one. */
+  /** Methods the path supports, for the response to any other method. */
   readonly methods: readonly string[];
 }
 
-/** A tree of path segments; a literal wins over a parameter, so `/installations/eligible` is not an id. */
+/** A tree of path segments. A literal segment takes precedence over a parameter, as in `/installations/eligible`. */
 export class Router {
   readonly #root = emptyNode();
 

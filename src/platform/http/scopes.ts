@@ -1,6 +1,6 @@
 import { impliedScopes, scopeAliases } from '../contract/scopes.js';
 
-/** Aliases resolved and implications followed to the end. */
+/** Resolves aliases and adds every implied scope, transitively. */
 export function expandScopes(scopes: readonly string[]): ReadonlySet<string> {
   const expanded = new Set<string>();
   const open = [...scopes];

@@ -12,12 +12,12 @@ import { Problem } from './problem.js';
 import { readBody } from './read-body.js';
 import type { Router } from './route.js';
 
-/** Looks on, or stands between the platform and its caller: the request ledger and the faults of a sandbox. */
+/** Observes or replaces responses. The request ledger and the faults of a sandbox are interceptors. */
 export interface Interceptor {
-  /** Answers in the platform's place, which then never sees the request. */
+  /** Returns a response to send instead; the platform then does not process the request. */
   before?(exchange: Exchange): Promise<Answer | null>;
   after?(exchange: Exchange, answer: Answer): void;
-  /** Sends the answer itself, whole or not, and says so. */
+  /** Sends the response itself, completely or in part, and returns true; or returns false. */
   send?(exchange: Exchange, answer: Answer, response: ServerResponse): boolean;
 }
 
@@ -32,17 +32,17 @@ export function createPlatformServer(
   const options = { requestTimeout: 30_000, headersTimeout: 10_000, maxHeaderSize: 32 * 1024 };
   const server = createServer(options, answer).on('checkContinue', answer);
   return server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    // Who was slow, or met a server that was, made no mistake that an answer could name: it tries again.
+    // A timeout is not an error in the request: close the connection without a response, and the client retries.
     const late = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
     if (socket.writable && !late) socket.end(unreadable(services));
     else socket.destroy();
   });
 }
 
-/** Bytes that are no request have no exchange, and are still answered in the one form, with a request id. */
+/** Returns the response to bytes that are not an HTTP request: the error envelope with a request id. */
 function unreadable(services: Services): string {
   const requestId = newId(services.random, 'req_');
-  const problem = new Problem(400, 'bad_request', 'This is not a request that can be read.');
+  const problem = new Problem(400, 'bad_request', 'The request is not valid HTTP.');
   const { headers, body } = problemAnswer(problem, requestId);
   const lines = Object.entries({
     date: new Date(services.clock.now()).toUTCString(),
@@ -93,9 +93,9 @@ async function serve(
     ...commonHeaders(services.options.headers, requestId, exchange.version),
     ...corsHeaders(exchange, match?.methods ?? []),
     ...answer.headers,
-    // What was not read would be taken for the next request.
+    // Unread bytes of the body would be parsed as the next request.
     ...(request.complete ? {} : { connection: 'close' }),
-    // A 204 has no body and may not say how long it is.
+    // A 204 must not have a Content-Length.
     ...(answer.status === 204 ? {} : { 'content-length': String(Buffer.byteLength(answer.body)) }),
   };
   const whole: Answer = { ...answer, headers };
@@ -104,7 +104,7 @@ async function serve(
   response.end(method === 'HEAD' ? undefined : answer.body);
 }
 
-/** A target that begins with two slashes is a path like any other; read by itself it would name another host. */
+/** Parses the request target. A target that starts with two slashes is a path here, not the name of a host. */
 function targetOf(target: string): URL | null {
   const absolute = target.startsWith('/') ? `http://platform.invalid${target}` : target;
   return URL.canParse(absolute) ? new URL(absolute) : null;
@@ -119,7 +119,7 @@ function withoutLegacyPrefix(path: string): string {
     : path;
 }
 
-/** Null when an escape is broken or hides a slash or a control character: such a path names nothing. */
+/** Decodes a path. Returns null for a malformed escape, or one that encodes a slash or a control character. */
 function decoded(path: string): string | null {
   try {
     const text = decodeURIComponent(path);

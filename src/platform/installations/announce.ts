@@ -2,8 +2,8 @@ import type { Services } from '../services.js';
 import type { Installation } from './model.js';
 
 /**
- * `installation.created` and `installation.revoked`. The data says what and in which role, never who: no name of a
- * person is in it.
+ * Emits `installation.created` or `installation.revoked`. The payload has the target and the role of the user who acted,
+ * never a name.
  */
 export function announceInstallation(
   services: Services,

@@ -7,8 +7,8 @@ import { installationByNo } from './model.js';
 import { revokeInstallation } from './revoke.js';
 
 /**
- * A person who lets an application act for them has connected it: an installation on a person, one per application
- * and realm. A further consent joins it and may widen it, for the person has just said so.
+ * Records that a user connected an application: an installation on that user, one per application and realm. A further
+ * consent is added to the same installation and may widen its scopes.
  */
 export function connectPerson(services: Services, grant: Grant, now: number): void {
   const held = one<{ no: number; scopes: string }>(
@@ -44,7 +44,7 @@ function insertConnection(services: Services, grant: Grant, now: number): number
   ).no;
 }
 
-/** Ends one consent; when it was the last behind a connection, the connection ends with it. */
+/** Revokes one consent. If it was the last one of a connection, the connection is revoked too. */
 export function endFamily(services: Services, family: string, because: string, now: number): void {
   services.state.transaction(() => {
     const ended = endGrant(services, family, because, now);

@@ -10,23 +10,23 @@ import { expandScopes } from '../http/scopes.js';
 import type { State } from '../state/database.js';
 
 /**
- * Whether an install or a connection made by this person may carry identity. Decided once, when it is made:
- * a later approval does not widen it and a later loss does not narrow it.
+ * Returns whether an installation or connection created by this user may include identity. This is decided at creation:
+ * a later approval does not widen it, and losing the approval does not narrow it.
  */
 export function mayCarryIdentity(state: State, app: Application, userNo: number): boolean {
   return app.piiApproved || managesOrganization(state, app.organization_no, userNo);
 }
 
 /**
- * What is granted out of what was asked; whatever the application, the tier or the person may not hand on is left
- * out without an error. Nothing asked (`undefined`) means everything declared; an empty list means nothing.
+ * Returns the scopes to grant. Requested scopes that the application, the tier or the user cannot grant are dropped
+ * without an error. `undefined` requests every scope of the application; an empty list requests none.
  */
 export function grantableScopes(
   app: Application,
   asked: readonly string[] | undefined,
   bounds: { readonly readOnly: boolean; readonly identity: boolean },
 ): string[] {
-  // What every application holds anyway is no grant: it would make an install out of nothing.
+  // `read:public` alone is not a grant: every application has it, so it would allow an installation without scopes.
   const offered = expandScopes(app.scopes);
   const givable = offeredScopes(app.scopes);
   return canonicalScopes(asked ?? app.scopes).filter(
@@ -39,7 +39,7 @@ export function grantableScopes(
   );
 }
 
-/** A further token of an install only narrows. */
+/** Returns the requested scopes that the installation has: another token can only narrow them. */
 export function narrowedScopes(granted: readonly string[], asked: readonly string[] | undefined): string[] {
   const held = expandScopes(granted);
   return canonicalScopes(asked ?? granted).filter((scope) => held.has(scope));

@@ -24,7 +24,7 @@ export interface Installed {
   readonly token: MintedToken;
 }
 
-/** The order of the checks is the order of the answers: 404, then 403, 409, 422. */
+/** Installs the application. Checks run in the order of their errors: 404, then 403, 409 and 422. */
 export function install(
   services: Services,
   caller: UserCaller,
@@ -36,7 +36,7 @@ export function install(
   const app = applicationByNo(state, caller.app.no);
   const target = findTarget(state, caller.realm, wish.targetType, wish.targetId);
   const hold = target && holdOn(state, target, caller.userNo, version, wish.tier);
-  // A target the person does not run looks like one that does not exist.
+  // A target the user may not edit is reported like one that does not exist.
   if (target === undefined || hold === null || hold === undefined)
     throw notFound(`The ${wish.targetType} ${wish.targetId}`);
   if (app.status !== 'active') throw suspended();
@@ -84,7 +84,7 @@ export interface InstallationRow {
   readonly userNo: number;
 }
 
-/** The bare row, for installs and for a seeded world: checks nothing and announces nothing. */
+/** Inserts the row only, for installs and the sandbox seed. Performs no checks and emits no event. */
 export function insertInstallation(services: Services, row: InstallationRow, now: number): Installation {
   const { no } = run(
     services.state,

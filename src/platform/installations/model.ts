@@ -4,7 +4,7 @@ import type { Realm } from '../state/secrets.js';
 import { all, one } from '../state/statements.js';
 import type { Target, Tier } from './targets.js';
 
-/** An installation with what it stands on. `user` is a person who connected the application. */
+/** An installation with its target. A target of type `user` is a person who connected the application. */
 export interface Installation {
   readonly no: number;
   readonly id: string;
@@ -74,8 +74,7 @@ export function activeInstallation(
 }
 
 export function installationResourceOf(row: Installation): InstallationResource {
-  if (row.target_type === 'user')
-    throw new Error('a connection of a person is not an installation of the API');
+  if (row.target_type === 'user') throw new Error('a user connection cannot be presented as an installation');
   return {
     id: row.id,
     type: 'installation',

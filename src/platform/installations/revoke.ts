@@ -5,8 +5,8 @@ import { announceInstallation } from './announce.js';
 import { type Installation, installationByNo } from './model.js';
 
 /**
- * Ends an installation and what lives by it: its tokens, and for a person's connection every consent behind it.
- * Ending it again changes nothing and announces nothing.
+ * Revokes an installation with its tokens and, for a user connection, every consent of it. Revoking it again changes
+ * nothing and emits no event.
  */
 export function revokeInstallation(services: Services, no: number, role: string, now: number): Installation {
   return services.state.transaction(() => {

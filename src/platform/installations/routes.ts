@@ -24,7 +24,7 @@ import { actorRole, holdOn, maySteer, type Target, targetsOf } from './targets.j
 
 type UserCaller = Extract<Caller, { kind: 'user' }>;
 
-/** Installing is something a person decides; no other credential reaches these operations. */
+/** Requires a user token: only a person may decide on installations. */
 const requireUser: Step = (exchange) => {
   if (callerOf(exchange).kind === 'user') return;
   throw new Problem(403, 'forbidden', 'This operation needs the token of a user.', {
@@ -53,7 +53,7 @@ export const installationRoutes: readonly Route[] = [
 ];
 
 const targetOf = (row: Installation): Pick<Target, 'type' | 'no'> => {
-  if (row.target_type === 'user') throw new Error('a connection of a person has no target');
+  if (row.target_type === 'user') throw new Error('a user connection has no target');
   return { type: row.target_type, no: row.target_no };
 };
 
@@ -72,7 +72,7 @@ function maySee(state: State, caller: UserCaller, row: Installation): boolean {
   );
 }
 
-/** Installs of the calling application, in the realm of the token, that this person may see; 404 for all others. */
+/** Returns the installation if it belongs to the calling application and realm and the user may see it; else a 404. */
 function visible(exchange: Exchange): Installation {
   const caller = userOf(exchange);
   const { state } = exchange.services;
@@ -136,7 +136,7 @@ function revoke(exchange: Exchange): Reply {
   return ok({ data: installationResourceOf(revoked) });
 }
 
-/** Whoever may see an install may mint for it: it is the same circle of people. */
+/** Every user who may see an installation may also create tokens for it. */
 function mint(exchange: Exchange): Reply {
   const { scopes: asked } = exchange.input.body as z.infer<typeof operations.mintBody>;
   const row = visible(exchange);

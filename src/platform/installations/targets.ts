@@ -13,10 +13,10 @@ export interface Target {
   readonly name: string;
 }
 
-/** What a person may do with a target when installing: null means nothing at all. */
+/** What a user may do with a target when installing; null when nothing is allowed. */
 export interface Hold {
   readonly tier: Tier;
-  /** Write scopes are left out of such an install. */
+  /** The installation gets no write scopes. */
   readonly readOnly: boolean;
 }
 
@@ -27,7 +27,7 @@ const findSql = {
   syndicate: 'SELECT no, id, name FROM syndicates WHERE id = ? AND realm = ?',
 } as const;
 
-/** A target of the other realm is no more known than one that never was. */
+/** Returns the target, or undefined if it does not exist in this realm. */
 export function findTarget(state: State, realm: Realm, type: TargetType, id: string): Target | undefined {
   const row = one<{ no: number; id: string; name: string }>(state, findSql[type], [id, realm]);
   return row && { type, ...row };
@@ -41,7 +41,7 @@ interface Member {
 const editorWithoutEdit = (member: Member): boolean => member.tier === 'editor' && member.can_edit === 0;
 
 /**
- * The tier a person installs at. A wish for a tier counts when it is held, that is at or below the person's own.
+ * Returns the tier a user installs at. A requested tier is used if the user has it, that is, at or below their own.
  * Since 2026-10-15 founders and admins without edit access install read-only; editors always do.
  */
 export function holdOn(
@@ -63,7 +63,7 @@ export function holdOn(
   return { tier, readOnly };
 }
 
-/** Whoever edits the company or manages the syndicate may end an install on it. */
+/** Returns whether the user may revoke an installation: editors of the company, managers of the syndicate. */
 export function maySteer(state: State, target: Pick<Target, 'type' | 'no'>, userNo: number): boolean {
   return target.type === 'company'
     ? companyMember(state, target.no, userNo)?.can_edit === 1
@@ -90,7 +90,7 @@ function syndicatePermission(
   )?.permission;
 }
 
-/** The role of whoever acts, for events: what they are to the target, never who they are. */
+/** Returns the acting user's role on the target, for events. It never identifies the user. */
 export function actorRole(state: State, target: Pick<Target, 'type' | 'no'>, userNo: number): string {
   const role =
     target.type === 'company'
@@ -112,7 +112,7 @@ export function targetsOf(state: State, realm: Realm, userNo: number): Target[] 
   );
 }
 
-/** An organization manages what somebody who manages the organization edits or manages. */
+/** Returns whether a manager of the organization may edit the company or manages the syndicate. */
 export function organizationManages(state: State, organizationNo: number, target: Target): boolean {
   const managers = all<{ user_no: number }>(
     state,

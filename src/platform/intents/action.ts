@@ -5,29 +5,29 @@ import type { Exchange } from '../http/exchange.js';
 import type { Services } from '../services.js';
 import type { Intent } from './model.js';
 
-/** What may be proposed, as the person who decides will read it. */
+/** A valid proposal, with the summary shown to the person who decides. */
 export interface Plan {
   readonly resourceId: string;
   readonly summary: string;
 }
 
 /**
- * One kind of thing a person must decide. `propose` and `execute` throw a `Problem` for what cannot be done; its
- * message is what the proposer, or the record of the failed intent, says.
+ * One kind of action that a person must approve. `propose` and `execute` throw a `Problem` when the action is not
+ * possible. Its message goes to the proposer, or into the record of the failed intent.
  */
 export interface IntentAction {
   readonly name: string;
   readonly scope: string;
   readonly resourceType: 'Club' | 'Company';
   readonly removedIn?: Version;
-  /** The proposer never decides; where somebody's own words are meant, nobody but the proposer does. */
+  /** `another`: anyone with permission except the proposer. `proposer`: only the proposer, for text in their name. */
   readonly decidedBy: 'another' | 'proposer';
-  /** People may propose it this often a day; null when only the hourly limit counts. */
+  /** Daily limit per user; null when only the hourly limit applies. */
   readonly dailyLimit: 'commentProposals' | null;
   readonly params: z.ZodType<JsonObject>;
-  /** Whether the caller may propose this on the resource at all, and whether it could be done now. */
+  /** Checks that the caller may propose the action on the resource and that it is possible now. */
   propose(exchange: Exchange, resourceId: string, params: JsonObject): Plan;
   mayDecide(services: Services, intent: Intent, userNo: number): boolean;
-  /** Runs inside a transaction: done whole or not at all. */
+  /** Runs inside a transaction. */
   execute(services: Services, intent: Intent, approverNo: number, now: number): JsonObject;
 }

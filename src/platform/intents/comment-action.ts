@@ -22,7 +22,7 @@ const commentParams = z.strictObject({
 
 type Params = z.output<typeof commentParams>;
 
-/** As it is stored: what was left out is no key at all. */
+/** Returns the stored form: an omitted parameter has no key. */
 const withoutGaps = ({ disclosure_key, ...params }: Params): JsonObject =>
   disclosure_key === undefined ? params : { ...params, disclosure_key };
 
@@ -30,14 +30,14 @@ interface Draft {
   readonly companyNo: number;
   readonly companyId: string;
   readonly companyName: string;
-  /** Null asks; the question's number answers it. */
+  /** Null for a question; for an answer, the row number of its question. */
   readonly questionNo: number | null;
   readonly question: string | null;
 }
 
 const refused = (why: string): Problem => new Problem(422, 'unprocessable_entity', why);
 
-/** Asked when it is proposed, and again when it is approved. */
+/** Checks and returns the draft, both when it is proposed and again when it is approved. */
 function draftOf(services: Services, realm: Realm, userNo: number, companyId: string, params: Params): Draft {
   const { state } = services;
   const company = findCompany(state, realm, companyId);
@@ -72,7 +72,7 @@ const questionsClosed = (services: Services, companyNo: number): boolean =>
     [companyNo],
   )?.closed === 1;
 
-/** A question or an answer in somebody's own name: an application drafts it, and that person alone lets it be posted. */
+/** A question or answer in the name of a user: the application drafts it, and only that user may approve posting it. */
 export const commentAction: IntentAction = {
   name: 'comments.create',
   scope: 'write:comments',

@@ -7,11 +7,11 @@ import { one, run } from '../state/statements.js';
 import type { IntentAction } from './action.js';
 
 const rolloutBody = z.strictObject({
-  /** Null: the action is everybody's. */
+  /** Null: the action is available to every user. */
   users: z.array(z.string()).max(100).nullable(),
 });
 
-/** Whom an action that is being rolled out has reached: `PUT /_sandbox/rollouts/comments.create {users: ["usr_…"]}`. */
+/** Sets the users an action is rolled out to: `PUT /_sandbox/rollouts/comments.create {users: ["usr_…"]}`. */
 export function rolloutControl(actions: readonly IntentAction[]): readonly Route[] {
   return [
     controlRoute('PUT', '/_sandbox/rollouts/{action}', rolloutBody, (exchange, body) => {

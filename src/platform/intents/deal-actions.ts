@@ -17,7 +17,7 @@ import { reviewUrl } from './present.js';
 import { propose } from './propose.js';
 import { refused, syndicateAction } from './syndicate-actions.js';
 
-/** Both ended with 2026-10-15: a deal is closed by the platform's people since. */
+/** Both actions were removed in 2026-10-15. Since then the platform's staff close deals. */
 const removedIn = '2026-10-15';
 
 const dealParams = z
@@ -48,7 +48,7 @@ function liveDeal(services: Services, syndicate: Syndicate, params: JsonObject):
   }
 }
 
-/** A person may close what is not ready; they are told what is missing. */
+/** A deal that is not ready may be closed; the summary lists the missing checks. */
 function missing(syndicate: Syndicate, deal: Deal): string {
   const open = readinessOf(syndicate, deal).attributes.checks.filter(({ passed }) => !passed);
   return open.length === 0 ? '' : ` Not ready yet: ${open.map(({ message }) => message).join(' ')}`;
@@ -109,7 +109,7 @@ function executeConfirmed(services: Services, deal: Deal, now: number): number {
 
 export const dealActions: readonly IntentAction[] = [closing, finalizing];
 
-/** How the two retired operations on deals ask a person: an intent like any other, found again by its deal. */
+/** Creates the intent of the two retired deal operations, or returns the pending one of the same deal. */
 export const proposeDeal: ProposeIntent = (exchange, proposal) => {
   const action = dealActions.find(({ name }) => name === proposal.action);
   if (action === undefined) throw new Error(`no action ${proposal.action}`);

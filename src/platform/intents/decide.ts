@@ -5,9 +5,9 @@ import type { IntentAction } from './action.js';
 import { expireOverdue, type Intent, unfinishedIntents, writeIntent } from './model.js';
 
 /*
- * pending → approved → executing → executed or failed; pending → rejected or expired. Approving is a commit of its own:
- * when the process ends before the action is done, the next one finishes it. The action itself and the record that it
- * was done are one commit.
+ * pending → approved → executing → executed or failed; pending → rejected or expired. The approval is a separate commit:
+ * if the process ends before the action ran, the next process runs it. The action and the record of its execution are
+ * one commit.
  */
 
 export function approve(
@@ -39,7 +39,7 @@ function execute(services: Services, action: IntentAction, intent: Intent, now: 
   const running = writeIntent(state, intent, { status: 'executing' }, now);
   try {
     return state.transaction(() => {
-      // The permission is what it is now, not what it was when the page was opened.
+      // Check the permission again: it may have changed since the page was opened.
       if (!action.mayDecide(services, running, approverNo)) {
         throw new Problem(403, 'forbidden', 'The person who approved may no longer decide this.');
       }

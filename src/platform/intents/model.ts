@@ -52,7 +52,7 @@ export type NewIntent = Pick<
   | 'impact_summary'
 >;
 
-/** A week: long enough for a holiday, short enough that what is approved is still what was meant. */
+/** Lifetime of a pending intent: long enough for a holiday, short enough that the proposal is still current. */
 export function insertIntent(services: Services, intent: NewIntent, now: number): Intent {
   const { no } = run(
     services.state,
@@ -95,7 +95,7 @@ export const intentByToken = (state: State, token: string): Intent | undefined =
 export const findIntent = (state: State, holder: string, id: string): Intent | undefined =>
   one<Intent>(state, 'SELECT * FROM intents WHERE holder = ? AND id = ?', [holder, id]);
 
-/** What a key stands for now; an intent that came to nothing frees its key. */
+/** Returns the intent of an idempotency key. An expired, rejected or failed intent releases its key. */
 export const intentByKey = (state: State, holder: string, key: string): Intent | undefined =>
   one<Intent>(
     state,
@@ -167,7 +167,7 @@ export function expireOverdue(state: State, now: number): void {
   );
 }
 
-/** What an installation, or a person through a connected application, proposed and nobody decided yet. */
+/** Expires the pending intents proposed by an installation, or by a user through a connected application. */
 export function expireOfInstallation(state: State, installationNo: number, now: number): void {
   run(
     state,
@@ -178,11 +178,11 @@ export function expireOfInstallation(state: State, installationNo: number, now: 
   );
 }
 
-/** Approved, and the process ended before they were done. */
+/** Returns approved intents whose action did not finish before the process ended. */
 export const unfinishedIntents = (state: State): readonly Intent[] =>
   all<Intent>(state, `SELECT * FROM intents WHERE status IN ('approved', 'executing') ORDER BY no`);
 
-/** Whether a person may propose an action that is not everybody's yet. */
+/** Returns whether an action is available to the user. An action without a rollout is available to everyone. */
 export function isRolledOutTo(state: State, action: string, userNo: number): boolean {
   const row = one<{ open: number }>(
     state,

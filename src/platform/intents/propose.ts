@@ -14,15 +14,15 @@ import { type Intent, insertIntent, intentByKey, isRolledOutTo } from './model.j
 export type Actions = readonly IntentAction[];
 
 /**
- * The action a body names, looked at before anything else of it: that an action is gone is said before who may use
- * it. Undefined when the body names none, which validation then says.
+ * Returns the action named in the body. It is checked first, so that a removed action is reported before a missing
+ * scope. Returns undefined when the body names no action, which validation then reports.
  */
 function namedAction(actions: Actions, exchange: Exchange): IntentAction | undefined {
   const name = nameIn(exchange.rawBody.toString('utf8'));
   if (name === undefined) return undefined;
   const action = actions.find((known) => known.name === name);
   const removedIn = action?.removedIn;
-  // Dated versions compare as text.
+  // ISO dates compare correctly as strings.
   const removed = removedIn !== undefined && exchange.version >= removedIn;
   if (action !== undefined && !removed) return action;
   throw new Problem(400, 'bad_request', 'Unknown action', {
@@ -44,7 +44,7 @@ function nameIn(body: string): string | undefined {
 
 const scopesOf = (actions: Actions): readonly string[] => [...new Set(actions.map(({ scope }) => scope))];
 
-/** Proposing takes the scope of the action itself. */
+/** Requires the scope of the proposed action. */
 export const requireActionScope =
   (actions: Actions): Step =>
   (exchange) => {
@@ -53,7 +53,7 @@ export const requireActionScope =
     refuseUnlessRolledOut(exchange, action);
   };
 
-/** A look at what would happen takes any scope that proposes something; an installation's own bounds still hold. */
+/** A preview requires any proposing scope. The scopes granted to an installation still limit it. */
 export const requireAnyProposingScope =
   (actions: Actions, ...also: readonly string[]): Step =>
   (exchange) => {
@@ -142,8 +142,8 @@ export function proposeFromBody(actions: Actions, exchange: Exchange): { intent:
 }
 
 /**
- * A key that already stands for an intent answers that one and costs nothing: it is looked up before the action is
- * asked again, which would refuse what is done, and before the limits count.
+ * Returns the existing intent of an idempotency key without counting against the limits. The key is looked up before
+ * the action is checked again, because that check rejects an action that was already executed.
  */
 export function propose(
   exchange: Exchange,

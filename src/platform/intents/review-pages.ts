@@ -22,7 +22,7 @@ function page(review: Review, status: number, title: string, body: Html): Reply 
   });
 }
 
-/** Nothing of what is proposed is told before it is known who asks. */
+/** The sign-in page. It shows nothing of the proposal before the visitor has signed in. */
 export function askReviewer(review: Review, people: readonly Person[], unknownEmail: string | null): Reply {
   return page(
     review,
@@ -67,10 +67,10 @@ ${problem === null ? null : html`<p class="bad" role="alert">${problem}</p>`}
 }
 
 const words: Readonly<Record<Exclude<Intent['status'], 'pending'>, readonly [string, string]>> = {
-  approved: ['Approved', 'It is about to be done.'],
-  executing: ['Approved', 'It is being done.'],
-  executed: ['Done', 'It was approved and has been done.'],
-  rejected: ['Rejected', 'It will not be done.'],
+  approved: ['Approved', 'The action is about to run.'],
+  executing: ['Approved', 'The action is running.'],
+  executed: ['Done', 'The action was approved and has been carried out.'],
+  rejected: ['Rejected', 'The action will not be carried out.'],
   expired: ['Too late', 'Nobody decided in time, or the application lost its access. Nothing was done.'],
   failed: ['It could not be done', 'It was approved, but nothing was changed.'],
 };

@@ -47,7 +47,7 @@ function decide(exchange: Exchange, review: Review, form: Form): Reply {
   if (visit.user === null) return seeOther(exchange.path);
   const why = objection(exchange, review, visit.user);
   if (why !== null) return mayNotDecide(review, visit.user, why);
-  // Decided meanwhile, here or in another window: the page says how.
+  // Already decided, possibly in another window: the page shows the outcome.
   if (intent.status !== 'pending') return seeOther(exchange.path);
   if (form.action === 'approve') {
     approve(exchange.services, action, intent, visit.user.no, exchange.now);
@@ -64,7 +64,7 @@ function decide(exchange: Exchange, review: Review, form: Form): Reply {
   return seeOther(exchange.path);
 }
 
-/** Why this person may not decide; null when they may. */
+/** Returns why this user may not decide, or null when they may. */
 function objection(exchange: Exchange, { intent, action }: Review, user: User): string | null {
   if (action.decidedBy === 'proposer') {
     return intent.user_no === user.no ? null : 'Only the person in whose name this was asked can decide it.';

@@ -20,7 +20,7 @@ import { presentIntent } from './present.js';
 import { preview, proposeFromBody, requireActionScope, requireAnyProposingScope } from './propose.js';
 import { answerReview, openReview } from './review.js';
 
-/** The feature, for the actions there are. */
+/** Returns the intents feature for the given actions. */
 export function intents(actions: readonly IntentAction[]): Feature {
   const settleAll = settleIntents(actions);
   const settle: Step = (exchange) => settleAll(exchange.services, exchange.now);
@@ -73,7 +73,7 @@ export function intents(actions: readonly IntentAction[]): Feature {
   }
 }
 
-/** Whoever loses the application loses what it proposed for them. */
+/** When an application is revoked or disconnected, the intents it proposed expire. */
 function start(services: Services, settleAll: (services: Services, now: number) => void): Closable {
   services.events.subscribe((event) => {
     if (event.name === 'installation.revoked' && event.installationNo !== null) {

@@ -25,14 +25,14 @@ const memberParams = z
   })
   .transform(({ member_id, member }): JsonObject => ({ member_id: member_id ?? member ?? '' }));
 
-/** What all of them share: who runs the syndicate proposes and decides, and the syndicate is looked up anew each time. */
+/** Shared by all syndicate actions: managers propose and decide, and the syndicate is read again each time. */
 interface SyndicateAct {
   readonly name: string;
   readonly params: z.ZodType<JsonObject>;
-  /** Who may decide it. */
+  /** The rank required to decide. */
   readonly rank: Extract<keyof typeof ranks, 'operator' | 'full_access'>;
   readonly removedIn?: IntentAction['removedIn'];
-  /** What the reviewer reads; throws what stands in the way. */
+  /** Returns the summary for the reviewer. Throws a `Problem` when the action is not possible. */
   summary(services: Services, syndicate: Syndicate, params: JsonObject): string;
   act(
     services: Services,
@@ -63,9 +63,9 @@ export function syndicateAction(what: SyndicateAct): IntentAction {
     },
     execute(services, intent, approverNo, now) {
       const syndicate = syndicateOf(services, intent);
-      if (syndicate === undefined) throw refused('The syndicate is gone.');
+      if (syndicate === undefined) throw refused('The syndicate no longer exists.');
       const params = JSON.parse(intent.params) as JsonObject;
-      // Asked again: much may have happened between the proposal and the approval.
+      // Check again: the state may have changed between the proposal and the approval.
       what.summary(services, syndicate, params);
       return what.act(services, syndicate, params, approverNo, now);
     },
@@ -109,7 +109,7 @@ function memberOf(services: Services, syndicate: Syndicate, params: JsonObject) 
   try {
     return findMember(services.state, syndicate.no, String(params.member_id));
   } catch (error) {
-    // A member is named in the body here, not in the path.
+    // The member is in the body, not in the path, so a 404 becomes a 422.
     if (error instanceof Problem && error.status === 404) throw refused(error.message);
     throw error;
   }

@@ -1,17 +1,17 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/** A place in a listing, with where the feed stood when it began; or a place in the feed. */
+/** A position in a listing, with the feed position at its start; or a position in the feed. */
 export type Cursor =
   | { readonly kind: 'listing'; readonly after: number; readonly seq: number; readonly through: number }
-  /** Everything published up to `through` is at or before `seq`. */
+  /** Every record published up to the time `through` is at or before `seq`. */
   | { readonly kind: 'feed'; readonly seq: number; readonly through: number };
 
 const payloadBytes = 25;
 const sealBytes = 16;
 
 /**
- * Opaque and sealed. The subject (whose view of the feed it is) is part of what is sealed and not of the text, so a
- * cursor of somebody else is as broken as an invented one.
+ * Returns an opaque, signed cursor. The signature covers the subject (the owner of the view), so a cursor is invalid
+ * for any other subject.
  */
 export function writeCursor(key: Buffer, subject: string, cursor: Cursor): string {
   const payload = Buffer.alloc(payloadBytes);
@@ -22,11 +22,11 @@ export function writeCursor(key: Buffer, subject: string, cursor: Cursor): strin
   return `c_${Buffer.concat([payload, seal(key, subject, payload)]).toString('base64url')}`;
 }
 
-/** Undefined for anything this platform did not give to this subject. */
+/** Returns the cursor, or undefined unless this platform issued it to this subject. */
 export function readCursor(key: Buffer, subject: string, text: string): Cursor | undefined {
   const bytes = Buffer.from(text.slice(2), 'base64url');
   if (bytes.length !== payloadBytes + sealBytes) return undefined;
-  // Base64 has spare bits at its end; only the spelling we wrote is ours.
+  // Base64 has unused bits at its end, so several texts decode to the same bytes. Accept only the canonical one.
   if (`c_${bytes.toString('base64url')}` !== text) return undefined;
   const payload = bytes.subarray(0, payloadBytes);
   if (!timingSafeEqual(bytes.subarray(payloadBytes), seal(key, subject, payload))) return undefined;

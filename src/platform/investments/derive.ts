@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../../domain/json.js';
 import type { investmentStatusNames } from '../contract/investments.js';
 import { mergeDeeply } from './merge.js';
 
-/** Everything a record is derived from: the investment with its offering, company and investor. */
+/** The input of a record: the investment with its offering, company and investor. */
 export interface Source {
   readonly no: number;
   readonly id: string;
@@ -43,20 +43,20 @@ export interface Source {
 export type InvestmentStatus = (typeof investmentStatusNames)[number];
 
 export interface Derived {
-  /** The record without a word about who the person is. */
+  /** The record without identity fields. */
   readonly content: JsonObject;
-  /** The fields that are read only with `read:investors:pii`, in the record's own shape. */
+  /** The fields that require `read:investors:pii`, nested as in the record. */
   readonly identity: JsonObject;
-  /** Founders see it. */
+  /** Whether founders see the record. */
   readonly visible: boolean;
-  /** Nobody sees it any more, the investor included. */
+  /** Whether the record is deleted for everyone, including the investor. */
   readonly gone: boolean;
   readonly raisedCents: number;
 }
 
 const identityKeys: ReadonlySet<string> = new Set(['message', 'external_username']);
 
-/** The state of an investment as it is now. Pure, so that publishing and asking for one record cannot disagree. */
+/** Derives the record of an investment. Pure, so that publishing and reading a single record give the same result. */
 export function derive(source: Omit<Source, 'no'>): Derived {
   const gone = source.deleted_at !== null;
   const visible = !gone && source.hidden === 0 && !['canceled', 'converted'].includes(source.status);
@@ -105,7 +105,7 @@ export function derive(source: Omit<Source, 'no'>): Derived {
   return overridden({ content, identity, visible, gone, raisedCents }, source.overrides);
 }
 
-/** Fields set by hand win; what is set inside `investor` speaks of the person and stays with the identity. */
+/** Applies fields set by a control call. Fields inside `investor` are identity and are applied there. */
 function overridden(derived: Derived, overrides: string | null): Derived {
   if (overrides === null) return derived;
   const { investor, ...rest } = JSON.parse(overrides) as JsonObject;
@@ -116,7 +116,7 @@ function overridden(derived: Derived, overrides: string | null): Derived {
   return { ...derived, content, identity, raisedCents: typeof raised === 'number' ? raised : 0 };
 }
 
-/** Soft-confirmed money counts; a reservation, an unpaid or a held-back commitment does not. */
+/** Counts soft-confirmed commitments. Reservations, unpaid and held-back commitments do not count. */
 function countsAsRaised(source: Omit<Source, 'no'>): boolean {
   if (source.status === 'executed') return true;
   return (
@@ -124,7 +124,7 @@ function countsAsRaised(source: Omit<Source, 'no'>): boolean {
   );
 }
 
-/** Shares are sold in halves; what does not fill a half share is not part of the size. */
+/** Shares are sold in halves. The size is rounded down to a whole number of half shares. */
 function sizeOf(source: Omit<Source, 'no'>): { cents: number; shares: string | null; price: string | null } {
   const price = source.share_price_cents;
   if (price === null || source.status === 'reserved') {

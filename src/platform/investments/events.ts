@@ -11,7 +11,7 @@ interface Announcement {
   readonly fields: readonly string[];
 }
 
-/** The thin nudge: which investment, whether it is still there, and why. The record itself is fetched. */
+/** Emits `investment.changed` with id, visibility and reason only. Receivers fetch the record themselves. */
 export function announcePublication(services: Services, source: Source, what: Announcement): void {
   const data = {
     id: source.id,
@@ -25,7 +25,7 @@ export function announcePublication(services: Services, source: Source, what: An
   emit(services, source, 'investment.changed', what.observedAt, () => data);
 }
 
-/** What happened to an investment, told when it happens, whether or not it is published yet. */
+/** Emits the lifecycle events of an investment when they happen, before the record is published. */
 export function announceLifecycle(
   services: Services,
   before: Source | null,
@@ -49,7 +49,7 @@ export function announceLifecycle(
     }
   }
   const deactivated = after.deactivated_at !== null;
-  // Made now: a later delivery tells what was true when it happened.
+  // Computed now, so that a later delivery has the totals of the time of the event.
   const totals = totalsOf(services, after);
   for (const [name, more] of happened) {
     emit(services, after, name, now, ({ scopes, kind }) => ({
@@ -62,7 +62,7 @@ export function announceLifecycle(
         ...(scopes.has('read:investors:pii') && !deactivated ? { name: after.name, email: after.email } : {}),
       },
       ...(kind === 'company' ? { investor_totals: totals } : {}),
-      // Executed investments tell no time of their own.
+      // `investment.executed` has no `occurred_at`.
       ...(name === 'investment.executed' ? {} : { occurred_at: microseconds(now) }),
       ...more,
     }));

@@ -4,7 +4,7 @@ import { one } from '../state/statements.js';
 import type { InvestmentStatus } from './derive.js';
 import { findCompany, findOffering, type View } from './view.js';
 
-/** Narrow a view; nothing here can widen it. Null: not asked for. */
+/** Filters that narrow a view. Null means not requested. */
 export interface Filters {
   readonly company: number | null;
   readonly offering: number | null;
@@ -19,7 +19,7 @@ export interface AskedFilters {
   readonly status?: InvestmentStatus | undefined;
 }
 
-/** Ids become rows; one that is unknown, or of the other realm, answers 404. */
+/** Resolves ids to row numbers. Throws a 404 for an id that does not exist in this realm. */
 export function resolveFilters(state: State, view: View, asked: AskedFilters): Filters {
   const company = asked.company_id === undefined ? null : findCompany(state, asked.company_id, view.realm);
   if (company === undefined) throw notFound('The company');
@@ -36,7 +36,7 @@ export function resolveFilters(state: State, view: View, asked: AskedFilters): F
   };
 }
 
-/** An installation naming another company is told so instead of being shown an empty list. */
+/** Throws a 403 when an installation names another company, instead of returning an empty list. */
 export function refuseForeign(view: View, company: number | null): void {
   if (view.boundTo === null || company === null || view.boundTo.company === company) return;
   throw new Problem(403, 'forbidden', 'This token is bound to another company.', {
@@ -44,7 +44,7 @@ export function refuseForeign(view: View, company: number | null): void {
   });
 }
 
-/** A person who never appeared in this view does not exist for it: ids of strangers cannot be probed. */
+/** Throws a 404 for a user who never appeared in this view, so that ids cannot be probed. */
 function investorIn(state: State, view: View, id: string): number {
   const person = one<{ no: number }>(state, 'SELECT no FROM users WHERE id = ?', [id])?.no;
   if (person === undefined) throw notFound('The investor');

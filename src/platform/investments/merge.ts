@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../domain/json.js';
 
-/** Objects are merged key by key, at any depth; everything else, lists included, is replaced. */
+/** Merges objects recursively. All other values, including lists, are replaced. */
 export function mergeDeeply(base: JsonObject, patch: JsonObject): JsonObject {
   const merged: { [key: string]: Json } = { ...base };
   for (const [key, value] of Object.entries(patch)) {

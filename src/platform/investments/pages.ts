@@ -11,7 +11,7 @@ import type { View } from './view.js';
 
 export interface PageAsked {
   readonly cursor?: string | undefined;
-  /** Milliseconds; looked at only without a cursor. */
+  /** Milliseconds. Ignored when there is a cursor. */
   readonly updatedSince?: number | undefined;
   readonly perPage: number;
 }
@@ -25,9 +25,9 @@ export interface InvestmentPage {
 }
 
 /**
- * One page of the feed. Four ways to begin: nothing (a listing starts), a place in a listing (it continues), a place
- * in the feed, or a time (the feed from just before it). The last page of a listing hands out the place where the
- * feed stood when the listing began, so what changed meanwhile is told again rather than lost.
+ * Returns one page. Without a cursor a listing starts; with a listing cursor it continues; with a feed cursor or a time
+ * the page comes from the feed. The last page of a listing returns the feed position at the start of the listing, so
+ * changes made during the listing are delivered again rather than lost.
  */
 export function readPage(
   services: Services,
@@ -38,7 +38,7 @@ export function readPage(
 ): InvestmentPage {
   publishDue(services, now);
   const feed = feedHead(services.state);
-  // Nothing later than this has been published, and nothing published from now on will say it is older.
+  // Every published record is at or before this time, and every later one will be at or after it.
   const through = Math.max(now, feed.observed_at);
   const start = startOf(services, view, asked, feed, now, through);
   if (filters.status !== null && start.kind === 'feed') {
@@ -96,7 +96,7 @@ function delta(reading: Reading, start: Cursor & { kind: 'feed' }): InvestmentPa
     }),
     mode: 'delta',
     hasMore,
-    // On the last page the place is the end of the feed: changes others see are not looked through again.
+    // The last page returns the end of the feed, so that changes outside this view are not scanned again.
     nextCursor: hasMore ? seal(last.seq, last.observed_at) : seal(feed.head, through),
     publishedThrough: hasMore ? last.observed_at : through,
   };
@@ -118,7 +118,7 @@ function startOf(
         'This cursor is not one this account was given; pass next_cursor back unchanged.',
       );
     }
-    // A place beyond the end was given out by a world that has since been set back.
+    // A position beyond the end was issued before the sandbox was reset.
     if (cursor.through < now - retentionMillis || cursor.seq > feed.head) throw gone('cursor');
     return cursor;
   }

@@ -3,8 +3,8 @@ import type { Services } from '../services.js';
 import { publishDue } from './publisher.js';
 
 /**
- * Publishes on time when nobody reads: webhooks must not wait for a reader. Where publishing is immediate nothing
- * ever waits, and there is no loop.
+ * Starts a loop that publishes due changes, because webhooks must not wait for a read. With immediate publishing
+ * no change is ever queued, and there is no loop.
  */
 export function startPublishing(services: Services): Closable {
   const delay = services.options.publishDelayMillis;
@@ -13,7 +13,7 @@ export function startPublishing(services: Services): Closable {
   const running = (async () => {
     while (!stopping.signal.aborted) {
       publishDue(services, services.clock.now());
-      // Whatever is queued from now on is due after a whole delay; half of one bounds how late it can be.
+      // A change queued from now on is due after one delay. Polling every half delay bounds the lateness.
       await services.clock.wait(Math.max(delay / 2, 1), stopping.signal);
     }
   })();

@@ -27,8 +27,8 @@ export interface Publication {
 }
 
 /**
- * Makes a change known: at once, or when the publisher of this deployment gets to it. A change that waits is
- * published as it stands then, so two changes to one investment in the meantime are one publication.
+ * Publishes a change immediately or after the publish delay. A queued change is published with its state at that time,
+ * so two queued changes to one investment become one publication.
  */
 export function publishSoon(services: Services, no: number, reason: PublicationReason, now: number): void {
   const delay = services.options.publishDelayMillis;

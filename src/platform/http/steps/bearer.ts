@@ -3,5 +3,5 @@ import { versionFromPin } from './choose-version.js';
 import { identify } from './identify.js';
 import { spendCredential, spendIp } from './spend.js';
 
-/** How every route behind a credential begins. */
+/** The first steps of every route that requires a credential. */
 export const bearer: readonly [Step, ...Step[]] = [spendIp('ip'), identify, versionFromPin, spendCredential];

@@ -8,7 +8,7 @@ import {
 import type { Exchange } from '../exchange.js';
 import { Problem } from '../problem.js';
 
-/** The header beats everything; an unknown value is refused before anything else is looked at. */
+/** Returns the version of the header, which takes precedence, or null without one. Throws a 400 for an unknown version. */
 export function versionFromHeader(value: string | undefined): Version | null {
   if (value === undefined) return null;
   const version = versionAliases[value] ?? versions.find((known) => known === value);
@@ -24,7 +24,7 @@ export function versionFromHeader(value: string | undefined): Version | null {
   );
 }
 
-/** Without the header the application's pin decides, and without an application the latest version. */
+/** Without the header, uses the version the application is pinned to, or the latest version without an application. */
 export function versionFromPin(exchange: Exchange): void {
   const asked = exchange.headers[exchange.services.options.headers.version.toLowerCase()];
   if (asked === undefined) exchange.version = exchange.caller?.app.pinned_version ?? latestVersion;

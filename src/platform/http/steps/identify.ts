@@ -6,7 +6,7 @@ import type { Exchange } from '../exchange.js';
 import { Problem } from '../problem.js';
 import { expandScopes } from '../scopes.js';
 
-/** RFC 6750 §3: without a credential the bare challenge, with one that is no good `invalid_token`. */
+/** RFC 6750 §3: the challenge has no error code without a credential, and `invalid_token` with an invalid one. */
 const unauthorized = (message: string, remediation: string, code?: 'invalid_token'): Problem =>
   new Problem(401, 'unauthorized', message, {
     remediation,
@@ -42,7 +42,7 @@ const tokenSql = `SELECT ${app}, t.no AS token_no, t.realm, t.kind, t.user_no, t
 const keySql = `SELECT ${app}, c.realm FROM clients c JOIN applications a ON a.no = c.application_no
   WHERE c.client_id = ? AND c.archived_at IS NULL`;
 
-/** Reads the bearer credential and says who is asking. Everything that is wrong with a credential is a 401. */
+/** Sets the caller from the bearer credential. Throws a 401 for any invalid credential. */
 export function identify(exchange: Exchange): void {
   const [, credential] = /^Bearer +([\x21-\x7e]+)$/i.exec(exchange.headers.authorization ?? '') ?? [];
   if (credential === undefined) {
@@ -104,7 +104,7 @@ function minted(exchange: Exchange, token: string): Caller {
     tokenNo: row.token_no,
     realm: row.realm,
     app: row,
-    // The public catalog is held by every application and cannot be asked for.
+    // Every application has the scope of the public catalog without requesting it.
     scopes: expandScopes([...row.scopes.split(' '), universalScope]),
   };
   switch (row.kind) {
@@ -126,6 +126,6 @@ function minted(exchange: Exchange, token: string): Caller {
 }
 
 function required(value: number | null): number {
-  if (value === null) throw new Error('an access token row lacks what its kind needs');
+  if (value === null) throw new Error('an access token row lacks a column its kind requires');
   return value;
 }

@@ -2,10 +2,10 @@ import type { Version } from '../../../wire/versions.js';
 import type { Step } from '../exchange.js';
 import { Problem } from '../problem.js';
 
-/** Runs before authorization: a removed operation is gone for everyone, whatever they may do. */
+/** Throws a 404 for a removed operation. Runs before authorization, so every caller gets the same response. */
 export function refuseRemoved(removedIn: Version): Step {
   return (exchange) => {
-    // Dated versions compare as text.
+    // ISO dates compare correctly as strings.
     if (exchange.version < removedIn) return;
     throw new Problem(404, 'not_found', `This operation was removed in version ${removedIn}.`, {
       details: { removed_in_version: removedIn },

@@ -1,7 +1,7 @@
 import { callerOf, type Exchange, type Step } from '../exchange.js';
 import { Problem } from '../problem.js';
 
-/** Admits a caller that holds any one of the scopes, implied ones included. */
+/** Requires at least one of the scopes, including implied ones. Throws a 403 otherwise. */
 export const requireScope =
   (...scopes: readonly string[]): Step =>
   (exchange) =>

@@ -2,8 +2,8 @@ import { callerOf, type Exchange, type Step } from '../exchange.js';
 import { Problem } from '../problem.js';
 
 /**
- * Admits people. A key and an application's own token can hold nothing that opens these operations, so they are told
- * the scope they lack; an installation may hold the scope and is still nobody's account.
+ * Requires a user token. Publishable keys and client-credentials tokens never have these scopes, so the error names
+ * the missing scope. An installation may have the scope but does not act for a user.
  */
 export function requireUser(...scopes: readonly [string, ...string[]]): Step {
   return (exchange) => {

@@ -5,8 +5,8 @@ import { callerOf, type Exchange, type Step } from '../exchange.js';
 import { Problem } from '../problem.js';
 
 /**
- * Counts one request against a fixed window. Windows are aligned to the epoch, as fixed windows are, so all keys
- * of a limit turn over together. The request over the limit is refused and not counted.
+ * Counts one request against a fixed window. Windows are aligned to the epoch, so all keys of a limit reset at the same
+ * time. A request over the limit is rejected and not counted.
  */
 export function spendFrom(services: Services, name: RateLimitName, key: string, now: number): void {
   if (!services.options.limits) return;
@@ -37,7 +37,7 @@ function tooMany(rule: RateLimit, resetsAt: number, now: number): Problem {
   });
 }
 
-/** What every identified request costs: one of its credential's own window. */
+/** Counts every authenticated request against the window of its credential. */
 export const spendCredential: Step = (exchange: Exchange) => {
   const caller = callerOf(exchange);
   const name = caller.kind === 'publishable' ? 'publishableKey' : 'token';

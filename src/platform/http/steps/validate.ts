@@ -3,7 +3,7 @@ import type { Operation } from '../../contract/operation.js';
 import type { Exchange } from '../exchange.js';
 import { badParameter, invalidFields, Problem } from '../problem.js';
 
-/** Turns query and body into what the operation declares, or says which part is wrong. */
+/** Parses query and body with the schemas of the operation. Throws a `Problem` that names the invalid part. */
 export function validate(operation: Operation, exchange: Exchange): void {
   if (operation.query !== undefined) {
     const parsed = operation.query.safeParse(queryObject(exchange.query));
@@ -17,7 +17,7 @@ export function validate(operation: Operation, exchange: Exchange): void {
   }
 }
 
-/** Repeated keys become lists; a single value stays text. `a[]=1` is the same as `a=1`, as generic clients write it. */
+/** Repeated keys become lists; a single value stays a string. `a[]=1`, as some clients write it, equals `a=1`. */
 function queryObject(query: URLSearchParams): Record<string, string | string[]> {
   const values: Record<string, string | string[]> = Object.create(null);
   for (const [key, value] of query) {
@@ -28,7 +28,7 @@ function queryObject(query: URLSearchParams): Record<string, string | string[]> 
   return values;
 }
 
-/** An absent body is an empty object: clients send POST actions with no body and no content type. */
+/** Returns an empty object for an absent body: clients send POST actions without a body and content type. */
 function bodyObject(operation: Operation, exchange: Exchange): unknown {
   if (exchange.rawBody.length === 0) return {};
   const text = exchange.rawBody.toString('utf8');
