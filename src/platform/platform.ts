@@ -12,7 +12,7 @@ import type { PlatformOptions, Services } from './services.js';
 import { openState } from './state/database.js';
 
 export interface PlatformSettings {
-  /** `:memory:` unless the world should survive a restart. */
+  /** Default `:memory:`. Give a file to keep the data across restarts. */
   readonly dataFile?: string;
   readonly clock?: Clock;
   readonly random?: Random;
@@ -21,7 +21,7 @@ export interface PlatformSettings {
   readonly hazards?: Hazards;
 }
 
-/** The platform's own defaults: strict. A sandbox loosens what it says it loosens. */
+/** The strict defaults of the platform. A sandbox overrides some of them. */
 export const strictOptions: PlatformOptions = {
   headers: headerNames(),
   limits: true,
@@ -49,7 +49,7 @@ export interface Listening extends Closable {
   readonly url: string;
 }
 
-/** Starts answering. Loopback unless told otherwise; port 0 takes a free one. */
+/** Starts the server. Default loopback; port 0 selects a free port. */
 export async function listen(
   services: Services,
   routes: readonly Route[],

@@ -6,26 +6,26 @@ import type { PlatformEvents } from './events.js';
 import type { Hazards } from './hazards.js';
 import type { State } from './state/database.js';
 
-/** What differs between deployments of the platform; everything is safe unless switched. */
+/** Options of a platform deployment. The defaults are the safe values. */
 export interface PlatformOptions {
   readonly headers: HeaderNames;
-  /** Rate limits count only while this is on; a benchmark switches it off. */
+  /** Whether rate limits apply. Benchmarks turn them off. */
   readonly limits: boolean;
-  /** Addresses whose X-Forwarded-For is believed. Empty: nobody's. */
+  /** Proxies whose X-Forwarded-For is trusted. Empty: none. */
   readonly trustedProxies: readonly string[];
-  /** Webhook targets on loopback and plain HTTP. The platform itself never allows them; a sandbox may. */
+  /** Allows webhook URLs on loopback and over plain HTTP. Only a sandbox sets this. */
   readonly loopbackWebhooks: boolean;
-  /** Installation-bound webhook endpoints may be created. */
+  /** Allows webhook endpoints bound to an installation. */
   readonly boundEndpoints: boolean;
-  /** One delivery per matched installation; off: one per event. */
+  /** True: one delivery per matching installation. False: one per event. */
   readonly deliverPerInstallation: boolean;
-  /** Where people are sent to sign in; the server's own address unless told. */
+  /** URL of the sign-in pages. Null: the address of the server. */
   readonly publicUrl: string | null;
-  /** How long a change waits for the publisher. Zero: it is published before the call that made it answers. */
+  /** Delay before a change is published. Zero: published before the call that made it returns. */
   readonly publishDelayMillis: number;
 }
 
-/** Handed to every feature. Nothing else is reachable from a handler. */
+/** The services passed to every feature and handler. */
 export interface Services {
   readonly state: State;
   readonly clock: Clock;

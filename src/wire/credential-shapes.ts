@@ -1,14 +1,14 @@
-/** Access, refresh and client secrets carry their kind and realm in front; webhook secrets only their kind. */
+/** Access tokens, refresh tokens and client secrets have a prefix with kind and realm; webhook secrets only a kind. */
 const credentialShape = /\b(?:(at|rt|sk)_(live|test)|whsec)_[A-Za-z0-9+/=_-]+/g;
 
-/** Keeps the kind of a credential for the reader and drops the rest: `at_live_…`. For texts about to be shown. */
+/** Masks every credential in a text and keeps its prefix: `at_live_…`. */
 export function maskCredentials(text: string): string {
   return text.replace(credentialShape, (_, kind?: string, realm?: string) =>
     kind === undefined ? 'whsec_…' : `${kind}_${realm}_…`,
   );
 }
 
-/** A sandbox access token opens nothing but made-up data. */
+/** Prefix of sandbox access tokens, which give access to invented data only. */
 export const sandboxTokenPrefix = 'at_test_';
 
 export function isSandboxToken(text: string): boolean {

@@ -1,6 +1,6 @@
 /**
- * Every event an endpoint may subscribe to, with the scope an installation must carry to be told.
- * `installation.*` goes to the application itself, through its app-wide endpoints only.
+ * Every event an endpoint may subscribe to, with the scope an installation needs to receive it.
+ * `installation.*` events need no scope and are sent only to app-wide endpoints of the application.
  */
 export const eventScopes = {
   'investment.created': 'read:companies',

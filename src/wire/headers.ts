@@ -1,4 +1,4 @@
-/** Deployments of the platform differ in the prefix of their headers and, apart from it, in the request-id header. */
+/** Header names. Deployments differ in the prefix and in the name of the request-id header. */
 export interface HeaderNames {
   readonly version: string;
   readonly versionLatest: string;
@@ -7,7 +7,7 @@ export interface HeaderNames {
 }
 
 export const defaultHeaderPrefix = 'Service';
-/** Its name is the same everywhere. */
+/** The same in all deployments. */
 export const idempotencyKeyHeader = 'Idempotency-Key';
 
 export const defaultRequestIdHeader = 'X-Service-Request-Id';

@@ -2,7 +2,7 @@ const minute = 60;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-/** Fixed windows. `period` is the word a 429 answers with. */
+/** Rate limits per fixed window. `period` is the text in a 429 response. */
 export const rateLimits = {
   token: { limit: 1000, seconds: hour, period: 'hour' },
   ip: { limit: 5000, seconds: hour, period: 'hour' },
@@ -23,25 +23,25 @@ export interface RateLimit {
 export type RateLimitName = keyof typeof rateLimits;
 
 export const perPage = { default: 25, max: 100 } as const;
-/** The tabs of a company page have pages of their own size. */
+/** Page size of the company tabs. */
 export const tabPerPage = { default: 20, max: 50 } as const;
 export const companySearchLimit = { default: 8, max: 20 } as const;
 
-/** "About 90 days": the sandbox takes it exactly. */
+/** The platform documents about 90 days; the sandbox uses exactly 90. */
 export const feedRetentionSeconds = 90 * day;
-/** A position this old has a month left before it is void: time for a person to look. */
+/** Warn about cursors of this age, a month before they expire. */
 export const cursorWarningSeconds = 60 * day;
-/** `updated_since` means the ledger position just before that time, less this margin. */
+/** `updated_since` starts this long before the given time. */
 export const updatedSinceMarginSeconds = 60;
 
 export const accessTokenSeconds = 2 * hour;
 export const clientCredentialsSeconds = 24 * hour;
-/** A code travels through a browser's address bar: long enough for the redirect, too short to be found later. */
+/** Lifetime of an authorization code: long enough for the redirect, too short to be reused from a browser history. */
 export const authorizationCodeSeconds = 60;
-/** A refresh token not used for this long is dead, and no chain of refreshes outlives the second. */
+/** A refresh token expires after this idle time, and every authorization after the absolute one. */
 export const refreshIdleSeconds = 30 * day;
 export const refreshAbsoluteSeconds = 365 * day;
-/** Revoked installations stay in the listing this long. */
+/** How long revoked installations are listed. */
 export const revokedInstallationsListedSeconds = 30 * day;
 
 export const deliveryRetrySeconds = 72 * hour;

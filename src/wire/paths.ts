@@ -1,10 +1,10 @@
-/** Every path also answers below this prefix. */
+/** Every path is also available below this prefix. */
 export const legacyPrefix = '/api/v2';
 
 export const paths = {
   token: '/oauth/token',
   authorize: '/oauth/authorize',
-  /** Stands in for the separate consent host of the sandbox realm. */
+  /** Replaces the separate consent host of the sandbox realm. */
   sandboxAuthorize: '/sandbox/oauth/authorize',
   revoke: '/oauth/revoke',
   discovery: '/.well-known/oauth-authorization-server',

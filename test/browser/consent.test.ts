@@ -81,7 +81,7 @@ describe.each<Look>([{ width: 320 }, { width: 1280 }, { width: 1280, dark: true 
         await page.goto(link());
         await page.getByLabel('Email address').fill('nobody@people.example');
         await page.getByRole('button', { name: 'Continue' }).click();
-        expect(await page.getByRole('alert').textContent()).toBe('Nobody here has this address.');
+        expect(await page.getByRole('alert').textContent()).toBe('No account has this email address.');
         await tidy(page, 'sign-in-unknown', look);
         await page.getByLabel('Email address').fill('ivan@people.example');
         await page.getByRole('button', { name: 'Continue' }).click();

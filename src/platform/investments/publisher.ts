@@ -44,7 +44,7 @@ export function publishSoon(services: Services, no: number, reason: PublicationR
   );
 }
 
-/** Publishes what has waited long enough; called before anything that was published is read. */
+/** Publishes every queued change that is due. Called before published records are read. */
 export function publishDue(services: Services, now: number): void {
   const due =
     'SELECT investment_no AS no, reason FROM publish_queue WHERE due_at <= ? ORDER BY due_at, investment_no';
@@ -58,7 +58,7 @@ export function publishDue(services: Services, now: number): void {
   })();
 }
 
-/** Derives the investment and writes it to the feed for each audience whose view of it changes. */
+/** Derives the record and appends it to the feed of each audience that sees it change. */
 export function publish(services: Services, no: number, reason: PublicationReason, now: number): void {
   const { state } = services;
   const before = publicationOf(state, no);
@@ -91,7 +91,7 @@ export function publish(services: Services, no: number, reason: PublicationReaso
 export const publicationOf = (state: State, no: number): Publication | undefined =>
   one<Publication>(state, 'SELECT * FROM publications WHERE investment_no = ?', [no]);
 
-/** Names of the record's keys that differ; names only, never what they hold. */
+/** Returns the names of the fields that differ, never their values. */
 function changedFields(before: Publication | undefined, next: Derived): readonly string[] {
   if (before === undefined) return [];
   const then = {
@@ -101,7 +101,7 @@ function changedFields(before: Publication | undefined, next: Derived): readonly
   const now: JsonObject = { ...next.identity, ...next.content };
   const differs = (key: string) => JSON.stringify(then[key]) !== JSON.stringify(now[key]);
   const fields = new Set([...Object.keys(then), ...Object.keys(now)].filter(differs));
-  // `investor` stands in both halves; the spread above kept the half without identity.
+  // `investor` is in both content and identity; the spread above kept only the content part.
   if (
     JSON.stringify((JSON.parse(before.identity) as JsonObject).investor) !==
     JSON.stringify(next.identity.investor)
@@ -115,7 +115,7 @@ const companyWasTold = (state: State, no: number): boolean =>
   one(state, `SELECT 1 FROM ledger WHERE investment_no = ? AND audience = 'company' LIMIT 1`, [no]) !==
   undefined;
 
-/** Readers of the offering it has left are sent a tombstone; nobody else is. */
+/** Writes a tombstone for readers of the previous offering only. */
 function depart(
   state: State,
   no: number,
@@ -132,7 +132,7 @@ function depart(
   );
 }
 
-/** The first publication of a record nobody has been told of: what a seed does, without events. */
+/** Publishes a new record without events, for the sandbox seed. */
 export function publishFirst(
   state: State,
   no: number,
@@ -146,14 +146,14 @@ export function publishFirst(
   append(state, no, source, 'investor', seq + 1, true, 'changed', observedAt);
 }
 
-/** Takes the next numbers. The feed's time never goes back, so that its order by number and by time is one order. */
+/** Allocates feed numbers. The feed's time never decreases, so ordering by number and by time is the same. */
 export function advanceFeed(state: State, count: number, now: number): { head: number; observedAt: number } {
   const row = one<{ head: number; observedAt: number }>(
     state,
     `UPDATE feed SET head = head + ?, observed_at = max(observed_at, ?) RETURNING head, observed_at AS observedAt`,
     [count, now],
   );
-  if (row === undefined) throw new Error('the feed has no row: the world was never seeded');
+  if (row === undefined) throw new Error('the feed table is empty: the sandbox was never seeded');
   return row;
 }
 

@@ -3,7 +3,7 @@ import { all, one } from '../state/statements.js';
 import type { Filters } from './filters.js';
 import type { View } from './view.js';
 
-/** A row of a page, before it is rendered for its reader. */
+/** A row of a page before it is rendered for the caller. */
 export interface PageRow {
   readonly investment_no: number;
   readonly id: string;
@@ -19,8 +19,8 @@ export interface FeedRow extends PageRow {
 }
 
 /**
- * Every query walks one index from where the page starts and stops after a page: its cost does not depend on how
- * many records there are or where the page stands. The index is named, so a plan that scans is an error, not a slow day.
+ * Every query walks one index from the start of the page and stops at its end, so its cost does not depend on the number
+ * of records or the position of the page. INDEXED BY makes SQLite fail instead of choosing a slow scan.
  */
 const listColumns = 'p.investment_no, i.id, p.content, p.identity, p.observed_at';
 const listFrom = (index: string) =>
@@ -47,7 +47,7 @@ const feedFrom = (index: string) =>
 const feedEnd = 'AND l.seq > :after ORDER BY l.seq LIMIT :limit';
 const feedNotOwn = 'AND (:person IS NULL OR l.investor_no <> :person)';
 
-/** Rows of an offering that was left are told to readers of that offering only. */
+/** Rows with `departed` (the investment left the offering) are visible only to readers of that offering. */
 export const feedSql = {
   company: `${feedFrom('ledger_company')} WHERE l.company_no = :company AND l.audience = 'company' AND l.departed = 0 ${feedNotOwn} ${feedEnd}`,
   offering: `${feedFrom('ledger_offering')} WHERE l.offering_no = :offering AND l.audience = 'company' AND l.company_no = :company
@@ -60,10 +60,10 @@ export const feedSql = {
     AND CASE WHEN :offering IS NULL THEN l.departed = 0 ELSE l.offering_no = :offering END ${feedEnd}`,
 } as const;
 
-/** Founders never see these, so a company's listing of them is empty without looking. */
+/** Founders never see these statuses, so a company listing filtered by one is empty without a query. */
 const hiddenStatuses: ReadonlySet<string> = new Set(['canceled', 'converted']);
 
-/** Up to `limit` records after one investment, in the order of investments, over every part of the view. */
+/** Returns up to `limit` records after an investment, ordered by investment, merged over all parts of the view. */
 export function listAfter(
   state: State,
   view: View,
@@ -87,7 +87,7 @@ export function listAfter(
   return rows.sort((one, other) => one.investment_no - other.investment_no).slice(0, limit);
 }
 
-/** Up to `limit` changes after one place of the feed, in its order, over every part of the view. */
+/** Returns up to `limit` changes after a feed position, in feed order, merged over all parts of the view. */
 export function changesAfter(
   state: State,
   view: View,
@@ -125,7 +125,7 @@ function ownRows<Row>(
   return all<Row>(state, sql, { ...bind, company: filters.company });
 }
 
-/** The place in the feed just before a time. */
+/** Returns the feed position just before a time. */
 export function placeBefore(state: State, time: number, head: number): number {
   const next = one<{ seq: number }>(
     state,
@@ -143,6 +143,6 @@ export interface FeedHead {
 
 export function feedHead(state: State): FeedHead {
   const row = one<FeedHead>(state, 'SELECT head, observed_at, cursor_key FROM feed');
-  if (row === undefined) throw new Error('the feed has no row: the world was never seeded');
+  if (row === undefined) throw new Error('the feed table is empty: the sandbox was never seeded');
   return row;
 }

@@ -8,10 +8,10 @@ import { publicationOf, publishDue } from './publisher.js';
 import { renderRecord } from './record.js';
 import type { View } from './view.js';
 
-/** One record as it is now, and whether the feed already says the same. */
+/** Returns the current record, and whether the published one matches it. */
 export function readOne(services: Services, view: View, id: string, now: number): object {
   publishDue(services, now);
-  // Investment sessions spell the prefix differently; both name the same investment.
+  // Investment sessions use the prefix `invt_` for the same investment.
   const source = findInvestment(services.state, id.replace(/^invt_/, 'inv_'));
   if (source === undefined) throw notFound('The investment');
   const derived = derive(source);

@@ -1,14 +1,14 @@
 import type { JsonObject } from '../../domain/json.js';
 import { mergeDeeply } from './merge.js';
 
-/** When and why: `cursor` and `reason` speak of a place in the feed, so a listing has neither. */
+/** Publication data of a record. `cursor` and `reason` are null in a listing, which has no feed position. */
 export interface Published {
   readonly observedAt: number;
   readonly cursor: string | null;
   readonly reason: string | null;
 }
 
-/** The record as one reader may see it: whoever it is about stays out unless the reader was granted identity. */
+/** Returns the record for one caller. Identity is included only if the caller was granted it. */
 export function renderRecord(
   content: JsonObject,
   identity: JsonObject,
@@ -18,7 +18,7 @@ export function renderRecord(
   return { ...(withIdentity ? mergeDeeply(content, identity) : content), ...stamp(published) };
 }
 
-/** All that is left of a record for somebody who may no longer see it. */
+/** Returns the tombstone of a record that the caller may no longer see. */
 export function renderTombstone(id: string, published: Published): JsonObject {
   return { id, visible: false, ...stamp(published) };
 }

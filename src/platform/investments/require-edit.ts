@@ -2,7 +2,7 @@ import type { Exchange } from '../http/exchange.js';
 import { notFound, Problem } from '../http/problem.js';
 import type { View } from './view.js';
 
-/** A company's books are for those who edit it. The newer version does not even say that there is something to see. */
+/** Requires edit access to the company. Throws a 403, or since 2026-10-15 a 404, which does not reveal the record. */
 export function requireEdit(exchange: Exchange, view: View, company: number, what: string): void {
   if (view.companies.includes(company)) return;
   if (exchange.version >= '2026-10-15') throw notFound(what);

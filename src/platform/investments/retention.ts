@@ -6,8 +6,8 @@ export const retentionMillis = feedRetentionSeconds * 1000;
 export const updatedSinceMarginMillis = updatedSinceMarginSeconds * 1000;
 
 /**
- * A tombstone is kept as long as somebody may still come back with a cursor from before it, and no longer.
- * Rows of what exists are the current state and stay.
+ * Deletes tombstones older than any cursor that is still valid. Rows of existing records are the current state and are
+ * kept.
  */
 export function forgetOldTombstones(state: State, now: number): void {
   const oldest = now - retentionMillis - updatedSinceMarginMillis;

@@ -14,7 +14,7 @@ export const statsSql = `SELECT status, count(*) AS count, sum(committed_cents) 
   sum(raised_cents) AS raised_cents FROM publications INDEXED BY publications_offering
   WHERE offering_no = ? AND visible = 1 GROUP BY status ORDER BY status`;
 
-/** From the rows a listing under this offering serves, so that the two can be held against each other. */
+/** Computed from the rows that a listing with this offering_id returns, so the two can be compared. */
 export function offeringStats(services: Services, offering: OfferingRow, now: number): object {
   publishDue(services, now);
   const rows = all<Totals & { status: string }>(services.state, statsSql, [offering.no]);

@@ -2,16 +2,16 @@ import type { Caller } from '../http/caller.js';
 import type { State } from '../state/database.js';
 import { all, one } from '../state/statements.js';
 
-/** Whose records a credential reaches: companies it reads as their founder would, and one person's own. */
+/** The records a credential may read: those of companies, as founders see them, and one user's own. */
 export interface View {
-  /** Seals cursors: the same for every token of the same account and realm, so a re-minted token continues. */
+  /** Part of cursor signatures. The same for all tokens of an account and realm, so cursors survive a new token. */
   readonly subject: string;
   readonly realm: 'test' | 'live';
   readonly companies: readonly number[];
-  /** Whose own investments are included, in any status. */
+  /** The user whose own investments are included, in any status. */
   readonly person: number | null;
   readonly identity: boolean;
-  /** Set for an installation: it is bound to its target and may not even ask about another. */
+  /** Set for an installation, which may not request any other target. */
   readonly boundTo: { readonly company: number | null } | null;
 }
 

@@ -6,7 +6,7 @@ import { announceLifecycle } from './events.js';
 import { insertInvestment, loadInvestment } from './model.js';
 import { type PublicationReason, publishSoon } from './publisher.js';
 
-/** Columns a change may set. Everything else follows from them. */
+/** The columns a change may set. All other fields are derived. */
 export type InvestmentColumns = Pick<
   Source,
   | 'offering_no'
@@ -25,7 +25,7 @@ export type InvestmentColumns = Pick<
   | 'overrides'
 >;
 
-/** All of these run inside the caller's transaction: an investment, its publication and its events are one commit. */
+/** These functions run in the caller's transaction: an investment, its publication and its events are one commit. */
 export function createInvestment(services: Services, invented: Omit<Source, 'no'>, now: number): Source {
   const no = insertInvestment(services.state, invented);
   const source = loadInvestment(services.state, no);
@@ -45,11 +45,11 @@ export function changeInvestment(
   const after = loadInvestment(services.state, before.no);
   announceLifecycle(services, before, after, now);
   publishSoon(services, before.no, reason, now);
-  if (before.converted_to !== after.converted_to) tellSuccessor(services, after, now);
+  if (before.converted_to !== after.converted_to) linkSuccessor(services, after, now);
   return after;
 }
 
-/** Taken off the books: a tombstone for everyone, the investor included. */
+/** Deletes the investment: every reader, including the investor, gets a tombstone. */
 export function withdrawInvestment(services: Services, source: Source, now: number): void {
   run(services.state, 'UPDATE investments SET deleted_at = ? WHERE no = ?', [now, source.no]);
   publishSoon(services, source.no, 'changed', now);
@@ -63,7 +63,7 @@ export interface Profile {
   readonly bio: string | null;
 }
 
-/** A person's new profile stands on every investment of theirs. */
+/** Changes a user's profile and republishes all their investments. */
 export function changeProfile(services: Services, userNo: number, profile: Profile, now: number): void {
   run(
     services.state,
@@ -74,8 +74,8 @@ export function changeProfile(services: Services, userNo: number, profile: Profi
 }
 
 /**
- * The account is closed: what identifies the person is erased where it stands, their tokens stop working, and their
- * investments stay, published once more without a name. Returns the ids of those investments.
+ * Closes an account: erases the user's identity, revokes their tokens and republishes their investments without a name.
+ * Returns the ids of those investments.
  */
 export function deactivateUser(services: Services, userNo: number, now: number): readonly string[] {
   const { state } = services;
@@ -146,8 +146,8 @@ function writeColumns(
   );
 }
 
-/** The successor of a conversion names its predecessor. */
-function tellSuccessor(services: Services, source: Source, now: number): void {
+/** Sets `converted_from` on the successor of a conversion. */
+function linkSuccessor(services: Services, source: Source, now: number): void {
   const successor = one<{ no: number }>(services.state, 'SELECT no FROM investments WHERE id = ?', [
     source.converted_to,
   ]);

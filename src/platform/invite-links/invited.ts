@@ -20,7 +20,7 @@ import {
 
 export const openInvited: Handler = (exchange) =>
   landed(exchange, (link, offering) => {
-    // A probe of the link is not its person.
+    // A HEAD request, for example from a link checker, does not open the invitation.
     if (exchange.method !== 'HEAD') openInvite(exchange.services.state, link, exchange.now);
     return showLanding(exchange, landing(exchange, link, offering));
   });
@@ -49,7 +49,7 @@ function landing(exchange: Exchange, link: InviteLink, offering: Offering): Land
   const { state } = exchange.services;
   const refuse = (refusal: 'declined' | 'spam') => () => {
     refuseInvite(state, link, refusal, exchange.now);
-    return noticePage(200, 'Understood', 'You will not hear of this again.');
+    return noticePage(200, 'Understood', 'You will not receive this invitation again.');
   };
   const greeting = link.first_name === null ? '' : `${link.first_name}, you`;
   return {
@@ -76,7 +76,7 @@ ${link.message === null ? null : html`<blockquote>${link.message}</blockquote>`}
   };
 }
 
-/** As the invitation called them, else the part of the address before the @. */
+/** Returns the name given in the invitation, or the part of the email before the @. */
 const nameOf = (link: InviteLink, email: string): string =>
   [link.first_name, link.last_name].filter((part) => part !== null).join(' ') || email.replace(/@.*$/, '');
 
@@ -95,7 +95,11 @@ function start(
   }
   const full = link.max_uses !== null && link.uses_count + link.underway >= link.max_uses;
   if (full && !underway(exchange, link, user.no)) {
-    return noticePage(409, 'All places are taken', 'Others are at it right now. Try again tomorrow.');
+    return noticePage(
+      409,
+      'All places are taken',
+      'Other people are using this link right now. Try again tomorrow.',
+    );
   }
   const session = startFromLink(
     exchange.services,

@@ -26,7 +26,7 @@ export interface InviteLink {
   readonly invested_at: number | null;
   readonly investment_id: string | null;
   readonly refusal: 'declined' | 'spam' | null;
-  /** Checkouts under way that came by it: each may become a use. */
+  /** Number of active checkouts started from the link. Each may become a use. */
   readonly underway: number;
 }
 
@@ -76,7 +76,7 @@ export const listInvites = (
     [applicationNo, offeringNo, before, limit],
   );
 
-/** `userNo` is set for somebody invited by account; an address stays an address. */
+/** `userNo` is set when the person was invited by account, not when invited by email. */
 export function insertInvite(
   services: Services,
   applicationNo: number,
@@ -164,7 +164,7 @@ export function refuseInvite(
   })();
 }
 
-/** One use; the one person's link remembers what became of it. */
+/** Counts one use. A per-person link also records the investment. */
 export function useInvite(state: State, linkNo: number, investmentNo: number, now: number): void {
   run(state, 'UPDATE invite_links SET uses_count = uses_count + 1 WHERE no = ?', [linkNo]);
   run(

@@ -43,7 +43,7 @@ export const inviteLinkRoutes: readonly Route[] = [
   route(operations.answerInvited, spendIp('ip'), answerInvited),
 ];
 
-/** Access is settled before the body is looked at, so that a refusal never depends on what was sent. */
+/** Checks access before the body is validated, so that the access error does not depend on the body. */
 function reachPath(exchange: Exchange): void {
   offeringOf(exchange);
 }
@@ -141,11 +141,11 @@ function resend(exchange: Exchange): Reply {
   const { state } = exchange.services;
   const link = own(exchange);
   const why = !isPersonal(link)
-    ? 'A reusable link was sent to nobody.'
+    ? 'A reusable link has no recipient.'
     : link.revoked_at !== null
       ? 'The link was canceled.'
       : link.refusal !== null
-        ? 'The recipient does not want to hear of it again.'
+        ? 'The recipient declined further messages.'
         : null;
   if (why !== null) throw new Problem(422, 'unprocessable_entity', why);
   recordEvent(state, link.no, 'resend', exchange.now);
@@ -171,7 +171,7 @@ function present(exchange: Exchange, link: InviteLink): operations.InviteLinkRes
   };
 }
 
-/** Whoever was invited by account is named by account: the address behind it is nobody's business here. */
+/** A person invited by account is identified by account only. The email of the account is not returned. */
 const personal = (link: InviteLink) => ({
   email: link.email,
   service_user_id: link.email === null ? link.recipient_id : null,
@@ -194,7 +194,7 @@ function withEvents(exchange: Exchange, link: InviteLink): Reply {
   const resource = present(exchange, link);
   const events = eventsOf(exchange.services.state, link.no).map(({ event, at }) => ({
     event,
-    // Nobody's whereabouts are looked up from an address here.
+    // This server does no IP geolocation.
     city: null,
     country_code: null,
     created_at: iso(at),

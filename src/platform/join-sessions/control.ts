@@ -11,7 +11,7 @@ import { joinUrl } from './present.js';
 
 const at = (path: string): string => `/_sandbox/syndicate_members/{id}${path}`;
 
-/** What an email would carry, and what people and banks would do: a sandbox has none of them. */
+/** Control calls that stand in for invitation emails, people and banks, which a sandbox does not have. */
 export const joinControl: readonly Route[] = [
   controlRoute('GET', at('/invitation'), null, (exchange) => {
     const { invite_token: token } = memberOf(exchange);

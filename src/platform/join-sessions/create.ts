@@ -14,7 +14,7 @@ import { announceJoinSession, expireDue } from './transitions.js';
 
 type Wish = z.output<typeof createJoinSessionBody>['join_session'];
 
-/** Sessions belong to an installation: without one, a person with every permission still mints nothing. */
+/** Returns the caller's installation on the syndicate. Throws a 403 without one: sessions belong to an installation. */
 export function installationFor(state: State, caller: Caller, { syndicate }: Access): number {
   const held = one<{ no: number }>(
     state,
@@ -27,7 +27,7 @@ export function installationFor(state: State, caller: Caller, { syndicate }: Acc
   });
 }
 
-/** While a session of this installation for the address is open, it is answered as it stands. */
+/** Creates a session, or returns the open session of this installation for the same email unchanged. */
 export function createJoinSession(
   services: Services,
   access: Access,
@@ -41,7 +41,7 @@ export function createJoinSession(
     const open = openSessionFor(state, installationNo, wish.email);
     if (open !== undefined) return open;
     const held = memberOfEmail(state, access.syndicate.no, wish.email);
-    // Invitees and applicants may come by this link as well; members and the exiled may not.
+    // Invitees and applicants may join through this link too; members and exiled people may not.
     if (held?.standing === 'member' || held?.standing === 'exiled') refuseStanding(held);
     const { no } = run(
       state,

@@ -4,8 +4,8 @@ import { nextExpiry } from './model.js';
 import { expireDue } from './transitions.js';
 
 /**
- * Ends sessions on time when nobody asks: their webhooks must not wait for a reader. It sleeps until the next one
- * is over, and where none is open until one is made; each turn ends every session that is due.
+ * Starts a loop that expires sessions on time, because webhooks must not wait for a read. It sleeps until the next
+ * expiry, or until a session is created if none is open. Each turn expires every session that is due.
  */
 export function startExpiry(services: Services): Closable {
   const { clock, state, events } = services;

@@ -52,7 +52,7 @@ export const openSessionFor = (
 
 export const dueSessions = (state: State, now: number): JoinSession[] => all<JoinSession>(state, due, [now]);
 
-/** When the first of the open sessions is over; null while there is none. */
+/** Returns when the next open session expires, or null when none is open. */
 export const nextExpiry = (state: State): number | null =>
   one<{ at: number | null }>(
     state,

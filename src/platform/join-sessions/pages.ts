@@ -9,7 +9,7 @@ import type { Link } from './link.js';
 
 type SignedIn = NonNullable<Visit['user']>;
 
-/** Whose link it is stays unsaid: whoever found it learns no address from it. */
+/** The sign-in page. It does not show the email the link was sent to. */
 export function signInPage(link: Link, visit: Visit, unknownEmail: string | null): Reply {
   const { syndicate } = link;
   const body = html`${realmBadge(syndicate.realm)}<h1>Join ${syndicate.name}</h1>
@@ -47,12 +47,12 @@ ${signedIn(visit, person)}
   });
 }
 
-/** Where the person stands now, with the one way out there is from here. */
+/** Shows the person's current membership, with the one action available from there. */
 export function standingPage(link: Link, visit: Visit, person: SignedIn, member: Member): Reply {
   const { syndicate } = link;
   const words = wordsFor(member, syndicate);
   const way = words.action;
-  // The link of an invitation ends with the answer: there is no address to send the next one to.
+  // The link of an invitation stops working once it is answered, so there is no URL to post another form to.
   const form =
     way === null || link.kind === 'invitation'
       ? null

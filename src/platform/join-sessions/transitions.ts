@@ -14,7 +14,7 @@ const told: Readonly<Record<JoinSessionState, EventName>> = {
   canceled: 'join_session.canceled',
 };
 
-/** To the installation that minted the session and to no other: the email is between the two of them. */
+/** Emits the event to the installation that created the session only, because the payload contains the email. */
 export function announceJoinSession(services: Services, session: JoinSession, now: number): void {
   services.events.emit({
     name: told[session.status],
@@ -54,7 +54,7 @@ export function moveSession(
   })();
 }
 
-/** A session nobody finished in time is over; called by the loop, and before anything about sessions is read. */
+/** Expires every session that is due. Called by the loop and before sessions are read. */
 export function expireDue(services: Services, now: number): void {
   for (const session of dueSessions(services.state, now))
     moveSession(services, session, 'expired', null, now);

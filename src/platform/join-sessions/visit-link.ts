@@ -15,7 +15,7 @@ import { expireDue, moveSession } from './transitions.js';
 
 type SignedIn = NonNullable<Visit['user']>;
 
-/** The page as it is for whoever looks. Opening it as the right person is the start of the session. */
+/** Shows the page for this visitor. The session starts when its recipient opens it. */
 export function openJoinPage(exchange: Exchange): Reply {
   const link = liveLink(exchange);
   return 'status' in link ? link : show(exchange, link, visitOf(exchange));
@@ -37,7 +37,7 @@ export function answerJoinPage(exchange: Exchange): Reply {
   return exchange.services.state.transaction(() => act(exchange, link, visit, person))();
 }
 
-/** The link, or the page that says why there is none. */
+/** Returns the link, or a page that explains why it does not work. */
 function liveLink(exchange: Exchange): Link | Reply {
   const { services, now } = exchange;
   expireDue(services, now);
@@ -71,7 +71,7 @@ function show(exchange: Exchange, link: Link, visit: Visit): Reply {
   return askPage(link, visit, person);
 }
 
-/** An address without an account gets one when the link was sent to it: that is how people come to the platform. */
+/** Signs the visitor in. If the link was sent to an email without an account, an account is created. */
 function answerSignIn(exchange: Exchange, link: Link, visit: Visit, email: string): Reply {
   const { services, now } = exchange;
   const held = one<{ no: number }>(
@@ -134,7 +134,7 @@ function out(way: 'withdraw' | 'leave'): Act {
   };
 }
 
-/** On to the application, which is told the outcome; without an address of its own, back to this page. */
+/** Returns the success_url with the outcome as parameters, or the URL of this page when there is none. */
 function afterwards(exchange: Exchange, session: JoinSession): string {
   if (session.success_url === null) return joinUrl(baseUrl(exchange), session.token);
   return withParameters(session.success_url, { join_session: session.id, status: session.status });

@@ -9,7 +9,7 @@ type Cell = (row: Member) => string;
 const yes = (value: number | null): string => (value === 1 ? 'Yes' : '');
 const place = (row: Member, part: keyof MemberLocation): string => locationOf(row)[part] ?? '';
 
-/** In the order of the file. What a member hides from the site is not in it either. */
+/** The columns in file order. Data that a member hides on the site is not exported. */
 const columns: readonly (readonly [heading: string, cell: Cell])[] = [
   ['Member ID', (row) => row.id],
   ['Name', (row) => row.name ?? ''],
@@ -34,7 +34,7 @@ const columns: readonly (readonly [heading: string, cell: Cell])[] = [
   ['Joined At (UTC)', (row) => iso(row.created_at).slice(0, 19).replace('T', ' ')],
 ];
 
-/** RFC 4180 with line feeds, in UTF-8 with the mark by which spreadsheets recognise it. */
+/** Returns CSV as in RFC 4180, but with line feeds, in UTF-8 with a byte order mark for spreadsheets. */
 export function membersCsv(state: State, syndicateNo: number): string {
   const lines = [
     columns.map(([heading]) => heading),
@@ -43,7 +43,7 @@ export function membersCsv(state: State, syndicateNo: number): string {
   return `\uFEFF${lines.map((cells) => cells.map(written).join(',')).join('\n')}\n`;
 }
 
-/** A spreadsheet runs text with such a beginning as a formula; the quote in front makes it text. */
+/** Matches text that a spreadsheet would run as a formula. A leading quote makes it plain text. */
 const startsFormula = /^[\s\0]*[=+\-@]|^[\t\r\n\0]/;
 
 function written(text: string): string {

@@ -16,7 +16,7 @@ function personOf(services: Services, actor: Actor): Person {
   );
 }
 
-/** To everybody the webhook feature finds entitled: syndicate installations with `read:syndicates`. */
+/** Emits to every entitled installation: those on the syndicate with `read:syndicates`. */
 function emit(services: Services, syndicate: Syndicate, name: EventName, at: number, data: object): void {
   services.events.emit({
     name,
@@ -29,7 +29,7 @@ function emit(services: Services, syndicate: Syndicate, name: EventName, at: num
   });
 }
 
-/** The address is the one that was typed, never the account's. */
+/** The payload has the email that was entered, never that of the account. */
 export function announceInvitation(
   services: Services,
   name: 'syndicate_member.invited' | 'syndicate_member.reinvited',
@@ -53,7 +53,7 @@ export function announceInvitation(
   });
 }
 
-/** The status each event tells. Two of them say how it came about. */
+/** Each event with its status. Some events have several statuses, one per cause. */
 export type MemberEvent =
   | { readonly name: 'syndicate_member.applied'; readonly status: 'pending' }
   | { readonly name: 'syndicate_member.approved'; readonly status: 'approved' }
@@ -61,7 +61,7 @@ export type MemberEvent =
   | { readonly name: 'syndicate_member.left'; readonly status: 'left' | 'removed' | 'payment_failed' }
   | { readonly name: 'syndicate_member.declined'; readonly status: 'declined' | 'withdrawn' };
 
-/** `approvedBy` is null when nobody had to approve: an invited join, or an automatic one. */
+/** `approvedBy` is null for a join without manual approval: by invitation or automatic. */
 export function announceMember(
   services: Services,
   event: MemberEvent,

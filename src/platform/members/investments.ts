@@ -18,7 +18,7 @@ const sql = `SELECT i.id, v.offering_no, o.id AS offering, c.name AS company_nam
   JOIN offerings o ON o.no = v.offering_no JOIN companies c ON c.no = o.company_no
   WHERE v.investor_no = ? AND v.syndicate_no = ? ORDER BY i.applied_at DESC, i.no DESC`;
 
-/** In the deals of this syndicate and nowhere else. Money that counts as raised is confirmed. */
+/** Returns the member's investments in the deals of this syndicate. Money that counts as raised is confirmed. */
 export function investmentsOf(state: State, member: Member) {
   const rows = member.user_id === null ? [] : all<Row>(state, sql, [member.user_no, member.syndicate_no]);
   const total = rows.reduce((sum, row) => sum + row.committed_cents, 0);

@@ -19,7 +19,7 @@ const wayOut: Readonly<Partial<Record<Member['standing'], string>>> = {
   exiled: 'Take the member back with POST …/members/{member_id}/restore.',
 };
 
-/** Nobody is brought in twice. The address stays out of the message; it is the caller's own anyway. */
+/** Throws a 422 if the person already has a membership, an invitation or an application, or was exiled. */
 export function refuseStanding(member: Member | undefined): void {
   const standing = member?.standing;
   if (member === undefined || standing === undefined || !(standing in standsAlready)) return;
@@ -37,7 +37,7 @@ export function invite(services: Services, access: Access, invitation: Invitatio
   const { syndicate, userNo } = access;
   return services.state.transaction(() => {
     const held = memberOfEmail(services.state, syndicate.no, invitation.email);
-    // An exiled invitee had only its invitation taken away; it may be given another.
+    // An exiled invitee never joined: only the invitation was revoked, so a new one is allowed.
     if (held?.standing !== 'exiled' || held.consented === 1) refuseStanding(held);
     const wish = { syndicateNo: syndicate.no, userNo: null, standing: 'invitee' } as const;
     const row = held ?? insertMember(services, wish, now);
@@ -49,7 +49,7 @@ export function invite(services: Services, access: Access, invitation: Invitatio
   })();
 }
 
-/** The link stays the same: the first message may still be lying in an inbox. */
+/** Resends the invitation with the same link, because the first message may still be unread. */
 export function resendInvite(services: Services, access: Access, member: Member, now: number): Member {
   const { syndicate, userNo } = access;
   if (member.standing !== 'invitee') {

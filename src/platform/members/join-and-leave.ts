@@ -7,14 +7,14 @@ import { type Member, memberByNo, memberOfEmail, memberOfUser } from './model.js
 import { admit } from './moderate.js';
 import { bindUser, insertMember, setPermission, setStanding } from './write.js';
 
-/** What people decide for themselves, on the pages the platform shows them. All of it runs in the caller's transaction. */
+/** Actions of people on the hosted pages. All of these functions run in the caller's transaction. */
 
 export interface Joiner {
   readonly no: number;
   readonly email: string;
 }
 
-/** Null: an exiled person does not come back by a link. */
+/** Returns null for an exiled person, who cannot rejoin through a link. */
 export function join(services: Services, syndicate: Syndicate, person: Joiner, now: number): Member | null {
   const { state } = services;
   const held =
@@ -35,7 +35,7 @@ export function join(services: Services, syndicate: Syndicate, person: Joiner, n
   }
 }
 
-/** An invited join asks nobody: the invitation was the approval. Null for somebody exiled meanwhile. */
+/** Joins without approval, because the invitation was the approval. Returns null if the person was exiled since. */
 export function acceptInvitation(
   services: Services,
   syndicate: Syndicate,
@@ -57,7 +57,7 @@ export function acceptInvitation(
   return member;
 }
 
-/** The person has a row of their own under another address: one person is one member. */
+/** Withdraws the invited row when the person already has a row under another email: one person is one member. */
 function retire(services: Services, invited: Member, now: number): void {
   setStanding(services, invited, 'withdrawn', now);
   run(services.state, 'UPDATE syndicate_members SET invited_email = NULL, invited_name = NULL WHERE no = ?', [
@@ -98,7 +98,7 @@ function needsNobody(services: Services, syndicate: Syndicate, person: Joiner): 
   return syndicate.auto_accept_accredited_members === 1 && user?.accredited === 1;
 }
 
-/** Each way out, from the one standing it leads out of. */
+/** Each way to leave, with the standing it starts from. */
 const ways = {
   leave: { from: 'member', to: 'resigned', event: { name: 'syndicate_member.left', status: 'left' } },
   payment_failed: {
@@ -120,7 +120,7 @@ const ways = {
 
 export type WayOut = keyof typeof ways;
 
-/** Null when the member does not stand where this way begins, or is the creator, who stays. */
+/** Returns null when the member does not have the required standing, or is the creator, who cannot leave. */
 export function goOut(
   services: Services,
   syndicate: Syndicate,

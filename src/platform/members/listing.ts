@@ -8,7 +8,7 @@ import { listedStandings, type Member, type MemberRole, memberSelect } from './m
 
 export type MemberSort = 'default' | (typeof memberSorts)[number];
 
-/** Null: not asked for. */
+/** Null means not requested. */
 export interface MemberFilters {
   readonly role: MemberRole | null;
   readonly permission: Permission | null;
@@ -35,8 +35,8 @@ const orders: Readonly<Record<MemberSort, readonly [key: string, direction: 'ASC
 };
 
 /**
- * Ordinary members see members. A search by them looks at names alone, and nothing hidden can be found by asking
- * for it: a filter that matches what is not shown would be a way to read it.
+ * Ordinary members see only members, and their search matches names only. Filters never match hidden fields, because a
+ * match would reveal their value.
  */
 const filtered = `WITH cards AS (${memberSelect} WHERE m.syndicate_no = :syndicate AND m.standing IN ${listedStandings}
     AND (:moderator = 1 OR m.standing = 'member'))
@@ -56,7 +56,7 @@ const pageSql = Object.fromEntries(
   }),
 ) as Readonly<Record<MemberSort, string>>;
 
-/** What a row is ordered by, as the database compares it. */
+/** The sort key of a row, as the database compares it. */
 const keyOf: Readonly<Record<MemberSort, (row: Member) => string | number>> = {
   default: (row) => row.sort_order,
   newest: (row) => row.created_at,
@@ -98,7 +98,7 @@ const parametersOf = (viewer: Viewer, filters: MemberFilters) => ({
   location: filters.location,
 });
 
-/** Everybody a moderator sees, in the syndicate's order. */
+/** Returns every member that a moderator may see, in the order of the syndicate. */
 export const everyMember = (state: State, syndicateNo: number): Member[] =>
   all<Member>(
     state,
@@ -116,7 +116,7 @@ export function rolesIn(state: State, syndicateNo: number): Readonly<Record<stri
   return Object.fromEntries(rows.map(({ role, count }) => [role, count]));
 }
 
-/** An unknown value, and one that is not for the caller, is the default order. */
+/** Returns the sort. Unknown sorts, and those reserved for moderators, become the default order. */
 export function sortOf(text: string | undefined, moderator: boolean): MemberSort {
   const known = memberSorts.find((sort) => sort === text);
   return known === undefined || (known === 'investment_amount' && !moderator) ? 'default' : known;

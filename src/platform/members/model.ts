@@ -5,7 +5,7 @@ import { one } from '../state/statements.js';
 import type { Permission } from '../syndicates/model.js';
 
 export type MemberRole = (typeof memberRoles)[number];
-/** What stands in the row; `creator` and `manager` are members whose permission stands elsewhere. */
+/** The stored standing. The roles `creator` and `manager` are derived from the permission tables. */
 export type Standing =
   | 'member'
   | 'invitee'
@@ -16,7 +16,7 @@ export type Standing =
   | 'declined'
   | 'withdrawn';
 
-/** One member as a whole. Nothing about the person of an invitee is in it: they have not agreed to anything yet. */
+/** A member. The row of an invitee has no account data, because the person has not accepted yet. */
 export interface Member {
   readonly no: number;
   readonly id: string;
@@ -63,7 +63,7 @@ export interface Member {
 const money = (what: string) => `(SELECT ${what} FROM syndicate_investments v
   WHERE v.investor_no = m.user_no AND v.syndicate_no = m.syndicate_no)`;
 
-/** The account is joined only once the invitation is accepted; of a closed account the placeholder name is left. */
+/** Joins the account only after the invitation was accepted. A closed account shows its placeholder name. */
 export const memberSelect = `SELECT m.no, m.id, m.syndicate_no, m.user_no, m.standing,
   CASE WHEN m.standing <> 'member' THEN m.standing WHEN m.user_no = s.created_by_no THEN 'creator'
     WHEN g.permission IS NOT NULL THEN 'manager' ELSE 'member' END AS role,
@@ -83,13 +83,13 @@ export const memberSelect = `SELECT m.no, m.id, m.syndicate_no, m.user_no, m.sta
   LEFT JOIN member_profiles p ON p.user_no = u.no
   LEFT JOIN syndicate_managers g ON g.syndicate_no = m.syndicate_no AND g.user_no = m.user_no`;
 
-/** Those who are told of at all. */
+/** The standings that listings include. */
 export const listedStandings = `('member', 'invitee', 'applicant', 'exiled', 'resigned')`;
 
 const byId = `${memberSelect} WHERE m.syndicate_no = ? AND m.id = ? AND m.standing IN ${listedStandings}`;
 const byNo = `${memberSelect} WHERE m.no = ?`;
 const byUser = `${memberSelect} WHERE m.syndicate_no = ? AND m.user_no = ?`;
-/** The account's own row before a row that only knows the address. */
+/** Prefers the row of the account to a row with only the email. */
 const byEmail = `${memberSelect} WHERE m.syndicate_no = $syndicate AND (lower(m.invited_email) = lower($email)
   OR m.user_no = (SELECT no FROM users WHERE lower(email) = lower($email))) ORDER BY m.user_no IS NULL LIMIT 1`;
 const byInvite = `${memberSelect} WHERE m.invite_token = ?`;
@@ -109,7 +109,7 @@ export function memberByNo(state: State, no: number): Member {
 export const memberOfUser = (state: State, syndicateNo: number, userNo: number): Member | undefined =>
   one<Member>(state, byUser, [syndicateNo, userNo]);
 
-/** Whoever the address belongs to, whether the row knows the account or only the address. */
+/** Returns the member with this email, whether the row has the account or only the email. */
 export const memberOfEmail = (state: State, syndicateNo: number, email: string): Member | undefined =>
   one<Member>(state, byEmail, { syndicate: syndicateNo, email });
 

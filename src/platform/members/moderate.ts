@@ -6,7 +6,7 @@ import { announceMember, type MemberEvent } from './events.js';
 import { type Member, memberByNo } from './model.js';
 import { setPermission, setStanding } from './write.js';
 
-/** What those who run a syndicate do to its members. Each is one transaction: done, recorded, announced. */
+/** Actions of managers on members. Each is one transaction with its activity record and its event. */
 
 const wrongState = (message: string): Problem => new Problem(422, 'unprocessable_entity', message);
 
@@ -27,7 +27,7 @@ export function approve(services: Services, access: Access, member: Member, now:
   return services.state.transaction(() => admit(services, access, member, access.userNo, now))();
 }
 
-/** From applicant to member, by a person or by the syndicate's own rules (`by` null). */
+/** Admits an applicant. `by` is null when the syndicate's rules admit automatically. */
 export function admit(
   services: Services,
   { syndicate }: Pick<Access, 'syndicate'>,
@@ -54,7 +54,7 @@ export function admit(
   return after;
 }
 
-/** Nobody exiles somebody of the same permission, and so nobody themselves. */
+/** Exiles a member. Throws a 403 unless the caller has more permission, so nobody can exile themselves. */
 export function hide(services: Services, access: Access, member: Member, now: number): Member {
   const { syndicate, userNo } = access;
   if (member.standing === 'exiled') throw wrongState(`${member.id} is exiled already.`);
@@ -76,7 +76,7 @@ export function hide(services: Services, access: Access, member: Member, now: nu
   })();
 }
 
-/** What an exile ended. A resigned member had left already. */
+/** The event an exile emits, by previous standing. A resigned member had already left, so there is none. */
 const endOf: Readonly<Partial<Record<Member['standing'], MemberEvent>>> = {
   member: { name: 'syndicate_member.left', status: 'removed' },
   applicant: { name: 'syndicate_member.declined', status: 'declined' },
@@ -105,7 +105,7 @@ export function restore(services: Services, access: Access, member: Member, now:
   })();
 }
 
-/** The caller is the creator. */
+/** The caller must be the creator. */
 export function promote(services: Services, access: Access, member: Member, now: number): Member {
   if (member.standing !== 'member') {
     throw wrongState(`Only a member can be promoted: the role of ${member.id} is ${member.role}.`);
@@ -114,7 +114,7 @@ export function promote(services: Services, access: Access, member: Member, now:
   return repermit(services, access, member, 'full_access', now);
 }
 
-/** The caller has full access. */
+/** The caller must have full access. */
 export function demote(services: Services, access: Access, member: Member, now: number): Member {
   if (member.role === 'creator') throw wrongState('The creator of the syndicate cannot be demoted.');
   if (member.standing !== 'member' || member.permission !== 'full_access') {

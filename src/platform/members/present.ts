@@ -2,7 +2,7 @@ import type { MemberResource } from '../contract/members.js';
 import { iso, isoOrNull, wholeDollars } from '../syndicates/present.js';
 import type { Member } from './model.js';
 
-/** What a member looks like to somebody who runs the syndicate, or to anybody else in it. */
+/** Returns the member as a moderator or an ordinary member may see it. */
 export function memberResourceOf(row: Member, moderator: boolean): MemberResource {
   return {
     id: row.id,
@@ -56,7 +56,7 @@ export interface MemberLocation {
   readonly country: string | null;
 }
 
-/** Nothing at all of somebody who hides where they are: not even that there is something to hide. */
+/** Returns no location fields when the member hides them, so their absence reveals nothing. */
 export function locationOf(row: Member): Partial<MemberLocation> {
   if (row.hide_location === 1) return {};
   const { city, state, country } = (
@@ -65,6 +65,6 @@ export function locationOf(row: Member): Partial<MemberLocation> {
   return { city: city ?? null, state: state ?? null, country: country ?? null };
 }
 
-/** JSON that we wrote ourselves. */
+/** Parses a list that this server stored as JSON. */
 export const listOf = (text: string | null): string[] =>
   text === null ? [] : (JSON.parse(text) as string[]);

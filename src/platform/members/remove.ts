@@ -6,7 +6,7 @@ import { announceMember } from './events.js';
 import { type Member, memberByNo } from './model.js';
 import { setStanding } from './write.js';
 
-/** Why this member cannot be removed, in a sentence for the person who decides; null when nothing is in the way. */
+/** Returns why the member cannot be removed, as text for the reviewer, or null if removal is possible. */
 export function removalRefusal(member: Member): string | null {
   if (member.role === 'creator') return 'The creator of a syndicate cannot be removed from it.';
   if (member.standing !== 'member')
@@ -15,8 +15,8 @@ export function removalRefusal(member: Member): string | null {
 }
 
 /**
- * What a person approved: the member is gone from every listing, with whatever permission it had. The caller has
- * asked `removalRefusal` and whether the approver may, in the same transaction.
+ * Removes a member and their permissions after approval. The caller must have checked `removalRefusal` and the
+ * approver's permission in the same transaction.
  */
 export function removeMember(
   services: Services,
@@ -41,7 +41,7 @@ export function removeMember(
   })();
 }
 
-/** The API itself removes nobody. */
+/** The 422 of the remove operation: removals need an intent. */
 export const useIntents = (member: Member, syndicateId: string): Problem =>
   new Problem(422, 'use_intents', 'A person must approve this removal: propose it with POST /intents.', {
     details: {

@@ -6,7 +6,7 @@ import { recordActivity } from '../syndicates/activity.js';
 import { everyMember } from './listing.js';
 import { type Member, memberByNo } from './model.js';
 
-/** All or nothing: an id that is not of this syndicate leaves the order as it is. Returns the named members. */
+/** Sets the order and returns the listed members. Throws without any change if an id is not in this syndicate. */
 export function reorder(services: Services, access: Access, ids: readonly string[], now: number): Member[] {
   const { state } = services;
   const { syndicate, userNo } = access;

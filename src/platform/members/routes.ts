@@ -41,7 +41,7 @@ export const memberRoutes: readonly Route[] = [
 
 type Act = (services: Services, access: Access, member: Member, now: number) => Member;
 
-/** Who may comes before which member: somebody who may not act learns nothing about who is there. */
+/** Checks the caller's rank before it looks up the member, so a 403 does not reveal whether the member exists. */
 function acting(rank: Parameters<typeof requireRank>[1], act: Act): Handler {
   return (exchange) => {
     const { services, now } = exchange;
@@ -130,7 +130,7 @@ function answerReorder(exchange: Exchange): Reply {
   return ok({ data: rows.map((row) => memberResourceOf(row, true)), meta: { count: rows.length } });
 }
 
-/** The file is asked for like an action and left behind like one: a line in the activity says that it was taken. */
+/** The export is a POST because it is recorded in the activity of the syndicate. */
 function exportCsv(exchange: Exchange): Reply {
   const { services, now } = exchange;
   const { syndicate, userNo } = operatorAccess(exchange);

@@ -4,7 +4,7 @@ import { one, run } from '../state/statements.js';
 import type { Permission } from '../syndicates/model.js';
 import { type Member, memberByNo, type Standing } from './model.js';
 
-/** The bare rows. Who may do it, and who is told, is the business of those who call. */
+/** Writes rows only. Callers check permissions and emit events. */
 
 export interface NewMember {
   readonly syndicateNo: number;
@@ -12,7 +12,7 @@ export interface NewMember {
   readonly standing: Standing;
 }
 
-/** A new row comes last in the order of its syndicate. */
+/** Inserts a member at the end of the syndicate's order. */
 export function insertMember(services: Services, wish: NewMember, now: number): Member {
   const last = one<{ place: number | null }>(
     services.state,
@@ -39,7 +39,7 @@ export function insertMember(services: Services, wish: NewMember, now: number): 
 
 const consents = (standing: Standing): boolean => standing === 'member' || standing === 'applicant';
 
-/** Whoever stands elsewhere than among the members holds no permission any more. */
+/** Sets the standing. Any standing other than `member` removes the permission. */
 export function setStanding(services: Services, member: Member, standing: Standing, now: number): Member {
   const { state } = services;
   run(
@@ -71,7 +71,7 @@ export function setPermission(services: Services, member: Member, permission: Pe
   }
 }
 
-/** From here on the account says who the person is, and the typed name and address are not kept. */
+/** Links the row to an account and deletes the name and email entered in the invitation. */
 export function bindUser(services: Services, member: Member, userNo: number): void {
   run(
     services.state,

@@ -10,7 +10,7 @@ import { type Client, findClient } from './clients.js';
 import { isChallenge } from './pkce.js';
 import { redirectMatches, withParameters } from './redirect-uris.js';
 
-/** A request that may be put before a person. */
+/** A valid authorization request, ready for the consent page. */
 export interface AuthorizationRequest {
   readonly client: Client;
   readonly redirectUri: string;
@@ -20,8 +20,8 @@ export interface AuthorizationRequest {
 }
 
 /**
- * What comes of the parameters. Until client and redirect address are known to belong together nothing is sent to
- * the address (`page`); after that every error is told to the application there (`redirect`).
+ * The result of checking the parameters. Errors are shown on a page until the redirect URI is known to belong to the
+ * client (`page`), and sent to the redirect URI afterwards (`redirect`).
  */
 export type Checked =
   | { readonly kind: 'page'; readonly title: string; readonly why: string }
@@ -68,7 +68,7 @@ function checkDetails(client: Client, redirectUri: string, query: URLSearchParam
   const asked = splitScopes(query.get('scope'));
   const scopes = canonicalScopes(asked.length === 0 ? [defaultScope] : asked);
   const offered = offeredScopes(client.app.scopes);
-  // The default is what every application may have, ticked or not.
+  // The default scope is available to every application, even if it was not selected.
   const unticked = asked.length === 0 ? [] : scopes.filter((scope) => !offered.has(scope));
   if (unticked.length > 0) {
     return failed('invalid_scope', 'A scope was requested that is not ticked on the application');

@@ -12,7 +12,7 @@ import { issueCode } from './codes.js';
 import { withParameters } from './redirect-uris.js';
 import { passesReview } from './review-gate.js';
 
-/** The page a person is sent to. It is checked anew at every step: nothing about a request is remembered. */
+/** The authorization page. Every step checks the request again; nothing is stored between steps. */
 export const openAuthorize = (realm: Realm): Handler =>
   checked(realm, (exchange, request) => showPage(exchange, request, visitOf(exchange)));
 
@@ -45,7 +45,7 @@ function checked(realm: Realm, then: Asked): Handler {
   };
 }
 
-/** A sandbox key at the live address is shown the way; a live key is never served by the sandbox. */
+/** A sandbox key at the live URL is redirected to the sandbox. A live key at the sandbox URL is rejected. */
 function otherRealm(realm: Realm, exchange: Exchange): Reply {
   if (realm === 'live' && exchange.method !== 'POST') {
     return seeOther(`${paths.sandboxAuthorize}?${exchange.query}`);
@@ -67,7 +67,7 @@ function showPage(exchange: Exchange, request: AuthorizationRequest, visit: Visi
   return consentPage(request, visit, visit.user, scopes);
 }
 
-/** Identity is granted where the application may have it; elsewhere it is left out, as at an install. */
+/** Drops the identity scope unless the application may have it, as an install does. */
 function grantedScopes(exchange: Exchange, request: AuthorizationRequest, userNo: number): string[] {
   const identity = mayCarryIdentity(exchange.services.state, request.client.app, userNo);
   return request.scopes.filter((scope) => scope !== identityScope || identity);

@@ -29,7 +29,7 @@ function row(state: State, clientId: string): ClientRow | undefined {
   );
 }
 
-/** Undefined for keys that are unknown, archived, or of an application that is disabled or deleted. */
+/** Returns undefined for unknown and archived keys and for those of a disabled or deleted application. */
 export function findClient(state: State, clientId: string): Client | undefined {
   const found = row(state, clientId);
   return (
@@ -42,8 +42,8 @@ export function findClient(state: State, clientId: string): Client | undefined {
 }
 
 /**
- * The client, if it proves to be itself: a confidential one by its secret, a public one by its id alone. A secret
- * that is sent must be right in either case. Digests are compared in constant time.
+ * Returns the client if it authenticates: a confidential client by its secret, a public one by its id. A secret that is
+ * sent must be correct for both. Digests are compared in constant time.
  */
 export function authenticateClient(
   state: State,
@@ -58,7 +58,7 @@ export function authenticateClient(
   return same ? client : undefined;
 }
 
-/** The client a form names, once it has proven to be it. */
+/** Returns the authenticated client of a form. Throws `invalid_client` otherwise. */
 export function clientOf(exchange: Exchange, form: ReadonlyMap<string, string>): Client {
   return (
     authenticateClient(exchange.services.state, needed(form, 'client_id'), form.get('client_secret')) ??

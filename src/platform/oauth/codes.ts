@@ -18,7 +18,7 @@ export interface Consent {
   readonly challenge: string;
 }
 
-/** A person said yes: a grant begins, and a code for it goes through their browser. */
+/** Creates a grant after consent and returns its authorization code. */
 export function issueCode(services: Services, consent: Consent, now: number): string {
   const { client } = consent;
   const code = newSecret(services.random, `ac_${client.realm}_`);
@@ -49,7 +49,7 @@ export interface Exchanged {
   readonly verifier: string;
 }
 
-/** One message for all of them: a stranger learns nothing about a code that is not theirs. */
+/** The same message for every invalid code, so that it reveals nothing about the code. */
 const noSuchCode = () =>
   refused('invalid_grant', 'The code is unknown, expired, used, or was issued for another request.');
 

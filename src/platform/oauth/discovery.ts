@@ -4,7 +4,7 @@ import { baseUrl } from '../http/base-url.js';
 import { type Handler, ok } from '../http/exchange.js';
 import type { Realm } from '../state/secrets.js';
 
-/** Tells a client everything it needs to begin. Only what can be asked for is listed; reserved scopes are not. */
+/** Returns the RFC 8414 metadata. Lists only scopes that can be requested, so not the reserved ones. */
 export const discovery =
   (realm: Realm): Handler =>
   (exchange) => {

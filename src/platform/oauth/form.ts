@@ -1,7 +1,7 @@
 import type { Exchange, Handler, Reply } from '../http/exchange.js';
 import type { OAuthErrorCode } from './outcome.js';
 
-/** Thrown outside transactions only; inside, a refusal is a value. */
+/** Thrown only outside transactions. Inside a transaction a refusal is a return value. */
 class OAuthRefusal extends Error {
   constructor(
     readonly error: OAuthErrorCode,
@@ -15,7 +15,7 @@ export const refuse = (error: OAuthErrorCode, why: string): never => {
   throw new OAuthRefusal(error, why);
 };
 
-/** RFC 6749 §5.2: the token endpoint answers in the form its clients can read, which is not the envelope. */
+/** Converts errors to the format of RFC 6749 §5.2, which the token endpoint uses instead of the error envelope. */
 export function flat(handler: Handler): Handler {
   return async (exchange) => {
     try {
@@ -35,7 +35,7 @@ function flatError(error: OAuthErrorCode, description: string): Reply {
   };
 }
 
-/** The form of a request: form-encoded only, and no parameter twice (RFC 6749 §3.2). Empty values count as absent. */
+/** Parses a form-encoded body. Throws for other types and repeated parameters (RFC 6749 §3.2). Empty values are absent. */
 export function formOf(exchange: Exchange): ReadonlyMap<string, string> {
   const type = (exchange.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase();
   if (type !== 'application/x-www-form-urlencoded') {

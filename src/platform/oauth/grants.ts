@@ -3,7 +3,7 @@ import { newId, type Realm } from '../state/secrets.js';
 import { one, run } from '../state/statements.js';
 import type { Minting } from './tokens.js';
 
-/** One consent of one person to one application; every credential issued from it names its family. */
+/** One consent of one user to one application. Every credential issued from it belongs to its family. */
 export interface Grant {
   readonly family: string;
   readonly application_no: number;
@@ -54,7 +54,7 @@ export function grantOf(services: Minting, family: string): Grant {
   return grant;
 }
 
-/** Ends a family: its access tokens, its refresh tokens, and a code not yet exchanged. True when it was alive. */
+/** Revokes a family: access tokens, refresh tokens and an unused code. Returns false if it was revoked already. */
 export function endGrant(services: Minting, family: string, because: string, now: number): boolean {
   const { changes } = run(
     services.state,

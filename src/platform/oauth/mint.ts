@@ -4,7 +4,7 @@ import { issuePair, type MintedPair } from './pairs.js';
 import { insertToken, type MintedToken, type Minting, type TokenWish } from './tokens.js';
 
 /**
- * Credentials without the ceremony: for a seeded world and for installs, where nobody passes a consent page.
+ * Creates credentials without a consent page, for the sandbox seed and for installations.
  *
  *   mintToken({ state, random }, { kind: 'user', realm, applicationNo, clientId, userNo, scopes }, now)
  *     → { no, token: 'at_…', refreshToken: 'rt_…', expiresAt }
@@ -13,7 +13,7 @@ import { insertToken, type MintedToken, type Minting, type TokenWish } from './t
  *   mintToken({ state, random }, { kind: 'application', realm, applicationNo, scopes }, now)
  *     → { no, token: 'at_…', expiresAt }   (never expires: expiresAt null, except for 'application')
  *
- * Values come from `random`, so a seeded Random gives the same world again. Scopes are stored as given.
+ * Values come from `random`, so a seeded `Random` produces the same tokens. Scopes are stored as given.
  */
 export function mintToken(minting: Minting, wish: UserTokenWish, now: number): MintedPair;
 export function mintToken(minting: Minting, wish: LoneTokenWish, now: number): MintedToken;

@@ -1,6 +1,6 @@
 import type { MintedPair } from './pairs.js';
 
-/** Errors of the token endpoint, as RFC 6749 §5.2 names them. */
+/** Error codes of the token endpoint (RFC 6749 §5.2). */
 export type OAuthErrorCode =
   | 'invalid_request'
   | 'invalid_client'
@@ -10,8 +10,8 @@ export type OAuthErrorCode =
   | 'unsupported_grant_type';
 
 /**
- * A refusal is a value and not an exception: refusing a replay also revokes what was issued, and an exception
- * would roll that back together with the transaction.
+ * A refusal is a value, not an exception: refusing a replay also revokes the issued tokens, and an exception would roll
+ * that back with the transaction.
  */
 export type Outcome =
   | { readonly kind: 'issued'; readonly pair: MintedPair; readonly scopes: readonly string[] }

@@ -9,12 +9,12 @@ export interface MintedPair extends MintedToken {
 }
 
 /**
- * An access token and the refresh token that comes with it, issued for the refresh token `parentNo`.
+ * Issues an access token and a refresh token in exchange for the refresh token `parentNo`.
  *
- * An answer can be lost, late or doubled, so a rotated refresh token must go on working until a successor of it is
- * known to have arrived. The proof of arrival is the first use of an access token (`settle`): until then every pair
- * issued for the same refresh token may be the one that arrived, and at that moment all the others end. Two holders
- * of a family cannot both go on: the first to use what it got ends what the other has.
+ * A response can be lost, delayed or duplicated, so a rotated refresh token must keep working until one of its
+ * successors is known to have arrived. The proof is the first use of an access token (`settle`). Until then any pair
+ * issued for the same refresh token may be the one that arrived; at that moment all other pairs are revoked. Two holders
+ * of one family therefore cannot both continue: the first to use its pair revokes the pair of the other.
  */
 export function issuePair(
   services: Minting,
@@ -52,7 +52,7 @@ export function issuePair(
   return { ...access, refreshToken };
 }
 
-/** First use of an access token: its pair has arrived, so what is not below it in the family stops working now. */
+/** Handles the first use of an access token: revokes every pair of the family that does not descend from its pair. */
 export function settle(services: Minting, accessTokenNo: number, now: number): void {
   const { state } = services;
   state.transaction(() => {

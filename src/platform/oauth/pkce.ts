@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isSameSecret } from '../../runtime/same-secret.js';
 
-/** 43 letters of base64url are 256 bits: a challenge that is anything else was not made with S256. */
+/** An S256 challenge is 43 characters of base64url, that is, 256 bits. */
 export const isChallenge = (value: string): boolean => /^[A-Za-z0-9_-]{43}$/.test(value);
 
 export const isVerifier = (value: string): boolean => /^[A-Za-z0-9._~-]{43,128}$/.test(value);

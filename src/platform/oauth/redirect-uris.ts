@@ -1,7 +1,7 @@
-/** Loopback literals of RFC 8252: a native application cannot know its port beforehand. `localhost` is a name, not one of them. */
+/** Loopback IP literals (RFC 8252): a native application cannot know its port in advance. `localhost` is not a literal. */
 const loopback = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]))(?::(\d{1,5}))?((?:[/?].*)?)$/;
 
-/** Byte for byte the registered address; only the port of a loopback literal is free. */
+/** Returns whether the URIs are equal byte for byte. The port of a loopback literal may differ. */
 export function redirectMatches(registered: string, presented: string): boolean {
   if (registered === presented) return true;
   const left = loopback.exec(registered);
@@ -17,7 +17,7 @@ export function redirectMatches(registered: string, presented: string): boolean 
 
 const lengthMax = 2000;
 
-/** Why an address cannot be registered, or null when it can. */
+/** Returns why a URI cannot be registered, or null if it can. */
 export function redirectProblem(uri: string): string | null {
   if (uri.length > lengthMax) return `longer than ${lengthMax} characters`;
   if (!/^[\x21-\x7e]+$/.test(uri)) return 'only printable ASCII without spaces is allowed';
@@ -31,11 +31,11 @@ export function redirectProblem(uri: string): string | null {
       ? null
       : 'plain HTTP is for loopback only';
   }
-  // Private-use schemes name their owner by reversed domain; that also keeps javascript: and data: out.
+  // Private-use schemes must be a reversed domain name, which also excludes javascript: and data:.
   return url.protocol.includes('.') ? null : 'the scheme must be https, or a reversed domain of your own';
 }
 
-/** The answer's parameters behind the address, whose own query stays as it was registered. */
+/** Appends the response parameters to the redirect URI and keeps its registered query. */
 export function withParameters(
   redirectUri: string,
   parameters: Readonly<Record<string, string | null>>,

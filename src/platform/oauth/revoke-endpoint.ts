@@ -7,8 +7,8 @@ import { clientOf } from './clients.js';
 import { formOf, needed } from './form.js';
 
 /**
- * RFC 7009. Either token of a pair ends the whole family; a token without a family ends alone. A token that is
- * unknown, or another client's, is answered 200 as well: the caller's wish that it be invalid for them holds.
+ * Revokes a token (RFC 7009). Either token of a pair revokes the whole family; a token without a family is revoked
+ * alone. Unknown tokens and those of another client also return 200, because they are invalid for this client.
  */
 export function revokeEndpoint(exchange: Exchange): Reply {
   const form = formOf(exchange);

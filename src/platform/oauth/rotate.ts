@@ -22,8 +22,8 @@ const noSuchToken = () =>
   refused('invalid_grant', 'The refresh token is unknown, expired or no longer valid. Authorize again.');
 
 /**
- * Every refresh gives a new refresh token. What becomes of the old one is decided by `settle` and explained at
- * `issuePair`. One that has stopped working and appears again was copied: the whole family ends.
+ * Every refresh issues a new refresh token. `issuePair` explains when the old one stops working, `settle` does it. A
+ * refresh token presented after that was copied, so the whole family is revoked.
  */
 export function rotate(
   services: Services,

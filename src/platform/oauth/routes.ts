@@ -23,7 +23,7 @@ export const oauthRoutes: readonly Route[] = [
   route(operations.discoverSandbox, anyone, discovery('test')),
 ];
 
-/** Rotation depends on the first use of an access token. */
+/** Settles a rotation on the first use of an access token. */
 export function followTokenUse(services: Services): Closable {
   services.events.onFirstUse((tokenNo, now) => settle(services, tokenNo, now));
   return { close: async () => {} };

@@ -1,17 +1,17 @@
 import type { Html } from '../pages/html.js';
 import { html } from '../pages/html.js';
 
-/** What a scope means to the person who is asked, in one line. */
+/** One line per scope for the consent page. */
 const words: Readonly<Record<string, string>> = {
   'read:public': 'See the public catalog',
-  'read:explore': 'See the rounds you can see, private ones included',
+  'read:explore': 'See the rounds you can see, including private ones',
   'read:profile': 'See your profile, the companies you follow and your activity',
   'write:profile': 'Change your profile and disconnect applications',
   'read:profile:follows': 'See the companies you follow',
-  'write:follows': 'Follow and unfollow companies for you',
+  'write:follows': 'Follow and unfollow companies on your behalf',
   'write:comments': 'Draft questions and comments for you to approve',
   'read:investments': 'See your investments and portfolio, and the investments in companies you edit',
-  'read:companies': 'See the companies you help run, with their rounds and investors',
+  'read:companies': 'See the companies you help manage, with their rounds and investors',
   'read:webhooks': 'See its webhook endpoints',
   'write:webhooks': 'Manage its webhook endpoints',
   'read:installations': 'See where it is installed',
@@ -26,9 +26,9 @@ const words: Readonly<Record<string, string>> = {
   'write:syndicate_members': 'Invite people to join your syndicates',
 };
 
-/** Scopes that let others be seen or things be changed are set off from those that only read the person's own. */
+/** Scopes that change data or reveal other people are highlighted. */
 export function scopeItem(scope: string): Html {
   const strong = scope.startsWith('write:') || scope === 'read:investors:pii';
-  const line = words[scope] ?? 'Use a part of the platform that is granted by program';
+  const line = words[scope] ?? 'Use a feature of a partner program';
   return html`<li><span${strong ? html` class="strong"` : null}>${line}</span> <code>${scope}</code></li>`;
 }

@@ -36,7 +36,7 @@ const answers: Readonly<Record<string, Answer>> = {
   client_credentials: clientCredentials,
 };
 
-/** One endpoint for all grants and both realms; the client's prefix decides the realm of what it gets. */
+/** One endpoint for all grant types and both realms. The client id's prefix determines the realm of the tokens. */
 export function tokenEndpoint(exchange: Exchange): Reply {
   const form = formOf(exchange);
   const grantType = needed(form, 'grant_type');
@@ -96,7 +96,7 @@ function granted(
   return { status: 200, body, headers: { pragma: 'no-cache' } };
 }
 
-/** Only keys that exist are counted: names made up by a stranger must not fill the table of windows. */
+/** Counts only existing clients, so that invented client ids cannot fill the table of windows. */
 function countClient(exchange: Exchange, form: Form): void {
   const clientId = needed(form, 'client_id');
   if (findClient(exchange.services.state, clientId) === undefined) return;

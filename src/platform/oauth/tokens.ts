@@ -3,7 +3,7 @@ import type { Services } from '../services.js';
 import { digestOf, newSecret, type Realm } from '../state/secrets.js';
 import { run } from '../state/statements.js';
 
-/** What minting needs: also a seeded world can hand this in, before there is a platform. */
+/** The services needed to create tokens. The sandbox seed has these before the platform exists. */
 export type Minting = Pick<Services, 'state' | 'random'>;
 
 export type TokenWish = {
@@ -30,7 +30,7 @@ const lifetimeSeconds = {
   syndicate_key: null,
 } as const;
 
-/** The only place where an access token comes into being. Its value exists in the answer and nowhere else. */
+/** The only function that creates access tokens. The value is returned but only its digest is stored. */
 export function insertToken(services: Minting, wish: TokenWish, now: number): MintedToken {
   const token = newSecret(services.random, `at_${wish.realm}_`);
   const seconds = lifetimeSeconds[wish.kind];

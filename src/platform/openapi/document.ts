@@ -13,7 +13,7 @@ import { tagsOf } from './tags.js';
 
 export type ApiDocument = oas31.OpenAPIObject;
 
-/** OpenAPI 3.1 of the declarations that requests are validated with. */
+/** Returns the OpenAPI 3.1 document of the declarations that also validate requests. */
 export function describeApi(operations: readonly Operation[], headers: HeaderNames): ApiDocument {
   const paths: Record<string, ZodOpenApiPathsObject[string]> = {};
   for (const operation of operations) {
@@ -28,12 +28,12 @@ export function describeApi(operations: readonly Operation[], headers: HeaderNam
         version: latestVersion,
         description:
           'Companies, offerings, syndicates, investors and their investments, with a change feed and webhooks. ' +
-          'Responses may gain fields and values at any time: ignore what you do not know.',
+          'Responses may gain fields and values at any time: ignore unknown ones.',
         license: { name: 'MIT', identifier: 'MIT' },
       },
       servers: [
-        { url: '/', description: 'Every path, at the root.' },
-        { url: legacyPrefix, description: 'The same paths, as older clients call them.' },
+        { url: '/', description: 'All paths at the root.' },
+        { url: legacyPrefix, description: 'The same paths for older clients.' },
       ],
       tags: [...tagsOf(operations)],
       paths,
@@ -50,7 +50,7 @@ export function describeApi(operations: readonly Operation[], headers: HeaderNam
             required: true,
             description:
               't=<Unix seconds>,v1=<hex>[,v1=<hex>]: HMAC-SHA256 with the whole secret over "<t>.<raw body>". ' +
-              `Refuse a t more than ${signatureToleranceSeconds} seconds away.`,
+              `Reject a t more than ${signatureToleranceSeconds} seconds in the past or future.`,
             schema: { type: 'string' },
           },
         },
@@ -60,13 +60,13 @@ export function describeApi(operations: readonly Operation[], headers: HeaderNam
       },
     },
     {
-      // What we answer today is no promise that nothing is added: only declared strictness is told.
+      // Responses may gain fields, so additionalProperties is false only where the schema is declared strict.
       override: ({ jsonSchema, zodSchema }) => {
         const closed = zodSchema._zod.def.type === 'object' && zodSchema._zod.def.catchall !== undefined;
         if (!closed && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
       },
     },
   );
-  // Its type is that of version 3.2, which may hold more than version 3.1 does; what stands above is version 3.1.
+  // The library types the result as OpenAPI 3.2, which allows more than 3.1. The input above is 3.1.
   return document as ApiDocument;
 }

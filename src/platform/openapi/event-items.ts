@@ -8,7 +8,7 @@ import { exampleData } from '../webhooks/examples.js';
 export const eventTag = 'Events';
 const at = '2026-11-02T09:00:00.000Z';
 
-/** What an endpoint may be sent, one entry per event. */
+/** Returns the webhooks section: one entry per event. */
 export function eventItems(headers: HeaderNames): ZodOpenApiPathsObject {
   const items: ZodOpenApiPathsObject = {};
   for (const event of eventNames) {
@@ -20,8 +20,8 @@ export function eventItems(headers: HeaderNames): ZodOpenApiPathsObject {
         summary: event,
         description:
           scope === null
-            ? 'Goes to the application itself, through its app-wide endpoints.'
-            : `Goes to endpoints whose installation carries ${scope}.`,
+            ? 'Sent to app-wide endpoints of the application.'
+            : `Sent to endpoints of installations with ${scope}.`,
         security: [],
         parameters: [{ $ref: '#/components/parameters/Signature' }],
         requestBody: {
@@ -46,7 +46,7 @@ export function eventItems(headers: HeaderNames): ZodOpenApiPathsObject {
         },
         responses: {
           '2XX': { description: 'Taken over.' },
-          '4XX': { description: `Retried, as anything but 2xx is. Verify ${headers.signature} first.` },
+          '4XX': { description: `Retried, like every status except 2xx. Verify ${headers.signature} first.` },
         },
       },
     };

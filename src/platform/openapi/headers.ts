@@ -6,27 +6,27 @@ const text = (description: string): oas31.HeaderObject => ({ description, schema
 const whole = (description: string): oas31.HeaderObject => ({ description, schema: { type: 'integer' } });
 
 export const headerComponents: Readonly<Record<string, oas31.HeaderObject>> = {
-  RequestId: text('Names the request; an error repeats it.'),
+  RequestId: text('Id of the request, also in the body of an error.'),
   Version: text('The version that handled the request.'),
   VersionLatest: text('The latest released version.'),
   RateLimitLimit: whole('Requests per window.'),
-  RateLimitRemaining: whole('Always 0: the headers of a limit come only when it is used up.'),
-  RateLimitReset: whole('When the window ends, in Unix seconds.'),
-  Challenge: text('`Bearer`, with `error="invalid_token"` when a credential was given that is not accepted.'),
-  Location: { ...text('Where the browser goes next, with GET.'), required: true },
-  Disposition: text('The name of the file.'),
+  RateLimitRemaining: whole('Always 0: rate limit headers are sent only when the limit is exhausted.'),
+  RateLimitReset: whole('When the window resets, in Unix seconds.'),
+  Challenge: text('`Bearer`, with `error="invalid_token"` when the credential is invalid.'),
+  Location: { ...text('URL the browser requests next, with GET.'), required: true },
+  Disposition: text('File name of the download.'),
 };
 
 const reference = (name: string): oas31.HeaderObject => ({ $ref: `#/components/headers/${name}` });
 
-/** On every response. */
+/** Headers of every response. */
 export const commonResponseHeaders = (names: HeaderNames): Record<string, oas31.HeaderObject> => ({
   [names.requestId]: reference('RequestId'),
   [names.version]: reference('Version'),
   [names.versionLatest]: reference('VersionLatest'),
 });
 
-/** On 429 and nowhere else. */
+/** Headers of a 429 only. */
 export const limitHeaders: Readonly<Record<string, oas31.HeaderObject>> = {
   'X-RateLimit-Limit': reference('RateLimitLimit'),
   'X-RateLimit-Remaining': reference('RateLimitRemaining'),
@@ -42,8 +42,8 @@ export const idempotencyParameter: oas31.ParameterObject = {
   in: 'header',
   required: false,
   description:
-    'Up to 255 printable ASCII characters of your choice. Within 24 hours the same key with the same request answers ' +
-    'what the first one answered; with another request it is a 422 `idempotency_conflict`. A refused request keeps no key.',
+    'Up to 255 printable ASCII characters. For 24 hours the same key with the same request returns the first response; ' +
+    'with a different request it returns a 422 `idempotency_conflict`. A rejected request does not store the key.',
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 };
 
@@ -52,7 +52,7 @@ export const versionParameter = (names: HeaderNames): oas31.ParameterObject => (
   in: 'header',
   required: false,
   description:
-    `The dated version to answer in. Without it the application's pin decides, and without an application ` +
+    `The API version as a date. Without it, the version pinned by the application applies, and without an application ` +
     `${latestVersion}. ${Object.entries(versionAliases)
       .map(([alias, version]) => `${alias} is an alias of ${version}.`)
       .join(' ')}`,

@@ -21,7 +21,7 @@ import { securityOf } from './security.js';
 
 export const portalTag = 'Developer portal';
 
-/** One declared operation as OpenAPI tells it. */
+/** Returns the OpenAPI item of a declared operation. */
 export function operationItem(operation: Operation, headers: HeaderNames): ZodOpenApiOperationObject {
   const path = pathParameters(operation.path);
   return {
@@ -53,10 +53,10 @@ function described(operation: Operation): { description?: string } {
   });
   const sentences = [
     operation.description,
-    operation.beta === true ? 'Beta: its shape may change between releases.' : undefined,
+    operation.beta === true ? 'Beta: may change between releases.' : undefined,
     operation.removedIn === undefined
       ? undefined
-      : `Removed in version ${operation.removedIn}: answers 404 there.`,
+      : `Removed in version ${operation.removedIn}, where it returns 404.`,
     ...limits,
   ].filter((sentence) => sentence !== undefined);
   return sentences.length === 0 ? {} : { description: sentences.join(' ') };
@@ -80,7 +80,7 @@ function responsesOf(operation: Operation, headers: HeaderNames): ZodOpenApiResp
   );
   for (const status of errorStatusesOf(operation)) {
     const component = errorComponent(status, portal);
-    // A person who cannot be sent anywhere is told why on a page.
+    // Operations that serve pages return their own errors as a page.
     responses[status] =
       pages && operation.errors.includes(status)
         ? errorResponse(component, headers, true)
@@ -93,7 +93,7 @@ function responsesOf(operation: Operation, headers: HeaderNames): ZodOpenApiResp
   return responses as ZodOpenApiResponsesObject;
 }
 
-/** What asks nobody for a credential and tells no schema is a page for a person; a redirect has no body. */
+/** Returns the content type. Without a credential and a schema, the response is an HTML page; a redirect has no body. */
 function typeOf(operation: Operation, status: number, declared: DeclaredResponse): string | undefined {
   if (declared.type !== undefined) return declared.type;
   const bare = declared.schema === undefined && (status < 300 || status >= 400);

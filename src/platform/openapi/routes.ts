@@ -8,7 +8,7 @@ import { spendIp } from '../http/steps/spend.js';
 import { docsPage } from './docs/page.js';
 import { describeApi } from './document.js';
 
-/** The operations of all other features, and the two that tell about them. */
+/** The documentation of the given operations and of its own two: the OpenAPI document and the reference page. */
 export function documentation(operations: readonly Operation[], headers: HeaderNames): Feature {
   const document = once(() => describeApi([...operations, getApiDescription, openDocs], headers));
   const text = once(() => JSON.stringify(document()));
@@ -23,7 +23,7 @@ export function documentation(operations: readonly Operation[], headers: HeaderN
 
 const asJson = { 'content-type': 'application/json; charset=utf-8' };
 
-/** Made when first asked for: most platforms live and end in a test that never asks. */
+/** Memoizes `make`. Most platforms run in tests that never request the documentation. */
 function once<T extends object | string>(make: () => T): () => T {
   let made: T | undefined;
   return () => {

@@ -13,8 +13,8 @@ const schemes: Readonly<Record<string, oas31.SecuritySchemeObject>> = {
   oauth: {
     type: 'oauth2',
     description:
-      'Authorization code with PKCE (S256) for people, client credentials for an application itself. Keys of the ' +
-      `sandbox are authorized at ${paths.sandboxAuthorize}.`,
+      'Authorization code with PKCE (S256) for users, client credentials for applications. Sandbox keys are ' +
+      `authorized at ${paths.sandboxAuthorize}.`,
     flows: {
       authorizationCode: { ...flow, authorizationUrl: paths.authorize },
       clientCredentials: { tokenUrl: paths.token, scopes: { [universalScope]: '' } },
@@ -24,17 +24,17 @@ const schemes: Readonly<Record<string, oas31.SecuritySchemeObject>> = {
     type: 'http',
     scheme: 'bearer',
     description:
-      'The token of an installation, or the key of a syndicate. Bound to its target; does not expire.',
+      'The token of an installation, or the key of a syndicate. It is bound to its target and does not expire.',
   },
   publishableKey: {
     type: 'http',
     scheme: 'bearer',
     description:
-      'A client id (pk_live_…, pk_test_…) as the bearer credential. Reaches the public catalog only.',
+      'A client id (pk_live_…, pk_test_…) as the bearer credential. Allows only the public catalog.',
   },
 };
 
-/** Those that some operation takes. */
+/** Returns the security schemes that at least one operation uses. */
 export function securitySchemesOf(
   operations: readonly Operation[],
 ): Record<string, oas31.SecuritySchemeObject> {
@@ -42,7 +42,7 @@ export function securitySchemesOf(
   return Object.fromEntries(Object.entries(schemes).filter(([name]) => used.has(name)));
 }
 
-/** One requirement per scope, because any one of them is enough; a reserved one is never given, so it is not asked for. */
+/** One requirement per scope, because any one is sufficient. Reserved scopes are never granted and are left out. */
 export function securityOf(operation: Operation): oas31.SecurityRequirementObject[] {
   if (operation.scopes === null) return [];
   if (operation.scopes.length === 0) return [{ oauth: [] }];

@@ -4,20 +4,20 @@ import { eventTag } from './event-items.js';
 
 const descriptions: Readonly<Record<string, string>> = {
   Investments:
-    'The records of a company, as its founders see them, and the feed that tells every change of them.',
-  OAuth: 'How people and applications get tokens, and how tokens end.',
-  'Developer portal': 'Applications of an organization: keys, scopes, review.',
-  Installations: 'Where an application is installed, and the tokens that belong to a company or syndicate.',
-  Syndicates: 'Groups that invest together: their settings and numbers.',
-  'Syndicate deals': 'What a syndicate invests in.',
-  'Syndicate members': 'Who belongs to a syndicate, who is invited, who applied.',
-  'Join sessions': 'Links by which a person joins a syndicate.',
-  'Webhook endpoints': 'Addresses that are told what happens.',
+    'The investment records of a company, as its founders see them, and the feed of their changes.',
+  OAuth: 'Issue, refresh and revoke tokens for users and applications.',
+  'Developer portal': 'Applications of an organization: keys, scopes and review.',
+  Installations: 'Installations of an application on companies and syndicates, and their tokens.',
+  Syndicates: 'Groups that invest together: settings and statistics.',
+  'Syndicate deals': 'Offerings that a syndicate invests in.',
+  'Syndicate members': 'Members, invitees and applicants of a syndicate.',
+  'Join sessions': 'Hosted links with which a person joins a syndicate.',
+  'Webhook endpoints': 'URLs that receive events.',
   Documentation: 'This description.',
-  [eventTag]: 'What webhook endpoints are sent.',
+  [eventTag]: 'Events sent to webhook endpoints.',
 };
 
-/** In the order the operations come in. */
+/** Returns the tags in the order of the operations. */
 export function tagsOf(operations: readonly Operation[]): readonly oas31.TagObject[] {
   const names = new Set([...operations.map(({ tag }) => tag), eventTag]);
   return [...names].map((name) => ({ name, ...described(name) }));

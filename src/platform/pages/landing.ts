@@ -18,14 +18,14 @@ import {
 } from './parts.js';
 import { endVisit, signIn, type Visit, visitOf } from './visit.js';
 
-/** A page that greets whoever followed a link, learns who they are, and sends them on. */
+/** A page behind a link: it signs the visitor in and sends them on. */
 export interface Landing {
   readonly realm: Realm;
   readonly title: string;
   readonly lead: Html;
-  /** Whom the link was sent to; they get an account when they name that address and have none. */
+  /** The recipient of the link. An account is created if they sign in with this email and have none. */
   readonly invited?: { readonly email: string; readonly name: string };
-  /** What a signed-in person may answer, by the value of the button. */
+  /** The actions of a signed-in visitor, by button value. */
   readonly answers: readonly {
     readonly value: string;
     readonly label: string;

@@ -7,20 +7,20 @@ export interface Page {
   readonly status?: number;
   readonly title: string;
   readonly body: Html;
-  /** Where a form of this page may lead, beside this server: browsers check the redirect after a form too. */
+  /** External redirect target of a form on this page. Browsers apply `form-action` to redirects too. */
   readonly leadsTo?: string;
   readonly cookie?: string;
-  /** For tables; a page that asks one question stays narrow. */
+  /** For pages with tables. Pages with a single question stay narrow. */
   readonly wide?: boolean;
-  /** Rules of this page alone, after those of all pages. */
+  /** Additional CSS of this page. */
   readonly style?: string;
-  /** In place of the reminder to look at the address, on pages that ask for no answer. */
+  /** Replaces the reminder to check the URL, on pages without a form. */
   readonly footer?: Html;
 }
 
 const reminder = html`Before you answer, look at the address of this page: is it the platform’s?`;
 
-/** Every page of the platform: server-rendered, without script, never framed, never kept. */
+/** Renders a page: without scripts, never framed and never cached. */
 export function pageReply(page: Page): Reply {
   const style = stylesheet + (page.style ?? '');
   const document = html`<!doctype html>
@@ -64,13 +64,13 @@ function policy(style: string, leadsTo: string | undefined): string {
   ].join('; ');
 }
 
-/** A policy source for an address; a host it cannot spell (an IPv6 literal) or a private scheme goes by scheme. */
+/** Returns the CSP source of a URL: its origin, or only its scheme for an IPv6 literal or a private scheme. */
 export function sourceOf(address: string): string {
   const url = new URL(address);
   return /^https?:$/.test(url.protocol) && !url.hostname.startsWith('[') ? url.origin : url.protocol;
 }
 
-/** To another address after a form: the browser fetches it with GET. */
+/** Redirects after a form with a 303, so that the browser uses GET. */
 export function seeOther(location: string, cookie?: string): Reply {
   return {
     status: 303,

@@ -11,10 +11,10 @@ export interface Person {
   readonly email: string;
 }
 
-/** A list longer than this is no help; the email field takes everybody. */
+/** A longer list does not help. Anyone can use the email field. */
 const peopleListedMax = 6;
 
-/** Only the sandbox lists who there is: its people are made up. */
+/** Lists users to choose from, only in the sandbox, where people are invented. */
 export function peopleToChoose(exchange: Exchange, realm: Realm): Person[] {
   if (realm === 'live') return [];
   return all<Person>(
@@ -31,7 +31,7 @@ export const personByEmail = (exchange: Exchange, email: string): { readonly no:
     [email],
   );
 
-/** An account for somebody a link was sent to and who had none. */
+/** Creates an account for the recipient of a link. */
 export function makePerson(exchange: Exchange, email: string, name: string): number {
   const id = newId(exchange.services.random, 'usr_');
   return run(
@@ -47,14 +47,14 @@ export const realmBadge = (realm: Realm): Html | null =>
 export const csrfField = (visit: Visit): Html =>
   html`<input type="hidden" name="csrf" value="${visit.csrf}">`;
 
-/** A visit that just began has no page that could know its token. */
+/** Returns whether the form lacks the visit's CSRF token. A visit without a cookie cannot have received one. */
 export const isForged = (visit: Visit, form: Readonly<Record<string, string>>): boolean =>
   visit.cookie !== undefined || !isSameSecret(form.csrf ?? '', visit.csrf);
 
 export const cookieOf = (visit: Visit): { cookie?: string } =>
   visit.cookie === undefined ? {} : { cookie: visit.cookie };
 
-/** A page with nothing to answer, that goes nowhere: no form, no link, no redirect. */
+/** A page with a message only: no form, no link, no redirect. */
 export function noticePage(status: number, title: string, why: string): Reply {
   return pageReply({ status, title, body: html`<h1>${title}</h1><p class="lead">${why}</p>` });
 }
@@ -62,7 +62,7 @@ export function noticePage(status: number, title: string, why: string): Reply {
 export const outdatedForm = (): Reply =>
   noticePage(403, 'This form is out of date', 'Open the link again. Cookies must be allowed for this page.');
 
-/** Who is signed in, with the way out. */
+/** Shows the signed-in user with a sign-out button. */
 export const signedIn = (visit: Visit, person: Person): Html =>
   html`<form method="post">${csrfField(visit)}<div class="person"><span><strong>${person.name}</strong><br><span class="soft">${person.email}</span></span><button class="link" name="action" value="sign_out">Not you?</button></div></form>`;
 
@@ -75,7 +75,7 @@ export function signInForms(visit: Visit, people: readonly Person[], unknownEmai
 <form method="post">${csrfField(visit)}<input type="hidden" name="action" value="sign_in">
 <label for="email">Email address</label>
 <input id="email" name="email" type="email" autocomplete="username" required value="${unknownEmail ?? ''}">
-${unknownEmail === null ? null : html`<p class="bad" role="alert">Nobody here has this address.</p>`}
+${unknownEmail === null ? null : html`<p class="bad" role="alert">No account has this email address.</p>`}
 <div class="actions"><button class="primary">Continue</button></div>
 </form>`;
 }

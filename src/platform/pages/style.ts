@@ -1,6 +1,6 @@
 /**
- * The one stylesheet of all pages, in the page itself: a page is one response, and its digest in the content
- * security policy is the only style that may apply. No fonts, no images, no script.
+ * The stylesheet of all pages, inlined so that a page is one response. The content security policy allows only the
+ * digest of this style. There are no fonts, images or scripts.
  */
 export const stylesheet = `
 :root {

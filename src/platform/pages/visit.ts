@@ -3,12 +3,12 @@ import type { Services } from '../services.js';
 import { digestOf, newSecret } from '../state/secrets.js';
 import { one, run } from '../state/statements.js';
 
-/** A browser at one of our pages: signed in or not yet. */
+/** A browser that visits a page, signed in or not. */
 export interface Visit {
   readonly user: { readonly no: number; readonly name: string; readonly email: string } | null;
-  /** Goes into every form. Only a page made for this cookie can know it. */
+  /** CSRF token in every form, derived from the cookie. */
   readonly csrf: string;
-  /** Set-Cookie for a browser that came without a cookie of ours. */
+  /** Set-Cookie header for a browser without a session cookie. */
   readonly cookie: string | undefined;
 }
 
@@ -17,8 +17,8 @@ const sessionSeconds = 8 * 60 * 60;
 const secretShape = /^bs_[0-9A-Za-z]{40}$/;
 
 /**
- * A visitor who has not signed in costs no row: the cookie is a secret nobody stored, and the CSRF token is a
- * digest of it that cannot be turned back.
+ * Visitors who have not signed in need no row: their cookie is a secret that is not stored, and the CSRF token is a
+ * one-way digest of it.
  */
 export function visitOf(exchange: Exchange): Visit {
   const { services } = exchange;
@@ -37,7 +37,7 @@ export function visitOf(exchange: Exchange): Visit {
   };
 }
 
-/** Signing in gives the browser a new secret, so that a cookie planted beforehand is worth nothing. */
+/** Signs in with a new secret, which prevents session fixation. */
 export function signIn(exchange: Exchange, userNo: number): string {
   const { services, now } = exchange;
   const secret = newSecret(services.random, 'bs_');
@@ -71,7 +71,7 @@ function cookieOf(exchange: Exchange): string | undefined {
   return undefined;
 }
 
-/** Lax and not Strict: the person arrives here by a link from the application's own site. */
+/** SameSite=Lax rather than Strict, because visitors arrive through a link on the application's site. */
 function setCookie(exchange: Exchange, secret: string): string {
   const secure = exchange.services.options.publicUrl?.startsWith('https:') ? '; Secure' : '';
   return `${cookieName}=${secret}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${sessionSeconds}${secure}`;

@@ -3,7 +3,7 @@ import type { State } from '../state/database.js';
 import type { Realm } from '../state/secrets.js';
 import { all, one } from '../state/statements.js';
 
-/** An organization as one of its people sees it. */
+/** An organization, with the role of one of its users. */
 export interface Membership {
   readonly no: number;
   readonly id: string;
@@ -21,7 +21,7 @@ export const membershipsOf = (state: State, userNo: number): readonly Membership
     [userNo],
   );
 
-/** A client id names a key and is no secret; the secret itself is not read here. */
+/** A client id, which is not secret. The client secret is not read here. */
 export interface Key {
   readonly client_id: string;
   readonly realm: Realm;
@@ -34,7 +34,7 @@ export const keysOf = (state: State, applicationNo: number): readonly Key[] =>
     [applicationNo],
   );
 
-/** Whose delivery it is: application, and whether an installation manages the endpoint itself. */
+/** Returns the application of a delivery, and whether its endpoint is bound to an installation. */
 export const ownerOfDelivery = (
   state: State,
   deliveryId: string,

@@ -21,7 +21,7 @@ export function portalSignIn(visit: Visit, people: readonly Person[], unknownEma
   });
 }
 
-const footer = html`<a href="${paths.docs}">The API, described for people</a>`;
+const footer = html`<a href="${paths.docs}">API reference</a>`;
 
 interface Overview extends Membership {
   readonly applications: readonly {
@@ -114,7 +114,7 @@ ${problem === null ? null : html`<p class="bad" role="alert">${problem}</p>`}${s
   });
 }
 
-/** On a narrow screen a row is a list of its cells, each below its head; the roles keep it a table to a reader. */
+/** On a narrow screen each row becomes a list of labelled cells. ARIA roles keep it a table for screen readers. */
 function table(heads: readonly string[], rows: readonly (readonly Html[])[]): Html {
   if (rows.length === 0) return html`<p class="soft">None yet.</p>`;
   const cell = (content: Html, column: number) =>
@@ -123,7 +123,7 @@ function table(heads: readonly string[], rows: readonly (readonly Html[])[]): Ht
 <tbody role="rowgroup">${rows.map((cells) => html`<tr role="row">${cells.map(cell)}</tr>`)}</tbody></table></div>`;
 }
 
-/** The address of a bound endpoint is its installation's secret: a hint stands for it, as in the API. */
+/** The URL of a bound endpoint is private to its installation, so only a hint is shown, as in the API. */
 function endpointCard(visit: Visit, held: ApplicationView['endpoints'][number], mayResend: boolean): Html {
   const { endpoint, events, deliveries } = held;
   const address = endpoint.installation_no === null ? endpoint.url : urlHint(endpoint.url);

@@ -15,7 +15,7 @@ import { listDeliveries } from '../webhooks/portal.js';
 import { keysOf, membershipsOf, ownerOfDelivery } from './model.js';
 import { applicationPage, overviewPage, portalSignIn } from './pages.js';
 
-/** What the portal asks of webhooks: to send a delivery again. Throws the `Problem` that stands in the way. */
+/** Resends a webhook delivery for the portal. Throws a `Problem` when it cannot be resent. */
 export interface Resender {
   resend(deliveryId: string): void;
 }
@@ -37,7 +37,7 @@ export function portalRoutes(webhooks: Resender): readonly Route[] {
   ];
 }
 
-/** Everybody signs in with the sandbox's people here: organizations and applications are shared by both realms. */
+/** The portal signs in users of the sandbox, because organizations and applications are shared by both realms. */
 function overview(exchange: Exchange, visit: Visit, unknownEmail: string | null = null): Reply {
   const { services } = exchange;
   if (visit.user === null) return portalSignIn(visit, peopleToChoose(exchange, 'test'), unknownEmail);
@@ -101,8 +101,8 @@ function answerApplication(webhooks: Resender): Handler {
     if (!managesOrganization(state, app.organization_no, visit.user.no)) {
       return noticePage(
         403,
-        'Your role may only look',
-        'An owner, admin or developer sends deliveries again.',
+        'Your role is read-only',
+        'Only an owner, admin or developer may resend deliveries.',
       );
     }
     if (delivery.bound === 1)
@@ -117,7 +117,7 @@ function answerApplication(webhooks: Resender): Handler {
   };
 }
 
-/** An application of somebody else's organization does not exist here. */
+/** Returns the application if it belongs to an organization of the user. */
 function found(exchange: Exchange, user: User) {
   const { state } = exchange.services;
   return membershipsOf(state, user.no)
@@ -125,7 +125,7 @@ function found(exchange: Exchange, user: User) {
     .find(({ id }) => id === exchange.params.id);
 }
 
-const unknown = (): Reply => noticePage(404, 'Not found', 'No organization of yours has this.');
+const unknown = (): Reply => noticePage(404, 'Not found', 'None of your organizations has this application.');
 
 function detail(exchange: Exchange, visit: Visit, user: User, problem: string | null, status = 200): Reply {
   const { services } = exchange;

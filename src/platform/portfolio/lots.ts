@@ -5,7 +5,7 @@ import type { State } from '../state/database.js';
 import type { Realm } from '../state/secrets.js';
 import { all } from '../state/statements.js';
 
-/** One investment that counts: money that is in, with what was bought for it. */
+/** One active or executed investment with its cost and shares. */
 export interface Lot {
   readonly source: Source;
   readonly costCents: number;
@@ -22,11 +22,11 @@ const ofSyndicateSql = `SELECT i.no FROM investments i JOIN offerings o ON o.no 
 export const lotsOfPerson = (state: State, userNo: number, realm: Realm): readonly Lot[] =>
   lots(state, all(state, ofPersonSql, [userNo, realm]));
 
-/** Everything invested in the deals of a syndicate, whoever invested it. */
+/** Returns the investments of all investors in the deals of a syndicate. */
 export const lotsOfSyndicate = (state: State, syndicateNo: number): readonly Lot[] =>
   lots(state, all(state, ofSyndicateSql, [syndicateNo]));
 
-/** Derived as the investor's own records are, so that the portfolio and the records cannot tell different amounts. */
+/** Uses the same derivation as the investment records, so portfolio and records show the same amounts. */
 function lots(state: State, rows: readonly { readonly no: number }[]): readonly Lot[] {
   return rows.flatMap(({ no }) => {
     const source = loadInvestment(state, no);

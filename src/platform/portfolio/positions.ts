@@ -18,7 +18,7 @@ import {
   worthOf,
 } from './valuation.js';
 
-/** What is held of one offering. */
+/** All investments in one offering. */
 export interface Position {
   readonly round: Round;
   readonly lots: readonly Lot[];
@@ -49,7 +49,7 @@ export function positionsOf(
   });
 }
 
-/** How a position is told to the investor, or to the syndicate whose deal it was. */
+/** Whether a position is presented to its investor or to the syndicate of the deal. */
 export type Telling = 'investor' | 'syndicate';
 
 export function positionResource(services: Services, position: Position, telling: Telling): object {
@@ -125,7 +125,7 @@ function termsOf(round: Round, lot: Lot | undefined): object {
   };
 }
 
-/** The entity is named: it is the reader's own. */
+/** The name of the entity may be shown because the caller owns it. */
 const ownerOf = ({ source }: Lot) =>
   source.entity_name === null ? { kind: 'individual' } : { kind: 'entity', name: source.entity_name };
 

@@ -5,8 +5,8 @@ import { multipleOf, totalOf } from './valuation.js';
 const usual = 'usd';
 
 /**
- * Amounts of different currencies are not added: with several, the sums are those of the dollar positions, and the
- * positions themselves tell the rest. The counts are of all.
+ * Amounts in different currencies are not added: with several currencies, the sums cover only the dollar positions.
+ * The counts cover all positions.
  */
 export function summaryOf(positions: readonly Position[], now: number) {
   const currencies = new Set(positions.map(({ round }) => round.currency));

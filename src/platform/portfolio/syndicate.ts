@@ -2,7 +2,7 @@ import { callerOf, type Exchange } from '../http/exchange.js';
 import { notFound, Problem } from '../http/problem.js';
 import { one } from '../state/statements.js';
 
-/** The syndicate of the path, for whoever manages it: a manager, an installation on it, or its own key. */
+/** Returns the syndicate of the path. Requires a manager, an installation on it, or its own key. */
 export function managedSyndicate(exchange: Exchange): number {
   const { state } = exchange.services;
   const caller = callerOf(exchange);

@@ -14,7 +14,7 @@ export interface Outcome {
 
 const million = 1_000_000n;
 
-/** A round nobody has valued yet is worth what was paid. */
+/** Returns the outcome of an offering. Without a valuation, positions are worth their cost. */
 export function outcomeOf(state: State, offeringNo: number, now: number): Outcome {
   return (
     one<Outcome>(state, 'SELECT * FROM offering_outcomes WHERE offering_no = ?', [offeringNo]) ?? {
@@ -37,7 +37,7 @@ export interface Worth {
 const valued = (cents: number, outcome: Outcome): number =>
   Number((BigInt(cents) * BigInt(outcome.value_ppm)) / million);
 
-/** What is still held has a value and no realized gain; what has ended the other way round. */
+/** Active positions have a value and no realized gain; ended positions have a realized gain and no value. */
 export function worthOf(lot: Lot, outcome: Outcome): Worth {
   const value = valued(lot.costCents, outcome);
   const gain = value - lot.costCents;
@@ -57,20 +57,20 @@ export const totalOf = (worths: readonly Worth[]): Worth =>
     { cost: 0, current: 0, unrealized: 0, realized: 0 },
   );
 
-/** What came and may still come back for each unit put in; two decimals, cut. */
+/** Returns (cost + gains) / cost with two decimals, truncated. */
 export function multipleOf({ cost, unrealized, realized }: Worth): string | null {
   if (cost === 0) return null;
   const hundredths = (BigInt(cost + unrealized + realized) * 100n) / BigInt(cost);
   return dollarsOf(Number(hundredths));
 }
 
-/** Shares are held in halves. */
+/** Sums shares in units of half a share, to stay exact. */
 export function sharesOf(lots: readonly Lot[]): string | null {
   const held = lots.flatMap((lot) => lot.shares ?? []);
   return held.length === 0 ? null : String(held.reduce((sum, shares) => sum + Number(shares) * 2, 0) / 2);
 }
 
-/** Null without shares, at an end, and when the lots were sold at different prices. */
+/** Returns null without shares, for an ended position, and when the lots have different prices. */
 export function sharePriceOf(lots: readonly Lot[], outcome: Outcome): string | null {
   const prices = new Set(
     lots.flatMap((lot) => (lot.shares === null ? [] : (lot.source.share_price_cents ?? []))),

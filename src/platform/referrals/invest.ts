@@ -7,7 +7,7 @@ import { findOfferingById, isOpen, type Offering } from '../sessions/offering-ac
 import { startFromLink, utmOf } from '../sessions/sources.js';
 import { countClick, type ReferralCode, referralById } from './model.js';
 
-/** `/invest/ofr_…?wfr=ref_…`: whoever comes by this link invests by the application that spread it. */
+/** `/invest/ofr_…?wfr=ref_…`: investments through this link are attributed to the application of the code. */
 export const openInvest: Handler = (exchange) =>
   landed(exchange, (offering, code) => {
     if (exchange.method !== 'HEAD') countClick(exchange.services.state, code);
@@ -28,7 +28,7 @@ function landed(exchange: Exchange, then: (offering: Offering, code: ReferralCod
     (code.offering_no === null || code.offering_no === offering.no);
   if (!fits) return noticePage(404, 'This link leads nowhere', 'Check that you copied it whole.');
   if (code.disabled_at !== null) {
-    return noticePage(410, 'This link no longer works', 'It was withdrawn by whoever spread it.');
+    return noticePage(410, 'This link no longer works', 'Its owner has withdrawn it.');
   }
   if (!isOpen(offering)) {
     return noticePage(409, 'This round has closed', `${offering.company_name} takes no further commitments.`);

@@ -4,7 +4,7 @@ import { offeringByNo } from '../sessions/offering-access.js';
 import { sourceOfSession } from '../sessions/sources.js';
 import { referralByNo } from './model.js';
 
-/** An investment somebody's link brought: told without a word about who made it. */
+/** Emits the event of a referred investment. The payload does not identify the investor. */
 export const announceReferred: Completed = (services, session, now) => {
   const { state } = services;
   const referralNo = sourceOfSession(state, session.no)?.referral_no ?? null;

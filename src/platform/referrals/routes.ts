@@ -23,10 +23,10 @@ import {
   termsAccepted,
 } from './model.js';
 
-/** Codes are the application's own business: a person or an installation cannot hand it on, whatever its scopes. */
+/** Requires a client-credentials token. User and installation tokens are rejected regardless of their scopes. */
 const requireApplication: Step = (exchange) => {
   const { kind } = callerOf(exchange);
-  // A publishable key holds no scope beyond the catalog, and is told so by the next step.
+  // The next step rejects a publishable key, because its only scope is the catalog.
   if (kind === 'application' || kind === 'publishable') return;
   throw new Problem(403, 'app_credentials_required', 'Referral codes need a client-credentials token.', {
     remediation: 'Ask the token endpoint with grant_type client_credentials.',
@@ -93,7 +93,7 @@ const single = (exchange: Exchange, code: ReferralCode, reply: (body: unknown) =
 
 const termsBody = z.strictObject({ organization: z.string().optional(), accepted: z.boolean() });
 
-/** What an owner does in the portal: `PUT /_sandbox/attribution-terms {accepted: false}`. */
+/** Replaces the portal action of an owner: `PUT /_sandbox/attribution-terms {accepted: false}`. */
 export const referralControl: readonly Route[] = [
   controlRoute('PUT', '/_sandbox/attribution-terms', termsBody, (exchange, body) => {
     const { state } = exchange.services;

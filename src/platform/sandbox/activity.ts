@@ -3,8 +3,8 @@ import type { Services } from '../services.js';
 import { churn } from './control/churn.js';
 
 /**
- * A little life for a demonstration: something random happens every so often. The pause before each change is
- * anywhere between half and one and a half of what was asked for. Closing waits for the change under way.
+ * Makes random changes at random intervals, for a demonstration. Each pause is between 0.5 and 1.5 times the given
+ * pause. `close` waits for a change in progress.
  */
 export function startActivity(services: Services, pauseMillis: number): Closable {
   const stopping = new AbortController();

@@ -2,17 +2,17 @@ import type { Clock } from '../../runtime/clock.js';
 import { Interrupter } from '../../runtime/interruption.js';
 
 export interface MovableClock extends Clock {
-  /** How far this clock stands from the one below it. */
+  /** Offset from the underlying clock. */
   readonly offsetMillis: number;
   advance(millis: number): void;
   moveTo(millis: number): void;
-  /** Called after every move, so that whatever waits for a time can look again. Returns how to stop listening. */
+  /** Registers a listener called after every move. Returns a function that removes it. */
   onMove(listener: () => void): () => void;
 }
 
 /**
- * A clock that can be set. A wait is over when this clock says so: moving it past the end of a wait ends the wait at
- * once, which is how 72 hours of retries fit into a test. Going back never makes `monotonic` go back.
+ * A clock that can be set. Moving it past the end of a wait ends the wait at once, so 72 hours of retries fit into a
+ * test. Moving it back does not move `monotonic` back.
  */
 export function movableClock(base: Clock, offsetMillis = 0): MovableClock {
   let offset = offsetMillis;

@@ -1,4 +1,4 @@
-/** What a world is made from: the same plan gives the same world. */
+/** The input of a sandbox world. The same plan produces the same world. */
 export interface WorldPlan {
   readonly seed: number;
   readonly companies: number;
@@ -10,9 +10,9 @@ export interface WorldUser {
   readonly id: string;
   readonly email: string;
   readonly name: string;
-  /** Acts in the sandbox realm; lasts two hours, as a person's tokens do. */
+  /** Access token for the sandbox realm. Expires after two hours, like every user token. */
   readonly token: string;
-  /** Acts on live accounts, where webhook endpoints are managed. */
+  /** Access token for the live realm, where webhook endpoints are managed. */
   readonly liveToken: string;
   readonly refreshToken: string;
   readonly liveRefreshToken: string;
@@ -27,11 +27,11 @@ export interface WorldCompany {
   readonly installation: string;
   readonly token: string;
   readonly tokenWithoutIdentity: string;
-  /** How many were seeded; the sandbox may have changed some since. */
+  /** Number of seeded investments. The sandbox may have changed some since. */
   readonly investments: number;
 }
 
-/** Everything the seed decides, and so the same for the same seed. */
+/** The part of the ready document that depends only on the seed. */
 export interface WorldDocument {
   readonly apps: readonly {
     readonly name: string;
@@ -49,7 +49,7 @@ export interface WorldDocument {
   }[];
 }
 
-/** Printed on one line when the sandbox answers; also what `GET /_sandbox` returns. */
+/** Printed on one line when the sandbox is ready, and returned by `GET /_sandbox`. */
 export interface ReadyDocument extends WorldDocument {
   readonly event: 'ready';
   readonly baseUrl: string;

@@ -12,9 +12,9 @@ export interface FaultAction {
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly delayMs?: number | undefined;
-  /** Cut the connection before the platform sees the request. */
+  /** Close the connection before the platform processes the request. */
   readonly drop?: boolean | undefined;
-  /** Let the platform answer and cut the connection after so many bytes of the body. */
+  /** Process the request and close the connection after this many bytes of the response body. */
   readonly truncate?: number | undefined;
   /** Webhook deliveries only, see `DeliveryHazard`. */
   readonly lose?: boolean | undefined;
@@ -24,11 +24,11 @@ export interface FaultAction {
 
 export interface FaultRule {
   readonly method?: string | undefined;
-  /** `*` stands for anything, `{name}` for one segment; `webhook` for deliveries. */
+  /** `*` matches any text, `{name}` one segment; `webhook` matches deliveries. */
   readonly path: string;
-  /** Matches to let pass first. */
+  /** Number of matches to skip first. */
   readonly after?: number | undefined;
-  /** How often it strikes. */
+  /** How many times the rule applies. */
   readonly times?: number | undefined;
   readonly action: FaultAction;
 }
@@ -40,7 +40,7 @@ interface ActiveRule {
   strikes: number;
 }
 
-/** Rules are asked in the order they came; the first that strikes is the only one that does. */
+/** Rules are evaluated in the order they were added. Only the first one that applies takes effect. */
 export class Faults implements Interceptor, Hazards {
   #rules: ActiveRule[] = [];
   readonly #chosen = new WeakMap<Exchange, FaultAction>();
@@ -127,7 +127,7 @@ function patternOf(path: string): RegExp {
   return new RegExp(`^${parts.join('')}$`);
 }
 
-/** What such a status usually comes with, unless the rule says otherwise. */
+/** Builds the response of a fault: the body of the rule, or the usual body for the status. */
 function faultAnswer(status: number, action: FaultAction, exchange: Exchange): Answer {
   if (action.body !== undefined) {
     const text = typeof action.body === 'string';
@@ -157,11 +157,11 @@ function usualAnswer(status: number, exchange: Exchange): Answer {
           }
         : {};
     return problemAnswer(
-      new Problem(known, errorTypes[known][0], 'A fault was set here.', about),
+      new Problem(known, errorTypes[known][0], 'This error was injected by a fault rule.', about),
       exchange.requestId,
     );
   }
-  // An edge that cannot reach the service answers for itself, in HTML.
+  // An edge server that cannot reach the service returns its own HTML.
   const body = status >= 500 ? '<html><body>The service is unavailable.</body></html>' : '';
   return { status, headers: { 'content-type': 'text/html' }, body };
 }

@@ -2,7 +2,7 @@ import type { Answer } from '../http/envelope.js';
 import type { Exchange } from '../http/exchange.js';
 import type { Interceptor } from '../http/server.js';
 
-/** What was asked of the platform. Tokens are named by their number, never shown. */
+/** One recorded request. Tokens are identified by row number, never stored. */
 export interface AskedRequest {
   readonly seq: number;
   readonly method: string;
@@ -13,7 +13,7 @@ export interface AskedRequest {
   readonly at: string;
 }
 
-/** Enough for any test to look back on, little enough to forget about. */
+/** Number of entries kept: enough for any test, small enough for memory. */
 const keptMax = 10_000;
 
 export class RequestLedger implements Interceptor {
@@ -35,7 +35,7 @@ export class RequestLedger implements Interceptor {
     if (this.#entries.length > 2 * keptMax) this.#entries = this.#entries.slice(-keptMax);
   }
 
-  /** After a number, or from a time on. */
+  /** Returns the entries after a number, or from a time on. */
   since(from: { readonly seq: number } | { readonly time: string }): readonly AskedRequest[] {
     return this.#entries
       .slice(-keptMax)

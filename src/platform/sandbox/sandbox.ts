@@ -14,7 +14,7 @@ import { controlPath, RequestLedger } from './requests.js';
 import { openWorld, type World } from './world.js';
 
 export interface SandboxOptions {
-  /** Loopback and a free port unless told otherwise: the control API asks for no credential. */
+  /** Default loopback and a free port, because the control API has no authentication. */
   readonly listen?: { readonly host: string; readonly port: number };
   readonly dataFile?: string;
   readonly seed?: number;
@@ -23,10 +23,10 @@ export interface SandboxOptions {
   readonly headerPrefix?: string;
   readonly requestIdHeader?: string;
   readonly limits?: boolean;
-  /** The clock below the movable one. */
+  /** The clock that the movable clock is based on. */
   readonly clock?: Clock;
   readonly logger?: Logger;
-  /** Ids and what churn picks; the system's unless given. The seeded world itself follows from `seed`. */
+  /** Randomness for new ids and churn; default the system's. The seeded world depends only on `seed`. */
   readonly random?: Random;
   readonly platform?: Partial<PlatformOptions>;
 }
@@ -39,7 +39,7 @@ export interface Sandbox extends Closable {
   readonly world: World;
 }
 
-/** A platform of its own with a world in it. Nothing is shared between two of them but the code. */
+/** Starts a platform with a seeded world. Sandboxes in one process share no state. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const parts = new Lifecycle();
   try {

@@ -11,11 +11,11 @@ import { seedWorld } from './seed/world.js';
 export interface World {
   readonly plan: WorldPlan;
   readonly document: WorldDocument;
-  /** Back to the seed: everything that happened since is forgotten, moves of the clock included. */
+  /** Resets to the seeded state, including the clock. */
   reset(): void;
 }
 
-/** Syndicates draw from a stream of their own: what is added to them moves nothing else. */
+/** Syndicates use a separate random stream, so that changes to them do not affect the rest of the world. */
 const membershipStream = 0x73796e64;
 
 const defaultPlan: WorldPlan = { seed: 1, companies: 2, records: 100 };
@@ -28,7 +28,7 @@ interface Row {
   readonly document: string | null;
 }
 
-/** Makes the world the options ask for, or continues the one the data file holds. */
+/** Seeds the requested world, or continues the one in the data file. */
 export function openWorld(
   state: State,
   clock: MovableClock,
@@ -62,8 +62,8 @@ export function openWorld(
 }
 
 /**
- * A new file needs no journal on disk: there is nothing to roll back to. The row that says what is being made is
- * written before the journal goes, so a file left behind half made is known as one.
+ * Seeds a new file with the journal in memory, because there is nothing to roll back to. The row with the plan is written
+ * before, so that a file left half-seeded is detected.
  */
 function makeOnce(
   state: State,
@@ -98,7 +98,7 @@ function remember(state: State, plan: WorldPlan, clock: MovableClock, document: 
 
 function heldDocument(held: Row): WorldDocument {
   if (held.document !== null) return JSON.parse(held.document) as WorldDocument;
-  throw new Fault('usage', 'the data file holds a world that was never finished', {
+  throw new Fault('usage', 'the data file has a half-seeded world', {
     hint: 'Delete the file, or give another --data file.',
   });
 }
@@ -111,12 +111,12 @@ function planFrom(asked: Partial<WorldPlan>): WorldPlan {
   };
 }
 
-/** A data file is one world; asking it for another one is a mistake that must not end in a mixture. */
+/** Returns the plan of the data file. Throws if the options ask for a different world. */
 function agree(held: Row, asked: Partial<WorldPlan>): WorldPlan {
   for (const key of ['seed', 'companies', 'records'] as const) {
     const wanted = asked[key];
     if (wanted !== undefined && wanted !== held[key]) {
-      throw new Fault('usage', `the data file holds a world with ${key} ${held[key]}, not ${wanted}`, {
+      throw new Fault('usage', `the data file has a world with ${key} ${held[key]}, not ${wanted}`, {
         hint: `Leave --${key} out to continue that world, or give another --data file.`,
       });
     }
@@ -124,12 +124,12 @@ function agree(held: Row, asked: Partial<WorldPlan>): WorldPlan {
   return { seed: held.seed, companies: held.companies, records: held.records };
 }
 
-/** Every table but the record of migrations, whichever feature it belongs to. */
+/** Empties every table except the migrations. */
 function emptyTables(state: State): void {
   const tables = all<{ name: string }>(
     state,
     `SELECT name FROM sqlite_master WHERE type = 'table' AND name <> 'migrations' AND name NOT LIKE 'sqlite_%'`,
   );
-  // Table names come from the schema, not from outside.
+  // The table names come from the schema, not from user input.
   for (const { name } of tables) state.exec(`DELETE FROM "${name}"`);
 }

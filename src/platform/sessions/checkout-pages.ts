@@ -8,7 +8,7 @@ import { written } from './money.js';
 import type { Offering } from './offering-access.js';
 import { cards, refusedDocument } from './pretend.js';
 
-/** What every page of a checkout shows around its question. */
+/** The data every checkout page shows. */
 export interface Checkout {
   readonly session: Session;
   readonly offering: Offering;
@@ -53,7 +53,7 @@ export function askWho(checkout: Checkout, people: readonly Person[], unknownEma
   return page(checkout, 0, html`${opening(checkout)}${lead}${forms}`, unknownEmail);
 }
 
-/** The address is the invited one and nobody has an account with it yet. */
+/** Asks for the name of an invited person whose email has no account yet. */
 export function askName(checkout: Checkout, email: string, problem: string | null): Reply {
   return page(
     checkout,
@@ -97,7 +97,7 @@ ${hint(checkout, html`Nothing is checked here: every number passes, <code>${refu
 
 const refusals = {
   card_declined: 'The card was declined. Nothing was charged: try another card.',
-  insufficient_funds: 'The card has too little on it. Nothing was charged: try another card.',
+  insufficient_funds: 'The card has insufficient funds. Nothing was charged: try another card.',
 } as const;
 
 export function askPayment(checkout: Checkout, person: Person, typed: string, problem: string | null): Reply {
@@ -112,7 +112,7 @@ export function askPayment(checkout: Checkout, person: Person, typed: string, pr
       : null;
   const card = html`<label for="card">Card number</label>
 <input id="card" name="card" inputmode="numeric" autocomplete="cc-number" required maxlength="30">`;
-  const numbers = html`Nothing is charged here: <code>${cards.approved}</code> pays, <code>${cards.declined}</code> is declined, <code>${cards.poor}</code> has too little on it.`;
+  const numbers = html`Nothing is charged here: <code>${cards.approved}</code> pays, <code>${cards.declined}</code> is declined, <code>${cards.poor}</code> has insufficient funds.`;
   return page(
     checkout,
     2,
@@ -134,14 +134,14 @@ export function askConfirmation(checkout: Checkout, person: Person): Reply {
     html`<h1>${reservation ? 'Reserve' : 'Confirm your investment'}</h1>${amountLine(checkout)}
 ${signedIn(checkout.visit, person)}
 <dl><dt>Company</dt><dd>${offering.company_name}</dd><dt>Security</dt><dd>${offering.investment_type} (${offering.offering_type})</dd>
-<dt>Identity</dt><dd>${session.kyc_status}</dd><dt>Payment</dt><dd>${reservation ? 'none, a reservation binds nobody' : 'ready'}</dd></dl>
+<dt>Identity</dt><dd>${session.kyc_status}</dd><dt>Payment</dt><dd>${reservation ? 'none, a reservation is not binding' : 'ready'}</dd></dl>
 <form method="post">${csrfField(checkout.visit)}<div class="actions"><button class="primary" name="action" value="complete">${reservation ? 'Reserve' : 'Invest'}</button></div></form>`,
   );
 }
 
 const endings = {
-  canceled: 'It was withdrawn by whoever sent it. Nothing was charged.',
-  expired: 'Its time is over. Ask whoever sent it for a new one.',
+  canceled: 'The sender has withdrawn it. Nothing was charged.',
+  expired: 'It has expired. Ask the sender for a new one.',
 } as const;
 
 export function ended(checkout: Checkout): Reply {

@@ -31,11 +31,11 @@ import { charge, checkIdentity } from './pretend.js';
 type Form = Readonly<Record<string, string>>;
 type User = NonNullable<Visit['user']>;
 
-/** The page shows the first step that is not done: nothing about the way there is remembered but the session. */
+/** Shows the first incomplete step. The progress is stored only in the session. */
 export const openCheckout: Handler = (exchange) => {
   const checkout = checkoutOf(exchange);
   if (checkout === null) return unknownLink();
-  // A probe of the link is not its person.
+  // A HEAD request, for example from a link checker, does not start the session.
   if (exchange.method === 'HEAD') return show(exchange, checkout);
   return show(exchange, entered(exchange, checkout));
 };
@@ -71,7 +71,7 @@ type Answer = (
   completed: readonly Completed[],
 ) => Reply;
 
-/** A step that is already done, or not yet due, changes nothing: the page says what comes next. */
+/** Submitting a completed or later step changes nothing and redirects to the current step. */
 const answers: Readonly<Record<string, Answer | undefined>> = Object.assign(Object.create(null), {
   identity: (exchange, checkout, user, form) => {
     if (stepOf(checkout.session, checkout) !== 'identity') return seeOther(exchange.path);
@@ -122,7 +122,7 @@ function show(exchange: Exchange, checkout: Checkout): Reply {
   });
 }
 
-/** A refused card is no reason to type the amount again. */
+/** Keeps the chosen amount in the form after a declined card. */
 const chosenBefore = ({ chosen_cents: cents }: Session): string =>
   cents === null ? '' : (cents / 100).toFixed(cents % 100 === 0 ? 0 : 2);
 
@@ -133,7 +133,7 @@ function stepOf(session: Session, checkout: Checkout): 'identity' | 'payment' | 
   return amount !== null && paid ? 'confirmation' : 'payment';
 }
 
-/** The link is its recipient's alone, whoever it was passed on to. */
+/** Runs `then` only for the recipient of the link. */
 function asRecipient(checkout: Checkout, then: (user: User) => Reply | undefined): Reply {
   const { session, visit } = checkout;
   if (visit.user === null) return askWho(checkout, [], null);
@@ -165,7 +165,7 @@ function join(exchange: Exchange, checkout: Checkout, form: Form): Reply {
   const { state } = exchange.services;
   const userNo = state.transaction(() => {
     const no = makePerson(exchange, email, name);
-    // From now on the account is who the session is for, whatever its address becomes.
+    // From now on the session belongs to the account, even if its email changes.
     writeSession(state, checkout.session, { recipient_no: no }, exchange.now);
     return no;
   })();
@@ -192,7 +192,7 @@ function entered(exchange: Exchange, checkout: Checkout): Checkout {
   return { ...checkout, session: sessionByNo(exchange.services.state, checkout.session.no) };
 }
 
-/** In the sandbox, whose people are made up, the recipient may be picked instead of typed. */
+/** Lists the recipient to choose from, only in the sandbox, where people are invented. */
 function recipientListed(exchange: Exchange, session: Session): readonly Person[] {
   if (session.realm === 'live') return [];
   return all<Person>(

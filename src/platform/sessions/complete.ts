@@ -16,10 +16,10 @@ interface Investor {
   readonly bio: string | null;
 }
 
-/** What else an end of a checkout means: a link that brought the person counts it. */
+/** Called when a checkout completes, for example to count a use of the link it started from. */
 export type Completed = (services: Services, session: Session, now: number) => void;
 
-/** The investment, its publication, the end of the session and every event are one commit. */
+/** Completes a session. The investment, its publication, the session and all events are one commit. */
 export function completeSession(
   services: Services,
   session: Session,
@@ -50,7 +50,7 @@ export function completeSession(
         investor_no: investor.no,
         investor_id: investor.id,
         status: reservation ? 'reserved' : 'active',
-        // Paid in full: it counts as raised at once.
+        // Paid in full, so it counts as raised immediately.
         group_label: reservation ? 'NO PAYMENT YET' : 'IS READY',
         entity_name: null,
         committed_cents: cents,

@@ -10,7 +10,7 @@ import { type Offering, requireOpen, spvIdOf } from './offering-access.js';
 
 export interface CreatedSession {
   readonly session: Session;
-  /** False: the recipient had an active one. */
+  /** False if the recipient already had an active session. */
   readonly made: boolean;
 }
 
@@ -72,7 +72,7 @@ function recipientOf(state: State, wish: z.output<typeof sessionWish>): Recipien
   return { email: null, userNo: user.no };
 }
 
-/** Whoever asks by account is not told the address an earlier request went by. */
+/** Hides the email of an existing session from a request that gave the recipient by account. */
 const masked = (session: Session, asked: Recipient): Session =>
   asked.email === null ? { ...session, email: null } : session;
 

@@ -7,16 +7,16 @@ import { isActive, overdueSessions, type Session, writeSession } from './model.j
 import { installationOn, offeringByNo } from './offering-access.js';
 
 /*
- * pending → in_progress when its person first opens the link; in_progress → abandoned after a day of silence, and back
- * when they return; completed at the end of the checkout; expired when its time is over; canceled by its application.
- * What is abandoned still counts as active: its link works and its recipient gets no second one.
+ * pending → in_progress when the recipient first opens the link; in_progress → abandoned after a day without a visit, and
+ * back on the next visit; completed by the checkout; expired after its lifetime; canceled by the application. An abandoned
+ * session is still active: its link works and the recipient gets no second session.
  */
 
 const silenceMillis = 24 * 60 * 60 * 1000;
 
 type Happening = Extract<EventName, `investment_session.${string}`>;
 
-/** Kept in the session's timeline and told to the application that made it, under one id. */
+/** Records the event in the session's timeline and emits it to the application under the same id. */
 export function announceSession(services: Services, name: Happening, session: Session, at: number): void {
   const id = newId(services.random, 'evt_');
   run(
@@ -27,7 +27,7 @@ export function announceSession(services: Services, name: Happening, session: Se
   if (session.origin !== 'api') return;
   const offering = offeringByNo(services.state, session.offering_no);
   const installation = installationOn(services.state, session.application_no, offering);
-  // Nobody else's installations may hear of it, not even on the same company.
+  // Only installations of this application receive the event.
   if (installation === undefined) return;
   const data = {
     id: session.id,
@@ -50,7 +50,7 @@ export function announceSession(services: Services, name: Happening, session: Se
   });
 }
 
-/** The person is here: the first time starts the session, later times only keep it from being abandoned. */
+/** Records a visit of the recipient. The first one starts the session; later ones prevent its abandonment. */
 export function enterSession(services: Services, session: Session, now: number): Session {
   if (!isActive(session)) return session;
   return services.state.transaction(() => {
@@ -68,7 +68,7 @@ export function cancelSession(services: Services, session: Session, now: number)
   })();
 }
 
-/** Asked before anything reads a session, so that a late loop shows nothing outdated. */
+/** Expires and abandons due sessions. Called before sessions are read, in case the loop is late. */
 export function settleSessions(services: Services, now: number): void {
   const { state } = services;
   const overdue = overdueSessions(state, now, now - silenceMillis);
@@ -85,7 +85,7 @@ export function settleSessions(services: Services, now: number): void {
   })();
 }
 
-/** How late an expiry may be told when nobody asks. */
+/** Maximum delay of an expiry event when no request reads the session. */
 const pauseMillis = 30_000;
 
 export function startSettling(

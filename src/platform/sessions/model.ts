@@ -22,7 +22,7 @@ export interface Session {
   readonly kyc_status: KycStatus;
   readonly funding_status: FundingStatus;
   readonly investment_no: number | null;
-  /** As the feed spells it. */
+  /** With the prefix of the feed, `inv_`. */
   readonly investment_id: string | null;
   readonly success_url: string | null;
   readonly metadata: string | null;
@@ -60,13 +60,13 @@ export const findSession = (
   );
 
 export interface Recipient {
-  /** As addressed; null when named by account. */
+  /** The email given for the recipient; null when given by account. */
   readonly email: string | null;
-  /** Null while nobody has an account with that address. */
+  /** Null if no account has that email. */
   readonly userNo: number | null;
 }
 
-/** The one active session a recipient has on an offering, whether addressed by account or by its address. */
+/** Returns the recipient's active session for an offering, whether created by account or by email. */
 export function activeSession(state: State, offeringNo: number, recipient: Recipient): Session | undefined {
   return one<Session>(
     state,
@@ -183,7 +183,7 @@ export const timelineOf = (state: State, sessionNo: number): readonly TimelineEv
     [sessionNo],
   );
 
-/** Those whose time is over, and those whose person has been silent for a day. */
+/** Returns expired sessions and those without a visit since `silentSince`. */
 export const overdueSessions = (state: State, now: number, silentSince: number): readonly Session[] =>
   all<Session>(
     state,

@@ -1,4 +1,4 @@
-/** For people; the API speaks in cents. */
+/** Formats an amount for a page. */
 export function written(cents: number, currency: string): string {
   return new Intl.NumberFormat('en-US', {
     style: 'currency',
@@ -7,7 +7,7 @@ export function written(cents: number, currency: string): string {
   }).format(cents / 100);
 }
 
-/** An amount as somebody types it: `2500`, `2,500`, `2500.50`. Null when it is none, or none worth investing. */
+/** Parses a typed amount: `2500`, `2,500`, `2500.50`. Returns null for anything else or an amount below the minimum. */
 export function centsFrom(text: string): number | null {
   const match = /^(\d{1,9})(?:\.(\d{1,2}))?$/.exec(text.replaceAll(/[,\s$€]/g, ''));
   if (match === null) return null;

@@ -43,11 +43,11 @@ export function requireOpen(offering: Offering): void {
   throw new Problem(422, 'unprocessable_entity', 'This offering does not take investments now.');
 }
 
-/** The vehicle of an offering goes by the offering's own letters. */
+/** The id of an offering's vehicle differs from the offering id only in its prefix. */
 export const spvIdOf = (offeringId: string): string => offeringId.replace(/^ofr_/, 'spv_');
 export const offeringIdOf = (spvId: string): string => spvId.replace(/^spv_/, 'ofr_');
 
-/** The offering a path names, when the caller acts for whoever runs it: its company or its syndicate. */
+/** Returns the offering if the caller acts for its company or its syndicate. Throws a `Problem` otherwise. */
 export function reachOffering(exchange: Exchange, id: string): Offering {
   const caller = callerOf(exchange);
   const offering = findOfferingById(exchange.services.state, id);
@@ -104,7 +104,7 @@ export function personRuns(state: State, userNo: number, offering: Offering): bo
   return found?.runs === 1;
 }
 
-/** The application's active installation where the offering is run; the company's before the syndicate's. */
+/** Returns the application's active installation on the offering's company, or else on its syndicate. */
 export function installationOn(
   state: State,
   applicationNo: number,
@@ -119,7 +119,7 @@ export function installationOn(
   return row && { no: row.no, scopes: expandScopes(row.scopes.split(' ')) };
 }
 
-/** Every offering the caller reaches in this way, by number. */
+/** Returns the row numbers of all offerings that `reachOffering` allows. */
 export function reachedOfferings(exchange: Exchange): readonly number[] {
   const caller = callerOf(exchange);
   const { state } = exchange.services;

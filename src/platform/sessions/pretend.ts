@@ -1,8 +1,8 @@
 import type { FundingStatus, KycStatus } from '../contract/sessions.js';
 
 /*
- * The identity check and the card network of this server. No document and no card is real here: what they say is
- * decided by the number, and the numbers are neither kept nor sent anywhere.
+ * Simulated identity check and card network. The result depends only on the entered number, which is not stored or sent
+ * anywhere.
  */
 
 export const refusedDocument = '000000000';
@@ -12,14 +12,14 @@ export const cards = {
   poor: '4000000000009995',
 } as const;
 
-/** Undefined for what cannot be the number of a document. */
+/** Returns undefined if the text cannot be a document number. */
 export function checkIdentity(typed: string): KycStatus | undefined {
   const document = typed.replaceAll(/[\s-]/g, '');
   if (!/^[0-9A-Za-z]{5,20}$/.test(document)) return undefined;
   return document === refusedDocument ? 'failed' : 'passed';
 }
 
-/** Undefined for what cannot be the number of a card. */
+/** Returns undefined if the text cannot be a card number. */
 export function charge(typed: string): FundingStatus | undefined {
   const card = typed.replaceAll(/[\s-]/g, '');
   if (!/^\d{12,19}$/.test(card) || !addsUp(card)) return undefined;
@@ -27,7 +27,7 @@ export function charge(typed: string): FundingStatus | undefined {
   return card === cards.poor ? 'insufficient_funds' : 'succeeded';
 }
 
-/** The check digit of card numbers (ISO/IEC 7812, "Luhn"). */
+/** Verifies the Luhn check digit of a card number (ISO/IEC 7812). */
 function addsUp(digits: string): boolean {
   let sum = 0;
   for (const [index, digit] of [...digits].reverse().entries()) {

@@ -41,7 +41,7 @@ function settle(exchange: Exchange): void {
   settleSessions(exchange.services, exchange.now);
 }
 
-/** Access is settled before the body is looked at, so that a refusal never depends on what was sent. */
+/** Checks access before the body is validated, so that the access error does not depend on the body. */
 function reachPath(exchange: Exchange): void {
   reachOffering(exchange, exchange.params.id ?? '');
 }
@@ -91,7 +91,7 @@ function statusOf(text: string | undefined): Session['status'] | null {
   throw invalidFields([{ field: 'status', code: 'invalid', message }]);
 }
 
-/** A session belongs to the application that made it: to every other one it does not exist. */
+/** Returns the session. Throws a 404 for a session of another application. */
 function reached(exchange: Exchange): Session {
   const { app, realm } = callerOf(exchange);
   const { state } = exchange.services;

@@ -5,7 +5,7 @@ import { announceSession } from './lifecycle.js';
 import { insertSession, type Session, sessionByNo } from './model.js';
 import type { Offering } from './offering-access.js';
 
-/** The link a person came by, and what its address said of campaigns. */
+/** The link a checkout started from, with the campaign parameters of its URL. */
 export interface Source {
   readonly referralNo: number | null;
   readonly inviteLinkNo: number | null;
@@ -14,7 +14,7 @@ export interface Source {
 
 const dayMillis = 24 * 60 * 60 * 1000;
 
-/** A checkout a person starts at a link: theirs for a day, and the same one when they come by the link again. */
+/** Starts a checkout from a link. It lasts a day, and opening the link again returns the same checkout. */
 export function startFromLink(
   services: Services,
   wish: {

@@ -7,11 +7,11 @@ import { fold } from './fold.js';
 export type State = Sqlite.Database;
 
 /**
- * The platform's own database: `:memory:` or a file that survives a restart. better-sqlite3 is synchronous,
- * so a request's reads and writes cannot interleave with another's: every handler is serializable by itself.
+ * Opens the platform's database: `:memory:`, or a file that survives a restart. better-sqlite3 is synchronous, so the
+ * statements of two requests cannot interleave: a synchronous handler is serializable.
  */
 export function openState(file: string): State {
-  // The file holds people and keys: nobody else on this machine reads it.
+  // The file contains personal data and keys, so only its owner may read it.
   if (file !== ':memory:') closeSync(openSync(file, 'a', 0o600));
   const state = new Sqlite(file);
   state.pragma('journal_mode = WAL');

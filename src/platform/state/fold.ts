@@ -1,2 +1,2 @@
-/** How text is compared when case does not matter: SQLite's own lower() knows no letter beyond ASCII. */
+/** Normalizes text for case-insensitive comparison, because SQLite's lower() handles only ASCII. */
 export const fold = (text: string): string => text.normalize('NFC').toLowerCase();

@@ -3,7 +3,7 @@ import { type Random, randomText } from '../../runtime/random.js';
 
 export type Realm = 'test' | 'live';
 
-/** 40 letters of base62 carry 238 bits: a fast hash is enough, there is nothing to guess. */
+/** A fast hash is enough for a secret of 40 base62 characters (238 bits): it cannot be guessed. */
 export const digestOf = (secret: string): string => createHash('sha256').update(secret).digest('hex');
 
 export const newId = (random: Random, prefix: string): string => `${prefix}${randomText(random, 22)}`;

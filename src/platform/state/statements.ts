@@ -6,7 +6,7 @@ type Parameters = readonly Value[] | { readonly [name: string]: Value };
 
 const caches = new WeakMap<State, Map<string, Sqlite.Statement<unknown[], unknown>>>();
 
-/** Statements are prepared once per database; the SQL text is the key, so it must be constant. */
+/** Returns a prepared statement, cached per database by its SQL text. The text must therefore be constant. */
 function prepared(state: State, sql: string): Sqlite.Statement<unknown[], unknown> {
   const cache = caches.get(state) ?? new Map<string, Sqlite.Statement<unknown[], unknown>>();
   caches.set(state, cache);
@@ -18,7 +18,7 @@ function prepared(state: State, sql: string): Sqlite.Statement<unknown[], unknow
 const bound = (parameters: Parameters): unknown[] =>
   Array.isArray(parameters) ? [...parameters] : [parameters];
 
-/** The row type is the caller's claim about its own SELECT, made where the SELECT stands. */
+/** Returns the first row. `Row` is not checked: the caller states the type of its own SELECT. */
 export function one<Row>(state: State, sql: string, parameters: Parameters = []): Row | undefined {
   return prepared(state, sql).get(...bound(parameters)) as Row | undefined;
 }

@@ -5,25 +5,25 @@ import type { State } from '../state/database.js';
 import { one } from '../state/statements.js';
 import { findSyndicate, permissionOf, type Syndicate } from './model.js';
 
-/** In rising order of what they may do. An installation, and a key of the syndicate, act with full access. */
+/** Ranks in ascending order of permission. Installations and syndicate keys have full access. */
 export const ranks = { member: 0, operator: 1, full_access: 2, creator: 3 } as const;
 export type Rank = (typeof ranks)[keyof typeof ranks];
 
-/** What a caller is to a syndicate. */
+/** The caller's access to a syndicate. */
 export interface Access {
   readonly syndicate: Syndicate;
   readonly rank: Rank;
-  /** Whoever runs the syndicate, in any permission: sees what ordinary members do not. */
+  /** Whether the caller has any managing permission, and so sees fields that ordinary members do not. */
   readonly moderator: boolean;
-  /** The person who acts; null when an installation or a key does. */
+  /** The acting user; null for an installation or a key. */
   readonly userNo: number | null;
-  /** Whose pages these are: a cursor is good for its own reader. */
+  /** Identifies the reader. Cursors are valid only for the same reader. */
   readonly reader: string;
 }
 
 /**
- * Finds the syndicate of the path and what the caller is to it. A published syndicate is known to the world, so a
- * stranger is told 403; of a draft a stranger is not even told that it exists.
+ * Returns the syndicate of the path and the caller's rank. Throws for callers outside the syndicate: a 403 for a
+ * published syndicate, which is public, and a 404 for a draft, whose existence is not revealed.
  */
 export function accessTo(exchange: Exchange): Access {
   const { state } = exchange.services;
@@ -54,7 +54,7 @@ const access = (syndicate: Syndicate, rank: Rank, userNo: number | null, reader:
   reader: `${syndicate.realm}:${reader}`,
 });
 
-/** Undefined for a person; null for a credential that is bound, but not to a syndicate. */
+/** Returns undefined for a user, and null for a credential bound to something other than a syndicate. */
 export function boundSyndicate(caller: Caller): number | null | undefined {
   if (caller.kind === 'installation' || caller.kind === 'syndicate_key') return caller.syndicateNo;
   return undefined;
@@ -83,5 +83,5 @@ export function requireRank(given: Access, rank: keyof typeof needed): Access {
   return given;
 }
 
-/** The beginning of nearly every route of a syndicate's team. */
+/** The first check of most routes for managers of a syndicate. */
 export const operatorAccess = (exchange: Exchange): Access => requireRank(accessTo(exchange), 'operator');

@@ -1,10 +1,10 @@
 import type { Services } from '../services.js';
 import { one, run } from '../state/statements.js';
 
-/** Who acts in a syndicate; null when an installation, a key or the platform itself does. */
+/** The acting user; null for an installation, a key or the platform. */
 export type Actor = number | null;
 
-/** Written inside the transaction of what was done. */
+/** Records an activity. Call it inside the transaction of the action. */
 export function recordActivity(
   services: Services,
   what: { readonly syndicateNo: number; readonly action: string; readonly memberNo?: number },

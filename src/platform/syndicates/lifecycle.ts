@@ -5,14 +5,14 @@ import { all, one, run } from '../state/statements.js';
 import { type Actor, recordActivity } from './activity.js';
 import { liveStatuses, type Syndicate } from './model.js';
 
-/** What stands between a person's approval and the act, in a sentence for them; null when nothing does. */
+/** Returns why the syndicate cannot be published, as text for the reviewer, or null if it can. */
 export function publishRefusal(syndicate: Syndicate): string | null {
   if (syndicate.published === 1) return `${syndicate.name} is published already.`;
   if (syndicate.description === null) return `${syndicate.name} needs a description before it is published.`;
   return null;
 }
 
-/** Known to the world from now on. The caller has asked `publishRefusal`, in the same transaction. */
+/** Publishes the syndicate. The caller must have checked `publishRefusal` in the same transaction. */
 export function publishSyndicate(services: Services, syndicateNo: number, actor: Actor, now: number): void {
   run(services.state, 'UPDATE syndicates SET published = 1, launched = 1, updated_at = ? WHERE no = ?', [
     now,
@@ -21,7 +21,7 @@ export function publishSyndicate(services: Services, syndicateNo: number, actor:
   recordActivity(services, { syndicateNo, action: 'syndicate.published' }, actor, now);
 }
 
-/** Only what never lived may go: no money, no deal that takes money, no members but those who run it. */
+/** Returns why a draft cannot be deleted (investments, open deals, members other than managers), or null if it can. */
 export function deleteDraftRefusal(services: Services, syndicate: Syndicate): string | null {
   if (syndicate.published === 1) return `${syndicate.name} is published: only a draft can be deleted.`;
   const { state } = services;
@@ -32,12 +32,12 @@ export function deleteDraftRefusal(services: Services, syndicate: Syndicate): st
   return null;
 }
 
-/** The draft and what lives by it: its installations end, its open links stop, nobody runs it any more. */
+/** Deletes a draft: revokes its installations, cancels its open links and removes its managers. */
 export function deleteDraft(services: Services, syndicateNo: number, actor: Actor, now: number): void {
   const { state } = services;
   state.transaction(() => {
     recordActivity(services, { syndicateNo, action: 'syndicate.draft_deleted' }, actor, now);
-    // While somebody is still installed to be told.
+    // Cancel the deals first, while the installations can still receive the events.
     const prepared = `SELECT no FROM offerings WHERE syndicate_no = ? AND status = 'upcoming' ORDER BY no`;
     for (const { no } of all<{ no: number }>(state, prepared, [syndicateNo])) {
       moveRound(services, no, 'canceled', now);

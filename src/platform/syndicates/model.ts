@@ -2,7 +2,7 @@ import type { State } from '../state/database.js';
 import type { Realm } from '../state/secrets.js';
 import { all, one, run } from '../state/statements.js';
 
-/** A syndicate with what is counted about it. Whoever is shown it has passed `accessTo`. */
+/** A syndicate with its counts. Show it only after `accessTo`. */
 export interface Syndicate {
   readonly no: number;
   readonly id: string;
@@ -34,7 +34,7 @@ export interface Syndicate {
   readonly updated_at: number | null;
 }
 
-/** Rounds that take money. `oversubscribed` and `closing` are told as `open`. */
+/** Statuses of rounds that accept money. The API reports `oversubscribed` and `closing` as `open`. */
 export const liveStatuses = `('open', 'oversubscribed', 'closing')`;
 
 const select = `SELECT s.*, c.id AS primary_fund_company,
@@ -50,7 +50,7 @@ const managed = `${select} WHERE s.deleted_at IS NULL AND s.realm = $realm AND s
     OR EXISTS (SELECT 1 FROM syndicate_managers g WHERE g.syndicate_no = s.no AND g.user_no = $user))
   ORDER BY s.no LIMIT $limit`;
 
-/** A syndicate of the other realm is no more known than one that never was. */
+/** Returns the syndicate, or undefined if it does not exist in this realm. */
 export const findSyndicate = (state: State, id: string, realm: Realm): Syndicate | undefined =>
   one<Syndicate>(state, byId, [id, realm]);
 
@@ -62,7 +62,7 @@ export function syndicateByNo(state: State, no: number): Syndicate {
 
 export interface ManagedBy {
   readonly realm: Realm;
-  /** The person whose syndicates are asked for, or the one syndicate a credential is bound to. */
+  /** The user whose syndicates are listed; null for a credential bound to one syndicate. */
   readonly user: number | null;
   readonly bound: number | null;
 }

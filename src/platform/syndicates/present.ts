@@ -4,7 +4,7 @@ import type { Syndicate } from './model.js';
 export const iso = (at: number): string => new Date(at).toISOString();
 export const isoOrNull = (at: number | null): string | null => (at === null ? null : iso(at));
 
-/** Cents that are no whole dollar are left off, never rounded up: nobody is shown money that is not there. */
+/** Returns whole dollars, rounded down, so that no amount is overstated. */
 export const wholeDollars = (cents: number): string => String(Math.floor(cents / 100));
 
 export function syndicateResourceOf(row: Syndicate): SyndicateResource {

@@ -20,7 +20,7 @@ export function answerFollows(exchange: Exchange): Reply {
   const query = exchange.input.query as z.output<typeof listMyFollows.query>;
   const caller = callerOf(exchange);
   const { userNo, realm } = userOf(exchange);
-  // A profile shows the follows that companies let themselves be promoted with; who manages follows sees them all.
+  // Profile scopes list only companies that allow promotion; a scope that manages follows lists all of them.
   const whole = caller.scopes.has('write:follows') || caller.scopes.has('read:mcp');
   const viewer = viewerOf(state, caller);
   const follows = all<CompanyRow & { followed_at: number }>(state, followsSql, [userNo, realm]).filter(
@@ -49,7 +49,7 @@ export function answerFollow(exchange: Exchange): Reply {
   const company = namedCompany(exchange);
   const { userNo, realm } = userOf(exchange);
   const held = isFollowed(exchange, company);
-  // Whoever follows already may repeat it, also when the page has since become hidden.
+  // A follower may repeat the request even if the page has since been hidden.
   if (!held && !pageVisible(company, personView(services.state, realm, userNo)))
     throw notFound('The company');
   return settle(exchange, company, true, () =>

@@ -21,7 +21,7 @@ const meSql = `SELECT u.id, u.email, u.username, u.name, u.legal_name, u.bio, u.
 
 export function answerMe(exchange: Exchange): Reply {
   const row = one<Row>(exchange.services.state, meSql, [userOf(exchange).userNo]);
-  if (row === undefined) throw new Error('a token of nobody');
+  if (row === undefined) throw new Error('a user token without a user');
   const identified = { id: row.id, type: 'user' };
   if (!callerOf(exchange).scopes.has('read:profile')) return ok({ data: identified });
   const address = row.address === null ? {} : (JSON.parse(row.address) as Record<string, string | null>);

@@ -8,13 +8,13 @@ import { type Outcome, type SenderSettings, send } from './send.js';
 import { signatureHeader } from './sign.js';
 import { judgeUrl } from './url-policy.js';
 
-/** How an attempt reaches the outside. */
+/** The network settings of an attempt. */
 export interface Wire extends SenderSettings {
-  /** Real time, for `t` and for timeouts: a receiver in another process judges a signature by its own clock. */
+  /** Real time, for `t` and timeouts, because receivers check the signature against their own clock. */
   readonly wall: Clock;
 }
 
-/** A held delivery goes after the next one of its endpoint, or after this long when there is none. */
+/** A held delivery is sent after the next one of its endpoint, or after this time if there is none. */
 const heldMillisMax = 5_000;
 
 export async function attempt(
@@ -29,13 +29,13 @@ export async function attempt(
   const { delayMillis, hold, ...hazard } = services.hazards.forDelivery() ?? {};
   if (hold === true) return postpone(state, delivery.no, clock.now() + heldMillisMax, true);
   if (delayMillis !== undefined) {
-    // Alone it frees the endpoint's place for others meanwhile; together with more it must keep that in mind.
+    // A delay alone postpones the delivery and frees the endpoint's slot. With other hazards it must wait here.
     const alone = Object.keys(hazard).length === 0;
     if (alone) return postpone(state, delivery.no, clock.now() + delayMillis, false);
     await clock.wait(delayMillis, signal);
   }
   const outcome = await suffer(services, wire, endpoint, delivery.body, hazard, signal);
-  // Stopped in the middle: nothing is booked, and after the next start the same delivery goes out again.
+  // Stopped during the attempt: nothing is recorded, and the delivery is sent again after the next start.
   if (outcome === null || signal.aborted) return;
   settle(state, random, delivery, outcome, clock.now());
   services.logger.debug(
@@ -51,7 +51,7 @@ export async function attempt(
   );
 }
 
-/** Sends, unless a hazard knows better how it ends. */
+/** Sends the delivery, or returns the outcome the hazard dictates. */
 async function suffer(
   services: Services,
   wire: Wire,
@@ -68,7 +68,7 @@ async function suffer(
   return post(services, wire, endpoint, body, signal);
 }
 
-/** Signs and sends once, to where the endpoint points now. */
+/** Signs the body and sends it once, to the current URL of the endpoint. */
 export async function post(
   services: Services,
   wire: Wire,

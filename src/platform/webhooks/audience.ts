@@ -15,14 +15,14 @@ export interface Recipient {
   readonly target: { readonly type: InstallationKind; readonly id: string; readonly name: string | null };
 }
 
-/** An endpoint that asked for the event, in the event's realm, able to get it. */
+/** An enabled endpoint in the event's realm that subscribes to the event. */
 export interface Subscriber {
   readonly no: number;
   readonly application_no: number;
   readonly installation_no: number | null;
 }
 
-/** Which kinds of installation an event is for, by the part of its name before the dot; all three unless named. */
+/** Installation kinds that receive an event, by the part of its name before the dot. Default: all three. */
 const kindsOf: Readonly<Record<string, readonly InstallationKind[]>> = {
   syndicate_member: ['syndicate'],
   join_session: ['syndicate'],
@@ -49,7 +49,7 @@ interface InstallationRow {
   readonly target_name: string | null;
 }
 
-/** A connected person's installation names the person by id alone. */
+/** The installation of a connected user has the user's id as its only identity. */
 const installationColumns = `i.no, i.id, i.scopes,
   CASE WHEN i.company_no IS NOT NULL THEN 'company' WHEN i.syndicate_no IS NOT NULL THEN 'syndicate' ELSE 'user' END
     AS kind,
@@ -57,7 +57,7 @@ const installationColumns = `i.no, i.id, i.scopes,
   FROM installations i LEFT JOIN companies c ON c.no = i.company_no LEFT JOIN syndicates s ON s.no = i.syndicate_no
   LEFT JOIN users u ON u.no = i.user_no`;
 
-/** A connected person is told what happens to a company or syndicate they help run. */
+/** The installation of a connected user receives events of the companies and syndicates the user helps manage. */
 const matchedSql = `SELECT ${installationColumns}
   WHERE i.application_no = :application AND i.realm = :realm AND i.revoked_at IS NULL AND (
     (:installation IS NOT NULL AND i.no = :installation) OR (:installation IS NULL AND (
@@ -69,13 +69,13 @@ const matchedSql = `SELECT ${installationColumns}
 
 const oneSql = `SELECT ${installationColumns} WHERE i.application_no = ? AND i.no = ?`;
 
-/** The application's installations that may be told of the event, in the order they were made. */
+/** Returns the application's installations that may receive the event, oldest first. */
 export function recipientsOf(
   state: State,
   event: PlatformEvent,
   applicationNo: number,
 ): readonly Recipient[] {
-  // `installation.*` tells the application about its own installation, a revoked one too.
+  // `installation.*` events concern one installation, which may already be revoked.
   if (concernsInstallation(event.name)) {
     return all<InstallationRow>(state, oneSql, [applicationNo, event.installationNo]).map(recipient);
   }

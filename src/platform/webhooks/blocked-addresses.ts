@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 
-/** IPv4 that is not the public internet (IANA special-purpose registry), and two that lead to a cloud's inside. */
+/** IPv4 ranges outside the public internet (IANA special-purpose registry), and two addresses internal to clouds. */
 const blockedV4: readonly (readonly [string, number])[] = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -21,8 +21,8 @@ const blockedV4: readonly (readonly [string, number])[] = [
 ];
 
 /**
- * IPv6 is the other way round: only global unicast is open, which leaves out loopback, mapped and compatible IPv4,
- * NAT64, unique-local, link-local, site-local and multicast in one line. These are the holes within it.
+ * For IPv6 only global unicast is allowed, which excludes loopback, mapped and compatible IPv4, NAT64, unique-local,
+ * link-local, site-local and multicast. `blockedV6` lists the exceptions within it.
  */
 const globalUnicast: readonly [string, number] = ['2000::', 3];
 const blockedV6: readonly (readonly [string, number])[] = [
@@ -40,20 +40,20 @@ open.addSubnet(...globalUnicast, 'ipv6');
 const loopback = new BlockList();
 loopback.addSubnet('127.0.0.0', 8, 'ipv4');
 
-/** Whether a connection may go there. Anything that is not plainly an address is not public. */
+/** Returns whether an address is public. Text that is not an IP address is not public. */
 export function isPublicAddress(address: string): boolean {
   switch (isIP(address)) {
     case 4:
       return !blocked.check(address, 'ipv4');
     case 6:
-      // A zone names an interface of this machine.
+      // A zone id names a network interface of this machine.
       return !address.includes('%') && open.check(address, 'ipv6') && !blocked.check(address, 'ipv6');
     default:
       return false;
   }
 }
 
-/** In its usual spelling; the many-faced IPv6 forms that also lead here are not worth their risk. */
+/** Returns whether an address is loopback. Other IPv6 forms that map to loopback are not accepted. */
 export function isLoopbackAddress(address: string): boolean {
   return address === '::1' || (isIP(address) === 4 && loopback.check(address, 'ipv4'));
 }

@@ -20,7 +20,7 @@ const createBody = z.strictObject({
   mode: z.enum(['live', 'test']).default('test'),
 });
 
-/** What the portal, or a person on the live API, would do to endpoints: a sandbox has neither. */
+/** Control calls for endpoints that replace actions in the portal or on the live API. */
 export function controlRoutes(loop: DeliveryLoop): readonly Route[] {
   return [
     controlRoute('POST', '/_sandbox/webhooks', createBody, create),
@@ -50,7 +50,7 @@ function create(exchange: Exchange, wanted: z.output<typeof createBody>): Reply 
   return created(state.transaction(() => insertEndpoint(state, random, endpoint, exchange.now))());
 }
 
-/** The installation's application, or the sandbox's first. */
+/** Returns the application of the installation, or the first application of the sandbox. */
 function ownerOf(
   exchange: Exchange,
   installation: string | undefined,
@@ -70,7 +70,7 @@ function ownerOf(
   return { applicationNo: row.application_no, installationNo: row.no };
 }
 
-/** `?endpoint=whe_…` narrows, `?limit=` bounds. */
+/** Lists deliveries. `?endpoint=whe_…` filters, `?limit=` sets the page size. */
 function list(exchange: Exchange): Reply {
   const endpoint = exchange.query.get('endpoint');
   const limit = Number(exchange.query.get('limit') ?? 100);

@@ -46,7 +46,7 @@ export function deliveryById(state: State, id: string): Delivery | undefined {
   return one<Delivery>(state, `SELECT ${columns} FROM webhook_deliveries WHERE id = ?`, [id]);
 }
 
-/** The first deliveries of an endpoint whose time has come. */
+/** Returns the due deliveries of an endpoint, earliest first. */
 export function dueDeliveries(state: State, endpointNo: number, now: number, limit: number): Delivery[] {
   return all<Delivery>(
     state,
@@ -56,7 +56,7 @@ export function dueDeliveries(state: State, endpointNo: number, now: number, lim
   );
 }
 
-/** Endpoints with anything due: one look into the index per endpoint, however long the queues are. */
+/** Returns the endpoints with due deliveries. Costs one index lookup per endpoint, regardless of the queue lengths. */
 export function endpointsWithWork(state: State, now: number): readonly number[] {
   return all<{ no: number }>(
     state,
@@ -89,10 +89,10 @@ interface HealthRow {
   readonly enabled: 0 | 1;
 }
 
-/** Settled deliveries are kept this long for the portal. */
+/** Finished deliveries are kept this long for the portal. */
 const historyMs = 30 * 24 * 60 * 60 * 1000;
 
-/** Books one attempt: the attempt itself, what becomes of the delivery, what it says about the endpoint. */
+/** Records an attempt and updates the delivery and the health of the endpoint. */
 export function settle(
   state: State,
   random: Random,
@@ -101,7 +101,7 @@ export function settle(
   now: number,
 ): void {
   state.transaction(() => {
-    // A sandbox that was reset meanwhile knows nothing of it, and may have given its number to another.
+    // After a reset of the sandbox the delivery no longer exists, and its row number may be reused.
     if (deliveryById(state, delivery.id) === undefined) return;
     run(
       state,
@@ -126,7 +126,7 @@ export function settle(
   })();
 }
 
-/** Also one that was dead-lettered while its attempt was on the way. What was canceled stays canceled. */
+/** Marks a delivery delivered, even if it was dead-lettered during the attempt. Canceled deliveries stay canceled. */
 function markDelivered(state: State, deliveryNo: number, now: number): void {
   run(
     state,
@@ -154,7 +154,7 @@ function bookHealth(state: State, endpointNo: number, succeeded: boolean, status
     endpointNo,
   ]);
   if (held === undefined) return;
-  // An attempt that was on the way when its endpoint was disabled starts no new streak.
+  // An attempt that was in flight when its endpoint was disabled does not start a new streak.
   const streak = held.enabled === 1 ? streakAfter(held.failing_since, succeeded, now) : null;
   run(
     state,
@@ -168,7 +168,7 @@ function bookHealth(state: State, endpointNo: number, succeeded: boolean, status
       endpointNo,
     ],
   );
-  // Nothing is sent to a disabled endpoint and nothing is replayed later, so what was pending is over.
+  // A disabled endpoint receives nothing and nothing is replayed later, so its pending deliveries are dead-lettered.
   if (streak?.disable === true) deadLetter(state, 'endpoint_no', endpointNo, now);
 }
 
@@ -184,7 +184,7 @@ function deadLetter(state: State, by: 'no' | 'endpoint_no', no: number, now: num
   );
 }
 
-/** Anything but a canceled delivery may be sent again; its 72 hours and its schedule start over. */
+/** Restarts a delivery with a new 72-hour window and schedule. Canceled deliveries cannot be restarted. */
 export function restart(state: State, deliveryNo: number, now: number): void {
   run(
     state,

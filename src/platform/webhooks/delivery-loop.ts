@@ -4,20 +4,20 @@ import type { Services } from '../services.js';
 import { attempt, type Wire } from './attempt.js';
 import { type Delivery, dueDeliveries, endpointsWithWork, nextDueAfter } from './deliveries.js';
 
-/** Two let a slow answer not hold up the next event; more would turn a burst into a load test of the receiver. */
+/** With two, a slow response does not block the next event. More would flood the receiver during a burst. */
 const perEndpointMax = 2;
-/** Sockets open at once. With two per endpoint it takes this many dead endpoints, halved, to be felt at all. */
+/** Maximum number of open sockets. With two per endpoint, half as many dead endpoints would exhaust it. */
 const inFlightMax = 512;
 
 /**
- * Sends what is due. The rows are the queue; here stands only whose turn it is.
+ * Sends due deliveries. The queue is in the database; this class schedules the endpoints.
  *
- *   ready   endpoints that may have something due, in the order of their turns. Each turn starts one attempt and
- *           goes to the end of the line, so an endpoint's backlog never delays another endpoint.
- *   busy    attempts on the way, per endpoint. The end of one makes its endpoint ready again.
- *   timer   one wait for the earliest due time ahead; none when nothing is pending, so idleness costs nothing.
+ *   ready   endpoints that may have due deliveries, in round-robin order. Each turn starts one attempt and moves the
+ *           endpoint to the end, so the backlog of one endpoint never delays another.
+ *   busy    attempts in flight, per endpoint. When one ends, its endpoint becomes ready again.
+ *   timer   a single wait for the next due time; none when nothing is pending, so an idle loop costs nothing.
  *
- * Woken by new deliveries, by the timer and by whoever moves the clock.
+ * The loop is woken by new deliveries, by the timer and by a move of the clock.
  */
 export class DeliveryLoop implements Closable {
   readonly #services: Services;
@@ -32,26 +32,26 @@ export class DeliveryLoop implements Closable {
   constructor(services: Services, wire: Wire) {
     this.#services = services;
     this.#wire = wire;
-    // One listener per attempt on the way, `inFlightMax` at most.
+    // One listener per attempt in flight, at most `inFlightMax`.
     setMaxListeners(inFlightMax, this.#stop.signal);
   }
 
-  /** New work for these endpoints. May be called inside the transaction that makes it: the look comes after it. */
+  /** Schedules endpoints with new deliveries. May be called inside a transaction: the queue is read after the commit. */
   wakeFor(endpoints: Iterable<number>): void {
     for (const endpointNo of endpoints) this.#ready.add(endpointNo);
     this.#schedule();
   }
 
-  /** Looks at everything: after a start, when the timer fires, when the clock was moved. */
+  /** Checks all endpoints. Called after a start, when the timer fires and when the clock was moved. */
   wake(): void {
     if (this.#stop.signal.aborted) return;
-    // After a move of the clock the wait that is under way is of the wrong length.
+    // After a move of the clock the current wait has the wrong length.
     this.#timer?.cancel.abort();
     this.#timer = null;
     this.wakeFor(endpointsWithWork(this.#services.state, this.#services.clock.now()));
   }
 
-  /** Attempts on the way are cut off and not booked; they go out again after the next start. */
+  /** Aborts attempts in flight without recording them. They are sent again after the next start. */
   async close(): Promise<void> {
     this.#stop.abort();
     this.#timer?.cancel.abort();
@@ -59,7 +59,7 @@ export class DeliveryLoop implements Closable {
     await Promise.all(this.#running);
   }
 
-  /** A microtask runs after the synchronous transaction that announced the work has committed. */
+  /** A microtask runs only after the synchronous transaction that emitted the event has committed. */
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
@@ -72,7 +72,7 @@ export class DeliveryLoop implements Closable {
   #pump(): void {
     if (this.#stop.signal.aborted) return;
     const now = this.#services.clock.now();
-    // A set visits what is added while it is walked: every turn either starts an attempt or leaves the line.
+    // Iterating a set includes items added during the loop. Every turn starts an attempt or drops the endpoint.
     for (const endpointNo of this.#ready) {
       if (this.#running.size >= inFlightMax) break;
       this.#ready.delete(endpointNo);
@@ -97,7 +97,7 @@ export class DeliveryLoop implements Closable {
     const running = attempt(this.#services, this.#wire, delivery, this.#stop.signal)
       .then(() => this.#ready.add(delivery.endpoint_no))
       .catch((error: unknown) => {
-        // Not ready again at once: what is broken here would be broken in the next turn too.
+        // Do not retry immediately: the same error would occur in the next turn.
         const fields = { component: 'platform', eventId: delivery.event_id, error };
         this.#services.logger.error(fields, 'webhook attempt crashed');
       })

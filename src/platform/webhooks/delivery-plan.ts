@@ -5,7 +5,7 @@ const second = 1000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
-/** Waits after the first, second, … failed attempt; the last one repeats until the window ends. */
+/** Delays after the first, second, … failed attempt. The last delay repeats until the window ends. */
 export const retryDelaysMs = [
   5 * second,
   1 * minute,
@@ -16,22 +16,22 @@ export const retryDelaysMs = [
   10 * hour,
   12 * hour,
 ] as const;
-/** Either way, so that what failed together does not come back together. */
+/** Random share of the delay, added or subtracted, so that deliveries that failed together are not retried together. */
 const jitterShare = 0.2;
 
 export const deliveryWindowMs = deliveryRetrySeconds * second;
 export const disableAfterMs = deliveryDisableSeconds * second;
 
 export interface Progress {
-  /** Creation or last resend. */
+  /** Time of creation or of the last resend. */
   readonly windowFrom: number;
-  /** Failed attempts since then, the one just made included. */
+  /** Number of failed attempts since then, including the latest. */
   readonly failures: number;
 }
 
 /**
- * When a failed delivery is tried next, or null when its window is over. The last try falls on the window's very
- * end instead of being skipped, so 72 hours are 72 hours.
+ * Returns when a failed delivery is retried, or null when its window has ended. The last retry is at the exact end of the
+ * window instead of being skipped.
  */
 export function nextTry(progress: Progress, now: number, random: Random): number | null {
   const end = progress.windowFrom + deliveryWindowMs;
@@ -42,7 +42,7 @@ export function nextTry(progress: Progress, now: number, random: Random): number
   return Math.min(now + Math.round(jittered), end);
 }
 
-/** One success ends a streak; three days of nothing but failures disable. */
+/** Updates the failure streak of an endpoint. A success ends it; three days of failures only disable the endpoint. */
 export function streakAfter(
   failingSince: number | null,
   succeeded: boolean,

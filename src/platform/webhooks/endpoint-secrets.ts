@@ -5,7 +5,7 @@ import type { State } from '../state/database.js';
 import { newSecret } from '../state/secrets.js';
 import { all, run } from '../state/statements.js';
 
-/** Every rotated secret keeps its 24 hours; rotating in a loop must not grow the signature header without end. */
+/** Maximum number of signing secrets, so that repeated rotation does not grow the signature header without limit. */
 const secretsMax = 5;
 
 export function addSecret(state: State, random: Random, endpointNo: number): string {
@@ -30,7 +30,7 @@ export function rotateSecret(state: State, random: Random, endpointNo: number, n
   return secret;
 }
 
-/** Newest first. A rotated secret signs up to the last millisecond of its 24 hours. */
+/** Returns the valid secrets, newest first. A rotated secret keeps signing for 24 hours. */
 export function signingSecrets(state: State, endpointNo: number, now: number): readonly string[] {
   return all<{ secret: string }>(
     state,

@@ -10,7 +10,7 @@ export interface Endpoint {
   readonly id: string;
   readonly application_no: number;
   readonly installation_no: number | null;
-  /** The bound installation's public id. */
+  /** The id of the bound installation; null for an app-wide endpoint. */
   readonly installation: string | null;
   readonly mode: Realm;
   readonly url: string;
@@ -37,7 +37,7 @@ export function endpointByNo(state: State, no: number): Endpoint | undefined {
   return one<Endpoint>(state, `SELECT ${columns} ${from} WHERE e.no = ? AND e.removed_at IS NULL`, [no]);
 }
 
-/** Oldest first. */
+/** Returns the endpoints of an application, oldest first. */
 export function endpointsOf(state: State, applicationNo: number): readonly Endpoint[] {
   return all<Endpoint>(
     state,
@@ -70,7 +70,7 @@ export function countEndpoints(state: State, applicationNo: number, installation
   return row?.count ?? 0;
 }
 
-/** In the order they were asked for: a test without a name sends the first. */
+/** Returns the subscribed events in the requested order. A test send without an event uses the first. */
 export function subscribedEvents(state: State, endpointNo: number): readonly EventName[] {
   return all<{ event: EventName }>(
     state,
@@ -123,14 +123,14 @@ export function replaceUrl(state: State, endpointNo: number, url: string): void 
   run(state, 'UPDATE webhook_endpoints SET url = ? WHERE no = ?', [url, endpointNo]);
 }
 
-/** The streak ends here as with a success; what was dead-lettered stays so. */
+/** Enables the endpoint and clears its failure streak. Dead-lettered deliveries stay dead-lettered. */
 export function enableEndpoint(state: State, endpointNo: number): void {
   run(state, 'UPDATE webhook_endpoints SET enabled = 1, failing_since = NULL WHERE no = ? AND enabled = 0', [
     endpointNo,
   ]);
 }
 
-/** Its subscriptions and secrets go at once, its deliveries remain as history. */
+/** Removes the endpoint with its subscriptions and secrets. Its deliveries are kept as history. */
 export function removeEndpoint(state: State, endpointNo: number, now: number): void {
   run(state, 'UPDATE webhook_endpoints SET removed_at = ? WHERE no = ?', [now, endpointNo]);
   run(state, 'DELETE FROM webhook_subscriptions WHERE endpoint_no = ?', [endpointNo]);

@@ -12,12 +12,12 @@ import { cancelForInstallation, insertDelivery } from './deliveries.js';
 import { envelope, installationBlock } from './envelope.js';
 
 /**
- * Turns one event into delivery rows, inside the transaction of what caused it: the cause and the promise to tell
- * commit together or not at all. Answers the endpoints that got work.
+ * Inserts the deliveries of an event inside the transaction of its cause, so both commit together. Returns the endpoints
+ * with new deliveries.
  */
 export function enqueue(services: Services, event: PlatformEvent): ReadonlySet<number> {
   const { state } = services;
-  // What a revoked installation had coming is no longer its application's to see.
+  // The application may no longer receive pending events of a revoked installation.
   if (event.name === 'installation.revoked' && event.installationNo !== null) {
     cancelForInstallation(state, event.installationNo, event.at);
   }
@@ -53,7 +53,7 @@ export function enqueue(services: Services, event: PlatformEvent): ReadonlySet<n
   return touched;
 }
 
-/** Which of an application's recipients one of its endpoints is told about. */
+/** Returns the recipients for which one endpoint of the application gets a delivery. */
 function share(
   subscriber: Subscriber,
   audience: readonly Recipient[],

@@ -11,7 +11,7 @@ interface About {
   readonly mode: Realm;
 }
 
-/** The key order is what receivers see in their logs; the text is made once and stored. */
+/** Builds the payload. Its text is created once and stored; the key order is chosen for readable logs. */
 export function envelope(
   about: About,
   installation: WebhookEnvelope['installation'],
@@ -33,7 +33,7 @@ export const installationBlock = (recipient: Recipient, test: boolean): WebhookE
   test,
 });
 
-/** An app-wide endpoint's test comes from no installation. */
+/** The installation in a test send to an app-wide endpoint, which has none. */
 export const syntheticInstallation: WebhookEnvelope['installation'] = {
   id: 'inst_example',
   target: null,

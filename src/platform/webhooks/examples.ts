@@ -1,7 +1,7 @@
 import type { EventName } from '../../wire/events.js';
 import { iso } from './present.js';
 
-/** What a test send carries in place of real data. Ids say that they are examples, amounts are whole units. */
+/** Returns example data for a test send. Ids are recognizable as examples. */
 export function exampleData(
   event: EventName,
   now: number,

@@ -3,20 +3,20 @@ import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import type { Target } from './url-policy.js';
 
-/** All addresses of a name. Rejects when there are none. */
+/** Resolves a name to all its addresses. Rejects when there are none. */
 export type Resolve = (host: string) => Promise<readonly LookupAddress[]>;
 
 export const systemResolve: Resolve = (host) => lookup(host, { all: true, verbatim: true });
 
-/** Thrown into the connection attempt; the sender tells it from a name that does not resolve. */
+/** Fails the connection attempt. The sender distinguishes it from a name that does not resolve. */
 export class BlockedAddress extends Error {}
 
 type Answer = (error: Error | null, address: string | LookupAddress[], family?: number) => void;
 
 /**
- * The one resolution of a connection attempt: every address is judged, and the socket is given the judged ones and
- * nothing else to connect to. Judging first and letting the socket resolve again is how rebinding works. One bad
- * address among good ones refuses the name: a resolver that mixes them is not to be trusted with either.
+ * Resolves the name once per connection attempt, checks every address, and passes only checked addresses to the socket.
+ * If the socket resolved the name again, DNS rebinding would be possible. One blocked address blocks the name, because a
+ * resolver that mixes public and private addresses is not trusted.
  */
 export function guardedLookup(target: Target, resolve: Resolve) {
   return (host: string, options: LookupOptions, answer: Answer): void => {
@@ -33,7 +33,7 @@ export function guardedLookup(target: Target, resolve: Resolve) {
   };
 }
 
-/** Sockets do not look literals up, so a literal is judged before there is one. */
+/** Sockets do not call lookup for IP literals, so a literal is checked before connecting. */
 export function literalIsBlocked(target: Target): boolean {
   return isIP(target.host) !== 0 && !target.permits(target.host);
 }

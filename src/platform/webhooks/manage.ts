@@ -28,7 +28,7 @@ export type Created =
   | { readonly endpoint: Endpoint; readonly secret: string }
   | { readonly endpoint: Endpoint; readonly secret: null };
 
-/** What a create binds to, or null for an app-wide endpoint; refuses whoever may not. */
+/** Returns the installation to bind to, or null for an app-wide endpoint. Throws a `Problem` without permission. */
 export function bindingFor(exchange: Exchange, wanted: Wanted): number | null {
   const caller = callerOf(exchange);
   const asked = wanted.installation ?? null;

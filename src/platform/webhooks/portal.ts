@@ -16,8 +16,8 @@ export type PortalAct =
   | { readonly kind: 'remove' };
 
 /**
- * A change asked for in the developer portal by someone who manages the organization. The portal shows bound
- * endpoints and changes app-wide ones alone. Answers the new secret of a rotation, which is shown once there too.
+ * Applies a change requested in the developer portal by a manager of the organization. Only app-wide endpoints can be
+ * changed. Returns the new secret of a rotation, which is shown once, or null.
  */
 export function portalWrite(services: Services, id: string, act: PortalAct): string | null {
   const { state, random, clock } = services;
@@ -78,7 +78,7 @@ interface AttemptRow {
   readonly response: string;
 }
 
-/** Newest first. */
+/** Returns deliveries with their attempts, newest first. */
 export function listDeliveries(
   state: State,
   about: { readonly endpoint?: string; readonly limit: number },
@@ -110,7 +110,7 @@ function attemptsOf(state: State, deliveryNo: number): readonly AttemptView[] {
   ).map((row) => ({ ...row, at: iso(row.at) }));
 }
 
-/** Sends a delivery again, with the bytes and the event id it always had. Answers the endpoint that got work. */
+/** Resends a delivery with the same bytes and event id. Returns its endpoint. */
 export function resendDelivery(state: State, id: string, now: number): number {
   return state.transaction(() => {
     const delivery = deliveryById(state, id);

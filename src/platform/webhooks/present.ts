@@ -5,12 +5,12 @@ import { type Endpoint, subscribedEvents } from './endpoints.js';
 export const iso = (at: number): string => new Date(at).toISOString();
 const isoOrNull = (at: number | null): string | null => (at === null ? null : iso(at));
 
-/** Enough to recognise a URL by, too little to call it: receivers often keep a secret in the path. */
+/** Returns the host and the last characters: enough to recognize a URL, but not to call it. Paths may contain secrets. */
 export function urlHint(text: string): string {
   return `${new URL(text).host}…${text.slice(-6)}`;
 }
 
-/** `created` is given by the one response that shows a new endpoint, which may hold its URL and secret even if bound. */
+/** `created` is set in the create response, which shows the URL and the secret even of a bound endpoint. */
 export function presentEndpoint(
   state: State,
   endpoint: Endpoint,

@@ -6,12 +6,12 @@ import { all, one } from '../state/statements.js';
 import { type Endpoint, endpointById } from './endpoints.js';
 
 /**
- * Who may touch which endpoint.
+ * Which callers may manage which endpoint.
  *
- *   app-wide, live   people with a managing role in the application's organization
- *   app-wide, test   on the live API the same; in the sandbox everyone, since what is allowed there harms nobody
- *   bound            tokens of its own company or syndicate, and people whose role there is at or above the
- *                    installation's tier; a role in the organization gives nothing
+ *   app-wide, live   users with a managing role in the application's organization
+ *   app-wide, test   the same on the live API; every user in the sandbox, where the allowed actions are harmless
+ *   bound            tokens of its company or syndicate, and users whose role there is at or above the
+ *                    installation's tier; a role in the organization grants nothing
  */
 export const forbiddenRole = (): Problem =>
   new Problem(
@@ -34,7 +34,7 @@ export function managesApplication(state: State, caller: Caller): boolean {
   return row !== undefined;
 }
 
-/** Tiers in ascending order; a person's own rank on the left, the installation's on the right. */
+/** Compares tiers: the user's rank on the left, the installation's on the right. */
 const reachedByUser = `SELECT i.no FROM installations i
   LEFT JOIN company_members c ON c.company_no = i.company_no AND c.user_no = :user
   LEFT JOIN syndicate_managers s ON s.syndicate_no = i.syndicate_no AND s.user_no = :user
@@ -48,7 +48,7 @@ const reachedByBoundToken = `SELECT i.no FROM installations i
   WHERE i.application_no = :application AND i.realm = :realm AND (
     i.no = :installation OR i.company_no = :company OR i.syndicate_no = :syndicate)`;
 
-/** Installations, active and revoked, whose bound endpoints the caller may manage. */
+/** Returns the installations, active and revoked, whose bound endpoints the caller may manage. */
 export function reachedInstallations(state: State, caller: Caller): ReadonlySet<number> {
   const about = { application: caller.app.no, realm: caller.realm };
   const rows = () => {
@@ -89,7 +89,7 @@ export function reachOf(exchange: Exchange): Reach {
   return { appWide, installations: reachedInstallations(state, caller) };
 }
 
-/** The sandbox mirrors test endpoints and knows no others; the live API manages both. */
+/** The sandbox sees only test endpoints; the live API manages both. */
 export const inRealm = (caller: Caller, endpoint: Endpoint): boolean =>
   caller.realm === 'live' || endpoint.mode === 'test';
 
@@ -99,7 +99,7 @@ export function reaches(reach: Reach, endpoint: Endpoint): boolean {
     : reach.installations.has(endpoint.installation_no);
 }
 
-/** A person who could not manage a single endpoint is told so before anything else is looked at. */
+/** Throws a 403 for a user who may not manage any endpoint, before anything else is checked. */
 export function requireSomeReach(exchange: Exchange): void {
   const reach = reachOf(exchange);
   if (callerOf(exchange).kind === 'user' && !reach.appWide && reach.installations.size === 0) {
@@ -107,7 +107,7 @@ export function requireSomeReach(exchange: Exchange): void {
   }
 }
 
-/** The endpoint of the path. Hidden ones are not found; an app-wide one is no secret to a person who lacks the role. */
+/** Returns the endpoint of the path. Throws a 404 if it is hidden, or a 403 for an app-wide one without the role. */
 export function requireEndpoint(exchange: Exchange): Endpoint {
   const caller = callerOf(exchange);
   const endpoint = endpointById(exchange.services.state, caller.app.no, exchange.params.external_id ?? '');
@@ -117,7 +117,7 @@ export function requireEndpoint(exchange: Exchange): Endpoint {
   throw notFound('The webhook endpoint');
 }
 
-/** Endpoints are made on the live API, those of mode `test` too; the sandbox shows, tests and re-enables them. */
+/** Throws a 403 in the sandbox: test endpoints are managed on the live API. The sandbox shows, tests and re-enables. */
 export function refuseInSandbox(exchange: Exchange): void {
   if (callerOf(exchange).realm === 'live') return;
   throw new Problem(

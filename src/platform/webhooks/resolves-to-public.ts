@@ -2,10 +2,10 @@ import { isIP } from 'node:net';
 import type { SenderSettings } from './send.js';
 import type { Target } from './url-policy.js';
 
-/** A name that resolves slowly or not at all is not refused for that: it is judged again at every connect. */
+/** A name that resolves slowly or not at all is accepted, because it is checked again on every connection. */
 const lookupMillisMax = 1_000;
 
-/** Tells early what every delivery would be told: a name that leads to a private address. */
+/** Detects a name that resolves to a private address when the endpoint is saved, before the first delivery. */
 export async function resolvesToPublic(
   target: Target,
   settings: Pick<SenderSettings, 'resolve' | 'wall'>,

@@ -28,7 +28,7 @@ import { judgeUrl } from './url-policy.js';
 const reads = requireScope('read:webhooks');
 const writes = requireScope('write:webhooks');
 
-/** `signal` ends test sends that are on the way when the server stops. */
+/** `signal` aborts test sends in flight when the server stops. */
 export function webhookRoutes(wire: Wire, signal: AbortSignal): readonly Route[] {
   return [
     route(listWebhookEndpoints, ...bearer, reads, requireSomeReach, list),
@@ -48,7 +48,7 @@ export function webhookRoutes(wire: Wire, signal: AbortSignal): readonly Route[]
   ];
 }
 
-/** Access is settled before the body is looked at, so that a refusal never depends on what was sent. */
+/** Checks access before the body is validated, so that the access error does not depend on the body. */
 function access(exchange: Exchange): void {
   requireEndpoint(exchange);
 }
@@ -77,7 +77,7 @@ async function create(exchange: Exchange, wire: Wire): Promise<Reply> {
 async function update(exchange: Exchange, wire: Wire): Promise<Reply> {
   const change = exchange.input.body as z.infer<typeof updateWebhookEndpoint.body>;
   if (change.url !== undefined) await requirePublicUrl(exchange, wire, change.url);
-  // Asked again after the wait: the endpoint may have been removed meanwhile.
+  // Check again after the await: the endpoint may have been removed.
   return show(exchange, updateEndpoint(exchange, requireEndpoint(exchange), change));
 }
 
@@ -95,7 +95,7 @@ function rotate(exchange: Exchange): Reply {
   return shown(exchange, endpoint, { secret });
 }
 
-/** In the sandbox only test endpoints are reached, and only the sandbox's own deliveries ever disable those. */
+/** Also available in the sandbox, which only sees test endpoints; only its own deliveries disable those. */
 function reenable(exchange: Exchange): Reply {
   const { state } = exchange.services;
   const { no } = requireEndpoint(exchange);

@@ -7,7 +7,7 @@ import type { Target } from './url-policy.js';
 
 export type Outcome = {
   readonly durationMs: number;
-  /** The first bytes of the answer, as text. */
+  /** The beginning of the response body, as text. */
   readonly response: string;
 } & (
   | { readonly status: number; readonly error: null }
@@ -18,22 +18,22 @@ export const isSuccess = (outcome: Outcome): boolean =>
   outcome.status !== null && outcome.status >= 200 && outcome.status < 300;
 
 export interface SenderSettings {
-  /** Real time: a sandbox that moves its own clock must not time out what is on the wire. */
+  /** Real time: moving the sandbox clock must not time out requests in flight. */
   readonly wall: Clock;
   readonly resolve: Resolve;
-  /** Certificate authorities trusted besides the usual ones. */
+  /** Additional trusted certificate authorities. */
   readonly ca?: string;
 }
 
-/** Resolving, connecting, TLS, sending and the answer's first bytes together. */
+/** Covers resolving, connecting, TLS, sending and the first bytes of the response. */
 const timeoutMillis = 15_000;
-/** Enough to show what a receiver complained about; the rest is not read. */
+/** Enough to show an error message of the receiver. The rest is not read. */
 const responseBytesMax = 4 * 1024;
 
 /**
- * One POST of exact bytes. Never rejects: whatever happens is an outcome with one of four names. Redirects are
- * answers like any other, bodies stay compressed, every attempt has a connection of its own so that every one is
- * checked. Null when `signal` ended it: then nothing is known.
+ * Sends the exact bytes in one POST. Never rejects: every failure is an outcome with one of four error names. Redirects
+ * are not followed and bodies are not decompressed. Every attempt opens a new connection, so that its address is checked.
+ * Resolves with null when `signal` aborted it, because the result is then unknown.
  */
 export function send(
   settings: SenderSettings,
@@ -99,7 +99,7 @@ export function send(
     });
     request.on('close', settleAnswered);
 
-    // A receiver that has sent its status has answered, however slowly it sends the rest.
+    // A receiver that has sent its status has responded, even if the body is slow.
     void settings.wall.wait(timeoutMillis, finished.signal).then(() => {
       if (answered === null) settle(failure('timeout', took()));
       else settleAnswered();

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { signatureAlgorithm, signatureScheme } from '../../wire/signature.js';
 
-/** The signature header of one attempt: one value per secret that signs at that moment. */
+/** Returns the signature header of an attempt, with one value per valid secret. */
 export function signatureHeader(secrets: readonly string[], unixSeconds: number, body: string): string {
   const values = secrets.map((secret) => {
     const digest = createHmac(signatureAlgorithm, secret)

@@ -20,7 +20,7 @@ export interface TestResult {
   readonly outcome: Outcome;
 }
 
-/** Sends one example as production would, and books nothing: neither health nor history knows of it. */
+/** Sends an example event like a delivery, without recording it in the health or history of the endpoint. */
 export async function sendTest(
   services: Services,
   wire: Wire,

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { isLoopbackAddress, isPublicAddress } from './blocked-addresses.js';
 
-/** An endpoint's address after it passed: what to connect to, and which addresses it may turn out to be. */
+/** An accepted endpoint URL, and the addresses its host may resolve to. */
 export interface Target {
   readonly url: URL;
   /** The host without the brackets of an IPv6 literal. */
@@ -13,7 +13,7 @@ export type Verdict =
   | { readonly ok: true; readonly target: Target }
   | { readonly ok: false; readonly why: string };
 
-/** Names that mean this machine or this network wherever they are asked; a public name has a dot and none of these endings. */
+/** Suffixes of names for this machine or the local network. A public name has a dot and none of these suffixes. */
 const privateSuffixes = [
   'localhost',
   'local',
@@ -29,16 +29,16 @@ const privateSuffixes = [
   'ip6.arpa',
 ];
 
-/** Below this, ports belong to services that are not webhook receivers: mail, file shares, remote shells. */
+/** Ports below this belong to services such as mail, file shares and remote shells. */
 const unprivilegedPort = 1024;
 
 /**
- * What an endpoint's URL may say, judged by its text alone. `URL` has one spelling for every way to write an IPv4
- * address (octal, hex, integer, short, full-width), so the judgement is made on its reading and not on the text.
- * What a name resolves to is judged at every connect, by `guardedLookup`.
+ * Checks an endpoint URL without resolving its host. `URL` normalizes every notation of an IPv4 address (octal, hex,
+ * integer, short, full-width), so the parsed URL is checked rather than the text. `guardedLookup` checks the resolved
+ * addresses on every connection.
  */
 export function judgeUrl(text: string, loopbackAllowed: boolean): Verdict {
-  // `URL` drops tabs and line breaks and turns backslashes; a text that needs that is not a URL someone meant.
+  // `URL` removes tabs and line breaks and converts backslashes. Reject text that needs this.
   if (/[\s\p{Cc}\\]/u.test(text))
     return refused('must not contain spaces, control characters or backslashes');
   if (!/^https?:\/\/[^/]/i.test(text) || !URL.canParse(text)) return refused('is not an https:// URL');

@@ -12,23 +12,23 @@ import { resendDelivery } from './portal.js';
 import { webhookRoutes } from './routes.js';
 
 export interface WebhookSettings {
-  /** Real time, for signatures and timeouts, whatever the platform's clock says. */
+  /** Real time for signatures and timeouts, independent of the platform's clock. */
   readonly wall?: Clock;
   readonly resolve?: Resolve;
-  /** Certificate authorities trusted besides the usual ones. */
+  /** Additional trusted certificate authorities. */
   readonly ca?: string;
 }
 
 export interface Webhooks {
   readonly routes: readonly Route[];
   readonly sandboxRoutes: readonly Route[];
-  /** Sends a delivery again, and soon. */
+  /** Resends a delivery without delay. */
   resend(deliveryId: string): void;
-  /** Subscribes to events and starts sending, what an earlier run left pending first. */
+  /** Subscribes to events and starts sending, beginning with deliveries left pending by an earlier run. */
   start(): Closable;
 }
 
-/** The feature, for one platform. Until it is started it answers requests and sends nothing but tests. */
+/** Returns the webhooks feature of one platform. Before `start` it serves requests and sends only test events. */
 export function webhooks(services: Services, settings: WebhookSettings = {}): Webhooks {
   const wire: Wire = {
     wall: settings.wall ?? systemClock,
@@ -37,7 +37,7 @@ export function webhooks(services: Services, settings: WebhookSettings = {}): We
   };
   const loop = new DeliveryLoop(services, wire);
   const stop = new AbortController();
-  // One listener per test send that is under way.
+  // One listener per test send in flight.
   setMaxListeners(0, stop.signal);
   return {
     routes: webhookRoutes(wire, stop.signal),

@@ -2,10 +2,10 @@ import type { ApiDocument } from '../document.js';
 import { choicesOf, referredName, type Schema, schemaOf } from './reading.js';
 
 const at = '2026-11-02T09:00:00.000Z';
-/** Deep enough for every body; a schema that contains itself ends here. */
+/** Deep enough for every body. Stops at recursive schemas. */
 const depthMax = 8;
 
-/** A value of the schema: what it says of itself first, else the plainest value of its type. */
+/** Returns an example for the schema: its own example if it has one, otherwise a simple value of its type. */
 export function exampleOf(document: ApiDocument, schema: Schema, depth = 0): unknown {
   if (depth > depthMax) return null;
   const own = schemaOf(document, schema);
@@ -49,11 +49,11 @@ function objectExample(document: ApiDocument, schema: Schema, depth: number): Re
   return example;
 }
 
-/** What may be null and is no record is told as null: the record around it stays short. */
+/** Returns whether the schema is a scalar. Nullable scalars are shown as null to keep examples short. */
 const scalar = (schema: Schema): boolean =>
   'type' in schema && schema.type !== 'object' && schema.type !== 'array';
 
-/** A description that begins with the prefix of an id (`usr_`) is an example in the making. */
+/** Derives an example id from a description that starts with an id prefix such as `usr_`. */
 function prefixed(schema: Schema): string | undefined {
   if (referredName(schema) !== null || schema.description === undefined) return undefined;
   const prefix = /^([a-z]{2,5}_)(?:$|[^a-z])/.exec(schema.description)?.[1];

@@ -13,7 +13,7 @@ export interface Told {
   readonly item: oas31.OperationObject;
 }
 
-/** One operation, folded: the line tells what it is, what is inside tells everything. */
+/** One operation as a collapsed section: the summary line shows method and path, the body all details. */
 export function operationSection(document: ApiDocument, { method, path, item }: Told): Html {
   return html`<details class="operation" id="${item.operationId ?? ''}">
 <summary><span class="method ${method.toLowerCase()}">${method}</span> <code class="path">${path}</code> <span class="does">${prose(item.summary ?? '')}</span>${flags(item)}</summary>
@@ -39,7 +39,7 @@ function scopes(item: oas31.OperationObject): Html {
   const needed = item['x-scopes'] as readonly string[] | undefined;
   if (needed === undefined) return html`<p class="soft">No credential is needed.</p>`;
   if (needed.length === 0)
-    return html`<p class="soft">Any valid token; what it may do depends on who holds it.</p>`;
+    return html`<p class="soft">Any valid token. What it may do depends on its owner.</p>`;
   const list = needed
     .map((scope) => html`<code>${scope}</code>`)
     .reduce((all, one) => html`${all} or ${one}`);
@@ -49,7 +49,7 @@ function scopes(item: oas31.OperationObject): Html {
 function parameters(document: ApiDocument, item: oas31.OperationObject): Html | null {
   const all = (item.parameters ?? [])
     .map((parameter) => parameterOf(document, parameter))
-    // The version is the same everywhere, and told once.
+    // The version header applies to every operation and is documented once.
     .filter(({ name, in: place }) => place !== 'header' || name === idempotencyKeyHeader);
   if (all.length === 0) return null;
   const rows = all.map((parameter) => {

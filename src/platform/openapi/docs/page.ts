@@ -10,7 +10,7 @@ import { responseOf, type Schema, schemaOf } from './reading.js';
 import { fields, typeOf } from './shape.js';
 import { docsStyle } from './style.js';
 
-/** The description for people: every operation by tag, every event, every error, without script. */
+/** The API reference page: operations by tag, events and errors, without scripts. */
 export function docsPage(document: ApiDocument): Reply {
   const { info, tags = [] } = document;
   const sections = tags.map((tag) => tagSection(document, tag));
@@ -18,14 +18,14 @@ export function docsPage(document: ApiDocument): Reply {
   const contents = entries.map((name) => html`<li><a href="#${slug(name)}">${name}</a></li>`);
   const body = html`<header><h1>${info.title}</h1>
 <p class="lead">Version ${info.version}. ${info.description ?? ''}</p>
-<p>The same for programs: <a href="${paths.apiDescription}">OpenAPI 3.1</a>. ${bases(document)}</p></header>
+<p>For programs: <a href="${paths.apiDescription}">OpenAPI 3.1</a>. ${bases(document)}</p></header>
 <nav aria-label="Contents"><ul>${contents}</ul></nav>
 <div>${sections}${errors(document)}${schemas(document)}</div>`;
   return pageReply({
     title: info.title,
     body,
     style: docsStyle,
-    footer: html`Made from the declarations that requests are validated with.`,
+    footer: html`Generated from the declarations that validate requests.`,
   });
 }
 
@@ -33,7 +33,7 @@ const slug = (name: string): string => `tag-${name.toLowerCase().replaceAll(/[^a
 
 function bases(document: ApiDocument): Html {
   const all = (document.servers ?? []).map(({ url }) => html`<code>${url}</code>`);
-  return html`Paths answer below ${all.reduce((list, one) => html`${list} and ${one}`)} alike.`;
+  return html`Paths are available below ${all.reduce((list, one) => html`${list} and ${one}`)}.`;
 }
 
 function tagSection(document: ApiDocument, tag: oas31.TagObject): Html {
@@ -72,11 +72,11 @@ function errors(document: ApiDocument): Html {
     ];
   });
   return html`<section aria-labelledby="${slug('Errors')}"><h2 id="${slug('Errors')}">Errors</h2>
-<p class="soft">Every error has one form; switch on its type.</p>
+<p class="soft">All errors have the same format. Branch on the type.</p>
 <table><thead><tr><th>Status</th><th>Type</th><th>Means</th></tr></thead><tbody>${rows}</tbody></table></section>`;
 }
 
-/** The schema of `error.type` in an envelope. */
+/** Returns the type of `error.type` in an envelope. */
 function typeSchema(document: ApiDocument, envelope: Schema | undefined): Html {
   if (envelope === undefined) return html``;
   const error = schemaOf(document, envelope).properties?.error;
@@ -84,7 +84,7 @@ function typeSchema(document: ApiDocument, envelope: Schema | undefined): Html {
   return type === undefined ? html`` : typeOf(document, type);
 }
 
-/** A shared response knows no status of its own: it is the one it is referred to under. */
+/** Returns the status of a shared response, found where an operation refers to it. */
 function statusOf(document: ApiDocument, name: string): string | null {
   for (const item of Object.values(document.paths ?? {})) {
     for (const method of methods) {
@@ -96,7 +96,7 @@ function statusOf(document: ApiDocument, name: string): string | null {
   return null;
 }
 
-/** The anchor stands inside, so that a browser led to it unfolds the record. */
+/** The anchor is inside the details element, so that a link to it expands the schema. */
 function schemas(document: ApiDocument): Html {
   const all = Object.entries(document.components?.schemas ?? {}).map(([name, schema]) => {
     const does = html`<span class="does">${prose(schema.description ?? '')}</span>`;

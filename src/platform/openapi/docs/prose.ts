@@ -1,6 +1,6 @@
 import { Html, html } from '../../pages/html.js';
 
-/** Text in which `backticks` mark code. */
+/** Renders text in which `backticks` mark code. */
 export function prose(text: string): Html {
   const parts = text
     .split('`')

@@ -3,7 +3,7 @@ import type { ApiDocument } from '../document.js';
 
 export type Schema = oas31.SchemaObject | oas31.ReferenceObject;
 
-/** `#/components/schemas/Investment` → `Investment`, or null for a schema that stands here itself. */
+/** `#/components/schemas/Investment` → `Investment`, or null for an inline schema. */
 export function referredName(schema: Schema): string | null {
   return schema.$ref === undefined ? null : (schema.$ref.split('/').at(-1) ?? null);
 }
@@ -38,7 +38,7 @@ export function parameterOf(
   return parameterOf(document, found);
 }
 
-/** The alternatives of a schema, null told apart: `string | null` is one alternative that may be null. */
+/** Returns the alternatives of a schema, with null separate: `string | null` is one nullable alternative. */
 export function choicesOf(schema: oas31.SchemaObject): {
   readonly choices: readonly Schema[];
   readonly nullable: boolean;

@@ -3,7 +3,7 @@ import type { ApiDocument } from '../document.js';
 import { prose } from './prose.js';
 import { choicesOf, referredName, type Schema, schemaOf } from './reading.js';
 
-/** The fields of a schema as a nested list; named schemas are links to where they stand once. */
+/** Renders the fields of a schema as a nested list. Named schemas are links. */
 export function shape(document: ApiDocument, schema: Schema): Html {
   const name = referredName(schema);
   if (name !== null) return html`<p>${typeOf(document, schema)}</p>`;
@@ -11,7 +11,7 @@ export function shape(document: ApiDocument, schema: Schema): Html {
   return choices.length > 1 ? html`<p>${typeOf(document, schema)}</p>` : fields(document, schema);
 }
 
-/** What stands below a named schema, or below a field; alternatives are told by the type of the field. */
+/** Renders the fields below a named schema or a field. Alternatives are shown by the type of the field. */
 export function fields(document: ApiDocument, schema: Schema): Html {
   const own = schemaOf(document, schema);
   if (own.allOf !== undefined) return html`${own.allOf.map((part) => shape(document, part))}`;
@@ -50,7 +50,7 @@ function said(schema: Schema): Html | null {
   return facts.length === 0 ? null : html`<span class="said">${prose(facts.join(' '))}</span>`;
 }
 
-/** In words: `string`, `list of Investment`, `string or null`, `active | canceled`. */
+/** Renders a type: `string`, `list of Investment`, `string or null`, `active | canceled`. */
 export function typeOf(document: ApiDocument, schema: Schema): Html {
   const name = referredName(schema);
   if (name !== null) return html`<a href="#schema-${name}">${name}</a>`;

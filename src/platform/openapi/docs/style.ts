@@ -1,4 +1,4 @@
-/** The description is read, not answered: wider than the pages with forms, with its contents beside it. */
+/** Styles of the reference page: wider than the pages with forms, with a table of contents at the side. */
 export const docsStyle = `
 html { scroll-padding-top: 1rem; }
 body { grid-template-columns: minmax(0, 1fr); }

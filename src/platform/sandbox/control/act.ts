@@ -18,7 +18,7 @@ import { inventPerson } from '../seed/people.js';
 import { rewriteProfile } from './profile.js';
 import { planChange, type RecordPatch } from './record-patch.js';
 
-/** What people on the platform would do, done for them. Each is one transaction: changed, published, announced. */
+/** Actions of people on the platform, done by control calls. Each is one transaction with publication and events. */
 
 export interface ActingCompany {
   readonly no: number;
@@ -35,7 +35,7 @@ export function companyOf(services: Services, id: string): ActingCompany {
 export function invest(services: Services, company: ActingCompany, set: RecordPatch, now: number): string {
   const investor =
     set.investor?.id === undefined ? newPerson(services, now) : personOf(services, set.investor.id);
-  // Whatever a new record says of a person would stand again beside an account that was erased.
+  // A new record would attach personal data to an erased account.
   if (investor.deactivated_at !== null) throw closedAccount('it makes no investments');
   const offerings = offeringsOf(services, company);
   const open = offerings.filter((offering) => !offering.reservations);
@@ -59,13 +59,13 @@ export function invest(services: Services, company: ActingCompany, set: RecordPa
 const closedAccount = (so: string): Problem =>
   new Problem(400, 'invalid_params', `investor: this account is closed; ${so}.`);
 
-/** Null takes away and is always welcome; everything else inside the person is theirs, fields nobody knows included. */
+/** Returns whether the patch sets identity. Nulls only remove data; all other values count, even in unknown fields. */
 function saysWho({ message, external_username, investor = {} }: RecordPatch): boolean {
   const { id, via_entity, ...person } = investor;
   return [message, external_username, ...Object.values(person)].some((value) => value != null);
 }
 
-/** A commitment of this moment, not one from the middle of its life. */
+/** Resets an invented investment to the state of a new commitment. */
 const freshly = (invented: Omit<Source, 'no'>, now: number): Omit<Source, 'no'> => ({
   ...invented,
   status: invented.status === 'reserved' ? 'reserved' : 'active',
@@ -91,7 +91,7 @@ export function withdraw(services: Services, id: string, now: number): void {
   withdrawInvestment(services, standing(services, id), now);
 }
 
-/** Moves to another round of the company: the old record ends, its successor begins. */
+/** Converts the investment to another round of the company. Returns the id of the successor. */
 export function convert(services: Services, source: Source, now: number): string {
   const others = offeringsOf(services, { no: source.company_no, id: source.company_id }).filter(
     (offering) => offering.no !== source.offering_no,
@@ -114,7 +114,7 @@ export function convert(services: Services, source: Source, now: number): string
   return successor.id;
 }
 
-/** The service looks at a field again; nothing happened to the investment. */
+/** Republishes the record as recomputed, without a change to the investment. */
 export function recompute(services: Services, source: Source, now: number): void {
   publishSoon(services, source.no, 'recomputed', now);
 }
@@ -172,7 +172,7 @@ function newPerson(services: Services, now: number) {
   const count = one<{ no: number }>(state, 'SELECT max(no) AS no FROM users')?.no ?? 0;
   const person = inventPerson(random, count + 1);
   const id = newId(random, 'usr_');
-  // The number of people only grows, and the seed's are numbered below it.
+  // Row numbers only grow and seeded users have lower ones, so the email is unique.
   const email = `late-${person.email}`;
   const { no } = run(
     state,
@@ -191,7 +191,7 @@ function newPerson(services: Services, now: number) {
   };
 }
 
-/** As the company that raises would: opens a round, closes it, calls it off. */
+/** Opens, closes or cancels a round, as its company would. */
 export function moveOffering(services: Services, id: string, step: RoundStep, now: number): void {
   const row = one<{ no: number }>(services.state, 'SELECT no FROM offerings WHERE id = ?', [id]);
   if (row === undefined) throw notFound('The offering');

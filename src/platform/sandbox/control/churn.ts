@@ -6,7 +6,7 @@ import { between, pick, weighted } from '../seed/picks.js';
 import { type ActingCompany, amend, convert, invest, recompute, withdraw } from './act.js';
 import type { RecordPatch } from './record-patch.js';
 
-/** That many things happen, as they might on a busy day. Returns the ids they happened to, in order. */
+/** Makes that many random changes. Returns the ids of the changed investments, in order. */
 export function churn(
   services: Services,
   changes: number,
@@ -19,7 +19,7 @@ export function churn(
   );
 }
 
-/** Where somebody may be watching; the companies that only fill the catalog stand still. */
+/** Changes only companies with an installation. Companies that only fill the catalog do not change. */
 const installedCompaniesSql = `SELECT no, id FROM companies c WHERE realm = 'test'
   AND EXISTS (SELECT 1 FROM installations i WHERE i.company_no = c.no) ORDER BY no`;
 
@@ -69,7 +69,7 @@ function patchFor(
   }
 }
 
-/** From a random number on: a few index steps, however many there are. */
+/** Picks the first investment at or after a random row number: a few index steps, regardless of the table size. */
 function anyInvestment(services: Services, company: ActingCompany): Source | undefined {
   const range = one<{ low: number | null; high: number | null }>(services.state, rangeSql, [
     company.no,

@@ -6,8 +6,8 @@ import { Problem } from '../../http/problem.js';
 import { type Route, route } from '../../http/route.js';
 
 /**
- * A call of the control API: no credential, no limits, no version; what is wrong with its body is said in one 400.
- * A browser is refused, since any page it shows could otherwise take the tokens of a sandbox on the same machine.
+ * A route of the control API: no credential, limits or version. An invalid body returns a single 400. Requests from
+ * browsers are rejected, because any web page could otherwise read the tokens of a sandbox on the same machine.
  */
 export function controlRoute<Body extends z.ZodType>(
   method: Operation['method'],
@@ -38,8 +38,8 @@ export function refuseBrowsers(exchange: Exchange): void {
 }
 
 /**
- * A page can point a public name of its own at this machine, and its browser then sends no Origin because the two
- * are the same. Addresses and names without a dot cannot be had that way.
+ * Guards against DNS rebinding: a page can resolve its own public name to this machine, and its requests then have the
+ * same origin and no Origin header. IP addresses and names without a dot cannot be abused this way.
  */
 function isOwnName({ headers, services }: Exchange): boolean {
   const text = `http://${headers.host ?? ''}`;

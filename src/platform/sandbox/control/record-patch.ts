@@ -13,7 +13,7 @@ const text = z.string().max(10_000);
 const cents = z.int();
 const decimal = z.string().regex(/^\d+(\.\d+)?$/, 'must be a decimal string');
 
-/** The record's own shape, every part optional. Fields it does not name are kept and served: drift can be played. */
+/** The shape of the record, all parts optional. Unknown fields are stored and returned, to simulate schema drift. */
 export const recordPatch = z.looseObject({
   id: z.never().optional(),
   company: z.never().optional(),
@@ -70,7 +70,7 @@ export interface PlannedChange {
   readonly reason: PublicationReason;
 }
 
-/** Which of these derive from something else: set by hand, they win over what would be derived. */
+/** Derived fields. A value set by a patch overrides the derived one. */
 const overriding = [
   'investment_type',
   'offering_type',
@@ -92,7 +92,7 @@ const planned = new Set([
   ...['external_username', 'message', 'investor', 'blockers', 'contracts', 'reason'],
 ]);
 
-/** Turns a change of the record into a change of what it is derived from. */
+/** Translates a patch of the record into changes of the rows it is derived from. */
 export function planChange(state: State, source: Source, patch: RecordPatch): PlannedChange {
   const { amounts = {}, investor = {} } = patch;
   const { committed_cents, in_escrow_cents, ...otherAmounts } = amounts;
@@ -134,7 +134,7 @@ export function planChange(state: State, source: Source, patch: RecordPatch): Pl
   };
 }
 
-/** An email given now ends the hiding of the one before. */
+/** Returns the stored overrides. A patch with an email removes the override that hid the previous one. */
 function heldOverrides(source: Source, investor: NonNullable<RecordPatch['investor']>): JsonObject {
   if (source.overrides === null) return {};
   const held = JSON.parse(source.overrides) as JsonObject;
@@ -157,7 +157,7 @@ function entityAfter(source: Source, investor: NonNullable<RecordPatch['investor
   return { entity_name: investor.legal_name ?? source.entity_name ?? `${source.name} Holdings LLC` };
 }
 
-/** Fields of a person we have no column for, and the email only this record hides. */
+/** Returns the investor fields without a column, and an email hidden for this record only. */
 function investorOverrides(investor: JsonObject): JsonObject {
   const columns = new Set(['id', 'via_entity', 'name', 'legal_name', 'address', 'bio']);
   const rest = Object.entries(investor).filter(

@@ -29,7 +29,7 @@ const createBody = z.strictObject({
 });
 const roundBody = z.strictObject({ status: z.enum(roundSteps) });
 const churnBody = z.strictObject({ changes: count, company: z.string().optional() });
-/** A century either way is further than any test has reason to go. */
+/** About a century in either direction. */
 const seconds = z.number().min(-3_200_000_000).max(3_200_000_000);
 const clockBody = z.union([
   z.strictObject({ advanceSeconds: seconds }),
@@ -50,7 +50,7 @@ const faultAction = z
   })
   .refine(
     ({ body, headers, ...does }) => Object.values(does).some((value) => value !== undefined),
-    'names nothing to do: give status, delayMs, drop, truncate, lose, duplicate or hold',
+    'is empty: give status, delayMs, drop, truncate, lose, duplicate or hold',
   );
 const faultRule = z.strictObject({
   method: z.string().optional(),
@@ -144,7 +144,7 @@ function acting(exchange: Exchange, act: () => readonly string[]): Reply {
 
 const timeOf = (clock: MovableClock) => ({ now: new Date(clock.now()).toISOString() });
 
-/** A number of the ledger, or a time; everything without it. */
+/** Parses `since`: a ledger number or a time. Without it, all requests are returned. */
 function sinceOf(exchange: Exchange): { readonly seq: number } | { readonly time: string } {
   const since = exchange.query.get('since');
   if (since === null) return { seq: 0 };

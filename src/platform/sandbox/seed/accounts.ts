@@ -44,7 +44,7 @@ export interface SeededApplication {
   readonly live: SeededClient;
 }
 
-/** The organization with its people, and the one application with every scope anyone may tick. */
+/** Seeds the organization with its users, and one application with all self-serve scopes. */
 export function seedApplication(
   seeding: Seeding,
   owner: SeededUser,

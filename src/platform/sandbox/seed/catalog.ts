@@ -13,12 +13,12 @@ import { between, pick } from './picks.js';
 import { seedTabs } from './tabs.js';
 
 const dayMillis = 86_400_000;
-/** Beyond these the pages of companies stay empty: a world of thousands is made for its records. */
+/** Only the first companies get content for their pages: a world with thousands of companies is made for its records. */
 const toldCompanies = 20;
 
 /**
- * What the catalog shows, on a stream of chance of its own: whatever is drawn here, the records of the world and its
- * credentials stay what their seed makes them.
+ * Seeds the catalog from a separate random stream, so that changes here do not affect the records and credentials of a
+ * seed.
  */
 export function seedCatalog(
   state: State,
@@ -121,7 +121,7 @@ function seedProfile(
   );
 }
 
-/** The rounds whose investments the world is about. */
+/** Seeds the terms of the offerings that have the world's investments. */
 function seedTerms({ state, random }: Seeding, offering: SeededOffering): void {
   const ecsp = offering.offering_type === 'ECSP';
   const security = offering.investment_type === 'Equity' ? 'equity' : 'safe';
@@ -230,7 +230,7 @@ function seedRound(
   return no;
 }
 
-/** An investment of a known amount, published behind everything published so far. */
+/** Inserts an investment of a given amount and publishes it at the end of the feed. */
 function back(
   { state, random, now }: Seeding,
   company: Pick<SeededCompany, 'no' | 'id' | 'offerings'>,
@@ -262,7 +262,7 @@ function back(
   run(state, 'UPDATE feed SET head = ?', [head + 2]);
 }
 
-/** The first investor of the ready document sees what a well-connected person sees; the second one what anyone does. */
+/** Gives the first investor of the ready document access to everything; the second has only the public view. */
 function seedPeople(
   { state, now }: Seeding,
   investors: readonly SeededUser[],

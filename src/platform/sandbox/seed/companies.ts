@@ -50,7 +50,7 @@ export interface SeededCompany {
   readonly offerings: readonly SeededOffering[];
 }
 
-/** A company with its founder, a read-only administrator, its rounds, and the application installed on it. */
+/** Seeds a company with a founder, a read-only administrator, its rounds and an installation of the application. */
 export function seedCompany(seeding: Seeding, application: number, index: number): SeededCompany {
   const { state, random, now } = seeding;
   const id = newId(random, 'co_');
@@ -83,7 +83,7 @@ export function seedCompany(seeding: Seeding, application: number, index: number
   };
 }
 
-/** Each company runs a round with shares and one without; every third raises in euro, every second tests the waters. */
+/** Each company has a round with shares and one without. Every third raises in euros, every second tests the waters. */
 function seedOfferings(seeding: Seeding, companyNo: number, index: number): readonly SeededOffering[] {
   const currency = index % 3 === 2 ? 'eur' : 'usd';
   const offeringType = currency === 'eur' ? 'ECSP' : 'Reg CF';

@@ -15,7 +15,7 @@ export interface RoundPlan {
   readonly startedDaysAgo: number;
   readonly closesInDays?: number;
   readonly closedDaysAgo?: number;
-  /** How many have put in how much each. */
+  /** Number of backers, each with an investment of `eachCents`. */
   readonly backers: number;
   readonly eachCents: number;
   readonly outcome?: {
@@ -82,7 +82,7 @@ const open = (security: SecurityType, terms: JsonObject, more: Partial<RoundPlan
 const closed = (security: SecurityType, terms: JsonObject, more: Partial<RoundPlan> = {}): RoundPlan =>
   open(security, terms, { status: 'closed', startedDaysAgo: 500, closedDaysAgo: 320, backers: 4, ...more });
 
-/** One of each kind that the catalog tells apart, so that every filter and every refusal has something to show. */
+/** One company of each kind in the catalog, so that every filter and visibility rule has an example. */
 export const directory: readonly DirectoryEntry[] = [
   {
     name: 'Harbour Lanterns',

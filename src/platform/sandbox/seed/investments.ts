@@ -12,7 +12,7 @@ type Investor = Pick<
   'investor_no' | 'investor_id' | 'name' | 'legal_name' | 'email' | 'address' | 'bio' | 'deactivated_at'
 >;
 
-/** Somebody new most of the time, otherwise one of the last thousand: memory stays flat at any size. */
+/** Returns a new investor most of the time, otherwise one of the last thousand, so memory stays constant. */
 export class Crowd {
   readonly #recent: Investor[] = [];
   #count = 0;
@@ -64,7 +64,7 @@ const groups = [
   ['IS READY', 35],
   ['CONFIRMED', 25],
 ] as const;
-/** Nothing is paid for a reservation; one that is ready is kept ready from the platform's own cash. */
+/** Group labels of reservations with their weights. Nothing is paid for a reservation. */
 const reserved = [
   ['NO PAYMENT YET', 80],
   ['IS READY', 20],
@@ -79,7 +79,7 @@ const contracts = JSON.stringify([
   { name: 'Subscription Agreement', override_amount_cents: null, early_bird: true },
 ]);
 
-/** One investment as it might have happened, at any time of the past year. */
+/** Invents an investment made at a random time in the past year. */
 export function inventInvestment(
   random: Random,
   now: number,
@@ -97,7 +97,7 @@ export function inventInvestment(
   const group =
     status === 'executed' ? 'CONFIRMED' : weighted(random, offering.reservations ? reserved : groups);
   const appliedAt = now - between(random, 60_000, 365 * dayMillis);
-  // Written out: spreading two objects into a third of this size makes it a slow one, and there are a million.
+  // Fields are written out because object spread is slow at this size and a world can have a million records.
   return {
     id: newId(random, 'inv_'),
     investor_no: investor.investor_no,

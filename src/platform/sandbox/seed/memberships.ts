@@ -12,7 +12,7 @@ const privateTags = ['call back', 'large cheque'];
 const titles = ['Scout', 'Adviser', 'Analyst'];
 
 const day = 86_400_000;
-/** Enough for three pages; a syndicate of a large world need not be large. */
+/** Enough for three pages. Large worlds do not need large syndicates. */
 const membersMax = 60;
 
 interface Sown {
@@ -27,9 +27,9 @@ interface SyndicateRow {
 }
 
 /**
- * The life of the syndicates: members who invested in a round the syndicate runs, one who helps to run it, somebody
- * invited, somebody waiting, somebody exiled and somebody gone. It draws from a stream of its own and makes no
- * people and no investments, so the rest of the world is the same with and without it.
+ * Seeds the syndicates: members who invested in a deal of the syndicate, an operator, an invitee, an applicant, an exiled
+ * and a resigned member. It uses a separate random stream and creates no users or investments, so the rest of the world
+ * does not depend on it.
  */
 export function seedMemberships(state: State, random: Random, now: number): void {
   const sown: Sown = { state, random, now };
@@ -66,7 +66,7 @@ function describe({ state, now }: Sown, syndicate: SyndicateRow, index: number):
   );
 }
 
-/** The round without shares of the company in the same place; a company runs it, the syndicate brings its members. */
+/** Assigns the round without shares of the company with the same index to the syndicate as its deal. */
 function seedDeal({ state, now }: Sown, syndicate: SyndicateRow, index: number): number | undefined {
   const offering = one<{ no: number }>(
     state,
@@ -93,7 +93,7 @@ const investorsIn = (state: State, offering: number, except: number): readonly n
     [offering, except, membersMax],
   ).map((row) => row.no);
 
-/** People whom the ready document names have rights of their own, which a syndicate must not add to. */
+/** Returns whether a user is an invented investor. Users in the ready document must not get syndicate permissions. */
 function isInvented(state: State, user: number): boolean {
   return one(state, "SELECT 1 FROM users WHERE no = ? AND email LIKE 'investor%'", [user]) !== undefined;
 }
@@ -105,7 +105,7 @@ function helpRun(state: State, syndicate: SyndicateRow, user: number): void {
   ]);
 }
 
-/** One each of those who are not members; people for it are taken from those who invested elsewhere. */
+/** Seeds one row of each non-member standing, with users who invested elsewhere. */
 function seedOthers(sown: Sown, syndicate: SyndicateRow, index: number, taken: ReadonlySet<number>): void {
   const spare = all<{ no: number }>(
     sown.state,
@@ -161,7 +161,7 @@ function insert({ state, random, now }: Sown, syndicate: SyndicateRow, sprout: S
   );
 }
 
-/** A person tells every syndicate the same. */
+/** A user has one member profile for all syndicates. */
 function seedProfile({ state, random, now }: Sown, user: number): void {
   run(
     state,

@@ -1,7 +1,7 @@
 import type { Random } from '../../../runtime/random.js';
 import { between, chance, pick } from './picks.js';
 
-/** Invented, and visibly so: reserved mail domains, streets that are nowhere. Scripts and accents as people have them. */
+/** Visibly invented people: reserved email domains, fictitious streets. Names use several scripts and accents. */
 const given = [
   'Mara',
   'José',
@@ -86,7 +86,7 @@ export interface Person {
   readonly bio: string | null;
 }
 
-/** `number` keeps the address unique; nothing else about a person needs to be. */
+/** Invents a person. `number` makes the email unique; other fields may repeat. */
 export function inventPerson(random: Random, number: number): Person {
   const first = pick(random, given);
   const last = pick(random, family);

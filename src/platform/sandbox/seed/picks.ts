@@ -6,13 +6,13 @@ export function pick<Item>(random: Random, items: readonly [Item, ...Item[]] | r
   return item;
 }
 
-/** A whole number from `low` to `high`, both included. */
+/** Returns an integer from `low` to `high`, inclusive. */
 export const between = (random: Random, low: number, high: number): number =>
   low + Math.floor(random.fraction() * (high - low + 1));
 
 export const chance = (random: Random, share: number): boolean => random.fraction() < share;
 
-/** Picks by weight; the weights need not add up to anything. */
+/** Returns an item at random by weight. Weights may have any sum. */
 export function weighted<Item>(random: Random, choices: readonly (readonly [Item, number])[]): Item {
   let left = random.fraction() * choices.reduce((sum, [, weight]) => sum + weight, 0);
   for (const [item, weight] of choices) {

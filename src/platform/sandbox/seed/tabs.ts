@@ -16,7 +16,7 @@ export interface TabsOf {
   readonly askers: readonly SeededUser[];
 }
 
-/** What stands behind the tabs of a company's page: its filing, its story, its posts and its questions. */
+/** Seeds the tabs of a company's page: filing, story, posts and questions. */
 export function seedTabs(seeding: Seeding, company: TabsOf): void {
   seedDisclosures(seeding, company);
   seedPitch(seeding, company);

@@ -20,8 +20,8 @@ import { type SeededCompany, seedCompany, seedSyndicate } from './companies.js';
 import { Crowd, inventInvestment } from './investments.js';
 
 /**
- * The whole world, in one transaction: it is there or it is not. Chance is asked in one fixed order, so the same
- * seed gives the same ids, names, amounts and secrets; only times depend on when it is made.
+ * Seeds the whole world in one transaction. Random values are drawn in a fixed order, so the same seed produces the same
+ * ids, names, amounts and secrets. Only times depend on when the world is made.
  */
 export function seedWorld(state: State, random: Random, plan: WorldPlan, now: number): WorldDocument {
   return state.transaction(() => {
@@ -72,7 +72,7 @@ export function seedWorld(state: State, random: Random, plan: WorldPlan, now: nu
   })();
 }
 
-/** Any constant: it makes another stream out of the same seed. */
+/** An arbitrary constant that derives a second random stream from the seed. */
 const catalogStream = 0x0ca7a106;
 
 function worldUser(seeding: Seeding, application: SeededApplication, user: SeededUser): WorldUser {
@@ -102,7 +102,7 @@ function worldUser(seeding: Seeding, application: SeededApplication, user: Seede
   };
 }
 
-/** The first records of each company belong to the investors of the ready document, so that their tokens see some. */
+/** The first records of each company belong to the investors of the ready document, so that their tokens see records. */
 function seedInvestments(
   seeding: Seeding,
   companies: readonly SeededCompany[],
