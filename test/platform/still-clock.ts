@@ -1,6 +1,6 @@
 import type { Clock } from '../../src/runtime/clock.js';
 
-/** Time that passes only when a test says so; a wait on it ends by its signal alone. */
+/** Returns a clock that never advances. A wait ends only by its signal. */
 export function stillClock(now: number): Clock {
   return {
     now: () => now,

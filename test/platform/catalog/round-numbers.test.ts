@@ -22,7 +22,7 @@ const told = () =>
     }),
   );
 
-/** The same from the records themselves, without the database's sums. */
+/** Computes the same totals from the records, without SQL aggregates. */
 function addedUp() {
   const rows = all<Added & { status: string; committed_cents: number; investor_no: number }>(
     world.services.state,
@@ -41,11 +41,11 @@ function addedUp() {
   });
 }
 
-test('the numbers of a round equal the sums of its published records after every kind of change', async () => {
+test('catalog: the totals of a round equal the sums over its published records after every kind of change', async () => {
   const judge = () => {
     const numbers = told();
     expect(numbers).toEqual(addedUp());
-    // The second call is served from the kept numbers.
+    // The second call reads the cached totals.
     expect(told()).toEqual(numbers);
     return numbers;
   };

@@ -19,12 +19,12 @@ const found = (method: string, path: string) => {
   return match === null ? null : [match.route?.operation.id, match.params];
 };
 
-test('a literal segment wins over a parameter', () => {
+test('router: a literal segment takes precedence over a parameter', () => {
   expect(found('GET', '/installations/eligible')).toEqual(['GET /installations/eligible', {}]);
   expect(found('GET', '/installations/inst_1')).toEqual(['GET /installations/{id}', { id: 'inst_1' }]);
 });
 
-test('routes of one path may name its parameter differently', () => {
+test('router: two methods of one path may name the path parameter differently', () => {
   expect(found('DELETE', '/installations/a')).toEqual([
     'DELETE /installations/{external_id}',
     { external_id: 'a' },
@@ -35,17 +35,17 @@ test('routes of one path may name its parameter differently', () => {
   ]);
 });
 
-test('HEAD is answered by GET; another method finds the path, not a route', () => {
+test('router: HEAD uses the GET route; another method matches the path but no route', () => {
   expect(found('HEAD', '/installations/eligible')).toEqual(['GET /installations/eligible', {}]);
   expect(router.match('PUT', '/installations/x')).toMatchObject({ route: null, methods: ['GET', 'DELETE'] });
 });
 
-test('what names nothing is not found: a prefix, a longer path, an empty segment', () => {
+test('router: a prefix, a longer path and an empty segment match no route', () => {
   for (const path of ['/', '/installations', '/installations/', '/installations/a/b', '//eligible']) {
     expect(router.match('GET', path)).toBeNull();
   }
 });
 
-test('one operation cannot be routed twice', () => {
+test('router: registering one operation twice throws', () => {
   expect(() => new Router([declared('GET', '/a/{x}'), declared('GET', '/a/{y}')])).toThrow('two routes');
 });

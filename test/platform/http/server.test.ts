@@ -12,7 +12,7 @@ afterEach(() => world.close());
 
 const token = () => company(world).token;
 
-/** Sends bytes as they are and returns all that comes back. */
+/** Sends raw bytes and returns the whole response. */
 function raw(bytes: string): Promise<string> {
   const { hostname, port } = new URL(world.url);
   return new Promise((resolve, reject) => {
@@ -26,7 +26,7 @@ function raw(bytes: string): Promise<string> {
   });
 }
 
-test('OAUTH-31 any page may read, only pages of registered redirect addresses may write', async () => {
+test('OAUTH-31 CORS: any origin may read, only origins of registered redirect URIs may write', async () => {
   const preflight = async (origin: string, method: string) =>
     (
       await world.send('OPTIONS', '/oauth/token', {
@@ -43,12 +43,12 @@ test('OAUTH-31 any page may read, only pages of registered redirect addresses ma
   expect(await preflight('https://anyone.example', 'POST')).toBeNull();
 });
 
-test('a preflight answers 204 without a body and without saying how long it is', async () => {
+test('CORS: a preflight returns 204 without a body and without Content-Length', async () => {
   const answer = await world.send('OPTIONS', '/investments', { headers: { origin: 'https://a.example' } });
   expect([answer.status, answer.body, answer.headers.get('content-length')]).toEqual([204, '', null]);
 });
 
-test('a body over 1 MB is refused in the envelope, one of 1 MB is read', async () => {
+test('the server rejects a body over 1 MB with the error envelope and accepts one of 1 MB', async () => {
   const large = await world.post('/oauth/token', { body: 'x'.repeat(1024 * 1024 + 1) });
   expect([large.status, large.body.error.type]).toEqual([400, 'bad_request']);
   const whole = await world.control('POST', '/investments', {
@@ -58,7 +58,7 @@ test('a body over 1 MB is refused in the envelope, one of 1 MB is read', async (
   expect(whole.status).toBe(200);
 });
 
-test('who asks before sending 1 MB or more is refused at once, everybody else is told to go on', async () => {
+test('Expect: 100-continue is rejected at once for a body over 1 MB and continued otherwise', async () => {
   const ask = (body: string) =>
     askBeforeSending(
       `${world.url}/oauth/token`,
@@ -69,20 +69,20 @@ test('who asks before sending 1 MB or more is refused at once, everybody else is
   expect(await ask('grant_type=none')).toEqual({ continued: true, status: 400 });
 });
 
-test('HEAD answers as GET does, without the body', async () => {
+test('HEAD returns the headers of GET without the body', async () => {
   const head = await world.send('HEAD', '/investments', { token: token() });
   expect([head.status, head.body]).toEqual([200, '']);
   expect(Number(head.headers.get('content-length'))).toBeGreaterThan(100);
 });
 
-test('a path that is broken, hides a slash or a control character names nothing', async () => {
+test('a path with a malformed escape, an encoded slash or a control character returns 404', async () => {
   for (const path of ['/investments/%', '/investments%2Finv_x', '/investments/%00', '/investments/']) {
     expect([path, (await world.get(path, { token: token() })).status]).toEqual([path, 404]);
   }
   expect(await raw('GET http://[ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')).toContain('404');
 });
 
-test('the address limits count by is the first from the right that is no trusted proxy', async () => {
+test('IP limits use the first address from the right of X-Forwarded-For that is no trusted proxy', async () => {
   const keys = () =>
     world.services.state
       .prepare(`SELECT key FROM windows WHERE limit_name = 'ip' ORDER BY key`)
@@ -96,7 +96,7 @@ test('the address limits count by is the first from the right that is no trusted
   expect(keys()).toEqual(['127.0.0.1', '203.0.113.7']);
 });
 
-test('a forwarded address is believed from nobody unless a proxy is named', async () => {
+test('X-Forwarded-For is ignored unless a trusted proxy is configured', async () => {
   await world.close();
   world = await startWorld();
   await world.get('/investments', { token: token(), headers: { 'x-forwarded-for': '203.0.113.7' } });
@@ -105,14 +105,14 @@ test('a forwarded address is believed from nobody unless a proxy is named', asyn
   ).toEqual(['127.0.0.1']);
 });
 
-test('a limit that is switched off counts nothing', async () => {
+test('rate limits that are turned off count no requests', async () => {
   await world.close();
   world = await startWorld({ limits: false });
   await world.get('/investments', { token: token() });
   expect(world.services.state.prepare('SELECT count(*) FROM windows').pluck().get()).toBe(0);
 });
 
-test('headers carry the deployment’s names', async () => {
+test('response headers use the configured header names', async () => {
   await world.close();
   world = await startWorld({ headerPrefix: 'Acme', requestIdHeader: 'X-Acme-Id' });
   const { headers } = await world.get('/investments', {
@@ -124,12 +124,12 @@ test('headers carry the deployment’s names', async () => {
   expect(headers.get('x-acme-id')).toMatch(/^req_/);
 });
 
-test('a repeated query key where one value is meant is a 400 that names it', async () => {
+test('a repeated query key for a single-value parameter returns a 400 that names it', async () => {
   const { status, body } = await world.get('/investments?cursor=a&cursor=b', { token: token() });
   expect([status, body.error.details]).toEqual([400, { parameter: 'cursor' }]);
 });
 
-test('keys that only differ in brackets are one parameter, repeated', async () => {
+test('query keys with and without brackets are the same repeated parameter', async () => {
   const { status, body } = await world.get('/investments?status=active&status[]=reserved', {
     token: token(),
   });
@@ -137,7 +137,7 @@ test('keys that only differ in brackets are one parameter, repeated', async () =
 });
 
 test.each(['constructor', '__proto__', 'toString'])(
-  'VERS-05 the version %s is as unknown as any other',
+  'VERS-05 the version header %s is rejected like any unknown version',
   async (name) => {
     const { status, body, headers } = await world.get('/investments', {
       token: token(),
@@ -151,21 +151,21 @@ test.each(['constructor', '__proto__', 'toString'])(
   },
 );
 
-test('a page without an origin of its own may not write, though an application has an address with its own scheme', async () => {
+test('CORS: the origin null may not write even if an application registered a custom-scheme redirect URI', async () => {
   makeClient(world, { redirectUris: ['com.partner.app:/callback'] });
   const headers = { origin: 'null', 'access-control-request-method': 'POST' };
   const answer = await world.send('OPTIONS', '/oauth/token', { headers });
   expect(answer.headers.get('access-control-allow-origin')).toBeNull();
 });
 
-test('a path that begins with two slashes names nothing, another host least of all', async () => {
+test('a path that starts with two slashes returns 404 and is not read as another host', async () => {
   const text = await raw(
     `GET //elsewhere.example/investments HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token()}\r\nConnection: close\r\n\r\n`,
   );
   expect(text).toMatch(/^HTTP\/1\.1 404 /);
 });
 
-test('ERR-02 VERS-06 bytes that are no request are answered in the one form too', async () => {
+test('ERR-02 VERS-06 bytes that are not HTTP get the error envelope and the version headers', async () => {
   for (const bytes of [
     'NONSENSE\r\n\r\n',
     'GET / HTTP/1.1\r\nHost: a\r\nbad header\r\n\r\n',

@@ -22,7 +22,7 @@ afterEach(async () => {
   services.state.close();
 });
 
-/** Everything the server said before it closed the connection. */
+/** Returns everything the server sent before it closed the connection. */
 async function said(socket: Socket): Promise<string> {
   let text = '';
   socket.on('data', (chunk) => {
@@ -34,13 +34,13 @@ async function said(socket: Socket): Promise<string> {
 
 const dial = () => connect((server.address() as AddressInfo).port, '127.0.0.1');
 
-test('bytes that are no request are told so', async () => {
+test('the server answers bytes that are not HTTP with an error', async () => {
   const socket = dial();
   socket.write('this is no request\r\n\r\n');
   expect(await said(socket)).toMatch(/^HTTP\/1\.1 400 [\s\S]+bad_request/);
 });
 
-test('a request that did not arrive in time is cut off, not told that it is wrong', async () => {
+test('the server closes the connection of a request that timed out without an error response', async () => {
   const arrived = once(server, 'connection');
   const socket = dial();
   const [theirs] = await arrived;

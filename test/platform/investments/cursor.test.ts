@@ -9,7 +9,7 @@ const cursors: fc.Arbitrary<Cursor> = fc.oneof(
   fc.record({ kind: fc.constant('listing' as const), after: number, seq: number, through: number }),
 );
 
-test('a cursor reads back as it was written, for its subject and its key alone', () => {
+test('a cursor decodes to the written position only with its own subject and key', () => {
   fc.assert(
     fc.property(cursors, fc.string(), (cursor, subject) => {
       const text = writeCursor(key, subject, cursor);
@@ -20,7 +20,7 @@ test('a cursor reads back as it was written, for its subject and its key alone',
   );
 });
 
-test('changing any letter of a cursor breaks it', () => {
+test('a cursor with any changed character is invalid', () => {
   const text = writeCursor(key, 'test:company:1', { kind: 'feed', seq: 12_345, through: 1_790_000_000_000 });
   for (let index = 0; index < text.length; index += 1) {
     for (const letter of ['A', 'z', '-', '.']) {

@@ -28,7 +28,7 @@ function planOf(sql: string, values: unknown): string[] {
 }
 
 test.each(Object.entries(listingSql))(
-  'the %s listing walks its index from where the page starts, without sorting',
+  'query plan: the %s listing walks its index from the start of the page without sorting',
   (name, sql) => {
     const [first, ...rest] = planOf(sql, parameters);
     expect(first).toMatch(/^SEARCH p USING INDEX publications_\w+ \(.*investment_no>\?\)$/);
@@ -38,7 +38,7 @@ test.each(Object.entries(listingSql))(
 );
 
 test.each(Object.entries(feedSql))(
-  'the %s feed walks its index from a place on, without sorting',
+  'query plan: the %s feed walks its index from a position without sorting',
   (name, sql) => {
     const [first, ...rest] = planOf(sql, parameters);
     expect(first).toMatch(/^SEARCH l USING INDEX ledger_\w+ \(.*(seq|rowid)>\?\)$/);
@@ -47,6 +47,6 @@ test.each(Object.entries(feedSql))(
   },
 );
 
-test('stats are counted from an index that holds all they need', () => {
+test('query plan: offering stats use a covering index', () => {
   expect(planOf(statsSql, [1])[0]).toMatch(/^SEARCH publications USING COVERING INDEX publications_offering/);
 });

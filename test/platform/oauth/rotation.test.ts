@@ -10,8 +10,8 @@ import { startWorld, type TestWorld } from '../../conformance/running-platform.j
 import fc from '../../support/property.js';
 
 /**
- * Two hold the refresh token of one family and neither knows of the other. Whatever they do, in whatever order:
- * the server does what the model says, and never lets both go on.
+ * Two holders share the refresh token of one family. For random sequences of their actions, the server must behave like
+ * the model and never let both continue.
  */
 let world: TestWorld;
 let client: TestClient;
@@ -26,12 +26,12 @@ interface Pair {
   readonly refresh: string;
 }
 
-/** What the specification says, in terms of a tree of pairs: each below the one whose refresh token was presented. */
+/** The specification as a tree of pairs: each pair is a child of the pair whose refresh token was presented. */
 class Model {
   readonly pairs: Pair[] = [];
   readonly #parents = new Map<Pair, Pair>();
   readonly #used = new Set<Pair>();
-  /** Overtaken by the first use of a pair that they are not below. */
+  /** Pairs ended by the first use of a pair that is not their ancestor. */
   readonly #ended = new Set<Pair>();
   revoked = false;
 
@@ -39,7 +39,7 @@ class Model {
     return !this.revoked && !this.#ended.has(pair);
   }
 
-  /** An access token that was used once lives on; one that never was ends with its pair. */
+  /** A used access token stays valid; an unused one ends with its pair. */
   accessWorks(pair: Pair): boolean {
     return !this.revoked && (this.#used.has(pair) || !this.#ended.has(pair));
   }
@@ -75,14 +75,14 @@ const step: fc.Arbitrary<Step> = fc.tuple(
 
 function refreshed(presented: string): Pair | null {
   const found = findClient(world.services.state, client.clientId);
-  if (found === undefined) throw new Error('the client is gone');
+  if (found === undefined) throw new Error('the client does not exist');
   const outcome = rotate(world.services, found, presented, [], 2);
   return outcome.kind === 'issued'
     ? { access: outcome.pair.token, refresh: outcome.pair.refreshToken }
     : null;
 }
 
-/** As `identify` does it: a token that is no good is not used. */
+/** Like `identify`: an invalid token does not count as used. */
 function use(access: string): boolean {
   const row = one<{ no: number; revoked_at: number | null; first_used_at: number | null }>(
     world.services.state,
@@ -103,7 +103,7 @@ function aliveRefreshTokens(pairs: readonly Pair[]): number {
   ).length;
 }
 
-test('OAUTH-19 OAUTH-20 two holders of one refresh token, in any order, are answered as the model says', () => {
+test('OAUTH-19 OAUTH-20 two holders of one refresh token get the responses of the model in any order of requests', () => {
   const { applicationNo, clientId, realm } = client;
   const user = userNo(world, 'ida@people.example');
   const wish = {
@@ -133,12 +133,12 @@ test('OAUTH-19 OAUTH-20 two holders of one refresh token, in any order, are answ
         const next = refreshed(pair.refresh);
         expect(next !== null).toBe(should);
         model.presented(pair, next);
-        // A response that is lost on the way leaves its holder with what it had.
+        // A lost response leaves the holder with its previous pair.
         if (next !== null && keeps) own.push(next);
       }
       const alive = model.pairs.filter((pair) => model.refreshWorks(pair));
       expect(aliveRefreshTokens(model.pairs)).toBe(alive.length);
-      // They cannot both go on: the first to use what it got alone ends what the other has alone.
+      // The first holder to use its own pair ends the pair of the other.
       const [mine, theirs] = held.map((own) => own.at(-1));
       if (mine === undefined || theirs === undefined || mine === theirs) return;
       if (!use(mine.access)) return;

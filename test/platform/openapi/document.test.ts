@@ -10,7 +10,7 @@ import { apiDescription, declaredOperations } from '../../tools/api-description.
 const operations = declaredOperations();
 const document = apiDescription();
 
-test('a linter with the recommended rules finds nothing wrong, without asking anybody', async () => {
+test('openapi: the linter with its recommended rules reports no problems and makes no network request', async () => {
   const cli = join(packageRoot, 'node_modules/@redocly/cli/bin/cli.js');
   const file = join(packageRoot, 'schema/openapi.json');
   const env = {
@@ -26,13 +26,13 @@ test('a linter with the recommended rules finds nothing wrong, without asking an
   );
   const report = JSON.parse((await run).stdout);
   const found: string[] = report.problems.map((problem: { ruleId: string }) => problem.ruleId);
-  // Removing a member is always refused in favour of an intent, so it alone never answers 2xx.
+  // Removing a member always requires an intent, so it is the only operation without a 2xx response.
   const refusing = operations.filter(({ responses }) => Object.keys(responses).length === 0);
   expect(refusing.map(({ id }) => id)).toEqual(['removeSyndicateMember']);
   expect(found).toEqual(['operation-2xx-response']);
 });
 
-test('every operation stands in it once, with its scopes, under the path it answers', () => {
+test('openapi: every operation is listed once, with its scopes, under its path', () => {
   const told = Object.entries(document.paths ?? {}).flatMap(([path, item]) =>
     Object.entries(item).map(([method, { operationId }]) => `${operationId} ${method.toUpperCase()} ${path}`),
   );
@@ -40,7 +40,7 @@ test('every operation stands in it once, with its scopes, under the path it answ
   expect(new Set(operations.map(({ id }) => id)).size).toBe(operations.length);
 });
 
-test('every event is told, with an example that says it', () => {
+test('openapi: every event is listed with an example of that event', () => {
   const hooks = document.webhooks ?? {};
   expect(Object.keys(hooks)).toEqual([...eventNames]);
   for (const event of eventNames) {
@@ -51,14 +51,14 @@ test('every event is told, with an example that says it', () => {
   }
 });
 
-test('a deployment with headers of its own describes those', () => {
+test('openapi: the document uses the configured header names', () => {
   const own = JSON.stringify(apiDescription(headerNames('Acme', 'X-Acme-Id')));
   for (const name of ['Acme-Version', 'Acme-Version-Latest', 'Acme-Signature', 'X-Acme-Id'])
     expect(own).toContain(name);
   expect(own).not.toContain('Service-');
 });
 
-test('an Idempotency-Key is told where it is taken, a limit’s headers where a limit answers, and nowhere else', () => {
+test('openapi: Idempotency-Key is listed only where it is accepted, rate limit headers only on 429', () => {
   const text = (value: unknown): string => JSON.stringify(value);
   const all = operations.map(({ id, method, path }) => ({
     id,

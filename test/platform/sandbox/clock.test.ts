@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { movableClock } from '../../../src/platform/sandbox/clock.js';
 import { stillClock } from '../still-clock.js';
 
-test('a wait ends when the clock is moved past its end, and not before', async () => {
+test('movable clock: a wait ends when the clock is moved past its end, and not before', async () => {
   const clock = movableClock(stillClock(1000));
   let over = false;
   const waiting = clock.wait(60_000).then(() => {
@@ -17,7 +17,7 @@ test('a wait ends when the clock is moved past its end, and not before', async (
   expect(clock.now()).toBe(61_000);
 });
 
-test('moving back moves the wall clock, never the monotonic one', () => {
+test('movable clock: moving back changes the wall clock but not the monotonic one', () => {
   const clock = movableClock(stillClock(5000));
   clock.advance(2000);
   const before = clock.monotonic();
@@ -26,7 +26,7 @@ test('moving back moves the wall clock, never the monotonic one', () => {
   expect(clock.monotonic()).toBe(before);
 });
 
-test('a listener hears every move until it stops listening', () => {
+test('movable clock: a listener is called on every move until it is removed', () => {
   const clock = movableClock(stillClock(0));
   let heard = 0;
   const stop = clock.onMove(() => {
@@ -39,7 +39,7 @@ test('a listener hears every move until it stops listening', () => {
   expect(heard).toBe(2);
 });
 
-test('an aborted wait is over', async () => {
+test('movable clock: aborting a wait ends it', async () => {
   const clock = movableClock(stillClock(0));
   const stop = new AbortController();
   const waiting = clock.wait(1000, stop.signal);

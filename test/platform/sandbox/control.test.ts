@@ -25,7 +25,7 @@ const listen = () => {
 const invest = async (set: unknown = {}): Promise<string> =>
   (await world.control('POST', '/investments', { company: company(world).id, set })).body.ids[0];
 
-test('GET /_sandbox is the ready document', async () => {
+test('GET /_sandbox returns the ready document', async () => {
   const { status, body } = await world.control('GET', '');
   expect(status).toBe(200);
   expect(body).toEqual(JSON.parse(JSON.stringify(world.ready)));
@@ -33,7 +33,7 @@ test('GET /_sandbox is the ready document', async () => {
   expect(body.companies[0].investments).toBe(12);
 });
 
-test('a page in a browser gets nothing from the control API', async () => {
+test('the control API rejects requests from a web page', async () => {
   const answer = await world.send('GET', '/_sandbox', { headers: { origin: 'https://evil.example' } });
   expect(answer.status).toBe(403);
   expect(JSON.stringify(answer.body)).not.toContain('at_test_');
@@ -49,21 +49,18 @@ test.each([
   ['127.0.0.1.evil.example', 403],
   ['localhost.', 403],
   ['not a host', 403],
-])(
-  'a public name that was pointed at this machine opens nothing: Host %s answers %i',
-  async (host, status) => {
-    const { hostname, port } = new URL(world.url);
-    const answered = await new Promise<number | undefined>((resolve, reject) => {
-      get({ hostname, port, path: '/_sandbox', headers: { host } }, (response) => {
-        response.resume();
-        resolve(response.statusCode);
-      }).on('error', reject);
-    });
-    expect(answered).toBe(status);
-  },
-);
+])('the control API rejects DNS rebinding: Host %s returns %i', async (host, status) => {
+  const { hostname, port } = new URL(world.url);
+  const answered = await new Promise<number | undefined>((resolve, reject) => {
+    get({ hostname, port, path: '/_sandbox', headers: { host } }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    }).on('error', reject);
+  });
+  expect(answered).toBe(status);
+});
 
-test('what happens to an investment is announced with the payload of its event', async () => {
+test('control: a change of an investment emits its events with their payload', async () => {
   const heard = listen();
   const names = () => heard.splice(0).map((event) => event.name);
   const id = await invest({ amounts: { committed_cents: 250_050 } });
@@ -111,7 +108,7 @@ test('what happens to an investment is announced with the payload of its event',
   expect(names()).toEqual([]);
 });
 
-test('an event and its cause are one commit: a refused change announces nothing that lasts', async () => {
+test('control: an event and its cause commit together, so a rejected change leaves no delivery', async () => {
   const id = await invest();
   const refused = await world.control('PATCH', `/investments/${id}`, {
     message: 'x',
@@ -121,7 +118,7 @@ test('an event and its cause are one commit: a refused change announces nothing 
   expect((await world.get(`/investments/${id}`, { token: token() })).body.data.message).not.toBe('x');
 });
 
-test('a PATCH merges into the record, fields of the future included', async () => {
+test('control: PATCH merges into the record, including unknown fields', async () => {
   world.expectUndeclared();
   const id = await invest({ investor: { name: 'Ünï Cödé', address: { city: 'Here', country: 'Nowhere' } } });
   const patch = {
@@ -142,7 +139,7 @@ test('a PATCH merges into the record, fields of the future included', async () =
   );
 });
 
-test('wrong input is refused with a 400 that names it', async () => {
+test('control: invalid input returns a 400 that names the field', async () => {
   const id = await invest();
   for (const [method, path, body, word] of [
     ['POST', '/investments', { company: 'co_unknown' }, 'co_unknown'],
@@ -169,7 +166,7 @@ test('wrong input is refused with a 400 that names it', async () => {
   }
 });
 
-test('an email address that another account has is refused, however it is spelled', async () => {
+test('control: an email of another account is rejected regardless of case', async () => {
   const [one, other] = [await invest({ investor: { email: 'only@people.example' } }), await invest()];
   const emailOf = async (id: string) =>
     (await world.get(`/investments/${id}`, { token: token() })).body.data.investor.email;
@@ -189,7 +186,7 @@ test('an email address that another account has is refused, however it is spelle
   expect((await world.control('PATCH', `/investments/${one}`, own)).status).toBe(200);
 });
 
-describe('a closed account', () => {
+describe('closed accounts', () => {
   const closed = async () => {
     const { id } = user(world, 4);
     const investment = await invest({ investor: { id } });
@@ -203,7 +200,7 @@ describe('a closed account', () => {
     { investor: { nickname: 'Back Again' } },
     { message: 'Back Again' },
     { external_username: 'Back Again' },
-  ])('is not given back what it said of a person: %j', async (set) => {
+  ])('a closed account rejects a patch that sets identity: %j', async (set) => {
     const { id, investment } = await closed();
     expect((await world.control('PATCH', `/investments/${investment}`, set)).status).toBe(400);
     const invested = await world.control('POST', '/investments', {
@@ -215,7 +212,7 @@ describe('a closed account', () => {
     expect(everyByte()).not.toContain('Back Again');
   });
 
-  test('keeps investments that change and are looked at again', async () => {
+  test('a closed account keeps investments, which can still be changed and recomputed', async () => {
     const { investment } = await closed();
     const patch = { amounts: { committed_cents: 777_700 }, message: null };
     expect((await world.control('PATCH', `/investments/${investment}`, patch)).status).toBe(200);
@@ -227,7 +224,7 @@ describe('a closed account', () => {
   });
 });
 
-test('a revoked installation’s tokens answer 401', async () => {
+test('control: tokens of a revoked installation return 401', async () => {
   expect((await world.control('POST', `/installations/${company(world).installation}/revoke`)).status).toBe(
     200,
   );
@@ -235,7 +232,7 @@ test('a revoked installation’s tokens answer 401', async () => {
   expect((await world.get('/investments', { token: company(world, 1).token })).status).toBe(200);
 });
 
-test('the clock moves by seconds or to a time, and the Date header tells it', async () => {
+test('control: the clock moves by seconds or to a time, and the Date header shows it', async () => {
   expect((await world.control('POST', '/clock', { advanceSeconds: 7200 })).body).toEqual({
     now: '2026-11-02T11:00:00.000Z',
   });
@@ -244,7 +241,7 @@ test('the clock moves by seconds or to a time, and the Date header tells it', as
   expect(headers.get('date')).toBe('Fri, 01 Jan 2027 00:00:00 GMT');
 });
 
-test('faults strike the requests they match, after and as often as they say', async () => {
+test('control: faults apply to matching requests, respecting after and times', async () => {
   world.expectUndeclared();
   const ask = async () => (await world.get('/investments?per_page=1', { token: token() })).status;
   await world.control('POST', '/faults', [
@@ -266,7 +263,7 @@ test('faults strike the requests they match, after and as often as they say', as
   expect((await world.get('/investments/inv_x', { token: token() })).status).toBe(404);
 });
 
-test('a dropped connection is cut before, a truncated one after the platform has answered', async () => {
+test('control: drop closes the connection before the request is processed, truncate after it', async () => {
   const requests = async () => (await world.control('GET', '/requests')).body.requests;
   await world.control('POST', '/faults', [{ path: '/investments', action: { drop: true } }]);
   await expect(world.get('/investments', { token: token() })).rejects.toThrow();
@@ -276,7 +273,7 @@ test('a dropped connection is cut before, a truncated one after the platform has
   expect((await world.get('/investments', { token: token() })).status).toBe(200);
 });
 
-test('webhook faults are handed to whoever delivers, and to nobody else', async () => {
+test('control: webhook faults apply to deliveries only', async () => {
   await world.control('POST', '/faults', [
     { path: 'webhook', times: 2, action: { drop: true } },
     { path: 'webhook', action: { duplicate: true, delayMs: 5 } },
@@ -291,7 +288,7 @@ test('webhook faults are handed to whoever delivers, and to nobody else', async 
   ]);
 });
 
-test('the request ledger tells what was asked and by which token, never the token', async () => {
+test('control: the request ledger records requests and token numbers, never tokens', async () => {
   await world.get('/investments?per_page=3', { token: token() });
   await world.get('/nowhere');
   const { body } = await world.control('GET', '/requests');
@@ -312,7 +309,7 @@ test('the request ledger tells what was asked and by which token, never the toke
   expect((await world.control('GET', '/requests?since=soon')).status).toBe(400);
 });
 
-test('reset is back to the seed: records, tokens, clock, faults, ledger', async () => {
+test('control: reset restores records, tokens, clock, faults and ledger to the seed', async () => {
   const before = (await world.get('/investments?per_page=100', { token: token() })).body.data;
   await world.control('POST', '/churn', { changes: 40 });
   await world.control('POST', `/users/${user(world, 4).id}/deactivate`);
@@ -324,7 +321,7 @@ test('reset is back to the seed: records, tokens, clock, faults, ledger', async 
   expect((await world.control('GET', '/requests')).body.requests).toHaveLength(1);
 });
 
-test('churn does as many things as asked, and only to the company asked for', async () => {
+test('control: churn makes the requested number of changes, only in the requested company', async () => {
   const elsewhere = (await world.get('/investments?per_page=100', { token: company(world, 1).token })).body
     .data;
   const { body } = await world.control('POST', '/churn', { changes: 60, company: company(world).id });
@@ -333,7 +330,7 @@ test('churn does as many things as asked, and only to the company asked for', as
   expect(after).toEqual(elsewhere);
 });
 
-test('a world in a file survives a restart with its changes and its clock, and refuses to be another one', async () => {
+test('sandbox: a data file keeps changes and clock across a restart and rejects a different plan', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'rosterd-sandbox-'));
   const dataFile = join(folder, 'world.db');
   try {
@@ -355,7 +352,7 @@ test('a world in a file survives a restart with its changes and its clock, and r
   }
 });
 
-test('activity changes something every pause and stops when closed', async () => {
+test('sandbox: activity makes a change after every pause and stops when closed', async () => {
   const numbers = () => one<{ head: number }>(world.services.state, 'SELECT head FROM feed')?.head ?? 0;
   const before = numbers();
   const activity = startActivity(world.services, 1000);

@@ -18,13 +18,13 @@ const seen = async (seed: number, records: number) => {
   }
 };
 
-test('the same seed gives the same members, and another seed others', async () => {
+test('sandbox: the same seed produces the same members, another seed different ones', async () => {
   const [first, again, other] = [await seen(1, 12), await seen(1, 12), await seen(2, 12)];
   expect(again.syndicates).toEqual(first.syndicates);
   expect(other.syndicates).not.toEqual(first.syndicates);
 });
 
-test('a seeded syndicate has somebody in every role, a live deal, and members who invested in it', async () => {
+test('sandbox: a seeded syndicate has a member in every role, a live deal, and members who invested in it', async () => {
   const { syndicates } = await seen(1, 40);
   expect(syndicates).toHaveLength(2);
   for (const { members, deals } of syndicates) {
@@ -45,7 +45,7 @@ test('a seeded syndicate has somebody in every role, a live deal, and members wh
   }
 });
 
-test('a world without investments still has its syndicates', async () => {
+test('sandbox: a world without investments still has syndicates', async () => {
   const { syndicates } = await seen(1, 0);
   expect(syndicates.map(({ members }) => members.length)).toEqual([2, 2]);
 });

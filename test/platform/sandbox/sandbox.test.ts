@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { startWorld } from '../../conformance/running-platform.js';
 
-test('the same seed gives the same world, another seed another one', async () => {
+test('sandbox: the same seed produces the same world, another seed a different one', async () => {
   const [one, two, other] = await Promise.all([startWorld(), startWorld(), startWorld({ seed: 2 })]);
   expect(one.world.document).toEqual(two.world.document);
   expect(other.world.document).not.toEqual(one.world.document);

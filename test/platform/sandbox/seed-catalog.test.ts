@@ -3,7 +3,7 @@ import { all } from '../../../src/platform/state/statements.js';
 import { publishableKey } from '../../conformance/catalog.js';
 import { startWorld } from '../../conformance/running-platform.js';
 
-test('the same seed gives the same catalog, another seed another one', async () => {
+test('sandbox: the same seed produces the same catalog, another seed a different one', async () => {
   const shown = [];
   for (const seed of [5, 5, 6]) {
     const world = await startWorld({ seed });
@@ -16,7 +16,7 @@ test('the same seed gives the same catalog, another seed another one', async () 
   expect(shown[2]).not.toEqual(shown[0]);
 });
 
-test('every number of the feed is given out once, and none beyond its head', async () => {
+test('sandbox: seeded feed numbers are unique and not beyond the head of the feed', async () => {
   const world = await startWorld();
   const rows = all<{ seq: number }>(world.services.state, 'SELECT seq FROM ledger ORDER BY seq');
   const [feed] = all<{ head: number }>(world.services.state, 'SELECT head FROM feed');
@@ -25,7 +25,7 @@ test('every number of the feed is given out once, and none beyond its head', asy
   await world.close();
 });
 
-test('random activity keeps to the companies an application is installed on', async () => {
+test('sandbox: churn changes only companies with an installation', async () => {
   const world = await startWorld();
   const count = () =>
     all(

@@ -8,7 +8,7 @@ import { fold } from '../../../src/platform/state/fold.js';
 import { schemaPath } from '../../../src/runtime/package-root.js';
 import { tempFolder } from '../../store/temp-folder.js';
 
-/** A data file as it was before that migration, with what `fill` put in. */
+/** Creates a data file with the schema before the given migration and fills it with `fill`. */
 function fileFromBefore(file: string, migration: string, fill: (state: Sqlite.Database) => void): void {
   const state = new Sqlite(file);
   state.function('fold', { deterministic: true }, (text) => (typeof text === 'string' ? fold(text) : text));
@@ -25,7 +25,7 @@ function fileFromBefore(file: string, migration: string, fill: (state: Sqlite.Da
   state.close();
 }
 
-test('amounts of a deal are kept when they move beside its round, and those of the catalog win', () => {
+test('migration: moving deal amounts to offering_terms keeps them, and catalog values take precedence', () => {
   const file = join(tempFolder(), 'before.db');
   fileFromBefore(file, '0034_deal_money.sql', (state) => {
     state.exec("INSERT INTO companies (no, id, name, slug, created_at) VALUES (1, 'co_1', 'One', 'one', 0)");

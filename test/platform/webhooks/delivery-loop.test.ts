@@ -13,7 +13,7 @@ afterEach(async () => {
   await receiver.close();
 });
 
-/** `struck` are the hazards of the first attempts, in order; later ones go well. */
+/** `struck` are the hazards of the first attempts, in order. Later attempts have none. */
 async function started(...struck: DeliveryHazard[]) {
   const world = await startHookWorld({ hazards: { forDelivery: () => struck.shift() ?? null } });
   open.push(() => world.close());
@@ -30,9 +30,9 @@ async function started(...struck: DeliveryHazard[]) {
 
 const ids = (of: Receiver) => of.received.map((it) => it.envelope.data.id);
 
-test('one dead endpoint with a backlog does not hold up ninety-nine healthy ones', async () => {
+test('delivery loop: a dead endpoint with a backlog does not delay ninety-nine healthy ones', async () => {
   const { world, emit } = await started();
-  // It takes requests and never answers, so both of its places stay taken.
+  // It accepts requests and never responds, so both of its slots stay occupied.
   const dead = await startReceiver();
   open.push(() => dead.close());
   dead.answer(() => {});
@@ -49,7 +49,7 @@ test('one dead endpoint with a backlog does not hold up ninety-nine healthy ones
     .toBe(99 * 3);
 });
 
-test('endpoints take turns: a backlog of one is not worked off before another gets its first', async () => {
+test('delivery loop: endpoints take turns, so a backlog of one does not delay the first delivery of another', async () => {
   const { world, emit } = await started();
   insertEndpoints(world, receiver.url, 1, 'long');
   receiver.answer(500);
@@ -58,14 +58,14 @@ test('endpoints take turns: a backlog of one is not worked off before another ge
   const before = receiver.received.length;
   insertEndpoints(world, receiver.url, 1, 'short');
   emit();
-  // Everything that failed is due again together with the newcomer's first.
+  // All failed deliveries are due again at the same time as the first one of the new endpoint.
   world.clock.advance(10 * second);
   await receiver.count(before + 102);
   const order = receiver.received.slice(before).map((it) => it.path);
   expect(order.findIndex((path) => path.includes('short'))).toBeLessThan(10);
 });
 
-test('two attempts of one endpoint are on the way at once, never three', async () => {
+test('delivery loop: at most two attempts of one endpoint are in flight', async () => {
   const { world, owner, emit } = await started();
   const held: (() => void)[] = [];
   receiver.answer((_, response) => held.push(() => response.writeHead(200).end()));
@@ -81,7 +81,7 @@ test('two attempts of one endpoint are on the way at once, never three', async (
   expect(new Set(ids(receiver)).size).toBe(40);
 });
 
-test('the first attempt of an event leaves without any timer, right after the commit', async () => {
+test('delivery loop: the first attempt starts right after the commit without a timer', async () => {
   const { world, owner, emit } = await started();
   await createEndpoint(world, owner, receiver.url, ['investment.changed']);
   world.services.state.transaction(() => {
@@ -92,7 +92,7 @@ test('the first attempt of an event leaves without any timer, right after the co
   expect(world.clock.waiting).toBe(0);
 });
 
-test('an idle server waits for nothing, and a pending retry is one wait however many there are', async () => {
+test('delivery loop: an idle loop has no timer, and any number of pending retries has one', async () => {
   const { world, owner, emit } = await started();
   expect(world.clock.waiting).toBe(0);
   await createEndpoint(world, owner, receiver.url, ['investment.changed']);
@@ -111,7 +111,7 @@ test('an idle server waits for nothing, and a pending retry is one wait however 
   await expect.poll(() => world.clock.waiting).toBe(0);
 });
 
-test('closing cuts off what is on the way and leaves no wait behind', async () => {
+test('delivery loop: close aborts attempts in flight and leaves no timer', async () => {
   const { world, owner, emit } = await started();
   receiver.answer(() => {});
   await createEndpoint(world, owner, receiver.url, ['investment.changed']);
@@ -121,7 +121,7 @@ test('closing cuts off what is on the way and leaves no wait behind', async () =
   expect(world.clock.waiting).toBe(0);
 });
 
-test('a clock moved by three days makes three days of retries in one go', async () => {
+test('delivery loop: moving the clock by three days runs three days of retries at once', async () => {
   const { world, owner, emit } = await started();
   receiver.answer(500);
   await createEndpoint(world, owner, receiver.url, ['investment.changed']);
@@ -135,7 +135,7 @@ test('a clock moved by three days makes three days of retries in one go', async 
   expect(receiver.received.length).toBeGreaterThan(8);
 });
 
-test('a lost delivery counts as delivered and never arrives', async () => {
+test('hazard lose: the delivery counts as delivered but never arrives', async () => {
   const { world, owner, emit } = await started({ lose: true });
   await createEndpoint(world, owner, receiver.url, ['investment.changed']);
   emit();
@@ -149,7 +149,7 @@ test('a lost delivery counts as delivered and never arrives', async () => {
   ]);
 });
 
-test('a late delivery arrives once its time has come, without a failed attempt', async () => {
+test('hazard delay: the delivery arrives after the delay without a failed attempt', async () => {
   const { world, owner, emit } = await started({ delayMillis: 5000 });
   await createEndpoint(world, owner, receiver.url, ['investment.changed']);
   emit();
@@ -163,7 +163,7 @@ test('a late delivery arrives once its time has come, without a failed attempt',
   expect(world.rows('SELECT status FROM webhook_attempts')).toEqual([{ status: 200 }]);
 });
 
-test('a doubled delivery arrives twice with the same id', async () => {
+test('hazard duplicate: the delivery arrives twice with the same id', async () => {
   const { world, owner, emit } = await started({ duplicate: true });
   await createEndpoint(world, owner, receiver.url, ['investment.changed']);
   emit();
@@ -174,7 +174,7 @@ test('a doubled delivery arrives twice with the same id', async () => {
   await receiver.count(3);
 });
 
-test('a reordered delivery arrives after the next one of its endpoint, or after a while when none comes', async () => {
+test('hazard hold: the delivery arrives after the next one of its endpoint, or after a while if none follows', async () => {
   const { world, owner, emit } = await started({ hold: true });
   await createEndpoint(world, owner, receiver.url, ['investment.changed']);
   emit();
@@ -185,7 +185,7 @@ test('a reordered delivery arrives after the next one of its endpoint, or after 
   expect(ids(receiver)).toEqual(['inv_2', 'inv_1']);
 });
 
-test('a held delivery that nothing overtakes goes out after a while', async () => {
+test('hazard hold: a delivery that no other follows is sent after a while', async () => {
   const { world, owner, emit } = await started({ hold: true });
   await createEndpoint(world, owner, receiver.url, ['investment.changed']);
   emit();
@@ -195,7 +195,7 @@ test('a held delivery that nothing overtakes goes out after a while', async () =
   await receiver.count(1);
 });
 
-test('a dropped attempt and one answered for are failures that are retried, and a delay may come on top', async () => {
+test('hazards drop and status: the attempts fail and are retried, also combined with a delay', async () => {
   const { world, owner, emit } = await started({ drop: true }, { status: 503, delayMillis: 500 });
   await createEndpoint(world, owner, receiver.url, ['investment.changed']);
   emit();
@@ -216,7 +216,7 @@ test('a dropped attempt and one answered for are failures that are retried, and 
   await receiver.count(1);
 });
 
-test('deliveries settled more than thirty days ago are forgotten, with their attempts', async () => {
+test('deliveries finished more than thirty days ago are deleted with their attempts', async () => {
   const { world, owner, emit } = await started();
   await createEndpoint(world, owner, receiver.url, ['investment.changed']);
   for (let sent = 0; sent < 5; sent++) emit();
@@ -232,7 +232,7 @@ test('deliveries settled more than thirty days ago are forgotten, with their att
   expect(world.rows('SELECT 1 FROM webhook_attempts')).toHaveLength(2);
 });
 
-/** Past the quota on purpose, so straight into the table. */
+/** Inserts rows directly, to exceed the quota. */
 function insertEndpoints(world: HookWorld, url: string, count: number, label: string): void {
   for (let nth = 0; nth < count; nth++) {
     const [row] = world.rows<{ no: number }>(

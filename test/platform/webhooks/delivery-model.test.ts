@@ -7,9 +7,9 @@ import { type Random, seededRandom } from '../../../src/runtime/random.js';
 import { day, type HookWorld, hour, minute, second, startHookWorld, worldStart } from './world.js';
 
 /**
- * The rules of delivery, told a second time and differently: streaks are read off the whole log of attempts, windows
- * off the list of sends. The database is driven through days of random outages, resends, re-enablings and deletions,
- * and must agree with the model at every step.
+ * An independent model of the delivery rules: streaks are computed from the whole log of attempts, windows from the list
+ * of sends. The test runs days of random outages, resends, re-enables and deletions and compares the database with the
+ * model at every step.
  */
 interface ModelDelivery {
   readonly id: string;
@@ -21,7 +21,7 @@ interface ModelDelivery {
 interface ModelEndpoint {
   readonly no: number;
   readonly deliveries: Map<string, ModelDelivery>;
-  /** Attempts since the endpoint was made or last re-enabled. */
+  /** Attempts since the endpoint was created or last re-enabled. */
   log: { readonly at: number; readonly ok: boolean }[];
   enabled: boolean;
   removed: boolean;
@@ -36,7 +36,7 @@ afterEach(async () => {
   for (const world of open.splice(0)) await world.close();
 });
 
-test('DELIV-14 DELIV-17 the delivery state machine agrees with its model over random outages', {
+test('DELIV-14 DELIV-17 the delivery state machine matches its model during random outages', {
   timeout: 60_000,
 }, async () => {
   let endpointDays = 0;
@@ -47,7 +47,7 @@ test('DELIV-14 DELIV-17 the delivery state machine agrees with its model over ra
     endpointDays += run(world, seededRandom(seed), 12, 60, seen);
   }
   expect(endpointDays).toBe(4 * 12 * 60);
-  // The walk went everywhere it was meant to go.
+  // The random walk covered every kind of step.
   for (const [name, count] of Object.entries(seen)) expect([name, count > 20]).toEqual([name, true]);
 });
 
@@ -81,7 +81,7 @@ function run(
   let nextWhim = worldStart + hour;
 
   for (let steps = 0; ; steps++) {
-    // A state machine that stops making progress fails here instead of going on for ever.
+    // A state machine that makes no progress fails here instead of looping forever.
     expect(steps).toBeLessThan(20_000);
     const [due] = world.rows<Delivery>(
       `SELECT * FROM webhook_deliveries WHERE state = 'pending' ORDER BY next_at, no LIMIT 1`,
@@ -128,14 +128,14 @@ function run(
 
   function modelOf(endpointNo: number): ModelEndpoint {
     const model = everyone.get(endpointNo);
-    if (model === undefined) throw new Error('an endpoint nobody made');
+    if (model === undefined) throw new Error('unknown endpoint');
     return model;
   }
 
   function attempt(due: Delivery, now: number): void {
     const model = modelOf(due.endpoint_no);
     const delivery = model.deliveries.get(due.id);
-    if (delivery === undefined) throw new Error('a delivery nobody made');
+    if (delivery === undefined) throw new Error('unknown delivery');
     if (now >= model.turnsAt) {
       model.up = random.fraction() < 0.45;
       model.turnsAt = now + between(hour, 6 * day);
@@ -213,7 +213,7 @@ function run(
     agree(model);
   }
 
-  /** History older than thirty days is forgotten; what is held must be right, and nothing pending is forgotten. */
+  /** History older than thirty days may be deleted. Stored rows must match, and no pending delivery may be missing. */
   function agree(model: ModelEndpoint): void {
     const rows = world.rows<{ id: string; state: string }>(
       'SELECT id, state FROM webhook_deliveries WHERE endpoint_no = ? ORDER BY no',

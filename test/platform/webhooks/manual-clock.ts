@@ -2,11 +2,11 @@ import type { Clock } from '../../../src/runtime/clock.js';
 
 export interface ManualClock extends Clock {
   advance(millis: number): void;
-  /** How many waits are under way: an idle system has none. */
+  /** Number of pending waits. An idle system has none. */
   readonly waiting: number;
 }
 
-/** Time that stands until it is moved; a move past the end of a wait ends it. */
+/** Returns a clock that advances only when moved. Moving it past the end of a wait ends the wait. */
 export function manualClock(start: number): ManualClock {
   let now = start;
   const waits = new Set<{ readonly until: number; readonly end: () => void }>();

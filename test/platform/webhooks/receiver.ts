@@ -6,7 +6,7 @@ export interface Received {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
-  /** The parsed body; tests look into it freely. */
+  /** The parsed body, untyped for use in tests. */
   // biome-ignore lint/suspicious/noExplicitAny: the shape of what arrived is what a test finds out
   readonly envelope: any;
 }
@@ -16,14 +16,14 @@ type Answering = (received: Received, response: ServerResponse) => void;
 export interface Receiver {
   readonly url: string;
   readonly received: readonly Received[];
-  /** How the next requests are answered; 200 until told otherwise. */
+  /** Sets the response to the next requests. Default 200. */
   answer(how: Answering | number): void;
   /** Resolves when that many requests have arrived. */
   count(wanted: number): Promise<readonly Received[]>;
   close(): Promise<void>;
 }
 
-/** A webhook receiver that really listens. */
+/** Starts a webhook receiver on a real socket. */
 export async function startReceiver(host = '127.0.0.1'): Promise<Receiver> {
   const received: Received[] = [];
   const waiting = new Set<() => void>();

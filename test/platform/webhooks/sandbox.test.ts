@@ -25,7 +25,7 @@ const states = async () =>
   (await world.control('GET', '/deliveries')).body.data.map((it: { state: string }) => it.state);
 const advance = (seconds: number) => world.control('POST', '/clock', { advanceSeconds: seconds });
 
-test('EVT-03 a change made in the sandbox arrives signed, in the test realm, stamped with its installation', async () => {
+test('EVT-03 a change in the sandbox arrives signed, in test mode, with its installation', async () => {
   const { secret } = await hook({ events: ['investment.changed'] });
   const { ids } = (await invest()).body;
   const [got] = await receiver.count(1);
@@ -40,12 +40,12 @@ test('EVT-03 a change made in the sandbox arrives signed, in the test realm, sta
   expect(got?.headers['service-signature']).toBe(`t=${t},v1=${digest}`);
 });
 
-test('a bound endpoint of the sandbox gets one company, an app-wide one both, and each by default every event', async () => {
+test('sandbox: a bound endpoint receives events of one company, an app-wide one of both; the default is every event', async () => {
   await hook();
   await hook({ url: `${receiver.url}/bound`, installation: company(world, 1).installation });
   await invest(0);
   await invest(1);
-  // Each investment is created and changed; the bound endpoint is told of the second one alone.
+  // Each investment emits created and changed; the bound endpoint receives only those of the second company.
   await receiver.count(6);
   const bound = receiver.received.filter((it) => it.path.endsWith('/bound'));
   expect(bound.map((it) => it.envelope.event).sort()).toEqual(['investment.changed', 'investment.created']);
@@ -59,7 +59,7 @@ test('a bound endpoint of the sandbox gets one company, an app-wide one both, an
   expect(again.status).toBe(409);
 });
 
-test('moving the clock brings retries forward and leaves the time in signatures alone', async () => {
+test('sandbox: moving the clock triggers retries but does not change the time in signatures', async () => {
   await hook({ events: ['investment.changed'] });
   receiver.answer(500);
   await invest();
@@ -75,7 +75,7 @@ test('moving the clock brings retries forward and leaves the time in signatures 
   await expect.poll(states).toEqual(['delivered']);
 });
 
-test('faults on the path "webhook" strike deliveries', async () => {
+test('sandbox: faults with the path "webhook" apply to deliveries', async () => {
   await hook({ events: ['investment.changed'] });
   await world.control('POST', '/faults', [{ path: 'webhook', times: 1, action: { lose: true } }]);
   await invest();
@@ -85,7 +85,7 @@ test('faults on the path "webhook" strike deliveries', async () => {
   await receiver.count(1);
 });
 
-test('a resend over the control API delivers once more', async () => {
+test('sandbox: a resend by control call delivers again', async () => {
   await hook({ events: ['investment.changed'] });
   await invest();
   await expect.poll(states).toEqual(['delivered']);
@@ -96,7 +96,7 @@ test('a resend over the control API delivers once more', async () => {
   expect(second?.body).toBe(first?.body);
 });
 
-test('a reset while a delivery is on the way forgets it', async () => {
+test('sandbox: a reset discards a delivery in flight', async () => {
   await hook({ events: ['investment.changed'] });
   let finish = () => {};
   receiver.answer((_, response) => {
@@ -114,7 +114,7 @@ test('a reset while a delivery is on the way forgets it', async () => {
   expect((await world.control('GET', '/deliveries')).body.data[0].attempts).toHaveLength(1);
 });
 
-test('the sandbox takes loopback over plain HTTP and no other private address', async () => {
+test('sandbox: webhook URLs may be loopback over plain HTTP, but no other private address', async () => {
   for (const url of [
     'http://10.0.0.1/',
     'http://169.254.169.254/',
@@ -130,7 +130,7 @@ test('the sandbox takes loopback over plain HTTP and no other private address', 
   expect(unknown.status).toBe(404);
 });
 
-test('WHE-20 an endpoint made on the live API with mode test is mirrored and gets sandbox events', async () => {
+test('WHE-20 an endpoint created on the live API with mode test is visible in the sandbox and receives its events', async () => {
   const made = await world.post('/webhook_endpoints', {
     token: user(world).liveToken,
     body: { url: receiver.url, events: ['investment.changed'], mode: 'test' },

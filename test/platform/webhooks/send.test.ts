@@ -23,7 +23,7 @@ async function listening(server: Server): Promise<number> {
   const sockets = new Set<{ destroy(): void }>();
   server.on('connection', (socket) => {
     sockets.add(socket);
-    // A sender that has read enough cuts the connection.
+    // The sender closes the connection when it has read enough.
     socket.on('error', () => {});
   });
   open.push(
@@ -46,7 +46,7 @@ const never = new AbortController().signal;
 const settings = (more: Partial<SenderSettings> = {}): SenderSettings => ({
   wall: systemClock,
   resolve: async () => {
-    throw new Error('no name is looked up here');
+    throw new Error('unexpected name lookup');
   },
   ...more,
 });
@@ -65,7 +65,7 @@ beforeEach(async () => {
   );
 });
 
-test('the exact bytes arrive and the status comes back', async () => {
+test('send: the receiver gets the exact bytes and the sender gets the status', async () => {
   const receiver = await startReceiver();
   open.push(() => receiver.close());
   const outcome = await post(target(receiver.url));
@@ -74,7 +74,7 @@ test('the exact bytes arrive and the status comes back', async () => {
   expect(receiver.received[0]?.headers['content-length']).toBe('8');
 });
 
-test('SEC-08 no spelling of a private address is ever connected to, even when it slipped past the text check', async () => {
+test('SEC-08 the sender connects to no notation of a private address, even if the URL check missed it', async () => {
   for (const text of privateSpellings(trap)) {
     if (!URL.canParse(text)) continue;
     const url = new URL(text);
@@ -87,7 +87,7 @@ test('SEC-08 no spelling of a private address is ever connected to, even when it
   expect(connections).toBe(0);
 });
 
-test('SEC-08 a name that resolves to any private address is blocked, also when public ones stand beside it', async () => {
+test('SEC-08 a name that resolves to a private address is blocked, even if it also resolves to public ones', async () => {
   const to = target(`https://hooks.example.com:${trap}/`, false);
   for (const address of privateAddresses) {
     const family = address.includes(':') ? 6 : 4;
@@ -105,10 +105,10 @@ test('SEC-08 a name that resolves to any private address is blocked, also when p
   expect(connections).toBe(0);
 });
 
-test('SEC-08 a resolver that changes its answer at every question gets no connection to a private address', async () => {
+test('SEC-08 a resolver that changes its answer on every lookup cannot cause a connection to a private address', async () => {
   const to = target(`https://hooks.example.com:${trap}/`, false);
-  // Public at the first question of an attempt, private at every later one: a sender that asks twice is caught.
-  // The "public" answer must not leave this machine, so it is one that the guard permits and nothing listens on.
+  // Public on the first lookup of an attempt, private on every later one: detects a sender that resolves twice.
+  // The "public" address must not leave this machine, so it is one that the guard permits and nothing listens on.
   const permitted = '127.0.0.2';
   const permits = (address: string) => address === permitted;
   for (let round = 0; round < 300; round++) {
@@ -124,7 +124,7 @@ test('SEC-08 a resolver that changes its answer at every question gets no connec
   expect(connections).toBe(0);
 });
 
-test('the name is kept for TLS and for Host while the connection goes to the judged address', async () => {
+test('send: TLS and Host use the name while the connection uses the checked address', async () => {
   const cert = readFileSync(new URL('./tls/cert.pem', import.meta.url), 'utf8');
   const key = readFileSync(new URL('./tls/key.pem', import.meta.url), 'utf8');
   const seen: unknown[] = [];
@@ -138,11 +138,11 @@ test('the name is kept for TLS and for Host while the connection goes to the jud
   const resolve: Resolve = async () => [{ address: '127.0.0.1', family: 4 }];
   expect(await post(to, { resolve, ca: cert })).toMatchObject({ status: 204, error: null });
   expect(seen).toEqual([`hooks.example.com:${port}`, 'hooks.example.com']);
-  // The same server is not believed without the authority that signed for it.
+  // Without the certificate authority the same server is not trusted.
   expect(await post(to, { resolve })).toMatchObject({ status: null, error: 'tls_error' });
 });
 
-test('a server that speaks no TLS is a tls_error, a closed port and a dropped connection are connection_failed', async () => {
+test('send: a server without TLS is a tls_error; a closed port and a dropped connection are connection_failed', async () => {
   const plain = await listening(createPlain((_, response) => response.end()));
   expect(await post(target(`https://127.0.0.1:${plain}/`))).toMatchObject({ error: 'tls_error' });
   expect(await post(target(`http://127.0.0.1:${trap}/`))).toMatchObject({ error: 'connection_failed' });
@@ -151,7 +151,7 @@ test('a server that speaks no TLS is a tls_error, a closed port and a dropped co
   expect(await post(unresolved)).toMatchObject({ error: 'connection_failed' });
 });
 
-test('a redirect is an answer like any other and is not followed', async () => {
+test('send: a redirect is returned as a response and not followed', async () => {
   const receiver = await startReceiver();
   open.push(() => receiver.close());
   receiver.answer((_, response) => response.writeHead(307, { location: `http://127.0.0.1:${trap}/` }).end());
@@ -159,7 +159,7 @@ test('a redirect is an answer like any other and is not followed', async () => {
   expect(connections).toBe(0);
 });
 
-test('no more than 4 KB of an endless answer is read, and it stays compressed', async () => {
+test('send: at most 4 KB of an endless response are read, without decompression', async () => {
   const endless = await listening(
     createPlain((_, response) => {
       response.writeHead(500);
@@ -182,7 +182,7 @@ test('no more than 4 KB of an endless answer is read, and it stays compressed', 
   expect(answered?.response.length).toBeLessThanOrEqual(bomb.length);
 });
 
-test('a receiver that does not answer is a timeout after 15 seconds, connecting and resolving included', async () => {
+test('send: a receiver that does not respond times out after 15 seconds, including resolving and connecting', async () => {
   const wall = manualClock(0);
   const heard = new Promise<void>((resolve) => {
     void listening(createTcp(() => resolve())).then((port) => {
@@ -203,7 +203,7 @@ test('a receiver that does not answer is a timeout after 15 seconds, connecting 
   expect(wall.waiting).toBe(0);
 });
 
-test('a receiver that sent its status and then nothing has answered', async () => {
+test('send: a receiver that sends only its status counts as a response', async () => {
   const wall = manualClock(0);
   let heard = () => {};
   const started = new Promise<void>((resolve) => {
@@ -221,14 +221,14 @@ test('a receiver that sent its status and then nothing has answered', async () =
   void ending.then((it) => {
     outcome = it;
   });
-  // The status is under way on the loopback; time passes only when it has had turns of the loop to arrive.
+  // Give the event loop turns to receive the status over loopback before the clock advances.
   for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
   expect(outcome).toBeUndefined();
   wall.advance(15_000);
   expect(await ending).toMatchObject({ status: 200, error: null, response: 'abc' });
 });
 
-test('an aborted send says that nothing is known', async () => {
+test('send: an aborted send resolves with null', async () => {
   const stop = new AbortController();
   const heard = new Promise<void>((resolve) => {
     void listening(createTcp(() => resolve())).then((port) => {

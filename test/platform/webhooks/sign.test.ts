@@ -15,7 +15,7 @@ test('DELIV-03 the signature is HMAC-SHA256 over "<t>.<body>" keyed with the who
   ).toBe(`t=1790000000,v1=${primary},v1=${previous}`);
 });
 
-test('the body is signed as UTF-8 bytes', () => {
+test('signature: the body is signed as UTF-8 bytes', () => {
   const ascii = signatureHeader(['whsec_a'], 1, '{"a":"é"}');
   expect(ascii).not.toBe(signatureHeader(['whsec_a'], 1, '{"a":"e"}'));
 });

@@ -1,4 +1,4 @@
-/** Ways to write a place that is not the public internet. Each is put into a URL. */
+/** Notations of addresses outside the public internet. Each is put into a URL. */
 const v4Addresses = [
   '0.0.0.0',
   '0.1.2.3',
@@ -38,7 +38,7 @@ const hex = (value: number, width = 0): string => value.toString(16).padStart(wi
 const fullWidth = (text: string): string =>
   [...text].map((letter) => String.fromCodePoint((letter.codePointAt(0) ?? 0) + 0xfee0)).join('');
 
-/** Every reading a URL parser has for an IPv4 address. */
+/** Returns every notation of an IPv4 address that a URL parser accepts. */
 function spellingsOf(address: string): string[] {
   const [a = 0, b = 0, c = 0, d = 0] = parts(address);
   const groups = `${hex(a, 2)}${hex(b, 2)}:${hex(c, 2)}${hex(d, 2)}`;
@@ -149,13 +149,13 @@ const wholeUrls = [
   'https://256.256.256.256/',
 ];
 
-/** `port` is where a trap listens, so that a spelling that gets through is caught by a connection and not by luck. */
+/** `port` is where the test listens, so that a notation that is not blocked causes a detectable connection. */
 export function privateSpellings(port: number): readonly string[] {
   const hosts = [...v4Addresses.flatMap(spellingsOf), ...v6Hosts, ...names];
   return [...hosts.map((host) => `https://${host}:${port}/hook`), ...wholeUrls];
 }
 
-/** Addresses as a resolver answers them. */
+/** Private addresses as a resolver returns them. */
 export const privateAddresses: readonly string[] = [
   ...v4Addresses,
   ...v4Addresses.map((address) => `::ffff:${address}`),

@@ -3,13 +3,13 @@ import { isLoopbackAddress, isPublicAddress } from '../../../src/platform/webhoo
 import { judgeUrl } from '../../../src/platform/webhooks/url-policy.js';
 import { privateAddresses, privateSpellings } from './spellings.js';
 
-test('SEC-07 no spelling of a private, internal or odd address passes', () => {
+test('SEC-07 the URL policy rejects every notation of a private, internal or malformed address', () => {
   const spellings = privateSpellings(8443);
   expect(new Set(spellings).size).toBeGreaterThan(600);
   expect(spellings.filter((text) => judgeUrl(text, false).ok)).toEqual([]);
 });
 
-test('SEC-07 public https addresses pass', () => {
+test('SEC-07 the URL policy accepts public https URLs', () => {
   const passing = [
     'https://hooks.example.com/in?key=1',
     'https://HOOKS.example.com:8443/',
@@ -24,7 +24,7 @@ test('SEC-07 public https addresses pass', () => {
   expect(passing.filter((text) => !judgeUrl(text, false).ok)).toEqual([]);
 });
 
-test('with loopback allowed, loopback literals and localhost pass over http and https, and nothing else does', () => {
+test('URL policy: with loopback allowed, only loopback literals and localhost pass additionally, over http and https', () => {
   const passing = [
     'http://127.0.0.1:1234/',
     'https://127.0.0.1:1/',
@@ -46,7 +46,7 @@ test('with loopback allowed, loopback literals and localhost pass over http and 
   expect(refused.filter((text) => judgeUrl(text, true).ok)).toEqual([]);
 });
 
-test('an allowed localhost may turn out to be loopback only', () => {
+test('URL policy: an allowed localhost may resolve only to loopback', () => {
   const verdict = judgeUrl('http://localhost:1234/', true);
   if (!verdict.ok) throw new Error(verdict.why);
   expect(['127.0.0.1', '::1', '10.0.0.1', '8.8.8.8'].map(verdict.target.permits)).toEqual([
@@ -57,7 +57,7 @@ test('an allowed localhost may turn out to be loopback only', () => {
   ]);
 });
 
-test('an address is public only when it is plainly so', () => {
+test('URL policy: only valid public IP addresses count as public', () => {
   expect(privateAddresses.filter(isPublicAddress)).toEqual([]);
   expect(
     ['8.8.8.8', '172.32.0.1', '100.128.0.1', '2606:4700::1111'].filter((it) => !isPublicAddress(it)),

@@ -39,17 +39,17 @@ export interface HookWorld {
   readonly app: number;
   send(method: string, path: string, token: string, body?: unknown): Promise<Answered>;
   control(method: string, path: string, body?: unknown): Promise<Answered>;
-  /** A person with a role in the application's organization, or without one. */
+  /** Creates a user, optionally with a role in the application's organization. Returns the row number. */
   person(name: string, role?: 'owner' | 'admin' | 'developer' | 'viewer'): number;
   userToken(userNo: number, realm?: Realm, scopes?: readonly string[]): string;
   company(name: string, realm?: Realm): number;
   syndicate(name: string, realm?: Realm): number;
   install(seed: InstallationSeed): { readonly no: number; readonly id: string; readonly token: string };
-  /** An application of another organization. */
+  /** Creates an application of another organization. */
   otherApplication(): number;
   emit(event: Partial<PlatformEvent> & Pick<PlatformEvent, 'name'>): void;
   rows<Row>(sql: string, ...values: readonly (string | number | null)[]): Row[];
-  /** Resolves when no delivery is due any more: every attempt that could start has been booked. */
+  /** Resolves when no delivery is due and every attempt has been recorded. */
   quiet(): Promise<void>;
   close(): Promise<void>;
 }
@@ -59,11 +59,11 @@ export interface HookWorldSettings extends WebhookSettings {
   readonly hazards?: Hazards;
   readonly dataFile?: string;
   readonly clock?: ManualClock;
-  /** Off: the feature answers but sends nothing, as between two runs. */
+  /** False: the feature serves requests but sends nothing, as if the loop were stopped. */
   readonly started?: boolean;
 }
 
-/** A listening platform with the webhook feature and nothing else, in both realms. */
+/** Starts a platform with only the webhook feature, in both realms. */
 export async function startHookWorld(settings: HookWorldSettings = {}): Promise<HookWorld> {
   const clock = settings.clock ?? manualClock(worldStart);
   const { options, hazards = noHazards, dataFile, clock: _, started, ...webhookSettings } = settings;
@@ -244,7 +244,7 @@ export interface DeliveryRow {
   readonly body: string;
 }
 
-/** Endpoint creation through the API; throws unless it is made. */
+/** Creates an endpoint through the API. Throws unless it was created. */
 export async function createEndpoint(
   world: HookWorld,
   token: string,
