@@ -2,7 +2,7 @@ import type { JsonObject } from '../../domain/json.js';
 import { callerOf, type Exchange } from '../http/exchange.js';
 import { run } from '../state/statements.js';
 
-export interface Deed {
+export interface AuditEntry {
   readonly action: string;
   readonly resourceType: string;
   readonly resourceId: string;
@@ -12,7 +12,7 @@ export interface Deed {
 }
 
 /** Records an action of an application on behalf of a user. Call it inside the transaction of that action. */
-export function recordActivity(exchange: Exchange, deed: Deed): void {
+export function recordActivity(exchange: Exchange, entry: AuditEntry): void {
   const caller = callerOf(exchange);
   if (caller.kind !== 'user') throw new Error('an audit event needs a user token');
   run(
@@ -25,12 +25,12 @@ export function recordActivity(exchange: Exchange, deed: Deed): void {
       caller.realm,
       caller.userNo,
       caller.app.no,
-      deed.action,
-      deed.resourceType,
-      deed.resourceId,
-      deed.resourceLabel,
-      deed.before === null ? null : JSON.stringify(deed.before),
-      deed.after === null ? null : JSON.stringify(deed.after),
+      entry.action,
+      entry.resourceType,
+      entry.resourceId,
+      entry.resourceLabel,
+      entry.before === null ? null : JSON.stringify(entry.before),
+      entry.after === null ? null : JSON.stringify(entry.after),
       exchange.now,
     ],
   );

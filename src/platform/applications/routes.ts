@@ -154,7 +154,7 @@ function applicationResource(
     [app.no],
   );
   const client = (realm: Realm) => {
-    const key = keys.find((held) => held.realm === realm);
+    const key = keys.find((candidate) => candidate.realm === realm);
     if (key === undefined) throw new Error(`application ${app.id} has no ${realm} client`);
     const secret = justMinted?.clientId === key.client_id ? justMinted.secret : key.secret_plain;
     return { client_id: key.client_id, client_secret: secret };

@@ -69,8 +69,8 @@ export function filtersOf(query: ExploreQuery, viewer: Viewer): readonly Filter[
   }
 }
 
-const anyOf = (held: string, wanted: readonly string[]): boolean =>
-  (JSON.parse(held) as string[]).some((word) => wanted.includes(word));
+const anyOf = (stored: string, wanted: readonly string[]): boolean =>
+  (JSON.parse(stored) as string[]).some((word) => wanted.includes(word));
 
 /** Parses an ISO 8601 time. A date without a time means midnight UTC. */
 function moment(text: string): number {

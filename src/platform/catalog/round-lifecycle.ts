@@ -7,7 +7,7 @@ import { one, run } from '../state/statements.js';
 export const roundSteps = ['open', 'closing', 'closed', 'canceled'] as const;
 export type RoundStep = (typeof roundSteps)[number];
 
-const told: Readonly<Record<RoundStep, EventName>> = {
+const eventOfStep: Readonly<Record<RoundStep, EventName>> = {
   open: 'offering.opened',
   closing: 'offering.closing',
   closed: 'offering.closed',
@@ -59,7 +59,7 @@ export function moveRound(services: Services, offeringNo: number, step: RoundSte
     company: { name: round.company_name, url: round.company_slug },
   };
   services.events.emit({
-    name: told[step],
+    name: eventOfStep[step],
     realm: round.realm,
     at: now,
     companyNo: round.company_no,

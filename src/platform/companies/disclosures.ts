@@ -62,7 +62,7 @@ const hasFormC = (round: Round): boolean =>
   (round.exemption === 'reg_cf' || round.exemption === 'ecsp') && round.form_c_url !== null;
 
 function sectionsOf(row: Row, asked: readonly DisclosureSection[]): JsonObject {
-  const held = JSON.parse(row.sections) as JsonObject;
+  const stored = JSON.parse(row.sections) as JsonObject;
   const hidden = new Set(JSON.parse(row.hidden) as string[]);
   // The ratios would reveal the hidden statements.
   if (hidden.has('financial_statements')) hidden.add('ratios');
@@ -70,15 +70,15 @@ function sectionsOf(row: Row, asked: readonly DisclosureSection[]): JsonObject {
     if (hidden.has(name)) return null;
     switch (name) {
       case 'ratios':
-        return ratiosOf(held);
+        return ratiosOf(stored);
       case 'current_position':
-        return held[name] == null
+        return stored[name] == null
           ? null
-          : { currency: row.financials_currency, ...(held[name] as JsonObject) };
+          : { currency: row.financials_currency, ...(stored[name] as JsonObject) };
       case 'outstanding_notes':
-        return held[name] == null ? null : (held[name] as readonly JsonObject[]).map(withUncapped);
+        return stored[name] == null ? null : (stored[name] as readonly JsonObject[]).map(withUncapped);
       default:
-        return held[name] ?? null;
+        return stored[name] ?? null;
     }
   };
   return Object.fromEntries(asked.map((name) => [name, section(name)]));

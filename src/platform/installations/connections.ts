@@ -11,17 +11,17 @@ import { revokeInstallation } from './revoke.js';
  * consent is added to the same installation and may widen its scopes.
  */
 export function connectPerson(services: Services, grant: Grant, now: number): void {
-  const held = one<{ no: number; scopes: string }>(
+  const existing = one<{ no: number; scopes: string }>(
     services.state,
     `SELECT no, scopes FROM installations
      WHERE application_no = ? AND realm = ? AND user_no = ? AND revoked_at IS NULL`,
     [grant.application_no, grant.realm, grant.user_no],
   );
-  const no = held?.no ?? insertConnection(services, grant, now);
-  if (held === undefined) {
+  const no = existing?.no ?? insertConnection(services, grant, now);
+  if (existing === undefined) {
     announceInstallation(services, 'installation.created', installationByNo(services.state, no), 'user', now);
   } else {
-    const scopes = new Set([...held.scopes.split(' '), ...grant.scopes.split(' ')]);
+    const scopes = new Set([...existing.scopes.split(' '), ...grant.scopes.split(' ')]);
     run(services.state, 'UPDATE installations SET scopes = ? WHERE no = ?', [[...scopes].join(' '), no]);
   }
   run(services.state, 'UPDATE grants SET installation_no = ? WHERE family = ?', [no, grant.family]);

@@ -41,6 +41,6 @@ export function grantableScopes(
 
 /** Returns the requested scopes that the installation has: another token can only narrow them. */
 export function narrowedScopes(granted: readonly string[], asked: readonly string[] | undefined): string[] {
-  const held = expandScopes(granted);
-  return canonicalScopes(asked ?? granted).filter((scope) => held.has(scope));
+  const allowed = expandScopes(granted);
+  return canonicalScopes(asked ?? granted).filter((scope) => allowed.has(scope));
 }

@@ -8,7 +8,14 @@ import { run } from '../state/statements.js';
 import { announceInstallation } from './announce.js';
 import { grantableScopes, mayCarryIdentity } from './grantable.js';
 import { activeInstallation, type Installation, installationByNo } from './model.js';
-import { actorRole, findTarget, holdOn, organizationManages, type Target, type Tier } from './targets.js';
+import {
+  actorRole,
+  findTarget,
+  installRightOn,
+  organizationManages,
+  type Target,
+  type Tier,
+} from './targets.js';
 
 export interface InstallWish {
   readonly targetType: 'company' | 'syndicate';
@@ -28,16 +35,16 @@ export interface Installed {
 export function install(
   services: Services,
   caller: UserCaller,
-  version: Parameters<typeof holdOn>[3],
+  version: Parameters<typeof installRightOn>[3],
   wish: InstallWish,
   now: number,
 ): Installed {
   const { state } = services;
   const app = applicationByNo(state, caller.app.no);
   const target = findTarget(state, caller.realm, wish.targetType, wish.targetId);
-  const hold = target && holdOn(state, target, caller.userNo, version, wish.tier);
+  const right = target && installRightOn(state, target, caller.userNo, version, wish.tier);
   // A target the user may not edit is reported like one that does not exist.
-  if (target === undefined || hold === null || hold === undefined)
+  if (target === undefined || right === null || right === undefined)
     throw notFound(`The ${wish.targetType} ${wish.targetId}`);
   if (app.status !== 'active') throw suspended();
   const outside = caller.realm === 'live' && !organizationManages(state, app.organization_no, target);
@@ -57,14 +64,14 @@ export function install(
     });
   }
   const identity = mayCarryIdentity(state, app, caller.userNo);
-  const scopes = grantableScopes(app, wish.scopes, { readOnly: hold.readOnly, identity });
+  const scopes = grantableScopes(app, wish.scopes, { readOnly: right.readOnly, identity });
   if (scopes.length === 0) throw noGrantableScopes();
   return state.transaction(() => {
     const at = {
       applicationNo: app.no,
       realm: caller.realm,
       target,
-      tier: hold.tier,
+      tier: right.tier,
       scopes,
       userNo: caller.userNo,
     };

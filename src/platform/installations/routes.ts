@@ -20,7 +20,7 @@ import {
   listedInstallations,
 } from './model.js';
 import { revokeInstallation } from './revoke.js';
-import { actorRole, holdOn, maySteer, type Target, targetsOf } from './targets.js';
+import { actorRole, installRightOn, mayManageTarget, type Target, targetsOf } from './targets.js';
 
 type UserCaller = Extract<Caller, { kind: 'user' }>;
 
@@ -59,7 +59,7 @@ const targetOf = (row: Installation): Pick<Target, 'type' | 'no'> => {
 
 function mayRevoke(state: State, caller: UserCaller, row: Installation): boolean {
   return (
-    maySteer(state, targetOf(row), caller.userNo) ||
+    mayManageTarget(state, targetOf(row), caller.userNo) ||
     administersOrganization(state, caller.app.organization_no, caller.userNo)
   );
 }
@@ -101,12 +101,12 @@ function eligible(exchange: Exchange): Reply {
   const data = targetsOf(state, caller.realm, caller.userNo)
     .filter((target) => target_type === undefined || target.type === target_type)
     .flatMap((target) => {
-      const hold = holdOn(state, target, caller.userNo, exchange.version);
-      if (hold === null) return [];
-      const held = activeInstallation(state, caller.app.no, target);
+      const right = installRightOn(state, target, caller.userNo, exchange.version);
+      if (right === null) return [];
+      const existing = activeInstallation(state, caller.app.no, target);
       const { type, id, name } = target;
-      const installation = held === undefined ? null : installationResourceOf(held);
-      return [{ type, id, name, tier: hold.tier, installed: held !== undefined, installation }];
+      const installation = existing === undefined ? null : installationResourceOf(existing);
+      return [{ type, id, name, tier: right.tier, installed: existing !== undefined, installation }];
     });
   return ok({ data, meta: whole(data.length) });
 }

@@ -14,7 +14,7 @@ export interface Target {
 }
 
 /** What a user may do with a target when installing; null when nothing is allowed. */
-export interface Hold {
+export interface InstallRight {
   readonly tier: Tier;
   /** The installation gets no write scopes. */
   readonly readOnly: boolean;
@@ -44,13 +44,13 @@ const editorWithoutEdit = (member: Member): boolean => member.tier === 'editor' 
  * Returns the tier a user installs at. A requested tier is used if the user has it, that is, at or below their own.
  * Since 2026-10-15 founders and admins without edit access install read-only; editors always do.
  */
-export function holdOn(
+export function installRightOn(
   state: State,
   target: Target,
   userNo: number,
   version: Version,
   wish?: Tier,
-): Hold | null {
+): InstallRight | null {
   if (target.type === 'syndicate') {
     const permission = syndicatePermission(state, target.no, userNo);
     return permission === 'full_access' ? { tier: 'full_access', readOnly: false } : null;
@@ -64,7 +64,7 @@ export function holdOn(
 }
 
 /** Returns whether the user may revoke an installation: editors of the company, managers of the syndicate. */
-export function maySteer(state: State, target: Pick<Target, 'type' | 'no'>, userNo: number): boolean {
+export function mayManageTarget(state: State, target: Pick<Target, 'type' | 'no'>, userNo: number): boolean {
   return target.type === 'company'
     ? companyMember(state, target.no, userNo)?.can_edit === 1
     : syndicatePermission(state, target.no, userNo) !== undefined;
@@ -119,5 +119,5 @@ export function organizationManages(state: State, organizationNo: number, target
     `SELECT user_no FROM organization_members WHERE organization_no = ? AND role <> 'viewer'`,
     [organizationNo],
   );
-  return managers.some(({ user_no }) => maySteer(state, target, user_no));
+  return managers.some(({ user_no }) => mayManageTarget(state, target, user_no));
 }

@@ -157,9 +157,9 @@ export function propose(
   const { action, resourceId, params } = proposal;
   const fingerprint = canonicalJson({ action: action.name, resource: resourceId, params });
   return services.state.transaction(() => {
-    const held = intentByKey(services.state, holder, key);
-    if (held !== undefined && held.fingerprint !== fingerprint) throw keyConflict();
-    if (held !== undefined) return { intent: held, made: false };
+    const existing = intentByKey(services.state, holder, key);
+    if (existing !== undefined && existing.fingerprint !== fingerprint) throw keyConflict();
+    if (existing !== undefined) return { intent: existing, made: false };
     const plan = action.propose(exchange, resourceId, params);
     if (action.dailyLimit !== null && caller.kind === 'user') {
       spendFrom(services, action.dailyLimit, `user:${caller.userNo}`, now);

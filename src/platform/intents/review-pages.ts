@@ -29,7 +29,7 @@ export function askReviewer(review: Review, people: readonly Person[], unknownEm
     unknownEmail === null ? 200 : 422,
     'Sign in',
     html`<h1>${review.application} asks for a decision</h1>
-<p class="lead">This server keeps no passwords: say who you are.</p>${signInForms(review.visit, people, unknownEmail)}`,
+<p class="lead">This server has no passwords: sign in with an email address.</p>${signInForms(review.visit, people, unknownEmail)}`,
   );
 }
 

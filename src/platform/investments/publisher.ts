@@ -67,17 +67,19 @@ export function publish(services: Services, no: number, reason: PublicationReaso
   const fields = changedFields(before, derived);
   if (before !== undefined && fields.length === 0 && reason === 'changed') return;
   const left = before !== undefined && before.offering_no !== source.offering_no ? before.offering_no : null;
-  const told = before?.visible === 1 || derived.visible || (left !== null && companyWasTold(state, no));
+  const companySeesChange =
+    before?.visible === 1 || derived.visible || (left !== null && companyHasHistory(state, no));
   const feed = advanceFeed(state, 4, now);
   writePublication(state, no, source, derived, feed.observedAt);
   if (left !== null) {
     depart(state, no, left, 'company', feed.head - 3, feed.observedAt);
     depart(state, no, left, 'investor', feed.head - 2, feed.observedAt);
   }
-  if (told) append(state, no, source, 'company', feed.head - 1, derived.visible, reason, feed.observedAt);
+  if (companySeesChange)
+    append(state, no, source, 'company', feed.head - 1, derived.visible, reason, feed.observedAt);
   append(state, no, source, 'investor', feed.head, !derived.gone, reason, feed.observedAt);
   forgetOldTombstones(state, now);
-  if (told) {
+  if (companySeesChange) {
     announcePublication(services, source, {
       visible: derived.visible,
       reason,
@@ -111,7 +113,7 @@ function changedFields(before: Publication | undefined, next: Derived): readonly
   return [...fields].sort();
 }
 
-const companyWasTold = (state: State, no: number): boolean =>
+const companyHasHistory = (state: State, no: number): boolean =>
   one(state, `SELECT 1 FROM ledger WHERE investment_no = ? AND audience = 'company' LIMIT 1`, [no]) !==
   undefined;
 

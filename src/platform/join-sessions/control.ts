@@ -2,7 +2,7 @@ import { baseUrl } from '../http/base-url.js';
 import { type Exchange, ok } from '../http/exchange.js';
 import { notFound, Problem } from '../http/problem.js';
 import type { Route } from '../http/route.js';
-import { goOut, type WayOut } from '../members/join-and-leave.js';
+import { endMembership, type WayOut } from '../members/join-and-leave.js';
 import { type Member, memberByNo } from '../members/model.js';
 import { controlRoute } from '../sandbox/control/control-route.js';
 import { one } from '../state/statements.js';
@@ -37,7 +37,7 @@ function going(exchange: Exchange, way: WayOut) {
   const { services, now } = exchange;
   const member = memberOf(exchange);
   const after = services.state.transaction(() =>
-    goOut(services, syndicateByNo(services.state, member.syndicate_no), member, way, now),
+    endMembership(services, syndicateByNo(services.state, member.syndicate_no), member, way, now),
   )();
   if (after === null) {
     throw new Problem(400, 'invalid_params', `${member.id} cannot do this: the role is ${member.role}.`);

@@ -16,12 +16,12 @@ type Wish = z.output<typeof createJoinSessionBody>['join_session'];
 
 /** Returns the caller's installation on the syndicate. Throws a 403 without one: sessions belong to an installation. */
 export function installationFor(state: State, caller: Caller, { syndicate }: Access): number {
-  const held = one<{ no: number }>(
+  const existing = one<{ no: number }>(
     state,
     'SELECT no FROM installations WHERE application_no = ? AND syndicate_no = ? AND revoked_at IS NULL',
     [caller.app.no, syndicate.no],
   );
-  if (held !== undefined) return held.no;
+  if (existing !== undefined) return existing.no;
   throw new Problem(403, 'forbidden', `The application has no active installation on ${syndicate.id}.`, {
     remediation: 'Install the application on the syndicate with POST /installations.',
   });
@@ -40,9 +40,9 @@ export function createJoinSession(
     expireDue(services, now);
     const open = openSessionFor(state, installationNo, wish.email);
     if (open !== undefined) return open;
-    const held = memberOfEmail(state, access.syndicate.no, wish.email);
+    const existing = memberOfEmail(state, access.syndicate.no, wish.email);
     // Invitees and applicants may join through this link too; members and exiled people may not.
-    if (held?.standing === 'member' || held?.standing === 'exiled') refuseStanding(held);
+    if (existing?.standing === 'member' || existing?.standing === 'exiled') refuseStanding(existing);
     const { no } = run(
       state,
       `INSERT INTO join_sessions (id, token, syndicate_no, installation_no, email, name, success_url, metadata, status,

@@ -6,7 +6,7 @@ import { syndicateByNo } from '../syndicates/model.js';
 import { iso } from '../syndicates/present.js';
 import { dueSessions, type JoinSession, joinSessionByNo } from './model.js';
 
-const told: Readonly<Record<JoinSessionState, EventName>> = {
+const eventOfStatus: Readonly<Record<JoinSessionState, EventName>> = {
   pending: 'join_session.created',
   in_progress: 'join_session.started',
   completed: 'join_session.completed',
@@ -17,7 +17,7 @@ const told: Readonly<Record<JoinSessionState, EventName>> = {
 /** Emits the event to the installation that created the session only, because the payload contains the email. */
 export function announceJoinSession(services: Services, session: JoinSession, now: number): void {
   services.events.emit({
-    name: told[session.status],
+    name: eventOfStatus[session.status],
     realm: syndicateByNo(services.state, session.syndicate_no).realm,
     at: now,
     companyNo: null,

@@ -1,6 +1,6 @@
 import { baseUrl } from '../http/base-url.js';
 import type { Exchange, Reply } from '../http/exchange.js';
-import { acceptInvitation, goOut, join } from '../members/join-and-leave.js';
+import { acceptInvitation, endMembership, join } from '../members/join-and-leave.js';
 import { withParameters } from '../oauth/redirect-uris.js';
 import { seeOther } from '../pages/layout.js';
 import { isForged, noticePage, outdatedForm } from '../pages/parts.js';
@@ -74,12 +74,12 @@ function show(exchange: Exchange, link: Link, visit: Visit): Reply {
 /** Signs the visitor in. If the link was sent to an email without an account, an account is created. */
 function answerSignIn(exchange: Exchange, link: Link, visit: Visit, email: string): Reply {
   const { services, now } = exchange;
-  const held = one<{ no: number }>(
+  const account = one<{ no: number }>(
     services.state,
     'SELECT no FROM users WHERE lower(email) = lower(?) AND deactivated_at IS NULL',
     [email],
   );
-  if (held !== undefined) return seeOther(exchange.path, signIn(exchange, held.no));
+  if (account !== undefined) return seeOther(exchange.path, signIn(exchange, account.no));
   const address = addressOf(link);
   if (address === null || email.toLowerCase() !== address.toLowerCase())
     return signInPage(link, visit, email);
@@ -114,7 +114,7 @@ const acts: Readonly<Record<string, Act>> = {
   decline: (exchange, link) => {
     const { services, now } = exchange;
     if (!awaitsAnswer(link)) return seeOther(exchange.path);
-    if (link.kind === 'invitation') goOut(services, link.syndicate, link.member, 'decline', now);
+    if (link.kind === 'invitation') endMembership(services, link.syndicate, link.member, 'decline', now);
     else if (isOpen(link.session)) {
       const done = moveSession(services, link.session, 'canceled', null, now);
       if (done.success_url !== null) return seeOther(afterwards(exchange, done));
@@ -129,7 +129,7 @@ function out(way: 'withdraw' | 'leave'): Act {
   return (exchange, link) => {
     const { services, now } = exchange;
     const member = memberOfLink(services.state, link);
-    if (member !== null) goOut(services, link.syndicate, member, way, now);
+    if (member !== null) endMembership(services, link.syndicate, member, way, now);
     return seeOther(exchange.path);
   };
 }

@@ -6,7 +6,7 @@ import { announceInvitation } from './events.js';
 import { type Member, memberOfEmail } from './model.js';
 import { type Invitation, insertMember, openInvitation } from './write.js';
 
-const standsAlready = {
+const reasons = {
   member: 'is a member of the syndicate already',
   invitee: 'is invited already',
   applicant: 'has applied already',
@@ -22,12 +22,12 @@ const wayOut: Readonly<Partial<Record<Member['standing'], string>>> = {
 /** Throws a 422 if the person already has a membership, an invitation or an application, or was exiled. */
 export function refuseStanding(member: Member | undefined): void {
   const standing = member?.standing;
-  if (member === undefined || standing === undefined || !(standing in standsAlready)) return;
+  if (member === undefined || standing === undefined || !(standing in reasons)) return;
   const remediation = wayOut[standing];
   throw new Problem(
     422,
     'unprocessable_entity',
-    `This address ${standsAlready[standing as keyof typeof standsAlready]}.`,
+    `This address ${reasons[standing as keyof typeof reasons]}.`,
     { details: { member: member.id }, ...(remediation === undefined ? {} : { remediation }) },
   );
 }
@@ -36,11 +36,11 @@ export function invite(services: Services, access: Access, invitation: Invitatio
   if (invitation.permission === 'full_access') requireRank(access, 'creator');
   const { syndicate, userNo } = access;
   return services.state.transaction(() => {
-    const held = memberOfEmail(services.state, syndicate.no, invitation.email);
+    const existing = memberOfEmail(services.state, syndicate.no, invitation.email);
     // An exiled invitee never joined: only the invitation was revoked, so a new one is allowed.
-    if (held?.standing !== 'exiled' || held.consented === 1) refuseStanding(held);
+    if (existing?.standing !== 'exiled' || existing.consented === 1) refuseStanding(existing);
     const wish = { syndicateNo: syndicate.no, userNo: null, standing: 'invitee' } as const;
-    const row = held ?? insertMember(services, wish, now);
+    const row = existing ?? insertMember(services, wish, now);
     const member = openInvitation(services, row, invitation, now);
     const done = { syndicateNo: syndicate.no, action: 'member.invited', memberNo: row.no };
     recordActivity(services, done, userNo, now);

@@ -17,21 +17,21 @@ export interface Joiner {
 /** Returns null for an exiled person, who cannot rejoin through a link. */
 export function join(services: Services, syndicate: Syndicate, person: Joiner, now: number): Member | null {
   const { state } = services;
-  const held =
+  const existing =
     memberOfUser(state, syndicate.no, person.no) ?? memberOfEmail(state, syndicate.no, person.email);
-  switch (held?.standing) {
+  switch (existing?.standing) {
     case 'exiled':
       return null;
     case 'member':
-      return held;
+      return existing;
     case 'invitee':
-      return acceptInvitation(services, syndicate, held, person, now);
+      return acceptInvitation(services, syndicate, existing, person, now);
     case 'applicant':
       return needsNobody(services, syndicate, person)
-        ? admit(services, { syndicate }, held, null, now)
-        : held;
+        ? admit(services, { syndicate }, existing, null, now)
+        : existing;
     default:
-      return apply(services, syndicate, held, person, now);
+      return apply(services, syndicate, existing, person, now);
   }
 }
 
@@ -121,7 +121,7 @@ const ways = {
 export type WayOut = keyof typeof ways;
 
 /** Returns null when the member does not have the required standing, or is the creator, who cannot leave. */
-export function goOut(
+export function endMembership(
   services: Services,
   syndicate: Syndicate,
   member: Member,

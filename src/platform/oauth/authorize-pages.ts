@@ -14,7 +14,7 @@ export function signInPage(
 ): Reply {
   const { app, realm } = request.client;
   const body = html`${realmBadge(realm)}<h1>Sign in to continue to ${app.name}</h1>
-<p class="lead">This server keeps no passwords: say who you are.</p>
+<p class="lead">This server has no passwords: sign in with an email address.</p>
 ${signInForms(visit, people, unknownEmail)}`;
   return pageReply({
     status: unknownEmail === null ? 200 : 422,

@@ -57,8 +57,8 @@ export function rotate(
     }
     const granted = grant.scopes.split(' ');
     const scopes = asked.length === 0 ? granted : canonicalScopes(asked);
-    const held = expandScopes(granted);
-    const beyond = scopes.filter((scope) => !held.has(scope));
+    const allowed = expandScopes(granted);
+    const beyond = scopes.filter((scope) => !allowed.has(scope));
     if (beyond.length > 0) return refused('invalid_scope', `Not granted originally: ${beyond.join(' ')}.`);
     return { kind: 'issued', pair: issuePair(services, grant, scopes, row.no, now), scopes };
   })();

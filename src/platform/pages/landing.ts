@@ -40,7 +40,7 @@ const here = (exchange: Exchange): string =>
 export function showLanding(exchange: Exchange, landing: Landing, unknownEmail: string | null = null): Reply {
   const visit = visitOf(exchange);
   const question =
-    visit.user === null ? who(exchange, landing, visit, unknownEmail) : next(landing, visit, visit.user);
+    visit.user === null ? askWho(exchange, landing, visit, unknownEmail) : next(landing, visit, visit.user);
   return pageReply({
     status: unknownEmail === null ? 200 : 422,
     title: landing.title,
@@ -49,8 +49,8 @@ export function showLanding(exchange: Exchange, landing: Landing, unknownEmail: 
   });
 }
 
-const who = (exchange: Exchange, landing: Landing, visit: Visit, unknownEmail: string | null): Html =>
-  html`<p class="soft">This server keeps no passwords: say who you are.</p>${signInForms(visit, peopleToChoose(exchange, landing.realm), unknownEmail)}`;
+const askWho = (exchange: Exchange, landing: Landing, visit: Visit, unknownEmail: string | null): Html =>
+  html`<p class="soft">This server has no passwords: sign in with an email address.</p>${signInForms(visit, peopleToChoose(exchange, landing.realm), unknownEmail)}`;
 
 function next(landing: Landing, visit: Visit, person: Person): Html {
   const buttons = landing.answers.map((answer) =>

@@ -22,8 +22,8 @@ const secretShape = /^bs_[0-9A-Za-z]{40}$/;
  */
 export function visitOf(exchange: Exchange): Visit {
   const { services } = exchange;
-  const held = cookieOf(exchange);
-  const secret = held ?? newSecret(services.random, 'bs_');
+  const presented = cookieOf(exchange);
+  const secret = presented ?? newSecret(services.random, 'bs_');
   const user = one<{ no: number; name: string; email: string }>(
     services.state,
     `SELECT u.no, u.name, u.email FROM browser_sessions b JOIN users u ON u.no = b.user_no
@@ -33,7 +33,7 @@ export function visitOf(exchange: Exchange): Visit {
   return {
     user: user ?? null,
     csrf: digestOf(`csrf:${secret}`),
-    cookie: held === undefined ? setCookie(exchange, secret) : undefined,
+    cookie: presented === undefined ? setCookie(exchange, secret) : undefined,
   };
 }
 

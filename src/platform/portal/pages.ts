@@ -16,7 +16,7 @@ export function portalSignIn(visit: Visit, people: readonly Person[], unknownEma
   return pageReply({
     status: unknownEmail === null ? 200 : 422,
     title: 'Developer portal',
-    body: html`<h1>Developer portal</h1><p class="lead">This server keeps no passwords: say who you are.</p>${signInForms(visit, people, unknownEmail)}`,
+    body: html`<h1>Developer portal</h1><p class="lead">This server has no passwords: sign in with an email address.</p>${signInForms(visit, people, unknownEmail)}`,
     ...cookieOf(visit),
   });
 }
@@ -109,7 +109,7 @@ ${problem === null ? null : html`<p class="bad" role="alert">${problem}</p>`}${s
         html`<code>${row.id}</code>`,
       ]),
     )}</section>
-<section><h2>Webhook endpoints</h2>${view.endpoints.length === 0 ? html`<p class="soft">None yet.</p>` : null}${view.endpoints.map((held) => endpointCard(visit, held, view.mayResend))}</section>`,
+<section><h2>Webhook endpoints</h2>${view.endpoints.length === 0 ? html`<p class="soft">None yet.</p>` : null}${view.endpoints.map((shown) => endpointCard(visit, shown, view.mayResend))}</section>`,
     ...cookieOf(visit),
   });
 }
@@ -124,8 +124,8 @@ function table(heads: readonly string[], rows: readonly (readonly Html[])[]): Ht
 }
 
 /** The URL of a bound endpoint is private to its installation, so only a hint is shown, as in the API. */
-function endpointCard(visit: Visit, held: ApplicationView['endpoints'][number], mayResend: boolean): Html {
-  const { endpoint, events, deliveries } = held;
+function endpointCard(visit: Visit, shown: ApplicationView['endpoints'][number], mayResend: boolean): Html {
+  const { endpoint, events, deliveries } = shown;
   const address = endpoint.installation_no === null ? endpoint.url : urlHint(endpoint.url);
   return html`<div class="card"><h3>${address}</h3>
 <p>${pill(endpoint.enabled === 1 ? 'enabled' : 'disabled', endpoint.enabled === 1 ? 'good' : 'wrong')} ${pill(endpoint.mode)} ${pill(endpoint.installation === null ? 'app-wide' : 'bound')} ${pill(`last: ${endpoint.last_delivery_status ?? 'nothing sent'}`)}</p>

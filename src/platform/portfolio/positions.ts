@@ -50,11 +50,11 @@ export function positionsOf(
 }
 
 /** Whether a position is presented to its investor or to the syndicate of the deal. */
-export type Telling = 'investor' | 'syndicate';
+export type Perspective = 'investor' | 'syndicate';
 
-export function positionResource(services: Services, position: Position, telling: Telling): object {
+export function positionResource(services: Services, position: Position, perspective: Perspective): object {
   const { round, lots, outcome } = position;
-  const syndicate = telling === 'syndicate';
+  const syndicate = perspective === 'syndicate';
   return {
     id: round.id,
     type: syndicate ? 'syndicate_portfolio_position' : 'portfolio_position',

@@ -9,7 +9,7 @@ import { bearer } from '../http/steps/bearer.js';
 import { requireScope } from '../http/steps/require-scope.js';
 import { requireUser, userOf } from '../http/steps/require-user.js';
 import { type Lot, lotsOfPerson, lotsOfSyndicate } from './lots.js';
-import { investorsOf, type Position, positionResource, positionsOf, type Telling } from './positions.js';
+import { investorsOf, type Perspective, type Position, positionResource, positionsOf } from './positions.js';
 import { countsOf, summaryOf } from './summary.js';
 import { managedSyndicate } from './syndicate.js';
 
@@ -66,17 +66,17 @@ function answerSyndicateSummary(exchange: Exchange): Reply {
   return ok({ data: { type: 'syndicate_portfolio_summary', attributes } });
 }
 
-function answerPositions(exchange: Exchange, lots: readonly Lot[], telling: Telling): Reply {
+function answerPositions(exchange: Exchange, lots: readonly Lot[], perspective: Perspective): Reply {
   const { services } = exchange;
   const query = exchange.input.query as Query;
   const page = pageOf(
     services.state,
     filtered(exchange, lots),
     ({ investedAt, round }) => [-investedAt, round.id],
-    { cursor: query.cursor, size: pageSizeOf(query.per_page), list: `positions:${telling}` },
+    { cursor: query.cursor, size: pageSizeOf(query.per_page), list: `positions:${perspective}` },
   );
   return ok({
-    data: page.items.map((position) => positionResource(services, position, telling)),
+    data: page.items.map((position) => positionResource(services, position, perspective)),
     meta: page.meta,
   });
 }

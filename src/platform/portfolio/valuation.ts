@@ -66,8 +66,8 @@ export function multipleOf({ cost, unrealized, realized }: Worth): string | null
 
 /** Sums shares in units of half a share, to stay exact. */
 export function sharesOf(lots: readonly Lot[]): string | null {
-  const held = lots.flatMap((lot) => lot.shares ?? []);
-  return held.length === 0 ? null : String(held.reduce((sum, shares) => sum + Number(shares) * 2, 0) / 2);
+  const counts = lots.flatMap((lot) => lot.shares ?? []);
+  return counts.length === 0 ? null : String(counts.reduce((sum, shares) => sum + Number(shares) * 2, 0) / 2);
 }
 
 /** Returns null without shares, for an ended position, and when the lots have different prices. */

@@ -35,16 +35,16 @@ export function openWorld(
   asked: Partial<WorldPlan>,
   randomFrom: (seed: number) => Random,
 ): World {
-  const held = one<Row>(state, 'SELECT * FROM sandbox');
-  const plan = held === undefined ? planFrom(asked) : agree(held, asked);
-  if (held !== undefined) clock.advance(held.offset_millis);
+  const stored = one<Row>(state, 'SELECT * FROM sandbox');
+  const plan = stored === undefined ? planFrom(asked) : requireSamePlan(stored, asked);
+  if (stored !== undefined) clock.advance(stored.offset_millis);
   const make = () => {
     const document = seedWorld(state, randomFrom(plan.seed), plan, clock.now());
     state.transaction(() => seedMemberships(state, randomFrom(plan.seed ^ membershipStream), clock.now()))();
     seedAttribution(state, clock.now());
     return document;
   };
-  const document = held === undefined ? makeOnce(state, plan, clock, make) : heldDocument(held);
+  const document = stored === undefined ? makeOnce(state, plan, clock, make) : storedDocument(stored);
   clock.onMove(() => run(state, 'UPDATE sandbox SET offset_millis = ?', [clock.offsetMillis]));
   return {
     plan,
@@ -96,8 +96,8 @@ function remember(state: State, plan: WorldPlan, clock: MovableClock, document: 
   );
 }
 
-function heldDocument(held: Row): WorldDocument {
-  if (held.document !== null) return JSON.parse(held.document) as WorldDocument;
+function storedDocument(stored: Row): WorldDocument {
+  if (stored.document !== null) return JSON.parse(stored.document) as WorldDocument;
   throw new Fault('usage', 'the data file has a half-seeded world', {
     hint: 'Delete the file, or give another --data file.',
   });
@@ -112,16 +112,16 @@ function planFrom(asked: Partial<WorldPlan>): WorldPlan {
 }
 
 /** Returns the plan of the data file. Throws if the options ask for a different world. */
-function agree(held: Row, asked: Partial<WorldPlan>): WorldPlan {
+function requireSamePlan(stored: Row, asked: Partial<WorldPlan>): WorldPlan {
   for (const key of ['seed', 'companies', 'records'] as const) {
     const wanted = asked[key];
-    if (wanted !== undefined && wanted !== held[key]) {
-      throw new Fault('usage', `the data file has a world with ${key} ${held[key]}, not ${wanted}`, {
+    if (wanted !== undefined && wanted !== stored[key]) {
+      throw new Fault('usage', `the data file has a world with ${key} ${stored[key]}, not ${wanted}`, {
         hint: `Leave --${key} out to continue that world, or give another --data file.`,
       });
     }
   }
-  return { seed: held.seed, companies: held.companies, records: held.records };
+  return { seed: stored.seed, companies: stored.companies, records: stored.records };
 }
 
 /** Empties every table except the migrations. */

@@ -49,7 +49,7 @@ const opening = (checkout: Checkout): Html =>
 
 export function askWho(checkout: Checkout, people: readonly Person[], unknownEmail: string | null): Reply {
   const forms = signInForms(checkout.visit, people, unknownEmail);
-  const lead = html`<p class="soft">This server keeps no passwords: say who you are.</p>`;
+  const lead = html`<p class="soft">This server has no passwords: sign in with an email address.</p>`;
   return page(checkout, 0, html`${opening(checkout)}${lead}${forms}`, unknownEmail);
 }
 

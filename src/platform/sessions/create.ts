@@ -30,9 +30,9 @@ export function createSession(
   }
   const recipient = recipientOf(services.state, wish);
   return services.state.transaction(() => {
-    const held = activeSession(services.state, offering.no, recipient);
-    if (held !== undefined) {
-      if (held.application_no === app.no) return { session: masked(held, recipient), made: false };
+    const existing = activeSession(services.state, offering.no, recipient);
+    if (existing !== undefined) {
+      if (existing.application_no === app.no) return { session: masked(existing, recipient), made: false };
       throw new Problem(
         409,
         'session_conflict',

@@ -29,14 +29,14 @@ export function startFromLink(
   const { state } = services;
   const { source } = wish;
   return state.transaction(() => {
-    const held = one<{ no: number }>(
+    const existing = one<{ no: number }>(
       state,
       `SELECT s.no FROM investment_sessions s JOIN session_sources x ON x.session_no = s.no
        WHERE s.offering_no = ? AND s.recipient_no = ? AND s.status IN ('pending', 'in_progress', 'abandoned')
          AND x.referral_no IS ? AND x.invite_link_no IS ? LIMIT 1`,
       [wish.offering.no, wish.userNo, source.referralNo, source.inviteLinkNo],
     );
-    if (held !== undefined) return sessionByNo(state, held.no);
+    if (existing !== undefined) return sessionByNo(state, existing.no);
     const session = insertSession(
       services,
       {

@@ -48,9 +48,9 @@ export function answerFollow(exchange: Exchange): Reply {
   const { services, now } = exchange;
   const company = namedCompany(exchange);
   const { userNo, realm } = userOf(exchange);
-  const held = isFollowed(exchange, company);
+  const alreadyFollowed = isFollowed(exchange, company);
   // A follower may repeat the request even if the page has since been hidden.
-  if (!held && !pageVisible(company, personView(services.state, realm, userNo)))
+  if (!alreadyFollowed && !pageVisible(company, personView(services.state, realm, userNo)))
     throw notFound('The company');
   return settle(exchange, company, true, () =>
     run(services.state, 'INSERT OR IGNORE INTO follows (user_no, company_no, followed_at) VALUES (?, ?, ?)', [

@@ -34,7 +34,7 @@ export async function attempt(
     if (alone) return postpone(state, delivery.no, clock.now() + delayMillis, false);
     await clock.wait(delayMillis, signal);
   }
-  const outcome = await suffer(services, wire, endpoint, delivery.body, hazard, signal);
+  const outcome = await sendWithHazard(services, wire, endpoint, delivery.body, hazard, signal);
   // Stopped during the attempt: nothing is recorded, and the delivery is sent again after the next start.
   if (outcome === null || signal.aborted) return;
   settle(state, random, delivery, outcome, clock.now());
@@ -52,7 +52,7 @@ export async function attempt(
 }
 
 /** Sends the delivery, or returns the outcome the hazard dictates. */
-async function suffer(
+async function sendWithHazard(
   services: Services,
   wire: Wire,
   endpoint: Endpoint,

@@ -150,12 +150,12 @@ function markFailed(state: State, random: Random, deliveryNo: number, now: numbe
 }
 
 function bookHealth(state: State, endpointNo: number, succeeded: boolean, status: string, now: number): void {
-  const held = one<HealthRow>(state, 'SELECT failing_since, enabled FROM webhook_endpoints WHERE no = ?', [
+  const health = one<HealthRow>(state, 'SELECT failing_since, enabled FROM webhook_endpoints WHERE no = ?', [
     endpointNo,
   ]);
-  if (held === undefined) return;
+  if (health === undefined) return;
   // An attempt that was in flight when its endpoint was disabled does not start a new streak.
-  const streak = held.enabled === 1 ? streakAfter(held.failing_since, succeeded, now) : null;
+  const streak = health.enabled === 1 ? streakAfter(health.failing_since, succeeded, now) : null;
   run(
     state,
     `UPDATE webhook_endpoints SET last_delivery_at = ?, last_delivery_status = ?, failing_since = ?, enabled = ?
@@ -163,8 +163,8 @@ function bookHealth(state: State, endpointNo: number, succeeded: boolean, status
     [
       now,
       status,
-      streak === null ? held.failing_since : streak.failingSince,
-      held.enabled === 1 && streak?.disable !== true ? 1 : 0,
+      streak === null ? health.failing_since : streak.failingSince,
+      health.enabled === 1 && streak?.disable !== true ? 1 : 0,
       endpointNo,
     ],
   );

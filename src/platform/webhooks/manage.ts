@@ -113,8 +113,8 @@ export function updateEndpoint(
   })();
 }
 
-const sameEvents = (held: readonly EventName[], wanted: readonly EventName[]): boolean =>
-  held.length === new Set(wanted).size && wanted.every((event) => held.includes(event));
+const sameEvents = (current: readonly EventName[], wanted: readonly EventName[]): boolean =>
+  current.length === new Set(wanted).size && wanted.every((event) => current.includes(event));
 
 const otherEvents = (): Problem =>
   new Problem(

@@ -67,15 +67,15 @@ test('delivery loop: endpoints take turns, so a backlog of one does not delay th
 
 test('delivery loop: at most two attempts of one endpoint are in flight', async () => {
   const { world, owner, emit } = await started();
-  const held: (() => void)[] = [];
-  receiver.answer((_, response) => held.push(() => response.writeHead(200).end()));
+  const unanswered: (() => void)[] = [];
+  receiver.answer((_, response) => unanswered.push(() => response.writeHead(200).end()));
   await createEndpoint(world, owner, receiver.url, ['investment.changed']);
   for (let sent = 0; sent < 40; sent++) emit();
   for (let wanted = 2; wanted <= 40; wanted += 2) {
     await receiver.count(wanted);
     for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
-    expect([receiver.received.length, held.length]).toEqual([wanted, 2]);
-    for (const answer of held.splice(0)) answer();
+    expect([receiver.received.length, unanswered.length]).toEqual([wanted, 2]);
+    for (const answer of unanswered.splice(0)) answer();
   }
   await world.quiet();
   expect(new Set(ids(receiver)).size).toBe(40);

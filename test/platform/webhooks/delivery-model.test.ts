@@ -219,10 +219,10 @@ function run(
       'SELECT id, state FROM webhook_deliveries WHERE endpoint_no = ? ORDER BY no',
       model.no,
     );
-    const held = new Set(rows.map((row) => row.id));
+    const stored = new Set(rows.map((row) => row.id));
     expect(rows).toEqual(rows.map(({ id }) => ({ id, state: model.deliveries.get(id)?.state })));
     for (const it of [...model.deliveries.values()]) {
-      if (held.has(it.id)) continue;
+      if (stored.has(it.id)) continue;
       expect(it.state).not.toBe('pending');
       model.deliveries.delete(it.id);
     }

@@ -102,12 +102,12 @@ export async function startHookWorld(settings: HookWorldSettings = {}): Promise<
     ).no;
   const organization = () =>
     run(state, `INSERT INTO organizations (id, name) VALUES (?, 'Org')`, [id('org_')]).no;
-  const held = one<{ no: number; organization_no: number }>(
+  const existing = one<{ no: number; organization_no: number }>(
     state,
     'SELECT no, organization_no FROM applications ORDER BY no LIMIT 1',
   );
-  const orgNo = held?.organization_no ?? organization();
-  const app = held?.no ?? application(orgNo);
+  const orgNo = existing?.organization_no ?? organization();
+  const app = existing?.no ?? application(orgNo);
 
   const mint = (
     kind: 'user' | 'installation',

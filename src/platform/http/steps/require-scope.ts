@@ -8,8 +8,8 @@ export const requireScope =
     refuseWithout(exchange, scopes);
 
 export function refuseWithout(exchange: Exchange, scopes: readonly string[]): void {
-  const held = callerOf(exchange).scopes;
-  if (scopes.some((scope) => held.has(scope))) return;
+  const granted = callerOf(exchange).scopes;
+  if (scopes.some((scope) => granted.has(scope))) return;
   throw new Problem(403, 'insufficient_scope', `This operation needs the scope ${scopes.join(' or ')}.`, {
     details: { required: scopes },
     remediation: `Authorize again with ${scopes[0]} among the scopes.`,

@@ -22,8 +22,8 @@ function queryObject(query: URLSearchParams): Record<string, string | string[]> 
   const values: Record<string, string | string[]> = Object.create(null);
   for (const [key, value] of query) {
     const name = key.endsWith('[]') ? key.slice(0, -2) : key;
-    const held = values[name];
-    values[name] = held === undefined ? value : [held, value].flat();
+    const existing = values[name];
+    values[name] = existing === undefined ? value : [existing, value].flat();
   }
   return values;
 }

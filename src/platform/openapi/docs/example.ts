@@ -9,8 +9,8 @@ const depthMax = 8;
 export function exampleOf(document: ApiDocument, schema: Schema, depth = 0): unknown {
   if (depth > depthMax) return null;
   const own = schemaOf(document, schema);
-  const told = own.example ?? own.examples?.[0] ?? own.const ?? own.default ?? own.enum?.[0];
-  if (told !== undefined) return told;
+  const declared = own.example ?? own.examples?.[0] ?? own.const ?? own.default ?? own.enum?.[0];
+  if (declared !== undefined) return declared;
   if (own.allOf !== undefined) {
     return Object.assign({}, ...own.allOf.map((part) => exampleOf(document, part, depth + 1)));
   }
@@ -40,7 +40,10 @@ function objectExample(document: ApiDocument, schema: Schema, depth: number): Re
   const own = schemaOf(document, schema);
   const properties = Object.entries(own.properties ?? {});
   const example = Object.fromEntries(
-    properties.map(([name, held]) => [name, prefixed(held) ?? exampleOf(document, held, depth + 1)]),
+    properties.map(([name, property]) => [
+      name,
+      prefixed(property) ?? exampleOf(document, property, depth + 1),
+    ]),
   );
   const rest = own.additionalProperties;
   if (properties.length === 0 && typeof rest === 'object' && Object.keys(rest).length > 0) {

@@ -7,14 +7,14 @@ import { prose } from './prose.js';
 import { parameterOf, responseOf, type Schema } from './reading.js';
 import { shape, typeOf } from './shape.js';
 
-export interface Told {
+export interface ListedOperation {
   readonly method: string;
   readonly path: string;
   readonly item: oas31.OperationObject;
 }
 
 /** One operation as a collapsed section: the summary line shows method and path, the body all details. */
-export function operationSection(document: ApiDocument, { method, path, item }: Told): Html {
+export function operationSection(document: ApiDocument, { method, path, item }: ListedOperation): Html {
   return html`<details class="operation" id="${item.operationId ?? ''}">
 <summary><span class="method ${method.toLowerCase()}">${method}</span> <code class="path">${path}</code> <span class="does">${prose(item.summary ?? '')}</span>${flags(item)}</summary>
 ${item.description === undefined ? null : html`<p>${prose(item.description)}</p>`}
@@ -56,8 +56,8 @@ function parameters(document: ApiDocument, item: oas31.OperationObject): Html | 
     const optional = parameter.required === true ? null : html`<span class="soft">, optional</span>`;
     const type = parameter.schema === undefined ? null : typeOf(document, parameter.schema);
     const words = parameter.description ?? (parameter.schema as { description?: string }).description;
-    const said = words === undefined ? null : html`<span class="said">${prose(words)}</span>`;
-    return html`<li><code class="name">${parameter.name}</code> <span class="type">in ${parameter.in}, ${type}</span>${optional}${said}</li>`;
+    const note = words === undefined ? null : html`<span class="note">${prose(words)}</span>`;
+    return html`<li><code class="name">${parameter.name}</code> <span class="type">in ${parameter.in}, ${type}</span>${optional}${note}</li>`;
   });
   return html`<h4>Parameters</h4><ul class="fields">${rows}</ul>`;
 }

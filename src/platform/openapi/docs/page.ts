@@ -4,7 +4,7 @@ import type { Reply } from '../../http/exchange.js';
 import { type Html, html } from '../../pages/html.js';
 import { pageReply } from '../../pages/layout.js';
 import type { ApiDocument } from '../document.js';
-import { operationSection, type Told } from './operation-section.js';
+import { type ListedOperation, operationSection } from './operation-section.js';
 import { prose } from './prose.js';
 import { responseOf, type Schema, schemaOf } from './reading.js';
 import { fields, typeOf } from './shape.js';
@@ -37,15 +37,18 @@ function bases(document: ApiDocument): Html {
 }
 
 function tagSection(document: ApiDocument, tag: oas31.TagObject): Html {
-  const told = [...toldIn(document.paths ?? {}, tag.name), ...toldIn(document.webhooks ?? {}, tag.name)];
+  const listed = [
+    ...operationsOf(document.paths ?? {}, tag.name),
+    ...operationsOf(document.webhooks ?? {}, tag.name),
+  ];
   return html`<section aria-labelledby="${slug(tag.name)}"><h2 id="${slug(tag.name)}">${tag.name}</h2>
 ${tag.description === undefined ? null : html`<p class="soft">${tag.description}</p>`}
-${told.map((one) => operationSection(document, one))}</section>`;
+${listed.map((one) => operationSection(document, one))}</section>`;
 }
 
 const methods = ['get', 'post', 'put', 'patch', 'delete'] as const;
 
-function toldIn(items: oas31.PathsObject, tag: string): readonly Told[] {
+function operationsOf(items: oas31.PathsObject, tag: string): readonly ListedOperation[] {
   return Object.entries(items).flatMap(([path, item]) =>
     methods.flatMap((method) => {
       const operation = item[method];

@@ -22,14 +22,14 @@ export function fields(document: ApiDocument, schema: Schema): Html {
   if (own.items !== undefined && referredName(own.items) === null) return fields(document, own.items);
   const properties = Object.entries(own.properties ?? {});
   if (properties.length === 0) return html``;
-  const rows = properties.map(([name, held]) => field(document, name, held, own.required ?? []));
+  const rows = properties.map(([name, property]) => field(document, name, property, own.required ?? []));
   return html`<ul class="fields">${rows}</ul>`;
 }
 
 function field(document: ApiDocument, name: string, schema: Schema, required: readonly string[]): Html {
   const needed = required.includes(name) ? null : html`<span class="soft">, optional</span>`;
   const below = nested(document, schema);
-  return html`<li><code class="name">${name}</code> <span class="type">${typeOf(document, schema)}</span>${needed}${said(schema)}${below}</li>`;
+  return html`<li><code class="name">${name}</code> <span class="type">${typeOf(document, schema)}</span>${needed}${note(schema)}${below}</li>`;
 }
 
 function nested(document: ApiDocument, schema: Schema): Html | null {
@@ -41,13 +41,13 @@ function nested(document: ApiDocument, schema: Schema): Html | null {
   return made.text === '' ? null : made;
 }
 
-function said(schema: Schema): Html | null {
+function note(schema: Schema): Html | null {
   const facts = [
     schema.description,
     'maxLength' in schema ? `At most ${schema.maxLength} characters.` : undefined,
     'default' in schema ? `Default ${JSON.stringify(schema.default)}.` : undefined,
   ].filter((fact) => fact !== undefined && fact !== '');
-  return facts.length === 0 ? null : html`<span class="said">${prose(facts.join(' '))}</span>`;
+  return facts.length === 0 ? null : html`<span class="note">${prose(facts.join(' '))}</span>`;
 }
 
 /** Renders a type: `string`, `list of Investment`, `string or null`, `active | canceled`. */

@@ -31,8 +31,8 @@ summary::-webkit-details-marker { display: none; }
 .fields > li:first-child { border-top: 0; }
 .fields .fields { margin: .375rem 0 0 .25rem; padding-left: .875rem; border-left: 2px solid var(--line); }
 .name { font-weight: 600; }
-.type, .said { color: var(--soft); }
-.said { display: block; font-size: .875rem; }
+.type, .note { color: var(--soft); }
+.note { display: block; font-size: .875rem; }
 .example { margin: .625rem 0 0; }
 .example summary { cursor: pointer; color: var(--accent); font-size: .9375rem; padding: .25rem 0; }
 pre { margin: .25rem 0 0; padding: .75rem 1rem; background: var(--ground); border: 1px solid var(--line);

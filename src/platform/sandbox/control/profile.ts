@@ -9,10 +9,11 @@ const ofClosedAccounts = '@users.invalid';
 /** Changes a user's profile by a control call. Throws a 422 if another account has the email. */
 export function rewriteProfile(services: Services, userNo: number, profile: Profile, now: number): void {
   const email = profile.email.toLowerCase();
-  const held =
+  const taken =
     email.endsWith(ofClosedAccounts) ||
     one(services.state, 'SELECT 1 FROM users WHERE lower(email) = ? AND no <> ?', [email, userNo]) !==
       undefined;
-  if (held) throw new Problem(422, 'unprocessable_entity', 'investor.email: another account has this email.');
+  if (taken)
+    throw new Problem(422, 'unprocessable_entity', 'investor.email: another account has this email.');
   changeProfile(services, userNo, profile, now);
 }

@@ -101,7 +101,7 @@ export function planChange(state: State, source: Source, patch: RecordPatch): Pl
   const extra = Object.fromEntries(
     Object.entries(patch).filter(([key]) => overriding.includes(key) || !planned.has(key)),
   ) as JsonObject;
-  const overrides = mergeDeeply(heldOverrides(source, investor), {
+  const overrides = mergeDeeply(storedOverrides(source, investor), {
     ...extra,
     ...(Object.keys(otherAmounts).length === 0 ? {} : { amounts: otherAmounts as JsonObject }),
     ...investorOverrides(investor as JsonObject),
@@ -135,12 +135,12 @@ export function planChange(state: State, source: Source, patch: RecordPatch): Pl
 }
 
 /** Returns the stored overrides. A patch with an email removes the override that hid the previous one. */
-function heldOverrides(source: Source, investor: NonNullable<RecordPatch['investor']>): JsonObject {
+function storedOverrides(source: Source, investor: NonNullable<RecordPatch['investor']>): JsonObject {
   if (source.overrides === null) return {};
-  const held = JSON.parse(source.overrides) as JsonObject;
-  if (typeof investor.email !== 'string' || !isObject(held.investor)) return held;
-  const { email, ...rest } = held.investor;
-  return { ...held, investor: rest };
+  const stored = JSON.parse(source.overrides) as JsonObject;
+  if (typeof investor.email !== 'string' || !isObject(stored.investor)) return stored;
+  const { email, ...rest } = stored.investor;
+  return { ...stored, investor: rest };
 }
 
 function statusAfter(source: Source, patch: RecordPatch): Source['status'] {
@@ -171,7 +171,7 @@ function profileAfter(source: Source, investor: NonNullable<RecordPatch['investo
   if ([name, legal_name, address, bio].every((value) => value === undefined) && typeof email !== 'string')
     return null;
   const viaEntity = investor.via_entity ?? source.entity_name !== null;
-  const held = source.address === null ? {} : (JSON.parse(source.address) as JsonObject);
+  const stored = source.address === null ? {} : (JSON.parse(source.address) as JsonObject);
   return {
     name: name ?? source.name,
     legal_name: viaEntity ? source.legal_name : (legal_name ?? source.legal_name),
@@ -180,7 +180,7 @@ function profileAfter(source: Source, investor: NonNullable<RecordPatch['investo
       address === undefined
         ? source.address
         : isObject(address)
-          ? JSON.stringify(mergeDeeply(held, address))
+          ? JSON.stringify(mergeDeeply(stored, address))
           : null,
     bio: bio === undefined ? source.bio : bio,
   };

@@ -14,7 +14,7 @@ import { seedTabs } from './tabs.js';
 
 const dayMillis = 86_400_000;
 /** Only the first companies get content for their pages: a world with thousands of companies is made for its records. */
-const toldCompanies = 20;
+const companiesWithPages = 20;
 
 /**
  * Seeds the catalog from a separate random stream, so that changes here do not affect the records and credentials of a
@@ -37,7 +37,7 @@ export function seedCatalog(
     });
     for (const offering of company.offerings) seedTerms(seeding, offering);
     const lead = company.offerings[0];
-    if (index < toldCompanies && lead !== undefined) {
+    if (index < companiesWithPages && lead !== undefined) {
       seedTabs(seeding, {
         no: company.no,
         name: company.name,
@@ -86,12 +86,12 @@ function seedEntry(
       [no, entry.reportedCents, now - 900 * dayMillis, now - 820 * dayMillis],
     );
   }
-  const told = offerings.at(-1);
+  const latest = offerings.at(-1);
   if (
-    told !== undefined &&
+    latest !== undefined &&
     entry.rounds.some((round) => round.exemption !== 'reg_d' && round.reservations !== true)
   ) {
-    seedTabs(seeding, { no, name: entry.name, offeringNo: told, founder, askers: backers });
+    seedTabs(seeding, { no, name: entry.name, offeringNo: latest, founder, askers: backers });
   }
   return { entry, companyNo: no, offerings };
 }

@@ -15,7 +15,7 @@ const day = 86_400_000;
 /** Enough for three pages. Large worlds do not need large syndicates. */
 const membersMax = 60;
 
-interface Sown {
+interface SeedContext {
   readonly state: State;
   readonly random: Random;
   readonly now: number;
@@ -32,25 +32,25 @@ interface SyndicateRow {
  * does not depend on it.
  */
 export function seedMemberships(state: State, random: Random, now: number): void {
-  const sown: Sown = { state, random, now };
+  const context: SeedContext = { state, random, now };
   const syndicates = all<SyndicateRow>(state, 'SELECT no, created_by_no FROM syndicates ORDER BY no');
   for (const [index, syndicate] of syndicates.entries()) {
-    describe(sown, syndicate, index);
-    const deal = seedDeal(sown, syndicate, index);
+    describe(context, syndicate, index);
+    const deal = seedDeal(context, syndicate, index);
     const crowd = deal === undefined ? [] : investorsIn(state, deal, syndicate.created_by_no);
-    insert(sown, syndicate, { user: syndicate.created_by_no, standing: 'member', title: 'Lead' });
+    insert(context, syndicate, { user: syndicate.created_by_no, standing: 'member', title: 'Lead' });
     const helper = crowd.findLast((user) => isInvented(state, user));
     for (const user of crowd) {
-      seedProfile(sown, user);
+      seedProfile(context, user);
       const titled = chance(random, 0.2) ? pick(random, titles) : null;
-      insert(sown, syndicate, { user, standing: 'member', title: titled });
+      insert(context, syndicate, { user, standing: 'member', title: titled });
       if (user === helper) helpRun(state, syndicate, user);
     }
-    seedOthers(sown, syndicate, index, new Set([syndicate.created_by_no, ...crowd]));
+    seedOthers(context, syndicate, index, new Set([syndicate.created_by_no, ...crowd]));
   }
 }
 
-function describe({ state, now }: Sown, syndicate: SyndicateRow, index: number): void {
+function describe({ state, now }: SeedContext, syndicate: SyndicateRow, index: number): void {
   run(
     state,
     `UPDATE syndicates SET tagline = ?, description = ?, published = 1, launched = 1, membership_open = 1,
@@ -67,7 +67,7 @@ function describe({ state, now }: Sown, syndicate: SyndicateRow, index: number):
 }
 
 /** Assigns the round without shares of the company with the same index to the syndicate as its deal. */
-function seedDeal({ state, now }: Sown, syndicate: SyndicateRow, index: number): number | undefined {
+function seedDeal({ state, now }: SeedContext, syndicate: SyndicateRow, index: number): number | undefined {
   const offering = one<{ no: number }>(
     state,
     `SELECT no FROM offerings WHERE company_no = (SELECT no FROM companies ORDER BY no LIMIT 1 OFFSET ?)
@@ -106,17 +106,22 @@ function helpRun(state: State, syndicate: SyndicateRow, user: number): void {
 }
 
 /** Seeds one row of each non-member standing, with users who invested elsewhere. */
-function seedOthers(sown: Sown, syndicate: SyndicateRow, index: number, taken: ReadonlySet<number>): void {
+function seedOthers(
+  context: SeedContext,
+  syndicate: SyndicateRow,
+  index: number,
+  taken: ReadonlySet<number>,
+): void {
   const spare = all<{ no: number }>(
-    sown.state,
+    context.state,
     `SELECT no FROM users WHERE email LIKE 'investor%' ORDER BY no DESC LIMIT ?`,
     [membersMax + 10],
   ).filter(({ no }) => !taken.has(no));
   for (const [place, standing] of (['applicant', 'exiled', 'resigned'] as const).entries()) {
     const user = spare[place]?.no;
-    if (user !== undefined) insert(sown, syndicate, { user, standing, title: null });
+    if (user !== undefined) insert(context, syndicate, { user, standing, title: null });
   }
-  insert(sown, syndicate, {
+  insert(context, syndicate, {
     user: null,
     standing: 'invitee',
     title: null,
@@ -131,7 +136,7 @@ interface Sprout {
   readonly email?: string;
 }
 
-function insert({ state, random, now }: Sown, syndicate: SyndicateRow, sprout: Sprout): void {
+function insert({ state, random, now }: SeedContext, syndicate: SyndicateRow, sprout: Sprout): void {
   const invited = sprout.standing === 'invitee';
   const joined = now - between(random, 1, 700) * day;
   run(
@@ -162,7 +167,7 @@ function insert({ state, random, now }: Sown, syndicate: SyndicateRow, sprout: S
 }
 
 /** A user has one member profile for all syndicates. */
-function seedProfile({ state, random, now }: Sown, user: number): void {
+function seedProfile({ state, random, now }: SeedContext, user: number): void {
   run(
     state,
     `INSERT OR IGNORE INTO member_profiles (user_no, linkedin_url, website, hide_location, interests, stage_preferences,
