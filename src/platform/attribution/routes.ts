@@ -244,13 +244,14 @@ function requireSide(
   userNo: number,
 ): void {
   if (body.direction === 'founder_to_partner') {
-    if (!edits) throw new Problem(403, 'forbidden', 'Only people who can edit the company invite partners.');
+    if (!edits)
+      throw new Problem(403, 'forbidden', 'Only people who can edit the company may invite partners.');
     if (body.partner_email == null) {
       const message = 'partner_email: give the email of the partner.';
       throw invalidFields([{ field: 'partner_email', code: 'required', message }]);
     }
   } else if (partnerOf(exchange, userNo)?.status !== 'approved') {
-    throw new Problem(403, 'forbidden', 'Only an approved partner asks a company.', {
+    throw new Problem(403, 'forbidden', 'Only an approved partner may ask a company.', {
       remediation: 'Apply with POST /attribution/partners/register.',
     });
   }

@@ -21,9 +21,14 @@ export const campaignRoutes: readonly Route[] = [
 function requireFounderView(...[exchange]: Parameters<Step>): void {
   const caller = callerOf(exchange);
   if (caller.kind === 'user' || (caller.kind === 'installation' && caller.companyNo !== null)) return;
-  throw new Problem(403, 'forbidden', 'Campaigns are read by a user, or by an installation on a company.', {
-    remediation: 'Authorize a user, or use the token of a company installation.',
-  });
+  throw new Problem(
+    403,
+    'forbidden',
+    'Campaigns need the token of a user or of an installation on a company.',
+    {
+      remediation: 'Authorize a user, or use the token of a company installation.',
+    },
+  );
 }
 
 const states = { upcoming: 'upcoming', open: 'active', closed: 'closed', canceled: 'canceled' } as const;

@@ -43,7 +43,7 @@ export function moveRound(services: Services, offeringNo: number, step: RoundSte
   );
   if (round === undefined) throw new Error(`there is no offering ${offeringNo}`);
   if (nextSteps[round.status]?.includes(step) !== true) {
-    throw new Problem(409, 'conflict', `A round that is ${round.status} does not become ${step}.`);
+    throw new Problem(409, 'conflict', `A round that is ${round.status} cannot become ${step}.`);
   }
   run(
     state,

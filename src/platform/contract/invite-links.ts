@@ -85,10 +85,10 @@ export const inviteWish = z
     if (wish.email != null && wish.service_user_id != null)
       refuse('email', 'give email or service_user_id, not both');
     if (wish.email != null || wish.service_user_id != null) {
-      if (wish.max_uses != null) refuse('max_uses', 'only a reusable link has it');
+      if (wish.max_uses != null) refuse('max_uses', 'only allowed for a reusable link');
     } else {
       for (const field of perPersonOnly) {
-        if (wish[field] != null) refuse(field, 'only a link for one person has it');
+        if (wish[field] != null) refuse(field, 'only allowed for a link for one person');
       }
     }
   });

@@ -88,7 +88,7 @@ export function pageSizeOf(
 function placeIn(state: State, { list, refuse = badParameter }: PageWish, cursor: string): Place {
   const place = openPlace(state, list, cursor);
   if (place !== undefined) return place;
-  throw refuse('cursor', 'cursor: not one this list gave out; pass next_cursor back unchanged.');
+  throw refuse('cursor', 'cursor: not valid for this list; send next_cursor unchanged.');
 }
 
 function comparePlaces(a: Place, b: Place): number {

@@ -52,7 +52,7 @@ export function install(
     throw new Problem(
       403,
       'forbidden',
-      `The application is not approved yet: it installs only where its own organization manages.`,
+      `The application is not approved yet: it can be installed only where its own organization manages.`,
       { remediation: 'Submit the application for review in the developer portal.' },
     );
   }
@@ -137,4 +137,4 @@ export const noGrantableScopes = (): Problem =>
   });
 
 export const suspended = (): Problem =>
-  new Problem(403, 'forbidden', 'The application is suspended: nothing new is issued to it for now.');
+  new Problem(403, 'forbidden', 'The application is suspended and gets no new tokens.');

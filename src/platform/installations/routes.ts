@@ -141,7 +141,7 @@ function mint(exchange: Exchange): Reply {
   const { scopes: asked } = exchange.input.body as z.infer<typeof operations.mintBody>;
   const row = visible(exchange);
   if (row.revoked_at !== null) {
-    throw new Problem(409, 'conflict', `The installation ${row.id} is revoked; it stays revoked.`, {
+    throw new Problem(409, 'conflict', `The installation ${row.id} is revoked and cannot be restored.`, {
       remediation: 'Install the application again with POST /installations.',
     });
   }

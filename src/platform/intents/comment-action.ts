@@ -50,8 +50,9 @@ function draftOf(services: Services, realm: Realm, userNo: number, companyId: st
   };
   if (params.target_type === 'company') {
     if (params.target !== company.company_id)
-      throw refused('A question is asked of the company in resource_id.');
-    if (questionsClosed(services, company.company_no)) throw refused('The company takes no more questions.');
+      throw refused('target: a question must be addressed to the company in resource_id.');
+    if (questionsClosed(services, company.company_no))
+      throw refused('The company does not accept questions.');
     return { ...draft, questionNo: null, question: null };
   }
   const question = one<{ no: number; body: string }>(

@@ -24,7 +24,7 @@ const dealParams = z
   .strictObject({ offering_id: z.string().max(200).optional(), fundraise_id: z.string().max(200).optional() })
   .refine(({ offering_id, fundraise_id }) => (offering_id ?? fundraise_id) !== undefined, {
     path: ['offering_id'],
-    message: 'name the deal (ofr_)',
+    message: 'must be the id of a deal (ofr_)',
   })
   .transform(
     ({ offering_id, fundraise_id }): JsonObject => ({ offering_id: offering_id ?? fundraise_id ?? '' }),

@@ -83,7 +83,7 @@ function refuseUnlessRolledOut(exchange: Exchange, action: IntentAction | undefi
   const caller = callerOf(exchange);
   if (action === undefined || caller.kind !== 'user') return;
   if (isRolledOutTo(exchange.services.state, action.name, caller.userNo)) return;
-  throw new Problem(403, 'feature_disabled', `${action.name} is not enabled for this person yet.`);
+  throw new Problem(403, 'feature_disabled', `${action.name} is not enabled for this user yet.`);
 }
 
 interface Proposal {

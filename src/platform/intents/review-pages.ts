@@ -37,8 +37,8 @@ export function mayNotDecide(review: Review, person: Person, why: string): Reply
   return page(
     review,
     403,
-    'Not yours to decide',
-    html`<h1>Not yours to decide</h1><p class="lead">${why}</p>${signedIn(review.visit, person)}`,
+    'You cannot decide this',
+    html`<h1>You cannot decide this</h1><p class="lead">${why}</p>${signedIn(review.visit, person)}`,
   );
 }
 

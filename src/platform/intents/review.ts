@@ -54,7 +54,7 @@ function decide(exchange: Exchange, review: Review, form: Form): Reply {
     return seeOther(exchange.path);
   }
   if (form.action !== 'reject') {
-    return noticePage(400, 'Unknown answer', 'This form has no such answer.');
+    return noticePage(400, 'Unknown action', 'This form has no such action.');
   }
   const reason = (form.reason ?? '').trim();
   if (reason === '' || reason.length > reasonLettersMax) {
@@ -84,7 +84,7 @@ function reviewed(
     const intent = intentByToken(state, exchange.params.token ?? '');
     const action = actions.find(({ name }) => name === intent?.action);
     if (intent === undefined || action === undefined) {
-      return noticePage(404, 'This link leads nowhere', 'Check that you copied it whole.');
+      return noticePage(404, 'Link not found', 'Check that you copied the whole link.');
     }
     return then(exchange, {
       intent,

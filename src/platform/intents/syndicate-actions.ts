@@ -21,7 +21,7 @@ const memberParams = z
   .strictObject({ member_id: z.string().max(200).optional(), member: z.string().max(200).optional() })
   .refine(({ member_id, member }) => (member_id ?? member) !== undefined, {
     path: ['member_id'],
-    message: 'name the member (mem_)',
+    message: 'must be the id of a member (mem_)',
   })
   .transform(({ member_id, member }): JsonObject => ({ member_id: member_id ?? member ?? '' }));
 

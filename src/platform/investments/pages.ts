@@ -113,10 +113,7 @@ function startOf(
   if (asked.cursor !== undefined) {
     const cursor = readCursor(feed.cursor_key, view.subject, asked.cursor);
     if (cursor === undefined) {
-      throw badParameter(
-        'cursor',
-        'This cursor is not one this account was given; pass next_cursor back unchanged.',
-      );
+      throw badParameter('cursor', 'The cursor is not valid for this account; send next_cursor unchanged.');
     }
     // A position beyond the end was issued before the sandbox was reset.
     if (cursor.through < now - retentionMillis || cursor.seq > feed.head) throw gone('cursor');

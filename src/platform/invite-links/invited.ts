@@ -32,14 +32,14 @@ function landed(exchange: Exchange, then: (link: InviteLink, offering: Offering)
   const { state } = exchange.services;
   const link = inviteByToken(state, exchange.params.token ?? '');
   if (link === undefined) {
-    return noticePage(404, 'This link leads nowhere', 'Check that you copied it whole.');
+    return noticePage(404, 'Link not found', 'Check that you copied the whole link.');
   }
   const offering = offeringByNo(state, link.offering_no);
   if (!isActive(link) || !isOpen(offering)) {
     return noticePage(
       410,
       'This link no longer works',
-      'It was used up or withdrawn, or the round has closed.',
+      'It was used up or canceled, or the round has closed.',
     );
   }
   return then(link, offering);

@@ -84,7 +84,7 @@ function bulk(exchange: Exchange): Reply {
     if (!parsed.success) {
       errors.push({ index, ...wrong(parsed.error) });
     } else if (parsed.data.email == null && parsed.data.service_user_id == null) {
-      errors.push({ index, type: 'validation_error', detail: 'email: every item names its recipient.' });
+      errors.push({ index, type: 'validation_error', detail: 'email: every item needs a recipient.' });
     } else {
       try {
         data.push(present(exchange, make(exchange, offering, parsed.data)));
@@ -128,7 +128,7 @@ function update(exchange: Exchange): Reply {
   const maxUses = change.max_uses === undefined ? link.max_uses : change.max_uses;
   const refuse = (message: string) =>
     invalidFields([{ field: 'invite_link.max_uses', code: 'invalid', message: `max_uses: ${message}.` }]);
-  if (isPersonal(link) && change.max_uses != null) throw refuse('only a reusable link has it');
+  if (isPersonal(link) && change.max_uses != null) throw refuse('only allowed for a reusable link');
   if (maxUses !== null && maxUses < link.uses_count) {
     throw refuse(`the link was used ${link.uses_count} times already`);
   }

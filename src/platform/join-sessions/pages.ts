@@ -13,7 +13,7 @@ type SignedIn = NonNullable<Visit['user']>;
 export function signInPage(link: Link, visit: Visit, unknownEmail: string | null): Reply {
   const { syndicate } = link;
   const body = html`${realmBadge(syndicate.realm)}<h1>Join ${syndicate.name}</h1>
-<p class="lead">This link is for one person. Sign in with the address it was sent to; this server keeps no passwords.</p>
+<p class="lead">This link is for one person. Sign in with the email address it was sent to. This server has no passwords.</p>
 ${signInForms(visit, [], unknownEmail)}`;
   return pageReply({
     status: unknownEmail === null ? 200 : 422,
@@ -35,7 +35,7 @@ export function askPage(link: Link, visit: Visit, person: SignedIn): Reply {
     link.kind === 'session' ? html`<strong>${link.session.app_name}</strong> asks for you: ` : null;
   const body = html`${realmBadge(syndicate.realm)}<h1>Join ${syndicate.name}?</h1>
 ${syndicate.tagline === null ? null : html`<p class="lead">${syndicate.tagline}</p>`}
-<p>${asker}the people who run the syndicate will see your name, your email address and what you invest in its deals.</p>
+<p>${asker}the managers of the syndicate will see your name, your email address and what you invest in its deals.</p>
 ${signedIn(visit, person)}
 <form method="post">${csrfField(visit)}<div class="actions"><button name="action" value="decline">Decline</button><button class="primary" name="action" value="join">Join</button></div></form>`;
   const leadsTo = link.kind === 'session' ? link.session.success_url : null;
@@ -78,7 +78,7 @@ function wordsFor(member: Member, { name }: Syndicate): Words {
     case 'applicant':
       return {
         title: 'Your application is in',
-        lead: `The people who run ${name} decide about it.`,
+        lead: `The managers of ${name} will review it.`,
         action: { value: 'withdraw', label: 'Withdraw the application' },
       };
     default:

@@ -33,7 +33,7 @@ export function answerJoinPage(exchange: Exchange): Reply {
   if (person === null) return seeOther(exchange.path);
   if (!isFor(link, person)) return wrongPersonPage(link, visit, person);
   const act = form.action !== undefined && Object.hasOwn(acts, form.action) ? acts[form.action] : undefined;
-  if (act === undefined) return noticePage(400, 'Unknown answer', 'This form has no such answer.');
+  if (act === undefined) return noticePage(400, 'Unknown action', 'This form has no such action.');
   return exchange.services.state.transaction(() => act(exchange, link, visit, person))();
 }
 
@@ -42,7 +42,7 @@ function liveLink(exchange: Exchange): Link | Reply {
   const { services, now } = exchange;
   expireDue(services, now);
   const link = linkOf(services.state, exchange.params.token ?? '');
-  if (link === undefined) return noticePage(404, 'This link leads nowhere', 'Ask for a new one.');
+  if (link === undefined) return noticePage(404, 'Link not found', 'Ask for a new one.');
   const expired = link.kind === 'session' && link.session.status === 'expired';
   if (expired || isDead(link)) return noticePage(410, 'This link has expired', 'Ask for a new one.');
   if (link.kind === 'session' && link.session.status === 'canceled') {
@@ -105,7 +105,11 @@ const acts: Readonly<Record<string, Act>> = {
         ? join(services, syndicate, person, now)
         : acceptInvitation(services, syndicate, link.member, person, now);
     if (member === null) {
-      return noticePage(403, 'You cannot join', `The people who run ${syndicate.name} decided so.`);
+      return noticePage(
+        403,
+        'You cannot join',
+        `The managers of ${syndicate.name} do not allow you to join.`,
+      );
     }
     if (link.kind === 'invitation') return standingPage(link, visit, person, member);
     const done = moveSession(services, link.session, 'completed', member.no, now);

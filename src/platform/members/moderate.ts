@@ -18,7 +18,7 @@ const rankOfMember = (member: Member): Rank => {
 export function approve(services: Services, access: Access, member: Member, now: number): Member {
   if (member.standing === 'invitee') {
     throw wrongState(
-      `${member.id} is invited: an invitee accepts the link of its invitation and is not approved.`,
+      `${member.id} is an invitee and cannot be approved: invitees join with the link of their invitation.`,
     );
   }
   if (member.standing !== 'applicant') {

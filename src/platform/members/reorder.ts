@@ -12,7 +12,7 @@ export function reorder(services: Services, access: Access, ids: readonly string
   const { syndicate, userNo } = access;
   if (new Set(ids).size < ids.length) {
     throw invalidFields([
-      { field: 'member_ids', code: 'invalid', message: 'member_ids: names a member twice.' },
+      { field: 'member_ids', code: 'invalid', message: 'member_ids: lists a member twice.' },
     ]);
   }
   return state.transaction(() => {

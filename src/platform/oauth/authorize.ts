@@ -23,7 +23,7 @@ export const answerAuthorize = (realm: Realm): Handler =>
     if (isForged(visit, form)) return outdatedForm();
     const action = Object.hasOwn(actions, form.action ?? '') ? actions[form.action ?? ''] : undefined;
     return action === undefined
-      ? noticePage(400, 'Unknown answer', 'This form has no such answer.')
+      ? noticePage(400, 'Unknown action', 'This form has no such action.')
       : action(exchange, request, visit, form);
   });
 

@@ -47,7 +47,7 @@ export function tokenEndpoint(exchange: Exchange): Reply {
   countClient(exchange, form);
   const client = clientOf(exchange, form);
   if (client.app.status === 'suspended') {
-    return refuse('unauthorized_client', 'The application is suspended; nothing new is issued to it.');
+    return refuse('unauthorized_client', 'The application is suspended and gets no new tokens.');
   }
   return answer(exchange, client, form);
 }
@@ -56,7 +56,7 @@ function clientCredentials(exchange: Exchange, client: Client, form: Form): Repl
   if (!client.app.confidential) {
     return refuse(
       'unauthorized_client',
-      'A public client cannot prove who it is: it has no own credentials.',
+      'A public client cannot authenticate, so it cannot use client credentials.',
     );
   }
   const offered = offeredScopes(client.app.scopes);

@@ -76,7 +76,7 @@ export function answerLanding(exchange: Exchange, landing: Landing): Reply {
   if (visit.user === null) return seeOther(here(exchange));
   const answer = landing.answers.find(({ value }) => value === form.action);
   return answer === undefined
-    ? noticePage(400, 'Unknown answer', 'This form has no such answer.')
+    ? noticePage(400, 'Unknown action', 'This form has no such action.')
     : answer.go(visit.user);
 }
 

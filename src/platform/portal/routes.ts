@@ -71,7 +71,7 @@ function answer(exchange: Exchange): Reply {
     case 'accept_terms':
       return accept(exchange, visit, form.organization ?? '');
     default:
-      return noticePage(400, 'Unknown answer', 'This form has no such answer.');
+      return noticePage(400, 'Unknown action', 'This form has no such action.');
   }
 }
 
@@ -80,7 +80,11 @@ function accept(exchange: Exchange, visit: Visit, organizationId: string): Reply
   if (visit.user === null) return seeOther('/portal');
   const organization = membershipsOf(state, visit.user.no).find(({ id }) => id === organizationId);
   if (organization === undefined || !administersOrganization(state, organization.no, visit.user.no)) {
-    return noticePage(403, 'Not yours to accept', 'An owner or admin of the organization accepts terms.');
+    return noticePage(
+      403,
+      'You cannot accept these terms',
+      'Only an owner or admin of the organization may accept the terms.',
+    );
   }
   acceptTerms(state, organization.no, true, exchange.now);
   return seeOther('/portal');
@@ -95,7 +99,7 @@ function answerApplication(webhooks: Resender): Handler {
     if (form.action === 'sign_out') return seeOther('/portal', endVisit(exchange));
     if (visit.user === null) return seeOther('/portal');
     const app = found(exchange, visit.user);
-    if (form.action !== 'resend') return noticePage(400, 'Unknown answer', 'This form has no such answer.');
+    if (form.action !== 'resend') return noticePage(400, 'Unknown action', 'This form has no such action.');
     const delivery = ownerOfDelivery(state, form.delivery ?? '');
     if (app === undefined || delivery?.application_no !== app.no) return unknown();
     if (!managesOrganization(state, app.organization_no, visit.user.no)) {

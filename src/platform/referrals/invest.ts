@@ -26,12 +26,16 @@ function landed(exchange: Exchange, then: (offering: Offering, code: ReferralCod
     code !== undefined &&
     code.realm === offering.realm &&
     (code.offering_no === null || code.offering_no === offering.no);
-  if (!fits) return noticePage(404, 'This link leads nowhere', 'Check that you copied it whole.');
+  if (!fits) return noticePage(404, 'Link not found', 'Check that you copied the whole link.');
   if (code.disabled_at !== null) {
     return noticePage(410, 'This link no longer works', 'Its owner has withdrawn it.');
   }
   if (!isOpen(offering)) {
-    return noticePage(409, 'This round has closed', `${offering.company_name} takes no further commitments.`);
+    return noticePage(
+      409,
+      'This round has closed',
+      `${offering.company_name} accepts no further commitments.`,
+    );
   }
   return then(offering, code);
 }

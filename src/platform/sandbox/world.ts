@@ -117,7 +117,7 @@ function requireSamePlan(stored: Row, asked: Partial<WorldPlan>): WorldPlan {
     const wanted = asked[key];
     if (wanted !== undefined && wanted !== stored[key]) {
       throw new Fault('usage', `the data file has a world with ${key} ${stored[key]}, not ${wanted}`, {
-        hint: `Leave --${key} out to continue that world, or give another --data file.`,
+        hint: `Omit --${key} to continue that world, or give another --data file.`,
       });
     }
   }

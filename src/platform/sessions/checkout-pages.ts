@@ -162,6 +162,6 @@ export const closedRound = (checkout: Checkout): Reply =>
   pageReply({
     status: 409,
     title: `Closed · ${checkout.offering.company_name}`,
-    body: html`<h1>This round has closed</h1><p class="lead">${checkout.offering.company_name} takes no further commitments. Nothing was charged.</p>`,
+    body: html`<h1>This round has closed</h1><p class="lead">${checkout.offering.company_name} accepts no further commitments. Nothing was charged.</p>`,
     ...cookieOf(checkout.visit),
   });

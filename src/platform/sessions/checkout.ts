@@ -142,7 +142,7 @@ function asRecipient(checkout: Checkout, then: (user: User) => Reply | undefined
       ? session.email?.toLowerCase() === visit.user.email.toLowerCase()
       : session.recipient_no === visit.user.no;
   if (!own) return notForYou(checkout, visit.user);
-  return then(visit.user) ?? noticePage(400, 'Unknown answer', 'This form has no such answer.');
+  return then(visit.user) ?? noticePage(400, 'Unknown action', 'This form has no such action.');
 }
 
 function nameYourself(exchange: Exchange, checkout: Checkout, email: string): Reply {
@@ -203,4 +203,4 @@ function recipientListed(exchange: Exchange, session: Session): readonly Person[
 }
 
 const unknownLink = (): Reply =>
-  noticePage(404, 'This link leads nowhere', 'Check that you copied it whole, or ask for a new one.');
+  noticePage(404, 'Link not found', 'Check that you copied the whole link, or ask for a new one.');

@@ -105,7 +105,11 @@ function cancel(exchange: Exchange): Reply {
   const session = reached(exchange);
   if (session.status === 'canceled') return ok(presentWithEvents(exchange, session));
   if (!isActive(session)) {
-    throw new Problem(422, 'session_not_cancelable', `The session is ${session.status}; it stays so.`);
+    throw new Problem(
+      422,
+      'session_not_cancelable',
+      `The session is ${session.status} and cannot be canceled.`,
+    );
   }
   return ok(presentWithEvents(exchange, cancelSession(exchange.services, session, exchange.now)));
 }

@@ -39,7 +39,7 @@ export function accessTo(exchange: Exchange): Access {
     });
   }
   if (caller.kind !== 'user')
-    throw new Problem(403, 'forbidden', 'This operation needs a person or an install.');
+    throw new Problem(403, 'forbidden', 'This operation needs the token of a user or an installation.');
   const rank = rankOf(state, syndicate, caller.userNo);
   if (rank !== null) return access(syndicate, rank, caller.userNo, `user:${caller.userNo}`);
   if (syndicate.published === 0) throw notFound(`The syndicate ${id}`);

@@ -143,6 +143,6 @@ async function requirePublicUrl(exchange: Exchange, wire: Wire, text: string): P
     ? verdict.why
     : (await resolvesToPublic(verdict.target, wire))
       ? null
-      : 'The URL must be a public address; its host name leads to a private one.';
+      : 'The URL must be a public address; its host name resolves to a private one.';
   if (why !== null) throw invalidFields([{ field: 'url', code: 'invalid', message: why }]);
 }

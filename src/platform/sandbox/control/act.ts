@@ -36,7 +36,7 @@ export function invest(services: Services, company: ActingCompany, set: RecordPa
   const investor =
     set.investor?.id === undefined ? newPerson(services, now) : personOf(services, set.investor.id);
   // A new record would attach personal data to an erased account.
-  if (investor.deactivated_at !== null) throw closedAccount('it makes no investments');
+  if (investor.deactivated_at !== null) throw closedAccount('it cannot invest');
   const offerings = offeringsOf(services, company);
   const open = offerings.filter((offering) => !offering.reservations);
   const fresh = freshly(
@@ -79,7 +79,7 @@ const freshly = (invented: Omit<Source, 'no'>, now: number): Omit<Source, 'no'> 
 export function amend(services: Services, id: string, patch: RecordPatch, now: number): void {
   const source = standing(services, id);
   if (patch.investor?.id !== undefined) {
-    throw new Problem(400, 'invalid_params', 'investor.id: an investment does not change hands.');
+    throw new Problem(400, 'invalid_params', 'investor.id: the investor of an investment cannot be changed.');
   }
   if (source.deactivated_at !== null && saysWho(patch)) throw closedAccount('it has no profile to change');
   const { columns, profile, reason } = planChange(services.state, source, patch);

@@ -32,8 +32,8 @@ export function controlRoute<Body extends z.ZodType>(
 
 export function refuseBrowsers(exchange: Exchange): void {
   if (exchange.headers.origin === undefined && isOwnName(exchange)) return;
-  throw new Problem(403, 'forbidden', 'The control API does not answer pages in a browser.', {
-    remediation: 'Call it without an Origin, by its address, by localhost or by the name it was given.',
+  throw new Problem(403, 'forbidden', 'The control API rejects requests from web pages.', {
+    remediation: 'Call it without an Origin header, by IP address, by localhost or by the configured public URL.',
   });
 }
 
