@@ -1,19 +1,19 @@
 /*
- * What a broken or hostile platform may make the mirror keep beside its records. Beyond these limits entries are
- * counted and not kept, so that what was seen is told and the disk is not filled.
+ * Limits on what a broken or hostile platform can make the mirror store beside its records. Entries beyond a limit are
+ * counted but not stored: the count stays visible and the disk does not fill up.
  */
 
-/** Open entries of one source. Each may have 64 KB, so that all of them fit into 640 MB at the very worst. */
+/** Maximum number of open quarantine entries per source. A stored body has at most 64 KB (`cappedBody`). */
 export const quarantineMax = 10_000;
 
-/** In place of a digest, on the row that counts what a full quarantine did not keep. */
+/** Replaces the digest on the row that counts the entries a full quarantine did not store. */
 export const uncountedDigest = 'more';
 export const uncountedProblem = `more records could not be read; beyond ${quarantineMax} they are counted here and not kept`;
 
-/** Names of unknown fields of one source. The platform adds a few a year. */
+/** Maximum number of unknown field names stored per source. The platform adds a few a year. */
 export const driftFieldsMax = 500;
 
-/** Stands for every name beyond those. */
+/** Counts every name beyond the limit. */
 export const moreFields = '(more fields)';
 
 const fieldLengthMax = 200;
@@ -22,7 +22,7 @@ export function cutField(field: string): string {
   return field.length <= fieldLengthMax ? field : `${field.slice(0, fieldLengthMax)}…`;
 }
 
-/** Puts names beyond the limit under `moreFields`; those known already are always counted by themselves. */
+/** Returns the counts with names beyond the limit added up under `moreFields`. Names already in `known` keep their own count. */
 export function boundedDrift(
   found: ReadonlyMap<string, number>,
   known: ReadonlySet<string>,

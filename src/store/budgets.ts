@@ -1,14 +1,14 @@
 import { instantFromMillis, millisOf, parseInstant } from '../domain/instant.js';
 import type { Connection } from './connection.js';
 
-/** What was spent of a token's quota, in milliseconds on the platform's clock. */
+/** How much of a token's quota is used up. Times are milliseconds on the platform's clock. */
 export interface SpentBudget {
   readonly windowStart: number;
   readonly spent: number;
   readonly blockedUntil: number | null;
 }
 
-/** Remembers budgets over a restart. `key` is a digest of the token: it tells tokens apart and is none. */
+/** Stores budgets so that they survive a restart. `key` is a digest of the token, never the token itself. */
 export class Budgets {
   constructor(protected readonly connection: Connection) {}
 
@@ -36,7 +36,7 @@ export class Budgets {
   }
 }
 
-/** Where several hosts count under one key. */
+/** For several hosts that share a key. `swap` is a compare-and-swap: it returns false when another host changed the row. */
 export class SharedBudgets extends Budgets {
   async swap(key: string, before: SpentBudget | null, after: SpentBudget): Promise<boolean> {
     const row = rowOf(after);
@@ -73,6 +73,6 @@ function rowOf({ windowStart, spent, blockedUntil }: SpentBudget) {
 
 function millis(text: string): number {
   const instant = parseInstant(text);
-  if (instant === undefined) throw new Error(`budgets holds "${text}", which is not a time`);
+  if (instant === undefined) throw new Error(`budgets holds "${text}", which is not a timestamp`);
   return millisOf(instant);
 }

@@ -3,7 +3,7 @@ import type { Instant } from '../domain/instant.js';
 import type { ChangeSeen } from '../sync/ports.js';
 import type { Held, RecordItem } from './plan-page.js';
 
-/** One row of the change feed with what stood there before and after: all a notice may be written from. */
+/** One row of the change feed with its values before and after. A notice is built from nothing else. */
 export interface CommittedChange extends ChangeSeen {
   readonly seq: number;
   readonly source: SourceName;
@@ -19,36 +19,36 @@ export interface CommittedChange extends ChangeSeen {
   readonly currency: string | null;
   /** After the change. */
   readonly convertedFrom: string | null;
-  /** A listing's record says how it was published last; it does not say what made it differ from ours. */
+  /** `reason` on a record from a listing explains its latest publication, not why it differs from the stored row. */
   readonly origin: 'feed' | 'listing';
 }
 
 export interface NoticeDraft {
-  /** Record it tells of. */
+  /** Id of the record that changed. */
   readonly id: string;
   readonly seq: number;
   readonly target: string;
   readonly body: string;
 }
 
-/** Called inside the transaction; what they answer commits with the changes. */
+/** Called inside the transaction. The notices they return commit together with the changes. */
 export interface NoticeHooks {
-  /** Is given at most `changesPerCall` changes at a time. */
+  /** Receives at most `changesPerCall` changes per call. */
   draft(changes: readonly CommittedChange[]): readonly NoticeDraft[];
-  /** One body out of two for the same record and target; null when together they say nothing. */
+  /** Merges two bodies for the same record and target. Returns null when the changes cancel out. */
   fold(earlier: string, later: string): string | null;
 }
 
-/** A re-listing may change a million records in one commit; notices are written from a slice at a time. */
+/** A re-listing may change a million records in one commit, so notices are drafted in batches. */
 export const changesPerCall = 500;
 
-/** What the mirror's owner decides about every commit. */
+/** Settings that apply to every commit. */
 export interface CommitHooks {
   readonly notices?: NoticeHooks | undefined;
   readonly identity: 'keep' | 'drop';
 }
 
-/** A change of the feed as notices see it: what stood there before, and the record that came. */
+/** Returns a change of the feed as notices see it, from the stored row and the incoming record. Throws when both are null. */
 export function changeOf(
   kind: CommittedChange['kind'],
   held: Held | null,

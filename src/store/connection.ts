@@ -6,11 +6,11 @@ import type { SqliteDatabase } from './dialect/sqlite/open.js';
 import { type ReadDatabase, withViews } from './reads/views.js';
 
 /**
- * What the working tables need of a database. Each of their methods is one statement, so that it may share a
- * connection with writes that hold a transaction: between two statements somebody else's could come.
+ * The database access that the working tables need. Each of their methods runs a single statement, because the
+ * connection may be shared with a writer: a statement of its transaction could run between any two statements.
  */
 export interface Connection {
-  /** Runs `work` and turns what the database throws into faults. */
+  /** Runs `work` and converts database errors to faults. */
   run<Result>(work: (db: Kysely<ReadDatabase>) => Promise<Result>): Promise<Result>;
 }
 

@@ -1,4 +1,4 @@
-/** Where a mirror is kept. */
+/** Location of a mirror's database. */
 export type MirrorPlace = SqlitePlace | PostgresPlace;
 
 export interface SqlitePlace {
@@ -8,13 +8,13 @@ export interface SqlitePlace {
 
 export interface PostgresPlace {
   readonly kind: 'postgres';
-  /** Without its password: it may be shown. */
+  /** Without the password, so it is safe to show. */
   readonly url: string;
-  /** Asked for at each opening; null leaves it to the surroundings. */
+  /** Read each time a connection opens. Null: the URL is used without a password, and the driver finds one by itself. */
   readonly password: { reveal(): Promise<string> } | null;
 }
 
-/** What to connect to, with everything secret in it: to be handed to the driver and to nobody else. */
+/** Returns the connection URL with the password in it. Pass it only to the driver. */
 export async function secretUrlOf({ url, password }: PostgresPlace): Promise<string> {
   if (password === null) return url;
   const whole = new URL(url);
@@ -22,12 +22,12 @@ export async function secretUrlOf({ url, password }: PostgresPlace): Promise<str
   return whole.href;
 }
 
-/** For messages: a file, or an address without its password and options. */
+/** Returns the location for messages: a file path, or a URL without password and options. */
 export function placeText(place: MirrorPlace): string {
   return place.kind === 'sqlite' ? place.file : addressText(place.url);
 }
 
-/** Users and hosts help whoever reads a message; passwords and options never stand in one. */
+/** Returns the URL with user, host and database. Passwords and options never appear in a message. */
 export function addressText(text: string): string {
   if (!URL.canParse(text)) return 'the PostgreSQL database';
   const { protocol, username, host, pathname } = new URL(text);

@@ -1,68 +1,68 @@
 import type { InvestmentId, UserId } from '../domain/ids.js';
 import type { Instant } from '../domain/instant.js';
 
-/** Why identity went. `removed` is a value that was replaced or trimmed, found by the scrub alone. */
+/** Why identity data was erased. `removed`: a value was replaced or trimmed; only the scrub records this cause. */
 export type Cause = 'tombstone' | 'absent' | 'deactivated' | 'grant_lost' | 'dropped' | 'forget' | 'removed';
 
 export type PersonOrInvestment = InvestmentId | UserId;
 
-/** Who is to stay forgotten, and since when. */
+/** An id that must stay forgotten, and the time of the forget request. */
 export interface ForgottenSince {
   readonly id: PersonOrInvestment;
   readonly at: Instant;
 }
 
 export interface Forgotten {
-  /** Investments whose identity was held and is gone. */
+  /** Number of investments whose stored identity was erased. */
   readonly identities: number;
-  /** Whether it was already to stay forgotten. */
+  /** Whether an earlier request had already forgotten this id. */
   readonly already: boolean;
   readonly invisibleAt: Instant;
 }
 
 export type Scrubbed =
-  /** No bytes of an erased person are waiting. */
+  /** No bytes of erased data are waiting to be scrubbed. */
   | { readonly kind: 'clean' }
   | { readonly kind: 'scrubbed'; readonly erasures: number }
-  /** Somebody reads or writes the file: ask again later. Nothing waited and nobody was held up. */
+  /** Another process is reading or writing the file; retry later. The attempt neither waited nor blocked anyone. */
   | { readonly kind: 'blocked'; readonly erasures: number; readonly rewritten: number }
-  /** Rewriting the file needs room for two copies of it. */
+  /** The disk is too full: rewriting the file needs room for two copies of it. */
   | { readonly kind: 'no_room'; readonly erasures: number; readonly bytesMissing: number };
 
 export interface PendingErasures {
   readonly receipts: number;
-  /** The oldest of them. */
+  /** Time of the oldest pending receipt. */
   readonly since: Instant | null;
-  /** Values were replaced or trimmed whose bytes may still stand in the file. */
+  /** Replaced or trimmed values may still have bytes in the file. */
   readonly residue: boolean;
   /** A listing is under way. */
   readonly listing: boolean;
 }
 
-/** SQLite answers at once, a server some time later. */
+/** SQLite returns the value directly, PostgreSQL a promise. */
 export type Awaitable<Value> = Value | Promise<Value>;
 
 /**
- * Erasing people. First from sight, in one transaction; then, since a database keeps the bytes of deleted rows
- * in its free pages, from the file. `forget` is final for what is stored and lasting for what comes: the id
- * stays in `forgotten`, and whoever stores identities asks it, until `lift`.
+ * Erases identity data in two steps. One transaction first makes it invisible to every query. A scrub then removes the
+ * bytes of the deleted rows from the file, because a database keeps them in its free pages. `forget` deletes what is
+ * stored and also blocks what arrives later: the id stays in `forgotten`, which every write of identities checks,
+ * until `lift`.
  */
 export interface Erasures {
   /**
-   * Throws `usage` for an id nobody here has heard of. `writeDown` is called before anything is committed and, by
-   * throwing, keeps it from being so.
+   * Throws `usage` for an unknown id. `writeDown` is called before the commit; if it throws, nothing is committed.
    */
   forget(id: PersonOrInvestment, writeDown?: (since: ForgottenSince) => void): Awaitable<Forgotten>;
-  /** Everybody of whom that is true now. */
+  /** Returns every id that must stay forgotten now. */
   forgotten(): Awaitable<readonly ForgottenSince[]>;
   /**
-   * Forgets again whom somebody asked to forget before this database was copied; known here or not, because the
-   * next page may bring them. Answers of how many something was held.
+   * Reapplies forget requests made before this database was restored from a copy. Also accepts unknown ids, because the
+   * next page may bring them. Returns the number of ids for which data was still stored.
    */
   recall(people: readonly ForgottenSince[]): Awaitable<number>;
-  /** Lets identities of the id be stored again. They come back with the platform's next version of the record. */
+  /** Allows identities of the id to be stored again. They return with the platform's next version of the record. */
   lift(id: PersonOrInvestment): Awaitable<boolean>;
-  /** Erases everybody's identity; answers for how many sources there was any. */
+  /** Erases all identities. Returns the number of sources that had any. */
   dropAll(): Awaitable<number>;
   pending(): Awaitable<PendingErasures>;
   scrub(): Awaitable<Scrubbed>;

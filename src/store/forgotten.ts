@@ -1,15 +1,15 @@
 import type { FeedItem } from '../domain/investment.js';
 import type { RecordItem } from './plan-page.js';
 
-/** Ids as they stand in a text of any kind. Whole ids only: `inv_1` is not found in `inv_12`. */
+/** Returns the ids that occur in any text. Matches whole ids only: `inv_1` is not found in `inv_12`. */
 export function idsIn(text: string): ReadonlySet<string> {
   return new Set(text.match(/\b(?:inv|invt|usr)_[A-Za-z0-9_-]+/g) ?? []);
 }
 
 /**
- * Takes the identity of people who are to stay forgotten off what a page brought, before anything of it is
- * stored or compared. A record nobody could read is kept as a case, without its body: whom it names is unknown.
- * `investorOf` tells who is known to stand behind an id, for entries that do not say it themselves.
+ * Removes the identity of forgotten people from the items of a page, before anything is stored or compared. An
+ * unreadable record that mentions a forgotten id stays in quarantine without its body, since the people it names are
+ * unknown. `investorOf` returns the investor of a stored record, for items that do not name one.
  */
 export function withoutForgotten(
   items: readonly FeedItem[],
@@ -34,15 +34,15 @@ export function withoutForgotten(
   });
 }
 
-/** Unknown fields of the record go as well: nobody here can tell that they do not speak of the person. */
+/** Also removes the unknown fields of the record, because they may contain personal data. */
 function withoutPerson(item: RecordItem): RecordItem {
   if (item.identity === null && item.investment.extra === null) return item;
   return { ...item, identity: null, investment: { ...item.investment, extra: null } };
 }
 
 /**
- * Entries nobody could read that say of a record we may hold that its person is gone, unless a readable entry
- * comes after them: feed order decides.
+ * Returns the ids whose identity an unreadable entry erases: the entry is a tombstone or reports a deactivated investor.
+ * A readable entry later on the page cancels it, because feed order decides.
  */
 export function unreadableErasures(items: readonly FeedItem[]): ReadonlyMap<string, Erases> {
   const gone = new Map<string, Erases>();
@@ -56,7 +56,7 @@ export function unreadableErasures(items: readonly FeedItem[]): ReadonlyMap<stri
 
 type Erases = 'tombstone' | 'deactivated';
 
-/** Neither an earlier entry of the page nor the body set aside may bring back whom a later entry erases. */
+/** Removes the identity of the ids in `gone` from earlier entries of the page and from quarantined bodies. */
 export function withoutErased(
   items: readonly FeedItem[],
   gone: ReadonlyMap<string, Erases>,

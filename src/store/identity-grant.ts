@@ -3,23 +3,23 @@ import { identityIncluded } from './page-anomalies.js';
 import type { SourceRow } from './source-row.js';
 
 /*
- * Whether the token may read identity, and whether every name that it may read is here.
+ * Tracks whether the token may read identity, and whether every name it may read is stored.
  *
- * `names_from_generation` is the first listing that can make names complete. It moves behind the listing under way with
- * every page that comes without identity, so that a listing which read one such page does not count, and is taken away
- * by the commit of a listing that does. While the grant is there and it is not null, names are incomplete.
+ * `names_from_generation` is the first listing that can make the names complete. Every page without identity moves it
+ * past the listing in progress, so a listing that read such a page does not count. The commit of a listing that does
+ * count sets it to null. Names are incomplete while the grant exists and the column is not null.
  */
 
 type Grant = Pick<SourceRow, 'identity_included' | 'names_from_generation' | 'generation'>;
 
 /**
- * Writes down what a page tells about the grant. True when it is gone: identity is missing where it used to
- * stand, and with the grant goes what it gave.
+ * Records what a page shows about the grant. Returns true when the grant was lost: earlier pages had identity and this
+ * one has none. The caller then erases the stored identities.
  */
 export function judgeGrant(source: Grant, items: readonly FeedItem[], identity: 'keep' | 'drop'): boolean {
   const included = identityIncluded(items);
   if (identity === 'drop') {
-    // What never gets here says nothing about the grant; names of these records are missing all the same.
+    // Identity is dropped before it arrives, so the page proves nothing about the grant; its names are still missing.
     source.identity_included = null;
     if (included !== null) leaveNamesOut(source);
     return false;
@@ -31,7 +31,7 @@ export function judgeGrant(source: Grant, items: readonly FeedItem[], identity: 
   return lost;
 }
 
-/** The platform was asked, and this token may read no identity. False when that was known. */
+/** Records the platform's answer that this token may not read identity. Returns false when that was already known. */
 export function grantIsGone(source: Grant): boolean {
   const lost = source.identity_included === 1;
   source.identity_included = 0;
@@ -39,13 +39,13 @@ export function grantIsGone(source: Grant): boolean {
   return lost;
 }
 
-/** The platform was asked, and this token may read identity. Returns whether names are incomplete. */
+/** Records the platform's answer that this token may read identity. Returns whether names are incomplete. */
 export function grantIsThere(source: Grant): boolean {
   source.identity_included = 1;
   return namesIncomplete(source);
 }
 
-/** A complete listing of this generation becomes visible. */
+/** Called when the complete listing of this generation is published. */
 export function namesListed(source: Grant, generation: number): void {
   const { names_from_generation } = source;
   if (names_from_generation !== null && generation >= names_from_generation)

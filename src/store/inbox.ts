@@ -13,21 +13,21 @@ import type {
 import type { Connection } from './connection.js';
 
 const hourMillis = 3_600_000;
-/** The platform repeats a delivery for 72 hours; a day more covers a clock that is wrong. */
+/** The platform retries a delivery for 72 hours. The extra day allows for a wrong clock. */
 export const inboxKeepMillis = (72 + 24) * hourMillis;
 
 /**
- * Webhooks accepted and not yet overtaken by a sync. `accept` is durable when it resolves: the receiver answers
- * 2xx only then. Give it a connection of its own with a short busy timeout, since waiting for another
- * program's lock holds up every other request.
+ * Webhooks that were accepted and not yet covered by a sync. An event is durable once `accept` resolves; the receiver
+ * responds 2xx only then. Use a dedicated connection with a short busy timeout, because waiting for another program's
+ * lock blocks every other request.
  */
 export class Inbox implements InboxPort {
-  /** Compiled once: the text made anew for each delivery was a third of taking it (74 µs instead of 52). */
+  /** Compiled once, because compiling the statement again takes a good part of the time of each delivery. */
   #accepting: CompiledQuery<unknown> | undefined;
 
   constructor(
     private readonly connection: Connection,
-    /** Other daemons settle here as well: what one of them is settling now need not be waited for. */
+    /** Whether several daemons share the inbox. Updates then skip rows that another daemon has locked. */
     private readonly shared = false,
   ) {}
 
@@ -105,7 +105,7 @@ export class Inbox implements InboxPort {
     await this.#update(nos, { next_at: nextAt });
   }
 
-  /** Told by rows that only whoever holds the fence of the source writes. */
+  /** Read from rows that only the lease holder of the source writes. */
   async proofOf(source: SourceName): Promise<Proof | null> {
     const row = await this.connection.run((db) =>
       db
@@ -126,7 +126,7 @@ export class Inbox implements InboxPort {
         };
   }
 
-  /** One statement however many there are: the numbers stand in it, as there may be more than it takes parameters. */
+  /** Runs a single statement. The numbers are part of its text, because there may be more than a statement takes parameters. */
   async #update(
     nos: readonly number[],
     change: { state?: Settlement; worked_at?: Instant; next_at: Instant | null; body?: null },
@@ -146,7 +146,7 @@ export class Inbox implements InboxPort {
     );
   }
 
-  /** Forgets events settled before `before`, usually now less `inboxKeepMillis`. Pending ones stay for ever. */
+  /** Deletes events settled before `before`, usually now minus `inboxKeepMillis`. Pending events are never deleted. */
   async purge(before: Instant): Promise<number> {
     const result = await this.connection.run((db) =>
       db
@@ -172,8 +172,8 @@ export class Inbox implements InboxPort {
   }
 }
 
-/** What goes into the text of a statement is a number and nothing else. */
+/** Guards text that is placed in a statement. Throws unless `no` is a safe integer. */
 function wholeNumber(no: number): string {
-  if (!Number.isSafeInteger(no)) throw new Error(`${no} is no number of an event`);
+  if (!Number.isSafeInteger(no)) throw new Error(`${no} is not an event number`);
   return String(no);
 }

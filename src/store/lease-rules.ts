@@ -4,17 +4,17 @@ import type { Lease } from '../sync/ports.js';
 import type { LeaseRow } from './source-row.js';
 
 export interface LeasePolicy {
-  /** How long a holder that stopped renewing keeps others out. */
+  /** How long a lease lasts after its last renewal. */
   readonly leaseMs: number;
-  /** Whether a holder is known to have died, so that nobody need wait for its lease to run out. */
+  /** Returns true when the holder is known to be dead, so that its lease can be taken over before it expires. */
   readonly isGone?: (holder: string) => boolean;
 }
 
 /**
- * The fence with which `holder` may take the source: one that no one had before. `lease_lost` while the lease of
- * somebody else runs who is not known to be gone. A lease that ends later than any could was written before the
- * clock was set back, by whoever died since: waiting for its end could take as long as the clock was wrong. Should
- * its holder live after all, the fence tells it.
+ * Returns the fence token with which `holder` can take the source; it was never issued before. Throws `lease_lost`
+ * while another holder's lease is valid and that holder is not known to be dead. An expiry further ahead than any lease
+ * can last was written before the clock was set back, and waiting for it could take as long as the clock was wrong. The
+ * lease counts as expired. If its holder is alive after all, the fence rejects its writes.
  */
 export function nextFence(
   held: LeaseRow | undefined,
@@ -28,13 +28,13 @@ export function nextFence(
     !isGone(held.holder)
   )
     throw new Fault('lease_lost', `source ${source} is held by ${held.holder} until ${held.expires_at}`, {
-      hint: 'Stop the other rosterd, or wait until its lease has run out.',
+      hint: 'Stop the other rosterd, or wait until its lease expires.',
       retryAt: lookAgainAt(held, now, leaseMs),
     });
   return (held?.fence ?? 0) + 1;
 }
 
-/** A holder that is done gives its lease back, mostly long before its end: that of a `sync` lasts for a second. */
+/** Returns when to retry. Holders usually release a lease long before it expires, so the wait is at most a third of it. */
 function lookAgainAt({ expires_at }: LeaseRow, now: number, leaseMs: number): Instant {
   const soon = instantFromMillis(now + leaseMs / 3);
   return expires_at < soon ? (expires_at as Instant) : soon;
@@ -44,13 +44,13 @@ export function isLeaseRunning({ expires_at }: LeaseRow, now: number, leaseMs: n
   return expires_at > instantFromMillis(now) && expires_at <= instantFromMillis(now + 2 * leaseMs);
 }
 
-/** A lease that ran out is still good while nobody else has taken the source. */
+/** Throws `lease_lost` when another holder has taken the source. An expired lease stays valid until then. */
 export function checkFence(held: LeaseRow | undefined, lease: Lease): void {
   if (held?.fence === lease.fence) return;
   throw new Fault(
     'lease_lost',
     held === undefined
-      ? `source ${lease.source} is not held by anybody`
+      ? `no process holds a lease on source ${lease.source}`
       : `source ${lease.source} was taken over by ${held.holder} until ${held.expires_at}`,
     { hint: 'Only one rosterd may write a source. This one stops writing it.' },
   );

@@ -13,7 +13,7 @@ export interface Migration {
   readonly checksum: string;
 }
 
-/** What the database remembers of a migration, and which version of rosterd ran it. */
+/** A migration as recorded in the database, with the version of rosterd that ran it. */
 export interface AppliedMigration {
   readonly number: number;
   readonly name: string;
@@ -23,10 +23,10 @@ export interface AppliedMigration {
 
 export interface MigrateOptions {
   readonly clock: Clock;
-  /** Version of rosterd, written beside each migration so that a later refusal can name it. */
+  /** Version of rosterd, recorded with each migration so that a later error can name it. */
   readonly version: string;
   readonly migrations?: readonly Migration[];
-  /** Only tell what would run. */
+  /** Only report what would run. */
   readonly dryRun?: boolean;
 }
 
@@ -55,7 +55,10 @@ export function newestMigration(database: 'sqlite' | 'postgres'): number {
   return readdirSync(schemaPath(database)).filter((file) => fileShape.test(file)).length;
 }
 
-/** What is still to run. Refuses a database that a later version wrote or that an edited file shaped. */
+/**
+ * Returns the migrations that have not run yet. Throws `database_unusable` when a later version of rosterd migrated the
+ * database, or when a migration that ran differs from the shipped file.
+ */
 export function pendingMigrations(
   known: readonly Migration[],
   applied: readonly AppliedMigration[],
@@ -71,7 +74,7 @@ export function pendingMigrations(
     if (migration.checksum !== done.checksum)
       throw new Fault(
         'database_unusable',
-        `migration ${done.number} (${done.name}) is dirty: the database ran another text of it, under rosterd ${done.version}`,
+        `migration ${done.number} (${done.name}) is dirty: rosterd ${done.version} ran a different text of it on this database`,
         {
           hint: `Use the files as rosterd ${done.version} shipped them; a released migration is never edited.`,
         },
@@ -81,7 +84,7 @@ export function pendingMigrations(
   return known.filter((migration) => !numbers.has(migration.number));
 }
 
-/** As its file is called, without the ending. */
+/** Returns the file name without its extension. */
 export function labelOf({ number, name }: Migration): string {
   return `${fourDigits(number)}_${name}`;
 }
@@ -90,7 +93,7 @@ export function fourDigits(number: number): string {
   return String(number).padStart(4, '0');
 }
 
-/** What `indexes.sql` builds, in the order in which it is built. */
+/** Returns the indexes that `indexes.sql` builds, in build order. */
 export function shippedIndexes(
   database: 'sqlite' | 'postgres',
 ): readonly { readonly name: string; readonly sql: string }[] {

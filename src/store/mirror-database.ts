@@ -9,8 +9,8 @@ import type {
 import type { Database, InvestmentsView } from './schema.js';
 
 /**
- * What others may query, typed: the views and tables of the data dictionary, and nothing that may change between
- * versions. Integers come as numbers; those of this mirror are all below 2^53.
+ * The types of the public tables and views, as the data dictionary lists them. Internal tables, which may change
+ * between versions, are left out. Integers are JavaScript numbers: those of this mirror are all below 2^53.
  */
 export interface MirrorDatabase
   extends Pick<
@@ -34,19 +34,19 @@ export interface MirrorDatabase
   investor_totals: InvestorTotalsView;
 }
 
-/** Typed reading of a mirror. */
+/** A typed query interface to a mirror. */
 export type MirrorQuery = Kysely<MirrorDatabase>;
 
 type Tables<Of> = { [Name in keyof Of]: Of[Name] };
 
 export interface Readings {
-  /** For ourselves. */
+  /** For rosterd's own code. */
   readonly db: Kysely<ReadDatabase>;
-  /** For others: without the working tables. */
+  /** For callers of the library; excludes the working tables. */
   readonly query: MirrorQuery;
 }
 
-/** Over one connection. */
+/** Returns both query interfaces over one dialect. */
 export function readingsOf(dialect: Dialect): Readings {
   const kysely = new Kysely<object>({ dialect });
   return {

@@ -2,10 +2,10 @@ import type { Clock } from '../runtime/clock.js';
 import type { NoticeHooks } from './committed-change.js';
 import type { LeasePolicy } from './lease-rules.js';
 
-/** How a mirror is written, whichever database it is on. */
+/** Options for writing a mirror, the same for both databases. */
 export interface MirrorOptions extends LeasePolicy {
   readonly clock: Clock;
   readonly notices?: NoticeHooks;
-  /** `drop`: the feed brings no identity, on purpose. */
+  /** `drop`: the configuration excludes identity, so no page brings any. */
   readonly identity?: 'keep' | 'drop';
 }

@@ -2,7 +2,7 @@ import { type Instant, instantFromMillis, millisOf } from '../domain/instant.js'
 import { noticeWaitMillisMax } from '../outbox/ports.js';
 import type { NoticeHooks } from './committed-change.js';
 
-/** The last notice about a record to one target, as long as it is not a minute old. */
+/** The last notice about a record to one target, if it is less than a minute old. */
 export interface LastNotice {
   readonly notice: number;
   readonly body: string;
@@ -17,18 +17,18 @@ export type NoticeStep =
   | { readonly kind: 'delete'; readonly notice: number };
 
 const gapMillis = 60_000;
-/** A commit may be this much later than its clock: what falls due meanwhile may be on its way. */
+/** A commit may complete this long after its timestamp. A notice that falls due in between may already be in delivery. */
 const commitMillisMax = 10_000;
 
-/** Notices due before it are not in the way of a new one. */
+/** Returns the start of the spacing window: notices due before it do not delay a new one. */
 export function spacedSince(at: Instant): Instant {
   return instantFromMillis(millisOf(at) - gapMillis);
 }
 
 /**
- * A receiver hears of a record at most once a minute. What comes sooner waits for the minute to end, and what
- * comes while one waits is folded into it, so that nothing is lost. One that may be on its way is never touched.
- * Its delivery has the last word (`outbox/deliver.ts`), since attempts at the one before it may take long.
+ * Limits notices about one record to one per minute and target. A notice that comes sooner waits for the minute to end.
+ * Further changes are folded into the waiting notice, so none is lost. A notice that may already be in delivery is never
+ * changed. Delivery checks the spacing again (`outbox/deliver.ts`), because attempts for an earlier notice may take long.
  */
 export function spaced(
   last: LastNotice | undefined,
@@ -46,7 +46,7 @@ export function spaced(
     : { kind: 'fold', notice: last.notice, body: folded };
 }
 
-/** When the last one was or is due; a time that cannot be was told by a clock that was ahead, and counts as now. */
+/** Returns when the last notice was or is due. An impossible time was written under a clock that was ahead: it counts as now. */
 function lastDue({ state, next_at }: LastNotice, at: Instant): number {
   const now = millisOf(at);
   const due = millisOf(next_at as Instant);

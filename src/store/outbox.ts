@@ -7,13 +7,13 @@ import {
 } from '../outbox/ports.js';
 import type { Connection } from './connection.js';
 
-/** Notices queued by the commits they tell of. Delivered at least once: a crash after sending sends again. */
+/** Notices, each queued by the commit of its change. Delivery is at least once: a crash after sending causes a repeat. */
 export class Outbox implements OutboxPort {
   constructor(private readonly connection: Connection) {}
 
   /**
-   * In the order of their changes. One that was tried and waits for its next attempt holds up those behind it; one
-   * that never was, and only waits for its minute to end, does not.
+   * Returns due notices in the order of their changes. A notice that waits for another attempt blocks those behind it.
+   * A notice that was never attempted and only waits for its minute to end does not.
    */
   async dueFor(target: string, now: Instant, max: number): Promise<readonly DueNotice[]> {
     const latest = instantFromMillis(millisOf(now) + noticeWaitMillisMax);
@@ -43,7 +43,7 @@ export class Outbox implements OutboxPort {
         .selectFrom('notice_rows')
         .select(({ fn }) => [
           'target',
-          // What was tried holds up the rest of its target, so its time is the target's.
+          // A notice that was attempted blocks the rest of its target, so its time is the target's.
           fn.max<string | null>('next_at').filterWhere('attempts', '>', 0).as('heldUntil'),
           fn.min<string>('next_at').as('dueAt'),
         ])
@@ -91,7 +91,7 @@ export class Outbox implements OutboxPort {
     );
   }
 
-  /** In this order a crash in between leaves both, and folding them again comes to the same. */
+  /** Writes before it deletes: a crash in between leaves both notices, and merging them again gives the same result. */
   async merge(into: number, notice: number, body: string): Promise<void> {
     await this.connection.run((db) =>
       db
@@ -116,7 +116,7 @@ export class Outbox implements OutboxPort {
     return this.settle(notice, { state: 'delivered', delivered_at: at, next_at: at, last_error: null });
   }
 
-  /** `error` is a sentence of ours, without anything the other side said. */
+  /** `error` is rosterd's own text, without any part of the receiver's response. */
   retryLater(notice: number, nextAt: Instant, error: string): Promise<void> {
     return this.settle(notice, { next_at: nextAt, last_error: error });
   }
@@ -125,7 +125,7 @@ export class Outbox implements OutboxPort {
     return this.settle(notice, { state: 'given_up', next_at: at, last_error: error });
   }
 
-  /** Forgets notices delivered before `before`. Those given up stay: somebody should see them. */
+  /** Deletes notices delivered before `before`. Notices that were given up stay, for an operator to see. */
   async purge(before: Instant): Promise<number> {
     const result = await this.connection.run((db) =>
       db

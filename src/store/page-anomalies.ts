@@ -6,9 +6,9 @@ export type Rejected = Extract<FeedItem, { kind: 'rejected' }>;
 
 type Record = Extract<FeedItem, { kind: 'record' }>;
 
-/** What a page says beside its records: entries we could not read, ids that are readable again, unknown fields. */
+/** The anomalies of a page: unreadable entries, ids that are readable again, unknown fields. */
 export interface PageOddities {
-  /** Entries to set aside: of several for one id the last, and none when a readable one came after it. */
+  /** Entries to quarantine. Of several for one id only the last counts, and none if a readable entry follows it. */
   readonly setAside: readonly Rejected[];
   readonly readable: readonly string[];
   readonly unknownFields: ReadonlyMap<string, number>;
@@ -38,9 +38,9 @@ export function oddities(items: readonly FeedItem[]): PageOddities {
 }
 
 /**
- * Whether the records of a page came with their identity; null when none of them can say. One that lacks it is
- * enough for a no: under a grant the fields are there, if only as null. A deactivated person has no identity under
- * any grant and says nothing about ours, and neither does a tombstone or a record nobody could read.
+ * Returns whether the records of a page include identity; null when no record can show it. A single record without
+ * identity makes it false, because under a grant the fields are always present, if only as null. Deactivated investors
+ * have no identity under any grant, so they do not count. Tombstones and unreadable records do not count either.
  */
 export function identityIncluded(items: readonly FeedItem[]): boolean | null {
   const telling = items.filter((item) => item.kind === 'record' && !item.investment.investor_deactivated);

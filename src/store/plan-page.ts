@@ -1,7 +1,7 @@
 import { differenceOf } from '../domain/difference.js';
 import type { FeedItem, Identity, Investment } from '../domain/investment.js';
 
-/** What the mirror holds for an id; a dialect adds what it needs to find the row again. */
+/** The stored row for an id. A dialect adds what it needs to find the row again. */
 export interface Held {
   readonly investment: Investment;
   readonly identity: Identity | null;
@@ -15,12 +15,12 @@ export interface Insert {
   readonly record: RecordItem;
 }
 
-/** The held version goes to history and the new one stands in its place, whole. */
+/** The stored version moves to history and the new one replaces it completely. */
 export interface Replace<Row extends Held> {
   readonly kind: 'replace';
   readonly held: Row;
   readonly record: RecordItem;
-  /** What differs. Empty when only `observed_at` or `reason` do: then the change feed stays silent. */
+  /** Names of the fields that differ. Empty when only `observed_at` or `reason` do: then no change is published. */
   readonly fields: readonly string[];
   readonly identityDiffers: boolean;
 }
@@ -35,13 +35,13 @@ export type Step<Row extends Held> = Insert | Replace<Row> | Remove<Row>;
 
 export interface PagePlan<Row extends Held> {
   readonly steps: readonly Step<Row>[];
-  /** Records that equal the held ones, and tombstones of what is not held. */
+  /** Number of records equal to the stored ones, plus tombstones without a stored row. */
   readonly unchanged: number;
 }
 
 /**
- * Feed order decides, never a clock: of several entries for one id the last one counts, and an entry that
- * was observed earlier than the held one still replaces it.
+ * Returns the steps that apply a page. Feed order decides, never a timestamp: of several entries for one id the last one
+ * counts, and an entry replaces the stored row even if its `observed_at` is earlier.
  */
 export function planPage<Row extends Held>(
   items: readonly FeedItem[],
@@ -58,7 +58,7 @@ export function planPage<Row extends Held>(
   return { steps, unchanged };
 }
 
-/** Null when nothing would be written. */
+/** Returns null when nothing would be written. */
 function planRecord<Row extends Held>(held: Row | undefined, record: RecordItem): Step<Row> | null {
   if (held === undefined) return { kind: 'insert', record };
   const difference = differenceOf(held, record);
@@ -68,15 +68,15 @@ function planRecord<Row extends Held>(held: Row | undefined, record: RecordItem)
 }
 
 /**
- * Whether the platform published the same content once more. A listing gives no reasons, so a delta over the same
- * time, as the sweep behind every listing is, repeats publications that are held already and adds why: that
- * supersedes nothing, and a version of its own would fill history with rows that differ in nothing.
+ * Returns whether the platform published the same content again. A listing gives no reasons. A delta over the same
+ * period, such as the sweep after every listing, repeats publications that are already stored and adds their reason.
+ * That alone is not a new publication: a version for it would fill history with rows that differ in nothing.
  */
 function republished(held: Investment, now: Investment): boolean {
   return held.observed_at !== now.observed_at || (held.reason !== null && held.reason !== now.reason);
 }
 
-/** A listing tells what a record is, not how it came to be published: `observed_at` and `reason` alone are no news. */
+/** Like `planRecord`, for a record from a listing: a difference in only `observed_at` and `reason` is not a change. */
 export function planListed<Row extends Held>(held: Row | undefined, record: RecordItem): Step<Row> | null {
   return held !== undefined && differenceOf(held, record) === null ? null : planRecord(held, record);
 }
@@ -85,7 +85,7 @@ function bury<Row extends Held>(held: Row | undefined, { reason }: Tombstone): R
   return held === undefined ? null : { kind: 'remove', held, reason };
 }
 
-/** In the order of their last entries. Rejected ones are not part of the plan: the held version stays. */
+/** Returns the last entry of each id, in feed order. Rejected entries are left out: the stored version stays. */
 export function lastOfEach(items: readonly FeedItem[]): Iterable<RecordItem | Tombstone> {
   const last = new Map<string, RecordItem | Tombstone>();
   for (const item of items) {

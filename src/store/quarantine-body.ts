@@ -1,21 +1,21 @@
 import { createHash } from 'node:crypto';
 import { canonicalJson, type Json } from '../domain/json.js';
 
-/** Enough to see what is wrong with any record; a hostile one must not fill the disk. */
+/** Enough to show what is wrong with any record, without letting a hostile one fill the disk. */
 const bytesMax = 64 * 1_024;
 
 export function cappedBody(body: string): string {
   if (Buffer.byteLength(body) <= bytesMax) return body;
-  // Decoding drops nothing but turns a character cut in two into U+FFFD, which may be longer: hence the margin.
+  // Decoding replaces a character that was cut in two with U+FFFD, which may be longer: hence the margin.
   return Buffer.from(body)
     .subarray(0, bytesMax - 3)
     .toString();
 }
 
 /**
- * What tells two entries without an id apart: the same for the same record however often, in whatever order and in
- * which pass it was sent. A listing and the sweep behind it tell one record with another cursor and reason. It stands
- * beside the body and goes with it, since a digest of a name would give the name away to whoever can guess it.
+ * Returns a digest that identifies an entry without an id. It is the same each time the platform sends the same record,
+ * whatever the order of its keys: a listing and the sweep after it send one record with different cursors and reasons.
+ * The digest is deleted together with the body, because a digest of a name confirms a guess of the name.
  */
 export function digestOf(body: string, problem: string): string {
   // Where identity is not kept, neither are bodies.
@@ -24,11 +24,11 @@ export function digestOf(body: string, problem: string): string {
     .digest('hex');
 }
 
-/** How a record came to be published, and not what it is. */
+/** Fields that describe the publication and not the record. */
 const ofPublication: ReadonlySet<string> = new Set(['cursor', 'reason', 'observed_at']);
 
 function contentOf(body: string): string {
-  // Larger ones differ in anything and count as different; taking them apart would take long.
+  // Larger bodies are compared as text, because parsing them would take long.
   if (body.length > bytesMax) return body;
   try {
     const record: unknown = JSON.parse(body);
@@ -36,7 +36,7 @@ function contentOf(body: string): string {
     const told = Object.entries(record).filter(([name]) => !ofPublication.has(name));
     return canonicalJson(Object.fromEntries(told) as Json);
   } catch {
-    // No JSON, or nested deeper than our stack.
+    // Not JSON, or nested deeper than the stack allows.
     return body;
   }
 }

@@ -1,6 +1,6 @@
 import { Fault } from '../domain/fault.js';
 
-/** What a query of somebody's own is refused with: in the same words, whichever database it was for. */
+/** The errors for rejected user queries, worded the same for both databases. */
 
 export function tooSlow(timeoutMs: number): Fault {
   return new Fault('usage', `the query took longer than ${timeoutMs} ms and was interrupted`, {
@@ -12,7 +12,7 @@ export function endedEarly(): Fault {
   return new Fault('stopped', 'the query was stopped before its end');
 }
 
-/** `beginnings`: what may stand first in a statement that reads, there. */
+/** `beginnings`: the keywords with which a read-only statement can begin in this database. */
 export function onlyReads(beginnings: string, cause?: unknown): Fault {
   return new Fault('usage', 'only statements that read are run here', {
     hint: `Begin with ${beginnings}.`,
@@ -21,7 +21,7 @@ export function onlyReads(beginnings: string, cause?: unknown): Fault {
 }
 
 export function notOneStatement(cause?: unknown): Fault {
-  return new Fault('usage', 'one statement at a time, please: the text holds none or several', {
+  return new Fault('usage', 'one statement at a time: the text has none or several', {
     hint: 'Run them one after the other.',
     cause,
   });
@@ -62,12 +62,12 @@ const showNames =
   'Ask for names to be shown first, or leave identities, roster and message bodies out of it.';
 
 export function readsPeople(): Fault {
-  return new Fault('usage', 'this statement reads names or other things people wrote, which are masked', {
+  return new Fault('usage', 'this statement reads names or free text written by people, which is masked', {
     hint: showNames,
   });
 }
 
-/** `what`: the part of the statement that nobody vouches for. */
+/** `what`: the part of the statement that could reveal masked data. */
 export function cannotJudge(what: string): Fault {
   return new Fault('usage', `while names are masked this statement is refused: ${what}`, { hint: showNames });
 }

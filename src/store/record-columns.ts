@@ -1,10 +1,10 @@
 import { contentFields, type Identity, type Investment, identityFields } from '../domain/investment.js';
 
-/** The columns of a version, in the one order in which statements name them and values are bound. */
+/** The columns of a version, in the order that all statements and bound values use. */
 export const recordColumns = [...contentFields, 'observed_at', 'reason'] as const;
 export const identityColumns = identityFields;
 
-/** Columns that hold truth as 1 and 0: of a record, and of its person. */
+/** Columns that store a boolean as 1 or 0: of a record, and of its person. */
 export const recordFlags = [
   'needs_whitelisting',
   'visible',
@@ -13,7 +13,7 @@ export const recordFlags = [
 ] as const satisfies readonly (keyof Investment)[];
 export const identityFlags = ['email_hidden'] as const satisfies readonly (keyof Identity)[];
 
-/** Unknown fields are `extra` of a record and of its person: beside those of the record, a person's columns carry a prefix. */
+/** Prefixes a person's column for a row that also has the record's columns, since both have `extra`. */
 export const ofPerson = <Column extends string>(column: Column) => `person_${column}` as const;
 
 export type ColumnValue = string | number | null;
@@ -23,8 +23,8 @@ export function recordValues(investment: Investment): ColumnValue[] {
 }
 
 /**
- * What to write of a version whose content differs from the one it replaces in these fields: naming one column more
- * would rewrite every index it stands in.
+ * Returns the columns to write when these fields changed. Unchanged columns are left out, because writing one would
+ * rewrite every index that contains it.
  */
 export function columnsToWrite(changed: ReadonlySet<string>): readonly (typeof recordColumns)[number][] {
   return recordColumns.filter((name) => name === 'observed_at' || name === 'reason' || changed.has(name));

@@ -1,8 +1,8 @@
 import type { Generated } from 'kysely';
 
 /**
- * The mirror's tables and views as Kysely sees them. The views and `sources` are what others may rely on;
- * tables ending in `_rows` and the working tables may change between versions.
+ * The mirror's tables and views as Kysely types. The views and `sources` are public; tables ending in `_rows` and the
+ * working tables may change between versions.
  */
 export interface Database {
   migrations: MigrationsTable;
@@ -37,7 +37,7 @@ export interface Database {
 /** SQLite's boolean. */
 export type Bit = 0 | 1;
 
-/** `held` is what versions before 0.2 wrote where they stopped at a complete listing; read as `relisting`. */
+/** Versions before 0.2 wrote `held` when the deletion brake stopped a complete listing; it is read as `relisting`. */
 export type ActiveState = 'empty' | 'listing' | 'relisting' | 'held' | 'sweeping' | 'following';
 export type SourceState = ActiveState | 'halted';
 

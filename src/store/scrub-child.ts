@@ -4,7 +4,7 @@ import { connectSqlite } from './dialect/sqlite/connect.js';
 import { scrub } from './dialect/sqlite/scrub.js';
 import type { ScrubReply, ScrubRequest } from './scrub-messages.js';
 
-// The process that rewrites the file: see scrub.ts.
+// The child process that rewrites the file: see scrub.ts.
 
 process.once('message', (request: ScrubRequest) => {
   const reply = answer(request);
@@ -18,7 +18,7 @@ function answer({ file, now, rewritten }: ScrubRequest): ScrubReply {
   try {
     const database = connectSqlite(file);
     try {
-      // On disk rather than in memory: the copy is as large as the database. SQLite unlinks the file as it opens it.
+      // The copy is as large as the database, so it goes to disk. SQLite unlinks the temporary file when it opens it.
       database.raw.pragma('temp_store = FILE');
       return { kind: 'done', scrubbed: scrub(database, clock, rewritten) };
     } finally {

@@ -3,9 +3,9 @@ import type { Scrubbed } from './erasures.js';
 
 export interface ScrubRequest {
   readonly file: string;
-  /** What time it is, for the receipts: the asking process has the clock. */
+  /** The current time for the receipts; the parent process supplies it. */
   readonly now: number;
-  /** What an earlier scrub got done: see `scrub`. */
+  /** Progress of an earlier scrub: see `scrub`. */
   readonly rewritten: number;
 }
 

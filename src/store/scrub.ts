@@ -6,14 +6,14 @@ import type { Scrubbed } from './erasures.js';
 import type { ScrubReply, ScrubRequest } from './scrub-messages.js';
 
 /**
- * Scrubs in a process of its own. Rewriting a gigabyte takes ten seconds and more, SQLite gives no control back
- * meanwhile, and a daemon that does not answer loses deliveries. A process rather than a thread, because it can
- * be killed at any moment: its transaction is then undone by whoever opens the file next, and asked for again.
+ * Scrubs in a child process. Rewriting a large file blocks for seconds inside SQLite, and a daemon whose event loop is
+ * blocked loses deliveries. It is a process and not a thread so that it can be killed at any moment. The next process
+ * that opens the file then rolls back the transaction, and the scrub can run again.
  *
  * Throws `database_unusable`, `database_full`, and `stopped` when `signal` fires.
  */
 export async function scrubApart(request: ScrubRequest, signal: AbortSignal): Promise<Scrubbed> {
-  // SQLite's temporary copy belongs beside the database, on a disk that is meant to hold it.
+  // SQLite puts its temporary copy beside the database, on the disk sized for it.
   const env = { ...process.env, SQLITE_TMPDIR: dirname(request.file) };
   const child = startOwnProcess(import.meta.url, 'scrub-child', { env });
   const kill = () => child.kill('SIGKILL');
@@ -30,8 +30,8 @@ export async function scrubApart(request: ScrubRequest, signal: AbortSignal): Pr
       child.send(request, () => {});
     });
     if (reply?.kind === 'done') return reply.scrubbed;
-    if (signal.aborted) throw new Fault('stopped', 'the scrub was stopped before its end');
-    if (reply === null) throw endedWithoutAnswer('the process that scrubs');
+    if (signal.aborted) throw new Fault('stopped', 'the scrub was stopped before it finished');
+    if (reply === null) throw endedWithoutAnswer('the scrub process');
     throw new Fault(reply.code, reply.message, reply.hint === null ? {} : { hint: reply.hint });
   } finally {
     signal.removeEventListener('abort', kill);

@@ -8,7 +8,7 @@ export type ListingRow = Selectable<ListingsTable>;
 export type SweepRow = SweepsTable;
 export type LeaseRow = Omit<LeasesTable, 'source_no'>;
 
-/** Everything of a source that a write may move; its number and name never do. */
+/** The columns of a source that a write can change. The number and the name never change. */
 export const sourceColumns = [
   'fingerprint',
   'state',
@@ -42,10 +42,10 @@ export const sourceColumns = [
 ] as const satisfies readonly (keyof SourceRow)[];
 
 /**
- * The two times of a commit. They differ only after the wall clock went back, for example when a jump forward was
- * corrected. Versions and changes take `at`: within a source it never goes back, or as-of would return two versions at
- * once. Everything that is later compared with the wall clock (the last tick, the age of the cursor, when a notice is
- * due, since when an erasure waits) takes `now`: one written under a clock that was ahead is replaced by the next.
+ * The two timestamps of a commit. They differ only after the wall clock moved backwards, for example when a jump forward
+ * was corrected. Versions and changes use `at`, which never decreases within a source; otherwise an as-of query would
+ * return two versions. Everything later compared with the wall clock uses `now`: the last tick, the age of the cursor,
+ * when a notice is due, how long an erasure waits. A value written under a clock that was ahead is replaced by the next.
  */
 export interface CommitTimes {
   readonly at: Instant;
@@ -58,12 +58,12 @@ export function commitTimes(source: SourceRow, nowMillis: number): CommitTimes {
   return { at: last !== null && last > now ? last : now, now };
 }
 
-/** What the platform names on a page is how far its feed reaches: read that far is the last page alone. */
+/** `publishedThrough` says how far the platform's feed reaches, so it applies only once the last page is read. */
 export function markReadThrough(source: SourceRow, { hasMore, publishedThrough }: FeedPage): void {
   if (!hasMore && publishedThrough !== null) source.published_through = publishedThrough;
 }
 
-/** Whoever moves a source also ends its halt. */
+/** Sets the state and ends a halt. */
 export function moveTo(source: SourceRow, state: ActiveState): void {
   source.state = state;
   source.halted_from = null;

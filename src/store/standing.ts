@@ -6,18 +6,18 @@ import { namesIncomplete } from './identity-grant.js';
 import type { ActiveState } from './schema.js';
 import type { ListingRow, SourceRow, SweepRow } from './source-row.js';
 
-/** What else a position needs, as far as it is there. */
+/** The rows that complete a position, where they exist. */
 export interface Behind {
   readonly listing: ListingRow | null | undefined;
   readonly sweep: SweepRow | null | undefined;
 }
 
-/** Reads the committed position back into the words of the sync engine. */
+/** Returns the committed position in the types of the sync engine. Throws when a required column or row is missing. */
 export function standing(source: SourceRow, behind: Behind): Standing {
   if (source.state !== 'halted') return active(source, source.state, behind);
   const { halted_from, halted_code, halted_message, halted_at } = source;
   if (halted_from === null || halted_code === null || halted_message === null || halted_at === null)
-    throw new Error(`source ${source.name} is halted and does not say why`);
+    throw new Error(`source ${source.name} is halted without a recorded reason`);
   return {
     kind: 'halted',
     code: halted_code as FaultCode,
@@ -47,7 +47,7 @@ function active(source: SourceRow, state: ActiveState, behind: Behind): Active {
       return { kind: 'empty' };
     case 'listing':
     case 'relisting':
-    // Where versions before 0.2 stopped at their brake: a complete listing, which the next tick publishes.
+    // Versions before 0.2 stopped here at the deletion brake: the listing is complete and the next tick publishes it.
     case 'held':
       return {
         kind: 'listing',
@@ -84,6 +84,6 @@ function listed(source: SourceRow): Listed {
 
 function present<Value>(value: Value | null | undefined, source: SourceRow): Value {
   if (value === null || value === undefined)
-    throw new Error(`source ${source.name} is ${source.state} without what belongs to it`);
+    throw new Error(`source ${source.name} is ${source.state} but a value that state requires is missing`);
   return value;
 }

@@ -1,11 +1,11 @@
 import { notOneStatement } from './query-refusals.js';
 
-/** White space, empty statements, comments and a byte order mark: what may precede a statement and means nothing. */
+/** Matches what may precede a statement without effect: white space, empty statements, comments and a byte order mark. */
 const lead = /^(?:[ \t\n\f\r;\uFEFF]+|--[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/)+/;
 
 /**
- * Returns the statement without what precedes it, so that the text that is judged is the text that runs.
- * Throws `usage` for a text with a NUL in it: the databases stop reading there, and the reader of the text does not.
+ * Returns the statement without that prefix, so that the text that is checked is the text that runs. Throws `usage` for
+ * a text with a NUL character: the databases stop reading at it, and the check would not.
  */
 export function statementText(sql: string): string {
   if (sql.includes('\0')) throw notOneStatement();

@@ -3,20 +3,20 @@ import type { recordFlags } from './record-columns.js';
 import type { IdentityColumns, RecordColumns } from './schema.js';
 
 /*
- * From the columns of a held row to the record it was. The parser made these values before they were stored, which is
- * what the brands stand for.
+ * Converts the columns of a stored row back to a record. The branded types are safe here, because the parser produced
+ * these values before they were stored.
  */
 
 export interface StoredRecord extends RecordColumns {
   readonly id: string;
 }
 
-/** A person's columns beside those of the record, and all of them null where there is none. */
+/** A person's columns, prefixed, in a row that also has the record's columns. All are null when there is no person. */
 export type PersonBeside = {
   readonly [Column in keyof IdentityColumns as `person_${Column}`]: IdentityColumns[keyof IdentityColumns];
 } & { readonly person: number | null };
 
-/** The row is nobody else's, so it becomes the record in place: copying it costs more than reading it. */
+/** Converts the row in place and returns it, because a copy would cost more than the read. Callers must not share the row. */
 export function recordIn(row: StoredRecord): Investment {
   return Object.assign<object, Flags>(row, {
     needs_whitelisting: row.needs_whitelisting === 1,

@@ -9,7 +9,7 @@ export interface Halted {
   readonly message: string;
 }
 
-/** Columns of a tick but its number, in the order in which statements name them. */
+/** The columns of a tick without its number, in the order that statements use. */
 export const tickColumns = [
   ...['source_no', 'trigger', 'mode', 'started_at', 'took_ms', 'pages', 'added', 'changed', 'removed'],
   ...['quarantined', 'outcome', 'code', 'message'],
@@ -24,7 +24,7 @@ export function tickValues(source: SourceRow, report: TickReport): readonly (str
   ];
 }
 
-/** What the end of a tick says about its source. `now` is the wall clock's: a time in the future ends with the next tick. */
+/** Writes the outcome of a tick to its source row. `now` is wall-clock time, so the next tick replaces a time in the future. */
 export function tellOutcome(
   source: SourceRow,
   now: Instant,
@@ -48,7 +48,7 @@ export function tellOutcome(
   else if (source.halted_from !== null) moveTo(source, source.halted_from);
 }
 
-/** The position stays where it is, so that a re-authorized source goes on from its cursor. */
+/** Keeps the position, so that a re-authorized source continues from its cursor. */
 function halt(source: SourceRow, at: Instant, { code, message }: Halted): void {
   if (source.state !== 'halted') source.halted_from = source.state;
   source.state = 'halted';
