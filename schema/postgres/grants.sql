@@ -1,8 +1,8 @@
--- Who may read what. Run again after every migration; psql runs it too, with -v schema=public -v identity=rosterd_identity.
+-- The read privileges of the two roles. Runs again after every migration. To run it with psql, pass
+-- -v schema=public -v identity=rosterd_identity.
 --
--- rosterd_analyst reads the mirror without identity: no names, and no bodies as they were sent.
--- rosterd_identity reads the same and the people besides. Neither can write, and neither can log in: grant them to
--- those who may.
+-- rosterd_analyst reads the mirror without identity: no names, and no record or webhook bodies.
+-- rosterd_identity reads the same plus identity. Neither role can write or log in: grant them to login roles.
 
 GRANT USAGE ON SCHEMA :"schema" TO rosterd_analyst, rosterd_identity;
 GRANT SELECT ON investments, investment_history, changes, incoming, awaiting_deletion, round_totals, daily_raised,

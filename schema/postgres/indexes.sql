@@ -1,13 +1,14 @@
--- Indexes of investment_rows, built in one go before the first listing ever is published. Ids arrive in random
--- order, so keeping an index in step row by row would write a page of it for each record. Statements can be
--- repeated; the first one makes an id unique within its source and fails while a listing holds one twice. The id
--- stands first in it, because people ask for an id without naming its source.
+-- Indexes of investment_rows, built together before the very first listing is published. Ids arrive in random order,
+-- so updating an index row by row would write one of its pages for each record. The statements can be repeated. The
+-- first one makes an id unique within its source and fails while a listing contains an id twice. Its first column is
+-- the id, because users look up an id without naming its source.
 --
--- One for each question that is asked again and again: by status, newest first within a source and overall, by
--- day, by round, by investor. What totals add up stands beside the key (INCLUDE), so that no row is fetched; beside
--- the day stands the time it is taken from, without which the planner fetches every row after all.
--- The last two hold only the rows their question is about: who waits, and what is in escrow.
--- The newest stand as pages of the roster ask for them: what has no time comes last, which a server is told each time.
+-- Each frequent query has an index: by status, newest first within a source and overall, by day, by round, by
+-- investor. INCLUDE adds the columns that totals sum up, so that an index-only scan is enough. The index by day also
+-- includes applied_at, from which the day is derived: without it the planner fetches every row.
+-- The last two are partial: investments that wait, and investments in escrow.
+-- The newest-first index has the order of roster pages: rows without a time come last, which PostgreSQL needs spelled
+-- out.
 
 CREATE UNIQUE INDEX IF NOT EXISTS investment_rows_id ON investment_rows (id, source_no);
 CREATE INDEX IF NOT EXISTS investment_rows_status ON investment_rows (status, source_no)

@@ -1,12 +1,12 @@
--- Indexes of investment_rows, built in one go before the first listing ever is published. Ids arrive in random
--- order, so keeping an index in step row by row would write a page of it for each record. Statements can be
--- repeated; the first one makes an id unique within its source and fails while a listing holds one twice. The id
--- stands first in it, because people ask for an id without naming its source.
+-- Indexes of investment_rows, built together before the very first listing is published. Ids arrive in random order,
+-- so updating an index row by row would write one of its pages for each record. The statements can be repeated. The
+-- first one makes an id unique within its source and fails while a listing contains an id twice. Its first column is
+-- the id, because users look up an id without naming its source.
 --
--- One for each question that is asked again and again, with all that its totals need, so that no row is fetched:
--- by status, newest first within a source and overall, of a round, by investor. What rounds, days and investors add
--- up to is kept in tables of its own (0008, 0010).
--- The last two hold only the rows their question is about: who waits, and what is in escrow.
+-- Each frequent query has an index with all the columns that its totals need, so that it is covering: by status,
+-- newest first within a source and overall, by round, by investor. The totals of rounds, days and investors are stored
+-- in separate tables (0008, 0010).
+-- The last two are partial: investments that wait, and investments in escrow.
 
 CREATE UNIQUE INDEX IF NOT EXISTS investment_rows_id ON investment_rows (id, source_no);
 CREATE INDEX IF NOT EXISTS investment_rows_status ON investment_rows

@@ -1,12 +1,12 @@
-/** A question analysts ask, in words and in SQL. The documentation prints them, a test runs each. */
+/** A common question of analysts, in English and in SQL. The documentation prints every query and a test runs it. */
 export interface DocumentedQuery {
   readonly name: string;
   readonly question: string;
-  /** Runs as it stands; what to replace by one's own stands in it as a literal. */
+  /** Runs unchanged. The values that readers replace with their own are literals. */
   readonly sql: string;
-  /** The same question to PostgreSQL, where days are reckoned and JSON is taken apart in other words. */
+  /** The statement for PostgreSQL, where its date or JSON functions differ. */
   readonly postgres?: string;
-  /** Names of the person appear in the answer. */
+  /** Whether the result contains names of people. */
   readonly identity: boolean;
 }
 
@@ -15,7 +15,7 @@ const bare = (name: string, question: string, sql: string, postgres?: string): D
   ...(postgres === undefined ? {} : { postgres }),
 });
 
-/** A statement and the same one with some of its words exchanged. */
+/** Returns the statement, and a copy with each pair of `words` replaced. */
 const inBoth = (sql: string, ...words: readonly (readonly [string, string])[]): [string, string] => [
   sql,
   words.reduce((text, [ours, theirs]) => text.replaceAll(ours, theirs), sql),
@@ -31,7 +31,7 @@ ORDER BY source`,
   ),
   bare(
     'by-status',
-    'How many investments stand in each status, and how much do they raise?',
+    'How many investments are in each status, and how much do they raise?',
     `SELECT status, currency, sum(investments) AS investments, sum(raised_cents) AS raised_cents
 FROM round_totals
 GROUP BY status, currency
@@ -48,7 +48,7 @@ ORDER BY raised_cents DESC, offering_id NULLS FIRST, source, currency NULLS FIRS
   ),
   bare(
     'raised-per-day',
-    'How much was raised on each day, and how much up to then?',
+    'How much was raised on each day, and how much in total by then?',
     `SELECT day, currency, sum(raised_cents) AS raised_cents,
        sum(sum(raised_cents)) OVER (PARTITION BY currency ORDER BY day) AS raised_cents_so_far
 FROM daily_raised
@@ -76,7 +76,7 @@ LIMIT 20`,
   ),
   bare(
     'concentration',
-    'Which share of the money comes from the ten largest investors, in hundredths of a percent?',
+    'What share of the money comes from the ten largest investors, in basis points (hundredths of a percent)?',
     `WITH ranked AS (
   SELECT source, currency, raised_cents,
          row_number() OVER (PARTITION BY source, currency ORDER BY raised_cents DESC) AS place
@@ -92,7 +92,7 @@ ORDER BY source, currency NULLS FIRST`,
   ),
   bare(
     'repeat-investors',
-    'How many investors came back?',
+    'How many investors invested more than once?',
     `SELECT source, currency, count(*) AS investors, count(*) FILTER (WHERE investments > 1) AS came_back
 FROM investor_totals
 GROUP BY source, currency
@@ -100,8 +100,8 @@ ORDER BY source, currency NULLS FIRST`,
   ),
   bare(
     'ticket-sizes',
-    'How are commitments spread over sizes?',
-    // Grouped by numbers, which sort in a tenth less of the time than their names.
+    'How many commitments are there of each size?',
+    // Grouped by number, because numbers sort faster than the labels.
     `SELECT currency,
        CASE step
          WHEN 1 THEN '1: under 500'
@@ -140,7 +140,7 @@ LIMIT 20`,
   ),
   bare(
     'escrow-ageing',
-    'How much has been in escrow for how many weeks?',
+    'How much money is in escrow, by the number of weeks since the investor committed?',
     ...inBoth(
       `SELECT s.source, i.currency,
        CAST((julianday(s.complete_up_to) - julianday(i.applied_at)) / 7 AS INTEGER) AS weeks,
@@ -157,7 +157,7 @@ ORDER BY s.source, i.currency NULLS FIRST, weeks NULLS FIRST`,
   ),
   bare(
     'lost-per-week',
-    'How many investments were withdrawn in each week, told by its Monday, and what had they raised?',
+    'How many investments were withdrawn in each week (named by its Monday), and how much had they raised?',
     ...inBoth(
       `SELECT date(valid_to, 'weekday 0', '-6 days') AS week, currency, count(*) AS withdrawn, sum(raised_cents) AS raised_cents
 FROM investment_history
@@ -169,7 +169,7 @@ ORDER BY week, currency NULLS FIRST`,
   ),
   bare(
     'latest-changes',
-    'What changed last?',
+    'What are the latest changes?',
     `SELECT seq, at, source, id, kind, fields
 FROM changes
 ORDER BY seq DESC
@@ -177,9 +177,9 @@ LIMIT 50`,
   ),
   bare(
     'as-of',
-    'What had each round raised at a moment in the past, as one saw it here then?',
-    // From what rounds hold now, back to then: nothing has to be sorted but what changed since, a quarter of the time.
-    // PostgreSQL, which adds up by hashing and keeps no totals, would only read everything twice.
+    'How much had each round raised at a past moment, as this mirror showed it then?',
+    // Starts from the current totals and undoes later changes, so that SQLite sorts only what changed since.
+    // PostgreSQL aggregates by hashing and stores no totals, so there this form would only read everything twice.
     `WITH counted AS (
   SELECT source, offering_id, currency, investments, raised_cents
   FROM round_totals
@@ -213,7 +213,7 @@ ORDER BY source, offering_id NULLS FIRST, currency NULLS FIRST`,
   ),
   {
     name: 'roster-page',
-    question: 'Who invested last?',
+    question: 'Who are the latest investors?',
     sql: `SELECT applied_at, id, name, email, status, currency, committed_cents
 FROM roster
 WHERE source = 'acme'

@@ -176,7 +176,7 @@ describe('rosterd migrate', { timeout: 90_000 }, () => {
     const { code, out, err } = await migrate(target.url);
     expect([code, out]).toEqual([1, '']);
     expect(err).toMatch(
-      /drift_rows came out different: 2 rows to carry, 2 sent, 2 read back, of other content\nTry: Nothing was kept/,
+      /drift_rows differs after the copy: 2 rows in the source, 2 sent, 2 read back, with different content\nTry: Nothing was committed/,
     );
     expect(await rowsIn(target.url, 'sources')).toBe(0);
   });
@@ -193,7 +193,7 @@ describe('rosterd migrate', { timeout: 90_000 }, () => {
       raw.prepare('INSERT OR REPLACE INTO leases VALUES (1, ?, 1, ?)').run(holder, until);
       const { code, out, err } = await world.run(['migrate', '--from', copy, '--to', secretTo()]);
       expect([code, out]).toEqual([1, '']);
-      expect(err).toContain(`worked.db is in use: ${holder} works its source acme\nTry: Stop that rosterd`);
+      expect(err).toContain(`worked.db is in use: ${holder} syncs its source acme\nTry: Stop that rosterd`);
     }
     raw.close();
   });
@@ -213,7 +213,7 @@ describe('rosterd migrate', { timeout: 90_000 }, () => {
         /--to is no address of a PostgreSQL database\nTry: /,
       ],
       [['--from', file, '--to', world.url.replace('@', ':canary-wrong@')], 1, /refuses the password/],
-      [['--from', file, '--to', foreign.url], 1, /holds public\.budgets, which is not of a mirror\nTry: /],
+      [['--from', file, '--to', foreign.url], 1, /holds public\.budgets, which does not belong to a mirror\nTry: /],
     ] as const) {
       const answer = await world.run(['migrate', ...words]);
       expect([answer.code, answer.out]).toEqual([code, '']);

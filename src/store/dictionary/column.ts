@@ -1,9 +1,9 @@
-/** One column of the public contract, as the dictionary prints it. */
+/** One public column, as the data dictionary prints it. */
 export interface ColumnEntry {
   readonly name: string;
   readonly type: ColumnType;
   readonly meaning: string;
-  /** When the value is null; absent when it never is. */
+  /** When the value is null. Absent if it is never null. */
   readonly nullWhen?: string;
 }
 

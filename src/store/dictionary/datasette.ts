@@ -3,24 +3,24 @@ import type { RelationEntry } from './column.js';
 import { innerRelations } from './inner-relations.js';
 import { publicRelations } from './relations.js';
 
-/** Datasette calls a database by the name of its file: `mirror.db`. */
+/** Datasette names a database after its file: `mirror.db`. */
 const databaseName = 'mirror';
 
-/** Columns with few values, by which people narrow what they look at. */
+/** Columns with few distinct values, offered as filters. */
 const facets = ['source', 'status', 'currency', 'kind', 'outcome', 'state'];
 
-/** The newest first, where a relation has a time or a number to go by. */
+/** Columns to sort by, newest first. The first one that a relation has is used. */
 const newestBy = ['applied_at', 'seq', 'tick', 'notice', 'quarantine_no', 'inbox_no', 'erasure'];
 
 /**
- * The text of `schema/datasette.json`: `datasette data/mirror.db --metadata schema/datasette.json` shows what every
- * table and column means, hides what is not part of the contract, and has the documented queries ready to run.
+ * Returns the text of `schema/datasette.json`. With it, `datasette data/mirror.db --metadata schema/datasette.json`
+ * describes every public table and column, hides internal tables and offers the documented queries.
  */
 export function renderDatasette(): string {
   const document = {
     title: 'Investor records',
     description:
-      'A mirror kept by rosterd. Amounts are whole cents, never to be added over currencies; times are UTC.',
+      'A mirror kept by rosterd. Amounts are whole cents; never add amounts of different currencies. Times are UTC.',
     databases: {
       [databaseName]: {
         tables: {
@@ -35,7 +35,11 @@ export function renderDatasette(): string {
         queries: Object.fromEntries(
           documentedQueries.map(({ name, question, sql, identity }) => [
             name,
-            { title: question, description: identity ? 'Names people.' : 'Names nobody.', sql },
+            {
+              title: question,
+              description: identity ? 'Contains names of people.' : 'Contains no names of people.',
+              sql,
+            },
           ]),
         ),
       },
@@ -61,7 +65,7 @@ function tableOf({ meaning, columns }: RelationEntry) {
   };
 }
 
-/** Shown as it is, without Markdown. */
+/** Returns the text without Markdown backticks. */
 function plain(text: string): string {
   return text.replaceAll('`', '');
 }

@@ -3,38 +3,39 @@ import { key, person, record, source, validity } from './record-columns.js';
 
 const noPerson = 'the row has no identity';
 
-const count = column('investments', 'integer', 'How many investments');
-const committed = column('committed_cents', 'cents', 'Their sum; amounts not sent count as 0');
-const raised = column('raised_cents', 'cents', 'Their sum; amounts not sent count as 0');
+const count = column('investments', 'integer', 'Number of investments');
+const committed = column('committed_cents', 'cents', 'Sum of `committed_cents`; amounts not sent count as 0');
+const raised = column('raised_cents', 'cents', 'Sum of `raised_cents`; amounts not sent count as 0');
 const exactSums = column(
   'exact_cents',
   'json',
-  'The sums of this row as text, exact, when one of them does not fit into 64 bits. That one is then 9223372036854775807 or its negative',
-  'all sums fit, as they do unless the platform is broken',
+  'Exact sums of this row as text, if one of them does not fit into 64 bits. The column of that sum then contains 9223372036854775807 or its negative',
+  'all sums fit, which is always so unless the platform is broken',
 );
-const companyOf = column('company_id', 'text', 'Company', 'the platform did not say');
+const companyOf = column('company_id', 'text', 'Id of the company', 'not sent');
 const rowsIncoming =
-  'Records that the pages of the listing under way brought; one named by two pages counts twice until it is complete';
+  'Records read so far by the listing in progress. A record on two pages counts twice until the listing is complete';
 const inQuarantine =
-  'Records in quarantine now: they could not be read, and no readable version came since. Not 0 is not healthy';
-const awaitingDeletion = 'Rows of the view `awaiting_deletion`. Not 0 is not healthy';
+  'Records in quarantine: rosterd could not read them and no readable version has arrived since. A healthy source has 0';
+const awaitingDeletion =
+  'Number of rows of this source in the view `awaiting_deletion`. A healthy source has 0';
 const namesIncomplete =
-  '1 while the platform sends identities but left some out before: a listing that completes them is to come, or under way';
+  '1 while the platform sends identities but earlier pages left some out. A listing that completes them is scheduled or in progress';
 const currencyOf = column('currency', 'text', 'Currency of the sums', 'not sent');
 
-/** What outsiders may rely on. Columns stand in the order of the table or view. */
+/** The public tables and views. Columns are in the order of the table or view. */
 export const publicRelations: readonly RelationEntry[] = [
   {
     name: 'investments',
     kind: 'view',
-    meaning: 'The investments now held, one row per source and id. No identity.',
+    meaning: 'The current version of every investment, one row per source and id. No identity.',
     columns: [...key, ...record, ...validity],
   },
   {
     name: 'identities',
     kind: 'view',
     meaning:
-      'Who the investors are: the only names in the database. One row per investment whose identity is held.',
+      'Who the investors are: names, contact data and notes. One row per investment whose identity is stored.',
     columns: [
       ...key,
       ...person,
@@ -45,7 +46,8 @@ export const publicRelations: readonly RelationEntry[] = [
   {
     name: 'roster',
     kind: 'view',
-    meaning: 'Every row of `investments` with the person beside it, empty where no identity is held.',
+    meaning:
+      'Every row of `investments` joined with its row of `identities`. The identity columns are null where no identity is stored.',
     columns: [
       ...key,
       ...record,
@@ -59,53 +61,57 @@ export const publicRelations: readonly RelationEntry[] = [
     name: 'investment_history',
     kind: 'view',
     meaning:
-      'Versions that are no longer current. The state at T is every row of this view and of `investments` with `valid_from <= T`, here also `valid_to > T`. No identity.',
+      'Superseded versions. The state at time T is every row of `investments` with `valid_from <= T`, plus every row of this view with `valid_from <= T` and `valid_to > T`. No identity.',
     columns: [
       ...key,
       ...record,
       ...validity,
-      column('valid_to', 'time', 'When it ceased to be current here; not part of its time'),
-      column('ended_by', 'text', '`update`, `tombstone` (the platform withdrew it) or `relist`'),
+      column('valid_to', 'time', 'When this version was superseded here; exclusive'),
+      column('ended_by', 'text', '`update`, `tombstone` (the platform withdrew the investment) or `relist`'),
     ],
   },
   {
     name: 'incoming',
     kind: 'view',
     meaning:
-      'A listing under way, as far as it has come. Not the truth yet: `investments` changes in one commit when it is complete. A record the platform sent on two pages stands here twice until then. No identity.',
+      'Rows of listings in progress, as far as they were read. They are provisional: `investments` changes in one commit when the listing is complete. Until then a record that the platform sent on two pages appears here twice. No identity.',
     columns: [...key, ...record],
   },
   {
     name: 'awaiting_deletion',
     kind: 'view',
     meaning:
-      'Rows of `investments` that the last complete listing did not name, too many to delete without asking (`sync.brake`). They stay in every other view until a person accepts (`rosterd sync --accept-deletions`), the platform names them again, or a later listing lacks few enough. No identity.',
+      'Rows of `investments` that the last complete listing did not name, too many to delete without approval (`sync.brake`). They stay in every other view until a person accepts the deletions (`rosterd sync --accept-deletions`), the platform names them again, or the rows missing from a later listing are within the limit. No identity.',
     columns: [
       ...key,
       companyOf,
-      column('offering_id', 'text', 'Offering (round)', 'the platform did not say'),
-      column('investor_id', 'text', 'Investor, as an id without a name', 'the platform did not say'),
+      column('offering_id', 'text', 'Id of the offering (round)', 'not sent'),
+      column('investor_id', 'text', 'Id of the investor, without a name', 'not sent'),
       column('status', 'text', 'Status, as last published'),
       column('currency', 'text', 'Currency of the amounts', 'not sent'),
-      column('committed_cents', 'cents', 'Committed', 'not sent'),
+      column('committed_cents', 'cents', 'Amount committed', 'not sent'),
       column('raised_cents', 'cents', 'Contribution to the raised figure', 'not sent'),
-      column('applied_at', 'time', 'When the investment was made', 'not sent'),
-      column('missing_since', 'time', 'Commit of the first listing that did not name it'),
+      column('applied_at', 'time', 'When the investor committed', 'not sent'),
+      column('missing_since', 'time', 'When the first listing that did not name it was committed'),
       column('generation', 'integer', 'Number of the last listing that did not name it'),
     ],
   },
   {
     name: 'changes',
     kind: 'view',
-    meaning: 'The local feed: every change in the order of commit.',
+    meaning: 'The local change feed: every change, in commit order.',
     columns: [
-      column('seq', 'integer', 'Number of the change, without gaps, over all sources'),
+      column('seq', 'integer', 'Number of the change, without gaps across all sources'),
       source,
-      column('id', 'text', 'Investment', '`kind` is `snapshot`'),
-      column('kind', 'text', '`added`, `changed`, `removed`, or `snapshot` for a whole first listing'),
-      column('fields', 'json', 'Array of the names of columns that changed; `[]` unless `changed`'),
-      column('reason', 'text', "The platform's reason", 'it gave none'),
-      column('at', 'time', 'When it was committed here'),
+      column('id', 'text', 'Id of the investment', '`kind` is `snapshot`'),
+      column('kind', 'text', '`added`, `changed`, `removed`, or `snapshot` for a complete first listing'),
+      column(
+        'fields',
+        'json',
+        'Array of the names of the columns that changed; `[]` unless `kind` is `changed`',
+      ),
+      column('reason', 'text', "The platform's reason", 'the platform gave none'),
+      column('at', 'time', 'When this mirror committed the change'),
     ],
   },
   {
@@ -115,12 +121,12 @@ export const publicRelations: readonly RelationEntry[] = [
     columns: [
       source,
       companyOf,
-      column('offering_id', 'text', 'Offering (round)', 'the platform did not say'),
+      column('offering_id', 'text', 'Id of the offering (round)', 'not sent'),
       column('status', 'text', 'Status of the investments counted'),
       currencyOf,
       count,
       committed,
-      column('in_escrow_cents', 'cents', 'Their sum; amounts not sent count as 0'),
+      column('in_escrow_cents', 'cents', 'Sum of `in_escrow_cents`; amounts not sent count as 0'),
       raised,
       exactSums,
     ],
@@ -146,7 +152,7 @@ export const publicRelations: readonly RelationEntry[] = [
     meaning: 'Totals by source, investor and currency. Investments without an investor id are left out.',
     columns: [
       source,
-      column('investor_id', 'text', 'Investor, as an id without a name'),
+      column('investor_id', 'text', 'Id of the investor, without a name'),
       currencyOf,
       count,
       committed,
@@ -159,27 +165,32 @@ export const publicRelations: readonly RelationEntry[] = [
   {
     name: 'sync_status',
     kind: 'view',
-    meaning: 'How far each source can be trusted, for people and for notebooks that want to assert it.',
+    meaning: 'How complete and current each source is, for people to read and for notebooks to assert.',
     columns: [
       source,
-      column('state', 'text', 'As in `sources`'),
-      column('meaning', 'text', 'The same in words, failures included'),
-      column('readable', 'flag', '1 once a complete listing is shown'),
+      column('state', 'text', 'As in `sources.state`'),
+      column('meaning', 'text', 'The state in words, including failures'),
+      column('readable', 'flag', '1 once a complete listing is published'),
       column(
         'complete_up_to',
         'time',
         "Everything published before this is here (the platform's time)",
         'nothing was read yet',
       ),
-      column('rows', 'integer', 'Investments shown'),
+      column('rows', 'integer', 'Number of rows in `investments`'),
       column('rows_incoming', 'integer', rowsIncoming),
-      column('pages_incoming', 'integer', 'Pages of the listing under way'),
-      column('listing_started_at', 'time', 'Start of the listing under way', 'there is none'),
+      column('pages_incoming', 'integer', 'Pages read by the listing in progress'),
+      column(
+        'listing_started_at',
+        'time',
+        'When the listing in progress started',
+        'no listing is in progress',
+      ),
       column(
         'deletions_waiting',
         'integer',
-        '`awaiting_deletion`, as earlier versions named it',
-        'none waits',
+        'Older name of `awaiting_deletion`, below',
+        'no row awaits deletion',
       ),
       column(
         'identity_included',
@@ -192,7 +203,7 @@ export const publicRelations: readonly RelationEntry[] = [
       column(
         'cursor_expires_at',
         'time',
-        '90 days later: the platform forgets the position about then',
+        '90 days after `cursor_saved_at`, when the platform expires the position (approximate)',
         'there is none',
       ),
       column('last_tick_at', 'time', 'Last attempt', 'none yet'),
@@ -202,8 +213,13 @@ export const publicRelations: readonly RelationEntry[] = [
       column('last_error_code', 'text', 'Code of the last error', 'there was none'),
       column('last_error', 'text', 'Its message, without personal data', 'there was none'),
       column('last_error_at', 'time', 'When it happened', 'there was none'),
-      column('retry_at', 'time', 'Earliest time of the next attempt', 'nothing to wait for'),
-      column('history_from', 'time', 'As-of reaches back to here', 'no listing is complete yet'),
+      column('retry_at', 'time', 'Earliest time of the next attempt', 'the next attempt need not wait'),
+      column(
+        'history_from',
+        'time',
+        'Earliest time that as-of queries can reach',
+        'no listing is complete yet',
+      ),
       column('awaiting_deletion', 'integer', awaitingDeletion),
       column('names_incomplete', 'flag', namesIncomplete),
     ],
@@ -218,12 +234,16 @@ export const publicRelations: readonly RelationEntry[] = [
       column('trigger', 'text', '`start`, `timer`, `webhook` or `manual`'),
       column('mode', 'text', '`listing`, `relisting`, `sweep`, `delta` or `none`'),
       column('started_at', 'time', 'When it began'),
-      column('took_ms', 'integer', 'How long it took up to the commit that wrote this row, in milliseconds'),
+      column('took_ms', 'integer', 'Duration in milliseconds, up to the commit that wrote this row'),
       column('pages', 'integer', 'Pages read'),
       column('added', 'integer', 'Investments added'),
       column('changed', 'integer', 'Investments changed'),
       column('removed', 'integer', 'Investments removed'),
-      column('quarantined', 'integer', 'Records newly set aside; one that already was is not counted again'),
+      column(
+        'quarantined',
+        'integer',
+        'Records newly quarantined. A record that was already in quarantine is not counted again',
+      ),
       column(
         'outcome',
         'text',
@@ -236,38 +256,42 @@ export const publicRelations: readonly RelationEntry[] = [
   {
     name: 'notices',
     kind: 'view',
-    meaning: 'Messages about changes, sent or to be sent. Ids and amounts only.',
+    meaning: 'Messages about changes, delivered or to be delivered. They contain ids and amounts only.',
     columns: [
       column('notice', 'integer', 'Number of the notice'),
       source,
-      column('seq', 'integer', '`changes.seq` it tells of'),
-      column('target', 'text', 'Where it goes, as named in the configuration'),
-      column('body', 'json', 'What is sent'),
+      column('seq', 'integer', '`changes.seq` of the change it reports'),
+      column('target', 'text', 'Name of the target in the configuration'),
+      column('body', 'json', 'Body of the message'),
       column('queued_at', 'time', 'When the change was committed'),
       column('state', 'text', '`pending`, `delivered` or `given_up`'),
       column('attempts', 'integer', 'Attempts so far'),
-      column('next_at', 'time', 'While pending, not tried before; else when it was tried last'),
-      column('delivered_at', 'time', 'When it was accepted', 'not delivered'),
-      column('last_error', 'text', 'Why the last attempt failed', 'none failed'),
+      column(
+        'next_at',
+        'time',
+        'Earliest time of the next attempt while pending, otherwise the time of the last attempt',
+      ),
+      column('delivered_at', 'time', 'When the receiver accepted it', 'not delivered'),
+      column('last_error', 'text', 'Why the last attempt failed', 'the last attempt did not fail'),
     ],
   },
   {
     name: 'quarantine',
     kind: 'view',
     meaning:
-      'Records the platform sent that could not be read. `body` is as it was sent and may name a person.',
+      'Records from the platform that rosterd could not read. `body` is the record as sent and may name a person.',
     columns: [
       column('quarantine_no', 'integer', 'Number of the entry'),
       source,
-      column('id', 'text', 'Investment', 'not even the id could be read'),
-      column('problem', 'text', 'What is wrong with it'),
+      column('id', 'text', 'Id of the investment', 'the id could not be read either'),
+      column('problem', 'text', 'What is wrong with the record'),
       column('body', 'json', 'The record as sent', 'resolved or erased'),
-      column('seen_at', 'time', 'When it came'),
-      column('resolved_at', 'time', 'When a readable version came', 'still open'),
+      column('seen_at', 'time', 'When it arrived'),
+      column('resolved_at', 'time', 'When a readable version arrived', 'still open'),
       column(
         'times',
         'integer',
-        'Entries it stands for: 1, and more in the one row that counts what was not kept once 10,000 entries were open',
+        'Number of entries this row counts: 1, or more in the single row that counts the entries not stored once 10,000 were open',
       ),
     ],
   },
@@ -275,31 +299,35 @@ export const publicRelations: readonly RelationEntry[] = [
     name: 'drift',
     kind: 'view',
     meaning:
-      'Fields the platform sends that this version of rosterd does not know. Their values are in `extra`.',
+      'Fields from the platform that this version of rosterd does not know. Their values are in `extra`.',
     columns: [
       source,
       column(
         'field',
         'text',
-        'Path of the field in the record, cut after 200 characters; `(more fields)` counts those beyond 500 names of a source',
+        'Path of the field in the record, truncated to 200 characters. `(more fields)` counts the fields beyond the first 500 of a source',
       ),
-      column('times', 'integer', 'Records it came with'),
-      column('first_seen', 'time', 'First time'),
-      column('last_seen', 'time', 'Last time'),
+      column('times', 'integer', 'Number of records that had the field'),
+      column('first_seen', 'time', 'When it was first seen'),
+      column('last_seen', 'time', 'When it was last seen'),
     ],
   },
   {
     name: 'sources',
     kind: 'table',
-    meaning: 'Where each source stands, as the daemon keeps it. For people, `sync_status` reads better.',
+    meaning: 'The state of each source, as the daemon stores it. `sync_status` is easier to read.',
     columns: [
-      column('no', 'integer', 'Number of the source; inner key'),
+      column('no', 'integer', 'Number of the source; internal key'),
       column('name', 'text', 'Name in the configuration'),
-      column('fingerprint', 'text', 'Digest of account, realm and filters: the cursor belongs to these'),
+      column(
+        'fingerprint',
+        'text',
+        'Digest of account, realm and filters. The cursor is valid only for these',
+      ),
       column(
         'state',
         'text',
-        '`empty`, `listing`, `relisting`, `sweeping`, `following` or `halted`. `held`, where versions before 0.2 stopped at the deletion brake, is read as `relisting`',
+        '`empty`, `listing`, `relisting`, `sweeping`, `following` or `halted`. Versions before 0.2 wrote `held` when they stopped at the deletion brake; it is read as `relisting`',
       ),
       column('cursor', 'text', 'Position in the feed; opaque', 'no listing is complete yet'),
       column('cursor_saved_at', 'time', 'When it was stored', 'there is none'),
@@ -309,12 +337,12 @@ export const publicRelations: readonly RelationEntry[] = [
         "Everything published before this is here (the platform's time)",
         'nothing was read yet',
       ),
-      column('generation', 'integer', 'Number of listings begun'),
-      column('listed_at', 'time', 'When the first listing became visible', 'not yet'),
-      column('listed_seq', 'integer', '`changes.seq` of that moment', 'not yet'),
-      column('rows_held', 'integer', 'Investments shown'),
+      column('generation', 'integer', 'Number of listings started'),
+      column('listed_at', 'time', 'When the first listing was published', 'not published yet'),
+      column('listed_seq', 'integer', '`changes.seq` of that commit', 'not published yet'),
+      column('rows_held', 'integer', 'Number of rows in `investments`'),
       column('rows_incoming', 'integer', rowsIncoming),
-      column('pages_incoming', 'integer', 'Pages of the listing under way'),
+      column('pages_incoming', 'integer', 'Pages read by the listing in progress'),
       column('quarantined', 'integer', inQuarantine),
       column('identity_included', 'flag', '1 if the platform sends identities', 'not known yet'),
       column('last_tick_at', 'time', 'Last attempt', 'none yet'),
@@ -323,20 +351,25 @@ export const publicRelations: readonly RelationEntry[] = [
       column('last_error_code', 'text', 'Code of the last error', 'there was none'),
       column('last_error', 'text', 'Its message, without personal data', 'there was none'),
       column('last_error_at', 'time', 'When it happened', 'there was none'),
-      column('retry_at', 'time', 'Earliest time of the next attempt', 'nothing to wait for'),
+      column('retry_at', 'time', 'Earliest time of the next attempt', 'the next attempt need not wait'),
       column('last_committed_at', 'time', 'Last commit of this source', 'none yet'),
-      column('last_listing_at', 'time', 'Last listing that was complete', 'none yet'),
-      column('listing_restarts', 'integer', 'How many new starts that listing took'),
-      column('halted_from', 'text', 'State it was stopped in', 'not halted'),
-      column('halted_code', 'text', 'Code of what stopped it', 'not halted'),
-      column('halted_message', 'text', 'What stopped it, in words', 'not halted'),
-      column('halted_at', 'time', 'When it was stopped', 'not halted'),
-      column('history_from', 'time', 'Superseded versions that ended before are purged', 'none was purged'),
+      column('last_listing_at', 'time', 'Last complete listing', 'none yet'),
+      column('listing_restarts', 'integer', 'How often that listing had to restart'),
+      column('halted_from', 'text', 'State in which the source was halted', 'not halted'),
+      column('halted_code', 'text', 'Code of the error that halted it', 'not halted'),
+      column('halted_message', 'text', 'Message of that error', 'not halted'),
+      column('halted_at', 'time', 'When it was halted', 'not halted'),
+      column(
+        'history_from',
+        'time',
+        'Superseded versions that ended before this time were purged',
+        'none was purged',
+      ),
       column('awaiting_deletion', 'integer', awaitingDeletion),
       column(
         'names_from_generation',
         'integer',
-        'First listing that can complete names that pages left out',
+        'Number of the first listing that can complete the identities that earlier pages left out',
         'none was left out',
       ),
     ],
@@ -344,22 +377,32 @@ export const publicRelations: readonly RelationEntry[] = [
   {
     name: 'webhook_inbox',
     kind: 'table',
-    meaning: 'Webhooks accepted. Stored before they are answered; kept to tell repeats.',
+    meaning: 'Accepted webhooks. Each is stored before the receiver responds and kept to detect repeats.',
     columns: [
       column('inbox_no', 'integer', 'Number of the delivery, in the order of arrival'),
       column('event_id', 'text', "The platform's id of the event; unique with `installation`"),
-      column('installation', 'text', 'Installation it was sent to'),
+      column('installation', 'text', 'Installation that the event was sent to'),
       column('event', 'text', 'Name of the event, such as `investment.changed`'),
-      column('source', 'text', 'Source it concerns', 'no source has this installation'),
-      column('investment', 'text', 'Investment it concerns', 'the event is about something else'),
+      column('source', 'text', 'Source that the event concerns', 'no source has this installation'),
+      column(
+        'investment',
+        'text',
+        'Id of the investment that the event concerns',
+        'the event is about something else',
+      ),
       column('observed_at', 'time', "The platform's time of the change", 'not sent'),
       column('test', 'flag', '1 for a test event'),
       column('received_at', 'time', 'When it was stored'),
       column('state', 'text', '`pending`, `worked`, `ignored` or `given_up`'),
-      column('attempts', 'integer', 'Times it was looked at'),
-      column('next_at', 'time', 'Not looked at before', 'at once, or done with'),
-      column('worked_at', 'time', 'When it was done with', 'pending'),
-      column('body', 'json', 'The event as sent, without what speaks of people', 'trimmed once worked'),
+      column('attempts', 'integer', 'Number of attempts to process it'),
+      column(
+        'next_at',
+        'time',
+        'Earliest time of the next attempt',
+        'it can be processed immediately, or it is settled',
+      ),
+      column('worked_at', 'time', 'When it was settled', 'pending'),
+      column('body', 'json', 'The event as sent, without personal data', 'trimmed when settled'),
     ],
   },
   {
@@ -368,21 +411,29 @@ export const publicRelations: readonly RelationEntry[] = [
     meaning: 'Receipts of erased identities, without identity.',
     columns: [
       column('erasure', 'integer', 'Number of the receipt'),
-      column('source_no', 'integer', '`sources.no`', 'it concerned every source'),
-      column('id', 'text', 'Investment or investor erased', 'a whole source at once'),
+      column('source_no', 'integer', '`sources.no`', 'every source was affected'),
+      column(
+        'id',
+        'text',
+        'Id of the investment or investor that was erased',
+        'a whole source was erased at once',
+      ),
       column(
         'cause',
         'text',
         '`tombstone`, `absent` (from a complete listing), `deactivated`, `grant_lost`, `dropped` (by configuration), `forget`, or `removed`: a value that was replaced',
       ),
-      column('invisible_at', 'time', 'From when no query could see it'),
-      column('scrubbed_at', 'time', 'From when its bytes were gone from the file', 'still to be scrubbed'),
+      column('invisible_at', 'time', 'When the identity became invisible to queries'),
+      column('scrubbed_at', 'time', 'When its bytes were scrubbed from the file', 'still to be scrubbed'),
     ],
   },
   {
     name: 'forgotten',
     kind: 'table',
-    meaning: 'Who must stay forgotten: their identity is not stored again when the platform sends it.',
-    columns: [column('id', 'text', 'Investment or investor'), column('forgotten_at', 'time', 'Since when')],
+    meaning: 'Ids that must stay forgotten: their identity is not stored again when the platform sends it.',
+    columns: [
+      column('id', 'text', 'Id of the investment or investor'),
+      column('forgotten_at', 'time', 'When the forget request was made'),
+    ],
   },
 ];

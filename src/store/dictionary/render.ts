@@ -15,24 +15,25 @@ const typeWords: Readonly<Record<ColumnType, string>> = {
 
 const opening = `# Data dictionary
 
-What the tables and views of the mirror mean. Their names and columns stay within a major version; columns may be
-added, so name the ones you select. This page is generated from \`src/store/dictionary/\`; a test keeps it true.
+The tables and views of the mirror and what they mean. Names and columns do not change within a major version, but
+columns may be added, so name the ones you select. This page is generated from \`src/store/dictionary/\`; a test keeps
+it up to date.
 
 - **Times** are ISO 8601 text in UTC with three digits of milliseconds: text order is time order.
 - **Amounts** are whole cents in 64-bit integers. Never add two currencies.
 - **Decimals** are text, exactly as the platform sent them.
 - **Flags** are 0 or 1.
-- **Identity** (who a person is) stands in \`identities\` and \`roster\` only, and in the bodies of \`quarantine\`.
+- **Identity** (who a person is) is only in \`identities\`, \`roster\` and the bodies of \`quarantine\`.
 `;
 
-/** The text of `schema/dictionary.md`. */
+/** Returns the text of `schema/dictionary.md`. */
 export function renderDictionary(): string {
   const inner = Object.entries(innerRelations).map(([name, meaning]) => `| \`${name}\` | ${meaning} |`);
   return [
     opening,
     ...publicRelations.map(section),
-    '## Inner tables\n',
-    'Not part of the contract; any version may change them.\n',
+    '## Internal tables\n',
+    'These are not public; any version may change them.\n',
     '| Table | Content |',
     '|---|---|',
     ...inner,

@@ -1,17 +1,17 @@
-/** A table that goes from one database to the other, row by row as it stands. */
+/** A table that is copied to the other database row by row, unchanged. */
 export interface CarriedTable {
   readonly name: string;
-  /** What its rows are read and compared in the order of: unique, and ordered alike by both databases. */
+  /** Columns by which its rows are ordered for reading and comparing. They are unique, and both databases sort them alike. */
   readonly key: readonly string[];
-  /** Lies in the schema in which names can stand. */
+  /** Whether the table is in the identity schema, because its rows can contain names. */
   readonly identity?: true;
-  /** Where the database hands out numbers of its own, which have to go on behind those carried. */
+  /** The column with an identity sequence, which must continue after the highest copied number. */
   readonly counter?: string;
-  /** JSON arrays of row numbers in SQLite, arrays in PostgreSQL. */
+  /** The column with row numbers: a JSON array in SQLite, an array in PostgreSQL. */
   readonly numbers?: string;
 }
 
-/** Parents before children. */
+/** The tables to copy, parents before children. */
 export const carriedTables: readonly CarriedTable[] = [
   { name: 'sources', key: ['no'], counter: 'no' },
   { name: 'listings', key: ['source_no'] },
@@ -33,13 +33,13 @@ export const carriedTables: readonly CarriedTable[] = [
   { name: 'forgotten', key: ['id'] },
 ];
 
-/** What stays behind, with the reason. */
+/** The tables that are not copied, with the reason. */
 export const leftBehind: Readonly<Record<string, string>> = {
   migrations: 'each database keeps its own',
-  leases: 'whoever works a source takes it anew',
-  round_rows: 'totals that PostgreSQL adds up when asked',
+  leases: 'each process acquires its leases again',
+  round_rows: 'PostgreSQL computes these totals at query time',
   day_rows: 'likewise',
   investor_rows: 'likewise',
   beyond_sums: 'likewise',
-  identity_residue: 'bytes of the erased may stand in the old file; in the new database they never stood',
+  identity_residue: 'only the old file may still contain bytes of erased identities',
 };

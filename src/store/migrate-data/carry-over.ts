@@ -11,13 +11,14 @@ export interface CarriedRows extends TableDigest {
 
 export interface CarryWatch {
   readonly signal: AbortSignal;
-  /** While it works: rows written so far. */
+  /** Called during the copy with the number of rows written so far. */
   onRows?(rows: number): void;
 }
 
 /**
- * Carries every row over and reads all of it back before the commit: both sides have to give the same bytes, table by
- * table, or nothing is kept. Throws `stopped` when told to stop, and then nothing is kept either.
+ * Copies every row and reads all of them back before the commit. Returns the row count and digest of each table. Throws
+ * `database_unusable` unless both sides give the same bytes for every table, and `stopped` when `signal` fires. In both
+ * cases the target stays empty.
  */
 export function carryOver(
   source: CarrySource,
@@ -59,7 +60,7 @@ async function carryTable(
       stopIfTold(signal);
       hash.update(text);
       yield text;
-      // Line breaks within a value are written as letters, so every one that is left ends a row.
+      // Line breaks within a value are escaped, so every remaining one ends a row.
       rows += text.split('\n').length - 1;
       onRows?.(done + rows);
     }
@@ -70,7 +71,7 @@ async function carryTable(
 
 function stopIfTold(signal: AbortSignal): void {
   if (signal.aborted)
-    throw new Fault('stopped', 'stopped before the end: nothing was kept, the target is empty', {
+    throw new Fault('stopped', 'stopped before the end: nothing was committed, the target is empty', {
       hint: 'Run it again when there is time; it starts from the beginning.',
     });
 }
@@ -84,8 +85,8 @@ function compare(
   if (sent?.rows === counted && found.rows === counted && found.sha256 === sent?.sha256) return;
   throw new Fault(
     'database_unusable',
-    `${name} came out different: ${counted} rows to carry, ${sent?.rows} sent, ${found.rows} read back, ` +
-      (found.sha256 === sent?.sha256 ? 'of equal content' : 'of other content'),
-    { hint: 'Nothing was kept and the source is as it was. Check both with rosterd doctor.' },
+    `${name} differs after the copy: ${counted} rows in the source, ${sent?.rows} sent, ${found.rows} read back, ` +
+      (found.sha256 === sent?.sha256 ? 'with equal content' : 'with different content'),
+    { hint: 'Nothing was committed and the source is unchanged. Check both with rosterd doctor.' },
   );
 }

@@ -1,7 +1,7 @@
-/** As SQLite gives them when whole numbers are asked for as such. */
+/** A value as SQLite returns it when integers are read as bigints. */
 export type CopyValue = string | bigint | number | null;
 
-/** The letters PostgreSQL writes for what would end a value or a line. */
+/** The escape sequences of PostgreSQL's COPY text format. */
 const escapes: Readonly<Record<string, string>> = {
   '\\': '\\\\',
   '\b': '\\b',
@@ -13,8 +13,8 @@ const escapes: Readonly<Record<string, string>> = {
 };
 
 /**
- * A row as PostgreSQL's COPY reads it, and to the letter as COPY writes it: so both sides of a copy can be compared by
- * a digest over their lines, without either being held.
+ * Returns a row in the text format of PostgreSQL's COPY, byte for byte as COPY itself would write it. Both sides of the
+ * copy can therefore be compared by a digest over their lines, without holding either in memory.
  */
 export function copyLine(row: readonly CopyValue[]): string {
   return `${row.map(copyValue).join('\t')}\n`;
@@ -26,7 +26,7 @@ function copyValue(value: CopyValue): string {
   return value.replaceAll(/[\\\b\t\n\v\f\r]/g, (letter) => escapes[letter] ?? letter);
 }
 
-/** `[1,2]` of SQLite as `{1,2}` of PostgreSQL. */
+/** Converts a JSON array from SQLite, such as `[1,2]`, to a PostgreSQL array, `{1,2}`. */
 export function numbersToArray(json: CopyValue): CopyValue {
   return typeof json === 'string' ? `{${json.slice(1, -1)}}` : json;
 }

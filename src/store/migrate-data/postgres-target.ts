@@ -12,9 +12,9 @@ import { type CarriedTable, carriedTables } from './carried-tables.js';
 type Queries = Pick<pg.ClientBase, 'query'>;
 type Schemas = Pick<PostgresDatabase, 'schema' | 'identitySchema'>;
 
-/** What one transaction does to the mirror that is filled. */
+/** The operations of the transaction that fills the target mirror. */
 export interface CarryTarget {
-  /** Lines of COPY; answers how many rows they were. */
+  /** Writes lines in COPY text format. Returns the number of rows. */
   write(table: CarriedTable, columns: readonly string[], lines: Iterable<string>): Promise<number>;
   digest(table: CarriedTable, columns: readonly string[]): Promise<TableDigest>;
   finish(lastSeq: number, indexes: readonly string[]): Promise<void>;
@@ -25,7 +25,7 @@ export interface TableDigest {
   readonly sha256: string;
 }
 
-/** Refuses what holds a mirror already, or something else where one would be. Writes nothing. */
+/** Throws `database_unusable` when the target already has a mirror, or other tables where one would be. Writes nothing. */
 export async function lookAtTarget(url: string): Promise<void> {
   const migrated = await isMigrated(url);
   const database = await openPostgres(url, { max: 1 });
@@ -38,12 +38,12 @@ export async function lookAtTarget(url: string): Promise<void> {
   }
 }
 
-/** A host that freezes in the middle gives the tables free after this. */
+/** If this host freezes during the copy, the server releases the table locks after this time. */
 const idleMillis = 5 * 60_000;
 
 /**
- * One transaction on a connection of its own, since COPY does not go together with statements that are sent ahead of
- * their answers. Whatever ends it before its commit leaves the mirror empty. Other daemons wait for it at the door.
+ * Runs `work` in one transaction on a dedicated connection, because COPY cannot be mixed with pipelined statements. If
+ * it ends before the commit, the mirror stays empty. The table locks make other daemons wait until it ends.
  */
 export function fillTarget<Result>(
   database: PostgresDatabase,
@@ -52,7 +52,7 @@ export function fillTarget<Result>(
 ): Promise<Result> {
   return withPostgresFaults(database.url, async () => {
     const client = new pg.Client({ connectionString: url, application_name: 'rosterd-migrate' });
-    // A connection that is lost fails the statement on it; without a listener it ends the process.
+    // A lost connection fails its current statement. Without this listener it would also end the process.
     client.on('error', () => {});
     try {
       await client.connect();
@@ -67,7 +67,7 @@ export function fillTarget<Result>(
       await client.query('COMMIT');
       return result;
     } finally {
-      // Without a commit the server rolls back when the connection ends.
+      // The server rolls back an uncommitted transaction when the connection ends.
       await client.end().catch(() => {});
     }
   });
@@ -99,11 +99,11 @@ function targetIn(client: pg.Client, schemas: Schemas): CarryTarget {
           [name, counter],
         );
       }
-      // The two databases answer some questions from different indexes: one beyond that of the ids stands for all.
+      // The two databases have different indexes. One index besides that of the ids means that all were built.
       const all = indexes.some((name) => name !== 'investment_rows_id');
       for (const { name, sql } of shippedIndexes('postgres'))
         if (all || indexes.includes(name)) await client.query(sql);
-      // Plans made before anybody counted would read all rows.
+      // Without statistics the planner would choose full scans.
       for (const table of carriedTables) await client.query(`ANALYZE ${qualified(table, schemas)}`);
     },
   };
@@ -125,7 +125,7 @@ async function refuseFilled(queries: Queries, database: PostgresDatabase): Promi
   );
 }
 
-/** Tables of somebody else, where those of the mirror would be created. */
+/** Throws `database_unusable` when foreign tables exist where those of the mirror would be created. */
 async function refuseForeign({ pool, url, schema, identitySchema }: PostgresDatabase): Promise<void> {
   const { rows } = await pool.query<{ name: string }>(
     `SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables
@@ -133,7 +133,7 @@ async function refuseForeign({ pool, url, schema, identitySchema }: PostgresData
     [schema, carriedTables.map(({ name }) => name), identitySchema],
   );
   for (const { name } of rows)
-    throw new Fault('database_unusable', `${url} holds ${name}, which is not of a mirror`, {
+    throw new Fault('database_unusable', `${url} holds ${name}, which does not belong to a mirror`, {
       hint: 'Name an empty database: createdb NAME. Nothing was written to this one.',
     });
 }

@@ -14,27 +14,31 @@ export interface SourceOptions {
   readonly leaseMs: number;
 }
 
-/** The mirror that is carried over. Nothing is written to it. */
+/** The mirror to copy from. Nothing is written to it. */
 export interface CarrySource {
   readonly counts: ReadonlyMap<string, number>;
   columns(table: CarriedTable): readonly string[];
-  /** Lines of COPY, some at a time. */
+  /** Returns the rows in COPY text format, several lines per chunk. */
   lines(table: CarriedTable): Iterable<string>;
-  /** The last number of the change feed, whether its row is still there or was purged. */
+  /** The last number of the change feed, even if its row was purged. */
   readonly lastSeq: number;
-  /** Of the investments. All are built before a first listing is published, the one of ids earlier if somebody is erased. */
+  /**
+   * Names of the indexes on `investment_rows`. All are built before a first listing is published; the index of the ids
+   * is built earlier if an identity is erased before that.
+   */
   readonly indexes: readonly string[];
   close(): void;
 }
 
-/** For a look: refuses what `lockSource` would. */
+/** Opens the source without locking it, for a dry run. Throws in the same cases as `lockSource`, apart from a busy lock. */
 export function lookAtSource(file: string, options: SourceOptions): CarrySource {
   return prepared(openSqlite(file, { readonly: true }), options);
 }
 
 /**
- * Holds SQLite's one lock for writers until it is closed: whoever starts in the middle reads, and every write of theirs
- * is refused as busy. That is more than a lease could do, because it also keeps out webhooks and erasures.
+ * Opens the source and holds SQLite's single write lock until it is closed. Processes that start during the copy can
+ * read, but their writes fail as busy. A lease would not be enough, because it does not stop webhooks and erasures.
+ * Throws `database_unusable` for an older schema and `lease_lost` when another process uses the mirror.
  */
 export function lockSource(file: string, options: SourceOptions): CarrySource {
   openSqlite(file, { readonly: true }).close();
@@ -110,7 +114,7 @@ function refusePending(database: SqliteDatabase): void {
   if (length > 0)
     throw new Fault(
       'database_unusable',
-      `${database.file} has an older schema, ${length} behind this version`,
+      `${database.file} has an older schema; migrations to run: ${length}`,
       {
         hint: `rosterd schema --apply --database ${database.file}`,
       },
@@ -124,7 +128,10 @@ interface Holding {
   readonly expires_at: string;
 }
 
-/** Who holds a lease, and who gave it back between two ticks and is still running on this machine. */
+/**
+ * Throws `lease_lost` when another process holds a valid lease, or released its lease between two ticks and still runs
+ * on this host.
+ */
 function refuseInUse({ file, raw }: SqliteDatabase, { clock, leaseMs }: SourceOptions): void {
   const held = raw
     .prepare<[], Holding>(
@@ -139,7 +146,7 @@ function refuseInUse({ file, raw }: SqliteDatabase, { clock, leaseMs }: SourceOp
       (isProcessThere(lease.holder) && !ours(lease.holder)),
   );
   if (inUse === undefined) return;
-  throw new Fault('lease_lost', `${file} is in use: ${inUse.holder} works its source ${inUse.source}`, {
+  throw new Fault('lease_lost', `${file} is in use: ${inUse.holder} syncs its source ${inUse.source}`, {
     hint: 'Stop that rosterd first, then run this again.',
   });
 }
