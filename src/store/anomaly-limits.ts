@@ -22,7 +22,10 @@ export function cutField(field: string): string {
   return field.length <= fieldLengthMax ? field : `${field.slice(0, fieldLengthMax)}…`;
 }
 
-/** Returns the counts with names beyond the limit added up under `moreFields`. Names already in `known` keep their own count. */
+/**
+ * Returns the counts with names beyond the limit added up under `moreFields`. Names already in `known` keep their own
+ * count.
+ */
 export function boundedDrift(
   found: ReadonlyMap<string, number>,
   known: ReadonlySet<string>,

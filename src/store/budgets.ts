@@ -36,7 +36,9 @@ export class Budgets {
   }
 }
 
-/** For several hosts that share a key. `swap` is a compare-and-swap: it returns false when another host changed the row. */
+/**
+ * For several hosts that share a key. `swap` is a compare-and-swap: it returns false when another host changed the row.
+ */
 export class SharedBudgets extends Budgets {
   async swap(key: string, before: SpentBudget | null, after: SpentBudget): Promise<boolean> {
     const row = rowOf(after);

@@ -48,7 +48,10 @@ export interface CommitHooks {
   readonly identity: 'keep' | 'drop';
 }
 
-/** Returns a change of the feed as notices see it, from the stored row and the incoming record. Throws when both are null. */
+/**
+ * Returns a change of the feed as notices see it, from the stored row and the incoming record. Throws when both are
+ * null.
+ */
 export function changeOf(
   kind: CommittedChange['kind'],
   held: Held | null,

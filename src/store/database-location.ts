@@ -10,7 +10,9 @@ export interface PostgresPlace {
   readonly kind: 'postgres';
   /** Without the password, so it is safe to show. */
   readonly url: string;
-  /** Read each time a connection opens. Null: the URL is used without a password, and the driver finds one by itself. */
+  /**
+   * Read each time a connection opens. Null: the URL is used without a password, and the driver finds one by itself.
+   */
   readonly password: { reveal(): Promise<string> } | null;
 }
 

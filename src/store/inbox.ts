@@ -126,7 +126,10 @@ export class Inbox implements InboxPort {
         };
   }
 
-  /** Runs a single statement. The numbers are part of its text, because there may be more than a statement takes parameters. */
+  /**
+   * Runs a single statement. The numbers are part of its text, because there may be more than a statement takes
+   * parameters.
+   */
   async #update(
     nos: readonly number[],
     change: { state?: Settlement; worked_at?: Instant; next_at: Instant | null; body?: null },

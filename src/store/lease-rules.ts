@@ -34,7 +34,9 @@ export function nextFence(
   return (held?.fence ?? 0) + 1;
 }
 
-/** Returns when to retry. Holders usually release a lease long before it expires, so the wait is at most a third of it. */
+/**
+ * Returns when to retry. Holders usually release a lease long before it expires, so the wait is at most a third of it.
+ */
 function lookAgainAt({ expires_at }: LeaseRow, now: number, leaseMs: number): Instant {
   const soon = instantFromMillis(now + leaseMs / 3);
   return expires_at < soon ? (expires_at as Instant) : soon;

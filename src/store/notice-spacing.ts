@@ -17,7 +17,9 @@ export type NoticeStep =
   | { readonly kind: 'delete'; readonly notice: number };
 
 const gapMillis = 60_000;
-/** A commit may complete this long after its timestamp. A notice that falls due in between may already be in delivery. */
+/**
+ * A commit may complete this long after its timestamp. A notice that falls due in between may already be in delivery.
+ */
 const commitMillisMax = 10_000;
 
 /** Returns the start of the spacing window: notices due before it do not delay a new one. */
@@ -46,7 +48,10 @@ export function spaced(
     : { kind: 'fold', notice: last.notice, body: folded };
 }
 
-/** Returns when the last notice was or is due. An impossible time was written under a clock that was ahead: it counts as now. */
+/**
+ * Returns when the last notice was or is due. An impossible time was written under a clock that was ahead: it counts as
+ * now.
+ */
 function lastDue({ state, next_at }: LastNotice, at: Instant): number {
   const now = millisOf(at);
   const due = millisOf(next_at as Instant);

@@ -7,7 +7,9 @@ import {
 } from '../outbox/ports.js';
 import type { Connection } from './connection.js';
 
-/** Notices, each queued by the commit of its change. Delivery is at least once: a crash after sending causes a repeat. */
+/**
+ * Notices, each queued by the commit of its change. Delivery is at least once: a crash after sending causes a repeat.
+ */
 export class Outbox implements OutboxPort {
   constructor(private readonly connection: Connection) {}
 

@@ -1,6 +1,8 @@
 import { notOneStatement } from './query-refusals.js';
 
-/** Matches what may precede a statement without effect: white space, empty statements, comments and a byte order mark. */
+/**
+ * Matches what may precede a statement without effect: white space, empty statements, comments and a byte order mark.
+ */
 const lead = /^(?:[ \t\n\f\r;\uFEFF]+|--[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/)+/;
 
 /**

@@ -16,7 +16,10 @@ export type PersonBeside = {
   readonly [Column in keyof IdentityColumns as `person_${Column}`]: IdentityColumns[keyof IdentityColumns];
 } & { readonly person: number | null };
 
-/** Converts the row in place and returns it, because a copy would cost more than the read. Callers must not share the row. */
+/**
+ * Converts the row in place and returns it, because a copy would cost more than the read. Callers must not share the
+ * row.
+ */
 export function recordIn(row: StoredRecord): Investment {
   return Object.assign<object, Flags>(row, {
     needs_whitelisting: row.needs_whitelisting === 1,

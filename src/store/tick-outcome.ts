@@ -24,7 +24,10 @@ export function tickValues(source: SourceRow, report: TickReport): readonly (str
   ];
 }
 
-/** Writes the outcome of a tick to its source row. `now` is wall-clock time, so the next tick replaces a time in the future. */
+/**
+ * Writes the outcome of a tick to its source row. `now` is wall-clock time, so the next tick replaces a time in the
+ * future.
+ */
 export function tellOutcome(
   source: SourceRow,
   now: Instant,

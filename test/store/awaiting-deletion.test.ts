@@ -6,12 +6,12 @@ import { test } from './both-databases.js';
 import { type Fixture, mirrorFixture } from './mirror-fixture.js';
 import { identity, listingPage, record, rejected, rejectedErasing, tombstone } from './samples.js';
 
-/** Two of four are too many. */
+/** A brake for which two deletions of four rows are too many. */
 const brake: BrakePolicy = { share: 0.25, rows: 2, accepted: false };
 
 const named = (...ids: readonly string[]) => [ids.map((id) => record(id))];
 
-/** Four rows, of which a listing names the first two. */
+/** A mirror of four rows after a listing that named only the first two. */
 async function doubted(options: Parameters<typeof mirrorFixture>[0] = {}): Promise<Fixture> {
   const fixture = await mirrorFixture(options);
   await fixture.list(named('a', 'b', 'c', 'd'));
@@ -24,7 +24,7 @@ const awaiting = async ({ rows }: Fixture) =>
     .map(({ id }) => id)
     .join(' ');
 
-/** Ids shown, and how many rows await deletion as the source counts them. */
+/** Returns the ids in `investments` and the source's count of rows that await deletion. */
 const shown = async ({ rows }: Fixture) => {
   const [source] = (await rows('SELECT rows_held, awaiting_deletion FROM sources')) as [
     { rows_held: number; awaiting_deletion: number },
@@ -37,7 +37,7 @@ const shown = async ({ rows }: Fixture) => {
 };
 
 describe('a row that awaits deletion', () => {
-  test('is shown as it was, with its person, and says since when it is missing', async () => {
+  test('a row that awaits deletion stays in every view, with its identity and the time it went missing', async () => {
     const fixture = await doubted();
     expect(await shown(fixture)).toBe('a b c d / 2');
     expect(await fixture.rows('SELECT id, name FROM identities ORDER BY id')).toHaveLength(4);
@@ -56,7 +56,7 @@ describe('a row that awaits deletion', () => {
     );
   });
 
-  test('is cleared by a delta that names it, changed or not, readable or not', async () => {
+  test('a delta that names a row awaiting deletion clears its mark, changed or not, readable or not', async () => {
     const fixture = await doubted();
     await fixture.delta([record('c')]);
     expect(await awaiting(fixture)).toBe('d');
@@ -65,7 +65,7 @@ describe('a row that awaits deletion', () => {
     expect(await fixture.rows("SELECT id FROM changes WHERE kind <> 'snapshot'")).toEqual([]);
   });
 
-  test('goes with its mark when the feed withdraws it', async () => {
+  test('a tombstone in the feed deletes a row awaiting deletion together with its mark', async () => {
     const fixture = await doubted();
     await fixture.delta([tombstone('c')]);
     expect(await shown(fixture)).toBe('a b d / 1');
@@ -74,20 +74,20 @@ describe('a row that awaits deletion', () => {
     ]);
   });
 
-  test('keeps its mark, and loses its person, when a withdrawal cannot be read', async () => {
+  test('an unreadable tombstone erases the identity of a row awaiting deletion and keeps its mark', async () => {
     const fixture = await doubted();
     await fixture.delta([rejectedErasing('c', 'tombstone')]);
     expect(await shown(fixture)).toBe('a b c d / 2');
     expect(await fixture.rows("SELECT id FROM identities WHERE id = 'c'")).toEqual([]);
   });
 
-  test('is cleared by the first page of a listing that names it, and by none that says it is gone', async () => {
+  test('the first page of a listing that names a row clears its mark; a tombstone in a listing does not', async () => {
     const fixture = await doubted();
     const { mirror, lease } = fixture;
     await mirror.beginListing(lease, { kind: 'relist', fingerprint: 'f1', restarts: 0, notBefore: null });
     await mirror.addListingPage(lease, listingPage([record('c'), tombstone('d')], 'p1', true));
     expect(await awaiting(fixture)).toBe('d');
-    // What a listing has named is not deleted by accepting, though that listing is not at its end.
+    // Accepting does not delete a row that the unfinished listing has already named.
     expect(await mirror.deleteAwaiting(lease)).toMatchObject({ removed: 1 });
     await mirror.addListingPage(lease, listingPage([record('a'), record('b'), record('d')], 'p2'));
     await mirror.publishListing(lease, 'p2' as Cursor, brake);
@@ -98,7 +98,7 @@ describe('a row that awaits deletion', () => {
     ]);
   });
 
-  test('is erased like any other when its person leaves or is forgotten', async () => {
+  test('a row awaiting deletion loses its identity when its investor is deactivated or forgotten', async () => {
     const fixture = await mirrorFixture();
     const of = (id: string, who: string) => record(id, { investor_id: who }, identity(id));
     await fixture.list([[of('a', 'usr_a'), of('b', 'usr_b'), of('c', 'usr_c'), of('d', 'usr_d')]]);
@@ -109,7 +109,7 @@ describe('a row that awaits deletion', () => {
     expect(await fixture.rows('SELECT id FROM identities ORDER BY id')).toEqual([{ id: 'a' }, { id: 'b' }]);
   });
 
-  test('of one source is not touched by another', async () => {
+  test('one source does not touch the awaiting-deletion rows of another', async () => {
     const one = await doubted();
     const other = await mirrorFixture({
       store: one.store,
@@ -122,7 +122,7 @@ describe('a row that awaits deletion', () => {
 });
 
 describe('accepting', () => {
-  test('deletes exactly what was held, with feed, history, receipts and notices', async () => {
+  test('accepting deletes exactly the marked rows, with change feed, history, receipts and notices', async () => {
     const told: string[] = [];
     const fixture = await doubted({
       notices: {
@@ -151,7 +151,7 @@ describe('accepting', () => {
     expect(await fixture.rows('SELECT max(seq) - count(*) AS holes FROM changes')).toEqual([{ holes: 0 }]);
   });
 
-  test('under an old fence deletes nothing', async () => {
+  test('accepting with an old fence token deletes nothing', async () => {
     const fixture = await doubted();
     const stale = { ...fixture.lease, fence: 0 };
     await expect(fixture.mirror.deleteAwaiting(stale)).rejects.toMatchObject({ code: 'lease_lost' });
@@ -160,7 +160,7 @@ describe('accepting', () => {
 });
 
 describe('a later complete listing', () => {
-  test('that still does not name them keeps them, and since when', async () => {
+  test('a later complete listing that still does not name the marked rows keeps them and their missing_since', async () => {
     const fixture = await doubted();
     const since = await fixture.rows('SELECT DISTINCT missing_since FROM awaiting_deletion');
     await fixture.list(named('a', 'b', 'e'), 'relist', brake);
@@ -171,7 +171,7 @@ describe('a later complete listing', () => {
     ]);
   });
 
-  test('clears those it names, and deletes the rest once all that is missing is within the brake', async () => {
+  test('a later complete listing clears the rows it names and deletes the rest once they are within the brake', async () => {
     const fixture = await doubted();
     await fixture.list(named('a', 'b', 'c'), 'relist', brake);
     expect(await shown(fixture)).toBe('a b c / 0');
@@ -180,23 +180,23 @@ describe('a later complete listing', () => {
     ]);
   });
 
-  test('counts what was held before together with what is missing now, so that nothing drains in small steps', async () => {
+  test('the brake counts marked and newly missing rows together, so that no series of small deletions passes it', async () => {
     const fixture = await doubted();
     await fixture.list(named('a'), 'relist', brake);
     expect(await shown(fixture)).toBe('a b c d / 3');
-    // One row a listing would be within the brake.
+    // One deleted row per listing would be within the brake.
     await fixture.list(named('b'), 'relist', brake);
     expect(await awaiting(fixture)).toBe('a c d');
   });
 
-  test('that is accepted deletes all it does not name, and leaves no mark', async () => {
+  test('an accepted listing deletes every row it does not name and leaves no mark', async () => {
     const fixture = await doubted();
     await fixture.list(named('c'), 'relist', { ...brake, accepted: true });
     expect(await shown(fixture)).toBe('c / 0');
     expect(await fixture.rows('SELECT * FROM awaiting_deletion_rows')).toEqual([]);
   });
 
-  test('that is given up leaves every mark it had no reason to take', async () => {
+  test('an abandoned listing clears only the marks of the rows it named', async () => {
     const fixture = await doubted();
     await fixture.collect(named('a', 'c'), 'relist');
     const { mirror, lease } = fixture;

@@ -4,7 +4,7 @@ export type Dialect = 'sqlite' | 'postgres';
 
 let running: Dialect = 'sqlite';
 
-/** Which database the test that is running wants its fixtures on. Tests of one file run one after the other. */
+/** The database on which the running test creates its fixtures. The tests of one file run one after the other. */
 export const dialect = (): Dialect => running;
 
 const on =
@@ -20,7 +20,9 @@ const on =
 
 const titles: Readonly<Record<Dialect, string>> = { sqlite: '', postgres: ' (PostgreSQL)' };
 const dialects: readonly Dialect[] = ['sqlite', 'postgres'];
-/** A server answers every statement over a socket, beside everything else the machine does. */
+/**
+ * PostgreSQL answers every statement over a socket, on a machine shared with other tests, so tests get a long timeout.
+ */
 const timeoutMsMin = 60_000;
 
 type Body<Args extends readonly unknown[]> = (
@@ -29,14 +31,14 @@ type Body<Args extends readonly unknown[]> = (
   timeoutMs?: number,
 ) => void;
 
-/** vitest's `test`, once on each database: the same promise has to hold on both. */
+/** Like vitest's `test`, but runs the test on both databases. */
 export function test(title: string, work: () => unknown, timeoutMs = timeoutMsMin): void {
   for (const which of dialects) vitestTest(title + titles[which], on(which, work), timeoutMs);
 }
 
 test.each = each;
 
-/** The bracketed form makes tuples of the cases. */
+/** `[unknown]` makes TypeScript infer the cases as tuples. */
 function each<Args extends unknown[] | [unknown]>(cases: readonly Args[]): Body<Args>;
 function each<Case>(cases: readonly Case[]): Body<[Case]>;
 function each(cases: readonly unknown[]): Body<never> {

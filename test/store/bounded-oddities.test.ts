@@ -7,7 +7,7 @@ import { identity, record, rejected } from './samples.js';
 
 const open = 'SELECT count(*) AS n FROM quarantine WHERE resolved_at IS NULL';
 
-/** As the listing sends it, and as the sweep behind it does: the same record, published otherwise and sorted otherwise. */
+/** The same record from a listing and from the sweep after it: with other publication fields and another key order. */
 const listed = (no: number) =>
   rejected(
     null,
@@ -19,7 +19,7 @@ const swept = (no: number) =>
 const unreadable = (from: number, count: number): FeedItem[] =>
   Array.from({ length: count }, (_, at) => rejected(`inv_${from + at}`, '{}'));
 
-test('records without an id: six in a listing and again in its sweep are six entries, and stay six when listed anew', async () => {
+test('records without an id: six records in a listing, its sweep and a re-listing make six quarantine entries', async () => {
   const { list, delta, rows } = await mirrorFixture();
   const bad = [1, 2, 3, 4, 5, 6];
   await list([bad.map(listed)]);
@@ -31,7 +31,7 @@ test('records without an id: six in a listing and again in its sweep are six ent
   expect(await rows('SELECT quarantined FROM sources')).toEqual([{ quarantined: 7 }]);
 });
 
-test('records without an id: a listing that does not name them resolves them, and their digest goes with the body', async () => {
+test('records without an id: a listing that does not name them resolves them and deletes body and digest', async () => {
   const { list, rows } = await mirrorFixture();
   await list([[listed(1), record('inv_1')]]);
   expect(await rows('SELECT count(digest) AS digests FROM quarantine_rows')).toEqual([{ digests: 1 }]);
@@ -42,7 +42,7 @@ test('records without an id: a listing that does not name them resolves them, an
   expect(await rows('SELECT quarantined FROM sources')).toEqual([{ quarantined: 0 }]);
 });
 
-test('records without an id: one set aside before digests were known is not set aside again', async () => {
+test('records without an id: an entry from before digests existed is not quarantined a second time', async () => {
   const { list, delta, rows } = await mirrorFixture();
   await list([[listed(1)]]);
   await rows('UPDATE quarantine_rows SET digest = NULL RETURNING digest');
@@ -52,7 +52,7 @@ test('records without an id: one set aside before digests were known is not set 
   ]);
 });
 
-test('a quarantine that is full keeps no more entries, counts them in one row, and shrinks with the next listing', async () => {
+test('a full quarantine stores no more entries, counts them in one row and shrinks with the next listing', async () => {
   const { list, delta, rows } = await mirrorFixture();
   await list([[record('inv_1')]]);
   for (let from = 0; from < quarantineMax; from += 2_500) await delta(unreadable(from, 2_500));
@@ -80,7 +80,7 @@ const withFields = (id: string, count: number, prefix: string): FeedItem =>
     ),
   });
 
-test('unknown fields: the first five hundred names are counted each, all others together, known ones always', async () => {
+test('unknown fields: the first 500 names have their own counts, known names keep theirs, all others share one', async () => {
   const { list, delta, rows } = await mirrorFixture();
   await list([[withFields('inv_1', driftFieldsMax - 2, 'a')]]);
   await delta([withFields('inv_2', 5, 'b'), record('inv_3', {}, identity('Ann', { extra: '{"c":1}' }))]);
@@ -95,7 +95,7 @@ test('unknown fields: the first five hundred names are counted each, all others 
   expect(await rows('SELECT count(*) AS n FROM drift')).toEqual([{ n: driftFieldsMax + 1 }]);
 });
 
-test('unknown fields: a long name is cut, and names that begin alike are counted together', async () => {
+test('unknown fields: a long name is truncated, and names with the same truncated form are counted together', async () => {
   const { list, rows } = await mirrorFixture();
   const long = 'n'.repeat(300);
   await list([[record('inv_1', { extra: JSON.stringify({ [`${long}1`]: 1, [`${long}2`]: 1 }) })]]);

@@ -3,7 +3,7 @@ import { Budgets } from '../../src/store/budgets.js';
 import { databases } from './support/databases.js';
 
 describe.each(databases)('budgets in $database', ({ open }) => {
-  test('what was spent survives, key by key, and the newest state wins', async () => {
+  test('the budget of each key is stored, and the latest save wins', async () => {
     const budgets = new Budgets((await open()).connection);
     expect(await budgets.load('k1')).toBeNull();
     await budgets.save('k1', { windowStart: 1_000, spent: 3, blockedUntil: null });

@@ -12,7 +12,7 @@ import { failingDatabase } from './failing-database.js';
 import { bytesOf, cautious, type Fixture, migratedDatabase, mirrorFixture } from './mirror-fixture.js';
 import { listingPage, record, rejected, tombstone } from './samples.js';
 
-/** A person whose every field can be found in the bytes of a file. */
+/** A person whose every field contains a marker that can be found in the bytes of a file. */
 function canary(id: string, round = 0): Identity {
   const mark = (field: string) =>
     `CANARY-${id}-${field}-${round}-${'x'.repeat((id.length * 37 + round * 11) % 400)}`;
@@ -34,14 +34,14 @@ const unreadable = (id: string | null, named: string) =>
     }),
   );
 
-/** Ids of people of whom something stands in the text. */
+/** Returns the ids of the people whose markers occur in the text. */
 function peopleIn(text: string): string[] {
   const found = new Set<string>();
   for (const [, id] of text.matchAll(/CANARY-(inv_\w+?)-/g)) if (id !== undefined) found.add(id);
   return [...found].sort();
 }
 
-/** In any file of the folder, copies among them. */
+/** Searches every file in the folder, including backups. */
 function standing(file: string): string[] {
   const folder = dirname(file);
   return peopleIn(
@@ -67,13 +67,13 @@ const scrubbed = async ({ store, erasures, clock }: Fixture) =>
       )
     : await erasures.scrub();
 
-test('whoever was erased, in whatever way, stands in no byte of any file; everybody else does', async () => {
+test('after a scrub no byte of any file contains an erased person, whatever the cause; all others are still there', async () => {
   const fixture = await mirrorFixture({ notices });
   const { store, erasures, list, delta, collect, mirror, lease } = fixture;
   const people = ['stays', 'withdrawn', 'deactivated', 'forgotten', 'absent', 'staged', 'set_aside'];
   const crowd = Array.from({ length: 150 }, (_, n) => person(`inv_crowd${n}`));
   await list([people.map((name) => person(`inv_${name}`)), crowd]);
-  // Versions upon versions, so that pages are split and filled up again.
+  // Many versions, so that database pages are split and filled again.
   for (let round = 1; round < 6; round += 1) {
     await delta(people.map((name) => person(`inv_${name}`, { shares: String(round) }, round)));
     await delta(crowd.map((_, n) => person(`inv_crowd${n}`, { shares: String(round) }, round)));
@@ -100,7 +100,7 @@ test('whoever was erased, in whatever way, stands in no byte of any file; everyb
       'p3',
     ),
   );
-  // `absent` was staged by the first page: the listing is begun again without it.
+  // The first page staged `absent`; the listing then restarts without it.
   await collect(
     [
       [
@@ -131,7 +131,7 @@ test('whoever was erased, in whatever way, stands in no byte of any file; everyb
   expect(causeOf('inv_crowd99')).toEqual(['tombstone']);
   expect(JSON.stringify(causes)).not.toContain('CANARY');
 
-  // And with the grant everybody goes.
+  // A lost grant erases everyone.
   await delta([record('inv_stays', {}, null)]);
   expect(await scrubbed(fixture)).toEqual({ kind: 'scrubbed', erasures: 1 });
   expect(await standingIn(fixture)).toEqual([]);
@@ -139,7 +139,7 @@ test('whoever was erased, in whatever way, stands in no byte of any file; everyb
 });
 
 onSqlite(
-  'killed at any statement, an erasure has not begun or is whole, and the next one leaves nothing',
+  'an erasure that fails at any statement is done completely or not at all, and the next one leaves no bytes',
   async () => {
     for (let statement = 1; ; statement += 1) {
       const real = migratedDatabase();
@@ -160,7 +160,7 @@ onSqlite(
       const [{ names, receipts }] = (await fixture.rows(
         "SELECT (SELECT count(*) FROM identities WHERE id = 'inv_1') AS names, (SELECT count(*) FROM erasures) AS receipts",
       )) as [{ names: number; receipts: number }];
-      // No moment at which somebody is gone and nothing says so.
+      // At every moment there is either the name or a receipt for its erasure.
       expect(names + receipts).toBe(1);
       erasures.forget('usr_inv_1' as UserId);
       expect(erasures.scrub().kind).toBe('scrubbed');
@@ -174,7 +174,7 @@ onSqlite(
   60_000,
 );
 
-onSqlite('killed in the middle of a scrub, the file is whole and the scrub is asked for again', async () => {
+onSqlite('a scrub killed halfway leaves the file intact and the scrub pending', async () => {
   const fixture = await mirrorFixture();
   await fixture.list([Array.from({ length: 300 }, (_, n) => person(`inv_${n}`))]);
   await fixture.delta([tombstone('inv_7')]);

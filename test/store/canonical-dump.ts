@@ -1,12 +1,12 @@
 import { publicRelations } from '../../src/store/dictionary/relations.js';
 import { rowsOf, type Store } from './mirror-fixture.js';
 
-/** Numbers each database hands out as it likes; everything else has to be equal. */
+/** Columns with numbers that each database assigns by itself. All other columns must be equal. */
 const own = new Set(['quarantine_no', 'inbox_no', 'notice', 'tick', 'erasure', 'no', 'source_no']);
 
 /**
- * Every relation of the data dictionary, row by row, in an order of ours: what two databases that were told the
- * same must agree on to the letter.
+ * Returns every row of every relation in the data dictionary, in a fixed order. Two databases that received the same
+ * input must return identical dumps.
  */
 export async function canonicalDump(store: Store): Promise<Readonly<Record<string, readonly string[]>>> {
   const dump: Record<string, readonly string[]> = {};

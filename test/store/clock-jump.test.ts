@@ -16,7 +16,7 @@ const notices: NoticeHooks = {
   fold: foldNotices,
 };
 
-/** A mirror that committed something, and wrote down a tick, while its clock was forty days ahead for a moment. */
+/** A mirror that committed a change and recorded a tick while its clock was briefly forty days ahead. */
 async function jumped() {
   const clock = new SteppingClock(start);
   const fixture = await mirrorFixture({ notices, clock });
@@ -42,7 +42,7 @@ async function jumped() {
   return { ...fixture, at, tick, status };
 }
 
-test('a tick dated in the future is not healthy and says so, and the next one that succeeds corrects it', async () => {
+test('clock jump: a tick dated in the future makes the source unhealthy until the next successful tick', async () => {
   const { tick, status, rows, delta } = await jumped();
   const soon = start + 3_601_000;
   const [before] = (await status(soon)).sources;
@@ -62,13 +62,13 @@ test('a tick dated in the future is not healthy and says so, and the next one th
     expect(source?.[column]?.slice(0, 10), column).toBe('2026-05-01');
   expect(source?.last_committed_at?.slice(0, 10)).toBe('2026-06-10');
 
-  // A daemon that died then is overdue like any other, and not for forty days healthy.
+  // A daemon that dies after the jump is reported overdue, not healthy for forty days.
   const [dead] = (await status(soon + 20 * 60_000)).sources;
   expect(dead).toMatchObject({ health: 'failing', stale: true });
   expect(dead?.concerns.map(({ code }) => code)).toContain('overdue');
 });
 
-test('versions never go back after a jump of the clock, and each moment still has one', async () => {
+test('clock jump: valid_from never decreases, and each moment still has one version', async () => {
   const { delta, rows } = await jumped();
   await delta([record('inv_1', { status: 'executed' }, identity('Ada'))], 'c2');
   await delta([record('inv_2', { status: 'executed' })], 'c3');
@@ -83,7 +83,7 @@ test('versions never go back after a jump of the clock, and each moment still ha
   ).toEqual(['2026-06-10', '2026-06-10']);
 });
 
-test('what is queued after a jump of the clock is due now: notices and erasures do not wait for the jump', async () => {
+test('clock jump: notices and erasures queued after the correction are due immediately', async () => {
   const { delta, rows } = await jumped();
   await delta([record('inv_2', { status: 'active' }), tombstone('inv_1')], 'c2');
   const queued = (await rows('SELECT body, queued_at, next_at FROM notices ORDER BY notice')) as {

@@ -38,7 +38,7 @@ const addPlain = (mirror: Mirror, lease: Lease) =>
   mirror.addListingPage(lease, listingPage([record('inv_1'), record('inv_4')], 'p1', true));
 const publish = (mirror: Mirror, lease: Lease) => mirror.publishListing(lease, 'end' as Cursor, cautious);
 const braked = { share: 0, rows: 1, accepted: false };
-/** Names none of the rows held but one, and one that is new. */
+/** Names one stored row and one new row. */
 const addFew = (mirror: Mirror, lease: Lease) =>
   mirror.addListingPage(lease, listingPage([record('inv_3', { status: 'y' }), record('inv_9')], 'end'));
 const publishBraked = (mirror: Mirror, lease: Lease) => mirror.publishListing(lease, 'end' as Cursor, braked);
@@ -78,24 +78,24 @@ const writes: Record<
 > = {
   'beginning a first listing': { listed: false, before: [begin('first'), addPage], write: begin('first') },
   'a page of a first listing': { listed: false, before: [begin('first')], write: addPage },
-  'a page of it behind another': { listed: false, before: [begin('first'), addPlain], write: addPlain },
+  'a later page of a first listing': { listed: false, before: [begin('first'), addPlain], write: addPlain },
   'publishing a first listing': { listed: false, before: [begin('first'), addPage], write: publish },
   'a delta page': { listed: true, before: [], write: apply },
   'the last delta page of a tick': { listed: true, before: [], write: applyLast },
   'beginning a re-listing': { listed: true, before: [begin('relist'), addPage], write: begin('relist') },
   'a page of a re-listing': { listed: true, before: [begin('relist')], write: addPage },
   'publishing a re-listing': { listed: true, before: [begin('relist'), addPage], write: publish },
-  'publishing a re-listing whose deletions are held': {
+  'publishing a re-listing whose deletions exceed the brake': {
     ...{ listed: true, before: [begin('relist'), addFew], write: publishBraked },
   },
-  'publishing one more': {
+  'publishing another re-listing after it': {
     ...{ listed: true, before: [...awaiting, begin('relist'), addPage], write: publishBraked },
   },
-  'deleting what awaits deletion': {
+  'deleting the rows that await deletion': {
     ...{ listed: true, before: awaiting, write: (mirror, lease) => mirror.deleteAwaiting(lease) },
   },
-  'a delta page that names what awaits deletion': { listed: true, before: awaiting, write: apply },
-  'a page of a re-listing that does': {
+  'a delta page that names rows awaiting deletion': { listed: true, before: awaiting, write: apply },
+  'a re-listing page that names rows awaiting deletion': {
     listed: true,
     before: [...awaiting, begin('relist')],
     write: addPage,
@@ -103,7 +103,7 @@ const writes: Record<
   'recording a tick that halts': { listed: true, before: [], write: tick },
 };
 
-describe('stopped at any statement, a write has happened or has not:', () => {
+describe('a write that fails at any statement is applied completely or not at all:', () => {
   test.each(Object.entries(writes))('%s', async (_name, { listed, before, write }) => {
     const { store, failAt } = failingStore(await freshStore());
     const notices = {

@@ -12,7 +12,7 @@ const feed = 'SELECT id, kind, fields, reason FROM changes WHERE seq > 1 ORDER B
 const later = '2026-02-02T00:00:00.000Z' as Instant;
 
 describe('a delta page', () => {
-  test('adds, changes and removes, with history, feed and cursor in one commit', async () => {
+  test('a delta page adds, changes and removes rows, with history, change feed and cursor in one commit', async () => {
     const { list, delta, rows } = await mirrorFixture();
     await list([[record('inv_1'), record('inv_2')]]);
     const applied = await delta(
@@ -48,7 +48,7 @@ describe('a delta page', () => {
     expect(await rows('SELECT id, status FROM investments')).toEqual([{ id: 'inv_1', status: 'canceled' }]);
   });
 
-  test('read twice writes nothing the second time', async () => {
+  test('a delta page that is read twice writes nothing the second time', async () => {
     const { list, delta, rows } = await mirrorFixture();
     await list([[record('inv_1')]]);
     const items = [
@@ -71,7 +71,7 @@ describe('a delta page', () => {
     expect(await everything()).toEqual(before);
   });
 
-  test('several entries for one id converge to the last, whatever their times say', async () => {
+  test('of several entries for one id the last one wins, whatever their observed_at', async () => {
     const { list, delta, rows } = await mirrorFixture();
     await list([[record('inv_1'), record('inv_2')]]);
     await delta([
@@ -92,14 +92,14 @@ describe('a delta page', () => {
     ]);
   });
 
-  test('feed order wins over an older time of observation', async () => {
+  test('a later entry in the feed wins even if its observed_at is older', async () => {
     const { list, delta, rows } = await mirrorFixture();
     await list([[record('inv_1', { observed_at: later })]]);
     await delta([record('inv_1', { status: 'older', observed_at: '2020-01-01T00:00:00.000Z' as Instant })]);
     expect(await rows('SELECT status FROM investments')).toEqual([{ status: 'older' }]);
   });
 
-  test('replaces a record whole, so that a redacted person is gone', async () => {
+  test('a record replaces the stored row completely, so that redacted fields of the person are gone', async () => {
     const { list, delta, rows } = await mirrorFixture();
     await list([[record('inv_1', { group_label: 'Seed' }, identity('Ann', { bio: 'secret' }))]]);
     await delta([record('inv_1', { group_label: null }, identity('Ann', { email: null }))]);
@@ -117,7 +117,7 @@ describe('a delta page', () => {
     ]);
   });
 
-  test('whatever one field is new, it stands there and the others stay', async () => {
+  test('a change of any one field is stored and leaves the other fields unchanged', async () => {
     const other = (value: unknown) =>
       typeof value === 'boolean' ? !value : typeof value === 'number' ? value + 1 : '[7]';
     const { list, delta, rows } = await mirrorFixture();
@@ -137,23 +137,26 @@ describe('a delta page', () => {
     ['name', identity('Ann', { name: 'Anna' }), '["identity.name"]'],
     ['unknown field', identity('Ann', { extra: '{"x":1}' }), '["identity.extra"]'],
     ['absence', null, '["identity.name","identity.email","identity.country"]'],
-  ])('a person’s %s alone is a change, told by name of field and never by value', async (_, who, fields) => {
-    const { list, delta, rows } = await mirrorFixture();
-    // Where everybody has a name, one who has none shows a lost grant, which is no change of the investment.
-    await list([[record('inv_1', {}, identity('Ann')), record('inv_2', {}, null)]]);
-    expect(await delta([record('inv_1', {}, who)])).toMatchObject({ changed: 1 });
-    expect(await rows('SELECT kind, fields FROM changes WHERE seq > 1')).toEqual([
-      { kind: 'changed', fields },
-    ]);
-    expect(await rows('SELECT name, extra FROM identities')).toEqual(
-      who === null ? [] : [{ name: who.name, extra: who.extra }],
-    );
-    expect(
-      (await rows('SELECT * FROM history_rows')).flatMap((row) => Object.values(row as object)),
-    ).not.toContain('Ann');
-  });
+  ])(
+    'a change of only the person’s %s is published by field name, never by value',
+    async (_, who, fields) => {
+      const { list, delta, rows } = await mirrorFixture();
+      // If all records had identity, one without it would mean a lost grant, which is not a change of the investment.
+      await list([[record('inv_1', {}, identity('Ann')), record('inv_2', {}, null)]]);
+      expect(await delta([record('inv_1', {}, who)])).toMatchObject({ changed: 1 });
+      expect(await rows('SELECT kind, fields FROM changes WHERE seq > 1')).toEqual([
+        { kind: 'changed', fields },
+      ]);
+      expect(await rows('SELECT name, extra FROM identities')).toEqual(
+        who === null ? [] : [{ name: who.name, extra: who.extra }],
+      );
+      expect(
+        (await rows('SELECT * FROM history_rows')).flatMap((row) => Object.values(row as object)),
+      ).not.toContain('Ann');
+    },
+  );
 
-  test('an unknown field alone is a change, and its old value goes to history', async () => {
+  test('a change of only an unknown field is published, and its old value goes to history', async () => {
     const { list, delta, rows } = await mirrorFixture();
     await list([[record('inv_1', { extra: '{"a":1}' })]]);
     await delta([record('inv_1', { extra: '{"a":2}' })]);
@@ -165,7 +168,7 @@ describe('a delta page', () => {
     ).toEqual([{ extra: '{"a":1}' }, { extra: '{"a":2}' }]);
   });
 
-  test('a newer observation of the same content goes to history without a change', async () => {
+  test('the same content with a newer observed_at adds a version to history but no change to the feed', async () => {
     const { list, delta, rows } = await mirrorFixture();
     await list([[record('inv_1')]]);
     expect(await delta([record('inv_1', { observed_at: later, reason: 'resent' })])).toMatchObject({
@@ -180,7 +183,7 @@ describe('a delta page', () => {
     ]);
   });
 
-  test('a record that comes back after its tombstone is added again, with the gap in history', async () => {
+  test('a record that returns after its tombstone is added again, and history shows the gap', async () => {
     const { list, delta, rows } = await mirrorFixture();
     await list([[record('inv_1')]]);
     await delta([tombstone('inv_1')]);
@@ -195,13 +198,13 @@ describe('a delta page', () => {
     expect(gap).toEqual([{ gap: 1 }]);
   });
 
-  test('is refused before the first listing is published', async () => {
+  test('a delta page is rejected before the first listing is published', async () => {
     const { delta, rows } = await mirrorFixture();
     await expect(delta([record('inv_1')])).rejects.toThrow('never listed');
     expect(await rows('SELECT * FROM investment_rows')).toEqual([]);
   });
 
-  test('keeps a sweep’s own position until its last page', async () => {
+  test('the last page of a sweep ends it; until then its own position is stored', async () => {
     const { list, mirror, lease } = await mirrorFixture();
     await list([[record('inv_1')]]);
     const sweeping = { kind: 'sweeping', cursor: 's1' as Cursor } as const;
@@ -219,7 +222,7 @@ describe('a delta page', () => {
     ).rejects.toThrow('not sweeping');
   });
 
-  test('a sweep that repeats what the listing told, with a reason now, supersedes nothing', async () => {
+  test('a sweep that repeats a listed record, now with a reason, creates no new version', async () => {
     const { list, delta, rows } = await mirrorFixture();
     await list([[record('inv_1'), record('inv_2')]]);
     const told = await rows('SELECT * FROM investments');
@@ -228,7 +231,7 @@ describe('a delta page', () => {
     expect(await rows('SELECT * FROM investment_history')).toEqual([]);
   });
 
-  test('time never goes back within a source, and is read once', async () => {
+  test('commit times never decrease within a source, and one commit has one time', async () => {
     const { list, delta, clock, rows } = await mirrorFixture();
     await list([[record('inv_1')]]);
     const before = await rows('SELECT max(at) AS at FROM changes');
@@ -238,8 +241,8 @@ describe('a delta page', () => {
   });
 });
 
-describe('beside the records', () => {
-  test('an unreadable entry is set aside with its body until a readable one comes', async () => {
+describe('anomalies of a page', () => {
+  test('an unreadable entry is quarantined with its body until a readable version arrives', async () => {
     const { list, delta, rows } = await mirrorFixture();
     await list([[record('inv_1')]]);
     expect(await delta([rejected('inv_1'), rejected(null)])).toMatchObject({ quarantined: 2 });
@@ -257,7 +260,7 @@ describe('beside the records', () => {
     expect(await rows('SELECT quarantined FROM sources')).toEqual([{ quarantined: 1 }]);
   });
 
-  test('what is set aside counts once, however often it comes unreadable, and again after a readable version', async () => {
+  test('a repeated unreadable entry counts once, and again only after a readable version', async () => {
     const { list, delta } = await mirrorFixture();
     await list([[record('inv_1')]]);
     const counts: number[] = [];
@@ -266,7 +269,7 @@ describe('beside the records', () => {
     expect(counts).toEqual([2, 0, 0, 1]);
   });
 
-  test('within one page the last entry decides whether an id is set aside', async () => {
+  test('within one page the last entry decides whether an id is quarantined', async () => {
     const { list, delta, rows } = await mirrorFixture();
     await list([[record('inv_1')]]);
     await delta([
@@ -281,7 +284,7 @@ describe('beside the records', () => {
     expect(await rows('SELECT id FROM investments ORDER BY id')).toEqual([{ id: 'inv_1' }, { id: 'inv_3' }]);
   });
 
-  test('a huge unreadable body is cut to 64 KB', async () => {
+  test('a huge unreadable body is truncated to 64 KB', async () => {
     const { list, delta, rows } = await mirrorFixture();
     await list([[]]);
     await delta([rejected('inv_1', '€'.repeat(60_000))]);
@@ -292,7 +295,7 @@ describe('beside the records', () => {
     expect(row?.bytes).toBeGreaterThan(64 * 1024 - 10);
   });
 
-  test('fields nobody knows yet are counted by name', async () => {
+  test('unknown fields are counted by name', async () => {
     const { list, delta, rows } = await mirrorFixture();
     await list([[record('inv_1', { extra: '{"a":1,"b":2}' }, identity('Ann', { extra: '{"a":3}' }))]]);
     await delta([record('inv_2', { extra: '{"a":1}' })]);
@@ -303,7 +306,7 @@ describe('beside the records', () => {
     ]);
   });
 
-  test('whether identity is granted shows in the source; deactivated people say nothing about it', async () => {
+  test('identity_included shows whether identity is granted; deactivated investors do not affect it', async () => {
     const { list, delta, rows } = await mirrorFixture();
     await list([[record('inv_1')]]);
     await delta([record('inv_1', { investor_deactivated: true }, null)]);
@@ -312,7 +315,7 @@ describe('beside the records', () => {
     expect(await rows('SELECT identity_included FROM sources')).toEqual([{ identity_included: 0 }]);
   });
 
-  test('notices are written from ids and amounts, and commit with their change', async () => {
+  test('notices are drafted from ids and amounts and commit with their change', async () => {
     const seen: CommittedChange[] = [];
     const { list, delta, rows } = await mirrorFixture({
       notices: {

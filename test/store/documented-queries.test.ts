@@ -48,7 +48,7 @@ const rows: readonly (readonly [string, Row])[] = [
     blockers: '[{"key":"needs_id"}]',
   }),
   investment(2, 'inv_1', { row_no: 5, investor_id: 'usr_9', applied_at: '2026-10-02T13:00:00.000Z' }),
-  // Nobody said in which currency: such rows stand before the others in either database.
+  // Rows without a currency sort first in both databases.
   investment(2, 'inv_5', {
     ...{ row_no: 6, offering_id: 'ofr_2', currency: null, applied_at: '2026-10-02T09:00:00.000Z' },
     ...{ committed_cents: 7, raised_cents: 0, in_escrow_cents: 3 },
@@ -162,12 +162,12 @@ const expected: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   ],
 };
 
-/** What may read investment_rows from end to end, and why: everything else is answered from an index. */
+/** Queries that may scan investment_rows, with the reason. All others must use an index. */
 const mayScan: readonly string[] = [
-  'as-of', // looks at the time of every version
+  'as-of', // reads the time of every version
 ];
 
-/** Asked on a fresh connection, as analysts do: the one that built the indexes has not read their sizes yet. */
+/** Plans on a fresh connection, as analysts use: the one that built the indexes has not loaded their statistics. */
 function plan({ file }: SqliteDatabase, sql: string): string[] {
   const reader = openSqlite(file, { readonly: true });
   onTestFinished(() => reader.close());
@@ -178,13 +178,13 @@ function plan({ file }: SqliteDatabase, sql: string): string[] {
 }
 
 describe('documented queries', () => {
-  test('there are fifteen, each under a name of its own', () => {
+  test('there are fifteen documented queries with distinct names', () => {
     expect(new Set(documentedQueries.map(({ name }) => name)).size).toBe(15);
     expect(Object.keys(expected).sort()).toEqual(documentedQueries.map(({ name }) => name).sort());
   });
 
   describe.each(databases)('in $database', ({ database, open }) => {
-    test('each answers as documented, on a connection that cannot write', async () => {
+    test('each documented query returns the documented result on a read-only connection', async () => {
       const mirror = await open();
       await fill(mirror);
       const found: Record<string, unknown> = {};
@@ -203,7 +203,7 @@ describe('documented queries', () => {
     ...['2026-01-01T00:00:00.000Z', '2026-10-01T00:00:00.000Z', '2026-10-06T00:00:00.000Z'],
     ...['2026-10-07T00:00:00.000Z', '2026-10-17T23:59:59.999Z', '2026-10-18T00:00:00.000Z'],
     '2027-01-01T00:00:00.000Z',
-  ])('as of %s, reckoned back from now equals added up from every version', async (moment) => {
+  ])('as of %s, undoing changes from the current totals equals summing every version', async (moment) => {
     const { raw } = await seeded();
     const query = documentedQueries.find(({ name }) => name === 'as-of');
     const [back, added] = [query?.sql, query?.postgres].map((sql = '') =>
@@ -212,13 +212,16 @@ describe('documented queries', () => {
     expect(back).toEqual(added);
   });
 
-  test.each(documentedQueries)('$name names a person only if it says so', ({ sql, identity }) => {
-    expect(/\b(roster|identities)\b/.test(sql)).toBe(identity);
-  });
+  test.each(documentedQueries)(
+    'the query $name reads identity only if it is declared to',
+    ({ sql, identity }) => {
+      expect(/\b(roster|identities)\b/.test(sql)).toBe(identity);
+    },
+  );
 
   describe('query plans', () => {
     test.each(documentedQueries.filter(({ name }) => !mayScan.includes(name)))(
-      '$name does not read every investment',
+      'the query $name does not scan all investments',
       async ({ sql }) => {
         const scans = plan(await seeded(), sql).filter((step) => /^SCAN [rh]$/.test(step));
         expect(scans).toEqual([]);
@@ -258,7 +261,7 @@ describe('documented queries', () => {
         /INDEX investment_rows_waiting \(source_no=\?\)$/,
       ],
       [
-        'what is in escrow',
+        'investments in escrow',
         "SELECT currency, sum(in_escrow_cents) FROM investments WHERE source = 'acme' AND in_escrow_cents > 0 GROUP BY currency",
         /COVERING INDEX investment_rows_escrow \(source_no=\?\)$/,
       ],
@@ -283,7 +286,7 @@ describe('documented queries', () => {
         /investor_rows_key \(investor_id=\?\)/,
       ],
       [
-        'when an investor came first',
+        'first investment of an investor',
         "SELECT first_applied_at FROM investor_totals WHERE investor_id = 'usr_1'",
         /COVERING INDEX investment_rows_investor \(investor_id=\? AND currency=\? AND source_no=\?\)/,
       ],
@@ -293,7 +296,7 @@ describe('documented queries', () => {
         /history_rows_record \(id=\?/,
       ],
       [
-        'what is gone',
+        'withdrawn investments',
         "SELECT valid_to, currency, raised_cents FROM investment_history WHERE ended_by = 'tombstone'",
         /COVERING INDEX history_rows_gone$/m,
       ],
@@ -303,7 +306,7 @@ describe('documented queries', () => {
         'SELECT * FROM changes WHERE seq > 5 ORDER BY seq LIMIT 10',
         /SEARCH c USING INTEGER PRIMARY KEY/,
       ],
-    ])('%s is answered from its index', async (_, sql, index) => {
+    ])('the query for %s uses its index', async (_, sql, index) => {
       const steps = plan(await seeded(), sql);
       expect(steps.join('\n')).toMatch(index);
       expect(steps.filter((step) => /^SCAN [rhc]$/.test(step))).toEqual([]);
@@ -316,7 +319,7 @@ describe('documented queries', () => {
       documentedQueries.find(({ name }) => name === 'waiting-longest')?.sql ?? '',
       'SELECT * FROM roster ORDER BY applied_at DESC NULLS LAST LIMIT 50',
       "SELECT * FROM roster WHERE source = 'acme' ORDER BY applied_at DESC LIMIT 50",
-    ])('%s needs no sorting', async (sql) => {
+    ])('the query needs no sort: %s', async (sql) => {
       expect(plan(await seeded(), sql).join('\n')).not.toMatch(/TEMP B-TREE/);
     });
   });

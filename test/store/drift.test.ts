@@ -9,7 +9,7 @@ const sent = (id: string, more: Record<string, unknown>) => {
   return parseInvestment(JSON.parse(wire), () => wire);
 };
 
-test('texts nobody would write arrive in the database letter by letter; what it cannot hold is U+FFFD', async () => {
+test('hostile texts are stored unchanged, except that characters the database cannot store become U+FFFD', async () => {
   const hostile = [
     ["'; DROP TABLE investment_rows; --", "'; DROP TABLE investment_rows; --"],
     ['a\0b', 'a\ufffdb'],
@@ -26,12 +26,12 @@ test('texts nobody would write arrive in the database letter by letter; what it 
   const kept = () => rows('SELECT group_label, message FROM roster ORDER BY id');
   const wanted = hostile.map(([, text]) => ({ group_label: text, message: text }));
   expect(await kept()).toEqual(wanted);
-  // The same again differs in nothing: what was made of a text compares equal to what is made of it now.
+  // The same page again changes nothing: the replaced characters compare equal.
   expect(await delta(records())).toMatchObject({ changed: 0, unchanged: hostile.length });
   expect(await kept()).toEqual(wanted);
 });
 
-test('a value of an enumeration that nobody knows yet is kept, counted by nobody and no reason to set aside', async () => {
+test('an unknown enumeration value is stored and does not quarantine the record', async () => {
   const { list, rows } = await mirrorFixture();
   await list([[sent('inv_1', { status: 'levitating', investment_type: 'moonshot' })]]);
   expect(await rows('SELECT status, investment_type FROM investments')).toEqual([
@@ -41,7 +41,7 @@ test('a value of an enumeration that nobody knows yet is kept, counted by nobody
 });
 
 test.each([2 ** 53, 2 ** 60, 1e300, 0.5])(
-  'an amount of %d cents is set aside with its body, never rounded',
+  'a record with an amount of %d cents is quarantined with its body; the amount is never rounded',
   async (cents) => {
     const { list, rows } = await mirrorFixture();
     const amounts = { ...(wholeRecord().amounts as object), committed_cents: cents };

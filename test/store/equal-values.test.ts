@@ -15,7 +15,7 @@ const wire = (id: string, more: object): FeedItem =>
     () => '{}',
   );
 
-/** Values in which two databases could differ, as the platform sends them. */
+/** Values from the platform that two databases could store differently. */
 const first = [
   wire('inv_cents', {
     amounts: {
@@ -47,13 +47,13 @@ const first = [
   wire('inv_order_x', { group: 'É' }),
 ];
 
-test('values of every kind are the same on both databases, letter by letter, and stay the same when read again', async () => {
+test('both databases store values of every kind identically, and reading the page again changes nothing', async () => {
   const dumps = [];
   for (const kind of ['sqlite', 'postgres'] as const) {
     const store = await freshStore(kind);
     const { list, delta } = await mirrorFixture({ store });
     await list([first, [rejected('inv_bad', '{"n":"\u0000 李"}'), rejected(null, 'x')]]);
-    // What was stored is what came: nothing of it is a change.
+    // The stored values equal the received ones, so nothing is a change.
     const again = await delta(first);
     expect(again).toMatchObject({ added: 0, changed: 0, removed: 0 });
     await delta([

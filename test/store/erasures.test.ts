@@ -21,12 +21,12 @@ async function fresh() {
   return { clock, store, erasures: erasuresOn(store, clock) };
 }
 
-/** The values of a column, or of the first of several. */
+/** Returns the values of the first column. */
 const column = async (store: Store, sql: string) =>
   (await rowsOf(store, sql)).map((row) => Object.values(row as object)[0]);
 
 describe('forgetting', () => {
-  test('an investor is forgotten in every source and every working table, others stay', async () => {
+  test('forgetting an investor erases them in every source and every working table; others stay', async () => {
     const { store, erasures } = await fresh();
     const mine = await seedInvestment(store, 1, 'inv_a', { investor_id: 'usr_x' });
     await seedIdentity(store, mine, { name: 'CANARY' });
@@ -72,7 +72,7 @@ describe('forgetting', () => {
     ]);
   });
 
-  test('an investment is forgotten alone, and stays so until it is lifted', async () => {
+  test('forgetting an investment erases only that one, and it stays forgotten until it is lifted', async () => {
     const { store, erasures } = await fresh();
     for (const id of ['inv_a', 'inv_b'])
       await seedIdentity(store, await seedInvestment(store, 1, id), { name: id });
@@ -85,7 +85,7 @@ describe('forgetting', () => {
   });
 });
 
-test('an id nobody here has heard of is refused with what to do, and nothing is remembered of it', async () => {
+test('forgetting an unknown id is refused with a hint, and nothing is stored about it', async () => {
   const { store, erasures } = await fresh();
   await expect((async () => await erasures.forget(usr('usr_nobody')))()).rejects.toThrow(
     /usr_nobody is neither/,
@@ -107,7 +107,7 @@ const crowd = async (store: Store) => {
 };
 
 describe('scrubbing', () => {
-  test('after a scrub no byte of the forgotten stands in any file of the database', async () => {
+  test('after a scrub no file of the database contains any byte of a forgotten person', async () => {
     const { store, erasures, clock } = await fresh();
     await crowd(store);
     expect(await bytesOf(store)).toContain('CANARY-7-');
@@ -124,7 +124,7 @@ describe('scrubbing', () => {
   });
 
   test.each([
-    // A server deletes a person beside their record, a file with it.
+    // PostgreSQL deletes identity rows by a separate statement, SQLite together with the investment row.
     [
       'a tombstone',
       [
@@ -134,7 +134,7 @@ describe('scrubbing', () => {
     ],
     ['a redacted name', ["UPDATE identity_rows SET name = NULL, email = NULL WHERE name = 'CANARY-5-'"]],
     ['a lost scope', ['DELETE FROM identity_rows']],
-  ])('%s asks for a scrub by itself', async (_, statements) => {
+  ])('%s requests a scrub by itself', async (_, statements) => {
     const { store, erasures } = await fresh();
     await crowd(store);
     for (const sql of statements) await rowsOf(store, sql);
@@ -143,7 +143,7 @@ describe('scrubbing', () => {
     expect(await rowsOf(store, 'SELECT cause, id FROM erasures')).toEqual([{ cause: 'removed', id: null }]);
   });
 
-  test('a staged or quarantined person that is dropped asks for one too', async () => {
+  test('deleting a staged row or a quarantined body requests a scrub', async () => {
     const { store, erasures } = await fresh();
     const identity = '{"name":"CANARY"}';
     await seedRow(store, 'staged_rows', { ...recordDefaults, source_no: 1, id: 'inv_s', identity });
@@ -155,7 +155,7 @@ describe('scrubbing', () => {
     expect(await bytesOf(store)).not.toContain('CANARY');
   });
 
-  test('writing a person again without a change asks for none', async () => {
+  test('rewriting an identity row without a change requests no scrub', async () => {
     const { store, erasures } = await fresh();
     await crowd(store);
     await rowsOf(store, 'UPDATE identity_rows SET name = name, email_hidden = email_hidden');
@@ -163,7 +163,7 @@ describe('scrubbing', () => {
   });
 });
 
-/** Files of the database in which the text stands somewhere, in used pages, free pages or gaps. */
+/** Returns the database files that contain the text anywhere: in used pages, free pages or gaps. */
 function filesHolding({ file }: SqliteDatabase, text: string): string[] {
   return ['', '-wal', '-shm'].filter(
     (suffix) => existsSync(file + suffix) && readFileSync(file + suffix).includes(text),
@@ -177,7 +177,7 @@ async function freshFile() {
 }
 
 describe('scrubbing a file', () => {
-  onSqlite('bytes that secure_delete leaves in the gaps of pages go too', async () => {
+  onSqlite('a scrub also removes the bytes that secure_delete leaves in the gaps of pages', async () => {
     const { mirror, erasures } = await freshFile();
     const rows = Array.from({ length: 300 }, (_, n) => sqlite.seedInvestment(mirror, 1, `inv_${n}`));
     const there = new Set<number>();
@@ -185,7 +185,7 @@ describe('scrubbing a file', () => {
       'INSERT INTO identity_rows (row_no, name, bio, message) VALUES (?, ?, ?, ?)',
     );
     const drop = mirror.raw.prepare('DELETE FROM identity_rows WHERE row_no = ?');
-    // A seed after which deleted people do stand in the file: pages were split and filled up again.
+    // With this seed, deleted people are still in the file: pages were split and filled again.
     const random = seededRandom(7);
     const below = (bound: number) => Math.floor(random.fraction() * bound);
     for (let n = 0; n < 1_500; n++) {
@@ -204,28 +204,31 @@ describe('scrubbing a file', () => {
     expect(left()).toBe(0);
   });
 
-  onSqlite('a reader blocks it without being waited for, and it stays visible until it is done', async () => {
-    const { store, mirror, erasures, clock } = await freshFile();
-    await crowd(store);
-    const reader = openSqlite(mirror.file, { readonly: true });
-    reader.raw.exec('BEGIN');
-    reader.raw.prepare('SELECT count(*) FROM investments').get();
-    erasures.forget(usr('usr_5'));
-    const began = performance.now();
-    expect(erasures.scrub()).toMatchObject({ kind: 'blocked', erasures: 1 });
-    expect(performance.now() - began).toBeLessThan(1_000);
-    expect((await statusOf(mirror.file, clock)).erasures).toEqual({
-      ...{ pending: 1, since: '2026-10-20T12:00:00.000Z', residue: false },
-    });
-    reader.raw.exec('COMMIT');
-    reader.close();
-    expect(erasures.scrub()).toEqual({ kind: 'scrubbed', erasures: 1 });
-    expect(filesHolding(mirror, 'CANARY-5-')).toEqual([]);
-    expect((await statusOf(mirror.file, clock)).erasures.pending).toBe(0);
-  });
+  onSqlite(
+    'a reader blocks the scrub without delaying it, and status shows it pending until it is done',
+    async () => {
+      const { store, mirror, erasures, clock } = await freshFile();
+      await crowd(store);
+      const reader = openSqlite(mirror.file, { readonly: true });
+      reader.raw.exec('BEGIN');
+      reader.raw.prepare('SELECT count(*) FROM investments').get();
+      erasures.forget(usr('usr_5'));
+      const began = performance.now();
+      expect(erasures.scrub()).toMatchObject({ kind: 'blocked', erasures: 1 });
+      expect(performance.now() - began).toBeLessThan(1_000);
+      expect((await statusOf(mirror.file, clock)).erasures).toEqual({
+        ...{ pending: 1, since: '2026-10-20T12:00:00.000Z', residue: false },
+      });
+      reader.raw.exec('COMMIT');
+      reader.close();
+      expect(erasures.scrub()).toEqual({ kind: 'scrubbed', erasures: 1 });
+      expect(filesHolding(mirror, 'CANARY-5-')).toEqual([]);
+      expect((await statusOf(mirror.file, clock)).erasures.pending).toBe(0);
+    },
+  );
 
   onSqlite(
-    'another writer blocks it without being waited for, and the busy timeout is as before',
+    'another writer blocks the scrub without delaying it, and the busy timeout stays unchanged',
     async () => {
       const { store, mirror, erasures } = await freshFile();
       await crowd(store);

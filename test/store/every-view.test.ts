@@ -8,7 +8,7 @@ const at = '2026-10-18T00:00:00.000Z';
 const later = '2026-10-19T00:00:00.000Z';
 const texts = ['', '0', "it's", 'Élodie 🌱', '\u{10ffff}', '{"a":1}', 'a\nb\tc', '\u2028'];
 
-/** Something of everything, in every state that a view tells apart. */
+/** Rows in every state that a view distinguishes. */
 async function fill(store: Store): Promise<void> {
   const unlisted = {
     listed_at: null,
@@ -168,7 +168,7 @@ async function fill(store: Store): Promise<void> {
 const values = async (store: Store, name: string) =>
   (await rowsOf(store, `SELECT * FROM ${name}`)).map((row) => Object.entries(row as object));
 
-test('every documented table and view has the same columns, in the order of the dictionary, and the same rows on both', async () => {
+test('every documented table and view has the columns of the dictionary, in order, and the same rows on both databases', async () => {
   const stores = [await freshStore('sqlite'), await freshStore('postgres')] as const;
   for (const store of stores) await fill(store);
   for (const { name, columns } of publicRelations) {

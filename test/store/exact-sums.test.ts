@@ -8,7 +8,7 @@ import { record, tombstone } from './samples.js';
 const most = Number.MAX_SAFE_INTEGER as Cents;
 const saturated = '9223372036854775807';
 
-/** Investments of one investor in one round on one day, of as much as one may be. */
+/** Investments of one investor in one round on one day, each of the largest possible amount. */
 const huge = (count: number, cents: Cents = most): FeedItem[] =>
   Array.from({ length: count }, (_, at) =>
     record(`inv_${at}`, {
@@ -47,13 +47,13 @@ const three = (investments: number, committed: string, sum: bigint | null) => {
   ];
 };
 
-test('sums within 64 bits are integers, to the last cent', async () => {
+test('sums within 64 bits are exact integers', async () => {
   const { list, rows } = await mirrorFixture();
   await list([huge(1_000)]);
   expect(await totals(rows)).toEqual(three(1_000, String(1_000n * BigInt(most)), null));
 });
 
-test('a sum beyond 64 bits is flagged and exact, in a first listing, in deltas and when it comes down again', async () => {
+test('a sum beyond 64 bits is flagged and exact: in a first listing, in deltas and after it shrinks again', async () => {
   const { list, delta, rows } = await mirrorFixture();
   await list([huge(1_100)]);
   expect(await totals(rows)).toEqual(three(1_100, saturated, 1_100n * BigInt(most)));
@@ -61,12 +61,12 @@ test('a sum beyond 64 bits is flagged and exact, in a first listing, in deltas a
     record('inv_0', { investor_id: 'usr_1', committed_cents: 1 as Cents, raised_cents: 7 as Cents }),
   ]);
   expect(await totals(rows)).toEqual(three(1_100, saturated, 1_099n * BigInt(most) + 1n));
-  // What SQLite kept as a real number on the way would be wrong by hundreds of cents now.
+  // If SQLite had stored the sum as a floating-point number in between, it would be wrong by hundreds of cents.
   await delta(Array.from({ length: 200 }, (_, at) => tombstone(`inv_${at + 1}`)));
   expect(await totals(rows)).toEqual(three(900, String(899n * BigInt(most) + 1n), null));
 });
 
-test('a sum that a delta takes beyond 64 bits is flagged and exact, below zero too', async () => {
+test('a negative sum that a delta takes beyond 64 bits is flagged and exact', async () => {
   const { list, delta, rows } = await mirrorFixture();
   const least = -most as Cents;
   await list([huge(1_000, least)]);
@@ -74,14 +74,14 @@ test('a sum that a delta takes beyond 64 bits is flagged and exact, below zero t
   expect(await totals(rows)).toEqual(three(1_100, `-${saturated}`, -1_100n * BigInt(most)));
 });
 
-test('a listing anew finds that sums fit again, and they are kept again', async () => {
+test('after a re-listing whose sums fit into 64 bits, the totals are integers again', async () => {
   const { list, rows } = await mirrorFixture();
   await list([huge(1_100)]);
   await list([huge(10)], 'relist', { share: 1, rows: 10_000, accepted: true });
   expect(await totals(rows)).toEqual(three(10, String(10n * BigInt(most)), null));
 });
 
-test('SQLite: totals of a source that fits again are those that triggers keep', async () => {
+test('SQLite: when the sums of a source fit again, triggers maintain its totals again', async () => {
   const { store, list, rows } = await mirrorFixture();
   if (store.kind !== 'sqlite') return expect(store.kind).toBe('postgres');
   await list([huge(1_100)]);

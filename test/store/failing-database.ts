@@ -7,11 +7,11 @@ import type { Store } from './mirror-fixture.js';
 
 export interface FailingDatabase {
   readonly database: SqliteDatabase;
-  /** The statement with this number from now on, counted from 1, throws instead of running. */
+  /** Makes the statement with this number throw instead of running. Counting starts at 1 with the next statement. */
   failAt(number: number): void;
 }
 
-/** Either database so that one of its statements fails. */
+/** Wraps either database so that one of its statements fails. */
 export function failingStore(real: Store): { readonly store: Store; failAt(number: number): void } {
   if (real.kind === 'sqlite') {
     const { database, failAt } = failingDatabase(real.sqlite);
@@ -21,7 +21,7 @@ export function failingStore(real: Store): { readonly store: Store; failAt(numbe
   return { store: { kind: 'postgres', postgres: database }, failAt };
 }
 
-/** The real server behind a counter: every statement of a transaction passes through it, BEGIN and COMMIT included. */
+/** Wraps the real pool with a counter for every statement of a transaction, including BEGIN and COMMIT. */
 function failingPool(real: PostgresDatabase): {
   readonly database: PostgresDatabase;
   failAt(number: number): void;
@@ -56,7 +56,7 @@ function failingPool(real: PostgresDatabase): {
   };
 }
 
-/** The real database behind a counter: every statement passes through it, BEGIN and COMMIT included. */
+/** Wraps the real database with a counter for every statement, including BEGIN and COMMIT. */
 export function failingDatabase(real: SqliteDatabase): FailingDatabase {
   let left = Number.POSITIVE_INFINITY;
   const pass = () => {
@@ -82,7 +82,7 @@ export function failingDatabase(real: SqliteDatabase): FailingDatabase {
       const value: unknown = Reflect.get(target, property, target);
       if (typeof value !== 'function') return value;
       return (...values: unknown[]) => {
-        // A setting of the connection touches no page, so no disk and no other program can make it fail.
+        // A PRAGMA touches no page, so neither a full disk nor another program can make it fail.
         if (property === 'exec' && !String(values[0]).startsWith('PRAGMA')) pass();
         const result: unknown = value.apply(target, values);
         return property === 'prepare' ? counted(result as Sqlite.Statement) : result;

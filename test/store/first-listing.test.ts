@@ -21,7 +21,7 @@ test('rows of a first listing are invisible until it is complete, then all visib
   ]);
 });
 
-test('publishing writes one snapshot marker and none of the rows again', async () => {
+test('publishing a first listing writes one snapshot change and rewrites no rows', async () => {
   const { list, rows } = await mirrorFixture();
   await list([[record('inv_1'), record('inv_2')]]);
   expect(await rows('SELECT seq, source, id, kind FROM changes')).toEqual([
@@ -34,7 +34,7 @@ test('publishing writes one snapshot marker and none of the rows again', async (
   expect(await rows('SELECT * FROM investment_history')).toEqual([]);
 });
 
-test('keeps every field of a record and of its person', async () => {
+test('a first listing stores every field of a record and of its identity', async () => {
   const { list, rows } = await mirrorFixture();
   const full = investment('inv_1', { extra: '{"new":1}', via_entity: true, raised_cents: null });
   const who = identity('Ann', { bio: 'a\ufffdb "c" \u202e 😀', email_hidden: true, extra: '{"x":[]}' });
@@ -53,7 +53,7 @@ test('keeps every field of a record and of its person', async () => {
   expect(await rows('SELECT * FROM identity_rows')).toEqual([{ row_no: 1, ...who, email_hidden: 1 }]);
 });
 
-test('a record named twice is replaced whole by the later entry and counted once', async () => {
+test('a record listed twice is replaced completely by the later entry and counted once', async () => {
   const { list, rows } = await mirrorFixture();
   await list([
     [record('inv_1'), record('inv_2')],
@@ -67,7 +67,7 @@ test('a record named twice is replaced whole by the later entry and counted once
   expect(await rows('SELECT rows_held FROM sources')).toEqual([{ rows_held: 2 }]);
 });
 
-test('a record named twice is shown once while the listing is under way, as the later entry has it', async () => {
+test('a record listed twice appears once in a listing in progress, as in the later entry', async () => {
   const { collect, rows, list } = await mirrorFixture();
   await collect([
     [record('inv_1'), record('inv_2')],
@@ -85,7 +85,7 @@ test('a record named twice is shown once while the listing is under way, as the 
 });
 
 sqliteTest(
-  'the connection that built the indexes plans with the written-down sizes, as every later one does',
+  'the connection that built the indexes plans with the stored statistics, like every later connection',
   async () => {
     const { list, database } = await mirrorFixture();
     await list([[record('inv_1')]]);
@@ -97,7 +97,7 @@ sqliteTest(
   },
 );
 
-test('a tombstone inside a listing takes the record back', async () => {
+test('a tombstone on a later page of a first listing removes the record', async () => {
   const { list, rows } = await mirrorFixture();
   await list([
     [record('inv_1'), record('inv_2')],
@@ -107,7 +107,7 @@ test('a tombstone inside a listing takes the record back', async () => {
   expect(await rows('SELECT rows_held FROM sources')).toEqual([{ rows_held: 1 }]);
 });
 
-test('starting again discards what the unfinished listing had collected', async () => {
+test('restarting a first listing discards the rows of the unfinished one', async () => {
   const { collect, list, rows } = await mirrorFixture();
   await collect([[record('inv_gone')]]);
   await list([[record('inv_1')]]);
@@ -115,7 +115,7 @@ test('starting again discards what the unfinished listing had collected', async 
   expect(await rows('SELECT generation FROM sources')).toEqual([{ generation: 2 }]);
 });
 
-sqliteTest('the analysts’ indexes are built with the first publication', async () => {
+sqliteTest('publishing the first listing builds the indexes for analysts', async () => {
   const { list, collect, rows } = await mirrorFixture();
   const indexes =
     "SELECT count(*) AS n FROM sqlite_schema WHERE name LIKE 'investment\\_rows\\_%' ESCAPE '\\'";
@@ -125,7 +125,7 @@ sqliteTest('the analysts’ indexes are built with the first publication', async
   expect(await rows(indexes)).toEqual([{ n: 8 }]);
 });
 
-test('a listing knows its place after a restart: its page, then its end, then its sweep', async () => {
+test('a listing resumes after a restart: at its page, then at its end, then at its sweep', async () => {
   const { store, mirror, lease, collect } = await mirrorFixture();
   const standing = async () => (await (await mirrorFixture({ store })).mirror.open(acme, 'tester')).standing;
   expect(await standing()).toEqual({ kind: 'empty' });

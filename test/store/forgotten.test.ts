@@ -19,7 +19,7 @@ const named = (items: readonly FeedItem[]) =>
     item.kind === 'record' ? item.identity?.name : item.kind === 'rejected' ? item.body : null,
   );
 
-test('a forgotten investment or investor comes without identity, others as they came', () => {
+test('a page loses the identity of a forgotten investment or investor; other records stay unchanged', () => {
   const items = [record('inv_1', 'usr_1'), record('inv_2', 'usr_2'), record('inv_3', null)];
   expect(named(withoutForgotten(items, new Set(['inv_1', 'usr_2']), stranger))).toEqual([
     undefined,
@@ -28,23 +28,23 @@ test('a forgotten investment or investor comes without identity, others as they 
   ]);
 });
 
-test('an unreadable record that names somebody forgotten loses its body', () => {
+test('an unreadable record that mentions a forgotten id loses its body', () => {
   const items = [rejected('inv_1', 'a'), rejected(null, '{"investor":{"id":"usr_2"}}'), rejected(null, 'c')];
   expect(named(withoutForgotten(items, new Set(['inv_1', 'usr_2']), stranger))).toEqual(['', '', 'c']);
 });
 
-test('with nobody forgotten the page stays the very same', () => {
+test('without forgotten ids the page is returned as the same object', () => {
   const items = [record('inv_1', 'usr_1')];
   expect(withoutForgotten(items, new Set(), stranger)).toBe(items);
 });
 
-test('whoever is known to stand behind an id is forgotten with it, even when the entry does not say so', () => {
+test('an entry without an investor loses its identity when its stored investor is forgotten', () => {
   const items = [record('inv_1', null), rejected('inv_1', 'a'), record('inv_2', null)];
   const investorOf = (id: string) => (id === 'inv_1' ? 'usr_1' : null);
   expect(named(withoutForgotten(items, new Set(['usr_1']), investorOf))).toEqual([undefined, '', 'Ada']);
 });
 
-test('an id is found in a text whole, not as the beginning of another', () => {
+test('idsIn finds whole ids in a text, not prefixes of longer ids', () => {
   const items = [rejected(null, '{"id":"inv_12"}'), rejected(null, '{"id":"inv_1"}')];
   expect(named(withoutForgotten(items, new Set(['inv_1']), stranger))).toEqual(['{"id":"inv_12"}', '']);
 });

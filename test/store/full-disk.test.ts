@@ -6,7 +6,7 @@ const items = Array.from({ length: 100 }, (_, n) => record(`inv_${n}`, { blocker
 const held = 'SELECT state, rows_held, (SELECT count(*) FROM changes) AS changes FROM sources';
 const before = [{ state: 'sweeping', rows_held: 1, changes: 1 }];
 
-test('a disk that fills up is `database_full`, leaves the page unapplied, and the same page works once there is room', async () => {
+test('a full disk fails with `database_full` and applies nothing of the page; the page succeeds once there is room', async () => {
   const { list, delta, database, rows } = await mirrorFixture();
   await list([[record('inv_1')]]);
   const pages = Number(database.raw.pragma('page_count', { simple: true }));
@@ -18,9 +18,9 @@ test('a disk that fills up is `database_full`, leaves the page unapplied, and th
   expect(database.raw.pragma('integrity_check', { simple: true })).toBe('ok');
 });
 
-/** Of a server the disk is not ours to fill; what it says then, in the middle of a page, can be said for it. */
+/** The test cannot fill a server's disk, so a trigger raises its error in the middle of a page. */
 test.each(['investment_rows', 'history_rows', 'change_rows', 'rosterd_identity.identity_rows', 'sources'])(
-  'a server whose disk is full when it writes %s is `database_full`, and the same page works once there is room',
+  'a full server disk while writing %s fails with `database_full`; the page succeeds once there is room',
   async (table) => {
     const store = await freshStore('postgres');
     const { list, delta, rows } = await mirrorFixture({ store });

@@ -11,7 +11,7 @@ import { mirrorFixture, rowsOf, type Store } from './mirror-fixture.js';
 import { recordDefaults } from './support/mirror.js';
 import { tempFolder } from './temp-folder.js';
 
-/** The last schema under which a source stopped at its brake, with all it had collected. */
+/** The last schema under which a source stopped at the deletion brake and kept its collected listing. */
 const lastHeld = { sqlite: 11, postgres: 6 } as const;
 const options = { clock: systemClock, version: '0.1.0' };
 
@@ -34,7 +34,7 @@ const stores: Record<Store['kind'], () => Promise<{ store: Store; upgrade: () =>
 
 const at = '2026-04-01T00:00:00.000Z';
 
-/** Four rows of which a complete listing names two, one of them changed; `halted`: it was stopped there besides. */
+/** Four rows of which a complete listing names two, one of them changed. `halted`: the source was also halted then. */
 async function fillHeld(store: Store, halted: boolean): Promise<void> {
   const insert = (table: string, row: Readonly<Record<string, unknown>>) =>
     rowsOf(
@@ -85,7 +85,7 @@ const open = (store: Store) => mirrorFixture({ store });
 
 for (const kind of ['sqlite', 'postgres'] as const)
   for (const halted of [false, true])
-    test(`a mirror that an earlier version left ${halted ? 'halted where it was ' : ''}held is published, less its deletions (${kind})`, async () => {
+    test(`a listing that an earlier version left ${halted ? 'halted and ' : ''}held is published without its deletions (${kind})`, async () => {
       const { store, upgrade } = await stores[kind]();
       await fillHeld(store, halted);
       await upgrade();
@@ -115,7 +115,7 @@ for (const kind of ['sqlite', 'postgres'] as const)
     }, 60_000);
 
 for (const kind of ['sqlite', 'postgres'] as const)
-  test(`a daemon of an earlier version that writes held beside this one is understood (${kind})`, async () => {
+  test(`the state held, written by an earlier version running at the same time, is read as a listing (${kind})`, async () => {
     const { store, upgrade } = await stores[kind]();
     await fillHeld(store, false);
     await upgrade();
@@ -126,7 +126,7 @@ for (const kind of ['sqlite', 'postgres'] as const)
   }, 60_000);
 
 for (const kind of ['sqlite', 'postgres'] as const)
-  test(`names that an earlier version left out after the grant came back are listed again (${kind})`, async () => {
+  test(`an upgrade marks names incomplete when an earlier version left some out after the grant returned (${kind})`, async () => {
     const { store, upgrade } = await stores[kind]();
     await fillHeld(store, false);
     await rowsOf(store, 'DELETE FROM identity_rows WHERE row_no > 1');

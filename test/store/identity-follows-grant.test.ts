@@ -16,8 +16,8 @@ const receipts = ({ rows }: Fixture) =>
 const receipt = (id: string | null, cause: string) => ({ source_no: 1, id, cause, scrubbed_at: null });
 const forgetting = ({ erasures }: Fixture) => erasures;
 
-describe('the forgotten stay forgotten', () => {
-  test('when a delta brings them, which then changes nothing', async () => {
+describe('forgotten people stay forgotten', () => {
+  test('a delta with a forgotten person stores no identity and counts as unchanged', async () => {
     const fixture = await mirrorFixture();
     await fixture.list([[record('inv_1', { investor_id: 'usr_1' }), record('inv_2')]]);
     await forgetting(fixture).forget('usr_1' as UserId);
@@ -35,7 +35,7 @@ describe('the forgotten stay forgotten', () => {
     expect(await fixture.rows('SELECT identity_included FROM sources')).toEqual([{ identity_included: 1 }]);
   });
 
-  test('when a first listing brings them on a later page', async () => {
+  test('a later page of a first listing with a forgotten person stores no identity', async () => {
     const fixture = await mirrorFixture();
     const { mirror, lease } = fixture;
     await fixture.collect([[record('inv_1', { investor_id: 'usr_1' })]]);
@@ -44,7 +44,7 @@ describe('the forgotten stay forgotten', () => {
     expect(await names(fixture)).toEqual([]);
   });
 
-  test('when a re-listing half-way brings them, before and after they were forgotten', async () => {
+  test('a re-listing stores no identity of people forgotten while it runs, staged before or after', async () => {
     const fixture = await mirrorFixture();
     const { mirror, lease } = fixture;
     await fixture.list([[record('inv_1'), record('inv_2')]]);
@@ -60,7 +60,7 @@ describe('the forgotten stay forgotten', () => {
     ]);
   });
 
-  test('when nobody can read the record that brings them', async () => {
+  test('an unreadable record with a forgotten person is quarantined without its body', async () => {
     const fixture = await mirrorFixture();
     await fixture.list([[record('inv_1', { investor_id: 'usr_1' }), record('inv_2')]]);
     await forgetting(fixture).forget('usr_1' as UserId);
@@ -76,7 +76,7 @@ describe('the forgotten stay forgotten', () => {
     ]);
   });
 
-  test('until they are lifted', async () => {
+  test('after a lift, the identity is stored again', async () => {
     const fixture = await mirrorFixture();
     await fixture.list([[record('inv_1')]]);
     await forgetting(fixture).forget('inv_1' as InvestmentId);
@@ -87,7 +87,7 @@ describe('the forgotten stay forgotten', () => {
 });
 
 describe('a lost grant', () => {
-  test('empties the whole source in the commit that shows it, with one receipt', async () => {
+  test('a lost grant erases all identities of the source in the commit that detects it, with one receipt', async () => {
     const fixture = await mirrorFixture();
     await fixture.list([[record('inv_1'), record('inv_2')]]);
     await fixture.delta([rejected('inv_9', 'CANARY')]);
@@ -96,18 +96,18 @@ describe('a lost grant', () => {
     expect(await fixture.rows('SELECT body FROM quarantine_rows')).toEqual([{ body: null }]);
     expect(await receipts(fixture)).toEqual([receipt(null, 'grant_lost')]);
     expect(await fixture.rows('SELECT * FROM identity_residue')).toEqual([]);
-    // That a name may not be read any more is no change of the investment.
+    // A lost grant is not a change of the investment.
     expect(applied).toMatchObject({ changed: 0, unchanged: 1 });
   });
 
-  test('is seen when one record of a page lacks what the others have', async () => {
+  test('a single record without identity on a page proves a lost grant', async () => {
     const fixture = await mirrorFixture();
     await fixture.list([[record('inv_1'), record('inv_2'), record('inv_3')]]);
     await fixture.delta([record('inv_1'), record('inv_2', {}, null)]);
     expect(await names(fixture)).toEqual(['inv_1:inv_1']);
   });
 
-  test('in the middle of a re-listing takes what is shown and what is staged', async () => {
+  test('a grant lost during a re-listing erases both published and staged identities', async () => {
     const fixture = await mirrorFixture();
     await fixture.list([[record('inv_1'), record('inv_2')]]);
     await fixture.collect([[record('inv_1', {}, identity('staged'))]], 'relist');
@@ -116,7 +116,7 @@ describe('a lost grant', () => {
     expect(await fixture.rows('SELECT identity FROM staged_rows WHERE identity IS NOT NULL')).toEqual([]);
   });
 
-  test('leaves other sources alone', async () => {
+  test('a lost grant does not touch other sources', async () => {
     const fixture = await mirrorFixture();
     await fixture.list([[record('inv_1')]]);
     const other = await mirrorFixture({
@@ -131,9 +131,9 @@ describe('a lost grant', () => {
   test.each<[string, FeedItem[]]>([
     ['a page of tombstones only', [tombstone('inv_2')]],
     ['a deactivated person without identity', [record('inv_2', { investor_deactivated: true }, null)]],
-    ['a record nobody could read', [rejected('inv_2')]],
+    ['an unreadable record', [rejected('inv_2')]],
     ['a page without entries', []],
-  ])('is not concluded from %s', async (_, items) => {
+  ])('a lost grant is not concluded from %s', async (_, items) => {
     const fixture = await mirrorFixture();
     await fixture.list([[record('inv_1'), record('inv_2')]]);
     await fixture.delta(items);
@@ -141,7 +141,7 @@ describe('a lost grant', () => {
     expect(await receipts(fixture)).not.toContainEqual(receipt(null, 'grant_lost'));
   });
 
-  test('is not concluded from the forgotten, whose identity we take away ourselves', async () => {
+  test('a lost grant is not concluded from forgotten people, whose identity rosterd removes itself', async () => {
     const fixture = await mirrorFixture();
     await fixture.list([[record('inv_1'), record('inv_2')]]);
     await forgetting(fixture).forget('inv_2' as InvestmentId);
@@ -149,7 +149,7 @@ describe('a lost grant', () => {
     expect(await names(fixture)).toEqual(['inv_1:inv_1']);
   });
 
-  test('that the platform tells when asked erases all the source holds, once', async () => {
+  test('a lost grant that the platform confirms erases all identities of the source, once', async () => {
     const fixture = await mirrorFixture();
     await fixture.list([[record('inv_1'), record('inv_2')]]);
     expect(await fixture.mirror.loseIdentity(fixture.lease)).toBe(true);
@@ -161,7 +161,7 @@ describe('a lost grant', () => {
     await expect(fixture.mirror.loseIdentity(stale)).rejects.toMatchObject({ code: 'lease_lost' });
   });
 
-  test('a token that never had it loses nothing', async () => {
+  test('a source that never had the grant gets no receipt for a lost one', async () => {
     const fixture = await mirrorFixture();
     await fixture.list([[record('inv_1', {}, null)]]);
     await fixture.delta([record('inv_1', { status: 'executed' }, null)]);
@@ -169,8 +169,8 @@ describe('a lost grant', () => {
   });
 });
 
-describe('identity that is not to be kept', () => {
-  test('says nothing about the grant, and what was kept before goes with a receipt', async () => {
+describe('dropped identity', () => {
+  test('dropping identity erases what was stored with a receipt and leaves the grant unknown', async () => {
     const before = await mirrorFixture();
     await before.list([[record('inv_1'), record('inv_2')]]);
     expect(await forgetting(before).dropAll()).toBe(1);
@@ -184,8 +184,8 @@ describe('identity that is not to be kept', () => {
   });
 });
 
-describe('whoever is gone leaves every table at once', () => {
-  test('a tombstone in a delta, with its bodies', async () => {
+describe('an erased person leaves every table at once', () => {
+  test('a tombstone in a delta erases identity, quarantined bodies and webhook bodies', async () => {
     const fixture = await mirrorFixture();
     await fixture.list([[record('inv_1'), record('inv_2')]]);
     await fixture.delta([
@@ -207,14 +207,14 @@ describe('whoever is gone leaves every table at once', () => {
     expect(await receipts(fixture)).toEqual([receipt('inv_1', 'tombstone')]);
   });
 
-  test('a tombstone of somebody without identity leaves no receipt', async () => {
+  test('a tombstone of a record without identity leaves no receipt', async () => {
     const fixture = await mirrorFixture();
     await fixture.list([[record('inv_1', {}, null)]]);
     await fixture.delta([tombstone('inv_1')]);
     expect(await receipts(fixture)).toEqual([]);
   });
 
-  test('a deactivated person, in every source and every record', async () => {
+  test('a deactivated investor is erased in every source and every record', async () => {
     const fixture = await mirrorFixture();
     const theirs = { investor_id: 'usr_1' };
     await fixture.list([[record('inv_1', theirs), record('inv_2', theirs), record('inv_3')]]);
@@ -236,7 +236,7 @@ describe('whoever is gone leaves every table at once', () => {
     expect(await receipts(fixture)).toHaveLength(1);
   });
 
-  test('on the page of a re-listing, though its rows stay until the listing is complete', async () => {
+  test('a re-listing page erases identities at once; the rows stay until the listing is complete', async () => {
     const fixture = await mirrorFixture();
     await fixture.list([[record('inv_1', { investor_id: 'usr_1' }), record('inv_2'), record('inv_3')]]);
     await fixture.collect(
@@ -248,7 +248,7 @@ describe('whoever is gone leaves every table at once', () => {
     expect(await receipts(fixture)).toEqual([receipt('usr_1', 'deactivated'), receipt('inv_2', 'tombstone')]);
   });
 
-  test('absence from a complete listing is told as such', async () => {
+  test('a record missing from a complete listing is erased with the cause absent', async () => {
     const fixture = await mirrorFixture();
     await fixture.list([[record('inv_1'), record('inv_2')]]);
     await fixture.list([[record('inv_1')]], 'relist');
@@ -256,7 +256,7 @@ describe('whoever is gone leaves every table at once', () => {
   });
 });
 
-test('a page that is read again asks for no scrub, a staged person who is replaced does', async () => {
+test('reading a page again requests no scrub; replacing a staged identity does', async () => {
   const fixture = await mirrorFixture();
   await fixture.list([[record('inv_1')]]);
   const page = [record('inv_1', {}, identity('staged')), rejected('inv_2', 'body')];

@@ -26,7 +26,7 @@ describe.each(databases)('the inbox in $database', ({ open, database }) => {
   }
 
   describe('accepting a webhook', () => {
-    test('a delivery is stored once per event and installation', async () => {
+    test('the inbox stores a delivery once per event and installation', async () => {
       const { inbox } = await fresh();
       expect(await inbox.accept(event('evt_1'))).toBe('stored');
       expect(await inbox.accept(event('evt_1'))).toBe('duplicate');
@@ -34,7 +34,7 @@ describe.each(databases)('the inbox in $database', ({ open, database }) => {
       expect(await inbox.counts()).toEqual({ pending: 2, worked: 0, ignored: 0, given_up: 0 });
     });
 
-    test('it is committed before the answer, for another connection to see', async () => {
+    test('accept commits before it resolves: another connection sees the event', async () => {
       const { mirror, inbox } = await fresh();
       await inbox.accept(event('evt_1'));
       const seen = await readMirror(mirror.place, (db) =>
@@ -43,7 +43,7 @@ describe.each(databases)('the inbox in $database', ({ open, database }) => {
       expect(seen).toEqual([{ event_id: 'evt_1' }]);
     });
 
-    test('test events and events of nobody are kept without a body and never pending', async () => {
+    test('test events and events without a source are stored without a body and are never pending', async () => {
       const { mirror, inbox } = await fresh();
       await inbox.accept(event('evt_1', { test: true, lane: null }));
       await inbox.accept(event('evt_2', { lane: null }));
@@ -52,8 +52,8 @@ describe.each(databases)('the inbox in $database', ({ open, database }) => {
     });
   });
 
-  describe('working what was accepted', () => {
-    test('a burst is settled in one stroke, and what came later stays pending', async () => {
+  describe('processing accepted webhooks', () => {
+    test('a burst is settled in one statement, and later events stay pending', async () => {
       const { mirror, inbox } = await fresh();
       for (const id of ['evt_1', 'evt_2', 'evt_3']) await inbox.accept(event(id));
       await inbox.accept(event('evt_4', { lane: 'other' }));
@@ -71,7 +71,7 @@ describe.each(databases)('the inbox in $database', ({ open, database }) => {
       expect(first).toEqual({ state: 'worked', worked_at: at(2), body: null, attempts: 1 });
     });
 
-    test('an event put off tells its time and counts the attempt', async () => {
+    test('a postponed event has its next attempt time and counts the attempt', async () => {
       const { inbox } = await fresh();
       await inbox.accept(event('evt_1'));
       await inbox.retry([1], at(5));
@@ -79,7 +79,7 @@ describe.each(databases)('the inbox in $database', ({ open, database }) => {
       expect(await inbox.waiting()).toEqual([{ lane: 'acme', events: 1, dueAt: at(5) }]);
     });
 
-    test('a settled event is settled: it loses its body and is not worked again', async () => {
+    test('a settled event loses its body and cannot be settled again', async () => {
       const { inbox } = await fresh();
       await inbox.accept(event('evt_1'));
       await inbox.settle([1], 'given_up', at(1));
@@ -87,7 +87,7 @@ describe.each(databases)('the inbox in $database', ({ open, database }) => {
       expect(await inbox.counts()).toEqual({ pending: 0, worked: 0, ignored: 0, given_up: 1 });
     });
 
-    test('purging keeps what is pending and what was settled lately, so that repeats are still told', async () => {
+    test('purging keeps pending and recently settled events, so that repeats are still detected', async () => {
       const { inbox } = await fresh();
       await inbox.accept(event('evt_old'));
       await inbox.accept(event('evt_new'));
@@ -100,7 +100,7 @@ describe.each(databases)('the inbox in $database', ({ open, database }) => {
     });
   });
 
-  test('settling nothing is nothing', async () => {
+  test('settling an empty list does nothing', async () => {
     const { inbox } = await fresh();
     await inbox.accept(event('evt_1'));
     await inbox.settle([], 'worked', at(1));
@@ -108,7 +108,7 @@ describe.each(databases)('the inbox in $database', ({ open, database }) => {
   });
 });
 
-test('a lock of the file held by another program is a fault within the busy timeout', async () => {
+test('a file locked by another program makes accept fail within the busy timeout', async () => {
   const mirror = freshMirror();
   const own = openSqlite(mirror.file, { busyTimeoutMs: 50 });
   mirror.raw.exec('BEGIN IMMEDIATE');

@@ -30,28 +30,28 @@ test.each<[string, Partial<SourceFacts>, Partial<Surroundings>, string, readonly
   ['that never ticked', { last_tick_at: null, last_committed_at: null }, {}, 'failing', ['overdue']],
   ['in a long tick that committed a page', { last_tick_at: at(-900) }, {}, 'ok', []],
   [
-    'in a wait its last tick wrote down',
+    'in a wait that its last tick recorded',
     { last_tick_at: at(-900), last_committed_at: at(-900), retry_at: at(100) },
     {},
     'ok',
     [],
   ],
   [
-    'whose written wait is over',
+    'whose recorded wait is over',
     { last_tick_at: at(-900), last_committed_at: at(-900), retry_at: at(-300) },
     {},
     'failing',
     ['overdue'],
   ],
   [
-    'whose written wait cannot be true',
+    'whose recorded wait is impossible',
     { last_tick_at: at(-900), last_committed_at: at(-900), retry_at: at(40 * 86_400) },
     {},
     'failing',
     ['overdue'],
   ],
   [
-    'of a host whose clock is a little ahead',
+    'on a host whose clock is slightly ahead',
     { last_tick_at: at(50), last_committed_at: at(50) },
     {},
     'ok',
@@ -60,7 +60,13 @@ test.each<[string, Partial<SourceFacts>, Partial<Surroundings>, string, readonly
   ['with rows that await deletion', { awaiting_deletion: 2 }, {}, 'attention', []],
   ['whose names are incomplete', { names_incomplete: 1 }, {}, 'working', []],
   ['whose tick is in the future', { last_tick_at: at(61) }, {}, 'failing', ['clock_ahead']],
-  ['whose versions alone are in the future', { last_committed_at: at(86_400) }, {}, 'ok', ['versions_ahead']],
+  [
+    'of which only the versions are in the future',
+    { last_committed_at: at(86_400) },
+    {},
+    'ok',
+    ['versions_ahead'],
+  ],
   [
     'that ticked long ago, with versions in the future',
     { last_tick_at: at(-900), last_committed_at: at(86_400) },
@@ -68,18 +74,24 @@ test.each<[string, Partial<SourceFacts>, Partial<Surroundings>, string, readonly
     'failing',
     ['overdue', 'versions_ahead'],
   ],
-  ['that nobody follows', {}, { followed: false }, 'attention', ['unfollowed']],
+  ['that no configuration follows', {}, { followed: false }, 'attention', ['unfollowed']],
   [
-    'that nobody follows, long ago',
+    'that no configuration has followed for long',
     { last_tick_at: at(-9_000) },
     { followed: false },
     'attention',
     ['unfollowed'],
   ],
   ['with records in quarantine', { quarantineOpen: 1 }, {}, 'attention', []],
-  ['that its daemon cannot write', {}, { reports: [{ ...report, severity: 'ill' }] }, 'failing', ['daemon']],
   [
-    'that its daemon wants looked at',
+    'for which its daemon reports a failure',
+    {},
+    { reports: [{ ...report, severity: 'ill' }] },
+    'failing',
+    ['daemon'],
+  ],
+  [
+    'for which its daemon reports a warning',
     {},
     { reports: [{ ...report, severity: 'attention' }] },
     'attention',
@@ -88,7 +100,7 @@ test.each<[string, Partial<SourceFacts>, Partial<Surroundings>, string, readonly
   ['that is halted', { state: 'halted', last_outcome: 'failed' }, {}, 'attention', []],
   ['whose last tick failed', { last_outcome: 'failed' }, {}, 'failing', []],
   ['that is listed for the first time', { state: 'listing' }, {}, 'working', []],
-])('a source %s is judged', (_, some, around, health, codes) => {
+])('judgeSource: a source %s', (_, some, around, health, codes) => {
   const judged = judgeSource({ ...facts, ...some }, { ...surroundings, ...around });
   expect(judged.health).toBe(health);
   expect(judged.concerns.map(({ code }) => code)).toEqual(codes);

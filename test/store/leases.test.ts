@@ -24,7 +24,7 @@ const report: TickReport = {
 };
 
 describe('a lease', () => {
-  test('keeps a second holder out, saying who holds the source and until when', async () => {
+  test('a lease keeps a second holder out, with an error that names the holder and the expiry', async () => {
     const { mirror } = await mirrorFixture();
     await expect(mirror.open(acme, 'second')).rejects.toMatchObject({
       code: 'lease_lost',
@@ -32,7 +32,7 @@ describe('a lease', () => {
     });
   });
 
-  test('is asked for again soon, since it is mostly given back long before its end, and at its end at the latest', async () => {
+  test('a refused holder retries after a third of the lease, and at its expiry at the latest', async () => {
     const { mirror, clock } = await mirrorFixture();
     const waits = async () => {
       const error: unknown = await mirror.open(acme, 'second').catch((reason: unknown) => reason);
@@ -45,7 +45,7 @@ describe('a lease', () => {
     expect([last > 0, last < 20_000]).toEqual([true, true]);
   });
 
-  test('goes over when it has run out, and its late holder cannot write, renew or give it back', async () => {
+  test('an expired lease can be taken over, and its late holder can no longer write, renew or release it', async () => {
     const { mirror, lease, clock, rows } = await mirrorFixture();
     clock.millis += 120_000;
     const { lease: newer } = await mirror.open(acme, 'second');
@@ -66,7 +66,7 @@ describe('a lease', () => {
     expect(await rows('SELECT state FROM sources')).toEqual([{ state: 'empty' }]);
   });
 
-  test('of a holder known to be gone goes over at once, and the fence still keeps it out', async () => {
+  test('the lease of a dead holder is taken over immediately, and the fence rejects that holder', async () => {
     const dead = new Set<string>();
     const { mirror, lease } = await mirrorFixture({ isGone: (holder) => dead.has(holder) });
     await expect(mirror.open(acme, 'second')).rejects.toMatchObject({ code: 'lease_lost' });
@@ -75,7 +75,7 @@ describe('a lease', () => {
     await expect(mirror.recordTick(lease, report, null)).rejects.toMatchObject({ code: 'lease_lost' });
   });
 
-  test('of a process that stands still lasts as long as any other, and ends at once when it is killed', async () => {
+  test('the lease of a frozen process lasts until it expires, and ends immediately when the process is killed', async () => {
     const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)']);
     onTestFinished(() => void child.kill('SIGKILL'));
     await once(child, 'spawn');
@@ -98,7 +98,7 @@ describe('a lease', () => {
     await expect(mirror.recordTick(again, report, null)).rejects.toMatchObject({ code: 'lease_lost' });
   });
 
-  test('that is renewed stays, and one that is released is free at once', async () => {
+  test('a renewed lease stays valid, and a released one is free immediately', async () => {
     const { mirror, lease, clock } = await mirrorFixture();
     clock.millis += 50_000;
     await mirror.renew(lease);
@@ -108,13 +108,13 @@ describe('a lease', () => {
     await expect(mirror.open(acme, 'second')).resolves.toMatchObject({ lease: { fence: 2 } });
   });
 
-  test('that ends later than any could does not outlast a clock that was set back', async () => {
+  test('a lease with an impossible expiry, written before the clock was set back, is taken over', async () => {
     const { mirror, clock } = await mirrorFixture();
     clock.millis -= 30 * 24 * 3_600_000;
     await expect(mirror.open(acme, 'second')).resolves.toMatchObject({ lease: { fence: 2 } });
   });
 
-  test('that ran out still writes while nobody else wants the source', async () => {
+  test('a holder with an expired lease can still write until another holder takes the source', async () => {
     const { mirror, lease, clock } = await mirrorFixture();
     clock.millis += 3_600_000;
     await expect(mirror.recordTick(lease, report, null)).resolves.toBeUndefined();
@@ -122,7 +122,7 @@ describe('a lease', () => {
 });
 
 describe('a source', () => {
-  test('says when its filters are not those its cursor belongs to; a listing adopts the new ones', async () => {
+  test('a source whose filters changed since its cursor reports it, and a listing adopts the new filters', async () => {
     const { mirror, lease, list, rows } = await mirrorFixture();
     await list([[record('inv_1')]]);
     const changed = { ...acme, fingerprint: 'f2' };
@@ -139,7 +139,7 @@ describe('a source', () => {
     expect(lease.fence).toBeLessThan(opened.lease.fence);
   });
 
-  test('halts where it stands and goes on from there', async () => {
+  test('a halted source keeps its position and continues from it', async () => {
     const { mirror, lease, list, delta, rows } = await mirrorFixture();
     await list([[record('inv_1')]]);
     await delta([], 'c5');
@@ -161,7 +161,7 @@ describe('a source', () => {
     expect((await mirror.open(acme, 'tester')).standing).toMatchObject({ kind: 'following', cursor: 'c5' });
   });
 
-  test('a page that arrives ends the halt', async () => {
+  test('an applied page ends the halt of a source', async () => {
     const { mirror, lease, list, delta, rows } = await mirrorFixture();
     await list([[record('inv_1')]]);
     await mirror.recordTick(lease, report, { code: 'forbidden', message: 'no' });
@@ -171,7 +171,7 @@ describe('a source', () => {
     ]);
   });
 
-  test('ends a tick in the commit of its last page: what it did is written down, and the lease is free', async () => {
+  test('the commit of the last page of a tick also records the tick and releases the lease', async () => {
     const { mirror, lease, list, rows } = await mirrorFixture();
     await list([[record('inv_1')]]);
     const ending = (applied: TickReport['applied']): TickReport => ({ ...report, applied });
@@ -186,7 +186,7 @@ describe('a source', () => {
     await expect(mirror.open(acme, 'second')).resolves.toMatchObject({ lease: { fence: lease.fence + 1 } });
   });
 
-  test('writes each tick down, and a success clears the last error', async () => {
+  test('every tick is recorded, and a successful one clears the last error', async () => {
     const { mirror, lease, rows } = await mirrorFixture();
     const retryAt = '2026-05-01T09:00:00.000Z' as never;
     await mirror.recordTick(

@@ -4,7 +4,7 @@ import { test } from './both-databases.js';
 import { mirrorFixture } from './mirror-fixture.js';
 import { identity, record } from './samples.js';
 
-/** As long as a record may have them, of characters that take the most bytes and cannot be packed. */
+/** The longest values a record may have, in characters that take the most bytes and do not compress. */
 function longest(n: number): Partial<Investment> {
   const word = (kind: number) =>
     Array.from({ length: 200 }, (_, at) =>
@@ -19,7 +19,7 @@ function longest(n: number): Partial<Investment> {
   };
 }
 
-test('every index takes the longest words a record may hold, in a listing and in the feed', async () => {
+test('every index accepts the longest values a record may have, in a listing and in the feed', async () => {
   const { list, delta, rows } = await mirrorFixture();
   const long = (n: number) => record(`inv_${String(n).padEnd(190, 'q')}`, longest(n), identity('Ada'));
   await list([[long(1), long(2)]]);

@@ -25,7 +25,7 @@ import { postgresStore } from './postgres-store.js';
 import { acme, deltaPage, listingPage } from './samples.js';
 import { tempFolder } from './temp-folder.js';
 
-/** Goes a second further at every look, so that each commit has a moment of its own. */
+/** A clock that advances by a second at every reading, so that each commit has its own timestamp. */
 export class SteppingClock implements Clock {
   stepMs = 1_000;
   constructor(public millis = Date.parse('2026-05-01T00:00:00.000Z')) {}
@@ -41,20 +41,20 @@ export class SteppingClock implements Clock {
 
 export const cautious: BrakePolicy = { share: 0.2, rows: 50, accepted: false };
 
-/** The database of a mirror, and what a test does to it besides writing pages. */
+/** The database of a mirror, of either kind. */
 export type Store =
   | { readonly kind: 'sqlite'; readonly sqlite: SqliteDatabase }
   | { readonly kind: 'postgres'; readonly postgres: PostgresDatabase };
 
 export interface Fixture {
   readonly store: Store;
-  /** For tests of what only SQLite has. */
+  /** For tests of features that only SQLite has. */
   readonly database: SqliteDatabase;
   readonly mirror: Mirror;
   readonly erasures: Erasures;
   readonly clock: SteppingClock;
   readonly lease: Lease;
-  /** Every row of a query, in its order. Values stand for its question marks. */
+  /** Returns the rows of a query. `values` replace its question marks. */
   rows(sql: string, ...values: readonly unknown[]): Promise<unknown[]>;
   purgeHistory(before: Instant): Promise<number>;
   list(
@@ -79,7 +79,7 @@ export function migratedDatabase(
   return database;
 }
 
-/** A migrated store of the kind the running test is about, unless it says otherwise. */
+/** Returns a migrated store, by default on the database of the running test. */
 export async function freshStore(kind = dialect()): Promise<Store> {
   return kind === 'sqlite' ? { kind, sqlite: migratedDatabase() } : { kind, postgres: await postgresStore() };
 }
@@ -108,7 +108,7 @@ export async function mirrorFixture(
   };
   return {
     store,
-    // A test that asks for it on the other database fails at once.
+    // A test that uses it on PostgreSQL fails immediately.
     database: store.kind === 'sqlite' ? store.sqlite : (undefined as never),
     mirror,
     erasures: erasuresOn(store, clock),
@@ -137,17 +137,17 @@ export function erasuresOn(store: Store, clock: Clock): Erasures {
     : new PatientErasures(store.postgres, clock);
 }
 
-/** Where it is, with all that is needed to open it. */
+/** Returns the location of the store, complete enough to open it. */
 export const placeOf = (store: Store): MirrorPlace =>
   store.kind === 'sqlite'
     ? { kind: 'sqlite', file: store.sqlite.file }
     : { kind: 'postgres', url: String(store.postgres.pool.options.connectionString), password: null };
 
-/** What our own readers ask through, on the connection that writes. */
+/** Returns the query interface of rosterd's own readers, on the writing connection. */
 export const readingOf = (store: Store): Kysely<ReadDatabase> =>
   withViews(store.kind === 'sqlite' ? store.sqlite.kysely : store.postgres.kysely);
 
-/** Somebody who only reads, on a connection of his own. */
+/** Opens a separate read-only connection and returns a function that queries it. */
 export async function aReader(store: Store): Promise<(sql: string) => Promise<unknown[]>> {
   if (store.kind === 'sqlite') {
     const reader = openSqlite(store.sqlite.file, { readonly: true });
@@ -171,7 +171,7 @@ export async function rowsOf(store: Store, sql: string, ...values: readonly unkn
   return (await store.postgres.pool.query(numbered, [...values])).rows;
 }
 
-/** Every byte the database keeps of its tables: of SQLite its files, of PostgreSQL those of tables and indexes. */
+/** Returns every stored byte: of SQLite its files, of PostgreSQL the files of all tables and indexes. */
 export async function bytesOf(store: Store): Promise<string> {
   if (store.kind === 'sqlite')
     return ['', '-wal', '-shm']
@@ -187,7 +187,7 @@ export async function bytesOf(store: Store): Promise<string> {
   return rows.map(({ bytes }) => bytes?.toString('latin1') ?? '').join('');
 }
 
-/** The transactions of other tests on the same server keep a scrub from its work for as long as they last. */
+/** Retries a blocked scrub, because transactions of other tests on the same server block it while they last. */
 class PatientErasures extends PostgresErasures {
   override async scrub(): ReturnType<PostgresErasures['scrub']> {
     for (;;) {

@@ -12,7 +12,10 @@ export interface Expected {
   readonly kind: 'added' | 'changed' | 'removed';
 }
 
-/** What a mirror is, in a few lines: the last entry of a page counts, whole; a listing is the truth but for its brake. */
+/**
+ * A reference model of the mirror. The last entry of a page counts, as a whole; a listing replaces everything that the
+ * brake does not keep.
+ */
 export class MirrorModel {
   readonly rows = new Map<string, Version>();
   readonly quarantined = new Set<string>();
@@ -55,7 +58,7 @@ export class MirrorModel {
 
   relist(pages: readonly (readonly FeedItem[])[], mayRemove = Number.POSITIVE_INFINITY): Expected[] {
     const named = new Map<string, Version | 'unreadable'>();
-    // Whoever is gone leaves at the end of the page that says so, even when a later one brings the record back.
+    // A tombstone erases the identity at the end of its page, even when a later page brings the record back.
     for (const page of pages) {
       const readable = page.filter((item) => item.kind !== 'rejected');
       for (const [id, item] of new Map(readable.map((item) => [idOf(item), item]))) {
@@ -69,7 +72,7 @@ export class MirrorModel {
       else if (item.kind === 'tombstone') named.delete(id);
       else if (!named.has(id)) named.set(id, 'unreadable');
     }
-    // Open cases the listing did not name again are closed by it.
+    // A listing resolves the quarantine entries that it did not name again.
     this.quarantined.clear();
     for (const item of pages.flat()) {
       if (item.kind === 'rejected') this.quarantined.add(idOf(item));
@@ -108,7 +111,7 @@ function versionOf({ investment, identity }: Extract<FeedItem, { kind: 'record' 
   return { status, observed_at, reason, name: identity?.name ?? null };
 }
 
-/** What a listing told already, told again with a reason: nothing was published in between. */
+/** Returns whether a record repeats a listed one, now with a reason: nothing was published in between. */
 function isRepeat(held: Version, version: Version): boolean {
   return held.observed_at === version.observed_at && held.reason === null;
 }

@@ -10,7 +10,7 @@ import { type Expected, MirrorModel, type Version } from './mirror-model.js';
 import { acme, identity, record, rejected, tombstone } from './samples.js';
 
 const id = fc.constantFrom('inv_1', 'inv_2', 'inv_3', 'inv_4', 'inv_5');
-// Always with somebody: a record without shows that the grant is lost, which empties the source.
+// Always with identity: a record without one means a lost grant, which erases the whole source.
 const who = fc.constantFrom(identity('Cy'), identity('Ann'), identity('Bob'));
 const observed = fc.constantFrom(
   '2026-01-01T00:00:00.000Z' as Instant,
@@ -49,12 +49,12 @@ const asOf = `SELECT id, status, observed_at, reason FROM investments WHERE sour
   UNION ALL SELECT id, status, observed_at, reason FROM investment_history
   WHERE source = ? AND valid_from <= ? AND ? < valid_to ORDER BY id`;
 const accepted = { share: 0, rows: 0, accepted: true };
-/** Two are too many. */
+/** A brake for which two deletions are too many. */
 const braked = { share: 0, rows: 2, accepted: false };
 
 const worlds = fc.tuple(listed, fc.array(step, { maxLength: 8 }));
 
-test('any sequence of pages and re-listings leaves what a plain model says, and every moment of it', async () => {
+test('any sequence of pages and re-listings matches a reference model, now and as of every moment', async () => {
   await fc.assert(
     fc.asyncProperty(worlds, async ([first, steps]) => {
       const store = await freshStore('sqlite');
@@ -65,13 +65,13 @@ test('any sequence of pages and re-listings leaves what a plain model says, and 
   );
 }, 60_000);
 
-test('both databases, told the same, are equal to the letter, and to the model', async () => {
+test('both databases, given the same input, have identical content and match the reference model', async () => {
   const stores = [await freshStore('sqlite'), await freshStore('postgres')] as const;
   let run = 0;
   await fc.assert(
     fc.asyncProperty(worlds, async ([first, steps]) => {
       run += 1;
-      // A source of its own for each world: what was there before must not matter, and stays to be compared.
+      // Each run has its own source. Earlier ones stay in the database: they must not matter and are compared too.
       const source = { ...acme, name: `world${run}` as SourceName };
       for (const store of stores) await playAndCompare(store, source, first, steps);
       expect(await canonicalDump(stores[1])).toEqual(await canonicalDump(stores[0]));

@@ -13,13 +13,13 @@ const incomplete = async ({ rows }: Fixture) => {
   return row.names_incomplete === 1;
 };
 
-/** As the sync engine is told when it opens the source. */
+/** Returns what the sync engine sees when it opens the source. */
 const wantsListing = async ({ mirror }: Fixture) => {
   const { standing } = await mirror.open(acme, 'tester');
   return standing.kind === 'following' && standing.namesIncomplete;
 };
 
-/** Two records listed with names, and the grant lost since. */
+/** A mirror with two records listed with names, whose grant was then lost. */
 async function lost(): Promise<Fixture> {
   const fixture = await mirrorFixture();
   await fixture.list([named('a', 'b')]);
@@ -29,7 +29,7 @@ async function lost(): Promise<Fixture> {
 }
 
 describe('names are incomplete', () => {
-  test('once a record shows that the grant is back, until a listing has brought all of them', async () => {
+  test('names are incomplete from the first record after the grant returned until a listing has completed them', async () => {
     const fixture = await lost();
     await fixture.delta(named('a'));
     expect(await incomplete(fixture)).toBe(true);
@@ -46,7 +46,7 @@ describe('names are incomplete', () => {
     ]);
   });
 
-  test('once the platform says so when asked, and not when the grant was there all the time', async () => {
+  test('names are incomplete when the platform confirms a returned grant, but not a grant that was never lost', async () => {
     const fixture = await lost();
     expect(await fixture.mirror.regainIdentity(fixture.lease)).toBe(true);
     expect(await incomplete(fixture)).toBe(true);
@@ -55,14 +55,14 @@ describe('names are incomplete', () => {
     expect(await whole.mirror.regainIdentity(whole.lease)).toBe(false);
   });
 
-  test('where a first listing was read without a grant that came later', async () => {
+  test('names are incomplete after a first listing without the grant, once the grant exists', async () => {
     const fixture = await mirrorFixture();
     await fixture.list([nameless('a', 'b')]);
     await fixture.delta(named('a'));
     expect(await wantsListing(fixture)).toBe(true);
   });
 
-  test('after a listing in the middle of which the grant came back', async () => {
+  test('names are incomplete after a listing during which the grant returned', async () => {
     const fixture = await lost();
     await fixture.list([nameless('a'), named('b')], 'relist');
     await fixture.delta([]);
@@ -72,7 +72,7 @@ describe('names are incomplete', () => {
     expect(await incomplete(fixture)).toBe(false);
   });
 
-  test('again when the grant is lost and comes back while they are being listed', async () => {
+  test('names are incomplete again when the grant is lost and returns during the listing that completes them', async () => {
     const fixture = await lost();
     await fixture.delta(named('a'));
     await fixture.list([named('a'), nameless('b'), named('c')], 'relist');
@@ -80,7 +80,7 @@ describe('names are incomplete', () => {
     expect(await wantsListing(fixture)).toBe(true);
   });
 
-  test('where none were kept until now, by configuration', async () => {
+  test('names are incomplete once a configuration that dropped identity keeps it', async () => {
     const dropping = await mirrorFixture({ identity: 'drop' });
     await dropping.list([nameless('a', 'b')]);
     await dropping.delta(nameless('a'));
@@ -91,7 +91,7 @@ describe('names are incomplete', () => {
   });
 });
 
-test('a listing that brings the grant back with its first page completes them, and needs no other', async () => {
+test('a listing whose first page shows the returned grant completes the names by itself', async () => {
   const fixture = await lost();
   const { mirror, lease } = fixture;
   await mirror.beginListing(lease, { kind: 'relist', fingerprint: 'f1', restarts: 0, notBefore: null });
@@ -103,7 +103,7 @@ test('a listing that brings the grant back with its first page completes them, a
   expect(await incomplete(fixture)).toBe(false);
 });
 
-test('a source that drops what it kept misses names once they are kept again', async () => {
+test('names are incomplete after a source dropped its identities and keeps them again', async () => {
   const fixture = await mirrorFixture();
   await fixture.list([named('a', 'b')]);
   await fixture.erasures.dropAll();

@@ -25,8 +25,8 @@ interface Attempt {
   readonly answer: Sent['kind'];
 }
 
-/** A mirror whose commits queue notices, and a receiver that answers as it is told. */
-async function told() {
+/** A mirror whose commits queue notices, and a receiver with scripted responses. */
+async function noticeMirror() {
   const clock = new SteppingClock();
   clock.stepMs = 1;
   const receivers = [{ name: 'hook', rules: {} }];
@@ -48,7 +48,7 @@ async function told() {
   return { ...fixture, clock, attempts, answers, deliver, change };
 }
 
-/** Of each record, the shortest time between attempts at two notices about it. */
+/** Returns the times between attempts at two different notices about the same record. */
 function gaps(attempts: readonly Attempt[]): readonly number[] {
   return attempts.flatMap(({ at, notice, content }, index) => {
     const last = attempts.slice(0, index).findLast((one) => one.content.id === content.id);
@@ -56,8 +56,8 @@ function gaps(attempts: readonly Attempt[]): readonly number[] {
   });
 }
 
-test('a notice waits a minute from the last attempt at the one before it, whatever it was queued for', async () => {
-  const { list, clock, attempts, answers, deliver, change } = await told();
+test('a notice waits a minute from the last attempt at the previous one about its record, whenever it was due', async () => {
+  const { list, clock, attempts, answers, deliver, change } = await noticeMirror();
   await list([[record('inv_1')]]);
   answers.push({ kind: 'failed', why: 'answered 503', afterMillis: 26_000 });
   await change('inv_1', 'active');
@@ -72,8 +72,8 @@ test('a notice waits a minute from the last attempt at the one before it, whatev
   expect(attempts.at(-1)?.content.text).toBe('acme: investment inv_1: status active → executed');
 });
 
-test('what piled up about a record while its receiver was down comes as two notices, a minute apart', async () => {
-  const { list, clock, attempts, answers, deliver, change } = await told();
+test('changes of a record during a receiver outage arrive as two notices, a minute apart', async () => {
+  const { list, clock, attempts, answers, deliver, change } = await noticeMirror();
   await list([[record('inv_1')]]);
   answers.push(...Array<Sent>(40).fill({ kind: 'failed', why: 'answered 503', afterMillis: 15 * minute }));
   for (let hour = 0; hour < 10; hour += 1) {
@@ -94,8 +94,8 @@ test('what piled up about a record while its receiver was down comes as two noti
   expect(gaps(attempts)[0]).toBeGreaterThanOrEqual(minute);
 });
 
-test('an attempt noted while the clock was ahead holds up the next notice for two minutes at most', async () => {
-  const { list, rows, clock, attempts, deliver, change } = await told();
+test('an attempt recorded while the clock was ahead delays the next notice by at most two minutes', async () => {
+  const { list, rows, clock, attempts, deliver, change } = await noticeMirror();
   await list([[record('inv_1')]]);
   await change('inv_1', 'active');
   await deliver();
@@ -125,15 +125,15 @@ const step = fc.oneof(
 );
 type Step = typeof step extends fc.Arbitrary<infer One> ? One : never;
 
-test('whatever a receiver answers and however often the sender is killed: a minute apart, and nothing is lost', async () => {
-  const { list, rows, clock, attempts, answers, deliver, change, store } = await told();
+test('notices about a record stay a minute apart and none is lost, for any responses and any killed senders', async () => {
+  const { list, rows, clock, attempts, answers, deliver, change, store } = await noticeMirror();
   const worlds = 30;
   await list([
     Array.from({ length: worlds }, (_, world) => [record(`inv_${world}_a`), record(`inv_${world}_b`)]).flat(),
   ]);
   let world = 0;
   const play = async (steps: readonly Step[]) => {
-    // Records of its own, on one database for all.
+    // Each run uses its own records; all share one database.
     const prefix = `inv_${world++ % worlds}_`;
     attempts.length = 0;
     for (const next of steps) {
@@ -141,7 +141,7 @@ test('whatever a receiver answers and however often the sender is killed: a minu
       else if (next.kind === 'change') await change(prefix + next.record, next.status);
       else if (next.kind === 'answer') answers.push(next.answer);
       else await deliver(dying(store)).catch(() => {});
-      // Each look is by a process of its own: what it has to know is on disk.
+      // Each delivery stands for a new process: all it knows comes from disk.
       if (next.kind === 'wait') await deliver();
     }
     answers.length = 0;
@@ -164,7 +164,7 @@ test('whatever a receiver answers and however often the sender is killed: a minu
   });
 }, 240_000);
 
-/** Sends, and is gone before that is on disk. */
+/** An outbox of a process that is killed after sending and before recording it. */
 function dying(store: Store): Outbox {
   const gone = async () => {
     throw new Error('killed');
@@ -172,7 +172,7 @@ function dying(store: Store): Outbox {
   return Object.assign(outboxOf(store), { delivered: gone, retryLater: gone, giveUp: gone });
 }
 
-/** Each notice once, in the order of their first attempts. */
+/** Returns each notice once, with its last attempt, in the order of first attempts. */
 const eachNotice = (attempts: readonly Attempt[]): readonly Attempt[] => [
   ...new Map(attempts.map((one) => [one.notice, one])).values(),
 ];

@@ -12,7 +12,7 @@ const notices: NoticeHooks = {
   fold: foldNotices,
 };
 
-async function told() {
+async function noticeMirror() {
   const clock = new SteppingClock();
   const fixture = await mirrorFixture({ notices, clock });
   const texts = async () =>
@@ -22,8 +22,8 @@ async function told() {
   return { ...fixture, clock, texts };
 }
 
-test('a first listing tells nothing, a re-listing its true differences only: 5 of 10,000', async () => {
-  const { list, rows, texts } = await told();
+test('a first listing queues no notices; a re-listing of 10,000 records queues the five real differences', async () => {
+  const { list, rows, texts } = await noticeMirror();
   const ids = Array.from({ length: 10_000 }, (_, n) => `inv_${n}`);
   const pages = (from: readonly string[], more: Record<string, object> = {}) =>
     Array.from({ length: 100 }, (_, page) =>
@@ -36,7 +36,7 @@ test('a first listing tells nothing, a re-listing its true differences only: 5 o
     inv_1: { status: 'executed' },
     inv_2: { group_label: 'CONFIRMED' },
     inv_3: { committed_cents: 1 as Cents },
-    // Nobody is told of these.
+    // These changes queue no notices.
     inv_4: { shares: '11' },
     inv_5: { blockers: '[{"key":"needs_id"}]' },
   };
@@ -51,8 +51,8 @@ test('a first listing tells nothing, a re-listing its true differences only: 5 o
   expect(await rows('SELECT count(*) AS n FROM changes WHERE seq > 1')).toEqual([{ n: 7 }]);
 });
 
-test('a record is told of once a minute: what comes sooner waits, and what comes while one waits is folded in', async () => {
-  const { list, delta, rows, clock, texts } = await told();
+test('a record has at most one notice a minute: an earlier one waits, and further changes are folded into it', async () => {
+  const { list, delta, rows, clock, texts } = await noticeMirror();
   await list([[record('inv_1'), record('inv_2')]]);
   const at = (seconds: number) => {
     clock.millis = Date.parse('2026-06-01T00:00:00.000Z') + seconds * 1000 - clock.stepMs;
@@ -73,7 +73,7 @@ test('a record is told of once a minute: what comes sooner waits, and what comes
     { seq: 5, next_at: '2026-06-01T00:01:00.000Z' },
     { seq: 4, next_at: '2026-06-01T00:00:10.000Z' },
   ]);
-  // Back to what the first one told: the waiting one has nothing left to say.
+  // The status is back to that of the first notice, so the waiting notice is deleted.
   at(30);
   await delta([record('inv_1', { status: 'active' })]);
   expect(await texts()).toHaveLength(2);
@@ -82,8 +82,8 @@ test('a record is told of once a minute: what comes sooner waits, and what comes
   expect((await texts())[2]).toBe('acme: investment inv_1 is gone, was 100.00 USD, active, Seed');
 });
 
-test('no name ever stands in a notice', async () => {
-  const { list, delta, rows } = await told();
+test('a notice never contains a name', async () => {
+  const { list, delta, rows } = await noticeMirror();
   await list([[record('inv_1', {}, identity('CANARY', { bio: 'CANARY', message: 'CANARY' }))]]);
   await delta([
     record('inv_1', { status: 'executed' }, identity('CANARY2')),

@@ -18,7 +18,7 @@ describe.each(databases)('notices in $database', ({ open }) => {
     return { outbox: new Outbox(mirror.connection), row };
   }
 
-  test('due notices come in the order of their changes, as many as asked for', async () => {
+  test('the outbox returns due notices in the order of their changes, up to the limit', async () => {
     const { outbox } = await fresh(3);
     expect(await outbox.dueFor('slack', at(1), 2)).toEqual([
       { notice: 1, source: 'source1', target: 'slack', body: '{"seq":1}', queuedAt: at(0), attempts: 0 },
@@ -26,7 +26,7 @@ describe.each(databases)('notices in $database', ({ open }) => {
     ]);
   });
 
-  test('a delivered notice is done, one put off waits for its time', async () => {
+  test('a delivered notice is settled, a postponed one waits for its time', async () => {
     const { outbox, row } = await fresh(2);
     await outbox.delivered(1, at(1));
     await outbox.retryLater(2, at(5), 'answered 503');
@@ -37,7 +37,7 @@ describe.each(databases)('notices in $database', ({ open }) => {
     expect(await outbox.dueFor('slack', at(5), 10)).toMatchObject([{ notice: 2 }]);
   });
 
-  test('a notice that was put off under a clock that was ahead is due now, and holds up nothing for long', async () => {
+  test('a notice postponed while the clock was ahead is due immediately; it blocks others only up to the maximum wait', async () => {
     const { outbox } = await fresh(2);
     await outbox.retryLater(1, '2026-11-29T12:00:00.000Z' as Instant, 'answered 503');
     expect(await outbox.dueFor('slack', at(4), 10)).toMatchObject([{ notice: 1 }, { notice: 2 }]);
@@ -45,7 +45,7 @@ describe.each(databases)('notices in $database', ({ open }) => {
     expect(await outbox.dueFor('slack', at(4), 10)).toEqual([]);
   });
 
-  test('a notice given up stays visible, and cannot be delivered any more', async () => {
+  test('a notice that was given up stays visible and cannot be delivered any more', async () => {
     const { outbox, row } = await fresh(1);
     await outbox.giveUp(1, at(1), 'answered 410');
     await outbox.delivered(1, at(2));
@@ -53,7 +53,7 @@ describe.each(databases)('notices in $database', ({ open }) => {
     expect(await outbox.waiting()).toEqual([]);
   });
 
-  test('purging forgets old deliveries only', async () => {
+  test('purging deletes only old delivered notices', async () => {
     const { outbox } = await fresh(3);
     await outbox.delivered(1, at(1));
     await outbox.delivered(2, at(9));
@@ -61,7 +61,7 @@ describe.each(databases)('notices in $database', ({ open }) => {
     expect(await outbox.purge(at(5))).toBe(1);
   });
 
-  test('one that was tried holds up those behind it until its time, and nobody else', async () => {
+  test('a notice that was attempted blocks those behind it until its time, and none before it', async () => {
     const { outbox } = await fresh(3);
     await outbox.retryLater(2, at(5), 'answered 503');
     expect(await outbox.dueFor('slack', at(1), 10)).toMatchObject([{ notice: 1 }]);

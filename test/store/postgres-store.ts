@@ -4,10 +4,10 @@ import { migratePostgres } from '../../src/store/dialect/postgres/migrate.js';
 import { openPostgres, type PostgresDatabase } from '../../src/store/dialect/postgres/open.js';
 import { freshDatabase } from '../postgres/fresh-database.js';
 
-/** Migrated databases of this file that no test uses. Emptying one is quicker than making one. */
+/** Migrated databases of this file that no test is using. Emptying one is faster than creating one. */
 const idle: PostgresDatabase[] = [];
 
-/** A migrated database without rows, given back when the test has finished. */
+/** Returns a migrated database without rows. It is reused when the test has finished. */
 export async function postgresStore(): Promise<PostgresDatabase> {
   const database = idle.pop() ?? (await migrated());
   onTestFinished(async () => {
@@ -17,7 +17,7 @@ export async function postgresStore(): Promise<PostgresDatabase> {
   return database;
 }
 
-/** The databases of a run are dropped with it, so nobody waits for it here. */
+/** Creates a database. All databases of a run are dropped at its end, so this one is not dropped here. */
 async function migrated(): Promise<PostgresDatabase> {
   const { url } = await freshDatabase();
   const database = await openPostgres(url);
@@ -25,7 +25,7 @@ async function migrated(): Promise<PostgresDatabase> {
   return database;
 }
 
-/** As it was when it had just been migrated. */
+/** Resets the database to its state right after the migration. */
 export async function emptyPostgres({ pool }: PostgresDatabase): Promise<void> {
   await pool.query(`DO $$
     DECLARE found record;

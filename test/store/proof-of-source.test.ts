@@ -23,7 +23,7 @@ const report = (more: Partial<TickReport> = {}): TickReport => ({
 
 const readThrough = ({ rows }: Fixture) => rows('SELECT published_through FROM sources');
 
-test('how far a source was read is told by its last tick that read to the end', async () => {
+test('proofOf returns the last tick that read its source to the end', async () => {
   const fixture = await mirrorFixture();
   const { mirror, lease, list, delta } = fixture;
   const inbox = inboxOn(fixture.store);
@@ -42,7 +42,7 @@ test('how far a source was read is told by its last tick that read to the end', 
   });
 });
 
-test('a page in the middle of the feed moves the position and not how far the feed was read', async () => {
+test('a page with more pages after it moves the cursor but not published_through', async () => {
   const fixture = await mirrorFixture();
   const { mirror, lease, list } = fixture;
   await list([[record('inv_1')]]);

@@ -13,7 +13,7 @@ function pagesOf<Item>(items: readonly Item[], size = 100): Item[][] {
 }
 
 describe('a re-listing', () => {
-  test('of 10,000 with three changed, one gone and one new writes exactly five changes', async () => {
+  test('a re-listing of 10,000 records with three changed, one gone and one new writes exactly five changes', async () => {
     const { list, rows } = await mirrorFixture();
     const ids = range(10_000);
     await list(pagesOf(ids.map((id) => record(id))));
@@ -45,7 +45,7 @@ describe('a re-listing', () => {
     ).toEqual([]);
   });
 
-  test('announces who was taken back and named once more behind everybody named before', async () => {
+  test('a re-listing publishes a record withdrawn and listed again after the records listed before it', async () => {
     const { list, rows } = await mirrorFixture();
     await list([['a', 'b', 'c'].map((id) => record(id))]);
     const canceled = (id: string) => record(id, { status: 'canceled' });
@@ -61,7 +61,7 @@ describe('a re-listing', () => {
     ]);
   });
 
-  test('changes nothing that readers see before it is complete, and never fewer rows', async () => {
+  test('readers see no change and never fewer rows until a re-listing is complete', async () => {
     const { list, store, mirror, lease, rows } = await mirrorFixture();
     await list(pagesOf(range(500).map((id) => record(id))));
     const reader = await aReader(store);
@@ -82,8 +82,8 @@ describe('a re-listing', () => {
     expect(await look()).toEqual({ rows: 500, status: 'new' });
   });
 
-  test('leaves alone rows that a delta touched long ago: the stale are those it did not name', async () => {
-    // The bug of the field: stale rows were told by an old timestamp, and a delta refreshed only a few.
+  test('a re-listing deletes the rows it did not name, never rows that a delta last touched long ago', async () => {
+    // A common bug elsewhere: stale rows are detected by an old timestamp, which a delta refreshes for only a few rows.
     const { list, delta, rows } = await mirrorFixture();
     const ids = range(60);
     await list([ids.map((id) => record(id))]);
@@ -94,8 +94,8 @@ describe('a re-listing', () => {
     expect(await rows("SELECT * FROM changes WHERE kind = 'removed'")).toEqual([]);
   });
 
-  test('deletes the absent and keeps the fresh, never the other way round', async () => {
-    // The bug of the field: an off-by-one in the generation deleted what had just arrived.
+  test('a re-listing deletes absent rows and keeps new ones', async () => {
+    // A common bug elsewhere: an off-by-one error in the generation deletes the rows that just arrived.
     const { list, rows } = await mirrorFixture();
     const accepted = { ...cautious, accepted: true };
     await list([range(100).map((id) => record(id))]);
@@ -107,7 +107,7 @@ describe('a re-listing', () => {
     }
   });
 
-  test('that would delete too much is published in one commit, and what it did not name stays and is marked', async () => {
+  test('a re-listing that would delete too much is published in one commit, and the rows it did not name are kept and marked', async () => {
     const { list, store, mirror, lease, collect, rows } = await mirrorFixture();
     await list(pagesOf(range(300).map((id) => record(id))));
     const reader = await aReader(store);
@@ -141,14 +141,14 @@ describe('a re-listing', () => {
     { held: 300, listed: 239, stops: true, why: 'one more than the share' },
     { held: 100, listed: 51, stops: false, why: 'fewer rows than the floor' },
     { held: 100, listed: 50, stops: true, why: 'as many rows as the floor' },
-  ])('the brake at its edge: $why', async ({ held, listed, stops }) => {
+  ])('the deletion brake at its limit: $why', async ({ held, listed, stops }) => {
     const { list } = await mirrorFixture();
     await list([range(held).map((id) => record(id))]);
     const { brake } = await list([range(listed).map((id) => record(id))], 'relist');
     expect(brake !== null).toBe(stops);
   });
 
-  test('a reason that lists do not carry and a time alone are no difference', async () => {
+  test('a difference in only reason or observed_at is not a change in a re-listing', async () => {
     const { list, delta, rows } = await mirrorFixture();
     await list([[record('inv_1')]]);
     await delta([record('inv_1', { status: 'x', reason: 'status_changed' })]);
@@ -160,7 +160,7 @@ describe('a re-listing', () => {
     expect(await rows('SELECT count(*) AS n FROM history_rows')).toEqual([{ n: 1 }]);
   });
 
-  test('a difference in any one field of a record, or of its person, is found and named', async () => {
+  test('a re-listing detects and names a difference in any single field of a record or its identity', async () => {
     const other = (value: unknown) =>
       typeof value === 'boolean' ? !value : typeof value === 'number' ? value + 1 : '[7]';
     const who = identity('Ann');
@@ -182,13 +182,13 @@ describe('a re-listing', () => {
     expect(await rows('SELECT id, fields FROM changes WHERE seq > 1 ORDER BY seq')).toEqual(
       changes.map(({ name }) => ({
         id: name,
-        // The identity of a person who deactivated is erased, which is a difference of its own.
+        // The identity of a deactivated investor is erased, which is a further difference.
         fields: name === 'investor_deactivated' ? expect.stringContaining(name) : JSON.stringify([name]),
       })),
     );
   });
 
-  test('a person who comes or goes whole is a difference', async () => {
+  test('a re-listing stores an identity that appears and erases one that disappears', async () => {
     const { list, rows } = await mirrorFixture();
     const nobody = identity('', { email: null, country: null, name: null });
     await list([[record('inv_1', {}, nobody), record('inv_2', { investor_deactivated: true }, null)]]);
@@ -204,7 +204,7 @@ describe('a re-listing', () => {
     expect(await rows('SELECT id FROM identities')).toEqual([{ id: 'inv_2' }]);
   });
 
-  test('a person who says less of themselves is a difference', async () => {
+  test('a re-listing removes identity fields that the platform no longer sends', async () => {
     const { list, rows } = await mirrorFixture();
     await list([[record('inv_1', {}, identity('Ann'))]]);
     await list([[record('inv_1', {}, identity('Ann', { email: null, country: null }))]], 'relist');
@@ -214,7 +214,7 @@ describe('a re-listing', () => {
     ]);
   });
 
-  test('the later of two pages that name one record counts', async () => {
+  test('of two re-listing pages that name one record the later one counts', async () => {
     const { list, rows } = await mirrorFixture();
     await list([[record('inv_1'), record('inv_2'), record('inv_3')]]);
     const { applied } = await list(
@@ -231,7 +231,7 @@ describe('a re-listing', () => {
     ]);
   });
 
-  test('a record that can no longer be read is kept as it was', async () => {
+  test('a re-listing keeps the stored version of a record that has become unreadable', async () => {
     const { list, rows } = await mirrorFixture();
     await list([[record('inv_1'), record('inv_2')]]);
     await list([[rejected('inv_1'), record('inv_2')]], 'relist');
@@ -241,7 +241,7 @@ describe('a re-listing', () => {
     expect(await rows('SELECT quarantined FROM sources')).toEqual([{ quarantined: 0 }]);
   });
 
-  test('what it does not name any more is not kept aside, though the clock was ahead when that was seen', async () => {
+  test('a re-listing resolves quarantine entries it does not name, even if the clock was ahead when they were seen', async () => {
     const { clock, list, rows } = await mirrorFixture();
     await list([[record('inv_1')]]);
     const month = 30 * 24 * 3_600_000;
@@ -255,7 +255,7 @@ describe('a re-listing', () => {
     expect(await rows('SELECT quarantined FROM sources')).toEqual([{ quarantined: 0 }]);
   });
 
-  test('one source’s swap leaves the rows of another alone', async () => {
+  test('publishing the re-listing of one source does not touch the rows of another', async () => {
     const one = await mirrorFixture();
     await one.list([[record('inv_1'), record('inv_2')]]);
     const other = await mirrorFixture({

@@ -79,7 +79,7 @@ export function rejected(id: string | null, body = '{"bad":true}', problem = 'st
   return { kind: 'rejected', id: id as InvestmentId | null, problem, body };
 }
 
-/** An entry nobody could read whole, but enough of it to tell that its person is gone. */
+/** A partly unreadable entry that still shows that its identity must be erased. */
 export function rejectedErasing(
   id: string,
   erases: 'tombstone' | 'deactivated' = 'deactivated',

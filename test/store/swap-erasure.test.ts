@@ -12,7 +12,7 @@ const erasing = ({ erasures }: Fixture) => erasures;
 const bytes = ({ store }: Fixture) => bytesOf(store);
 const canary = (name: string) => identity(`CANARY-${name}`, { bio: `CANARY-${name}-${'x'.repeat(900)}` });
 
-test('whoever a re-listing names no more leaves a receipt if there was a person to erase, and only then', async () => {
+test('a record missing from a re-listing leaves a receipt only if it had an identity to erase', async () => {
   const fixture = await mirrorFixture();
   const nobody = record('inv_nobody', { investor_deactivated: true }, null);
   const stays = record('inv_stays');
@@ -29,7 +29,7 @@ test('whoever a re-listing names no more leaves a receipt if there was a person 
   expect(await residue(fixture)).toBe(0);
 });
 
-test('a person replaced by a swap asks for a scrub, and after it stands in no byte of any file', async () => {
+test('an identity replaced by a re-listing requests a scrub, after which no file contains any byte of it', async () => {
   const fixture = await mirrorFixture();
   const crowd = Array.from({ length: 200 }, (_, n) => record(`inv_${n}`, {}, canary(`kept${n}`)));
   await fixture.list([
@@ -44,7 +44,7 @@ test('a person replaced by a swap asks for a scrub, and after it stands in no by
   expect(await receipts(fixture)).toEqual([]);
   expect(await residue(fixture)).toBe(1);
   await fixture.list([crowd, [record('inv_new_name', {}, canary('after'))]], 'relist', accepted);
-  // What waited before is not covered by the receipt of who went now.
+  // The receipt of the newly erased identity does not cover the residue from before.
   expect(await receipts(fixture)).toEqual([{ id: 'inv_gone', cause: 'absent' }]);
   expect(await residue(fixture)).toBe(1);
   expect(await erasing(fixture).scrub()).toEqual({ kind: 'scrubbed', erasures: 2 });
@@ -54,7 +54,7 @@ test('a person replaced by a swap asks for a scrub, and after it stands in no by
   expect(left).not.toMatch(/CANARY-(before|gone)/);
 });
 
-test('a version staged by one page and told otherwise by a later one asks for a scrub, whoever wins', async () => {
+test('a staged version that a later page contradicts requests a scrub, whichever version wins', async () => {
   for (const later of [
     record('inv_1', {}, canary('second')),
     record('inv_1', {}, canary('held')),
@@ -77,7 +77,7 @@ test('a version staged by one page and told otherwise by a later one asks for a 
   }
 });
 
-test('a swap into a mirror that keeps no identity writes none and calls its absence no difference', async () => {
+test('a re-listing of a mirror without identity writes none and reports no difference for it', async () => {
   const fixture = await mirrorFixture({ identity: 'drop' });
   await fixture.list([[record('inv_1'), record('inv_2')]]);
   expect(await erasing(fixture).dropAll()).toBe(1);
@@ -90,7 +90,7 @@ test('a swap into a mirror that keeps no identity writes none and calls its abse
   expect(await receipts(fixture)).toEqual([{ id: null, cause: 'dropped' }]);
 });
 
-test('how far back the past reaches outlives a swap, which adds to it what it ended', async () => {
+test('a re-listing keeps history_from and adds the versions it superseded to history', async () => {
   const fixture = await mirrorFixture();
   const version = (shares: string) => [[record('inv_1', { shares }), record('inv_2')]];
   await fixture.list(version('1'));

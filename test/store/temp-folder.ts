@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 
-/** A folder of its own for the running test, gone with it. */
+/** Creates a folder for the running test, deleted when it finishes. */
 export function tempFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'rosterd-store-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

@@ -8,7 +8,7 @@ import { identity, record, rejectedErasing, tombstone } from './samples.js';
 
 const accepted = { share: 1, rows: 0, accepted: true };
 const erasing = ({ erasures }: Fixture) => erasures;
-/** A record with an unknown field, which speaks of its person. */
+/** A record with an unknown field that contains personal data. */
 const known = (id: string, version: number, who = identity(id)): FeedItem =>
   record(
     id,
@@ -20,7 +20,7 @@ const known = (id: string, version: number, who = identity(id)): FeedItem =>
     who,
   );
 
-/** What stands of unknown fields in the files of the database, as `id-version`. */
+/** Returns the unknown fields found in the database files, as `id-version`. */
 async function standing({ store }: Fixture): Promise<string[]> {
   const found = [...(await bytesOf(store)).matchAll(/CANARY-(inv_\w+-\d)-/g)].map(([, mark]) => mark ?? '');
   return [...new Set(found)].sort();
@@ -48,18 +48,21 @@ test.each<[string, (fixture: Fixture) => unknown, string]>([
     'deactivated',
   ],
   ['an unreadable deactivation', (f) => f.delta([rejectedErasing('inv_a')]), 'deactivated'],
-])('%s takes unknown fields out of rows, history and bytes, and nobody else’s', async (_, erase, cause) => {
-  const fixture = await twoVersions();
-  await erase(fixture);
-  const left = `SELECT id FROM investments WHERE extra IS NOT NULL
+])(
+  '%s erases the unknown fields of only that person, from rows, history and bytes',
+  async (_, erase, cause) => {
+    const fixture = await twoVersions();
+    await erase(fixture);
+    const left = `SELECT id FROM investments WHERE extra IS NOT NULL
                 UNION ALL SELECT id FROM investment_history WHERE extra IS NOT NULL`;
-  expect(await fixture.rows(left)).toEqual([{ id: 'inv_b' }, { id: 'inv_b' }]);
-  expect(await fixture.rows('SELECT cause FROM erasures')).toEqual([{ cause }]);
-  expect(await erasing(fixture).scrub()).toEqual({ kind: 'scrubbed', erasures: 1 });
-  expect(await standing(fixture)).toEqual(versions('inv_b'));
-});
+    expect(await fixture.rows(left)).toEqual([{ id: 'inv_b' }, { id: 'inv_b' }]);
+    expect(await fixture.rows('SELECT cause FROM erasures')).toEqual([{ cause }]);
+    expect(await erasing(fixture).scrub()).toEqual({ kind: 'scrubbed', erasures: 1 });
+    expect(await standing(fixture)).toEqual(versions('inv_b'));
+  },
+);
 
-test('a lost grant takes the unknown fields of its source that came under it', async () => {
+test('a lost grant erases the unknown fields of its source', async () => {
   const fixture = await twoVersions();
   await fixture.delta([record('inv_b', { investor_id: 'usr_inv_b' }, null)]);
   expect(await fixture.rows('SELECT cause FROM erasures')).toEqual([{ cause: 'grant_lost' }]);
@@ -67,7 +70,7 @@ test('a lost grant takes the unknown fields of its source that came under it', a
   expect(await standing(fixture)).toEqual([]);
 });
 
-test('a configuration that drops identity takes the unknown fields an earlier one kept, once', async () => {
+test('a configuration that drops identity erases stored unknown fields, once', async () => {
   const fixture = await twoVersions();
   expect(await erasing(fixture).dropAll()).toBe(1);
   expect(await erasing(fixture).dropAll()).toBe(0);
@@ -76,14 +79,14 @@ test('a configuration that drops identity takes the unknown fields an earlier on
   expect(await standing(fixture)).toEqual([]);
 });
 
-test('unknown fields alone are erased with a receipt, where no identity is held', async () => {
+test('a tombstone of a record without identity erases its unknown fields with a receipt', async () => {
   const fixture = await mirrorFixture();
   await fixture.list([[record('inv_a', { extra: '{"nickname":"CANARY-inv_a-1-"}' }, null)]]);
   await fixture.delta([tombstone('inv_a')]);
   expect(await fixture.rows('SELECT id, cause FROM erasures')).toEqual([{ id: 'inv_a', cause: 'tombstone' }]);
 });
 
-test('unknown fields of the forgotten do not come back, from a delta or a listing', async () => {
+test('unknown fields of a forgotten person are not stored again, from a delta or a listing', async () => {
   const fixture = await twoVersions();
   await erasing(fixture).forget('usr_inv_a' as UserId);
   await fixture.delta([known('inv_a', 3)]);
@@ -92,7 +95,7 @@ test('unknown fields of the forgotten do not come back, from a delta or a listin
   expect(await standing(fixture)).toEqual(versions('inv_b'));
 });
 
-test('a version that only moves to history asks for no scrub, one that leaves it does', async () => {
+test('moving a version to history requests no scrub; purging it from history does', async () => {
   const fixture = await mirrorFixture();
   await fixture.list([[known('inv_a', 1)]]);
   await fixture.delta([known('inv_a', 2)]);

@@ -10,8 +10,8 @@ const names = async ({ rows }: Fixture) =>
 const receipts = ({ rows }: Fixture) => rows('SELECT id, cause FROM erasures ORDER BY erasure');
 const theirs = { investor_id: 'usr_1' };
 
-describe('an entry nobody can read that says its person is gone', () => {
-  test('erases a deactivated person everywhere with one receipt, however often it is read; the rows stay', async () => {
+describe('an unreadable entry that erases its person', () => {
+  test('an unreadable deactivation erases the investor everywhere with one receipt, however often it is read; the rows stay', async () => {
     const fixture = await mirrorFixture();
     await fixture.list([
       [record('inv_1', { ...theirs, extra: '{"a":1}' }), record('inv_2', theirs), record('inv_3')],
@@ -32,7 +32,7 @@ describe('an entry nobody can read that says its person is gone', () => {
     expect(await fixture.rows('SELECT body FROM quarantine_rows')).toEqual([{ body: '' }]);
   });
 
-  test('erases the person of a record whose investor is not known, and of an unreadable tombstone', async () => {
+  test('an unreadable deactivation without a known investor, or an unreadable tombstone, erases the identity of its record', async () => {
     const fixture = await mirrorFixture();
     await fixture.list([[record('inv_1', { investor_id: null }), record('inv_2'), record('inv_3')]]);
     await fixture.delta([rejectedErasing('inv_1'), rejectedErasing('inv_2', 'tombstone')]);
@@ -43,7 +43,7 @@ describe('an entry nobody can read that says its person is gone', () => {
     ]);
   });
 
-  test('outranks an earlier entry of its page and is outranked by a later one', async () => {
+  test('an unreadable erasing entry overrides earlier entries of its page, and later ones override it', async () => {
     const fixture = await mirrorFixture();
     await fixture.list([[record('inv_1'), record('inv_2'), record('inv_3')]]);
     await fixture.delta([
@@ -55,7 +55,7 @@ describe('an entry nobody can read that says its person is gone', () => {
     expect(await names(fixture)).toEqual(['inv_2:later', 'inv_3:inv_3']);
   });
 
-  test('erases during a first listing and from what a re-listing staged', async () => {
+  test('an unreadable erasing entry also erases in a first listing and from staged rows of a re-listing', async () => {
     const fixture = await mirrorFixture();
     await fixture.list([[record('inv_1'), record('inv_2')], [rejectedErasing('inv_1')]]);
     expect(await names(fixture)).toEqual(['inv_2:inv_2']);
@@ -67,7 +67,7 @@ describe('an entry nobody can read that says its person is gone', () => {
     expect(await names(fixture)).toEqual([]);
   });
 
-  test('one that says nothing of the kind leaves the held person alone', async () => {
+  test('an unreadable entry that erases nobody keeps the stored identity', async () => {
     const fixture = await mirrorFixture();
     await fixture.list([[record('inv_1')]]);
     await fixture.delta([rejected('inv_1')]);

@@ -7,8 +7,8 @@ import { numbersIn, seedIdentity, seedInvestment, seedRow, seedSource } from './
 const ids = async (store: Store, view: string) =>
   ((await rowsOf(store, `SELECT id FROM ${view}`)) as { id: string }[]).map(({ id }) => id);
 
-describe('what a reader sees while a listing is under way', () => {
-  test('the rows of a first listing stand in incoming and nowhere else', async () => {
+describe('views during a listing', () => {
+  test('rows of an unfinished first listing appear only in incoming', async () => {
     const store = await freshStore();
     await seedSource(store, 1, { state: 'listing', listed_at: null, listed_seq: null });
     const row = await seedInvestment(store, 1, 'inv_a');
@@ -19,7 +19,7 @@ describe('what a reader sees while a listing is under way', () => {
       expect(await rowsOf(store, `SELECT * FROM ${view}`)).toEqual([]);
   });
 
-  test('a re-listing shows staged rows and the held rows its pages named, each once', async () => {
+  test('incoming shows the staged rows of a re-listing and the stored rows its pages named, each once', async () => {
     const store = await freshStore();
     await seedSource(store, 1, { state: 'relisting' });
     const same = await seedInvestment(store, 1, 'inv_same');
@@ -42,7 +42,7 @@ describe('what a reader sees while a listing is under way', () => {
 });
 
 describe('totals', () => {
-  test('keep currencies apart and count rows without an amount', async () => {
+  test('totals keep currencies apart and count rows without an amount', async () => {
     const store = await freshStore();
     await seedSource(store, 1);
     await seedInvestment(store, 1, 'inv_a', { in_escrow_cents: 7 });
@@ -61,7 +61,7 @@ describe('totals', () => {
     ]);
   });
 
-  test('days are UTC days of applied_at, investors are counted within their source', async () => {
+  test('daily totals use the UTC day of applied_at; investor totals are per source', async () => {
     const store = await freshStore();
     await seedSource(store, 1);
     await seedSource(store, 2);
@@ -96,7 +96,7 @@ describe('totals', () => {
     ]);
   });
 
-  test('sums beyond 2^53 stay exact', async () => {
+  test('totals beyond 2^53 stay exact', async () => {
     const store = await freshStore();
     await seedSource(store, 1);
     for (const id of ['a', 'b', 'c'])
@@ -115,7 +115,7 @@ describe('sync_status', () => {
     return row as { meaning: string; readable: number; cursor_expires_at: string };
   };
 
-  test('a failed attempt never reads as healthy', async () => {
+  test('sync_status never shows a failed attempt as healthy', async () => {
     expect((await status({ last_outcome: 'done' })).meaning).toBe('following the feed');
     expect((await status({ last_outcome: 'failed' })).meaning).toContain('behind');
     expect((await status({ state: 'halted', halted_from: 'following' })).meaning).toContain(
@@ -123,11 +123,11 @@ describe('sync_status', () => {
     );
   });
 
-  test('tells when the cursor will be too old, as a time', async () => {
+  test('sync_status shows when the cursor expires', async () => {
     expect((await status({})).cursor_expires_at).toBe('2027-01-18T11:59:00.000Z');
   });
 
-  test('a source whose first listing is under way is not readable yet', async () => {
+  test('sync_status shows a source as not readable during its first listing', async () => {
     expect((await status({ state: 'listing', listed_at: null })).readable).toBe(0);
   });
 });

@@ -1,7 +1,10 @@
 /** A table that is copied to the other database row by row, unchanged. */
 export interface CarriedTable {
   readonly name: string;
-  /** Columns by which its rows are ordered for reading and comparing. They are unique, and both databases sort them alike. */
+  /**
+   * Columns by which its rows are ordered for reading and comparing. They are unique, and both databases sort them
+   * alike.
+   */
   readonly key: readonly string[];
   /** Whether the table is in the identity schema, because its rows can contain names. */
   readonly identity?: true;

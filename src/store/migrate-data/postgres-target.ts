@@ -25,7 +25,9 @@ export interface TableDigest {
   readonly sha256: string;
 }
 
-/** Throws `database_unusable` when the target already has a mirror, or other tables where one would be. Writes nothing. */
+/**
+ * Throws `database_unusable` when the target already has a mirror, or other tables where one would be. Writes nothing.
+ */
 export async function lookAtTarget(url: string): Promise<void> {
   const migrated = await isMigrated(url);
   const database = await openPostgres(url, { max: 1 });

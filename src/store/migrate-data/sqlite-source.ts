@@ -30,7 +30,9 @@ export interface CarrySource {
   close(): void;
 }
 
-/** Opens the source without locking it, for a dry run. Throws in the same cases as `lockSource`, apart from a busy lock. */
+/**
+ * Opens the source without locking it, for a dry run. Throws in the same cases as `lockSource`, apart from a busy lock.
+ */
 export function lookAtSource(file: string, options: SourceOptions): CarrySource {
   return prepared(openSqlite(file, { readonly: true }), options);
 }

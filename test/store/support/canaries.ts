@@ -1,10 +1,10 @@
 import type { MirrorPlace } from '../../../src/store/database-location.js';
 import { sourceRow, type WorkingMirror } from './databases.js';
 
-/** Looks like nothing else, so that it is found wherever it leaks to, also as a part of a longer text. */
+/** A marker that occurs nowhere else, so that a leak is found even within a longer text. */
 const mark = 'Zq7Canary';
 
-/** What must not come out of a mirror whose names are masked, in any of the forms a statement could give it. */
+/** Returns whether the text contains the marker in any form a statement could produce. A masked mirror must not. */
 export function showsPeople(text: string): boolean {
   const lower = text.toLowerCase();
   return forms.some((form) => lower.includes(form));
@@ -17,7 +17,10 @@ const forms = [
   Buffer.from(mark).toString('base64').slice(0, 10),
 ].map((form) => form.toLowerCase());
 
-/** A mirror with marked people wherever people can stand: their table, a listing under way, bodies as they were sent. */
+/**
+ * Fills a mirror with marked people everywhere identity can be: identities, staged rows, quarantined and webhook
+ * bodies.
+ */
 export async function fillWithCanaries(mirror: WorkingMirror): Promise<MirrorPlace> {
   await mirror.insert('sources', sourceRow(1, { name: 'acme', rows_held: 1 }));
   await mirror.insert('investment_rows', {

@@ -9,7 +9,7 @@ import { freshMirror } from './mirror.js';
 
 export type Row = Readonly<Record<string, string | number | null>>;
 
-/** A migrated mirror of either kind, whose tables a test fills by hand. */
+/** A migrated mirror of either kind. Tests insert its rows directly. */
 export interface WorkingMirror {
   readonly place: MirrorPlace;
   readonly connection: Connection;
@@ -19,11 +19,11 @@ export interface WorkingMirror {
 
 interface Kind {
   readonly database: 'SQLite' | 'PostgreSQL';
-  /** Gone with the test. */
+  /** The mirror is closed when the test finishes. */
   open(): Promise<WorkingMirror>;
 }
 
-/** For `describe.each`: what holds for one has to hold for the other. */
+/** For `describe.each`: runs the same tests on both databases. */
 export const databases: readonly Kind[] = [
   {
     database: 'SQLite',
@@ -68,7 +68,7 @@ function working(place: MirrorPlace, connection: Connection): WorkingMirror {
   };
 }
 
-/** As `seedSource` of the SQLite fixture. */
+/** Like `seedSource` of the SQLite fixture. */
 export const sourceRow = (no: number, set: Row = {}): Row => ({
   no,
   name: `source${no}`,

@@ -8,7 +8,7 @@ import { inSnapshot } from '../../../src/store/reads/snapshot.js';
 import { readStatus, type StatusDocument, type StatusWanted } from '../../../src/store/reads/status.js';
 import { tempFolder } from '../temp-folder.js';
 
-/** A clock that stands until it is moved. */
+/** A clock that does not move until `advance` is called. */
 export class StandingClock implements Clock {
   constructor(private millis = Date.parse('2026-10-20T12:00:00.000Z')) {}
   now(): number {
@@ -25,7 +25,7 @@ export class StandingClock implements Clock {
   }
 }
 
-/** A migrated mirror in a folder of its own, closed with the test. */
+/** Returns a migrated mirror in a temporary folder, closed when the test finishes. */
 export function freshMirror(clock: Clock = new StandingClock()): SqliteDatabase {
   const database = openSqlite(join(tempFolder(), 'mirror.db'));
   onTestFinished(() => database.close());
@@ -33,7 +33,7 @@ export function freshMirror(clock: Clock = new StandingClock()): SqliteDatabase 
   return database;
 }
 
-/** As `rosterd status` reads it, on a connection of its own. */
+/** Returns the status as `rosterd status` reads it, on a separate connection. */
 export function statusOf(
   where: string | MirrorPlace,
   clock: Clock,

@@ -2,7 +2,7 @@ import { rowsOf, type Store } from '../mirror-fixture.js';
 import { type Row, sourceRow } from './databases.js';
 import { recordDefaults } from './mirror.js';
 
-/** Rows put by hand into a store of either kind; answers the number it gave to the row. */
+/** Inserts a row into a store of either kind. Returns the number that the store assigned to it. */
 export async function seedRow(store: Store, table: string, row: Row, number = '1'): Promise<number> {
   const columns = Object.keys(row);
   const marks = columns.map(() => '?').join(', ');
@@ -23,6 +23,6 @@ export const seedIdentity = (store: Store, row: number, set: Row): Promise<numbe
 export const seedHistory = (store: Store, source: number, id: string, set: Row): Promise<number> =>
   seedRow(store, 'history_rows', { source_no: source, id, ...recordDefaults, ...set }, 'history_no');
 
-/** A list of numbers, as a column of the database holds one. */
+/** Returns a list of numbers in the format of the database's column. */
 export const numbersIn = (store: Store, numbers: readonly number[]): string =>
   store.kind === 'sqlite' ? JSON.stringify(numbers) : `{${numbers.join(',')}}`;
