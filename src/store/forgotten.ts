@@ -41,8 +41,8 @@ function withoutPerson(item: RecordItem): RecordItem {
 }
 
 /**
- * Returns the ids whose identity an unreadable entry erases: the entry is a tombstone or reports a deactivated investor.
- * A readable entry later on the page cancels it, because feed order decides.
+ * Returns the ids whose identity an unreadable entry erases: the entry is a tombstone or reports a deactivated
+ * investor. A readable entry later on the page cancels it, because feed order decides.
  */
 export function unreadableErasures(items: readonly FeedItem[]): ReadonlyMap<string, Erases> {
   const gone = new Map<string, Erases>();

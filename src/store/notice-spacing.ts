@@ -29,8 +29,9 @@ export function spacedSince(at: Instant): Instant {
 
 /**
  * Limits notices about one record to one per minute and target. A notice that comes sooner waits for the minute to end.
- * Further changes are folded into the waiting notice, so none is lost. A notice that may already be in delivery is never
- * changed. Delivery checks the spacing again (`outbox/deliver.ts`), because attempts for an earlier notice may take long.
+ * Further changes are folded into the waiting notice, so none is lost. A notice that may already be in delivery is
+ * never changed. Delivery checks the spacing again (`outbox/deliver.ts`), because attempts for an earlier notice may
+ * take long.
  */
 export function spaced(
   last: LastNotice | undefined,

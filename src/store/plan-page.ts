@@ -40,8 +40,8 @@ export interface PagePlan<Row extends Held> {
 }
 
 /**
- * Returns the steps that apply a page. Feed order decides, never a timestamp: of several entries for one id the last one
- * counts, and an entry replaces the stored row even if its `observed_at` is earlier.
+ * Returns the steps that apply a page. Feed order decides, never a timestamp: of several entries for one id the last
+ * one counts, and an entry replaces the stored row even if its `observed_at` is earlier.
  */
 export function planPage<Row extends Held>(
   items: readonly FeedItem[],

@@ -42,10 +42,11 @@ export const sourceColumns = [
 ] as const satisfies readonly (keyof SourceRow)[];
 
 /**
- * The two timestamps of a commit. They differ only after the wall clock moved backwards, for example when a jump forward
- * was corrected. Versions and changes use `at`, which never decreases within a source; otherwise an as-of query would
- * return two versions. Everything later compared with the wall clock uses `now`: the last tick, the age of the cursor,
- * when a notice is due, how long an erasure waits. A value written under a clock that was ahead is replaced by the next.
+ * The two timestamps of a commit. They differ only after the wall clock moved backwards, for example when a jump
+ * forward was corrected. Versions and changes use `at`, which never decreases within a source; otherwise an as-of query
+ * would return two versions. Everything later compared with the wall clock uses `now`: the last tick, the age of the
+ * cursor, when a notice is due, how long an erasure waits. A value written under a clock that was ahead is replaced by
+ * the next.
  */
 export interface CommitTimes {
   readonly at: Instant;

@@ -3,7 +3,7 @@ import { withCursors } from '../../../../src/store/dialect/postgres/cursor.js';
 import { openPostgres } from '../../../../src/store/dialect/postgres/open.js';
 import { freshDatabase } from '../../../postgres/fresh-database.js';
 
-test('a connection that Kysely gives up is closed; one that it releases serves the next query', async () => {
+test('withCursors closes a connection that Kysely destroys and reuses one that it releases', async () => {
   const { url, drop } = await freshDatabase();
   onTestFinished(drop);
   const { pool, close } = await openPostgres(url);
@@ -12,7 +12,7 @@ test('a connection that Kysely gives up is closed; one that it releases serves t
   const open = pool.totalCount;
   (await lent.connect()).release();
   expect(pool.totalCount).toBe(open);
-  // What Kysely does after a transaction that it could not roll back.
+  // Kysely does this after a transaction that it could not roll back.
   const release: (destroy?: boolean) => void = (await lent.connect()).release;
   release(true);
   expect(pool.totalCount).toBe(open - 1);

@@ -12,8 +12,8 @@ import type { ReadDatabase } from '../../../../src/store/reads/views.js';
 import { counts, manyVersions } from './many-versions.js';
 
 /*
- * The questions of the documentation and those we ask ourselves, as they are asked, of a server with many versions:
- * what is read of the large tables, and that pages are not sorted out of everything.
+ * Plans of the documented queries and of rosterd's own queries, on a database with many versions: which large tables
+ * they scan, and that pages are not produced by sorting all rows.
  */
 
 interface Asked {
@@ -61,15 +61,15 @@ const scanned = (steps: readonly Step[]) =>
       ? [step['Relation Name']]
       : [],
   );
-/** Steps that sort more than a few pages. */
+/** Returns the sort steps with many input rows. */
 const sortsMuch = (steps: readonly Step[]) =>
   steps.filter(
     (step) => step['Node Type'] === 'Sort' && (step.Plans ?? []).some((input) => input['Plan Rows'] > 2_000),
   );
 
-/** What reads a large table from end to end, and why. */
+/** Queries that may scan a large table, with the reason. */
 const mayScan: Readonly<Record<string, string>> = {
-  'as-of': 'looks at the time of every version',
+  'as-of': 'reads the time of every version',
 };
 
 const plansOf = async (work: () => Promise<unknown>) => {
@@ -78,27 +78,27 @@ const plansOf = async (work: () => Promise<unknown>) => {
   return Promise.all(asked.splice(0).map(plan));
 };
 
-describe('of the documented queries', () => {
+describe('plans of the documented queries', () => {
   test.each(documentedQueries.filter(({ name }) => !(name in mayScan)))(
-    '$name reads no large table from end to end',
+    'the query $name scans no large table',
     async ({ sql, postgres }) => {
       expect(scanned(await plan({ sql: postgres ?? sql, parameters: [] }))).toEqual([]);
     },
   );
 
   test.each(documentedQueries.filter(({ name }) => ['roster-page', 'latest-changes'].includes(name)))(
-    '$name does not sort to show a page',
+    'the query $name returns a page without a large sort',
     async ({ sql, postgres }) => {
       expect(sortsMuch(await plan({ sql: postgres ?? sql, parameters: [] }))).toEqual([]);
     },
   );
 });
 
-describe('of the questions we ask', () => {
+describe('plans of rosterd’s own queries', () => {
   const late = counts.changes - 500;
   test.each<[string, () => Promise<unknown>]>([
     ['the change feed from its beginning', () => changesSince(db, { after: 0 })],
-    ['the change feed where it is followed', () => changesSince(db, { after: late })],
+    ['the change feed at its end', () => changesSince(db, { after: late })],
     ['the change feed of a source', () => changesSince(db, { after: late, source: 'source3' })],
     [
       'the change feed of a source from its beginning',
@@ -108,9 +108,9 @@ describe('of the questions we ask', () => {
     ['the history of a record', () => historyOf(db, 'inv_7')],
     ['the history of a record of a source', () => historyOf(db, 'inv_8', 'acme')],
     ['the page of a record', () => readRecord(db, 'acme', 'inv_8', true)],
-    ['who is gone', () => goneByDay(db, 'acme', 'co_1', 'valid_to')],
+    ['withdrawn investments', () => goneByDay(db, 'acme', 'co_1', 'valid_to')],
     ['the largest of the newest changes', () => largestChanges(db, 'acme', 'co_1', 10)],
-  ])('%s reads no large table from end to end', async (_, work) => {
+  ])('the query for %s scans no large table', async (_, work) => {
     for (const steps of await plansOf(work)) expect(scanned(steps)).toEqual([]);
   });
 
@@ -126,8 +126,8 @@ describe('of the questions we ask', () => {
     ['a later page of the oldest', { after, descending: false }],
     ['the newest of a source', { filter: { source: 'acme' } }],
     ['a later page of a source', { filter: { source: 'acme' }, after }],
-    ['those without a time', { after: { ...after, value: null } }],
-  ])('a page of the roster is not sorted out of everything: %s', async (_, more) => {
+    ['rows without a time', { after: { ...after, value: null } }],
+  ])('a roster page needs no scan and no large sort: %s', async (_, more) => {
     const plans = await plansOf(() => rosterPage(db, wanted(more)));
     expect(plans).toHaveLength(1);
     for (const steps of plans) {
@@ -137,7 +137,7 @@ describe('of the questions we ask', () => {
   });
 });
 
-test('what may read a large table does, so that the list says what is true', async () => {
+test('every query that is allowed to scan a large table does scan one', async () => {
   for (const { name, sql, postgres } of documentedQueries)
     if (name in mayScan)
       expect(scanned(await plan({ sql: postgres ?? sql, parameters: [] })), name).not.toEqual([]);

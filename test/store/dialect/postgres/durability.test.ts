@@ -4,7 +4,7 @@ import type { PostgresDatabase } from '../../../../src/store/dialect/postgres/op
 import { freshStore, mirrorFixture } from '../../mirror-fixture.js';
 import { listingPage, record } from '../../samples.js';
 
-/** Writes down, for each transaction from now on, what its commit was told about waiting for the disk. */
+/** Records for each later transaction whether its commit waits for the disk. */
 function commitsOf({ pool }: PostgresDatabase): () => readonly string[] {
   const seen: string[] = [];
   const connect = pool.connect.bind(pool) as () => Promise<pg.PoolClient>;
@@ -26,12 +26,12 @@ function commitsOf({ pool }: PostgresDatabase): () => readonly string[] {
     };
     return client;
   });
-  // Before the hooks registered earlier, which use the pool as it is.
+  // Runs before the hooks registered earlier, which use the real pool.
   onTestFinished(() => spy.mockRestore());
   return () => seen.splice(0);
 }
 
-test('only what is found again may be lost to a power cut; nobody who was erased comes back', async () => {
+test('only commits that can be repeated skip the wait for the disk; a commit that erases identity always waits', async () => {
   const store = await freshStore('postgres');
   if (store.kind !== 'postgres') throw new Error('asked for PostgreSQL');
   const { list, collect, mirror, lease, delta } = await mirrorFixture({ store });

@@ -4,7 +4,7 @@ import { postgresUrl } from '../../../postgres/fresh-database.js';
 import { withClient } from '../../../postgres/run-databases.js';
 import { postgresStore } from '../../postgres-store.js';
 
-test('a transaction that the server ends is a fault of its next statement, and not the end of the process', async () => {
+test('when the server ends a session, the next statement of its transaction fails and the process keeps running', async () => {
   const database = await postgresStore();
   const url = await postgresUrl();
   const ended = inTransaction(database, async (transaction) => {

@@ -52,13 +52,13 @@ async function member(
   return fleet;
 }
 
-/** As if it had told nothing for so long. */
+/** Makes a member look as if its last heartbeat was this long ago. */
 const silence = (name: string, millis: number) =>
   database.pool.query('UPDATE fleet_members SET seen_at = fleet_clock($2) WHERE member = $1', [name, millis]);
 
 const channel = () => `rosterd_${database.schema}`;
 
-/** In the place of a message, of its sender, or of a part of it. */
+/** Invalid messages, senders and parts of messages. */
 const garbage: readonly string[] = [
   ...['', ' ', '{', 'null', '0', '"members"', '[]', '[{"kind":"members","from":"x"}]', '['.repeat(7_000)],
   ...['{"__proto__":{"kind":"members","from":"x"}}', '{"kind":"members"}', '{"kind":"members","from":7}'],
@@ -92,7 +92,7 @@ const garbage: readonly string[] = [
 const mirror = () => new PostgresMirror(database, { clock: new SteppingClock(), leaseMs: 30_000 });
 
 describe('members', () => {
-  test('take what nobody living holds, and nothing twice', async () => {
+  test('members claim only sources without a living holder, and no source is claimed twice', async () => {
     const [one, two] = [await member('one'), await member('two')];
     const taken = await Promise.all([one.take(sources), two.take([...sources].reverse())]);
     expect(taken.flat().sort()).toEqual(sources);
@@ -102,7 +102,7 @@ describe('members', () => {
     expect([...(await one.holdings()).held.values()]).toEqual(['one', 'one', 'one']);
   });
 
-  test('are alive for eight seconds after a beat, by the clock of the server, and are told when they were late', async () => {
+  test('a member is alive for 8 s after a heartbeat by the server clock, and a late heartbeat reports it', async () => {
     const [one] = [await member('one'), await member('two')];
     await silence('two', 7_000);
     expect(await one.beat()).toMatchObject({ late: false, members: [{ alive: true }, { alive: true }] });
@@ -114,7 +114,7 @@ describe('members', () => {
     expect((await one.beat())?.late).toBe(false);
   });
 
-  test('that are known to be dead hold nothing from then on; those that leave are gone', async () => {
+  test('a member declared dead or that leaves holds no sources any more', async () => {
     const [one, two] = [await member('one'), await member('two')];
     await two.take(sources);
     await one.bury(['two']);
@@ -126,7 +126,7 @@ describe('members', () => {
     expect((await two.holdings()).held.size).toBe(0);
   });
 
-  test('hear what others tell, in one message or several, and not themselves', async () => {
+  test('members receive the messages of other members, split or whole, but not their own', async () => {
     const gaps: string[] = [];
     const [one] = [await member('one', gaps), await member('two', gaps)];
     expect(gaps).toEqual(['one', 'two']);
@@ -136,7 +136,7 @@ describe('members', () => {
     expect(heard.flatMap((message) => (message.kind === 'accepted' ? message.lanes : []))).toEqual(lanes);
   });
 
-  test('are not harmed by what others say on their channel, and hear the next message', async () => {
+  test('members ignore invalid messages on their channel and receive the next valid one', async () => {
     const one = await member('one');
     await member('two');
     await withClient(fresh.url, async (anybody) => {
@@ -149,20 +149,20 @@ describe('members', () => {
     expect(await one.beat()).not.toBeNull();
   });
 
-  test('whose connection was cut connect again, and say that they may have missed something', async () => {
+  test('a member whose connection was cut reconnects and reports a possible gap', async () => {
     const gaps: string[] = [];
     const one = await member('one', gaps);
     await database.pool.query(
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'rosterd-fleet'",
     );
     await expect.poll(() => one.beat().catch(() => null), patient).not.toBeNull();
-    // A beat that meets the dying connection may need another one.
+    // A heartbeat on the dying connection may need a second attempt.
     expect(gaps.length).toBeGreaterThanOrEqual(2);
   });
 });
 
 describe('a tick', () => {
-  test('of a source that another member works is not begun; whoever is no member may come in between', async () => {
+  test('a source claimed by one member cannot be opened by another member, but can be by a process outside the fleet', async () => {
     const one = await member('one');
     await member('two');
     await one.take(sources);
@@ -175,7 +175,7 @@ describe('a tick', () => {
     await expect(mirror().open(acme, 'one')).resolves.toMatchObject({ lease: { fence: lease.fence + 1 } });
   });
 
-  test('of a member that died while the clock of the server was forty days ahead goes over all the same', async () => {
+  test('a source is taken over from a member that died while the server clock was forty days ahead', async () => {
     const one = await member('one');
     const two = await member('two');
     await one.take(sources);
@@ -184,11 +184,11 @@ describe('a tick', () => {
       expect.objectContaining({ member: 'one', alive: false }),
     );
     expect(await two.take(sources)).toEqual(sources);
-    // Alive after all, it says so with its next heartbeat, and learns what it missed.
+    // If the member is alive after all, its next heartbeat reports that it was late.
     expect((await one.beat())?.late).toBe(true);
   });
 
-  test('of a member that fell silent goes over at once, and what it writes when it wakes up is refused', async () => {
+  test('the source of a member without a heartbeat is taken over, and the late writes of that member are rejected', async () => {
     const one = await member('one');
     const two = await member('two');
     await one.take(sources);
@@ -204,7 +204,7 @@ describe('a tick', () => {
   });
 });
 
-test('a forged message that a source was read settles nothing; its tick does', async () => {
+test('a forged message about a finished tick settles no delivery; the recorded tick does', async () => {
   const inbox = new Inbox(postgresConnection(database), true);
   const clock = new SteppingClock(Date.parse('2026-10-20T12:00:00.000Z'));
   const lane = 'acme,beta';
@@ -278,7 +278,7 @@ test('a forged message that a source was read settles nothing; its tick does', a
   await drain.close();
 });
 
-test('of two that settle the same delivery one does, and the other does not wait for it', async () => {
+test('of two daemons that settle the same delivery, one does and the other skips it without waiting', async () => {
   const inbox = new Inbox(postgresConnection(database), true);
   const at = '2026-10-20T12:00:00.000Z' as Instant;
   await inbox.accept({

@@ -27,9 +27,9 @@ async function built({ pool }: PostgresDatabase): Promise<readonly string[]> {
   return rows.map(({ name }) => name);
 }
 
-test('hosts that build the indexes at once each find them all', patient, async () => {
+test('when two hosts build the indexes at the same time, all of them exist afterwards', patient, async () => {
   const [one, other] = await hosts();
-  // Enough to be at it for a while.
+  // Enough rows that the build takes a while.
   await one.pool.query(
     `INSERT INTO investment_rows (source_no, id, status, needs_whitelisting, visible, investor_deactivated, via_entity,
                                   blockers, contracts, observed_at)
@@ -39,12 +39,16 @@ test('hosts that build the indexes at once each find them all', patient, async (
   expect(await built(one)).toEqual(names);
 });
 
-test('an index that cannot be built takes no other along, and the next call builds it', patient, async () => {
-  const [one] = await hosts();
-  await one.pool.query('ALTER TABLE investment_rows RENAME COLUMN offering_id TO away');
-  await expect(buildIndexes(one)).rejects.toMatchObject({ code: '42703' });
-  expect(await built(one)).toEqual(names.filter((name) => name !== 'investment_rows_round'));
-  await one.pool.query('ALTER TABLE investment_rows RENAME COLUMN away TO offering_id');
-  await buildIndexes(one);
-  expect(await built(one)).toEqual(names);
-});
+test(
+  'an index that fails to build does not undo the others, and the next call builds it',
+  patient,
+  async () => {
+    const [one] = await hosts();
+    await one.pool.query('ALTER TABLE investment_rows RENAME COLUMN offering_id TO away');
+    await expect(buildIndexes(one)).rejects.toMatchObject({ code: '42703' });
+    expect(await built(one)).toEqual(names.filter((name) => name !== 'investment_rows_round'));
+    await one.pool.query('ALTER TABLE investment_rows RENAME COLUMN away TO offering_id');
+    await buildIndexes(one);
+    expect(await built(one)).toEqual(names);
+  },
+);

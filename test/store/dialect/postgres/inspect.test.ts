@@ -4,15 +4,27 @@ import { poolerCheck, rolesCheck } from '../../../../src/doctor/postgres-checks.
 import { poolerBehind } from '../../../../src/store/dialect/postgres/inspect.js';
 
 test.each([
-  ['the server itself', { told: 7, before: 7, after: 7, lent: 8 }, 'none'],
-  ['a pooler that keeps a session’s process', { told: 991, before: 7, after: 7, lent: 8 }, 'session'],
-  ['one that lends it to the next who asks', { told: 991, before: 7, after: 9, lent: 7 }, 'transaction'],
-  ['one that gives another each time', { told: 991, before: 7, after: 9, lent: 8 }, 'transaction'],
-] as const)('%s is known by its process numbers', (_, processes, expected) => {
+  ['a direct connection', { told: 7, before: 7, after: 7, lent: 8 }, 'none'],
+  [
+    'a pooler that keeps one server process per session',
+    { told: 991, before: 7, after: 7, lent: 8 },
+    'session',
+  ],
+  [
+    'a pooler that lends the process to the next client',
+    { told: 991, before: 7, after: 9, lent: 7 },
+    'transaction',
+  ],
+  [
+    'a pooler that uses another process each time',
+    { told: 991, before: 7, after: 9, lent: 8 },
+    'transaction',
+  ],
+] as const)('%s is detected by its process numbers', (_, processes, expected) => {
   expect(poolerBehind(processes)).toBe(expected);
 });
 
-test('a pooler in transaction mode is told with what does not work through it', () => {
+test('the pooler check warns about transaction mode and says what does not work through it', () => {
   expect(poolerCheck('transaction')).toMatchObject({
     verdict: 'warn',
     message: expect.stringContaining('LISTEN'),
@@ -21,7 +33,7 @@ test('a pooler in transaction mode is told with what does not work through it', 
   expect(poolerCheck('session').verdict).toBe('pass');
 });
 
-test('missing roles are told with a command that gives grants.sql every variable it has', () => {
+test('the roles check prints a command that sets every variable of grants.sql', () => {
   const report = {
     ...{ rolesMissing: ['rosterd_analyst'], mayMask: false, user: 'app' },
     ...{ schema: 'roster', identitySchema: 'roster_people' },

@@ -8,7 +8,7 @@ import { openReader } from '../../../../src/store/reads/open-reader.js';
 import { freshStore, mirrorFixture } from '../../mirror-fixture.js';
 import { record } from '../../samples.js';
 
-/** No wait of it ends by itself. */
+/** A clock on which no wait ends by itself. */
 class NeverClock implements Clock {
   readonly waits: number[] = [];
   millis = 0;
@@ -33,7 +33,7 @@ class NeverClock implements Clock {
     });
   }
 
-  /** The wait that is going on has lasted long enough. */
+  /** Ends the current wait. */
   pass(): void {
     this.#end();
   }
@@ -41,7 +41,7 @@ class NeverClock implements Clock {
 
 const patient = { timeout: 60_000 };
 
-/** Somebody who follows the feed of a mirror with one record. */
+/** Starts a follower of the change feed of a mirror with one record. */
 async function follower() {
   const store = await freshStore('postgres');
   if (store.kind !== 'postgres') throw new Error('asked for PostgreSQL');
@@ -74,7 +74,7 @@ async function follower() {
   return { ...mirror, pool, clock, seen, cut };
 }
 
-test('whoever follows the feed hears of each commit, without looking again and again', async () => {
+test('a follower of the change feed is notified of each commit without polling', async () => {
   const { delta, seen, clock, pool } = await follower();
   await expect.poll(() => clock.waits, patient).toEqual([5_000]);
   await delta([record('inv_2'), record('inv_3')]);
@@ -85,22 +85,22 @@ test('whoever follows the feed hears of each commit, without looking again and a
   expect(new Set(clock.waits)).toEqual(new Set([5_000]));
 });
 
-test('a page without a change tells nobody', async () => {
+test('a page without a change sends no notification', async () => {
   const { delta, clock, rows } = await follower();
   await expect.poll(() => clock.waits, patient).toEqual([5_000]);
   await delta([record('inv_1')]);
-  // What is told is told in the order of commits.
+  // Notifications arrive in commit order.
   await delta([record('inv_2')]);
   await expect.poll(() => clock.waits, patient).toEqual([5_000, 5_000]);
   expect(await rows('SELECT max(seq) AS seq FROM changes')).toEqual([{ seq: 2 }]);
 });
 
-test('whose connection was cut sees what came meanwhile at the next look, and hears again', async () => {
+test('a follower whose connection was cut catches up at its next poll and is notified again', async () => {
   const { delta, seen, clock, cut } = await follower();
   await expect.poll(() => clock.waits, patient).toEqual([5_000]);
   await cut();
   await delta([record('inv_2')]);
-  // Until it has noticed, it looks in its own time.
+  // It polls until it has listened again.
   await expect
     .poll(() => {
       clock.pass();

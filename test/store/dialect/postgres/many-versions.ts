@@ -4,7 +4,7 @@ import { migratePostgres } from '../../../../src/store/dialect/postgres/migrate.
 import { openPostgres, type PostgresDatabase } from '../../../../src/store/dialect/postgres/open.js';
 import { freshDatabase } from '../../../postgres/fresh-database.js';
 
-/** Of each table; half of everything is of `acme`, the rest of twenty others. */
+/** Rows per table. Half of them belong to `acme`, the rest to twenty other sources. */
 export const counts = { held: 40_000, versions: 200_000, changes: 200_000 } as const;
 
 const at = (minutes: string) =>
@@ -12,7 +12,7 @@ const at = (minutes: string) =>
 
 const source = 'CASE WHEN n % 2 = 0 THEN 1 ELSE 2 + (n / 2) % 20 END';
 
-/** As wide as records are: of narrow rows all are read as quickly as an index of them. */
+/** Rows as wide as real records: a scan of narrow rows would cost no more than an index. */
 const record = {
   company_id: "'co_1'",
   offering_id: "'ofr_' || n % 7",
@@ -34,7 +34,7 @@ const record = {
 const columns = Object.keys(record).join(', ');
 const values = Object.values(record).join(', ');
 
-/** A mirror of some years, as far as plans are concerned. */
+/** Returns a mirror with the row counts of several years, for query plans. */
 export async function manyVersions(): Promise<PostgresDatabase> {
   const { url } = await freshDatabase();
   const database = await openPostgres(url);
@@ -55,7 +55,7 @@ export async function manyVersions(): Promise<PostgresDatabase> {
       SELECT n, ${source}, 'inv_' || n % ${counts.held}, 'changed', ${at('n')}
       FROM generate_series(1, ${counts.changes}) AS n`);
   await buildIndexes(database);
-  // What a server does by itself some minutes later.
+  // Autovacuum would do this some minutes later.
   await database.pool.query('VACUUM ANALYZE');
   return database;
 }

@@ -11,7 +11,7 @@ async function postgres(): Promise<{ readonly store: Store; readonly database: P
   return { store, database: store.postgres };
 }
 
-test('a holder that was overtaken while it waited for the source writes nothing', {
+test('a holder whose lease was taken over while it waited for the row lock writes nothing', {
   timeout: 60_000,
 }, async () => {
   const { store, database } = await postgres();
@@ -26,7 +26,7 @@ test('a holder that was overtaken while it waited for the source writes nothing'
   expect(await rows('SELECT max(seq) AS seq FROM changes')).toEqual([{ seq: 1 }]);
 });
 
-test('a lease is renewed while a commit of its own source takes long', { timeout: 60_000 }, async () => {
+test('a lease can be renewed during a long commit of its source', { timeout: 60_000 }, async () => {
   const { store, database } = await postgres();
   const { mirror, lease, rows } = await mirrorFixture({ store });
   const before = await rows('SELECT expires_at FROM leases');
@@ -36,7 +36,7 @@ test('a lease is renewed while a commit of its own source takes long', { timeout
   await other.commit();
 });
 
-test('whoever is forgotten while a page brings them is gone when both are done', {
+test('a person forgotten while a page with them is written is not stored afterwards', {
   timeout: 60_000,
 }, async () => {
   const { store, database } = await postgres();
@@ -52,7 +52,7 @@ test('whoever is forgotten while a page brings them is gone when both are done',
   expect(await fixture.rows('SELECT id, name FROM identities')).toEqual([{ id: 'inv_2', name: 'Anew' }]);
 });
 
-test('numbers of the feed are dense and appear in their order, however many sources commit at once', {
+test('change numbers have no gaps and become visible in order while several sources commit concurrently', {
   timeout: 60_000,
 }, async () => {
   const { store, database } = await postgres();
@@ -82,7 +82,7 @@ test('numbers of the feed are dense and appear in their order, however many sour
   await writing;
   expect(seen.filter(({ last, rows }) => last !== rows)).toEqual([]);
   expect(await sources[0]?.rows('SELECT max(seq) AS last, count(*) AS rows FROM changes')).toEqual([
-    // Twelve pages: one record changed by each, but for the first value being another than it was listed with.
+    // Each of the twelve pages changes one record and adds one.
     { last: 5 + 5 * 24, rows: 5 + 5 * 24 },
   ]);
 });

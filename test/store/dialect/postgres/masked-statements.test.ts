@@ -45,7 +45,7 @@ async function run(url: string, sql: string, limits: Partial<QueryLimits> = {}):
 
 const masked = (sql: string) => run(database.url, sql);
 
-/** Each reads names as the owner of the mirror, or tries to. */
+/** Statements that read names when run as the owner of the mirror, or try to. */
 const tricks: readonly string[] = [
   'SELECT name, email FROM identities',
   ';SELECT name, email FROM identities',
@@ -68,20 +68,20 @@ const tricks: readonly string[] = [
   'SELECT body FROM webhook_inbox',
   'SELECT identity FROM staged_rows',
   'SELECT * FROM forgotten',
-  // Errors that quote the value they met.
+  // Errors that quote the offending value.
   'SELECT cast(name AS int) FROM identities',
   'EXPLAIN (ANALYZE) SELECT cast(name AS int) FROM identities',
   'EXPLAIN (ANALYZE) SELECT cast(n.name AS int) FROM (SELECT name FROM identities OFFSET 0) n',
   'EXPLAIN (ANALYZE, VERBOSE, FORMAT JSON) SELECT name FROM identities WHERE name::int > 1',
   'SELECT (SELECT name FROM identities)::date',
-  // Functions that run a text of their own.
+  // Functions that run SQL text.
   "SELECT query_to_xml('SELECT name FROM identities', true, false, '')",
   "SELECT table_to_xml('identities', true, false, '')",
   "SELECT schema_to_xml('rosterd_identity', true, false, '')",
   "SELECT database_to_xml(true, false, '')",
   "SELECT * FROM ts_stat('SELECT to_tsvector(name) FROM identities')",
   "SELECT ts_rewrite('a'::tsquery, 'SELECT name::tsquery, name::tsquery FROM identities')",
-  // Back to the rights of the login.
+  // Statements that return to the privileges of the login role.
   'RESET ROLE',
   'SET ROLE NONE',
   'SET SESSION AUTHORIZATION DEFAULT',
@@ -104,7 +104,7 @@ const tricks: readonly string[] = [
   'DELETE FROM identity_rows RETURNING name',
   'REFRESH MATERIALIZED VIEW people',
   'GRANT SELECT ON identities TO rosterd_analyst',
-  // What the server keeps beside the tables.
+  // System catalogs.
   "SELECT * FROM pg_stats WHERE schemaname = 'rosterd_identity'",
   'SELECT stavalues1 FROM pg_statistic',
   "SELECT query FROM pg_stat_activity WHERE query LIKE '%Zq7%'",
@@ -117,7 +117,7 @@ const tricks: readonly string[] = [
   '',
 ];
 
-/** Harmless for what the role sees: nothing. */
+/** Statements that are not refused but return nothing to this role. */
 const empty = new Set([
   "SELECT * FROM pg_stats WHERE schemaname = 'rosterd_identity'",
   "SELECT query FROM pg_stat_activity WHERE query LIKE '%Zq7%'",
@@ -126,12 +126,12 @@ const empty = new Set([
 ]);
 
 describe('with names masked', () => {
-  test('the tricks are many, and each is another', () => {
+  test('there are at least 44 distinct attempts to read names', () => {
     expect(new Set(tricks).size).toBe(tricks.length);
     expect(tricks.length).toBeGreaterThanOrEqual(44);
   });
 
-  test('they would show people if nothing masked them', { timeout: 120_000 }, async () => {
+  test('without masking the attempts do return names', { timeout: 120_000 }, async () => {
     const { text } = await run(database.url, 'EXPLAIN (ANALYZE) SELECT cast(name AS int) FROM identities', {
       identity: true,
     });
@@ -140,7 +140,7 @@ describe('with names masked', () => {
     expect(showsPeople((await run(database.url, xml, { identity: true })).text)).toBe(true);
   });
 
-  test.each(tricks.map((sql) => [sql]))('%j shows nobody', { timeout: 60_000 }, async (sql) => {
+  test.each(tricks.map((sql) => [sql]))('masked, %j returns no names', { timeout: 60_000 }, async (sql) => {
     const { text, refused } = await masked(sql);
     expect([text, showsPeople(text)]).toEqual([text, false]);
     expect([sql, text, refused || empty.has(sql)]).toEqual([sql, text, true]);
@@ -161,11 +161,11 @@ describe('with names masked', () => {
     ['SELECT NULL AS n', 'n\nnull'],
     ["SELECT 'abc'::bytea AS b", 'b\nabc'],
     ['VALUES (1, 2), (3, NULL)', 'column1\ncolumn2\n1\n2\n3\nnull'],
-  ])('%s is answered as it is without a mask', { timeout: 60_000 }, async (sql, text) => {
+  ])('masked, %s returns the same as without masking', { timeout: 60_000 }, async (sql, text) => {
     expect(await masked(sql)).toEqual({ text, refused: false });
   });
 
-  test('EXPLAIN is answered for what may be read', { timeout: 60_000 }, async () => {
+  test('masked, EXPLAIN works for readable tables', { timeout: 60_000 }, async () => {
     const { text, refused } = await masked('EXPLAIN (ANALYZE) SELECT count(*) FROM investments');
     expect([refused, text]).toEqual([false, expect.stringMatching(/^QUERY PLAN\nAggregate/)]);
   });
@@ -173,7 +173,7 @@ describe('with names masked', () => {
   test.each(
     documentedQueries.map(({ name, sql, postgres = sql, identity }) => [name, postgres, identity] as const),
   )(
-    'the documented query %s is answered unless it is about people',
+    'masked, the documented query %s works unless it reads identity',
     { timeout: 60_000 },
     async (_, sql, identity) => {
       const { text, refused } = await masked(sql);
@@ -181,14 +181,16 @@ describe('with names masked', () => {
     },
   );
 
-  test('an error does not repeat the value it met', { timeout: 60_000 }, async () => {
+  test('masked, an error does not quote the offending value', { timeout: 60_000 }, async () => {
     const { text } = await masked('SELECT status::int FROM investments');
     expect(text).toBe(
       'the query failed: a text cannot be converted to the type that was asked for (SQLSTATE 22P02)\n',
     );
   });
 
-  test('rows are cut at the limit and bytes are refused by the server', { timeout: 60_000 }, async () => {
+  test('masked, the row limit truncates the result and the byte limits refuse it', {
+    timeout: 60_000,
+  }, async () => {
     const cut = await run(database.url, 'SELECT generate_series(1, 5)', { rowsMax: 2 });
     expect(cut.text).toBe('generate_series\n1\n2');
     const wide = await run(database.url, "SELECT repeat('x', 3000000)", { rowBytesMax: 1_048_576 });
@@ -199,7 +201,7 @@ describe('with names masked', () => {
     expect(long.text).toMatch(/^the result holds more than 2 MB/);
   });
 
-  test('nothing of it stays on the server', { timeout: 60_000 }, async () => {
+  test('masked queries leave no function behind on the server', { timeout: 60_000 }, async () => {
     await masked('SELECT 1');
     const { rows } = await opened.pool.query(
       "SELECT count(*)::int AS n FROM pg_proc WHERE proname = 'rosterd_masked'",
@@ -209,7 +211,7 @@ describe('with names masked', () => {
 });
 
 describe('a server that cannot withhold names', () => {
-  test('a login that may not take the role is told which grant is missing, and gets nothing until then', {
+  test('a login without the masked role is refused with the missing GRANT until it is granted', {
     timeout: 120_000,
   }, async () => {
     const own = await migratedDatabase();
@@ -232,7 +234,7 @@ describe('a server that cannot withhold names', () => {
     }
   });
 
-  test('a role that was given more than rosterd gives masks nothing, so it is refused', {
+  test('a masked role with privileges beyond grants.sql is refused', {
     timeout: 120_000,
   }, async () => {
     const own = await migratedDatabase();

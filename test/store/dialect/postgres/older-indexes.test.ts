@@ -6,7 +6,7 @@ import { openPostgres } from '../../../../src/store/dialect/postgres/open.js';
 import { shippedMigrations } from '../../../../src/store/migrate.js';
 import { freshDatabase } from '../../../postgres/fresh-database.js';
 
-/** As the first schemas built them, by the names they have today. */
+/** Indexes as the first schemas built them, under today's names. */
 const older = `
   CREATE INDEX investment_rows_newest ON investment_rows (applied_at);
   CREATE INDEX investment_rows_day ON investment_rows
@@ -14,7 +14,7 @@ const older = `
 
 const options = { clock: systemClock, version: '0.1.0' };
 
-/** What every index of the investments holds, once a listing is complete. */
+/** Returns the definition of every index on investment_rows after a complete listing. */
 async function indexesOf(before: string | null): Promise<readonly string[]> {
   const database = await openPostgres((await freshDatabase()).url);
   onTestFinished(() => database.close());

@@ -46,7 +46,7 @@ const one = step(1, 'CREATE TABLE a (x int); INSERT INTO a VALUES (1)');
 const two = step(2, 'CREATE TABLE b (x int)');
 
 describe('migrating', () => {
-  test('runs the shipped files once, however many daemons start at the same moment', async () => {
+  test('the shipped migrations run once even if several daemons start at the same time', async () => {
     const url = await emptyDatabase();
     const daemons = [await opened(url), await opened(url), await opened(url)];
     const ran = await Promise.all(daemons.map((database) => migratePostgres(database, base)));
@@ -57,14 +57,14 @@ describe('migrating', () => {
     ]);
   });
 
-  test('a dry run tells what would run and does nothing', async () => {
+  test('a dry run reports the pending migrations and changes nothing', async () => {
     const database = await opened(await emptyDatabase());
     const { ran } = await migratePostgres(database, { ...base, migrations: [one, two], dryRun: true });
     expect(ran).toEqual(['0001_step1', '0002_step2']);
     expect(await tables(database)).toEqual([]);
   });
 
-  test('an edited migration is dirty, a later version is refused by name, and nothing runs', async () => {
+  test('an edited migration or a later version is refused, naming it, and nothing runs', async () => {
     const database = await opened(await emptyDatabase());
     await migratePostgres(database, { ...base, version: '9.0.0', migrations: [one] });
     const edited = { ...one, checksum: 'other' };
@@ -77,7 +77,7 @@ describe('migrating', () => {
     expect(await tables(database)).toEqual(['public.a', 'public.migrations']);
   });
 
-  test('one that fails takes back all that ran with it', async () => {
+  test('a failing migration rolls back all migrations of the same run', async () => {
     const database = await opened(await emptyDatabase());
     const broken = step(2, 'CREATE TABLE b (x int); CREATE TABLE a (x int)');
     await expect(migratePostgres(database, { ...base, migrations: [one, broken] })).rejects.toThrow(
@@ -86,7 +86,7 @@ describe('migrating', () => {
     expect(await tables(database)).toEqual([]);
   });
 
-  test('keeps every table in which a name can stand in a schema of its own, beside the mirror’s', async () => {
+  test('every table that can contain names is in a separate schema beside the mirror’s', async () => {
     const url = new URL(await emptyDatabase());
     const first = await opened(url.href);
     await first.pool.query('CREATE SCHEMA team');
@@ -103,7 +103,7 @@ describe('migrating', () => {
         `${schema}.webhook_inbox`,
       ]);
     expect(found).toEqual(expect.arrayContaining(['public.sources', 'team.sources']));
-    // The plain names read and write the tables of their own schema.
+    // Unqualified names resolve to the tables of the connection's own schema.
     await database.pool.query('INSERT INTO identity_rows (row_no, name) VALUES (1, $1)', ['Ann']);
     expect(await column(database, 'SELECT name FROM team_identity.identity_rows')).toEqual(['Ann']);
     expect(await column(first, 'SELECT name FROM identity_rows')).toEqual([]);
@@ -134,7 +134,7 @@ describe('roles', () => {
     ],
   ];
 
-  test('an analyst reads everything but people, and writes nothing', async () => {
+  test('rosterd_analyst reads everything except identity and writes nothing', async () => {
     const database = await migratedAs('rosterd_analyst');
     expect(await column(database, 'SELECT count(*) FROM investments')).toEqual([0]);
     expect(await column(database, 'SELECT problem, id FROM quarantine')).toEqual([]);
@@ -143,13 +143,13 @@ describe('roles', () => {
       await expect(database.pool.query(sql), sql).rejects.toThrow(/permission denied/);
   });
 
-  test('whoever may see people reads them by the views alone', async () => {
+  test('rosterd_identity reads identity only through the views', async () => {
     const database = await migratedAs('rosterd_identity');
     for (const sql of people) expect(await column(database, sql)).toEqual([]);
     for (const sql of bases) await expect(database.pool.query(sql), sql).rejects.toThrow(/permission denied/);
   });
 
-  test('a user who may not create roles migrates all the same; the statements for one who may are at hand', async () => {
+  test('a user without CREATEROLE can migrate, and an administrator can run grants.sql afterwards', async () => {
     const admin = await opened(await emptyDatabase());
     const user = `plain_${admin.url.slice(-10)}`;
     await admin.pool.query(`CREATE ROLE ${user} LOGIN PASSWORD 'p'`);
@@ -172,7 +172,7 @@ describe('roles', () => {
 });
 
 describe('opening', () => {
-  test('gives values as SQLite does: exact integers as numbers, truths as 1 and 0, times and JSON as text', async () => {
+  test('PostgreSQL values match SQLite: exact integers as numbers, booleans as 1 and 0, times and JSON as text', async () => {
     const database = await opened(await emptyDatabase());
     const { rows } = await database.pool.query(
       `SELECT 9007199254740991::bigint AS most, 9007199254740993::bigint AS more, sum(n) AS total, true AS yes,
@@ -187,7 +187,7 @@ describe('opening', () => {
     ]);
   });
 
-  test('to read refuses a database without a mirror, and afterwards every write', async () => {
+  test('opening read-only refuses a database without a mirror, and later every write', async () => {
     const url = await emptyDatabase();
     await expect(openPostgres(url, { readonly: true })).rejects.toMatchObject({
       code: 'database_unusable',
@@ -198,7 +198,7 @@ describe('opening', () => {
     await expect(reader.pool.query("INSERT INTO forgotten VALUES ('a', 'b')")).rejects.toThrow(/read-only/);
   });
 
-  test('refuses what a later version wrote, and what is not encoded as UTF-8', async () => {
+  test('opening refuses a schema of a later version and a database that is not encoded as UTF-8', async () => {
     const url = await emptyDatabase();
     const database = await opened(url);
     await migratePostgres(database, base);
@@ -226,7 +226,7 @@ describe('opening', () => {
     });
   });
 
-  test('says what is wrong with the way there, and never the password', async () => {
+  test('connection errors have a code and a hint and never contain the password', async () => {
     const url = new URL(await emptyDatabase());
     url.password = 'CANARY';
     const missing = new URL(url);
@@ -246,7 +246,7 @@ describe('opening', () => {
     );
   });
 
-  test('a lock that does not come free, a statement that takes too long and an ended session can be tried again', async () => {
+  test('a statement timeout and an ended session fail with database_busy, which can be retried', async () => {
     const url = await emptyDatabase();
     const database = await opened(url, { statementTimeoutMs: 50 });
     const slow = withPostgresFaults(database.url, () => database.pool.query('SELECT pg_sleep(30)'));

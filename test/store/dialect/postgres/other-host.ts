@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
 import type { PostgresDatabase } from '../../../../src/store/dialect/postgres/open.js';
 
-/** Another host that has just locked the source: everybody else waits until `commit`. */
+/** Another host that holds the row lock of the source. Every other writer waits until `commit`. */
 export async function otherHost({ pool }: PostgresDatabase) {
   const client = await pool.connect();
   let open = true;
@@ -19,7 +19,7 @@ export async function otherHost({ pool }: PostgresDatabase) {
   return { commit };
 }
 
-/** Resolves when so many sessions of the database wait for a lock. */
+/** Resolves once this many sessions of the database wait for a lock. */
 export async function waiting({ pool }: PostgresDatabase, sessions: number): Promise<void> {
   for (;;) {
     const { rows } = await pool.query<{ waits: number }>(

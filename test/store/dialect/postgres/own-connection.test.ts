@@ -3,7 +3,7 @@ import { OwnConnection } from '../../../../src/store/dialect/postgres/own-connec
 import { freshDatabase } from '../../../postgres/fresh-database.js';
 import { wayTo } from '../../../postgres/way-to.js';
 
-test('a connection that died in silence is given up after one question, and the next goes over another', async () => {
+test('a connection that stops responding is dropped after one failed query, and the next query uses a new one', async () => {
   const { url, swallow } = await wayTo((await freshDatabase()).url);
   const connected: string[] = [];
   const heard: string[] = [];
@@ -15,7 +15,7 @@ test('a connection that died in silence is given up after one question, and the 
   onTestFinished(() => connection.close());
   await connection.rows("SELECT pg_notify('told', 'before')");
   swallow();
-  // The driver waits for five seconds.
+  // The driver times out after five seconds.
   await expect(connection.rows('SELECT 1 AS one')).rejects.toMatchObject({ code: 'database_busy' });
   await expect
     .poll(
@@ -30,7 +30,7 @@ test('a connection that died in silence is given up after one question, and the 
   expect(connected).toEqual(['connected', 'connected']);
 });
 
-test('a connection that died in silence can be closed', async () => {
+test('a connection that stops responding can be closed', async () => {
   const { url, swallow } = await wayTo((await freshDatabase()).url);
   const connection = new OwnConnection({
     ...{ url, applicationName: 'rosterd-test', channel: 'told' },
@@ -42,7 +42,7 @@ test('a connection that died in silence can be closed', async () => {
   await expect(connection.rows('SELECT 1 AS one')).rejects.toThrow('the connection was closed');
 });
 
-test('questions that are asked at once are all answered, and nobody is warned of how', async () => {
+test('concurrent queries on one connection all return, without a warning from the driver', async () => {
   const warnings: string[] = [];
   const hear = (warning: Error) => warnings.push(warning.message);
   process.on('warning', hear);
@@ -54,7 +54,7 @@ test('questions that are asked at once are all answered, and nobody is warned of
   });
   onTestFinished(() => connection.close());
   const asked = [1, 2, 3, 4].map((number) => connection.rows('SELECT $1::int AS number', number));
-  // One that fails among them concerns no other.
+  // A failing query does not affect the others.
   const failed = connection.rows('SELECT 1 / 0');
   await expect(failed).rejects.toThrow();
   expect(await Promise.all(asked)).toEqual([1, 2, 3, 4].map((number) => [{ number }]));

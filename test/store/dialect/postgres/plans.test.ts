@@ -6,8 +6,8 @@ import { openPostgres, type PostgresDatabase } from '../../../../src/store/diale
 import { freshDatabase } from '../../../postgres/fresh-database.js';
 
 /*
- * What is asked of a mirror with many versions reads what it answers and not what there is: the plans, on a
- * database large enough that the planner would not read all of it out of laziness.
+ * Queries of a mirror with many versions read only the rows they return. The plans are checked on a database large
+ * enough that the planner would not prefer a full scan.
  */
 
 let database: PostgresDatabase;
@@ -42,12 +42,12 @@ async function plan(sql: string): Promise<string> {
 
 const then = '2026-01-05T00:00:00.000Z';
 
-describe('reads by index and never a whole table:', () => {
+describe('the planner uses an index and no full scan for:', () => {
   test.each([
     ['one record', "SELECT * FROM investments WHERE id = 'inv_7'", 'investment_rows_id'],
     ['one record with its person', "SELECT * FROM roster WHERE id = 'inv_7'", 'identity_rows_pkey'],
     [
-      'a person’s records',
+      'the records of an investor',
       "SELECT * FROM investments WHERE investor_id = 'usr_7'",
       'investment_rows_investor',
     ],
@@ -67,7 +67,7 @@ describe('reads by index and never a whole table:', () => {
       'history_rows_record',
     ],
     [
-      'what ended lately in a source',
+      'recently superseded versions of a source',
       `SELECT * FROM investment_history WHERE source = 'source3' AND valid_to > '2026-01-20T00:00:00.000Z'`,
       'history_rows_validity',
     ],
@@ -91,7 +91,7 @@ describe('reads by index and never a whole table:', () => {
   });
 });
 
-test('nothing of a person is sampled for the planner', async () => {
+test('planner statistics contain no names', async () => {
   const { rows } = await database.pool.query(
     `SELECT tablename, attname FROM pg_stats
      WHERE schemaname = 'rosterd_identity' AND (most_common_vals::text || coalesce(histogram_bounds::text, '')) LIKE '%Ann%'`,

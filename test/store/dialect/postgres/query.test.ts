@@ -5,12 +5,12 @@ import { queryPostgres } from '../../../../src/store/dialect/postgres/query.js';
 import { freshDatabase } from '../../../postgres/fresh-database.js';
 
 test.each(['SELECT * FROM endless', 'TABLE endless', '  table endless', 'VALUES (1), (1), (1), (1)'])(
-  '%s is fetched piece by piece, whatever it begins with, and cut at the row limit',
+  '%s is fetched in batches, whatever keyword it begins with, and truncated at the row limit',
   async (sql) => {
     const { url } = await freshDatabase();
     const database = await openPostgres(url);
     try {
-      // Behind the first rows it takes an hour: an answer that had to be whole first would not come in time.
+      // The rows after the first ones take an hour, so a result that is not streamed would arrive too late.
       await database.pool.query(
         `CREATE VIEW endless AS SELECT 1 AS i FROM (SELECT generate_series(1, 1000) AS n) AS x
          WHERE n < 600 OR pg_sleep(3600) IS NOT NULL`,

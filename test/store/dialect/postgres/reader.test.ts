@@ -11,7 +11,7 @@ import { newestChange } from '../../../../src/store/reads/changes.js';
 import { freshDatabase } from '../../../postgres/fresh-database.js';
 import { wayTo } from '../../../postgres/way-to.js';
 
-test('a reader with little patience gives up a connection that died in silence, and has another', async () => {
+test('a reader with a short timeout drops a connection that stops responding and opens a new one', async () => {
   const { url, swallow } = await wayTo((await freshDatabase()).url);
   const writer = await openPostgres(url);
   await migratePostgres(writer, { clock: systemClock, version: '0.0.0' });
@@ -25,7 +25,7 @@ test('a reader with little patience gives up a connection that died in silence, 
   await expect.poll(() => newestChange(reader.db).catch(() => 'gone'), { timeout: 10_000 }).toBe(0);
 });
 
-test('a server that takes the connection and says nothing is told as one that cannot be reached', async () => {
+test('a server that accepts a connection but never responds is reported as unreachable', async () => {
   const sockets = new Set<Socket>();
   const silent = createServer((socket) => sockets.add(socket)).listen(0, '127.0.0.1');
   await once(silent, 'listening');
@@ -36,7 +36,7 @@ test('a server that takes the connection and says nothing is told as one that ca
   const { port } = silent.address() as AddressInfo;
   const client = new pg.Client({ host: '127.0.0.1', port, connectionTimeoutMillis: 50 });
   client.on('error', () => {});
-  // Its words are the driver's own, and may become others.
+  // The error text comes from the driver and may change.
   const error = await client.connect().catch((thrown: unknown) => thrown);
   expect(postgresFault(error, 'postgres://there')).toMatchObject({
     code: 'database_busy',

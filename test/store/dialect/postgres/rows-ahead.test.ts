@@ -8,7 +8,7 @@ import { otherHost, waiting } from './other-host.js';
 
 const patient = { timeout: 60_000 };
 
-/** A first listing of which one page is written, so that the rows of the next one are sent ahead. */
+/** A first listing with one written page, so that the rows of the next page are pipelined. */
 async function listing(): Promise<Fixture & { readonly postgres: PostgresDatabase }> {
   const store = await freshStore('postgres');
   if (store.kind !== 'postgres') throw new Error('asked for PostgreSQL');
@@ -27,7 +27,7 @@ const held = ({ rows }: Fixture) =>
     `SELECT r.id, r.status, i.name FROM investment_rows r LEFT JOIN identity_rows i USING (row_no) ORDER BY row_no`,
   );
 
-/** Statements of the next transaction in the order in which they were sent, and `answered` where the lock of the source was. */
+/** Records the statements of the next transaction in the order sent, and `answered` when the source lock is granted. */
 function conversation({ pool }: PostgresDatabase): readonly string[] {
   const said: string[] = [];
   const connect = pool.connect.bind(pool) as () => Promise<pg.PoolClient>;
@@ -50,7 +50,7 @@ function conversation({ pool }: PostgresDatabase): readonly string[] {
   return said;
 }
 
-test('the rows of a page behind another are on their way before the lock of the source is answered', async () => {
+test('the rows of a later page are sent before the server has granted the source lock', async () => {
   const fixture = await listing();
   const said = conversation(fixture.postgres);
   const { progress } = await add(fixture, [record('inv_3')]);
@@ -65,7 +65,7 @@ test('the rows of a page behind another are on their way before the lock of the 
   ]);
 });
 
-test('a page sent ahead by a holder that was overtaken meanwhile writes nothing', patient, async () => {
+test('a pipelined page of a holder whose lease was taken over writes nothing', patient, async () => {
   const fixture = await listing();
   const before = await held(fixture);
   const other = await otherHost(fixture.postgres);
@@ -77,29 +77,23 @@ test('a page sent ahead by a holder that was overtaken meanwhile writes nothing'
   expect(await fixture.rows('SELECT pages, rows FROM listings')).toEqual([{ pages: 1, rows: 2 }]);
 });
 
-test(
-  'who was forgotten while a page that brings them waited is stored without a person',
-  patient,
-  async () => {
-    const fixture = await listing();
-    const other = await otherHost(fixture.postgres);
-    const page = add(fixture, [record('inv_3'), record('inv_4')]);
-    await waiting(fixture.postgres, 1);
-    await other.commit(
-      "INSERT INTO forgotten (id, forgotten_at) VALUES ('inv_3', '2026-05-01T00:00:00.000Z')",
-    );
-    await page;
-    expect(await held(fixture)).toMatchObject([
-      { id: 'inv_1' },
-      { id: 'inv_2' },
-      { id: 'inv_3', name: null },
-      { id: 'inv_4', name: 'inv_4' },
-    ]);
-    expect(await fixture.rows('SELECT pages, rows FROM listings')).toEqual([{ pages: 2, rows: 4 }]);
-  },
-);
+test('a person forgotten while a pipelined page waits is stored without identity', patient, async () => {
+  const fixture = await listing();
+  const other = await otherHost(fixture.postgres);
+  const page = add(fixture, [record('inv_3'), record('inv_4')]);
+  await waiting(fixture.postgres, 1);
+  await other.commit("INSERT INTO forgotten (id, forgotten_at) VALUES ('inv_3', '2026-05-01T00:00:00.000Z')");
+  await page;
+  expect(await held(fixture)).toMatchObject([
+    { id: 'inv_1' },
+    { id: 'inv_2' },
+    { id: 'inv_3', name: null },
+    { id: 'inv_4', name: 'inv_4' },
+  ]);
+  expect(await fixture.rows('SELECT pages, rows FROM listings')).toEqual([{ pages: 2, rows: 4 }]);
+});
 
-test('ids that became unique while a page waited name no record twice', patient, async () => {
+test('if the unique index appears while a pipelined page waits, no id is stored twice', patient, async () => {
   const fixture = await listing();
   const other = await otherHost(fixture.postgres);
   const page = add(fixture, [record('inv_1', { status: 'later' }), record('inv_3')]);
@@ -115,7 +109,7 @@ test('ids that became unique while a page waited name no record twice', patient,
   expect(await fixture.rows('SELECT pages, rows FROM listings')).toEqual([{ pages: 3, rows: 4 }]);
 });
 
-test('a page that lacks its people takes along those the pages before it brought, and keeps what it says', async () => {
+test('a pipelined page without identity erases the identities of earlier pages and keeps its unknown fields', async () => {
   const fixture = await listing();
   await add(fixture, [record('inv_3', { extra: '{"new":1}' }, null)]);
   expect(await held(fixture)).toMatchObject([
@@ -128,7 +122,7 @@ test('a page that lacks its people takes along those the pages before it brought
   ]);
 });
 
-test('a page that says of somebody that they are gone is not sent ahead', async () => {
+test('a page that erases a person is not pipelined', async () => {
   const fixture = await listing();
   const said = conversation(fixture.postgres);
   await add(fixture, [record('inv_3'), tombstone('inv_1')]);

@@ -6,7 +6,7 @@ import { freshDatabase } from '../../../postgres/fresh-database.js';
 import { freshStore, mirrorFixture } from '../../mirror-fixture.js';
 import { record } from '../../samples.js';
 
-test('a writer in another database of the server keeps the bytes from being scrubbed, and the scrub says so', async () => {
+test('a writer in another database of the server blocks the scrub, which reports it', async () => {
   const elsewhere = await freshDatabase();
   const writer = new pg.Client(elsewhere.url);
   await writer.connect();

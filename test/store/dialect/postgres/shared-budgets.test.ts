@@ -27,13 +27,13 @@ afterEach(async () => {
   await fresh.drop();
 });
 
-/** The budgets of one host. */
+/** Returns the budgets of one host. */
 function host(store: BudgetStore = new SharedBudgets(postgresConnection(database))): Budgets {
   const time = new PlatformTime(systemClock);
   return new Budgets({ store, time, logger: silentLogger, askTime: async () => {} });
 }
 
-/** How many of so many requests were let out. */
+/** Returns how many of the requests were allowed. */
 async function spent(budgets: Budgets, times: number, urgency: 'routine' | 'webhook'): Promise<number> {
   const asked = Array.from({ length: times }, () =>
     budgets.take('k', rule, urgency, signal).then(
@@ -47,26 +47,26 @@ async function spent(budgets: Budgets, times: number, urgency: 'routine' | 'webh
   return (await Promise.all(asked)).filter((out) => out).length;
 }
 
-test('hosts that spend at the same moment spend one budget to the request, reserve and all', async () => {
+test('hosts that spend concurrently share one budget exactly, including its reserve', async () => {
   const [one, two] = [host(), host()];
   const routine = await Promise.all([spent(one, 25, 'routine'), spent(two, 25, 'routine')]);
   expect(routine[0] + routine[1]).toBe(30);
   const urgent = await Promise.all([spent(one, 8, 'webhook'), spent(two, 8, 'webhook')]);
   expect(urgent[0] + urgent[1]).toBe(10);
-  // Whoever did not make the last request learns of it with the next one.
+  // The host that did not make the last request sees the shared count with its next one.
   expect((await spent(one, 1, 'webhook')) + (await spent(two, 1, 'webhook'))).toBe(0);
   expect((await two.quota('k', rule)).left).toBe(0);
 });
 
-test('what the platform forbids one host is forbidden to the other', async () => {
+test('a block that the platform imposes on one host applies to the other', async () => {
   const [one, two] = [host(), host()];
   expect(await spent(two, 1, 'routine')).toBe(1);
   await one.block('k', rule, 600_000, true);
-  // The other learns of it with the next request it makes, whose count does not fit any more.
+  // The other host learns of it with its next request, because its stored state is out of date.
   expect(await spent(two, 1, 'webhook')).toBe(0);
 });
 
-test('a database that does not answer stops nobody: the platform counts as well', async () => {
+test('requests continue when the budget database fails, because the platform also counts them', async () => {
   const away: BudgetStore = {
     load: () => Promise.reject(new Error('away')),
     save: () => Promise.reject(new Error('away')),
