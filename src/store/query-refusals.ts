@@ -62,7 +62,7 @@ const showNames =
   'Ask for names to be shown first, or leave identities, roster and message bodies out of it.';
 
 export function readsPeople(): Fault {
-  return new Fault('usage', 'this statement reads names or free text written by people, which is masked', {
+  return new Fault('usage', 'this statement reads names or free text written by people, which are masked', {
     hint: showNames,
   });
 }

@@ -19,7 +19,7 @@ const document = JSON.parse(renderDatasette()) as {
 };
 const database = document.databases.mirror;
 
-test('every relation of a mirror is there: the public ones described, the inner ones hidden', () => {
+test('datasette.json describes every public relation and hides every internal one', () => {
   const { raw } = freshMirror();
   const real = raw
     .prepare(
@@ -33,7 +33,7 @@ test('every relation of a mirror is there: the public ones described, the inner 
 });
 
 test.each(publicRelations)(
-  '$name has a text for each column, and sorts and facets by its own',
+  'datasette.json describes each column of $name, and sorts and filters by existing columns',
   (relation) => {
     const table = database?.tables[relation.name];
     const names = relation.columns.map(({ name }) => name);
@@ -46,7 +46,7 @@ test.each(publicRelations)(
   },
 );
 
-test('the documented queries are ready to run', () => {
+test('datasette.json contains the documented queries', () => {
   const reader = openSqlite(freshMirror().file, { readonly: true });
   const queries = Object.entries(database?.queries ?? {});
   expect(queries.map(([name]) => name)).toEqual(documentedQueries.map(({ name }) => name));

@@ -6,11 +6,11 @@ import { publicRelations } from '../../../src/store/dictionary/relations.js';
 import { renderDictionary } from '../../../src/store/dictionary/render.js';
 import { freshMirror } from '../support/mirror.js';
 
-test('schema/dictionary.md is what the dictionary in code renders', () => {
+test('schema/dictionary.md is up to date with the dictionary in the code', () => {
   expect(readFileSync(schemaPath('dictionary.md'), 'utf8')).toBe(renderDictionary());
 });
 
-test('every table and view of a migrated database is described, and nothing else', () => {
+test('the dictionary describes exactly the tables and views of a migrated database', () => {
   const { raw } = freshMirror();
   const relations = raw
     .prepare<[], { name: string; type: string }>(
@@ -24,7 +24,7 @@ test('every table and view of a migrated database is described, and nothing else
   expect(described.sort()).toEqual(relations.map(({ name, type }) => `${type} ${name}`).sort());
 });
 
-test.each(publicRelations)('the columns of $name are described, in their order', ({ name, columns }) => {
+test.each(publicRelations)('the dictionary describes the columns of $name, in order', ({ name, columns }) => {
   const { raw } = freshMirror();
   const real = raw.prepare('SELECT name FROM pragma_table_xinfo(?)').pluck().all(name);
   expect(columns.map((entry) => entry.name)).toEqual(real);
@@ -33,7 +33,7 @@ test.each(publicRelations)('the columns of $name are described, in their order',
 const stored = { text: 'TEXT', time: 'TEXT', day: 'TEXT', decimal: 'TEXT', json: 'TEXT' } as const;
 
 test.each(publicRelations)(
-  'the types and nulls of $name are those of the columns behind it',
+  'the documented types and nulls of $name match the database',
   ({ name, columns }) => {
     const { raw } = freshMirror();
     const info = raw
@@ -43,7 +43,7 @@ test.each(publicRelations)(
       .all(name);
     for (const real of info) {
       const entry = columns.find((candidate) => candidate.name === real.name);
-      // A computed column has no declared type (in a union, BLOB); the others keep that of the table.
+      // A computed column has no declared type (BLOB in a union); other columns keep the type of the table.
       if (real.type !== '' && real.type !== 'BLOB' && entry !== undefined)
         expect([real.name, Object.hasOwn(stored, entry.type) ? 'TEXT' : 'INTEGER']).toEqual([
           real.name,

@@ -5,7 +5,7 @@ import { inSnapshot } from '../../../src/store/reads/snapshot.js';
 import { databases, sourceRow, type WorkingMirror } from '../support/databases.js';
 import { recordDefaults } from '../support/mirror.js';
 
-/** More than one fetch of a server's cursor, and one without a time, which comes last in either order. */
+/** More rows than one cursor fetch. One of them has no time and sorts last when newest first. */
 const count = 2_003;
 
 async function seeded(open: () => Promise<WorkingMirror>): Promise<WorkingMirror> {
@@ -25,7 +25,7 @@ function textOf([name, value]: [string, string | number | null]): string {
 }
 
 describe.each(databases)('reading in $database', ({ open }) => {
-  test('an export streams every row once, by id in the order of its bytes or newest first', async () => {
+  test('an export streams every row once, by id in byte order or newest first', async () => {
     const { place } = await seeded(open);
     const ids = Array.from({ length: count }, (_, index) => `inv_${index + 1}`).sort();
     for (const order of ['id', 'newest'] as const) {
@@ -38,7 +38,7 @@ describe.each(databases)('reading in $database', ({ open }) => {
     }
   });
 
-  test('an export that is left early leaves nothing behind on its connection', async () => {
+  test('an export that is abandoned early leaves its connection usable', async () => {
     const { place } = await seeded(open);
     await readMirror(place, async (db) => {
       const rows = () => exportRows(db, { identity: false, order: 'id' }).rows();
@@ -49,7 +49,7 @@ describe.each(databases)('reading in $database', ({ open }) => {
     });
   });
 
-  test('a snapshot sees one state throughout, takes texts as they are, and cannot write', async () => {
+  test('a snapshot sees one state throughout, passes text values unchanged and cannot write', async () => {
     const mirror = await open();
     const odd = `o'dd ? $1 "`;
     await mirror.insert('sources', sourceRow(1, { name: odd }));

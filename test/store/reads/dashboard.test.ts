@@ -26,7 +26,7 @@ const wanted: RosterWanted = {
   ...{ filter: {}, order: 'applied_at', descending: true, after: null, rowsMax: 10, identity: false },
 };
 
-describe.each(databases)('what the dashboard reads of $database', ({ open }) => {
+describe.each(databases)('dashboard queries on $database', ({ open }) => {
   let mirror: WorkingMirror;
   beforeEach(async () => {
     mirror = await open();
@@ -71,7 +71,7 @@ describe.each(databases)('what the dashboard reads of $database', ({ open }) => 
   const read = <Result>(work: Parameters<typeof readMirror<Result>>[1]) => readMirror(mirror.place, work);
   const page = (change: Partial<RosterWanted>) => read((db) => rosterPage(db, { ...wanted, ...change }));
 
-  test('totals of a company, by status, round and day', async () => {
+  test('the dashboard reads totals of a company by status, round and day', async () => {
     const [companies, byStatus, byRound, byDay] = await read(async (db) => [
       await companiesHeld(db),
       await totalsByStatus(db, 'source1', 'co_1'),
@@ -96,7 +96,7 @@ describe.each(databases)('what the dashboard reads of $database', ({ open }) => 
     expect(await read((db) => totalsByStatus(db, 'source1', null))).toEqual([]);
   });
 
-  test('who is gone counts on the day of leaving and on the day of coming; who changed is not gone', async () => {
+  test('withdrawn investments count on their day of withdrawal or of application; changed ones do not count', async () => {
     const gone = { currency: 'usd', investments: 1 };
     expect(await read((db) => goneByDay(db, 'source1', 'co_1', 'valid_to'))).toEqual([
       { ...gone, day: '2026-10-13' },
@@ -106,14 +106,14 @@ describe.each(databases)('what the dashboard reads of $database', ({ open }) => 
     ]);
   });
 
-  test('the largest changes have what was before and after', async () => {
+  test('the largest changes include the amounts before and after', async () => {
     expect(await read((db) => largestChanges(db, 'source1', 'co_1', 5))).toMatchObject([
       { id: 'inv_c', kind: 'changed', before_cents: 100, after_cents: 700, currency: 'usd' },
       { id: 'inv_d', kind: 'removed', before_cents: 100, after_cents: 0 },
     ]);
   });
 
-  test('pages join without a gap, what has no value last, in either direction', async () => {
+  test('roster pages follow each other without gaps in either direction, with null values last', async () => {
     for (const descending of [true, false]) {
       const seen: string[] = [];
       for (let after: RosterWanted['after'] = null; seen.length < 5; ) {
@@ -127,7 +127,7 @@ describe.each(databases)('what the dashboard reads of $database', ({ open }) => 
     }
   });
 
-  test('filters narrow, and people are read only when they are wanted', async () => {
+  test('roster filters narrow the rows, and identity is read only on request', async () => {
     const ids = async (filter: RosterWanted['filter']) => (await page({ filter })).map(({ id }) => id);
     expect(await ids({ status: 'reserved' })).toEqual(['inv_b']);
     expect(await ids({ id: 'ofr_2' })).toEqual(['inv_c']);
@@ -143,7 +143,7 @@ describe.each(databases)('what the dashboard reads of $database', ({ open }) => 
     expect(await read(rosterChoices)).toHaveLength(3);
   });
 
-  test('a file has every row the filter leaves, as a stream', async () => {
+  test('a roster download streams every row that matches the filter', async () => {
     const rows = await read(async (db) => {
       const file = rosterRows(db, { status: 'active' }, true);
       const found: unknown[] = [];
@@ -157,7 +157,7 @@ describe.each(databases)('what the dashboard reads of $database', ({ open }) => 
     ]);
   });
 
-  test('a record with its versions and changes, and one that is gone', async () => {
+  test('a record page has its versions and changes, also for a withdrawn record', async () => {
     const record = await read((db) => readRecord(db, 'source1', 'inv_c', true));
     expect(record?.versions.map(({ raised_cents, valid_to }) => [raised_cents, valid_to])).toEqual([
       [700, null],
@@ -174,7 +174,7 @@ describe.each(databases)('what the dashboard reads of $database', ({ open }) => 
     expect(await read((db) => readRecord(db, 'source1', 'inv_never', true))).toBeNull();
   });
 
-  test('what happened lately comes newest first, without bodies', async () => {
+  test('recent activity comes newest first and without bodies', async () => {
     await mirror.insert('erasures', {
       source_no: 1,
       id: 'inv_d',
@@ -194,7 +194,7 @@ describe.each(databases)('what the dashboard reads of $database', ({ open }) => 
     ['SELECT name FROM roster', true],
     ['WITH q AS (SELECT body FROM quarantine) SELECT * FROM q', true],
     ["SELECT count(*) FROM investments WHERE status <> 'identity_rows'", false],
-  ])('people are not read while they are masked: %s', { timeout: 60_000 }, async (sql, refused) => {
+  ])('a masked query cannot read identity: %s', { timeout: 60_000 }, async (sql, refused) => {
     const limits = { timeoutMs: 20_000, rowsMax: 10, identity: false };
     const asked = runQuery(mirror.place, sql, limits, systemClock, new AbortController().signal);
     if (refused)

@@ -47,7 +47,7 @@ async function read(store: Store, wanted: Partial<ExportWanted>) {
 }
 
 describe('rows to export', () => {
-  test('come by id, without a column for identity unless it is asked for', async () => {
+  test('an export is ordered by id and has identity columns only on request', async () => {
     const store = await seeded();
     const bare = await read(store, {});
     expect(bare.rows.map(({ id, source }) => [id, source])).toEqual([
@@ -61,7 +61,7 @@ describe('rows to export', () => {
     expect(named.rows[1]).toMatchObject({ name: null, email_hidden: null });
   });
 
-  test('are narrowed to a source or a company, and put newest first', async () => {
+  test('an export can be limited to a source or a company and ordered newest first', async () => {
     const store = await seeded();
     expect((await read(store, { source: 'source2' })).rows).toMatchObject([{ source: 'source2' }]);
     expect((await read(store, { company: 'co_2' })).rows).toMatchObject([{ id: 'inv_b' }]);
@@ -69,7 +69,7 @@ describe('rows to export', () => {
     expect(newest.rows.map(({ id }) => id)).toEqual(['inv_b', 'inv_a']);
   });
 
-  test('as of a time are the versions of then, with the identity of now', async () => {
+  test('an export as of a time has the versions of that time with the current identity', async () => {
     const store = await seeded();
     const asOf = '2026-10-05T00:00:00.000Z' as Instant;
     expect(
@@ -83,7 +83,7 @@ describe('rows to export', () => {
     expect(named.rows).toHaveLength(3);
   });
 
-  test('know which columns are numbers and which are JSON', async () => {
+  test('an export knows the kind of each column, such as number or JSON', async () => {
     const { columns } = await read(await seeded(), { identity: true });
     const kind = (name: string) => columns.find((column) => column.name === name)?.kind;
     expect(
@@ -91,7 +91,7 @@ describe('rows to export', () => {
     ).toEqual(['text', 'number', 'decimal', 'json', 'flag', 'json']);
   });
 
-  onSqlite('are one snapshot, whatever is written while they are read', async () => {
+  onSqlite('an export is one snapshot, whatever is written while it is read', async () => {
     const mirror = await seededFile();
     for (let n = 0; n < 1_000; n++) await seedInvestment({ kind: 'sqlite', sqlite: mirror }, 1, `inv_z${n}`);
     const reader = openSqlite(mirror.file, { readonly: true });
@@ -104,7 +104,7 @@ describe('rows to export', () => {
     reader.close();
   });
 
-  onSqlite('reading that is left early frees the connection', async () => {
+  onSqlite('an export that is abandoned early releases its connection', async () => {
     const reader = openSqlite((await seededFile()).file, { readonly: true });
     const source = exportRows(withViews(reader.kysely), { identity: true, order: 'id' });
     for await (const row of source.rows()) {
@@ -119,7 +119,7 @@ describe('rows to export', () => {
     { order: 'id', identity: false },
     { order: 'newest', identity: true },
     { order: 'newest', identity: true, source: 'source1' },
-  ] satisfies ExportWanted[])('%j needs no sorting of the whole', async (wanted) => {
+  ] satisfies ExportWanted[])('an export with %j does not sort all rows', async (wanted) => {
     const mirror = await seededFile();
     await buildIndexes(mirror.raw);
     const reader = openSqlite(mirror.file, { readonly: true });

@@ -38,7 +38,7 @@ const tooWide = 'a row of the result holds more than 1 MB';
 const tooMuch = 'the result holds more than 4 MB';
 const noMemory = 'the query needs more than 300 MB of memory and was ended';
 
-/** The same for both, in the words of each. */
+/** The same queries in the SQL of each database. */
 const cases = [
   {
     what: 'a giant text',
@@ -47,7 +47,7 @@ const cases = [
     ends: [tooWide, noMemory],
   },
   {
-    what: 'a text beyond a row, just so',
+    what: 'a text one byte above the row limit',
     SQLite: "SELECT printf('%.*c', 1048577, 'x')",
     PostgreSQL: "SELECT repeat('x', 1048577)",
     ends: [tooWide],
@@ -65,7 +65,7 @@ const cases = [
     ends: [tooWide, noMemory],
   },
   {
-    what: 'everything put together',
+    what: 'a concatenation of many texts',
     SQLite:
       "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n LIMIT 40000) SELECT group_concat(printf('%.*c', 20000, 'x')) FROM n",
     PostgreSQL: "SELECT string_agg(repeat('x', 20000), ',') FROM generate_series(1, 2000)",
@@ -86,23 +86,27 @@ const cases = [
   },
 ];
 
-describe.each(databases)('$database: a result is bounded in bytes', ({ database, open }) => {
+describe.each(databases)('$database: the size of a query result is limited', ({ database, open }) => {
   let place: MirrorPlace;
 
-  test.each(cases)('$what', { timeout: 180_000 }, async ({ SQLite, PostgreSQL, ends }) => {
-    ({ place } = await open());
-    const sql = database === 'SQLite' ? SQLite : PostgreSQL;
-    for (const identity of [true, false]) expect(ends).toContain(await read(place, sql, { identity }));
-  });
+  test.each(cases)(
+    'a query for $what fails at a size limit',
+    { timeout: 180_000 },
+    async ({ SQLite, PostgreSQL, ends }) => {
+      ({ place } = await open());
+      const sql = database === 'SQLite' ? SQLite : PostgreSQL;
+      for (const identity of [true, false]) expect(ends).toContain(await read(place, sql, { identity }));
+    },
+  );
 
-  test('a result of any size is passed on where no total is given', { timeout: 180_000 }, async () => {
+  test('a query without a total limit returns a result of any size', { timeout: 180_000 }, async () => {
     ({ place } = await open());
     const many = cases.find(({ what }) => what === 'many rows');
     const sql = database === 'SQLite' ? many?.SQLite : many?.PostgreSQL;
     expect(await read(place, sql ?? '', { bytesMax: null })).toBe('60 rows');
   });
 
-  test('what is received for a row beyond the limit stays small', { timeout: 180_000 }, async () => {
+  test('a row above the limit does not grow the memory of this process', { timeout: 180_000 }, async () => {
     ({ place } = await open());
     const giant = {
       SQLite: "SELECT printf('%.*c', 400000000, 'x')",

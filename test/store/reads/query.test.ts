@@ -19,8 +19,8 @@ async function read(file: string, sql: string, options: Partial<QueryLimits> = {
 const fault = (code: Parameters<typeof isFault>[1], text: RegExp) =>
   expect.toSatisfy((error: unknown) => isFault(error, code) && text.test(error.message));
 
-describe('a query of somebody else', () => {
-  test('answers columns in their order, of the same name too, and integers whole', async () => {
+describe('a user query', () => {
+  test('a user query returns columns in order, including duplicate names, and exact integers', async () => {
     const { file } = freshMirror();
     expect(
       await read(
@@ -34,7 +34,7 @@ describe('a query of somebody else', () => {
     });
   });
 
-  test('streams more rows than fit in one batch', async () => {
+  test('a user query streams more rows than fit into one batch', async () => {
     const { file } = freshMirror();
     const sql =
       'WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 2001) SELECT i FROM n';
@@ -43,7 +43,7 @@ describe('a query of somebody else', () => {
     expect(rows.at(-1)).toEqual([2001]);
   });
 
-  test('is cut at the row limit, and says so only when something was cut', async () => {
+  test('a user query is truncated at the row limit and reports it only if rows were dropped', async () => {
     const { file } = freshMirror();
     expect(await read(file, 'VALUES (1), (2), (3)', { rowsMax: 2 })).toMatchObject({
       rows: [[1], [2]],
@@ -52,7 +52,7 @@ describe('a query of somebody else', () => {
     expect(await read(file, 'VALUES (1), (2)', { rowsMax: 2 })).toMatchObject({ truncated: false });
   });
 
-  test('an error of the statement is told with its text', async () => {
+  test('an invalid statement fails with the message of the database', async () => {
     const { file } = freshMirror();
     await expect(read(file, 'SELECT 1 FROM nowhere')).rejects.toEqual(
       fault('usage', /no such table: nowhere/),
@@ -65,7 +65,7 @@ describe('a query of somebody else', () => {
     await expect(read(file, sql, { timeoutMs: 700 })).rejects.toEqual(fault('usage', /longer than 700 ms/));
   });
 
-  test('a signal stops it in the middle', async () => {
+  test('a signal stops a user query while it streams', async () => {
     const { file } = freshMirror();
     const stop = new AbortController();
     const sql = 'WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n) SELECT i FROM n';
@@ -78,7 +78,7 @@ describe('a query of somebody else', () => {
     expect(seen).toBeLessThan(3_000);
   });
 
-  test('leaving the rows early ends the process', async () => {
+  test('abandoning the rows early ends the query process', async () => {
     const { file } = freshMirror();
     const sql = 'WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n) SELECT i FROM n';
     const query = await runQuery({ kind: 'sqlite', file }, sql, limits, systemClock, idle);
@@ -91,7 +91,7 @@ describe('a query of somebody else', () => {
     expect(rest).toEqual([]);
   });
 
-  test('sees what is committed while a writer is busy', async () => {
+  test('a user query sees committed data while a writer is busy', async () => {
     const mirror = freshMirror();
     seedSource(mirror, 1);
     mirror.raw.exec('BEGIN IMMEDIATE');
@@ -102,7 +102,7 @@ describe('a query of somebody else', () => {
   });
 });
 
-describe('a statement is taken only if it is one and reads', () => {
+describe('a user query must be a single read-only statement', () => {
   const taking = (sql: string) => {
     const mirror = freshMirror();
     const reader = openSqlite(mirror.file, { readonly: true });
@@ -125,12 +125,12 @@ describe('a statement is taken only if it is one and reads', () => {
     'PRAGMA journal_mode = DELETE',
     'BEGIN IMMEDIATE',
     "WITH x AS (SELECT 1) UPDATE sources SET name = 'y'",
-  ])('%s is refused', (sql) => {
+  ])('a statement that writes is refused: %s', (sql) => {
     expect(() => taking(sql)).toThrow(fault('usage', /only statements that read/));
   });
 
   test.each(['SELECT 1; DELETE FROM sources', 'SELECT 1; SELECT 2', '  -- nothing', ''])(
-    '"%s" is refused, whatever comes first',
+    'a text without exactly one statement is refused: "%s"',
     (sql) => {
       expect(() => taking(sql)).toThrow(fault('usage', /one statement/));
     },
@@ -141,7 +141,7 @@ describe('a statement is taken only if it is one and reads', () => {
     'VALUES (1)',
     'WITH x(a) AS (SELECT 1) SELECT a FROM x',
     'PRAGMA table_info(sources)',
-  ])('%s is taken', (sql) => {
+  ])('a read-only statement is accepted: %s', (sql) => {
     expect(taking(sql)).toBeGreaterThan(0);
   });
 });

@@ -11,7 +11,7 @@ import { freshStore, placeOf, readingOf, type Store } from '../mirror-fixture.js
 import { StandingClock, statusOf } from '../support/mirror.js';
 import { seedHistory, seedInvestment, seedRow, seedSource } from '../support/seeds.js';
 
-test('the columns read are those of the views, in their order', () => {
+test('the reading code uses the columns of the views, in order', () => {
   const columns = (view: string) =>
     publicRelations.find(({ name }) => name === view)?.columns.map(({ name }) => name);
   expect(columns('investments')).toEqual(investmentColumns);
@@ -44,14 +44,14 @@ describe('as of a time', () => {
     return Object.fromEntries(rows.map((row) => [row.id, row.committed_cents]));
   };
 
-  test('a version counts from its first moment and no longer at its end', async () => {
+  test('as of a time, a version counts from valid_from inclusive to valid_to exclusive', async () => {
     expect(await seen(0)).toEqual({ inv_kept: 100_000, inv_changed: 1, inv_gone: 100_000 });
     expect(await seen(2)).toEqual({ inv_kept: 100_000, inv_changed: 2, inv_gone: 100_000 });
     expect(await seen(3)).toEqual({ inv_kept: 100_000, inv_changed: 2 });
     expect(await seen(4)).toEqual({ inv_kept: 100_000, inv_changed: 3 });
   });
 
-  test('before the first listing there was nothing', async () => {
+  test('as of a time before the first listing there are no rows', async () => {
     const rows = await investmentsAsOf(
       readingOf(await mirror()),
       '2026-10-04T00:00:00.000Z' as Instant,
@@ -59,7 +59,7 @@ describe('as of a time', () => {
     expect(rows).toEqual([]);
   });
 
-  test('the history of an id is told newest first, the current version without an end', async () => {
+  test('the history of an id comes newest first, and its current version has no valid_to', async () => {
     const versions = await historyOf(readingOf(await mirror()), 'inv_changed');
     expect(
       versions.map(({ committed_cents, valid_to, ended_by }) => [committed_cents, valid_to, ended_by]),
@@ -85,7 +85,7 @@ describe('the local feed', () => {
     return store;
   };
 
-  test('is read from a number on, in batches', async () => {
+  test('the change feed is read after a given number, in batches', async () => {
     const db = readingOf(await feed(1_203));
     const first = await changesSince(db, { after: 2 });
     expect(first).toHaveLength(1_000);
@@ -95,7 +95,7 @@ describe('the local feed', () => {
     expect(await changesSince(db, { after: 0, source: 'source2' })).toEqual([]);
   });
 
-  test('following yields what is there, then what is committed later, and ends with its signal', async () => {
+  test('following the feed yields stored changes, then new ones, and ends with its signal', async () => {
     const store = await feed(2);
     const stop = new AbortController();
     let seq = 2;
@@ -119,7 +119,7 @@ describe('the local feed', () => {
     expect(seen).toEqual(['inv_2', 'inv_new', 'inv_new']);
   });
 
-  test('following ends with a word when the numbers go back, since what comes under them was never seen', async () => {
+  test('following the feed fails when its numbers go back, because reused numbers would be missed', async () => {
     const store = await feed(2);
     const followed = (known: number) =>
       (async () => {
@@ -137,7 +137,7 @@ describe('the local feed', () => {
 });
 
 describe('the status document', () => {
-  test('tells position, age, what waits and the last ticks', async () => {
+  test('the status document contains position, age, pending counts and the last ticks', async () => {
     const clock = new StandingClock();
     const store = await freshStore();
     await seedSource(store, 1, {
@@ -198,7 +198,7 @@ describe('the status document', () => {
     ['2026-10-20T11:45:00.000Z', 'ok', false],
     ['2026-10-20T11:44:59.999Z', 'failing', true],
     [null, 'failing', true],
-  ])('a source nobody looked at since %s reads as %s', async (lookedAt, health, stale) => {
+  ])('a source whose last tick was at %s has the health %s', async (lookedAt, health, stale) => {
     const clock = new StandingClock();
     const store = await freshStore();
     await seedSource(store, 1, { last_outcome: 'done', last_tick_at: lookedAt });
@@ -210,7 +210,7 @@ describe('the status document', () => {
     ['2026-08-21T12:00:00.001Z', false, 29],
     ['2026-08-21T12:00:00.000Z', true, 30],
     [null, false, null],
-  ])('a position stored at %s is old: %s', async (saved, old, left) => {
+  ])('a cursor stored at %s has cursor_old %s', async (saved, old, left) => {
     const clock = new StandingClock();
     const store = await freshStore();
     await seedSource(store, 1, { cursor_saved_at: saved });
@@ -220,7 +220,7 @@ describe('the status document', () => {
     else expect(source?.cursor_days_left).toBeGreaterThanOrEqual(left);
   });
 
-  test('the whole is as healthy as its worst source, and nothing at all is not healthy', async () => {
+  test('the overall health is that of the worst source, and no sources are not healthy', async () => {
     const clock = new StandingClock();
     const store = await freshStore();
     expect((await statusOf(placeOf(store), clock)).health).toBe('working');
@@ -229,7 +229,7 @@ describe('the status document', () => {
     expect((await statusOf(placeOf(store), clock)).health).toBe('failing');
   });
 
-  test('a source that is configured and never ran is told as not started, and the whole is not healthy', async () => {
+  test('a configured source that never ran is reported as not started and is not healthy overall', async () => {
     const clock = new StandingClock();
     const store = await freshStore();
     await seedSource(store, 1, { last_outcome: 'done', last_tick_at: '2026-10-20T11:59:00.000Z' });
@@ -245,7 +245,7 @@ describe('the status document', () => {
     expect(Object.keys(missing ?? {}).sort()).toEqual(Object.keys(held ?? {}).sort());
   });
 
-  test('a source that failed or waits for a person never reads as ok', () => {
+  test('a source that failed or needs a person never has the health ok', () => {
     const states = ['empty', 'listing', 'relisting', 'held', 'sweeping', 'following', 'halted'] as const;
     const whole = { awaiting_deletion: 0, names_incomplete: 0 } as const;
     expect(states.map((state) => healthOf({ state, last_outcome: 'done', ...whole }))).toEqual([
@@ -258,19 +258,19 @@ describe('the status document', () => {
       'attention',
     ]);
     expect(states.map((state) => healthOf({ state, last_outcome: 'failed', ...whole }))).not.toContain('ok');
-    // Told to stay away for up to an hour, it knows nothing of what happens meanwhile.
+    // While it backs off for up to an hour, it misses what happens.
     expect(states.map((state) => healthOf({ state, last_outcome: 'waiting', ...whole }))).not.toContain('ok');
-    // Ten that failed before it are not forgotten because the eleventh was cut short.
+    // A stopped tick does not hide the failed ticks before it.
     expect(states.map((state) => healthOf({ state, last_outcome: 'stopped', ...whole }))).not.toContain('ok');
   });
 
-  test('rows that await deletion need a person, incomplete names time', () => {
+  test('rows that await deletion need attention; incomplete names only need time', () => {
     const seen = { state: 'following', last_outcome: 'done' } as const;
     expect(healthOf({ ...seen, awaiting_deletion: 1, names_incomplete: 1 })).toBe('attention');
     expect(healthOf({ ...seen, awaiting_deletion: 0, names_incomplete: 1 })).toBe('working');
     expect(
       healthOf({ ...seen, last_outcome: 'failed', awaiting_deletion: 1, names_incomplete: 0 }),
-      'what awaits deletion must not hide that it fails',
+      'rows awaiting deletion must not hide a failure',
     ).toBe('failing');
   });
 });

@@ -7,7 +7,7 @@ import fc from '../../support/property.js';
 import { databases, sourceRow } from '../support/databases.js';
 import { recordDefaults } from '../support/mirror.js';
 
-/** What somebody tries who thinks that a filter is pasted into SQL, and what breaks patterns and encodings. */
+/** SQL injection attempts, pattern characters and text that breaks encodings. */
 const texts = [
   ...[
     "active' OR '1'='1",
@@ -42,8 +42,8 @@ const asked = fc.record(
   { requiredKeys: [] },
 );
 
-describe.each(databases)('the roster of $database', ({ open }) => {
-  test('whatever its address asks for is exactly what it shows, page by page and each row once', async () => {
+describe.each(databases)('the roster on $database', ({ open }) => {
+  test('the roster shows exactly the rows its address asks for, each once, across pages', async () => {
     const mirror = await open();
     await mirror.insert('sources', sourceRow(1));
     for (const [index, row] of rows.entries()) {
@@ -68,7 +68,7 @@ describe.each(databases)('the roster of $database', ({ open }) => {
           fc.oneof(fc.constant(''), fc.constantFrom('%', '_', '\\', "'", 'person')),
           async (query, person) => {
             const address = addressFrom(new URLSearchParams(query));
-            // An address is read as it was written.
+            // Writing an address and parsing it again gives the same address.
             const again = addressFrom(new URL(rosterPath(address), 'http://localhost').searchParams);
             expect(again).toEqual(address);
             await shown(address, person);

@@ -13,7 +13,7 @@ async function snapshotsOf(place: MirrorPlace) {
   return snapshots;
 }
 
-test('whoever looks again and again at a server stays connected, and connects anew after it was cut off', async () => {
+test('repeated snapshots of a server reuse one connection and reconnect after it was cut', async () => {
   const { url } = await freshDatabase();
   const admin = await openPostgres(url);
   onTestFinished(() => admin.close());
@@ -27,13 +27,13 @@ test('whoever looks again and again at a server stays connected, and connects an
   await expect(snapshots.take((ask) => ask`SELECT nothing FROM nowhere`)).rejects.toThrow('lacks a table');
   const second = await session();
   expect(second).not.toBe(first);
-  // The server is gone for it: one look may fail, the next is answered.
+  // The connection is terminated: one snapshot may fail, the next one succeeds.
   await admin.pool.query('SELECT pg_terminate_backend($1)', [second]);
   await session().catch(() => {});
   expect(await session()).toBeGreaterThan(0);
 }, 60_000);
 
-test('a file is opened at each look', async () => {
+test('each snapshot of a SQLite file opens it again', async () => {
   const { file } = freshMirror();
   const snapshots = await snapshotsOf({ kind: 'sqlite', file });
   for (let look = 0; look < 2; look += 1)

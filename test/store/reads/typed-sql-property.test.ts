@@ -57,7 +57,7 @@ const sql = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }),
 );
 
-test('whatever is typed reads or is refused in words, and changes nothing', () => {
+test('any typed SQL either reads or is refused with a usage error, and changes nothing', () => {
   const written = freshMirror();
   seedSource(written, 1);
   seedInvestment(written, 1, 'inv_1');

@@ -18,7 +18,7 @@ const report: TickReport = {
   retryAt: null,
 };
 
-test('only bookkeeping and the pages of a listing may be lost to a power cut: rows and tombstones wait for the disk', async () => {
+test('commits of rows and tombstones wait for the disk; only bookkeeping and listing pages do not', async () => {
   const { collect, mirror, lease, database } = await mirrorFixture();
   const { raw } = database;
   const level = () => raw.pragma('synchronous', { simple: true });
@@ -51,7 +51,7 @@ test('only bookkeeping and the pages of a listing may be lost to a power cut: ro
   expect(level()).toBe(full);
 });
 
-test('a page of a listing waits for the disk when it erases somebody, so that no power cut brings them back', async () => {
+test('a listing page that erases identity waits for the disk, so that a power cut does not restore it', async () => {
   const { list, collect, mirror, lease, database, rows } = await mirrorFixture();
   await list([[record('inv_1'), record('inv_2')]]);
   const { raw } = database;

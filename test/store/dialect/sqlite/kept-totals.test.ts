@@ -29,7 +29,7 @@ const reckoned = {
     FROM investments WHERE investor_id IS NOT NULL GROUP BY source, investor_id, currency`,
 };
 
-/** What is kept, and what adding up the rows gives, in one order. */
+/** Returns the stored totals and the totals computed from the rows, both sorted. */
 function bothWays({ raw }: SqliteDatabase): readonly (readonly string[])[] {
   const sorted = (sql: string) =>
     raw
@@ -67,7 +67,7 @@ const write = fc.oneof(
   fc.record({ kind: fc.constant('put' as const), source, id, content }),
   fc.record({ kind: fc.constant('remove' as const), source, id }),
   fc.record({ kind: fc.constant('touch' as const), source, id }),
-  // Where it counts stays as it was, or it goes to where others count already: rare among records made at random.
+  // Updates that keep the group of a row, or move it to an existing group: rare among random records.
   fc.record({ kind: fc.constant('set' as const), source, id, columns: amounts }),
   fc.record({
     kind: fc.constant('set' as const),
@@ -84,7 +84,7 @@ const write = fc.oneof(
   fc.record({ kind: fc.constant('list' as const), source }),
 );
 
-test('whatever is written, in whatever order, what is kept is what the visible rows add up to', () => {
+test('after any sequence of writes the stored totals equal the sums of the visible rows', () => {
   fc.assert(
     fc.property(fc.array(write, { maxLength: 40, size: 'max' }), (writes) => {
       const mirror = freshMirror();
@@ -128,7 +128,7 @@ test('whatever is written, in whatever order, what is kept is what the visible r
   );
 }, 240_000);
 
-test('rows of a first listing count from the commit that shows them', () => {
+test('rows of a first listing enter the totals in the commit that publishes them', () => {
   const mirror = freshMirror();
   seedSource(mirror, 1, { state: 'listing', listed_at: null, listed_seq: null });
   for (const name of ['a', 'b', 'c']) seedInvestment(mirror, 1, `inv_${name}`);
@@ -138,7 +138,7 @@ test('rows of a first listing count from the commit that shows them', () => {
   expectEqual(mirror);
 });
 
-test('a source that is gone leaves no totals behind', () => {
+test('deleting a source deletes its totals', () => {
   const mirror = freshMirror();
   seedSource(mirror, 1);
   seedInvestment(mirror, 1, 'inv_a');
@@ -148,7 +148,7 @@ test('a source that is gone leaves no totals behind', () => {
   expect(mirror.raw.prepare(left).pluck().get()).toBe(0);
 });
 
-test('an investor of whom nothing is held stands nowhere', () => {
+test('an investor without rows has no totals row', () => {
   const mirror = freshMirror();
   seedSource(mirror, 1);
   for (const name of ['a', 'b']) seedInvestment(mirror, 1, `inv_${name}`, { investor_id: 'usr_gone' });
@@ -160,7 +160,7 @@ test('an investor of whom nothing is held stands nowhere', () => {
   expect(those.all()).toEqual([]);
 });
 
-test('a sum beyond 64 bits stops neither a listing nor the feed', () => {
+test('a sum beyond 64 bits fails neither a listing nor a delta', () => {
   const mirror = freshMirror();
   seedSource(mirror, 1, { listed_at: null, listed_seq: null });
   const raised_cents = Number.MAX_SAFE_INTEGER;
@@ -176,7 +176,7 @@ test('a sum beyond 64 bits stops neither a listing nor the feed', () => {
   expect(JSON.parse(exact_cents)).toMatchObject({ raised_cents: String(1_031n * BigInt(raised_cents)) });
 });
 
-test.each([8, 10])('a mirror listed before schema %i is counted when it is opened by this one', (number) => {
+test.each([8, 10])('upgrading a mirror listed before schema %i computes its totals', (number) => {
   const database = openSqlite(join(tempFolder(), 'mirror.db'));
   onTestFinished(() => database.close());
   const all = shippedMigrations('sqlite');
@@ -197,7 +197,7 @@ test.each([8, 10])('a mirror listed before schema %i is counted when it is opene
   expectEqual(database);
 });
 
-test('totals that somebody spoiled are right again after the next full listing, and were not written before', async () => {
+test('a full re-listing repairs corrupted totals and does not rewrite correct ones', async () => {
   const { database, list } = await mirrorFixture();
   const page = [record('inv_1'), record('inv_2', { status: 'canceled' })];
   await list([page]);
@@ -221,7 +221,7 @@ test('totals that somebody spoiled are right again after the next full listing, 
   }
 });
 
-test('the triggers that count added rows rest in the first listing of a mirror only, and come back as they were', async () => {
+test('the triggers for added rows are dropped during the very first listing only and restored unchanged', async () => {
   const { database, list, collect, delta, mirror, lease } = await mirrorFixture();
   const names = "name IN ('totals_added', 'investors_added') ORDER BY name";
   const triggers = () => database.raw.prepare(`SELECT sql FROM sqlite_schema WHERE ${names}`).pluck().all();
@@ -241,7 +241,7 @@ test('the triggers that count added rows rest in the first listing of a mirror o
   expect(triggers()).toEqual(shipped);
 });
 
-test('a trigger that is gone is put back by the listing that finds totals to be wrong', async () => {
+test('a re-listing that finds wrong totals restores a missing trigger', async () => {
   const { database, list, delta } = await mirrorFixture();
   await list([[record('inv_1')]]);
   for (const [at, name] of ['totals_added', 'investors_added'].entries()) {

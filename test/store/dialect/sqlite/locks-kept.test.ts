@@ -4,7 +4,7 @@ import { openSqlite } from '../../../../src/store/dialect/sqlite/open.js';
 import { freshMirror } from '../../support/mirror.js';
 
 test.runIf(existsSync('/proc/locks'))(
-  'a further connection leaves the locks of the first ones in force',
+  'opening and closing another connection keeps the file locks of the first one',
   () => {
     const mirror = freshMirror();
     const locks = () =>

@@ -18,7 +18,7 @@ import { fillWithCanaries, showsPeople } from '../../support/canaries.js';
 import { sqliteMirror } from '../../support/databases.js';
 import { freshMirror, StandingClock } from '../../support/mirror.js';
 
-/** As the process of a query reads, in this one. Everything that could reach a person: rows, columns and errors. */
+/** Runs a masked query as the query process does. Returns everything a caller could see: columns, rows or the error. */
 function masked(file: string, sql: string): { readonly text: string; readonly refused: boolean } {
   const reader = openSqlite(file, { readonly: true });
   try {
@@ -42,7 +42,7 @@ const file = join(folder, 'mirror.db');
 beforeAll(async () => {
   const database = openSqlite(file);
   migrateSqlite(database, { clock: new StandingClock(), version: '0.0.0-test' });
-  // Samples of values, as ANALYZE of another program would leave them.
+  // Adds value samples, such as ANALYZE by another program leaves behind.
   database.raw.exec('CREATE INDEX by_name ON identity_rows (name)');
   await fillWithCanaries(sqliteMirror(database));
   database.raw.exec('ANALYZE');
@@ -50,9 +50,9 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Each reads names when nothing is masked, or tries to. */
+/** Statements that read names when nothing is masked, or try to. */
 const tricks: readonly string[] = [
-  // What may stand in front of a statement.
+  // Text that may precede a statement.
   'SELECT name, email FROM identities',
   ';SELECT name, email FROM identities',
   ';;; ;SELECT name FROM identities',
@@ -68,7 +68,7 @@ const tricks: readonly string[] = [
   'SELECT name FROM "main"."identity_rows"',
   'SELECT name FROM [IDENTITY_ROWS]',
   'SELECT name FROM `Identity_Rows` INDEXED BY by_name',
-  // By way of views, joins and subqueries.
+  // Views, joins and subqueries.
   'SELECT * FROM roster',
   'SELECT legal_name FROM investments NATURAL JOIN identities',
   'SELECT (SELECT name FROM identity_rows WHERE row_no = r.row_no) FROM investment_rows r',
@@ -85,7 +85,7 @@ const tricks: readonly string[] = [
   'SELECT count(*) FROM identity_rows',
   'SELECT row_no FROM identity_rows',
   "SELECT max(rowid) FROM identity_rows WHERE name > 'Z'",
-  // By way of functions and virtual tables.
+  // Functions and virtual tables.
   'SELECT group_concat(name) FROM identities',
   'SELECT json_group_array(email) FROM identities',
   'SELECT value FROM json_each((SELECT json_array(name) FROM identities))',
@@ -106,7 +106,7 @@ const tricks: readonly string[] = [
   "SELECT fts3_tokenizer('simple')",
   'SELECT * FROM sqlite_stat4',
   'SELECT quote(sample) FROM main.sqlite_stat4',
-  // What is no SELECT.
+  // Statements other than SELECT.
   'EXPLAIN SELECT name FROM identities',
   "EXPLAIN QUERY PLAN SELECT name FROM identities WHERE name = 'Zq7'",
   'EXPLAIN ;SELECT name FROM identities',
@@ -121,7 +121,7 @@ const tricks: readonly string[] = [
   'BEGIN',
   'DELETE FROM identity_rows RETURNING name',
   'UPDATE identity_rows SET name = name RETURNING name',
-  // Other places in which people stand.
+  // Other tables that contain personal data.
   'SELECT body FROM quarantine',
   'SELECT * FROM quarantine_rows',
   'SELECT body FROM quarantine_rows ORDER BY quarantine_no DESC',
@@ -134,19 +134,19 @@ const tricks: readonly string[] = [
   'SELECT max(body) FROM webhook_inbox GROUP BY event',
   'SELECT id FROM forgotten',
   'SELECT token FROM budgets',
-  // With values that are not there.
+  // Unbound parameters.
   'SELECT name FROM identities WHERE id = ?',
   'SELECT ?1, :name, $name',
   '',
 ];
 
 describe('with names masked', () => {
-  test('the tricks are many, and each is another', () => {
+  test('there are at least 44 distinct attempts to read names', () => {
     expect(new Set(tricks).size).toBe(tricks.length);
     expect(tricks.length).toBeGreaterThanOrEqual(44);
   });
 
-  test.each(tricks.map((sql) => [sql]))('%j shows nobody', (sql) => {
+  test.each(tricks.map((sql) => [sql]))('masked, %j is refused and reveals no names', (sql) => {
     const { text, refused } = masked(file, sql);
     expect(showsPeople(text)).toBe(false);
     expect([sql, refused]).toEqual([sql, true]);
@@ -181,19 +181,19 @@ describe('with names masked', () => {
     'PRAGMA user_version',
     'EXPLAIN SELECT * FROM investments',
     'EXPLAIN QUERY PLAN SELECT * FROM investments',
-  ])('%s is answered', (sql) => {
+  ])('masked, %s is allowed', (sql) => {
     expect(masked(file, sql)).toMatchObject({ refused: false });
   });
 
   test.each(documentedQueries.map(({ name, sql, identity }) => [name, sql, identity] as const))(
-    'the documented query %s is answered unless it is about people',
+    'masked, the documented query %s works unless it reads identity',
     (_, sql, identity) => {
       const { text, refused } = masked(file, sql);
       expect([refused, showsPeople(text)]).toEqual([identity, false]);
     },
   );
 
-  test('a file that is rewritten moves its tables, and the judge looks where they are', () => {
+  test('masking still works after VACUUM has moved the tables', () => {
     const writer = openSqlite(file);
     writer.raw.exec('VACUUM');
     writer.close();
@@ -201,13 +201,13 @@ describe('with names masked', () => {
     expect(masked(file, 'SELECT id FROM investments').refused).toBe(false);
   });
 
-  test('a table that nobody decided about is refused', () => {
+  test('a table without a masking rule is refused', () => {
     const mirror = freshMirror();
     mirror.raw.exec("CREATE TABLE guests (name TEXT); INSERT INTO guests VALUES ('Zq7Canary')");
     expect(masked(mirror.file, 'SELECT * FROM guests')).toMatchObject({ refused: true });
   });
 
-  test('every table of the mirror is open, has hidden columns or is closed, and only one of them', () => {
+  test('every table has exactly one masking rule: open, hidden columns or closed', () => {
     const mirror = freshMirror();
     const tables = mirror.raw
       .prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")

@@ -27,7 +27,7 @@ function tables({ raw }: SqliteDatabase): unknown[] {
 const one = step(1, 'CREATE TABLE a (x); INSERT INTO a VALUES (1)');
 const two = step(2, 'CREATE TABLE b (x)');
 
-test('runs the shipped files once, in order, and remembers who ran them', () => {
+test('the shipped migrations run once, in order, and are recorded with the version that ran them', () => {
   const database = open();
   const first = migrateSqlite(database, base);
   expect(first.ran.slice(0, 2)).toEqual(['0001_mirror', '0002_views']);
@@ -38,7 +38,7 @@ test('runs the shipped files once, in order, and remembers who ran them', () => 
   expect(database.raw.pragma('user_version', { simple: true })).toBe(first.ran.length);
 });
 
-test('a dry run tells what would run and does nothing', () => {
+test('a dry run reports the pending migrations and changes nothing', () => {
   const database = open();
   expect(migrateSqlite(database, { ...base, migrations: [one, two], dryRun: true }).ran).toEqual([
     '0001_step1',
@@ -47,7 +47,7 @@ test('a dry run tells what would run and does nothing', () => {
   expect(tables(database)).toEqual([]);
 });
 
-test('an edited migration is dirty and stops before anything runs', () => {
+test('an edited migration is refused as dirty before anything runs', () => {
   const database = open();
   migrateSqlite(database, { ...base, migrations: [one] });
   const edited = { ...one, checksum: 'other' };
@@ -55,13 +55,13 @@ test('an edited migration is dirty and stops before anything runs', () => {
   expect(tables(database)).toEqual(['a', 'migrations']);
 });
 
-test('a database of a later version is refused by name', () => {
+test('a database of a later version is refused, naming that version', () => {
   const database = open();
   migrateSqlite(database, { ...base, version: '9.0.0', migrations: [one, two] });
   expect(() => migrateSqlite(database, { ...base, migrations: [one] })).toThrow(/written by rosterd 9\.0\.0/);
 });
 
-test('a migration that fails half-way leaves no trace, the ones before it stay', () => {
+test('a migration that fails halfway is rolled back, and the ones before it stay', () => {
   const database = open();
   const broken = step(2, 'CREATE TABLE b (x); CREATE TABLE a (x)');
   expect(() => migrateSqlite(database, { ...base, migrations: [one, broken] })).toThrow(/already exists/);
@@ -69,7 +69,7 @@ test('a migration that fails half-way leaves no trace, the ones before it stay',
   expect(migrateSqlite(database, { ...base, migrations: [one, two] }).ran).toEqual(['0002_step2']);
 });
 
-test('a database with content is copied first, readable by its owner alone', () => {
+test('migrating a database with content first makes a backup that only its owner can read', () => {
   const database = open();
   migrateSqlite(database, { ...base, migrations: [one] });
   const { backup } = migrateSqlite(database, { ...base, migrations: [one, two] });
@@ -81,7 +81,7 @@ test('a database with content is copied first, readable by its owner alone', () 
   expect(copy.pragma('user_version', { simple: true })).toBe(1);
 });
 
-test('a copy taken while another process migrated is not kept under the name of the older schema', () => {
+test('a backup taken while another process migrated is not kept as one of the older schema', () => {
   const database = open();
   migrateSqlite(database, { ...base, migrations: [one] });
   const theirs = `${database.file}.schema-0001.bak.1.tmp`;
@@ -109,14 +109,14 @@ test('a copy taken while another process migrated is not kept under the name of 
   expect(copies).toEqual([basename(theirs)]);
 });
 
-test('a process that opened before another one migrated runs nothing again', () => {
+test('a process that opened the file before another one migrated it runs no migration again', () => {
   const database = open();
   const late = open(database.file);
   migrateSqlite(database, { ...base, migrations: [one, two] });
   expect(migrateSqlite(late, { ...base, migrations: [one, two] }).ran).toEqual([]);
 });
 
-test('a damaged table of migrations is told as a damaged file, to whoever asks which ran', () => {
+test('a damaged migrations table is reported as database_unusable', () => {
   const database = open();
   migrateSqlite(database, { ...base, migrations: [one, two] });
   const page = Number(

@@ -13,7 +13,7 @@ import { tempFolder } from '../../temp-folder.js';
 
 const at = { clock: systemClock, version: '0.1.0' };
 
-/** As the schemas before the tenth built them, under the names they have today. */
+/** Indexes as schemas before 0010 built them, under today's names. */
 const older = `CREATE INDEX investment_rows_investor ON investment_rows
   (investor_id, currency, source_no, raised_cents, committed_cents, applied_at);
   CREATE INDEX investment_rows_status ON investment_rows (status, source_no, raised_cents, committed_cents)`;
@@ -33,7 +33,7 @@ const indexesOf = ({ raw }: SqliteDatabase) =>
     .pluck()
     .all();
 
-test('a mirror listed under an older schema has the same indexes as one listed today, once it is opened', async () => {
+test('opening a mirror listed under an older schema gives it the same indexes as one listed today', async () => {
   const today = opened();
   await buildIndexes(today.raw);
   const before = opened(9);
@@ -47,7 +47,7 @@ test('a mirror listed under an older schema has the same indexes as one listed t
   expect(indexesOf(today)).toHaveLength(8);
 });
 
-test('one whose first listing is under way is not indexed before its end', () => {
+test('a mirror in its first listing is not indexed before the listing ends', () => {
   const database = opened();
   seedSource(database, 1, { state: 'listing', listed_at: null, listed_seq: null });
   catchUpIndexes(database.raw);

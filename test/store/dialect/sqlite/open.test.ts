@@ -40,19 +40,19 @@ function faultOf(work: () => unknown): Fault {
 }
 
 describe('opening to write', () => {
-  test('switches on what keeps commits and erasures safe', () => {
+  test('opening to write sets the pragmas for safe commits and erasures', () => {
     const { raw } = open(join(tempFolder(), 'mirror.db'));
     const settings = ['journal_mode', 'synchronous', 'foreign_keys', 'secure_delete', 'busy_timeout'];
     expect(settings.map((name) => raw.pragma(name, { simple: true }))).toEqual(['wal', 2, 1, 1, 2_000]);
   });
 
-  test('keeps synchronous at FULL when a WAL file is opened again', () => {
+  test('opening an existing WAL file keeps synchronous at FULL', () => {
     const file = join(tempFolder(), 'mirror.db');
     openSqlite(file).close();
     expect(open(file).raw.pragma('synchronous', { simple: true })).toBe(2);
   });
 
-  test('makes files only their owner can read, whatever the umask, in a folder of the same kind', () => {
+  test('new database files and their folder are readable only by the owner, whatever the umask', () => {
     const folder = join(tempFolder(), 'data');
     const before = process.umask(0);
     try {
@@ -67,7 +67,7 @@ describe('opening to write', () => {
     expect(modes).toEqual({ 'mirror.db': 0o600, 'mirror.db-wal': 0o600, 'mirror.db-shm': 0o600 });
   });
 
-  test('takes reading away from others but leaves it to the group', () => {
+  test('opening removes read permission for others and keeps it for the group', () => {
     const file = join(tempFolder(), 'mirror.db');
     openSqlite(file).close();
     chmodSync(file, 0o664);
@@ -75,7 +75,7 @@ describe('opening to write', () => {
     expect(statSync(file).mode & 0o777).toBe(0o640);
   });
 
-  test('refuses the database of another program and leaves it byte for byte as it was', () => {
+  test('opening refuses the database of another program and leaves its bytes unchanged', () => {
     const folder = tempFolder();
     const file = join(folder, 'other.db');
     const other = new Sqlite(file);
@@ -91,7 +91,7 @@ describe('opening to write', () => {
   });
 
   test.each(['hello', 'x'.repeat(10_000), 'SQLite format 3\0'])(
-    'refuses a file that is no database: %#',
+    'opening refuses a file that is not a database: %#',
     (content) => {
       const file = join(tempFolder(), 'notes.txt');
       writeFileSync(file, content);
@@ -101,14 +101,14 @@ describe('opening to write', () => {
     },
   );
 
-  test('refuses a folder, and a path below a file', () => {
+  test('opening refuses a folder and a path below a file', () => {
     const folder = tempFolder();
     writeFileSync(join(folder, 'file'), '');
     expect(faultOf(() => openSqlite(folder)).message).toContain('EISDIR');
     expect(faultOf(() => openSqlite(join(folder, 'file', 'mirror.db'))).code).toBe('database_unusable');
   });
 
-  test('a damaged file is a fault with a hint, not a crash', () => {
+  test('opening a damaged file fails with a hint and does not crash', () => {
     const file = join(tempFolder(), 'mirror.db');
     migrated(file).close();
     const bytes = readFileSync(file);
@@ -124,7 +124,7 @@ describe('opening to write', () => {
     ]);
   });
 
-  test('refuses a schema newer than it knows, naming the version that wrote it', () => {
+  test('opening refuses a newer schema, naming the version that wrote it', () => {
     const file = join(tempFolder(), 'mirror.db');
     const database = migrated(file);
     database.raw.exec("INSERT INTO migrations VALUES (99, 'later', '', '', '7.1.0')");
@@ -133,7 +133,7 @@ describe('opening to write', () => {
     expect(faultOf(() => openSqlite(file)).message).toContain('written by rosterd 7.1.0');
   });
 
-  test('another writer that stays in its transaction is `database_busy`', () => {
+  test('a write while another writer holds its transaction open fails with `database_busy`', () => {
     const file = join(tempFolder(), 'mirror.db');
     open(file).raw.exec('BEGIN IMMEDIATE');
     const second = open(file, { busyTimeoutMs: 1 });
@@ -141,7 +141,7 @@ describe('opening to write', () => {
     expect(fault.code).toBe('database_busy');
   });
 
-  test('closing twice is closing once', () => {
+  test('closing a database twice is allowed', () => {
     const file = join(tempFolder(), 'mirror.db');
     const database = open(file);
     database.close();
@@ -150,7 +150,7 @@ describe('opening to write', () => {
 });
 
 describe('opening to read', () => {
-  test('sees what the daemon commits and can write nothing', () => {
+  test('a read-only connection sees commits of the daemon and cannot write', () => {
     const file = join(tempFolder(), 'mirror.db');
     const writer = migrated(file);
     const reader = open(file, { readonly: true });
@@ -159,7 +159,7 @@ describe('opening to read', () => {
     expect(() => reader.raw.exec('DELETE FROM sources')).toThrow(/readonly/);
   });
 
-  test('works while the daemon is stopped, because the side files outlive it, emptied', () => {
+  test('a read-only connection works while the daemon is stopped, because the emptied WAL files remain', () => {
     const file = join(tempFolder(), 'mirror.db');
     migrated(file).close();
     expect(existsSync(`${file}-shm`)).toBe(true);
@@ -168,7 +168,7 @@ describe('opening to read', () => {
     expect(reader.raw.prepare('SELECT count(*) FROM investments').pluck().get()).toBe(0);
   });
 
-  test('does not create a missing file', () => {
+  test('opening read-only does not create a missing file', () => {
     const folder = tempFolder();
     mkdirSync(join(folder, 'data'));
     const fault = faultOf(() => openSqlite(join(folder, 'data', 'mirror.db'), { readonly: true }));
@@ -177,7 +177,7 @@ describe('opening to read', () => {
   });
 });
 
-test('a file whose triggers were damaged is told as one, not as a bug of ours', () => {
+test('a file with damaged triggers is reported as damaged, not as an internal error', () => {
   const file = join(tempFolder(), 'mirror.db');
   const database = migrated(file);
   const damaged = (trigger: string) => () => {
@@ -190,11 +190,11 @@ test('a file whose triggers were damaged is told as one, not as a bug of ours', 
   expect(fault.message).toBe(`${file} is damaged: its format, tables, views or triggers are not ours`);
 });
 
-test('a file whose format is of no SQLite we know is told as damaged', () => {
+test('a file with an unknown SQLite format number is reported as damaged', () => {
   const file = join(tempFolder(), 'mirror.db');
   migrated(file).close();
   const bytes = readFileSync(file);
-  // The schema format number of the header.
+  // The schema format number in the file header.
   bytes.writeUInt32BE(77, 44);
   writeFileSync(file, bytes);
   expect(faultOf(() => openSqlite(file, { readonly: true }))).toMatchObject({ code: 'database_unusable' });

@@ -30,7 +30,7 @@ async function apart(file: string): Promise<ReadingsApart> {
   return readings;
 }
 
-/** The processes of ours that read, as the system lists them. */
+/** Returns the ids of this process's reading child processes, from /proc. */
 function children(): readonly string[] {
   const has = (pid: string, file: string, words: string) => {
     try {
@@ -49,7 +49,7 @@ function told(error: unknown) {
   return { code: error.code, message: error.message, hint: error.about.hint };
 }
 
-test('what is asked apart is answered as it is here, value by value', async () => {
+test('reading in a child process returns the same values as reading in this process', async () => {
   const { file } = filled();
   const { read } = await apart(file);
   const ask = (db: Parameters<Parameters<typeof read>[0]>[0]) =>
@@ -64,7 +64,7 @@ test('what is asked apart is answered as it is here, value by value', async () =
   expect(answered).toEqual(await readMirror({ kind: 'sqlite', file }, ask));
 });
 
-test('many rows come piece by piece, each once and in order, and others may be asked for beside them', async () => {
+test('a child process streams many rows once and in order, and other queries can run in between', async () => {
   const { file } = filled(1_234);
   const { read } = await apart(file);
   const ids: unknown[] = [];
@@ -81,18 +81,18 @@ test('many rows come piece by piece, each once and in order, and others may be a
   expect([...counts]).toEqual([1_234]);
 });
 
-test('who turns away in the middle leaves nothing open', async () => {
+test('a stream abandoned halfway leaves no read transaction open', async () => {
   const { file, raw } = filled(1_234);
   const { read } = await apart(file);
   await read(async (db) => {
     for await (const _ of db.selectFrom('investments').select('id').stream()) break;
     expect((await db.selectFrom('investments').select('id').execute()).length).toBe(1_234);
   });
-  // A reader that still held the file would keep the log from being emptied.
+  // An open read transaction would block the checkpoint.
   expect(raw.pragma('wal_checkpoint(TRUNCATE)')).toMatchObject([{ busy: 0 }]);
 });
 
-test('a question that takes long holds nobody up here', async () => {
+test('a long query in a child process does not block the event loop', async () => {
   const { file } = filled();
   const { read } = await apart(file);
   let turns = 0;
@@ -106,7 +106,8 @@ test('a question that takes long holds nobody up here', async () => {
   ).finally(() => {
     done = true;
   });
-  // The answer can only be heard in a turn of this loop: where the question held it up, it would be there at once.
+  // The reply needs a turn of this event loop. If the query blocked the loop, the reply would arrive within a few
+  // turns.
   while (!done) {
     turns += 1;
     await new Promise((resolve) => setImmediate(resolve));
@@ -116,7 +117,7 @@ test('a question that takes long holds nobody up here', async () => {
 });
 
 test.each([
-  ['a file that is not there', () => `${tempFolder()}/gone.db`],
+  ['a missing file', () => `${tempFolder()}/gone.db`],
   [
     'a damaged file',
     () => {
@@ -129,7 +130,7 @@ test.each([
       return file;
     },
   ],
-])('%s is told as it is here', async (_, fileOf) => {
+])('%s fails in a child process with the same error as in this process', async (_, fileOf) => {
   const file = fileOf();
   const ask = (read: ReadingsApart['read']) =>
     read((db) => db.selectFrom('roster').selectAll().execute()).catch((error: unknown) => error);
@@ -139,7 +140,7 @@ test.each([
   expect(told(there)).toEqual(told(here));
 });
 
-test('a statement of ours that is wrong is a defect there as here', async () => {
+test('an invalid internal statement is the same internal error in a child process as in this process', async () => {
   const { file } = filled();
   const ask = (read: ReadingsApart['read']) =>
     read((db) => sql`SELECT json('{')`.execute(db)).catch((error: unknown) => error);
@@ -147,7 +148,7 @@ test('a statement of ours that is wrong is a defect there as here', async () => 
   expect(await ask((await apart(file)).read)).toEqual(here);
 });
 
-test('a process that was killed is told to who waits, and the next reader has another', async () => {
+test('killing the child process fails the waiting query, and the next query starts another process', async () => {
   const { file } = filled();
   const { read } = await apart(file);
   const killed = read(async (db) => {
@@ -158,7 +159,7 @@ test('a process that was killed is told to who waits, and the next reader has an
   expect(await read((db) => db.selectFrom('investments').select('id').execute())).toHaveLength(3);
 });
 
-test('the process ends some minutes after the last reader, and not while somebody reads', async () => {
+test('the child process ends a few minutes after the last read, and never during one', async () => {
   const { file } = filled();
   const { read } = await apart(file);
   const ids = () => read((db) => db.selectFrom('investments').select('id').execute());
@@ -179,7 +180,7 @@ test('the process ends some minutes after the last reader, and not while somebod
   expect(await ids()).toHaveLength(3);
 });
 
-test('closing ends the process at once, in the middle of a question as well, and nothing waits on', async () => {
+test('closing ends the child process immediately, even during a query, and leaves no timer', async () => {
   const { file } = filled();
   const opened = await apart(file);
   const endless = opened.read((db) =>
@@ -194,7 +195,7 @@ test('closing ends the process at once, in the middle of a question as well, and
   await expect(endless).rejects.toThrow('ended without an answer');
   await expect(idle).rejects.toThrow('has ended');
   expect(children()).toEqual([]);
-  // What waits keeps a process from ending.
+  // A remaining timer would keep this process alive.
   expect(clock.sleeping).toBe(0);
   await expect(opened.read(async () => 1)).rejects.toMatchObject({ code: 'stopped' });
 });

@@ -47,7 +47,7 @@ const version: fc.Arbitrary<Version> = fc.tuple(content, person);
 const one = (id: string, [more, who]: Version): FeedItem =>
   record(id, more, who === null ? null : identity('Ann', who));
 
-test('what a swap calls a difference is what the comparison of two records calls one, field by field', async () => {
+test('publishing a re-listing finds the same differences as comparing two records, field by field', async () => {
   const database = migratedDatabase();
   const statements = prepareStatements(database.raw);
   let run = 0;
@@ -61,7 +61,7 @@ test('what a swap calls a difference is what the comparison of two records calls
         const { list, collect, mirror, lease, rows } = fixture;
         await list([versions.map(([before], n) => one(`inv_${n}`, before))]);
         const final = await collect([versions.map(([, after], n) => one(`inv_${n}`, after))], 'relist');
-        // A page may show that somebody's identity and unknown fields have to go, so both sides are taken as they wait for the swap.
+        // A page may erase identity and unknown fields, so both sides are read just before publishing.
         const no = statements.source.get(name)?.no ?? 0;
         const waiting = await Promise.all(
           versions.map(async ([, after], n) => {
@@ -112,7 +112,7 @@ function asStored(value: unknown): unknown {
   return typeof value === 'boolean' ? Number(value) : value;
 }
 
-test('notices of a re-listing see each change once, with what stood there before and after', async () => {
+test('a re-listing drafts notices for each change once, with the values before and after', async () => {
   const told: CommittedChange[] = [];
   const { list, rows } = await mirrorFixture({
     notices: {
@@ -144,7 +144,7 @@ test('notices of a re-listing see each change once, with what stood there before
     fields: expect.arrayContaining(['committed_cents', 'offering_id', 'currency', 'converted_from']),
     ...{ statusBefore: 'approved', statusAfter: 'approved' },
     ...{ committedCentsBefore: 100_00, committedCentsAfter: 7, origin: 'listing' },
-    // What stands there now, even where that is nothing.
+    // The current values, even where they are null.
     ...{ companyId: 'co_1', offeringId: null, currency: 'EUR', convertedFrom: 'inv_before' },
   });
   expect(told.at(-1)).toMatchObject({
@@ -158,7 +158,7 @@ test('notices of a re-listing see each change once, with what stood there before
   expect(await rows('SELECT count(*) AS n FROM notices')).toEqual([{ n: 1_202 }]);
 });
 
-test('a column that differs in one row only is written in that row and keeps its value in the others', async () => {
+test('a column that differs in only one row is written in that row and unchanged in the others', async () => {
   const { list, rows } = await mirrorFixture();
   await list([[record('inv_1', { shares: '1' }), record('inv_2', { shares: '2', group_label: 'A' })]]);
   await list(
@@ -175,7 +175,7 @@ test('a column that differs in one row only is written in that row and keeps its
   ]);
 });
 
-test('a person forgotten between staging and publishing is neither written nor told as a difference', async () => {
+test('an identity forgotten between staging and publishing is neither written nor reported as a change', async () => {
   const { collect, mirror, lease, rows, database, list } = await mirrorFixture();
   await list([[record('inv_1'), record('inv_2')]]);
   const final = await collect([[record('inv_1', {}, identity('New')), record('inv_2')]], 'relist');
