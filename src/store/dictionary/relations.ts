@@ -16,14 +16,17 @@ const companyOf = column('company_id', 'text', 'Id of the company', 'not sent');
 const rowsIncoming =
   'Records read so far by the listing in progress. A record on two pages counts twice until the listing is complete';
 const inQuarantine =
-  'Records in quarantine: rosterd could not read them and no readable version has arrived since. A healthy source has 0';
+  'Records in quarantine: they could not be read and no readable version has arrived since. A healthy source has 0';
 const awaitingDeletion =
   'Number of rows of this source in the view `awaiting_deletion`. A healthy source has 0';
 const namesIncomplete =
   '1 while the platform sends identities but earlier pages left some out. A listing that completes them is scheduled or in progress';
-const currencyOf = column('currency', 'text', 'Currency of the sums', 'not sent');
-
-/** The public tables and views. Columns are in the order of the table or view. */
+const currencyOf = column(
+  'currency',
+  'text',
+  'Currency of the sums',
+  'not sent',
+); /** The public tables and views. Columns are in the order of the table or view. */
 export const publicRelations: readonly RelationEntry[] = [
   {
     name: 'investments',
@@ -105,11 +108,7 @@ export const publicRelations: readonly RelationEntry[] = [
       source,
       column('id', 'text', 'Id of the investment', '`kind` is `snapshot`'),
       column('kind', 'text', '`added`, `changed`, `removed`, or `snapshot` for a complete first listing'),
-      column(
-        'fields',
-        'json',
-        'Array of the names of the columns that changed; `[]` unless `kind` is `changed`',
-      ),
+      column('fields', 'json', 'Array of the columns that changed; `[]` unless `kind` is `changed`'),
       column('reason', 'text', "The platform's reason", 'the platform gave none'),
       column('at', 'time', 'When this mirror committed the change'),
     ],
@@ -180,24 +179,9 @@ export const publicRelations: readonly RelationEntry[] = [
       column('rows', 'integer', 'Number of rows in `investments`'),
       column('rows_incoming', 'integer', rowsIncoming),
       column('pages_incoming', 'integer', 'Pages read by the listing in progress'),
-      column(
-        'listing_started_at',
-        'time',
-        'When the listing in progress started',
-        'no listing is in progress',
-      ),
-      column(
-        'deletions_waiting',
-        'integer',
-        'Older name of `awaiting_deletion`, below',
-        'no row awaits deletion',
-      ),
-      column(
-        'identity_included',
-        'flag',
-        '1 if the platform sends identities to this source',
-        'not known yet',
-      ),
+      column('listing_started_at', 'time', 'Start of the listing in progress', 'there is none'),
+      column('deletions_waiting', 'integer', 'Former name of `awaiting_deletion`', 'no row waits'),
+      column('identity_included', 'flag', '1 if the platform sends identities', 'not known yet'),
       column('quarantined', 'integer', inQuarantine),
       column('cursor_saved_at', 'time', 'When the position in the feed was last stored', 'there is none'),
       column(
@@ -214,12 +198,7 @@ export const publicRelations: readonly RelationEntry[] = [
       column('last_error', 'text', 'Its message, without personal data', 'there was none'),
       column('last_error_at', 'time', 'When it happened', 'there was none'),
       column('retry_at', 'time', 'Earliest time of the next attempt', 'the next attempt need not wait'),
-      column(
-        'history_from',
-        'time',
-        'Earliest time that as-of queries can reach',
-        'no listing is complete yet',
-      ),
+      column('history_from', 'time', 'Earliest time for as-of queries', 'no listing is complete yet'),
       column('awaiting_deletion', 'integer', awaitingDeletion),
       column('names_incomplete', 'flag', namesIncomplete),
     ],
@@ -239,11 +218,7 @@ export const publicRelations: readonly RelationEntry[] = [
       column('added', 'integer', 'Investments added'),
       column('changed', 'integer', 'Investments changed'),
       column('removed', 'integer', 'Investments removed'),
-      column(
-        'quarantined',
-        'integer',
-        'Records newly quarantined. A record that was already in quarantine is not counted again',
-      ),
+      column('quarantined', 'integer', 'Records newly quarantined, not counting those already there'),
       column(
         'outcome',
         'text',
@@ -266,11 +241,7 @@ export const publicRelations: readonly RelationEntry[] = [
       column('queued_at', 'time', 'When the change was committed'),
       column('state', 'text', '`pending`, `delivered` or `given_up`'),
       column('attempts', 'integer', 'Attempts so far'),
-      column(
-        'next_at',
-        'time',
-        'Earliest time of the next attempt while pending, otherwise the time of the last attempt',
-      ),
+      column('next_at', 'time', 'Earliest time of the next attempt, or time of the last one once settled'),
       column('delivered_at', 'time', 'When the receiver accepted it', 'not delivered'),
       column('last_error', 'text', 'Why the last attempt failed', 'the last attempt did not fail'),
     ],
@@ -279,7 +250,7 @@ export const publicRelations: readonly RelationEntry[] = [
     name: 'quarantine',
     kind: 'view',
     meaning:
-      'Records from the platform that rosterd could not read. `body` is the record as sent and may name a person.',
+      'Records from the platform that could not be read. `body` is the record as sent and may name a person.',
     columns: [
       column('quarantine_no', 'integer', 'Number of the entry'),
       source,
@@ -319,11 +290,7 @@ export const publicRelations: readonly RelationEntry[] = [
     columns: [
       column('no', 'integer', 'Number of the source; internal key'),
       column('name', 'text', 'Name in the configuration'),
-      column(
-        'fingerprint',
-        'text',
-        'Digest of account, realm and filters. The cursor is valid only for these',
-      ),
+      column('fingerprint', 'text', 'Digest of account, realm and filters, to which the cursor is bound'),
       column(
         'state',
         'text',
@@ -359,12 +326,7 @@ export const publicRelations: readonly RelationEntry[] = [
       column('halted_code', 'text', 'Code of the error that halted it', 'not halted'),
       column('halted_message', 'text', 'Message of that error', 'not halted'),
       column('halted_at', 'time', 'When it was halted', 'not halted'),
-      column(
-        'history_from',
-        'time',
-        'Superseded versions that ended before this time were purged',
-        'none was purged',
-      ),
+      column('history_from', 'time', 'Versions superseded before this time were purged', 'none was purged'),
       column('awaiting_deletion', 'integer', awaitingDeletion),
       column(
         'names_from_generation',
@@ -384,23 +346,13 @@ export const publicRelations: readonly RelationEntry[] = [
       column('installation', 'text', 'Installation that the event was sent to'),
       column('event', 'text', 'Name of the event, such as `investment.changed`'),
       column('source', 'text', 'Source that the event concerns', 'no source has this installation'),
-      column(
-        'investment',
-        'text',
-        'Id of the investment that the event concerns',
-        'the event is about something else',
-      ),
+      column('investment', 'text', 'Id of the investment it concerns', 'the event is about something else'),
       column('observed_at', 'time', "The platform's time of the change", 'not sent'),
       column('test', 'flag', '1 for a test event'),
       column('received_at', 'time', 'When it was stored'),
       column('state', 'text', '`pending`, `worked`, `ignored` or `given_up`'),
       column('attempts', 'integer', 'Number of attempts to process it'),
-      column(
-        'next_at',
-        'time',
-        'Earliest time of the next attempt',
-        'it can be processed immediately, or it is settled',
-      ),
+      column('next_at', 'time', 'Earliest time of the next attempt', 'due now, or settled'),
       column('worked_at', 'time', 'When it was settled', 'pending'),
       column('body', 'json', 'The event as sent, without personal data', 'trimmed when settled'),
     ],
@@ -412,12 +364,7 @@ export const publicRelations: readonly RelationEntry[] = [
     columns: [
       column('erasure', 'integer', 'Number of the receipt'),
       column('source_no', 'integer', '`sources.no`', 'every source was affected'),
-      column(
-        'id',
-        'text',
-        'Id of the investment or investor that was erased',
-        'a whole source was erased at once',
-      ),
+      column('id', 'text', 'Id of the investment or investor', 'a whole source at once'),
       column(
         'cause',
         'text',
