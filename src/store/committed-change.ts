@@ -56,16 +56,16 @@ export function changeOf(
   kind: CommittedChange['kind'],
   held: Held | null,
   record: RecordItem | null,
-  told: Pick<CommittedChange, 'seq' | 'fields' | 'reason' | 'at'> & { readonly source: string },
+  change: Pick<CommittedChange, 'seq' | 'fields' | 'reason' | 'at'> & { readonly source: string },
 ): CommittedChange {
   const before = held?.investment ?? null;
   const after = record?.investment ?? null;
   const latest = after ?? before;
   if (latest === null) throw new Error('a change without a record before or after it');
   return {
-    ...told,
+    ...change,
     kind,
-    source: told.source as SourceName,
+    source: change.source as SourceName,
     id: latest.id,
     statusBefore: before?.status ?? null,
     statusAfter: after?.status ?? null,

@@ -21,13 +21,13 @@ export function judgeGrant(source: Grant, items: readonly FeedItem[], identity: 
   if (identity === 'drop') {
     // Identity is dropped before it arrives, so the page proves nothing about the grant; its names are still missing.
     source.identity_included = null;
-    if (included !== null) leaveNamesOut(source);
+    if (included !== null) markNamesMissing(source);
     return false;
   }
   if (included === null) return false;
   const lost = !included && source.identity_included === 1;
   source.identity_included = included ? 1 : 0;
-  if (!included) leaveNamesOut(source);
+  if (!included) markNamesMissing(source);
   return lost;
 }
 
@@ -35,7 +35,7 @@ export function judgeGrant(source: Grant, items: readonly FeedItem[], identity: 
 export function grantIsGone(source: Grant): boolean {
   const lost = source.identity_included === 1;
   source.identity_included = 0;
-  leaveNamesOut(source);
+  markNamesMissing(source);
   return lost;
 }
 
@@ -56,6 +56,6 @@ export function namesIncomplete(source: Grant): boolean {
   return source.identity_included === 1 && source.names_from_generation !== null;
 }
 
-function leaveNamesOut(source: Grant): void {
+function markNamesMissing(source: Grant): void {
   source.names_from_generation = source.generation + 1;
 }

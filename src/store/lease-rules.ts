@@ -29,7 +29,7 @@ export function nextFence(
   )
     throw new Fault('lease_lost', `source ${source} is held by ${held.holder} until ${held.expires_at}`, {
       hint: 'Stop the other rosterd, or wait until its lease expires.',
-      retryAt: lookAgainAt(held, now, leaseMs),
+      retryAt: retryAtOf(held, now, leaseMs),
     });
   return (held?.fence ?? 0) + 1;
 }
@@ -37,7 +37,7 @@ export function nextFence(
 /**
  * Returns when to retry. Holders usually release a lease long before it expires, so the wait is at most a third of it.
  */
-function lookAgainAt({ expires_at }: LeaseRow, now: number, leaseMs: number): Instant {
+function retryAtOf({ expires_at }: LeaseRow, now: number, leaseMs: number): Instant {
   const soon = instantFromMillis(now + leaseMs / 3);
   return expires_at < soon ? (expires_at as Instant) : soon;
 }

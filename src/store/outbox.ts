@@ -32,8 +32,8 @@ export class Outbox implements OutboxPort {
         .limit(max)
         .execute(),
     );
-    const held = rows.findIndex(({ next_at }) => next_at > now && next_at <= latest);
-    return (held === -1 ? rows : rows.slice(0, held)).map(({ queued_at, next_at: _, ...row }) => ({
+    const blocking = rows.findIndex(({ next_at }) => next_at > now && next_at <= latest);
+    return (blocking === -1 ? rows : rows.slice(0, blocking)).map(({ queued_at, next_at: _, ...row }) => ({
       ...row,
       queuedAt: queued_at as Instant,
     }));
@@ -46,14 +46,17 @@ export class Outbox implements OutboxPort {
         .select(({ fn }) => [
           'target',
           // A notice that was attempted blocks the rest of its target, so its time is the target's.
-          fn.max<string | null>('next_at').filterWhere('attempts', '>', 0).as('heldUntil'),
+          fn.max<string | null>('next_at').filterWhere('attempts', '>', 0).as('blockedUntil'),
           fn.min<string>('next_at').as('dueAt'),
         ])
         .where('state', '=', 'pending')
         .groupBy('target')
         .execute(),
     );
-    return rows.map(({ target, heldUntil, dueAt }) => ({ target, dueAt: (heldUntil ?? dueAt) as Instant }));
+    return rows.map(({ target, blockedUntil, dueAt }) => ({
+      target,
+      dueAt: (blockedUntil ?? dueAt) as Instant,
+    }));
   }
 
   async about(notice: number, since: Instant): Promise<Spacing> {

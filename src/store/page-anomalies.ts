@@ -43,9 +43,9 @@ export function oddities(items: readonly FeedItem[]): PageOddities {
  * have no identity under any grant, so they do not count. Tombstones and unreadable records do not count either.
  */
 export function identityIncluded(items: readonly FeedItem[]): boolean | null {
-  const telling = items.filter((item) => item.kind === 'record' && !item.investment.investor_deactivated);
-  if (telling.length === 0) return null;
-  return telling.every((item) => item.kind === 'record' && item.identity !== null);
+  const relevant = items.filter((item) => item.kind === 'record' && !item.investment.investor_deactivated);
+  if (relevant.length === 0) return null;
+  return relevant.every((item) => item.kind === 'record' && item.identity !== null);
 }
 
 export function unknownFieldsOf({ investment, identity, unkept = [] }: Record): readonly string[] {

@@ -51,7 +51,9 @@ export function planPage<Row extends Held>(
   let unchanged = 0;
   for (const item of lastOfEach(items)) {
     const step =
-      item.kind === 'record' ? planRecord(heldOf(item.investment.id), item) : bury(heldOf(item.id), item);
+      item.kind === 'record'
+        ? planRecord(heldOf(item.investment.id), item)
+        : planRemove(heldOf(item.id), item);
     if (step === null) unchanged += 1;
     else steps.push(step);
   }
@@ -81,7 +83,7 @@ export function planListed<Row extends Held>(held: Row | undefined, record: Reco
   return held !== undefined && differenceOf(held, record) === null ? null : planRecord(held, record);
 }
 
-function bury<Row extends Held>(held: Row | undefined, { reason }: Tombstone): Remove<Row> | null {
+function planRemove<Row extends Held>(held: Row | undefined, { reason }: Tombstone): Remove<Row> | null {
   return held === undefined ? null : { kind: 'remove', held, reason };
 }
 

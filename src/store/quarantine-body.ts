@@ -33,8 +33,8 @@ function contentOf(body: string): string {
   try {
     const record: unknown = JSON.parse(body);
     if (typeof record !== 'object' || record === null || Array.isArray(record)) return body;
-    const told = Object.entries(record).filter(([name]) => !ofPublication.has(name));
-    return canonicalJson(Object.fromEntries(told) as Json);
+    const content = Object.entries(record).filter(([name]) => !ofPublication.has(name));
+    return canonicalJson(Object.fromEntries(content) as Json);
   } catch {
     // Not JSON, or nested deeper than the stack allows.
     return body;

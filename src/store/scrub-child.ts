@@ -7,12 +7,12 @@ import type { ScrubReply, ScrubRequest } from './scrub-messages.js';
 // The child process that rewrites the file: see scrub.ts.
 
 process.once('message', (request: ScrubRequest) => {
-  const reply = answer(request);
+  const reply = replyTo(request);
   process.send?.(reply, () => process.disconnect());
 });
 process.on('disconnect', () => process.exit(0));
 
-function answer({ file, now, rewritten }: ScrubRequest): ScrubReply {
+function replyTo({ file, now, rewritten }: ScrubRequest): ScrubReply {
   const begun = systemClock.monotonic();
   const clock = { ...systemClock, now: () => now + Math.round(systemClock.monotonic() - begun) };
   try {

@@ -21,12 +21,12 @@ export async function scrubApart(request: ScrubRequest, signal: AbortSignal): Pr
   if (signal.aborted) kill();
   try {
     const reply = await new Promise<ScrubReply | null>((resolve) => {
-      let answered: ScrubReply | null = null;
+      let received: ScrubReply | null = null;
       child.once('message', (message) => {
-        answered = message as ScrubReply;
+        received = message as ScrubReply;
       });
       child.once('error', () => resolve(null));
-      child.once('exit', () => resolve(answered));
+      child.once('exit', () => resolve(received));
       child.send(request, () => {});
     });
     if (reply?.kind === 'done') return reply.scrubbed;

@@ -9,8 +9,8 @@ export const key: readonly ColumnEntry[] = [
 
 /** The columns that every view of a record has, in order. */
 export const record: readonly ColumnEntry[] = [
-  column('company_id', 'text', 'Company that raises the money', 'not sent'),
-  column('offering_id', 'text', 'Offering (round) of the investment', 'not sent'),
+  column('company_id', 'text', 'Id of the company that raises the money', 'not sent'),
+  column('offering_id', 'text', 'Id of the offering (round)', 'not sent'),
   column('investor_id', 'text', 'Id of the investor, without a name', 'not sent'),
   column(
     'status',

@@ -35,7 +35,7 @@ export function carryOver(
     }
     await filling.finish(source.lastSeq, source.indexes);
     for (const [index, table] of carriedTables.entries()) {
-      stopIfTold(watch.signal);
+      throwIfAborted(watch.signal);
       compare(
         table.name,
         source.counts.get(table.name),
@@ -57,7 +57,7 @@ async function carryTable(
   let rows = 0;
   function* watched(): Generator<string> {
     for (const text of source.lines(table)) {
-      stopIfTold(signal);
+      throwIfAborted(signal);
       hash.update(text);
       yield text;
       // Line breaks within a value are escaped, so every remaining one ends a row.
@@ -69,7 +69,7 @@ async function carryTable(
   return { rows, sha256: hash.digest('hex') };
 }
 
-function stopIfTold(signal: AbortSignal): void {
+function throwIfAborted(signal: AbortSignal): void {
   if (signal.aborted)
     throw new Fault('stopped', 'stopped before the end: nothing was committed, the target is empty', {
       hint: 'Run it again when there is time; it starts from the beginning.',

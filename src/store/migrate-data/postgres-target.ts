@@ -116,13 +116,13 @@ async function refuseFilled(queries: Queries, database: PostgresDatabase): Promi
     (table) => `SELECT '${table.name}' AS name, count(*)::int AS rows FROM ${qualified(table, database)}`,
   );
   const { rows } = await queries.query<{ name: string; rows: number }>(counts.join(' UNION ALL '));
-  const held = rows.filter((table) => table.rows > 0);
-  if (held.length === 0) return;
+  const filled = rows.filter((table) => table.rows > 0);
+  if (filled.length === 0) return;
   const { rows: sources } = await queries.query<{ name: string }>('SELECT name FROM sources ORDER BY no');
   const names = sources.length === 0 ? '' : ` of ${sources.map(({ name }) => name).join(', ')}`;
   throw new Fault(
     'database_unusable',
-    `${database.url} is not empty, it holds a mirror${names}: ${held.map((table) => `${table.name} ${table.rows}`).join(', ')}`,
+    `${database.url} is not empty, it holds a mirror${names}: ${filled.map((table) => `${table.name} ${table.rows}`).join(', ')}`,
     { hint: 'Name an empty database: createdb NAME. Nothing was written to this one.' },
   );
 }

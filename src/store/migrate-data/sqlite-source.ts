@@ -135,14 +135,14 @@ interface Holding {
  * on this host.
  */
 function refuseInUse({ file, raw }: SqliteDatabase, { clock, leaseMs }: SourceOptions): void {
-  const held = raw
+  const leases = raw
     .prepare<[], Holding>(
       `SELECT s.name AS source, l.holder, l.fence, l.expires_at
        FROM leases l JOIN sources s ON s.no = l.source_no ORDER BY s.name`,
     )
     .all();
   const ours = (holder: string) => holder.startsWith(`${processName()}:`);
-  const inUse = held.find(
+  const inUse = leases.find(
     (lease) =>
       (isLeaseRunning(lease, clock.now(), leaseMs) && !isProcessGone(lease.holder)) ||
       (isProcessThere(lease.holder) && !ours(lease.holder)),
