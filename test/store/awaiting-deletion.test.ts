@@ -100,7 +100,7 @@ describe('a row that awaits deletion', () => {
 
   test('a row awaiting deletion loses its identity when its investor is deactivated or forgotten', async () => {
     const fixture = await mirrorFixture();
-    const of = (id: string, who: string) => record(id, { investor_id: who }, identity(id));
+    const of = (id: string, investor: string) => record(id, { investor_id: investor }, identity(id));
     await fixture.list([[of('a', 'usr_a'), of('b', 'usr_b'), of('c', 'usr_c'), of('d', 'usr_d')]]);
     await fixture.list([[of('a', 'usr_a'), of('b', 'usr_b')]], 'relist', brake);
     await fixture.erasures.forget('usr_c' as UserId);
@@ -123,11 +123,11 @@ describe('a row that awaits deletion', () => {
 
 describe('accepting', () => {
   test('accepting deletes exactly the marked rows, with change feed, history, receipts and notices', async () => {
-    const told: string[] = [];
+    const drafted: string[] = [];
     const fixture = await doubted({
       notices: {
         draft: (changes) => {
-          told.push(...changes.map(({ id, kind, origin }) => `${id} ${kind} ${origin}`));
+          drafted.push(...changes.map(({ id, kind, origin }) => `${id} ${kind} ${origin}`));
           return [];
         },
         fold: () => null,
@@ -146,7 +146,7 @@ describe('accepting', () => {
     ]);
     expect(await fixture.rows('SELECT id, cause FROM erasures')).toEqual([{ id: 'd', cause: 'absent' }]);
     expect(await fixture.rows("SELECT id FROM identities WHERE id = 'd'")).toEqual([]);
-    expect(told).toEqual(['c changed feed', 'd removed listing']);
+    expect(drafted).toEqual(['c changed feed', 'd removed listing']);
     expect(await fixture.mirror.deleteAwaiting(fixture.lease)).toMatchObject({ removed: 0 });
     expect(await fixture.rows('SELECT max(seq) - count(*) AS holes FROM changes')).toEqual([{ holes: 0 }]);
   });

@@ -139,16 +139,16 @@ describe('a delta page', () => {
     ['absence', null, '["identity.name","identity.email","identity.country"]'],
   ])(
     'a change of only the person’s %s is published by field name, never by value',
-    async (_, who, fields) => {
+    async (_, person, fields) => {
       const { list, delta, rows } = await mirrorFixture();
       // If all records had identity, one without it would mean a lost grant, which is not a change of the investment.
       await list([[record('inv_1', {}, identity('Ann')), record('inv_2', {}, null)]]);
-      expect(await delta([record('inv_1', {}, who)])).toMatchObject({ changed: 1 });
+      expect(await delta([record('inv_1', {}, person)])).toMatchObject({ changed: 1 });
       expect(await rows('SELECT kind, fields FROM changes WHERE seq > 1')).toEqual([
         { kind: 'changed', fields },
       ]);
       expect(await rows('SELECT name, extra FROM identities')).toEqual(
-        who === null ? [] : [{ name: who.name, extra: who.extra }],
+        person === null ? [] : [{ name: person.name, extra: person.extra }],
       );
       expect(
         (await rows('SELECT * FROM history_rows')).flatMap((row) => Object.values(row as object)),
@@ -225,9 +225,9 @@ describe('a delta page', () => {
   test('a sweep that repeats a listed record, now with a reason, creates no new version', async () => {
     const { list, delta, rows } = await mirrorFixture();
     await list([[record('inv_1'), record('inv_2')]]);
-    const told = await rows('SELECT * FROM investments');
+    const listedRows = await rows('SELECT * FROM investments');
     expect(await delta([record('inv_1', { reason: 'changed' })])).toMatchObject({ changed: 0, unchanged: 1 });
-    expect(await rows('SELECT * FROM investments')).toEqual(told);
+    expect(await rows('SELECT * FROM investments')).toEqual(listedRows);
     expect(await rows('SELECT * FROM investment_history')).toEqual([]);
   });
 

@@ -151,12 +151,12 @@ test('notices about a record stay a minute apart and none is lost, for any respo
     expect(Math.min(minute, ...gaps(attempts))).toBe(minute);
     for (const id of [`${prefix}a`, `${prefix}b`]) {
       const [held] = (await rows('SELECT status FROM investments WHERE id = ?', id)) as { status: string }[];
-      let heard = 'approved';
+      let lastStatus = 'approved';
       for (const { content } of eachNotice(attempts.filter((one) => one.content.id === id))) {
-        expect(content.before?.status).toBe(heard);
-        heard = content.after?.status ?? '';
+        expect(content.before?.status).toBe(lastStatus);
+        lastStatus = content.after?.status ?? '';
       }
-      expect(heard).toBe(held?.status);
+      expect(lastStatus).toBe(held?.status);
     }
   };
   await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), play), {

@@ -163,21 +163,21 @@ describe('a re-listing', () => {
   test('a re-listing detects and names a difference in any single field of a record or its identity', async () => {
     const other = (value: unknown) =>
       typeof value === 'boolean' ? !value : typeof value === 'number' ? value + 1 : '[7]';
-    const who = identity('Ann');
+    const person = identity('Ann');
     const changes = [
       ...contentFields.map((name) => ({
         name,
         content: { [name]: other(investment('')[name]) },
-        person: who,
+        person,
       })),
       ...identityFields.map((name) => ({
         name: `identity.${name}`,
         content: {},
-        person: { ...who, [name]: other(who[name]) },
+        person: { ...person, [name]: other(person[name]) },
       })),
     ];
     const { list, rows } = await mirrorFixture();
-    await list([changes.map(({ name }) => record(name, {}, who))]);
+    await list([changes.map(({ name }) => record(name, {}, person))]);
     await list([changes.map(({ name, content, person }) => record(name, content, person))], 'relist');
     expect(await rows('SELECT id, fields FROM changes WHERE seq > 1 ORDER BY seq')).toEqual(
       changes.map(({ name }) => ({

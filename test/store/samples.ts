@@ -61,9 +61,9 @@ export function identity(name: string, more: Partial<Identity> = {}): Identity {
 export function record(
   id: string,
   more: Partial<Investment> = {},
-  who: Identity | null = identity(id),
+  person: Identity | null = identity(id),
 ): FeedItem {
-  return { kind: 'record', investment: investment(id, more), identity: who };
+  return { kind: 'record', investment: investment(id, more), identity: person };
 }
 
 export function tombstone(id: string, reason: string | null = 'withdrawn'): FeedItem {

@@ -72,8 +72,8 @@ test('a staged version that a later page contradicts requests a scrub, whichever
     expect((await erasing(fixture).scrub()).kind).toBe('scrubbed');
     expect(await bytes(fixture)).not.toContain('CANARY-first');
     await mirror.publishListing(lease, 'p2' as never, accepted);
-    const who = later.kind === 'record' ? [{ id: 'inv_1', name: later.identity?.name }] : [];
-    expect(await fixture.rows("SELECT id, name FROM identities WHERE id = 'inv_1'")).toEqual(who);
+    const expected = later.kind === 'record' ? [{ id: 'inv_1', name: later.identity?.name }] : [];
+    expect(await fixture.rows("SELECT id, name FROM identities WHERE id = 'inv_1'")).toEqual(expected);
   }
 });
 

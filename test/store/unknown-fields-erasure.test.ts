@@ -9,7 +9,7 @@ import { identity, record, rejectedErasing, tombstone } from './samples.js';
 const accepted = { share: 1, rows: 0, accepted: true };
 const erasing = ({ erasures }: Fixture) => erasures;
 /** A record with an unknown field that contains personal data. */
-const known = (id: string, version: number, who = identity(id)): FeedItem =>
+const known = (id: string, version: number, person = identity(id)): FeedItem =>
   record(
     id,
     {
@@ -17,7 +17,7 @@ const known = (id: string, version: number, who = identity(id)): FeedItem =>
       shares: String(version),
       extra: JSON.stringify({ nickname: `CANARY-${id}-${version}-${'x'.repeat(version * 90)}` }),
     },
-    who,
+    person,
   );
 
 /** Returns the unknown fields found in the database files, as `id-version`. */

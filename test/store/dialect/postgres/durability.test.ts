@@ -10,15 +10,15 @@ function commitsOf({ pool }: PostgresDatabase): () => readonly string[] {
   const connect = pool.connect.bind(pool) as () => Promise<pg.PoolClient>;
   const spy = vi.spyOn(pool, 'connect').mockImplementation(async () => {
     const client = await connect();
-    let told = 'waits';
+    let durability = 'waits';
     const query = vi.spyOn(client, 'query');
     const restore = client.release.bind(client);
     client.release = (broken) => {
       for (const [asked] of query.mock.calls as unknown as [string | { text: string }][]) {
         const text = typeof asked === 'string' ? asked : asked.text;
-        if (/synchronous_commit = off/.test(text)) told = 'may be lost';
-        else if (/synchronous_commit TO DEFAULT/.test(text)) told = 'waits after all';
-        else if (text === 'COMMIT') seen.push(told);
+        if (/synchronous_commit = off/.test(text)) durability = 'may be lost';
+        else if (/synchronous_commit TO DEFAULT/.test(text)) durability = 'waits after all';
+        else if (text === 'COMMIT') seen.push(durability);
       }
       query.mockRestore();
       client.release = restore;

@@ -22,13 +22,13 @@ const sources = ['acme', 'beta', 'gamma'] as SourceName[];
 
 let fresh: FreshDatabase;
 let database: PostgresDatabase;
-let heard: Message[];
+let received: Message[];
 const fleets: PostgresFleet[] = [];
 
 beforeEach(async () => {
   fresh = await migratedDatabase();
   database = await openPostgres(fresh.url);
-  heard = [];
+  received = [];
 });
 
 afterEach(async () => {
@@ -40,7 +40,7 @@ afterEach(async () => {
 async function member(
   name: string,
   gaps: string[] = [],
-  onMessage = (message: Message) => void heard.push(message),
+  onMessage = (message: Message) => void received.push(message),
 ): Promise<PostgresFleet> {
   const ears = {
     onMessage,
@@ -132,8 +132,8 @@ describe('members', () => {
     expect(gaps).toEqual(['one', 'two']);
     const lanes = Array.from({ length: 250 }, (_, n) => `source-with-a-rather-long-name-${n}`);
     await one.tell({ kind: 'accepted', lanes });
-    await expect.poll(() => heard, patient).toHaveLength(3);
-    expect(heard.flatMap((message) => (message.kind === 'accepted' ? message.lanes : []))).toEqual(lanes);
+    await expect.poll(() => received, patient).toHaveLength(3);
+    expect(received.flatMap((message) => (message.kind === 'accepted' ? message.lanes : []))).toEqual(lanes);
   });
 
   test('members ignore invalid messages on their channel and receive the next valid one', async () => {
@@ -144,8 +144,8 @@ describe('members', () => {
       await anybody.query(`NOTIFY ${channel()}`);
     });
     await one.tell({ kind: 'ticked', source: acme.name });
-    await expect.poll(() => heard, patient).toContainEqual({ kind: 'ticked', source: 'acme' });
-    expect(heard).toEqual([{ kind: 'ticked', source: 'acme' }]);
+    await expect.poll(() => received, patient).toContainEqual({ kind: 'ticked', source: 'acme' });
+    expect(received).toEqual([{ kind: 'ticked', source: 'acme' }]);
     expect(await one.beat()).not.toBeNull();
   });
 
@@ -220,7 +220,7 @@ test('a forged message about a finished tick settles no delivery; the recorded t
     },
   });
   let end: (source: SourceName, tick: Ticked) => void = () => {};
-  const looked = vi.spyOn(inbox, 'proofOf');
+  const lookups = vi.spyOn(inbox, 'proofOf');
   const drain = createDrain({
     ...{ inbox, clock, logger: silentLogger, sources },
     ticks: {
@@ -243,7 +243,7 @@ test('a forged message about a finished tick settles no delivery; the recorded t
   drain.heardAccepted(lane);
   const now = '2026-10-20T12:00:00.000Z' as Instant;
   end('acme' as SourceName, { done: true, startedAt: now, publishedThrough: now });
-  await expect.poll(() => looked.mock.calls.length, patient).toBe(1);
+  await expect.poll(() => lookups.mock.calls.length, patient).toBe(1);
   const forged = {
     kind: 'ticked',
     source: 'beta',
@@ -253,8 +253,8 @@ test('a forged message about a finished tick settles no delivery; the recorded t
     from: 'there',
   };
   await database.pool.query('SELECT pg_notify($1, $2)', [channel(), JSON.stringify(forged)]);
-  await expect.poll(() => looked.mock.calls.length, patient).toBe(2);
-  await Promise.all(looked.mock.results.map(({ value }) => value));
+  await expect.poll(() => lookups.mock.calls.length, patient).toBe(2);
+  await Promise.all(lookups.mock.results.map(({ value }) => value));
   expect(await inbox.counts()).toMatchObject({ pending: 1, worked: 0 });
 
   const there = await member('there');

@@ -6,10 +6,10 @@ import { wayTo } from '../../../postgres/way-to.js';
 test('a connection that stops responding is dropped after one failed query, and the next query uses a new one', async () => {
   const { url, swallow } = await wayTo((await freshDatabase()).url);
   const connected: string[] = [];
-  const heard: string[] = [];
+  const received: string[] = [];
   const connection = new OwnConnection({
     ...{ url, applicationName: 'rosterd-test', channel: 'told' },
-    onPayload: (payload) => heard.push(payload),
+    onPayload: (payload) => received.push(payload),
     onConnected: () => connected.push('connected'),
   });
   onTestFinished(() => connection.close());
@@ -21,7 +21,7 @@ test('a connection that stops responding is dropped after one failed query, and 
     .poll(
       () =>
         connection.rows("SELECT pg_notify('told', 'after')").then(
-          () => heard,
+          () => received,
           () => [],
         ),
       { timeout: 50_000 },
@@ -44,19 +44,19 @@ test('a connection that stops responding can be closed', async () => {
 
 test('concurrent queries on one connection all return, without a warning from the driver', async () => {
   const warnings: string[] = [];
-  const hear = (warning: Error) => warnings.push(warning.message);
-  process.on('warning', hear);
-  onTestFinished(() => void process.off('warning', hear));
+  const onWarning = (warning: Error) => warnings.push(warning.message);
+  process.on('warning', onWarning);
+  onTestFinished(() => void process.off('warning', onWarning));
   const connection = new OwnConnection({
     ...{ url: (await freshDatabase()).url, applicationName: 'rosterd-test', channel: 'told' },
     onPayload: () => {},
     onConnected: () => {},
   });
   onTestFinished(() => connection.close());
-  const asked = [1, 2, 3, 4].map((number) => connection.rows('SELECT $1::int AS number', number));
+  const replies = [1, 2, 3, 4].map((number) => connection.rows('SELECT $1::int AS number', number));
   // A failing query does not affect the others.
   const failed = connection.rows('SELECT 1 / 0');
   await expect(failed).rejects.toThrow();
-  expect(await Promise.all(asked)).toEqual([1, 2, 3, 4].map((number) => [{ number }]));
+  expect(await Promise.all(replies)).toEqual([1, 2, 3, 4].map((number) => [{ number }]));
   expect(warnings).toEqual([]);
 });

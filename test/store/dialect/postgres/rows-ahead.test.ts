@@ -28,8 +28,8 @@ const held = ({ rows }: Fixture) =>
   );
 
 /** Records the statements of the next transaction in the order sent, and `answered` when the source lock is granted. */
-function conversation({ pool }: PostgresDatabase): readonly string[] {
-  const said: string[] = [];
+function recordStatements({ pool }: PostgresDatabase): readonly string[] {
+  const statements: string[] = [];
   const connect = pool.connect.bind(pool) as () => Promise<pg.PoolClient>;
   const spy = vi.spyOn(pool, 'connect').mockImplementationOnce(async () => {
     const client = await connect();
@@ -38,25 +38,27 @@ function conversation({ pool }: PostgresDatabase): readonly string[] {
       asked: { text: string; name?: string },
       ...values: []
     ) => {
-      said.push(asked.name ?? String(asked.text).split(';')[0] ?? '');
+      statements.push(asked.name ?? String(asked.text).split(';')[0] ?? '');
       const answer = await ask(asked, ...values);
-      if (asked.name === 'rosterd_lock_source') said.push('answered');
+      if (asked.name === 'rosterd_lock_source') statements.push('answered');
       return answer;
     }) as never);
     onTestFinished(() => query.mockRestore());
     return client;
   });
   onTestFinished(() => spy.mockRestore());
-  return said;
+  return statements;
 }
 
 test('the rows of a later page are sent before the server has granted the source lock', async () => {
   const fixture = await listing();
-  const said = conversation(fixture.postgres);
+  const statements = recordStatements(fixture.postgres);
   const { progress } = await add(fixture, [record('inv_3')]);
-  expect(said.indexOf('rosterd_append_rows')).toBeGreaterThan(said.indexOf('rosterd_lock_source'));
-  expect(said.indexOf('answered')).toBeGreaterThan(said.indexOf('rosterd_append_rows'));
-  expect(said.indexOf('COMMIT')).toBeGreaterThan(said.indexOf('answered'));
+  expect(statements.indexOf('rosterd_append_rows')).toBeGreaterThan(
+    statements.indexOf('rosterd_lock_source'),
+  );
+  expect(statements.indexOf('answered')).toBeGreaterThan(statements.indexOf('rosterd_append_rows'));
+  expect(statements.indexOf('COMMIT')).toBeGreaterThan(statements.indexOf('answered'));
   expect(progress).toMatchObject({ pages: 2, rows: 3 });
   expect(await held(fixture)).toMatchObject([
     { id: 'inv_1' },
@@ -124,9 +126,9 @@ test('a pipelined page without identity erases the identities of earlier pages a
 
 test('a page that erases a person is not pipelined', async () => {
   const fixture = await listing();
-  const said = conversation(fixture.postgres);
+  const statements = recordStatements(fixture.postgres);
   await add(fixture, [record('inv_3'), tombstone('inv_1')]);
-  expect(said.indexOf('rosterd_append_rows')).toBe(-1);
-  expect(said.some((one) => one.includes('synchronous_commit TO DEFAULT'))).toBe(true);
+  expect(statements.indexOf('rosterd_append_rows')).toBe(-1);
+  expect(statements.some((one) => one.includes('synchronous_commit TO DEFAULT'))).toBe(true);
   expect(await held(fixture)).toMatchObject([{ id: 'inv_2' }, { id: 'inv_3' }]);
 });
