@@ -35,7 +35,7 @@ export interface PendingErasures {
   readonly since: Instant | null;
   /** Replaced or trimmed values may still have bytes in the file. */
   readonly residue: boolean;
-  /** A listing is under way. */
+  /** Whether a listing is in progress. */
   readonly listing: boolean;
 }
 

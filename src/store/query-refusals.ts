@@ -58,8 +58,7 @@ export function tooMuchMemory(megabytesMax: number): Fault {
 
 const megabytes = (bytes: number): string => `${Math.floor(bytes / 1_048_576)} MB`;
 
-const showNames =
-  'Ask for names to be shown first, or leave identities, roster and message bodies out of it.';
+const showNames = 'Show names first, or leave identities, roster and message bodies out of the query.';
 
 export function readsPeople(): Fault {
   return new Fault('usage', 'this statement reads names or free text written by people, which are masked', {

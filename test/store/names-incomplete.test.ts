@@ -24,7 +24,7 @@ async function lost(): Promise<Fixture> {
   const fixture = await mirrorFixture();
   await fixture.list([named('a', 'b')]);
   await fixture.delta(nameless('a'));
-  expect(await incomplete(fixture), 'without a grant none are expected').toBe(false);
+  expect(await incomplete(fixture), 'without a grant no names are missing').toBe(false);
   return fixture;
 }
 
@@ -34,8 +34,8 @@ describe('names are incomplete', () => {
     await fixture.delta(named('a'));
     expect(await incomplete(fixture)).toBe(true);
     await fixture.delta(named('b'));
-    expect(await incomplete(fixture), 'a delta cannot know that it named everybody').toBe(true);
-    expect(await wantsListing(fixture), 'a restart does not forget it').toBe(true);
+    expect(await incomplete(fixture), 'a delta cannot prove that all names are stored').toBe(true);
+    expect(await wantsListing(fixture), 'the state survives a restart').toBe(true);
     const reopened = await mirrorFixture({ store: fixture.store });
     await reopened.list([named('a', 'b')], 'relist');
     await reopened.delta([]);
@@ -84,7 +84,7 @@ describe('names are incomplete', () => {
     const dropping = await mirrorFixture({ identity: 'drop' });
     await dropping.list([nameless('a', 'b')]);
     await dropping.delta(nameless('a'));
-    expect(await incomplete(dropping), 'a source that keeps no names misses none').toBe(false);
+    expect(await incomplete(dropping), 'a source that drops identity misses no names').toBe(false);
     const keeping = await mirrorFixture({ store: dropping.store });
     await keeping.delta(named('a'));
     expect(await wantsListing(keeping)).toBe(true);

@@ -24,7 +24,7 @@ async function indexesOf(before: string | null): Promise<readonly string[]> {
   await migratePostgres(database, options);
   if (before === null) {
     const built = await database.pool.query("SELECT to_regclass('investment_rows_newest') AS newest");
-    expect(built.rows, 'not before a listing').toEqual([{ newest: null }]);
+    expect(built.rows, 'no index before a listing').toEqual([{ newest: null }]);
   }
   await buildIndexes(database);
   const { rows } = await database.pool.query<{ indexdef: string }>(

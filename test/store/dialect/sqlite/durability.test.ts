@@ -73,5 +73,5 @@ test('a listing page that erases identity waits for the disk, so that a power cu
   expect(await rows('SELECT id, cause FROM erasures')).toEqual([{ id: 'usr_inv_2', cause: 'deactivated' }]);
   ends.length = 0;
   await mirror.addListingPage(lease, listingPage([gone], 'p3'));
-  expect(ends, 'nobody is left to erase').toEqual([['COMMIT', 1]]);
+  expect(ends, 'no identity is left to erase').toEqual([['COMMIT', 1]]);
 });
