@@ -96,6 +96,6 @@ function readAuthority(file: string, { clock, logger }: Pick<PlatformParts, 'clo
       hint: `look into it: openssl x509 -in ${file} -noout -subject -dates`,
     });
   for (const hint of untimely(found, clock.now()))
-    logger.warn({ file, hint }, 'an authority named as platform.ca is not valid now');
+    logger.warn({ file, hint }, 'a certificate in platform.ca is not valid now');
   return pem;
 }

@@ -124,7 +124,7 @@ function warnOfDescriptors(config: Config, logger: Logger): void {
   if (limit === null || limit >= needed) return;
   logger.warn(
     { count: limit, hint: `some ${needed} are needed; ${raiseLimit}` },
-    'this process may open too few files and connections',
+    'the limit of open files is too low for this configuration',
   );
 }
 

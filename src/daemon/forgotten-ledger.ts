@@ -68,21 +68,21 @@ export async function agreeOnForgotten(
   ledger: ForgottenLedger,
   erasures: Pick<Erasures, 'forgotten' | 'recall' | 'lift'>,
 ): Promise<number> {
-  const told = ledger.read();
-  const held = new Map((await erasures.forgotten()).map(({ id, at }) => [id, at]));
-  for (const [id, { event, at }] of told) {
-    const since = held.get(id);
+  const entries = ledger.read();
+  const stored = new Map((await erasures.forgotten()).map(({ id, at }) => [id, at]));
+  for (const [id, { event, at }] of entries) {
+    const since = stored.get(id);
     if (event === 'lifted' && since !== undefined && since <= at) {
       await erasures.lift(id);
-      held.delete(id);
+      stored.delete(id);
     }
   }
   ledger.add(
-    [...held].flatMap(([id, at]) =>
-      told.get(id)?.event === 'forgotten' ? [] : [{ id, event: 'forgotten', at } as const],
+    [...stored].flatMap(([id, at]) =>
+      entries.get(id)?.event === 'forgotten' ? [] : [{ id, event: 'forgotten', at } as const],
     ),
   );
-  const missing = [...told.values()].filter(({ id, event }) => event === 'forgotten' && !held.has(id));
+  const missing = [...entries.values()].filter(({ id, event }) => event === 'forgotten' && !stored.has(id));
   return missing.length === 0 ? 0 : await erasures.recall(missing);
 }
 
@@ -113,7 +113,7 @@ function entryIn(line: string): LedgerEntry | null | undefined {
 
 function unreadable(file: string, why: string, cause?: unknown): Fault {
   return new Fault('usage', `${file} cannot be read: ${why}`, {
-    hint: 'it says who must stay forgotten: mend or restore it; without it nobody new is known to be',
+    hint: 'it lists who must stay forgotten: repair it, or restore it from a backup',
     cause,
   });
 }

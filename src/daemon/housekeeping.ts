@@ -83,8 +83,8 @@ export function keepHouse(parts: HousekeepingParts): House {
       complained = result.kind;
       const why =
         result.kind === 'blocked'
-          ? 'erased identities still stand in the file: somebody reads or writes it; close long reads'
-          : 'erased identities still stand in the file: the disk has no room to rewrite it';
+          ? 'erased identities are still in the file: another process reads or writes it; close long reads'
+          : 'erased identities are still in the file: the disk has no room to rewrite it';
       logger.warn({ count: result.erasures, state: result.kind }, why);
     }
   };
@@ -104,7 +104,7 @@ export function keepHouse(parts: HousekeepingParts): House {
     }
     const count = await parts.purge(now);
     purgedAt = begun;
-    if (count > 0) logger.info({ count }, 'what was kept long enough is gone');
+    if (count > 0) logger.info({ count }, 'expired entries were deleted');
   };
 
   const failing = new Set<string>();
@@ -123,8 +123,8 @@ export function keepHouse(parts: HousekeepingParts): House {
   const run = async () => {
     while (!stopping.signal.aborted) {
       called = false;
-      await attempt(scrub, 'the file could not be scrubbed and is tried again');
-      await attempt(purge, 'old entries could not be removed and are tried again');
+      await attempt(scrub, 'the file could not be scrubbed; retrying');
+      await attempt(purge, 'expired entries could not be deleted; retrying');
       if (called || stopping.signal.aborted) continue;
       asleep = new Interrupter();
       await clock.wait(lookMillis, asleep);

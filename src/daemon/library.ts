@@ -77,7 +77,7 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
     engine.sync.onTick(() => {
       // Not awaited, so its rejection is handled here: an unhandled one would end the program.
       pumpAll().catch((error: unknown) =>
-        logger.warn({ error }, 'changes could not be read; the next tick tells them'),
+        logger.warn({ error }, 'changes could not be read; listeners receive them after the next tick'),
       );
     });
     lifecycle.add('listeners', async () => {

@@ -12,7 +12,7 @@ export async function openMirror(database: Config['database'], parts: OpenMirror
 /** Applies the erasures of the ledger and of the configuration before anything else uses the mirror. */
 export async function asTold(mirror: OpenMirror, parts: OpenMirrorParts): Promise<OpenMirror> {
   try {
-    await eraseAsTold(mirror, parts);
+    await applyErasures(mirror, parts);
     return mirror;
   } catch (error) {
     await mirror.close();
@@ -30,7 +30,7 @@ async function openOf(database: Config['database'], parts: OpenMirrorParts): Pro
   return await openPostgresMirror(database, parts);
 }
 
-async function eraseAsTold(
+async function applyErasures(
   { erasures, upkeep }: OpenMirror,
   { ledger, logger, identity }: OpenMirrorParts,
 ): Promise<void> {
@@ -39,7 +39,7 @@ async function eraseAsTold(
     upkeep.removeBackups(Number.POSITIVE_INFINITY);
     logger.warn(
       { component: 'erasure', count: recalled },
-      'this database knew people who are forgotten, as an old copy does: they are erased again',
+      'this database, probably a restored backup, contained forgotten people: they are erased again',
     );
   }
   if (identity === 'drop' && (await erasures.dropAll()) > 0)

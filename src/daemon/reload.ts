@@ -51,14 +51,14 @@ export async function reload(running: Running, parts: ReloadParts): Promise<Relo
   const faults = loaded === null ? [] : await faultsIn(loaded);
   for (const error of faults) logger.error({ error }, 'a secret cannot be used');
   if (loaded === null || faults.length > 0) {
-    logger.error({}, 'nothing was reloaded; the daemon goes on with the configuration it has');
+    logger.error({}, 'nothing was reloaded; the daemon keeps its configuration');
     return refused;
   }
 
   const fixed = fixedSettingsChanged(running.loaded.settings, loaded.settings);
   if (fixed.length > 0) {
     for (const path of fixed) logger.error({ path }, 'a change of this setting needs a restart');
-    logger.error({}, 'nothing was reloaded; the daemon goes on with the configuration it has');
+    logger.error({}, 'nothing was reloaded; the daemon keeps its configuration');
     return refused;
   }
 
@@ -74,7 +74,7 @@ async function replace(running: Running, loaded: LoadedConfig, parts: ReloadPart
   const start = parts.start ?? startDaemon;
   const logger = running.parts.logger.child({ component: 'reload' });
   const next = await parts.partsOf(loaded);
-  logger.info({}, 'the configuration has changes; the daemon closes and opens again with them');
+  logger.info({}, 'the configuration has changes; the daemon restarts with them');
   await running.daemon.close();
   try {
     const daemon = await start(next);

@@ -41,7 +41,7 @@ export async function startWork(work: WorkParts, lifecycle: Lifecycle): Promise<
     follow: (source) => sync.follow(source),
     leave: (source) => sync.leave(source),
     isBusy: (source) => sync.isBusy(source),
-    onMessage: (message) => heard(message, work, onLead),
+    onMessage: (message) => handleMessage(message, work, onLead),
     onLook: () => {
       drain?.look().catch((error: unknown) => logger.debug({ error }, 'the inbox could not be looked at'));
     },
@@ -66,7 +66,7 @@ export async function startWork(work: WorkParts, lifecycle: Lifecycle): Promise<
   await fleet.start();
 }
 
-function heard(message: Message, { engine, seat, drain }: WorkParts, onLead: () => void): void {
+function handleMessage(message: Message, { engine, seat, drain }: WorkParts, onLead: () => void): void {
   switch (message.kind) {
     case 'accepted':
       for (const lane of message.lanes) drain?.heardAccepted(lane);

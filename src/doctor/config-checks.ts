@@ -6,7 +6,7 @@ import { type Check, failedBy, pass, skip } from './check.js';
 /** Checks that secrets can be read and their files are private. Commands that print a secret are not run. */
 export async function secretsCheck(config: Config): Promise<Check> {
   const [first, ...more] = await secretFaults(config);
-  if (first === undefined) return pass('secrets', 'every secret can be read, and by nobody else');
+  if (first === undefined) return pass('secrets', 'every secret can be read, and only by this user');
   const check = failedBy('secrets', first, 'rosterd config validate');
   return more.length === 0 ? check : { ...check, message: `${check.message}; and ${more.length} more` };
 }

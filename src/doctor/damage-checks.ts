@@ -11,27 +11,27 @@ const lookMillis = 10_000;
 /** Compares the totals with the rows. Triggers maintain them; a program other than rosterd may have bypassed those. */
 export async function totalsCheck(file: string, clock: Clock, signal: AbortSignal): Promise<Check> {
   const name = 'database.totals';
-  const looked = await lookFor(strayTotalsSql, file, clock, signal);
-  if ('error' in looked) return failedBy(name, looked.error, lost(file));
-  if (looked.lines === null) return skip(name, `not added up within ${lookMillis / 1000} s`);
-  return looked.lines.length === 0
+  const found = await lookFor(strayTotalsSql, file, clock, signal);
+  if ('error' in found) return failedBy(name, found.error, lost(file));
+  if (found.lines === null) return skip(name, `not added up within ${lookMillis / 1000} s`);
+  return found.lines.length === 0
     ? pass(name, 'totals of rounds, days and investors are what the rows add up to')
     : fail(
         name,
-        `totals are not what the rows add up to: ${looked.lines.join(', ')}`,
+        `totals are not what the rows add up to: ${found.lines.join(', ')}`,
         'rosterd sync --resync',
       );
 }
 
 export async function integrityCheck(file: string, clock: Clock, signal: AbortSignal): Promise<Check> {
   const name = 'database.integrity';
-  const looked = await lookFor('PRAGMA quick_check(3)', file, clock, signal);
-  if ('error' in looked) return failedBy(name, looked.error, lost(file));
-  if (looked.lines === null)
+  const found = await lookFor('PRAGMA quick_check(3)', file, clock, signal);
+  if ('error' in found) return failedBy(name, found.error, lost(file));
+  if (found.lines === null)
     return warn(name, `not done within ${lookMillis / 1000} s`, `sqlite3 ${file} 'PRAGMA quick_check'`);
-  return looked.lines[0] === 'ok'
+  return found.lines[0] === 'ok'
     ? pass(name, 'the quick check of SQLite finds nothing')
-    : fail(name, `the file is damaged: ${looked.lines.length} findings`, lost(file));
+    : fail(name, `the file is damaged: ${found.lines.length} findings`, lost(file));
 }
 
 /** The advice for a damaged file: the platform's records can be listed again. */

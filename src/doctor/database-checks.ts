@@ -121,7 +121,7 @@ async function logCheck(file: string): Promise<Check> {
   const size = `the write-ahead log has ${Math.round(bytes / 1_000_000)} MB`;
   return bytes <= walBytesMax
     ? pass('database.log', size)
-    : warn('database.log', `${size}: somebody reads and does not end`, `fuser -v ${file}`);
+    : warn('database.log', `${size}: a reader does not end`, `fuser -v ${file}`);
 }
 
 /** A lease exists only during a tick, so an idle daemon does not show here. */
@@ -134,7 +134,7 @@ function holdersCheck({ raw, file }: SqliteDatabase, clock: Clock): Check {
     return failedBy(name, error, lost(file));
   }
   if (holders.length <= 1)
-    return pass(name, holders[0] === undefined ? 'nobody writes now' : `${holders[0]} writes now`);
+    return pass(name, holders[0] === undefined ? 'no process writes now' : `${holders[0]} writes now`);
   return warn(
     name,
     `${holders.length} programs write sources of it: ${holders.join(', ')}`,

@@ -66,20 +66,20 @@ async function configured(
   const database = await checksOf(config.database, clock, signal);
   checks.push(...database.checks);
   const session = openSession({ config, ...parts });
-  const held = database.usable ? await openReader(config.database) : null;
+  const reader = database.usable ? await openReader(config.database) : null;
   try {
     const network = await platformChecks(config, session, signal);
     // A platform whose clock differs can still be reached.
     const reachable = network.every(({ name, verdict }) => verdict !== 'fail' || name === 'platform.clock');
     checks.push(...network);
-    const budgets = held === null ? null : new Budgets(connectionTo(held.db, held.faultOf));
+    const budgets = reader === null ? null : new Budgets(connectionTo(reader.db, reader.faultOf));
     const asked = await askDaemons(config.database, config, clock);
     const status =
-      held === null ? null : await statusOf(config.database, clock, config, asked).catch(unreadable);
+      reader === null ? null : await statusOf(config.database, clock, config, asked).catch(unreadable);
     const nameless =
-      held === null
+      reader === null
         ? null
-        : await namelessSources(held.db).catch((error: unknown) => unreadable(held.faultOf(error)));
+        : await namelessSources(reader.db).catch((error: unknown) => unreadable(reader.faultOf(error)));
     const tools = {
       ...{ config, session, signal },
       nameless: (name: string) => nameless?.has(name) === true,
@@ -98,7 +98,7 @@ async function configured(
     checks.push(...(await endpointChecks(config, session, reachable, clock.now(), signal)));
     return checks;
   } finally {
-    await held?.close();
+    await reader?.close();
     await session.close();
   }
 }

@@ -86,12 +86,12 @@ function healthCheck(name: string, source: SourceStatus): Check {
 
 function cursorCheck(name: string, { cursor_days_left: days }: SourceStatus): Check {
   const check = `cursor.${name}`;
-  if (days === null) return skip(check, 'there is no position in the feed yet');
+  if (days === null) return skip(check, 'there is no cursor yet');
   const mend = `rosterd sync --source ${name}`;
-  if (days < 0) return warn(check, 'the position is past its time; everything is listed again', mend);
+  if (days < 0) return warn(check, 'the cursor has expired; everything is listed again', mend);
   return days < cursorDaysWarn
-    ? warn(check, `the position is forgotten in ${counted(days, 'day')}`, mend)
-    : pass(check, `the position is good for ${counted(days, 'day')}`);
+    ? warn(check, `the cursor expires in ${counted(days, 'day')}`, mend)
+    : pass(check, `the cursor is valid for ${counted(days, 'day')}`);
 }
 
 function quarantineCheck(name: string, { quarantine_open: open }: SourceStatus): Check {
@@ -129,9 +129,11 @@ function noticesCheck({ pending, given_up }: StatusDocument['notices']): Check {
 
 function erasuresCheck({ pending, since }: StatusDocument['erasures'], now: number): Check {
   const age = ageOf(since, now);
-  const told = `${counted(pending, 'erasure')} not yet scrubbed from the bytes of the file, since ${since}`;
-  if (age > scrubMillisMax) return fail('erasures', told, 'rosterd run');
-  return age > scrubMillisWarn ? warn('erasures', told, 'rosterd run') : pass('erasures', 'none is overdue');
+  const overdue = `${counted(pending, 'erasure')} not yet scrubbed from the bytes of the file, since ${since}`;
+  if (age > scrubMillisMax) return fail('erasures', overdue, 'rosterd run');
+  return age > scrubMillisWarn
+    ? warn('erasures', overdue, 'rosterd run')
+    : pass('erasures', 'none is overdue');
 }
 
 function ageOf(time: string | null, now: number): number {

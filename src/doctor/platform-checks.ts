@@ -76,7 +76,7 @@ async function answerChecks({ client }: PlatformSession, signal: AbortSignal): P
     if (!isFault(error, 'refused'))
       return [
         failedBy('platform.api', error, 'rosterd config show'),
-        skip('platform.clock', 'no answer told the time'),
+        skip('platform.clock', 'no response had a date'),
       ];
   }
   return [pass('platform.api', 'the API answers'), clockCheck(client.time.aheadMillis)];

@@ -45,7 +45,7 @@ export async function postgresChecks(place: PostgresPlace, clock: Clock): Promis
     const schema = await schemaCheck(opened);
     return {
       checks: [
-        pass('database.server', `${shown} is PostgreSQL ${report.version}; we are ${report.user}`),
+        pass('database.server', `${shown} is PostgreSQL ${report.version}; connected as ${report.user}`),
         schema.check,
         rightsCheck(report),
         rolesCheck(report),
@@ -147,7 +147,7 @@ export function poolerCheck(pooler: Pooler): Check {
     case 'transaction':
       return warn(
         name,
-        'a pooler in transaction mode stands in between: LISTEN and the state of a session do not work through it',
+        'the connection uses a pooler in transaction mode: LISTEN and session state do not work through it',
         'name a pool in session mode, or the server itself, under "database"',
       );
   }
@@ -174,7 +174,7 @@ function logCheck({ log }: ServerReport): Check {
   return pass(
     'database.log',
     copies.length === 0
-      ? 'nobody we can see copies the write-ahead log; erased bytes leave it when it is recycled'
+      ? 'no visible copy of the write-ahead log; erased bytes leave it when it is recycled'
       : `the write-ahead log goes to ${copies.join(', ')}: erased bytes stay there as long as it is kept`,
   );
 }
@@ -184,6 +184,6 @@ function holdersCheck(report: ServerReport): Check {
   const holders = report.holders.filter((holder) => !isSharedProcessGone(holder));
   return pass(
     'database.holders',
-    holders.length === 0 ? 'nobody writes right now' : `held by ${holders.join(', ')}`,
+    holders.length === 0 ? 'no process writes now' : `held by ${holders.join(', ')}`,
   );
 }

@@ -176,7 +176,7 @@ async function budgetCheck(
 ): Promise<Check> {
   const check = `budget.${name}`;
   const limit = config.platform.requestsPerHour;
-  if (limit === null) return skip(check, 'nobody counts requests (platform.requestsPerHour is null)');
+  if (limit === null) return skip(check, 'requests are not counted (platform.requestsPerHour is null)');
   if (budgetOf === null) return skip(check, 'there is no usable database');
   const state = await budgetOf(`token:${digestOf(`Bearer ${token}`)}`);
   const { windowMillis, reserve } = tokenRule(limit);

@@ -68,7 +68,8 @@ export async function startConnecting(parts: ConnectParts, signal: AbortSignal):
       install: (company, scopes, file, ends) => installOn(api, company, scopes, file, ends),
       close: async () => {
         await revokeTokens(asApplication, client, tokens.accessToken, AbortSignal.timeout(10_000)).catch(
-          (error: unknown) => parts.logger.debug({ error }, 'the sign-in could not be ended, it lapses'),
+          (error: unknown) =>
+            parts.logger.debug({ error }, 'the sign-in could not be revoked; it expires by itself'),
         );
         await session.close();
       },

@@ -28,7 +28,7 @@ export interface ForgetReceipt {
 export function personOrInvestment(text: string): PersonOrInvestment {
   const id = parseId('investment', text) ?? parseId('user', text);
   if (id !== undefined) return id;
-  throw new Fault('usage', 'what was given is neither the id of an investment nor of an investor', {
+  throw new Fault('usage', 'the argument is neither the id of an investment nor of an investor', {
     hint: 'give an id: inv_… for one investment, usr_… for everything of an investor',
   });
 }

@@ -51,9 +51,9 @@ export async function migrate(request: MigrateRequest): Promise<Migration> {
   if (from.kind !== 'sqlite' || to.kind !== 'postgres')
     throw new Fault(
       'usage',
-      `a mirror is carried from a SQLite file to PostgreSQL, not from ${from.kind} to ${to.kind}`,
+      `a mirror can only be migrated from a SQLite file to PostgreSQL, not from ${from.kind} to ${to.kind}`,
       {
-        hint: 'Any other way: name the new place under "database" and let rosterd sync list everything again.',
+        hint: 'Otherwise set "database" to the new location and let rosterd sync list everything again.',
       },
     );
   const { file } = from;

@@ -30,7 +30,7 @@ export function schemaOf(place: MirrorPlace, clock: Clock, apply: boolean): Sche
   const { file } = dialectFor(place);
   if (file === null)
     throw new Fault('usage', 'the dry run is for a mirror in a SQLite file, this one is in PostgreSQL', {
-      hint: 'rosterd doctor tells its schema; rosterd run brings it up to date',
+      hint: 'rosterd doctor shows its schema; rosterd run migrates it',
     });
   const stamp = { clock, version: packageVersion() };
   const newest = newestMigration('sqlite');

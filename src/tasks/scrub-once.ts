@@ -33,10 +33,10 @@ export async function scrubOnce(parts: ScrubOnceParts, signal: AbortSignal): Pro
       const hint =
         result.kind === 'no_room'
           ? 'make room on its disk for two more copies of it, then run rosterd sync again'
-          : 'somebody reads it: run rosterd sync again when they are done';
+          : 'another process reads it: run rosterd sync again when it is done';
       logger.warn(
         { count: result.erasures, state: result.kind, hint },
-        'erased identities still stand in the file',
+        'erased identities are still in the file',
       );
       return;
     }

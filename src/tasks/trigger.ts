@@ -163,8 +163,8 @@ async function answered(
   }
   if (response.ok && typeof body === 'object' && body !== null) return body as Record<string, unknown>;
   const { error } = Object(body) as { error?: { message?: unknown } };
-  const said = typeof error?.message === 'string' ? `: ${error.message}` : '';
-  throw new Fault('refused', `the sandbox answered ${response.status}${said}`, {
+  const reason = typeof error?.message === 'string' ? `: ${error.message}` : '';
+  throw new Fault('refused', `the sandbox answered ${response.status}${reason}`, {
     hint: response.status === 404 ? 'is this a sandbox? Its control API is below /_sandbox' : 'see --help',
   });
 }

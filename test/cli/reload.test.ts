@@ -97,7 +97,7 @@ test.skipIf(process.platform === 'win32')(
 
     writeFileSync(file, '{"sources": ');
     child.kill('SIGHUP');
-    await logged('goes on with the configuration it has');
+    await logged('keeps its configuration');
     expect((await fetch(`http://127.0.0.1:${port}/livez`)).status).toBe(200);
 
     child.kill('SIGTERM');

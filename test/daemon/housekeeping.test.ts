@@ -99,8 +99,8 @@ test('a blocked scrub is retried and logged once; failures do not stop the backg
   // The progress of a blocked scrub is passed to the next one, which need not rewrite the file again.
   expect(asked).toEqual([0, 7, 7, 7]);
   expect(warned).toEqual([
-    expect.stringContaining('somebody reads or writes it'),
-    expect.stringContaining('tried again'),
+    expect.stringContaining('another process reads or writes it'),
+    expect.stringContaining('retrying'),
   ]);
 });
 

@@ -154,7 +154,7 @@ test.each<[string, (world: Awaited<ReturnType<typeof runningWorld>>) => void, Re
   const { outcome, replaced } = await world.reload();
   expect({ outcome, replaced }).toEqual({ outcome: 'refused', replaced: false });
   expect(world.errors()[0]?.message).toMatch(why);
-  expect(world.errors().at(-1)?.message).toContain('goes on with the configuration it has');
+  expect(world.errors().at(-1)?.message).toContain('keeps its configuration');
 });
 
 test('a reload falls back to the old configuration when the new one does not start', async () => {

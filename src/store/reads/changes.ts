@@ -63,7 +63,7 @@ function olderCopy(newest: number, known: number): Fault {
     'database_unusable',
     `the mirror is an older copy: its changes end with ${newest}, and ${known} was there before`,
     {
-      hint: `what comes now has numbers that were worked already: look at what differs, then go on with --since ${newest}`,
+      hint: `new changes reuse numbers that were read already: compare the data, then continue with --since ${newest}`,
     },
   );
 }
