@@ -11,11 +11,11 @@ import type { Logger } from '../runtime/logger.js';
 import { type ClockWatch, watchClock } from './clock-watch.js';
 import { receiverConnections } from './connection-limits.js';
 import { type Engine, type EngineParts, startEngine } from './engine.js';
-import { keepHouse } from './housekeeping.js';
-import { choresWhereLed, outboxWhereLed } from './leader-only.js';
+import { startHousekeeping } from './housekeeping.js';
+import { maintenanceByLeader, outboxByLeader } from './leader-only.js';
 import { addressOf } from './listen-address.js';
 import { listenFault } from './listen-fault.js';
-import { choresOf } from './maintenance.js';
+import { maintenanceOf } from './maintenance.js';
 import { noticeTargets } from './notices.js';
 import { grantsOf, resolveSources } from './resolve-sources.js';
 import { openDrain, startDrainAlone } from './start-drain.js';
@@ -52,11 +52,14 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
         : await startReceiver(config, config.receiver, engine, parts, seat, lifecycle, clockWatch);
     const drain = receiver?.drain ?? (await startDrainAlone(engine, parts, seat, lifecycle));
     const logged = { clock: parts.clock, logger: logger.child({ component: 'housekeeping' }) };
-    const house = keepHouse({ ...logged, ...choresWhereLed(choresOf(config, engine.mirror), seat) });
-    lifecycle.add('housekeeping', () => house.close());
+    const housekeeping = startHousekeeping({
+      ...logged,
+      ...maintenanceByLeader(maintenanceOf(config, engine.mirror), seat),
+    });
+    lifecycle.add('housekeeping', () => housekeeping.close());
     lifecycle.add(
       'housekeeping nudges',
-      engine.sync.onTick(() => house.look()),
+      engine.sync.onTick(() => housekeeping.look()),
     );
     const delivery = config.notices.length > 0 ? deliverNotices(engine, parts, seat, lifecycle) : null;
     const served =
@@ -71,11 +74,11 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
             lifecycle,
           );
     engine.onDatabaseBack(() => {
-      house.look();
+      housekeeping.look();
       delivery?.wake();
     });
     const onLead = () => {
-      house.look();
+      housekeeping.look();
       delivery?.wake();
     };
     await startWork({ engine, parts, seat, drain, onLead }, lifecycle);
@@ -139,7 +142,7 @@ function deliverNotices(
   const { targets, close } = noticeTargets(config, clock);
   lifecycle.add('notice connections', close);
   const logger = parts.logger.child({ component: 'outbox' });
-  const outbox = outboxWhereLed(mirror.outbox, seat);
+  const outbox = outboxByLeader(mirror.outbox, seat);
   const delivery = startDelivery({ outbox, targets, clock, random, logger });
   lifecycle.add('notices', () => delivery.close());
   lifecycle.add(

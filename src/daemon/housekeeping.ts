@@ -35,13 +35,13 @@ export interface HousekeepingParts {
   purge(now: number): Promise<number>;
 }
 
-export interface House extends Closable {
+export interface Housekeeping extends Closable {
   /** Checks now instead of at the next interval, because something may have been erased. */
   look(): void;
 }
 
 /** Starts the background jobs: scrubbing erased bytes, and deleting what is past its retention. */
-export function keepHouse(parts: HousekeepingParts): House {
+export function startHousekeeping(parts: HousekeepingParts): Housekeeping {
   const { clock, logger } = parts;
   const stopping = new AbortController();
   /** Monotonic times of the last scrub and, below, the last purge: a wall clock set back must not delay them. */

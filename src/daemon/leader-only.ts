@@ -9,11 +9,11 @@ import type { HousekeepingParts } from './housekeeping.js';
  * scrub finds nothing left.
  */
 
-type Chores = Pick<HousekeepingParts, 'pending' | 'scrub' | 'purge'>;
+type Maintenance = Pick<HousekeepingParts, 'pending' | 'scrub' | 'purge'>;
 
 const nothingPending: PendingErasures = { receipts: 0, since: null, residue: false, listing: false };
 
-export function choresWhereLed({ pending, scrub, purge }: Chores, seat: Seat): Chores {
+export function maintenanceByLeader({ pending, scrub, purge }: Maintenance, seat: Seat): Maintenance {
   return {
     scrub,
     pending: () => (seat.leads ? pending() : nothingPending),
@@ -21,7 +21,7 @@ export function choresWhereLed({ pending, scrub, purge }: Chores, seat: Seat): C
   };
 }
 
-export function outboxWhereLed(outbox: Outbox, seat: Seat): Outbox {
+export function outboxByLeader(outbox: Outbox, seat: Seat): Outbox {
   return {
     dueFor: (target, now, max) => outbox.dueFor(target, now, max),
     waiting: async () => (seat.leads ? await outbox.waiting() : []),

@@ -4,28 +4,28 @@ import { inboxKeepMillis } from '../store/inbox.js';
 import { type HousekeepingParts, keepMillis, keptSince } from './housekeeping.js';
 import type { OpenMirror } from './mirror-parts.js';
 
-interface Chores extends Pick<HousekeepingParts, 'pending' | 'scrub' | 'purge'> {
+interface Maintenance extends Pick<HousekeepingParts, 'pending' | 'scrub' | 'purge'> {
   /** For one-shot commands, which may block their event loop. */
   readonly scrubAlone: HousekeepingParts['scrub'];
 }
 
 /** Deletes the backups made before migrations once an erasure is pending: they still contain the erased people. */
-async function removeCopies({ upkeep, erasures }: OpenMirror): Promise<void> {
+async function removeBackupsOnErasure({ upkeep, erasures }: OpenMirror): Promise<void> {
   if ((await erasures.pending()).since !== null) upkeep.removeBackups(Number.POSITIVE_INFINITY);
 }
 
 /** Returns the background jobs of a mirror. */
-export function choresOf(config: Config, mirror: OpenMirror): Chores {
+export function maintenanceOf(config: Config, mirror: OpenMirror): Maintenance {
   const { upkeep, inbox, outbox, erasures } = mirror;
   const { keepDays } = config.history;
   return {
     pending: () => erasures.pending(),
     scrub: async (rewritten, signal) => {
-      await removeCopies(mirror);
+      await removeBackupsOnErasure(mirror);
       return await upkeep.scrub(rewritten, signal);
     },
     scrubAlone: async (rewritten, signal) => {
-      await removeCopies(mirror);
+      await removeBackupsOnErasure(mirror);
       return await upkeep.scrubAlone(rewritten, signal);
     },
     purge: async (now) => {

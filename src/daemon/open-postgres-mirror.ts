@@ -12,7 +12,7 @@ import { purgeHistory, purgeTicks } from '../store/dialect/postgres/purge.js';
 import { isAway, reachPostgres } from '../store/dialect/postgres/reach.js';
 import { Inbox } from '../store/inbox.js';
 import { Outbox } from '../store/outbox.js';
-import { inSteps } from './in-batches.js';
+import { inBatches } from './in-batches.js';
 import { leaseMillis, type OpenMirror, type OpenMirrorParts } from './mirror-parts.js';
 
 /**
@@ -52,8 +52,8 @@ export async function openPostgresMirror(place: PostgresPlace, parts: OpenMirror
         scrubAlone: () => erasures.scrub(),
         // Backups of a server are not made by rosterd.
         removeBackups: () => [],
-        purgeHistory: (before) => inSteps(() => purgeHistory(main, before)),
-        purgeTicks: (before) => inSteps(() => purgeTicks(main, before)),
+        purgeHistory: (before) => inBatches(() => purgeHistory(main, before)),
+        purgeTicks: (before) => inBatches(() => purgeTicks(main, before)),
       },
       fleet: (member, ears) =>
         new PostgresFleet(member, { url, database: main, version: packageVersion() }, ears),

@@ -13,7 +13,7 @@ import { upgradeSqlite } from '../store/dialect/sqlite/upgrade.js';
 import { Inbox } from '../store/inbox.js';
 import { Outbox } from '../store/outbox.js';
 import { scrubApart } from '../store/scrub.js';
-import { inSteps } from './in-batches.js';
+import { inBatches } from './in-batches.js';
 import { leaseMillis, type OpenMirror, type OpenMirrorParts } from './mirror-parts.js';
 import { WriteGate } from './write-gate.js';
 
@@ -59,8 +59,8 @@ export function openSqliteMirror({ file }: SqlitePlace, parts: OpenMirrorParts):
         scrubAlone: async (rewritten, signal) =>
           statSync(file).size <= bytesAtOnce ? erasures.scrub() : await scrubbed(rewritten, signal),
         removeBackups: (before) => removeBackups(file, before),
-        purgeHistory: (before) => inSteps(() => purgeHistory(main, before)),
-        purgeTicks: (before) => inSteps(() => purgeTicks(main, before, looked)),
+        purgeHistory: (before) => inBatches(() => purgeHistory(main, before)),
+        purgeTicks: (before) => inBatches(() => purgeTicks(main, before, looked)),
       },
       fleet: null,
       server: null,

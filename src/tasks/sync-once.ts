@@ -1,5 +1,5 @@
 import { type Engine, type EngineParts, startEngine } from '../daemon/engine.js';
-import { choresOf } from '../daemon/maintenance.js';
+import { maintenanceOf } from '../daemon/maintenance.js';
 import { noticeTargets } from '../daemon/notices.js';
 import type { SourceResult } from '../daemon/source-result.js';
 import { deliverDue } from '../outbox/deliver.js';
@@ -38,7 +38,7 @@ export async function syncOnce(
     // The process that holds a source scrubs as well, and two scrubs would only block each other.
     if (results.every(({ report }) => report.code !== 'lease_lost')) {
       const { clock, logger } = parts;
-      const { pending, scrubAlone: scrub } = choresOf(parts.config, engine.mirror);
+      const { pending, scrubAlone: scrub } = maintenanceOf(parts.config, engine.mirror);
       await scrubOnce({ pending, scrub, clock, logger: logger.child({ component: 'erasure' }) }, signal);
     }
     const { sources: standing } = await statusOf(parts.config.database, parts.clock);

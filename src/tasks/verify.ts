@@ -67,7 +67,7 @@ export async function verify(
   try {
     const sources: VerifiedSource[] = [];
     for (const source of parts.sources ?? parts.config.sources) {
-      const look = await lookAt(source, parts, engine, options, signal);
+      const look = await comparisonOf(source, parts, engine, options, signal);
       const first = await look();
       if (first.outcome !== 'drift' || !options.repair) {
         sources.push({ ...first, repair: null });
@@ -93,7 +93,7 @@ export async function verify(
 }
 
 /** Returns a function that compares one source with the platform, on a new connection that cannot write. */
-async function lookAt(
+async function comparisonOf(
   source: SourceConfig,
   parts: EngineParts,
   engine: Engine,

@@ -1,6 +1,6 @@
 import { existsSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
-import { isScrubDue, keepHouse } from '../../src/daemon/housekeeping.js';
+import { isScrubDue, startHousekeeping } from '../../src/daemon/housekeeping.js';
 import type { Instant } from '../../src/domain/instant.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { backupsOf, removeBackups } from '../../src/store/dialect/sqlite/backups.js';
@@ -42,7 +42,7 @@ test('a scrub that cannot finish backs off, however often it is requested, and r
   const tried: number[] = [];
   let receipts = 1;
   let blocked = true;
-  const house = keepHouse({
+  const housekeeping = startHousekeeping({
     ...{ clock, logger: silentLogger },
     pending: () => (receipts === 0 ? nothing : { ...nothing, receipts, since: since(20) }),
     scrub: async () => {
@@ -54,7 +54,7 @@ test('a scrub that cannot finish backs off, however often it is requested, and r
     purge: async () => 0,
   });
   for (let second = 0; second < 3600; second += 10) {
-    house.look();
+    housekeeping.look();
     await clock.advance(10_000);
   }
   expect(tried.slice(0, 7)).toEqual([0, 30, 90, 210, 450, 750, 1050]);
@@ -66,7 +66,7 @@ test('a scrub that cannot finish backs off, however often it is requested, and r
   blocked = true;
   tried.length = 0;
   await clock.advance(minutes(1));
-  await house.close();
+  await housekeeping.close();
   expect(tried).toHaveLength(2);
 });
 
@@ -81,7 +81,7 @@ test('a blocked scrub is retried and logged once; failures do not stop the backg
   const asked: number[] = [];
   const warned: string[] = [];
   let waiting = true;
-  const house = keepHouse({
+  const housekeeping = startHousekeeping({
     clock,
     logger: { ...silentLogger, warn: (_, message) => warned.push(message) },
     pending: () => (waiting ? { ...nothing, receipts: 1, since: since(0) } : nothing),
@@ -95,7 +95,7 @@ test('a blocked scrub is retried and logged once; failures do not stop the backg
     purge: async () => 0,
   });
   for (let look = 0; look < 8; look += 1) await clock.advance(30_000);
-  await house.close();
+  await housekeeping.close();
   // The progress of a blocked scrub is passed to the next one, which need not rewrite the file again.
   expect(asked).toEqual([0, 7, 7, 7]);
   expect(warned).toEqual([
@@ -108,7 +108,7 @@ test('a database that stays locked is logged once, and again after it was free i
   const clock = new VirtualClock(now);
   let warned = 0;
   let locked = true;
-  const house = keepHouse({
+  const housekeeping = startHousekeeping({
     clock,
     logger: {
       ...silentLogger,
@@ -124,7 +124,7 @@ test('a database that stays locked is logged once, and again after it was free i
     },
   });
   for (let tick = 0; tick < 120; tick += 1) {
-    house.look();
+    housekeeping.look();
     await clock.advance(60_000);
   }
   expect(warned).toBe(1);
@@ -132,20 +132,20 @@ test('a database that stays locked is logged once, and again after it was free i
   await clock.advance(minutes(61));
   locked = true;
   await clock.advance(minutes(61));
-  await house.close();
+  await housekeeping.close();
   expect(warned).toBe(2);
 });
 
 test('expired rows are deleted every hour', async () => {
   const clock = new VirtualClock(now);
   const at: number[] = [];
-  const house = keepHouse({
+  const housekeeping = startHousekeeping({
     ...{ clock, logger: silentLogger, pending: () => nothing },
     scrub: async () => ({ kind: 'clean' }),
     purge: async (when) => at.push(when),
   });
   await clock.advance(minutes(150));
-  await house.close();
+  await housekeeping.close();
   expect(at).toEqual([now, now + minutes(60), now + minutes(120)]);
 });
 
@@ -226,7 +226,7 @@ test('pre-migration backups expire, unfinished ones too; other files stay', () =
 test('after the clock was set, nothing expires for an hour', async () => {
   const clock = new VirtualClock(now);
   const purged: string[] = [];
-  const house = keepHouse({
+  const housekeeping = startHousekeeping({
     ...{ clock, logger: silentLogger },
     pending: () => nothing,
     scrub: async () => ({ kind: 'clean' }),
@@ -247,5 +247,5 @@ test('after the clock was set, nothing expires for an hour', async () => {
   clock.setBack(-40 * 86_400_000);
   await clock.advance(minutes(120));
   expect(purged.at(-1)?.slice(0, 10)).toBe('2026-11-29');
-  await house.close();
+  await housekeeping.close();
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { choresWhereLed, outboxWhereLed } from '../../src/daemon/leader-only.js';
+import { maintenanceByLeader, outboxByLeader } from '../../src/daemon/leader-only.js';
 import { alone } from '../../src/fleet/membership.js';
 
 const pending = { receipts: 3, since: null, residue: true, listing: false };
@@ -7,7 +7,7 @@ const pending = { receipts: 3, since: null, residue: true, listing: false };
 function work(leads: boolean) {
   const done: string[] = [];
   const seat = { ...alone, leads };
-  const chores = choresWhereLed(
+  const maintenance = maintenanceByLeader(
     {
       pending: () => pending,
       scrub: async () => ({ kind: 'clean' }),
@@ -15,7 +15,7 @@ function work(leads: boolean) {
     },
     seat,
   );
-  const outbox = outboxWhereLed(
+  const outbox = outboxByLeader(
     {
       waiting: async () => [{ target: 'slack', dueAt: '2026-05-01T00:00:00.000Z' as never }],
       dueFor: async () => [],
@@ -29,21 +29,21 @@ function work(leads: boolean) {
     },
     seat,
   );
-  return { chores, outbox, done };
+  return { maintenance, outbox, done };
 }
 
 test('the leader of a fleet runs the background jobs and sends notices', async () => {
-  const { chores, outbox, done } = work(true);
-  expect(await chores.pending()).toEqual(pending);
-  await chores.purge(0);
+  const { maintenance, outbox, done } = work(true);
+  expect(await maintenance.pending()).toEqual(pending);
+  await maintenance.purge(0);
   expect(await outbox.waiting()).toHaveLength(1);
   expect(done).toEqual(['purged']);
 });
 
 test('other members find nothing to do; a notice sent by a former leader is still acknowledged', async () => {
-  const { chores, outbox, done } = work(false);
-  expect(await chores.pending()).toMatchObject({ receipts: 0, residue: false });
-  expect(await chores.purge(0)).toBe(0);
+  const { maintenance, outbox, done } = work(false);
+  expect(await maintenance.pending()).toMatchObject({ receipts: 0, residue: false });
+  expect(await maintenance.purge(0)).toBe(0);
   expect(await outbox.waiting()).toEqual([]);
   await outbox.delivered(7, '2026-05-01T00:00:00.000Z' as never);
   expect(done).toEqual(['delivered 7']);
