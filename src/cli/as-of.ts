@@ -5,15 +5,16 @@ import type { Options } from './options.js';
 
 export const asOfOption: OptionDefinition = {
   flags: '--as-of <time>',
-  summary: 'as a reader of the mirror saw it then; a day means its last moment in UTC',
+  summary: 'the mirror as it was at this time; a date means the end of that day in UTC',
 };
 
-/** After every version, also one that a clock dated ahead: see `CommitTimes` in the store. */
+/** Later than every version, even one committed while the clock was ahead: see `CommitTimes` in the store. */
 const present = '9999-12-31T23:59:59.999Z' as Instant;
 
 /**
- * The moment to read the mirror at. Now, or a time still to come, is the present state, whatever its versions are
- * dated: a clock that was ahead for a moment must not hide it. Throws `usage` for what is no time.
+ * Returns the time at which to read the mirror, or nothing without `--as-of`. The current time and any future time
+ * select the current state, whatever its versions are dated: a clock that was briefly ahead must not hide rows.
+ * Throws `usage` for a value that is not a time.
  */
 export function asOf(options: Options, now: number): { readonly asOf?: Instant } {
   const text = options.text('asOf');

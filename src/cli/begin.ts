@@ -4,15 +4,15 @@ import { nodeTooOld } from '../runtime/supported-node.js';
 import { exitCodes } from './exit-codes.js';
 
 /**
- * Loads the rest of the program and runs it, unless this Node is too old for it or a part is missing: then two lines say
- * so. Everything else is loaded by `load` alone, because a module that an old Node cannot read would end it with a stack
- * trace before our first statement.
+ * Loads the rest of the program and runs it. Prints an error and a hint instead when this Node is too old or a file of
+ * the installation is missing. Only `load` may import the rest: a module that an old Node cannot parse would otherwise
+ * end the process with a stack trace before the first statement here runs.
  */
 export function begin(load: () => Promise<unknown>): void {
   const refusal = nodeTooOld(process.versions.node);
   if (refusal !== null) refuse(refusal, exitCodes.usage);
   else {
-    // Read while a file can still be opened, for the message of when none can.
+    // Read the limit while a file can still be opened: the message for "too many open files" needs it.
     descriptorLimit();
     load().catch((error: unknown) => {
       const fault = descriptorsFault(error);

@@ -1,7 +1,7 @@
 import { keepHeapLean } from '../runtime/lean-heap.js';
 import { runProcess } from './process.js';
 
-/** The whole program: what this process was given, as arguments of one command. */
+/** Runs the command that this process's arguments name. `meant` may rewrite the arguments first. */
 export async function runCommandLine(meant: (args: readonly string[]) => readonly string[]): Promise<void> {
   keepHeapLean();
   await runProcess(meant(process.argv.slice(2)));

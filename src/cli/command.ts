@@ -4,7 +4,7 @@ import type { Options } from './options.js';
 import type { Output } from './output/output.js';
 
 export interface OptionDefinition {
-  /** As commander writes them: `--source <name>`, `--json`. */
+  /** In commander's notation: `--source <name>`, `--json`. */
   readonly flags: string;
   readonly summary: string;
   readonly choices?: readonly string[];
@@ -13,7 +13,7 @@ export interface OptionDefinition {
 }
 
 export interface ArgumentDefinition {
-  /** `<sql>` must be given, `[id]` may be. */
+  /** `<sql>` is required, `[id]` is optional. */
   readonly name: string;
   readonly summary: string;
 }
@@ -23,21 +23,21 @@ export interface CommandContext {
   readonly out: Output;
   readonly args: readonly string[];
   readonly options: Options;
-  /** Aborts at the first SIGINT or SIGTERM, and when nobody reads our output any more: finish the page and return. */
+  /** Aborts at the first SIGINT or SIGTERM, and when the reader of stdout closes it: finish the page and return. */
   readonly signal: AbortSignal;
   /** Loads the definitions of all commands. */
   readonly allCommands: () => Promise<readonly Command[]>;
 }
 
 /**
- * A command is data and one function. Definitions import nothing heavy: what a command does is imported
- * inside `run`, so that help answers before a database driver could be loaded.
+ * A command is data and one function. Definitions import nothing heavy. Each command imports its implementation inside
+ * `run`, so that help prints without loading a database driver.
  */
 export interface Command {
-  /** Words as typed: `config validate`. */
+  /** The words to type: `config validate`. */
   readonly name: string;
   readonly summary: string;
-  /** Shown first in its help: a line to type, and what it does. */
+  /** Shown first in the help: a command line, and what it does. */
   readonly examples: readonly (readonly [line: string, does: string])[];
   readonly args?: readonly ArgumentDefinition[];
   readonly options?: readonly OptionDefinition[];
@@ -49,7 +49,7 @@ export const configOptions: readonly OptionDefinition[] = [
   { flags: '--config <file>', summary: 'configuration file (default: ./config.json)' },
   {
     flags: '--set <path=value>',
-    summary: 'set one option, such as sync.perPage=50; wins over file and environment',
+    summary: 'set one option, such as sync.perPage=50; overrides the file and the environment',
     repeats: true,
   },
 ];

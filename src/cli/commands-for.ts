@@ -1,7 +1,7 @@
 import type { Command } from './command.js';
 import { groups } from './commands/groups.js';
 
-/** Each command by its words; a test holds that none is missing. */
+/** Each command by name; a test checks that none is missing. */
 const files: Readonly<Record<string, () => Promise<Command>>> = {
   demo: async () => (await import('./commands/demo.js')).demo,
   init: async () => (await import('./commands/init.js')).init,
@@ -37,8 +37,8 @@ const files: Readonly<Record<string, () => Promise<Command>>> = {
 };
 
 /**
- * The command these words name, without its thirty siblings: reading their files is a tenth of what `rosterd status`
- * takes. Everything else, help above all, is answered from all of them.
+ * Returns the one command these words name, without loading the files of the others: that keeps `rosterd status` fast.
+ * Returns all commands for anything else, such as help.
  */
 export async function commandsFor([first = '', second = '']: readonly string[]): Promise<readonly Command[]> {
   const name = Object.hasOwn(groups, first) ? `${first} ${second}` : first;

@@ -2,7 +2,7 @@ import type { ConfigRequest, LoadedConfig } from '../config/load.js';
 import { Fault } from '../domain/fault.js';
 import type { CommandContext } from './command.js';
 
-/** The configuration as this command line asks for it; warnings go to stderr. */
+/** Loads the configuration with the flags of this command line; warnings go to stderr. */
 export async function configOf(
   { io, options, out }: CommandContext,
   more: Pick<ConfigRequest, 'draft' | 'flags'> = {},

@@ -20,7 +20,7 @@ import { type ExitCode, exitCodeOfFault, exitCodes } from './exit-codes.js';
 import { nextStep } from './next-step.js';
 import { writeConnected } from './write-connected.js';
 
-/** `rosterd connect`: each company on its own, so that one refusal does not take back what others were granted. */
+/** `rosterd connect`: installs on each company separately, so that one refusal does not lose the other grants. */
 export async function connectCompanies(command: ConnectingCommand): Promise<ExitCode> {
   const { context, loaded, person } = command;
   const { out, options, signal } = context;
@@ -89,16 +89,19 @@ async function connectOne(
   const installed = await connecting.install(company.id, scopes, resolve(folder, file), signal);
   return { ...installed, company, source, file, replaces: replaced !== undefined };
 
-  /** Asked before anything is installed. A second source would count every record of the company twice. */
+  /**
+   * Returns the source whose token the new one replaces, or undefined when no source mirrors the company. Runs before the
+   * installation. Throws `usage` without `--replace`: a second source would count every record of the company twice.
+   */
   async function sourceToReplace(): Promise<string | undefined> {
     const held = await mirroredBy(loaded.config.database, company.id);
     const found = [...new Set([...namedFor(sources.map(withCompany), company), ...held])];
-    // What the mirror holds of a source that nobody configures any more stays as it is.
+    // A configured source wins over one that only the mirror still has rows of.
     const configured = found.filter((name) => entries.some((one) => one.name === name));
     const [first, ...more] = configured.length > 0 ? configured : found;
     if (first === undefined || (options.flag('replace') && more.length === 0)) return first;
     const names = [first, ...more].map((name) => `"${name}"`).join(' and ');
-    throw new Fault('usage', `${company.name} is mirrored already, by source ${names}`, {
+    throw new Fault('usage', `${company.name} is already mirrored, by source ${names}`, {
       hint:
         more.length === 0
           ? `--replace gives source "${first}" the new token; a second source would count every record twice`
@@ -112,7 +115,7 @@ function withCompany(source: ConnectingCommand['loaded']['settings']['sources'][
   return { ...plainEntry(source), filters: companyId === undefined ? {} : { companyId } };
 }
 
-/** Settings say `undefined` where an entry says nothing. */
+/** Copies a source without its undefined settings, as a configuration entry has it. */
 function plainEntry(source: ConnectingCommand['loaded']['settings']['sources'][number]) {
   const { name, token, credentials, company, installation } = source;
   return {
@@ -132,13 +135,17 @@ function picked(eligible: readonly Eligible[], answer: string): readonly Eligibl
     return company === undefined ? [] : [company];
   });
   if (companies.length > 0 && companies.length === numbers.length) return companies;
-  throw new Fault('usage', `the answer has to be numbers from 1 to ${eligible.length}, or all`);
+  throw new Fault('usage', `the answer must be numbers from 1 to ${eligible.length}, or all`);
 }
 
 export function applicationOf(config: ConnectingCommand['loaded']['config']): ApplicationConfig {
   const { application } = config.platform;
   if (application !== null) return application;
-  throw new Fault('usage', 'platform.application is not set: rosterd does not know as which one to sign in', {
-    hint: '--client-id pk_…, and --client-secret-env NAME unless it is a public client',
-  });
+  throw new Fault(
+    'usage',
+    'platform.application is not set: rosterd does not know which application to sign in as',
+    {
+      hint: '--client-id pk_…, and --client-secret-env NAME unless it is a public client',
+    },
+  );
 }

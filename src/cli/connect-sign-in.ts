@@ -16,7 +16,7 @@ interface Kept {
   readonly scopes: readonly string[];
 }
 
-/** `rosterd connect --source` and `--management`: a sign-in that is kept and refreshed, in its own file. */
+/** `rosterd connect --source` and `--management`: a sign-in stored in its own file, which rosterd keeps refreshed. */
 export async function connectSignIn(command: ConnectingCommand): Promise<ExitCode> {
   const { context, loaded, person } = command;
   const { out, options, signal } = context;
@@ -31,7 +31,7 @@ export async function connectSignIn(command: ConnectingCommand): Promise<ExitCod
   const config = options.flag('management') ? await tellManagement(command, kept) : undefined;
   if (options.flag('json'))
     out.json({ file: kept.file, scopes, ...(config === undefined ? {} : { config }) });
-  else out.line(`signed in; ${kept.file} holds the tokens and is refreshed by rosterd`);
+  else out.line(`signed in; the tokens are in ${kept.file}, and rosterd keeps them refreshed`);
   return exitCodes.done;
 }
 
@@ -44,8 +44,8 @@ function sourceOf({ context, loaded }: ConnectingCommand): Omit<Kept, 'scopes'> 
     });
   }
   if (source.access.kind === 'token') {
-    throw new Fault('usage', `${name} has a token, not credentials`, {
-      hint: '`rosterd connect` without --source mints a new one for its company',
+    throw new Fault('usage', `source ${name} uses a token, not credentials`, {
+      hint: '`rosterd connect` without --source creates a new token for its company',
     });
   }
   return { application: signedInAs(loaded, source.access), file: source.access.file };
@@ -60,7 +60,7 @@ function managementOf({ loaded, folder }: ConnectingCommand): Omit<Kept, 'scopes
 
 const managementFile = 'credentials/management.json';
 
-/** The client a sign-in belongs to, at the redirect of the application. */
+/** Returns the client of the sign-in, with the redirect address of the application. */
 function signedInAs(
   { config, settings }: ConnectingCommand['loaded'],
   { clientId, clientSecret }: Extract<Access, { kind: 'credentials' }>,
@@ -73,7 +73,10 @@ function signedInAs(
   };
 }
 
-/** What `platform.management` has to say from now on; undefined when it says so already. */
+/**
+ * Writes or prints the new value of `platform.management`, and returns it. Returns undefined when the configuration has
+ * it already.
+ */
 async function tellManagement(
   { context, loaded }: ConnectingCommand,
   kept: Omit<Kept, 'scopes'>,

@@ -3,15 +3,15 @@ import { Fault } from '../domain/fault.js';
 import { printable } from '../domain/printable.js';
 import type { Io } from './io.js';
 
-/** How often one question is put again before we take it that nobody is reading. */
+/** How often to ask one question before giving up. */
 const triesMax = 5;
 
-/** What is wrong with an answer, as the end of "expected …"; undefined when nothing is. */
+/** Returns what was expected instead of the answer, as the end of "expected …"; undefined for a valid answer. */
 export type Objection = (answer: string) => string | undefined;
 
 /**
- * Several questions and their answers, line by line. One reader for all of them: answers that were typed ahead,
- * or piped in, are kept for the questions still to come. Questions go to stderr, as talk does.
+ * Asks several questions and reads one line for each. All questions share one reader, so that answers typed ahead or
+ * piped in are kept for later questions. Questions go to stderr.
  */
 export class Conversation {
   readonly #reader: Interface;
@@ -25,7 +25,10 @@ export class Conversation {
     this.#lines = this.#reader[Symbol.asyncIterator]();
   }
 
-  /** An empty line takes `fallback`. Throws `stopped` on a signal, `usage` when stdin ends or answers stay wrong. */
+  /**
+   * Returns the answer, or `fallback` for an empty line. Throws `stopped` on a signal, and `usage` when stdin ends or
+   * after too many invalid answers.
+   */
   async ask(question: string, fallback: string | null, objection: Objection): Promise<string> {
     const offer = fallback === null ? '' : ` [${fallback === '' ? 'none' : fallback}]`;
     for (let tries = 0; tries < triesMax; tries += 1) {
@@ -36,8 +39,8 @@ export class Conversation {
       if (wanted === undefined) return answer;
       this.io.stderr.write(`  ${printable(`expected ${wanted}`)}\n`);
     }
-    throw new Fault('usage', `no answer to "${question}" could be used`, {
-      hint: 'rosterd help init, which lists the flags that answer everything',
+    throw new Fault('usage', `no valid answer to "${question}"`, {
+      hint: 'rosterd help init, which lists a flag for every question',
     });
   }
 
@@ -50,7 +53,7 @@ export class Conversation {
     if (this.signal.aborted) throw new Fault('stopped', 'stopped before every question was answered');
     if (done !== true) return value;
     throw new Fault('usage', 'stdin ended before every question was answered', {
-      hint: 'rosterd help init, which lists the flags that answer everything',
+      hint: 'rosterd help init, which lists a flag for every question',
     });
   }
 }

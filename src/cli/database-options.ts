@@ -6,25 +6,25 @@ import type { MirrorPlace } from '../reading/read-mirror.js';
 import { type CommandContext, configOptions, type OptionDefinition } from './command.js';
 import { configOf } from './config-options.js';
 
-/** Where the mirror is unless somebody says otherwise; what `rosterd demo` fills. */
+/** The default location of the mirror, also for `rosterd demo`. */
 export const defaultDatabase = 'data/mirror.db';
 
-/** Options of every command that only reads the mirror: the file itself is enough. */
+/** Options of every command that only reads the mirror and can work without a configuration. */
 export const databaseOptions: readonly OptionDefinition[] = [
   ...configOptions,
   {
     flags: '--database <address>',
-    summary: 'read this mirror, a file or postgres://…; no configuration is needed then',
+    summary: 'read this mirror, a file or postgres://…; needs no configuration',
   },
 ];
 
 export interface ChosenMirror {
   readonly place: MirrorPlace;
-  /** Null when the mirror was found without one. */
+  /** Null when the mirror was found without a configuration. */
   readonly config: Config | null;
 }
 
-/** The mirror to read: as told, else as configured, else the usual place when a mirror is there. */
+/** Returns the mirror to read: `--database`, else the configured one; without a configuration, an existing default file. */
 export async function mirrorOf(context: CommandContext): Promise<ChosenMirror> {
   const { io, options } = context;
   const told = options.text('database');
@@ -40,17 +40,17 @@ export async function mirrorOf(context: CommandContext): Promise<ChosenMirror> {
 
 const sqlite = (file: string): MirrorPlace => ({ kind: 'sqlite', file });
 
-/** A file or an address as it was typed behind `flag`. Throws `usage` for what is no address. */
+/** Parses the file or address given with `flag`. Throws `usage` for an address rosterd does not support. */
 export async function placeTold(told: string, cwd: string, flag: string): Promise<MirrorPlace> {
   const { isOtherServer, isPostgres, isPostgresUrl, withoutPassword } = await import('../config/database.js');
   if (isOtherServer(told))
-    throw new Fault('usage', `${flag} is an address of a database rosterd does not keep mirrors in`, {
-      hint: 'a file of SQLite, or postgres://USER@HOST:PORT/DATABASE',
+    throw new Fault('usage', `${flag} is the address of a database that rosterd does not support`, {
+      hint: 'a SQLite file, or postgres://USER@HOST:PORT/DATABASE',
     });
   if (!isPostgres(told)) return sqlite(resolve(cwd, told.replace(/^sqlite:/, '')));
   if (!isPostgresUrl(told))
-    throw new Fault('usage', `${flag} is no address of a PostgreSQL database`, {
-      hint: 'postgres://USER@HOST:PORT/DATABASE; a password is better told by PGPASSWORD than in a list of processes',
+    throw new Fault('usage', `${flag} is not the address of a PostgreSQL database`, {
+      hint: 'postgres://USER@HOST:PORT/DATABASE; give the password in PGPASSWORD: an address is visible in the process list',
     });
   const { url, password } = withoutPassword(told);
   return { kind: 'postgres', url, password: password === null ? null : { reveal: async () => password } };

@@ -3,7 +3,7 @@ import type { Options } from './options.js';
 
 const unitMillis: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** `90s`, `5m`, `12h`, `2d`, or 0. Throws `usage` for anything else; a bare number would be somebody's guess. */
+/** Returns `90s`, `5m`, `12h`, `2d` or 0 in milliseconds. Throws `usage` for anything else, such as a bare number. */
 export function durationOf(options: Options, name: string, usualMillis: number): number {
   const text = options.text(name);
   if (text === undefined) return usualMillis;

@@ -3,7 +3,7 @@ import { type CommandContext, configOptions, jsonOption, type OptionDefinition }
 /** Options of every `endpoints` command. */
 export const endpointOptions: readonly OptionDefinition[] = [
   ...configOptions,
-  { flags: '--source <name>', summary: "act with this source's token instead of platform.management" },
+  { flags: '--source <name>', summary: "use this source's token instead of platform.management" },
   jsonOption,
 ];
 
@@ -14,5 +14,5 @@ export const secretFileOption: OptionDefinition = {
 
 export const endpointArgument = { name: '<id>', summary: 'the endpoint, whe_…' };
 
-/** Never empty: a command line without it is refused before the command runs. */
+/** Never empty: the parser rejects a command line without it. */
 export const endpointId = ({ args }: CommandContext): string => args[0] ?? '';

@@ -12,7 +12,7 @@ import type { CommandContext } from './command.js';
 import { configOf } from './config-options.js';
 import { sessionPartsOf } from './engine-of.js';
 
-/** Opens the platform as whoever manages endpoints, for one piece of work. */
+/** Runs `work` with a platform session that may manage endpoints, and closes the session. */
 export async function managing<Result>(
   context: CommandContext,
   work: (api: Management['api']) => Promise<Result>,
@@ -28,7 +28,10 @@ export async function managing<Result>(
   }
 }
 
-/** Looked at before anything is asked for, because a secret that cannot be stored is shown to nobody again. */
+/**
+ * Returns the file for `--secret-file` and makes its folder. Runs before any request, because the platform shows a
+ * secret only once. Throws `usage` when the folder cannot be written to.
+ */
 export async function secretFileOf({ io, options }: CommandContext): Promise<string | undefined> {
   const given = options.text('secretFile');
   if (given === undefined) return undefined;
@@ -42,7 +45,7 @@ export async function secretFileOf({ io, options }: CommandContext): Promise<str
   return file;
 }
 
-/** Prints an endpoint, and its secret this one time or where it was put. */
+/** Prints an endpoint, and its secret or the file the secret was stored in. */
 export async function tellWithSecret(
   { endpoint, secret }: EndpointWithSecret,
   file: string | undefined,
@@ -57,10 +60,10 @@ export async function tellWithSecret(
   tellEndpoint(endpoint, out);
   if (stored) out.note(`The signing secret is in ${file}: "secrets": [{"file": ${JSON.stringify(file)}}]`);
   else if (shown === null)
-    out.note('It was there already; `rosterd endpoints rotate` gives it a new secret.');
+    out.note('The endpoint existed already; `rosterd endpoints rotate` creates a new secret.');
   else {
     out.line(`secret: ${shown}`);
-    out.note('Shown this once. Put it where receiver.secrets of the configuration points.');
+    out.note('The secret is shown only once. Store it where receiver.secrets of the configuration points.');
   }
 }
 

@@ -4,7 +4,7 @@ import { Fault } from '../domain/fault.js';
 import type { CommandContext } from './command.js';
 import { wantsColor } from './output/color.js';
 
-/** What a command hands to the daemon: configuration, log and the process's own clock and chance. */
+/** Returns what a command passes to the daemon: the configuration, the log, the clock and the random source. */
 export async function enginePartsOf(context: CommandContext, { config }: LoadedConfig): Promise<EngineParts> {
   const [{ createLogger }, { systemRandom }] = await Promise.all([
     import('../daemon/logging.js'),
@@ -25,21 +25,21 @@ export async function enginePartsOf(context: CommandContext, { config }: LoadedC
   };
 }
 
-/** The same, for a command that asks the platform something and needs no mirror. */
+/** The same, for a command that only calls the platform and needs no mirror. */
 export const sessionPartsOf: (
   context: CommandContext,
   loaded: LoadedConfig,
 ) => Promise<Pick<EngineParts, 'config' | 'clock' | 'random' | 'logger'>> = enginePartsOf;
 
-/** The sources named by `--source`, or all. Throws `usage` for a name nobody configured. */
+/** Returns the sources named by `--source`, or all. Throws `usage` for a name that is not configured. */
 export function chosenSources(
   { config }: LoadedConfig,
   names: readonly string[],
 ): EngineParts['config']['sources'] {
   const known = config.sources.map(({ name }) => String(name));
-  const stranger = names.find((name) => !known.includes(name));
-  if (stranger !== undefined) {
-    throw new Fault('usage', `no source is called ${JSON.stringify(stranger)}`, {
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown !== undefined) {
+    throw new Fault('usage', `no source is called ${JSON.stringify(unknown)}`, {
       hint: `one of: ${known.join(', ')}`,
     });
   }

@@ -9,11 +9,11 @@ export const exitCodes = {
   reauthorize: 3,
   /** `verify` found differences. */
   drift: 4,
-  /** Stopped before the end, by quota or signal. */
+  /** Stopped before the end by a rate limit or a signal. */
   stopped: 5,
 } as const;
 
-/** As help and the manual tell them. */
+/** The meanings printed in the help and the manual page. */
 export const exitCodeMeanings: readonly (readonly [code: number, meaning: string])[] = [
   [exitCodes.done, 'done'],
   [exitCodes.failed, 'failed'],
@@ -47,7 +47,7 @@ export const exitCodeOfFault: Readonly<Record<FaultCode, ExitCode>> = {
   internal: exitCodes.failed,
 };
 
-/** A human who must sign in again comes first, then failure, then drift, then an end before the end. */
+/** The most severe code first. */
 const gravity: readonly ExitCode[] = [
   exitCodes.reauthorize,
   exitCodes.usage,

@@ -14,7 +14,7 @@ import type { CommandContext } from './command.js';
 import { Conversation, type Objection } from './conversation.js';
 import type { Options } from './options.js';
 
-/** Every flag that answers a question, by the name commander gives it, and what its value must be. */
+/** The check of every flag that answers a question, by commander's name of the flag. */
 const checks: Readonly<Record<string, Objection>> = {
   baseUrl: isWebAddress,
   source: isSourceName,
@@ -28,9 +28,9 @@ const checks: Readonly<Record<string, Objection>> = {
 };
 
 /**
- * What a first configuration needs to know: from flags, and for the rest from whoever sits at the terminal. Throws
- * `usage` for flags that cannot be, and without a terminal for those that are missing. `databaseUsual` is where the
- * mirror goes when nobody says otherwise.
+ * Returns the answers for a first configuration: from flags, and otherwise from questions at the terminal. Throws
+ * `usage` for invalid flags and, without a terminal, for missing ones. `databaseUsual` is the default location of the
+ * mirror.
  */
 export async function askFirst(context: CommandContext, databaseUsual: string): Promise<FirstAnswers> {
   const { io, options, signal } = context;
@@ -52,7 +52,7 @@ async function answersOf(
   person: Conversation | null,
   databaseUsual: string,
 ): Promise<FirstAnswers> {
-  /** The flag, else the answer, else what is usual. */
+  /** Returns the flag, else the typed answer, else the default. */
   const answer = async (name: string, question: string, usual: string | null): Promise<string> => {
     const told = options.text(name);
     if (told !== undefined || person === null) return told ?? usual ?? '';
@@ -68,15 +68,15 @@ async function answersOf(
   if (way === 'sign-in') {
     clientId = await answer('clientId', 'Publishable key of the application, pk_…', null);
   } else {
-    const name = await answer('source', 'What to call the first source', 'main');
+    const name = await answer('source', 'Name of the first source', 'main');
     const token: SecretPlace =
       way === 'env'
-        ? { env: await answer('tokenEnv', 'Name of the environment variable', variableFor(name)) }
-        : { file: await answer('tokenFile', 'Path of the file', `credentials/${name}.token`) };
-    const company = await answer('company', 'Only one company? Its id, co_…', '');
+        ? { env: await answer('tokenEnv', 'Environment variable with the token', variableFor(name)) }
+        : { file: await answer('tokenFile', 'File with the token', `credentials/${name}.token`) };
+    const company = await answer('company', 'Mirror only one company? Its id, co_…', '');
     source = { name, token, company: company === '' ? null : company };
   }
-  const database = await answer('database', 'Where the mirror is kept', databaseUsual);
+  const database = await answer('database', 'Where to keep the mirror', databaseUsual);
   const identity =
     options.text('identity') ??
     (await person?.ask('Names and addresses: keep or drop', 'keep', oneOf(['keep', 'drop']))) ??
@@ -84,7 +84,7 @@ async function answersOf(
   const hookFile = options.text('webhookSecretFile');
   const hookEnv =
     hookFile === undefined
-      ? await answer('webhookSecretEnv', 'Webhooks? Environment variable with their signing secret', '')
+      ? await answer('webhookSecretEnv', 'Receive webhooks? Environment variable with the signing secret', '')
       : '';
   return {
     ...{ baseUrl, database, source, clientId },
@@ -101,10 +101,10 @@ async function wayIn(options: Options, person: Conversation | null): Promise<Way
   if (options.text('tokenFile') !== undefined) return 'file';
   if (options.text('clientId') !== undefined || person === null) return 'sign-in';
   const question =
-    'Where is the access token? It never stands in the configuration itself\n' +
+    'Where is the access token? It is never stored in the configuration itself\n' +
     '  1  in an environment variable\n' +
-    '  2  in a file that only you can read\n' +
-    '  3  nowhere yet: I sign in with `rosterd connect`\n' +
+    '  2  in a file only you can read\n' +
+    '  3  no token yet: I will sign in with `rosterd connect`\n' +
     'One of 1, 2, 3';
   return waysIn[Number(await person.ask(question, '1', oneOf(['1', '2', '3']))) - 1] ?? 'env';
 }
@@ -133,13 +133,13 @@ function refuseWrong(options: Options): void {
   if (hooks.length > 1) throw oneToo(hooks);
   const only = ['source', 'company'].find((name) => options.text(name) !== undefined);
   if (ways[0] === 'clientId' && only !== undefined)
-    throw new Fault('usage', `${dashed(only)} says nothing beside --client-id`, {
-      hint: 'leave it out: rosterd connect brings the sources, one for each company',
+    throw new Fault('usage', `${dashed(only)} cannot be combined with --client-id`, {
+      hint: 'leave it out: rosterd connect adds the sources, one for each company',
     });
 }
 
 function oneToo(names: readonly string[]): Fault {
-  return new Fault('usage', `${names.map(dashed).join(' and ')} are two answers to one question`, {
+  return new Fault('usage', `${names.map(dashed).join(' and ')} exclude each other`, {
     hint: 'give one of them',
   });
 }
@@ -154,7 +154,7 @@ function refuseMissing(options: Options): void {
       : ['one of --token-env, --token-file and --client-id']),
   ];
   if (missing.length === 0) return;
-  throw new Fault('usage', `nobody can be asked here, and what is missing is: ${missing.join(', ')}`, {
+  throw new Fault('usage', `without questions, these flags are required: ${missing.join(', ')}`, {
     hint: 'rosterd init --base-url https://api.example.com --source acme --token-env ACME_TOKEN',
   });
 }

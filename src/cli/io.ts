@@ -2,10 +2,10 @@ import type { Readable, Writable } from 'node:stream';
 import type { Clock } from '../runtime/clock.js';
 
 export type OutputStream = Writable & { readonly isTTY?: boolean; readonly columns?: number };
-/** The first two stop a command; SIGHUP reloads a daemon. */
+/** SIGINT and SIGTERM stop a command; SIGHUP reloads a daemon. */
 export type ListenedSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
 
-/** The process as a command sees it; tests hand in their own. */
+/** The parts of the process that a command uses; tests pass their own. */
 export interface Io {
   readonly stdin: Readable & { readonly isTTY?: boolean };
   readonly stdout: OutputStream;
@@ -13,8 +13,8 @@ export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly clock: Clock;
-  /** Calls back each time the signal arrives, until the returned function is called. */
+  /** Calls `listener` each time the signal arrives, until the returned function is called. */
   onSignal(signal: ListenedSignal, listener: () => void): () => void;
-  /** Ends the process now, whatever is open. */
+  /** Ends the process immediately. */
   quit(code: number): void;
 }

@@ -1,6 +1,6 @@
 import { Fault } from '../domain/fault.js';
 
-/** What was typed after a command, read by name and with the type the command wants. */
+/** The options of a command line, read by name and type. */
 export class Options {
   constructor(private readonly values: Readonly<Record<string, unknown>>) {}
 
@@ -8,7 +8,7 @@ export class Options {
     return this.values[name] === true;
   }
 
-  /** `--no-browser` was given: `browser` is on unless it was. */
+  /** Returns true when the flag was switched off: `--no-browser` sets `browser` to false. */
   isOff(name: string): boolean {
     return this.values[name] === false;
   }
@@ -23,7 +23,7 @@ export class Options {
     return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
   }
 
-  /** A whole number within bounds; throws `usage` for anything else. */
+  /** Returns a whole number within bounds, or undefined without the flag. Throws `usage` for any other value. */
   whole(name: string, bounds: { readonly min: number; readonly max: number }): number | undefined {
     const text = this.text(name);
     if (text === undefined) return undefined;

@@ -16,7 +16,7 @@ const processIo: Io = {
   quit: (code) => process.exit(code),
 };
 
-/** The code is left for Node to exit with, so that everything written to a slow pipe still arrives. */
+/** Sets the exit code but does not exit, so that Node first flushes output to a slow pipe. */
 export async function runProcess(args: readonly string[]): Promise<void> {
   process.exitCode = await run(args, processIo);
 }

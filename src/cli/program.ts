@@ -14,13 +14,13 @@ export interface ProgramHooks {
 const commonOptions: readonly OptionDefinition[] = [
   {
     flags: '--log-level <level>',
-    summary: 'least severe line of the log',
+    summary: 'lowest severity to log',
     choices: ['debug', 'info', 'warn', 'error'],
   },
-  { flags: '--log-format <format>', summary: 'form of the log', choices: ['auto', 'pretty', 'json'] },
+  { flags: '--log-format <format>', summary: 'format of the log', choices: ['auto', 'pretty', 'json'] },
 ];
 
-/** The command line as commander knows it. Errors are thrown, never exited on. */
+/** Builds commander's command tree. Throws errors instead of exiting the process. */
 export function programOf(commands: readonly Command[], hooks: ProgramHooks): Commander {
   const program = new Commander('rosterd')
     .description("Keeps a local SQL copy of an investment platform's investor records")
@@ -29,7 +29,7 @@ export function programOf(commands: readonly Command[], hooks: ProgramHooks): Co
     .exitOverride()
     .showSuggestionAfterError(true)
     .configureHelp({ helpWidth: Math.min(hooks.columns, 100), sortSubcommands: false })
-    // Help is help, asked for or not: all of it goes to stdout, where it can be read page by page.
+    // Help goes to stdout even when it is shown for a usage error, so that it can be piped to a pager.
     .configureOutput({ writeOut: hooks.writeOut, writeErr: hooks.writeOut, outputError: () => {} })
     .helpCommand('help [command]', 'show help for a command')
     .addHelpText('after', exitCodeHelp);
@@ -48,7 +48,7 @@ export function programOf(commands: readonly Command[], hooks: ProgramHooks): Co
   return program;
 }
 
-/** The tree alone, for whoever describes the command line. */
+/** Returns a tree that runs and prints nothing, for generating completion and the manual page. */
 export function silentProgram(commands: readonly Command[]): Commander {
   return programOf(commands, { writeOut: () => {}, columns: 80, run: async () => {} });
 }

@@ -1,9 +1,9 @@
 import type { Io } from './io.js';
 
 /**
- * Listens for SIGHUP. Signals that arrive while one reload runs, or before the daemon has started, ask for one more
- * reload and no more. On a terminal SIGHUP means that the terminal is gone, so there it keeps its usual effect: the
- * process ends.
+ * Listens for SIGHUP. All signals that arrive during a reload, or before the daemon has started, cause one further
+ * reload. On a terminal SIGHUP means that the terminal was closed, so there it keeps its default effect and ends the
+ * process.
  */
 export class ReloadRequests {
   #asked = false;
@@ -20,7 +20,7 @@ export class ReloadRequests {
           });
   }
 
-  /** Resolves with true once a reload was asked for since the last call, or with false once `stop` aborts. */
+  /** Resolves with true after a SIGHUP since the last call, or with false when `stop` aborts. */
   next(stop: AbortSignal): Promise<boolean> {
     return new Promise((resolve) => {
       const settle = () => {

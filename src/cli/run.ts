@@ -13,13 +13,13 @@ import { Talk } from './output/stderr.js';
 import { guarded } from './output/terminal.js';
 import { programOf } from './program.js';
 
-/** Parses, runs one command and says how it ended. Whatever goes wrong is told on stderr; nothing is thrown. */
+/** Parses the arguments, runs one command and returns its exit code. Prints every error to stderr; never throws. */
 export async function run(
   args: readonly string[],
   process: Io,
   given?: readonly Command[],
 ): Promise<ExitCode> {
-  // The log, notes and progress share one stderr, so that none of them breaks another's line.
+  // The log, notes and progress share one stderr stream, so that they do not break each other's lines.
   const io: Io = { ...process, stdout: guarded(process.stdout), stderr: new Talk(process.stderr) };
   const out = new Output(io);
   const stop = new AbortController();
@@ -28,7 +28,7 @@ export async function run(
   const words = spelledOut(args);
   let commands: readonly Command[] = given ?? [];
   try {
-    // Loading them may fail as well: each is a file of its own.
+    // Each command is a file of its own, so loading it may fail too.
     if (given === undefined) commands = await commandsFor(words);
     const program = programOf(commands, {
       writeOut: (text) => io.stdout.write(text),
@@ -39,7 +39,7 @@ export async function run(
     });
     await program.parseAsync(words, { from: 'user' });
   } catch (error) {
-    // What ended because nobody reads on is nobody's mistake.
+    // A command that ends because its output was closed is not an error.
     if (stop.signal.reason !== pipeClosed)
       code = report(error, out, { debugging: isDebugging(args), command: namedIn(args, commands) });
   } finally {
@@ -48,26 +48,26 @@ export async function run(
   return stop.signal.reason === pipeClosed ? exitCodes.done : code;
 }
 
-/** Nobody reads the rest (`| head`): as good as done. */
-const pipeClosed = 'the reader of our output has gone';
+/** The reader closed the pipe (`| head`): the command counts as done. */
+const pipeClosed = 'the reader of stdout closed it';
 
-/** The first signal asks the command to finish what it is at, the second ends the process. */
+/** The first signal asks the command to finish its current step, the second ends the process. */
 function listen(io: Io, out: Output, stop: AbortController): () => void {
   const onSignal = () => {
     if (stop.signal.aborted) return io.quit(exitCodes.stopped);
     stop.abort('signal');
-    out.note('finishing what is under way; once more to quit at once');
+    out.note('finishing the current step; repeat the signal to quit immediately');
   };
   const onOutputError = (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') return stop.abort(pipeClosed);
-    // A result that is cut short must not look whole.
+    // A truncated result must not look complete.
     out.error(`the result could not be written (${error.code ?? 'unknown reason'})`);
-    out.note('Try: the same with another place for its output');
+    out.note('Try: again with another destination for the output');
     io.quit(exitCodes.failed);
   };
   const ignoreClosed = () => {};
   io.stdout.on('error', onOutputError);
-  // With stderr gone there is nobody left to tell.
+  // Errors of stderr itself cannot be reported anywhere.
   io.stderr.on('error', ignoreClosed);
   const offs = [io.onSignal('SIGINT', onSignal), io.onSignal('SIGTERM', onSignal)];
   return () => {
@@ -77,7 +77,7 @@ function listen(io: Io, out: Output, stop: AbortController): () => void {
 
 interface Asked {
   readonly debugging: boolean;
-  /** As far as it could be understood: a command or the first word of several. */
+  /** The command, or the first word of a two-word command, if it was recognized. */
   readonly command: string | undefined;
 }
 
@@ -95,18 +95,18 @@ function report(error: unknown, out: Output, { debugging, command }: Asked): Exi
     out.note(`Try: ${incomplete.hint}`);
     return exitCodes.failed;
   }
-  out.error('rosterd met a state it does not expect; this is a bug, please report it');
+  out.error('rosterd has reached an unexpected state; this is a bug, please report it');
   if (debugging)
     out.note(maskCredentials(error instanceof Error ? (error.stack ?? String(error)) : String(error)));
-  else out.note('Try: the same with --log-level debug, which adds where it happened');
+  else out.note('Try: again with --log-level debug, which adds a stack trace');
   return exitCodes.failed;
 }
 
-/** Commander ends help and version by throwing; without a command, or half of one, it has shown the help already. */
+/** Commander throws to end help and version. Without a complete command it has already printed the help. */
 function reportUsage(error: CommanderError, command: string | undefined, out: Output): ExitCode {
   if (error.exitCode === 0) return exitCodes.done;
   const [message = '', ...suggestion] = error.message.replace(/^error: /, '').split('\n');
-  // Whoever types the name alone wants the list, and gets it; a script that lost its command must see a failure.
+  // `rosterd` alone prints the help, but must fail: a script may have lost its command.
   if (error.code === 'commander.help')
     out.error(`no command was given${command === undefined ? '' : ` after ${command}`}`);
   else out.error(message);
@@ -124,7 +124,7 @@ function namedIn(args: readonly string[], commands: readonly Command[]): string 
   return names.some((name) => name === first || name.startsWith(`${first} `)) ? first : undefined;
 }
 
-/** `help config show` is `config show --help`; commander's own looks at one word only. */
+/** Rewrites `help config show` to `config show --help`; commander's help command reads only one word. */
 function spelledOut(args: readonly string[]): string[] {
   return args[0] === 'help' && args.length > 1 ? [...args.slice(1), '--help'] : [...args];
 }

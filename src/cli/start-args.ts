@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 
-/** What `npm start` runs: the daemon when somebody has configured one, the demonstration otherwise. */
+/** Returns the arguments for `npm start`: `run` when a configuration exists, `demo` otherwise. */
 export function startArgs(
   given: readonly string[],
   cwd: string,

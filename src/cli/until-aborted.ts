@@ -1,4 +1,4 @@
-/** Waits for the first signal. The open listeners keep the process alive meanwhile. */
+/** Resolves when `signal` aborts. Open listening sockets keep the process alive meanwhile. */
 export function untilAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();

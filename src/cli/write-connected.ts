@@ -4,7 +4,7 @@ import { configFileOf } from '../config/load.js';
 import type { Connected } from './connected.js';
 import type { ConnectingCommand } from './connecting-command.js';
 
-/** Tells what was connected, and puts it into the configuration or shows what to put there. */
+/** Prints what was connected, and writes it to the configuration or prints what to add there. */
 export async function writeConnected(
   command: ConnectingCommand,
   connected: readonly Connected[],
@@ -45,11 +45,9 @@ export async function writeConnected(
   }
   for (const { source, replaces } of connected)
     if (replaces)
-      out.note(
-        `Source ${source} reads with another token now. Try: rosterd sync --source ${source} --resync`,
-      );
+      out.note(`Source ${source} uses another token now. Try: rosterd sync --source ${source} --resync`);
   for (const { source, identity } of connected)
-    if (!identity) out.warn(`${source}: identity is not granted, names and addresses stay empty`);
+    if (!identity) out.warn(`${source}: identity was not granted, so names and addresses stay empty`);
 }
 
 const entryFor = (one: Connected) => ({
@@ -69,7 +67,7 @@ async function writeSources(
   const sources = connected.flatMap((one): Edit[] => {
     const held = known.indexOf(one.source);
     const at = held < 0 ? next++ : held;
-    // A sign-in of the source it replaces would stand beside the token.
+    // Remove the sign-in of a replaced source: an entry may not have both credentials and a token.
     const edits = Object.entries({ ...entryFor(one), ...(one.replaces ? { credentials: undefined } : {}) });
     return edits.map(([key, value]) => ({ path: ['sources', at, key], value }));
   });
@@ -77,7 +75,7 @@ async function writeSources(
   await editConfigFile(resolve(io.cwd, file), [...platformEdits(context.options, loaded), ...sources]);
 }
 
-/** What was given as a flag and the file does not say yet: without it the file would not work by itself. */
+/** Returns the edits for platform settings given as flags, without which the file would not work by itself. */
 export function platformEdits(
   options: ConnectingCommand['context']['options'],
   { settings }: ConnectingCommand['loaded'],

@@ -2,8 +2,8 @@ import { parseId, parseSourceName } from '../domain/ids.js';
 import { databaseAddress, variableName, webAddress } from './values.js';
 
 /**
- * What single answers must be, told as the end of "expected …". The same rules as those of the file, so that what
- * was accepted here is not refused there.
+ * Checks of single answers: each returns what was expected, as the end of "expected …", or undefined for a valid
+ * answer. The rules are those of the configuration file, so that an answer accepted here is valid there.
  */
 type Check = (answer: string) => string | undefined;
 
@@ -30,7 +30,7 @@ export const isSourceName: Check = (answer) =>
 export const isCompany: Check = (answer) =>
   parseId('company', answer) === undefined ? 'an id such as co_…' : undefined;
 
-/** The secret itself where its name belongs is an easy slip. */
+/** People easily type the secret itself instead of the name of its variable. */
 export const isVariable = matching(
   variableName,
   'the NAME of an environment variable, such as ACME_TOKEN, and never the secret itself',

@@ -1,4 +1,4 @@
-/** The candidate a typist most likely meant, or nothing when all are too far away to be a slip. */
+/** Returns the candidate closest to a misspelt word, or undefined when none is close enough. */
 export function closest(typed: string, candidates: readonly string[]): string | undefined {
   let best: { readonly name: string; readonly distance: number } | undefined;
   for (const name of candidates) {
@@ -9,7 +9,7 @@ export function closest(typed: string, candidates: readonly string[]): string | 
   return best !== undefined && best.distance <= tolerated ? best.name : undefined;
 }
 
-/** Insertions, deletions, replacements; one row of the table at a time. */
+/** Returns the Levenshtein distance, computed one row of the table at a time. */
 function editDistance(left: string, right: string): number {
   let above = Array.from({ length: right.length + 1 }, (_, column) => column);
   for (let row = 1; row <= left.length; row += 1) {

@@ -18,7 +18,7 @@ import { Secret, type SecretReference } from './secrets.js';
 import type { Settings } from './settings.js';
 import { type Listen, parseListen } from './values.js';
 
-/** What the daemon is built from: parsed, absolute, frozen. */
+/** The parsed configuration: ids and addresses checked, paths absolute, frozen. */
 export interface Config {
   readonly platform: {
     readonly baseUrl: string;
@@ -37,7 +37,7 @@ export interface Config {
   readonly receiver: ReceiverConfig | null;
   readonly console: ConsoleConfig | null;
   readonly identity: Settings['identity'];
-  /** Where it is kept who stays forgotten. */
+  /** `ledger` is the file that lists forgotten ids. */
   readonly forget: { readonly ledger: string };
   readonly history: { readonly keepDays: number | null };
   readonly notices: readonly NoticeConfig[];
@@ -52,7 +52,7 @@ export interface SourceConfig {
   readonly filters: SourceFilters;
 }
 
-/** What to be on the platform: a token someone else looks after, or a sign-in that is refreshed. */
+/** How to authenticate to the platform: a fixed access token, or a sign-in that rosterd refreshes. */
 export type Access =
   | { readonly kind: 'token'; readonly token: Secret }
   | {
@@ -79,7 +79,7 @@ export interface SourceFilters {
 export interface ConsoleConfig {
   readonly listen: Listen;
   readonly hosts: readonly string[];
-  /** Null only where this machine alone can reach it. */
+  /** Null only when the console is reachable from this machine alone. */
   readonly auth: ConsoleSignIn | null;
 }
 
@@ -96,7 +96,7 @@ export interface ReceiverConfig {
   readonly maxConnectionsPerAddress: number;
 }
 
-/** The webhook endpoint the daemon looks after. */
+/** The webhook endpoint that the daemon manages. */
 export interface EndpointConfig {
   readonly publicUrl: string;
   readonly mode: 'live' | 'test';
@@ -120,7 +120,7 @@ export type NoticeConfig = { readonly name: string; readonly rules: NoticeRules 
   | { readonly kind: 'command'; readonly command: readonly string[] }
 );
 
-/** Where relative paths start, and what secrets are read from. */
+/** The environment secrets are read from, and the folder a relative path starts from. */
 export interface Surroundings {
   readonly env: Readonly<Record<string, string | undefined>>;
   folderOf(path: Path): string;
@@ -202,7 +202,7 @@ export function configFrom(settings: Settings, around: Surroundings): Config {
   });
 }
 
-/** A database as a first configuration names it, before there is a file. */
+/** Parses a database address when there is no configuration file yet. */
 export function databaseAt(
   database: string,
   { env, folder }: { readonly env: Surroundings['env']; readonly folder: string },
@@ -327,7 +327,7 @@ function idOrNull<Kind extends IdKind>(kind: Kind, text: string | undefined) {
   return parseId(kind, text) ?? null;
 }
 
-/** Validation has been; a value that does not parse now is a bug of ours. */
+/** Throws when a value that validation accepted does not parse, which is a bug. */
 function checked<Value>(value: Value | undefined): Value {
   if (value === undefined) throw new Error('a validated setting did not parse');
   return value;
@@ -339,7 +339,7 @@ function deepFrozen<Value>(value: Value): Value {
   return Object.freeze(value);
 }
 
-/** The folder relative paths of a configuration file start from. */
+/** Returns the folder that relative paths of a configuration file start from. */
 export function folderOfFile(file: string): string {
   return dirname(resolve(file));
 }

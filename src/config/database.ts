@@ -1,6 +1,6 @@
 import type { Secret } from './secrets.js';
 
-/** Where the mirror is kept. */
+/** The database that stores the mirror. */
 export type DatabaseConfig = SqliteConfig | PostgresConfig;
 
 export interface SqliteConfig {
@@ -10,9 +10,9 @@ export interface SqliteConfig {
 
 export interface PostgresConfig {
   readonly kind: 'postgres';
-  /** Without its password: it may be shown. */
+  /** Without the password, so that it can be printed. */
   readonly url: string;
-  /** Null leaves it to PGPASSWORD, ~/.pgpass, or a server that asks for none. */
+  /** Null leaves it to PGPASSWORD, ~/.pgpass, or a server that requires none. */
   readonly password: Secret | null;
 }
 
@@ -20,13 +20,13 @@ const postgresScheme = /^postgres(?:ql)?:\/\//;
 
 export const isPostgres = (text: string): boolean => postgresScheme.test(text);
 
-/** An address of another kind of server than ours; a path to a file has no scheme before two slashes. */
+/** Returns whether the text is the URL of an unsupported database server; a file path has no scheme. */
 export const isOtherServer = (text: string): boolean =>
   /^[a-z][a-z0-9+.-]*:\/\//i.test(text) && !isPostgres(text) && !text.startsWith('sqlite:');
 
 /**
- * A host and a database, or a socket's folder in `?host=`; a password only where URLs have one, so that there is one
- * place to take it out of.
+ * Returns whether the text is a URL with a host (or a socket folder in `?host=`) and a database. A password may stand
+ * only in the user part of the URL, so that `withoutPassword` finds it.
  */
 export function isPostgresUrl(text: string): boolean {
   if (!isPostgres(text) || !URL.canParse(text)) return false;
@@ -34,14 +34,14 @@ export function isPostgresUrl(text: string): boolean {
   return (
     (hostname !== '' || searchParams.has('host')) &&
     pathname.length > 1 &&
-    // What stands before it is the rest of a password with a slash in it, which would be shown as a database's name.
+    // An `@` here means that the password contains a slash, so the rest of it would be printed as the database name.
     !pathname.includes('@') &&
     hash === '' &&
     ![...searchParams.keys()].some((key) => /password/i.test(key))
   );
 }
 
-/** The address and the password apart; null when it has none. */
+/** Splits the password from the address; null when there is none. */
 export function withoutPassword(text: string): { readonly url: string; readonly password: string | null } {
   const url = new URL(text);
   const password = url.password === '' ? null : decodeURIComponent(url.password);
@@ -49,13 +49,13 @@ export function withoutPassword(text: string): { readonly url: string; readonly 
   return { url: url.href, password };
 }
 
-/** For people: whatever stands where a password stands in a URL is left out. */
+/** Returns the address for printing, without a password even when the URL is malformed. */
 export function shownAddress(text: string): string {
   if (!isPostgres(text)) return text;
   return text.replace(/^([a-z]+:\/\/[^/@:]*):[^/]*@/, '$1:…@');
 }
 
-/** The mirror's own file, for what works on files alone. */
+/** Returns the SQLite file of the mirror. Throws for PostgreSQL. */
 export function sqliteFileOf(database: DatabaseConfig): string {
   if (database.kind === 'sqlite') return database.file;
   throw new Error(`${database.url} is not a file`);

@@ -16,17 +16,17 @@ import { Secret } from './secrets.js';
 export interface OptionRow {
   readonly path: string;
   readonly type: string;
-  /** As JSON; null when the option must be given or may be left out. */
+  /** As JSON; null when the option has no default. */
   readonly default: string | null;
-  /** Must be given whenever the group it stands in is. */
+  /** Required whenever its group is given. */
   readonly required: boolean;
-  /** That group, when it may be left out itself: `platform.application`, `notices[]`. */
+  /** The group, when the group itself is optional: `platform.application`, `notices[]`. */
   readonly within: string | null;
   readonly description: string;
   readonly environment: string;
 }
 
-/** One row per option, in the order of the declarations: the reference in the README is made of it. */
+/** Returns one row per option, in the order of the declarations. The table of options in the docs is generated from it. */
 export function describeConfig(): readonly OptionRow[] {
   return rowsBelow(configJsonSchema(), [], null);
 }
@@ -58,7 +58,7 @@ function rowsBelow(node: SchemaNode, below: Path, within: string | null): readon
   });
 }
 
-/** An option of one kind only is required in groups of that kind: `notices[] of kind slack`. */
+/** Names the kind of group that has the option, when not all kinds have it: `notices[] of kind slack`. */
 function kindWithin(node: SchemaNode, key: string, within: string | null): string | null {
   const kinds = variantsOf(node).filter(({ properties }) => properties !== undefined);
   const own = kinds.filter(({ properties }) => properties?.[key] !== undefined);
@@ -74,7 +74,7 @@ export interface SettingRow {
   readonly from: string;
 }
 
-/** Every value in force and who set it; secrets tell where they come from, never what they are. */
+/** Returns every effective value and its origin. A secret shows only its origin, never its value. */
 export function effectiveSettings(loaded: LoadedConfig): readonly SettingRow[] {
   const root = configJsonSchema();
   const rows: SettingRow[] = [];
@@ -96,7 +96,7 @@ export function effectiveSettings(loaded: LoadedConfig): readonly SettingRow[] {
   return rows;
 }
 
-/** The text of schema/config.schema.json. */
+/** Returns the text of schema/config.schema.json. */
 export function configSchemaText(): string {
   return `${JSON.stringify(configJsonSchema(), null, 2)}\n`;
 }

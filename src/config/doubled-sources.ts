@@ -2,32 +2,32 @@ import type { Clash } from './clash.js';
 import type { Settings } from './settings.js';
 
 /*
- * Two sources that read the same records hold and count each of them twice: every total over all sources is wrong, and
- * nothing else shows it. An id of a company belongs to one realm, so company, filters and account are what a source
- * reads. Sources of one company are legitimate when their filters exclude one another, and when they are two accounts
- * that are told apart (two installations, or a person's sign-in beside the company's token): then the same record may
- * be visible to both, which is said and not refused.
+ * Two sources that read the same records store and count each record twice: every total over all sources is then wrong,
+ * and nothing else shows it. A company id belongs to one realm, so the company, the filters and the account determine
+ * what a source reads. Two sources may share a company when their filters exclude each other. They may also share it
+ * with two distinct accounts (two installations, or a person's sign-in and the company's token). A record may then be
+ * visible to both, which is a warning and not an error.
  */
 
 type Source = Settings['sources'][number];
 
-/** Sources that read exactly what an earlier one reads. */
+/** Returns an error for each source that reads exactly the same records as an earlier one. */
 export function doubledSources(sources: readonly Source[]): readonly Clash[] {
   return sources.flatMap((source, index) => {
     const first = sources.findIndex((other) => isSame(other, source));
-    // One name for both is a problem of its own.
+    // A repeated name is reported separately.
     if (first === index || sources[first]?.name === source.name) return [];
     return [
       {
         path: ['sources', index],
-        message: `reads what sources[${first}] ("${sources[first]?.name}") reads; every record would be counted twice`,
-        hint: 'keep one of them. Two accounts on one company are told apart by "installation"',
+        message: `reads the same records as sources[${first}] ("${sources[first]?.name}"); every record would be counted twice`,
+        hint: 'keep one of them. To use two accounts of one company, set "installation" on both',
       },
     ];
   });
 }
 
-/** Sources of which some records are held twice, although each has a reason of its own. */
+/** Returns a warning for each pair of sources that may store some records twice but is allowed. */
 export function overlappingSources(sources: readonly Source[]): readonly string[] {
   return sources.flatMap((source, index) =>
     sources
@@ -35,7 +35,7 @@ export function overlappingSources(sources: readonly Source[]): readonly string[
       .flatMap((other, before) =>
         companyOf(source) !== undefined && !isSame(other, source) && mayShare(other, source)
           ? [
-              `sources[${index}] ("${source.name}") and sources[${before}] ("${other.name}") both read ${companyOf(source)}: a record that both see is counted twice in totals over all sources`,
+              `sources[${index}] ("${source.name}") and sources[${before}] ("${other.name}") both read ${companyOf(source)}: records visible to both are counted twice in totals over all sources`,
             ]
           : [],
       ),
@@ -55,7 +55,7 @@ function isSame(one: Source, other: Source): boolean {
   return selectionOf(one).every((value, index) => value === selected[index]) && isSameAccount(one, other);
 }
 
-/** Tokens of one company are taken for one account unless their installations say otherwise. */
+/** Treats tokens of one company as one account unless their installations differ. */
 function isSameAccount(one: Source, other: Source): boolean {
   if (one.installation !== undefined && other.installation !== undefined)
     return one.installation === other.installation;
@@ -65,7 +65,7 @@ function isSameAccount(one: Source, other: Source): boolean {
 
 const accessOf = ({ token, credentials }: Source): string => JSON.stringify(token ?? credentials);
 
-/** Where both name a value and the values differ, no record fits both. */
+/** Returns false when both sources select different values of a field: no record matches both. */
 function mayShare(one: Source, other: Source): boolean {
   const selected = selectionOf(other);
   return selectionOf(one).every(

@@ -11,19 +11,19 @@ export interface Edit {
 }
 
 /**
- * Sets values in a configuration file and keeps everything else, its mode and its indentation too. A file that is not
- * there is made.
+ * Sets values in a configuration file and keeps everything else, including its mode and indentation. Creates a missing
+ * file. Throws `usage` when the file cannot be edited.
  */
 export async function editConfigFile(file: string, edits: readonly Edit[]): Promise<void> {
   try {
-    const held = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    const existing = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return undefined;
       throw error;
     });
-    const before = held === undefined ? {} : parseJsonText(held).value;
+    const before = existing === undefined ? {} : parseJsonText(existing).value;
     const after = edits.reduce((value, edit) => withValue(value, edit.path, edit.value), before);
-    const indent = /^([ \t]+)"/m.exec(held ?? '')?.[1] ?? '  ';
-    const mode = held === undefined ? 0o644 : (await stat(file)).mode & 0o777;
+    const indent = /^([ \t]+)"/m.exec(existing ?? '')?.[1] ?? '  ';
+    const mode = existing === undefined ? 0o644 : (await stat(file)).mode & 0o777;
     await replaceWhole(file, `${JSON.stringify(after, null, indent)}\n`, mode);
   } catch (error) {
     if (error instanceof Fault) throw error;
@@ -35,7 +35,7 @@ export async function editConfigFile(file: string, edits: readonly Edit[]): Prom
   }
 }
 
-/** Whoever reads meanwhile sees the file before or after. */
+/** Replaces the file atomically: a concurrent reader sees the old or the new text, never a mix. */
 export async function replaceWhole(file: string, text: string, mode: number): Promise<void> {
   const fresh = `${file}.new`;
   await rm(fresh, { force: true });

@@ -4,27 +4,27 @@ import { Fault } from '../domain/fault.js';
 import { packageRoot } from '../runtime/package-root.js';
 import { replaceWhole } from './edit-file.js';
 
-/** Where a secret is; never the secret. */
+/** A reference to a secret, never its value. */
 export type SecretPlace = { readonly env: string } | { readonly file: string };
 
-/** What somebody who starts must say; everything else has a default. */
+/** The answers a first configuration needs; everything else has a default. */
 export interface FirstAnswers {
   readonly baseUrl: string;
   readonly database: string;
   readonly identity: 'keep' | 'drop';
-  /** Null until a sign-in brings the first source. */
+  /** Null when `rosterd connect` will add the first source. */
   readonly source: {
     readonly name: string;
     readonly token: SecretPlace;
     readonly company: string | null;
   } | null;
-  /** The application to sign in with; null with a token at hand. */
+  /** The application to sign in with; null when there is a token. */
   readonly clientId: string | null;
-  /** Null polls only. */
+  /** Null for polling without webhooks. */
   readonly webhookSecret: SecretPlace | null;
 }
 
-/** The configuration these answers make, with nothing in it that a default says as well. */
+/** Returns the configuration for these answers, without values that equal the defaults. */
 export function firstConfig(answers: FirstAnswers, file: string): Readonly<Record<string, unknown>> {
   const { baseUrl, database, identity, source, clientId, webhookSecret } = answers;
   return {
@@ -47,14 +47,14 @@ export function firstConfig(answers: FirstAnswers, file: string): Readonly<Recor
   };
 }
 
-/** Writes a file that was not there; with `replace`, also one that was. Throws `usage` when it cannot be written. */
+/** Creates the file, or with `replace` overwrites an existing one. Throws `usage` when it exists or cannot be written. */
 export async function writeFirstConfig(
   file: string,
   config: Readonly<Record<string, unknown>>,
   replace: boolean,
 ): Promise<void> {
   const text = `${JSON.stringify(config, null, 2)}\n`;
-  // It names secrets and holds none, so whoever edits it may read it.
+  // The file contains references to secrets but no secrets, so others may read it.
   const mode = 0o644;
   try {
     if (replace) return await replaceWhole(file, text, mode);
@@ -63,19 +63,19 @@ export async function writeFirstConfig(
     const code = (error as NodeJS.ErrnoException).code ?? 'unknown reason';
     if (code === 'EEXIST') throw alreadyThere(file);
     throw new Fault('usage', `${file} cannot be written (${code})`, {
-      hint: 'name a file in a folder that exists and that you may write to: --config FILE',
+      hint: 'name a file in an existing folder you can write to: --config FILE',
       cause: error,
     });
   }
 }
 
 export function alreadyThere(file: string): Fault {
-  return new Fault('usage', `${file} is there already`, {
+  return new Fault('usage', `${file} already exists`, {
     hint: '--force to replace it, or --config FILE to write another one',
   });
 }
 
-/** For editors, which complete and check by it: beside the file as a relative path, elsewhere as an absolute one. */
+/** Returns the `$schema` that editors use: relative when the schema lies below the folder, else absolute. */
 function schemaFrom(folder: string): string {
   const schema = join(packageRoot, 'schema', 'config.schema.json');
   const path = relative(folder, schema);

@@ -6,29 +6,29 @@ import { clashesIn } from './rules.js';
 import { configJsonSchema } from './schema-tree.js';
 import { settingsSchema } from './settings.js';
 
-/** The content of a `config.json`, as a value. */
+/** The content of a `config.json`, as an object. */
 export type ConfigInput = z.input<typeof settingsSchema>;
 
 export interface ObjectSurroundings {
-  /** Where relative paths start. */
+  /** The folder that relative paths start from. */
   readonly cwd: string;
-  /** Where secrets written as `{"env": "NAME"}` are read from; nothing in it overrides the object. */
+  /** The environment for secrets given as `{"env": "NAME"}`. It does not override options of the object. */
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** For a program that has its configuration at hand. Throws `InvalidConfig` with every problem. */
+/** Parses a configuration given as an object. Throws `InvalidConfig` with every problem. */
 export function configFromObject(input: ConfigInput, { cwd, env }: ObjectSurroundings): Config {
   const whereOf = () => '';
   const parsed = settingsSchema.safeParse(input);
   if (!parsed.success) {
     const examined = { root: configJsonSchema(), input, whereOf };
-    throw new InvalidConfig(problemsOf(parsed.error.issues, examined), 'mend the object');
+    throw new InvalidConfig(problemsOf(parsed.error.issues, examined), 'fix the object');
   }
-  const clashes = clashesIn(parsed.data).map(({ path, ...told }) => ({
+  const clashes = clashesIn(parsed.data).map(({ path, ...clash }) => ({
     path: pathText(path),
     where: '',
-    ...told,
+    ...clash,
   }));
-  if (clashes.length > 0) throw new InvalidConfig(clashes, 'mend the object');
+  if (clashes.length > 0) throw new InvalidConfig(clashes, 'fix the object');
   return configFrom(parsed.data, { env, folderOf: () => cwd });
 }

@@ -1,9 +1,9 @@
 import { type Path, pathText } from './path.js';
 
 /**
- * JSON with places. `JSON.parse` names neither line nor column on Node 20, quotes the text around a mistake
- * (which may hold a secret) and lets the last of two equal keys win without a word. A configuration file is
- * small, so a plain recursive reader costs nothing; depth is bounded because the stack is not.
+ * A JSON parser that keeps the position of every value. `JSON.parse` reports no line and column on Node 20, quotes the
+ * text around a mistake (which may contain a secret) and silently keeps the last of two equal keys. A configuration file
+ * is small, so a recursive parser is fast enough; the depth is limited to protect the stack.
  */
 export interface Place {
   readonly line: number;
@@ -12,7 +12,7 @@ export interface Place {
 
 export interface JsonDocument {
   readonly value: unknown;
-  /** Where the value of a path begins. */
+  /** Returns the position where the value of a path begins. */
   placeOf(path: Path): Place | undefined;
 }
 
@@ -52,21 +52,23 @@ export function parseJsonText(input: string): JsonDocument {
   const readString = (): string => {
     const start = at;
     for (at += 1; text[at] !== '"'; at += 1) {
-      if (text[at] === undefined || text[at] === '\n') fail('this text is never closed with a "', start);
+      if (text[at] === undefined || text[at] === '\n') fail('this string has no closing "', start);
       if (text[at] === '\\') at += 1;
     }
     at += 1;
     try {
       return JSON.parse(text.slice(start, at)) as string;
     } catch {
-      return fail('this text holds an escape or control character that JSON does not allow', start);
+      return fail('this string contains an escape or control character that JSON does not allow', start);
     }
   };
 
   const readScalar = (): unknown => {
     const word = /^[^\s,:{}[\]"]+/.exec(text.slice(at, at + 400))?.[0] ?? '';
     if (!/^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/.test(word)) {
-      fail(word === '' ? `expected a value, found ${seen()}` : 'expected a value; texts need double quotes');
+      fail(
+        word === '' ? `expected a value, found ${seen()}` : 'expected a value; strings need double quotes',
+      );
     }
     at += word.length;
     return JSON.parse(word) as unknown;
@@ -80,7 +82,7 @@ export function parseJsonText(input: string): JsonDocument {
       skipSpace();
       if (text[at] === '}' && first) break;
       if (text[at] !== '"') {
-        fail(text[at] === '}' ? 'a comma before } is one too many' : `expected a key in "", found ${seen()}`);
+        fail(text[at] === '}' ? 'remove the comma before }' : `expected a key in "", found ${seen()}`);
       }
       const keyAt = at;
       const key = readString();
@@ -89,11 +91,11 @@ export function parseJsonText(input: string): JsonDocument {
       if (text[at] !== ':') fail(`expected : after the key, found ${seen()}`);
       at += 1;
       const value = readValue([...path, key]);
-      // Defined, not assigned: a key called `__proto__` is a key like any other.
+      // Not an assignment, so that a key named `__proto__` becomes an ordinary property.
       Object.defineProperty(object, key, { value, enumerable: true, writable: true, configurable: true });
       skipSpace();
       if (text[at] === '}') break;
-      if (text[at] === undefined) fail('this { is never closed', opened);
+      if (text[at] === undefined) fail('this { has no closing }', opened);
       if (text[at] !== ',') fail(`expected , or } after a value, found ${seen()}`);
       at += 1;
     }
@@ -108,11 +110,11 @@ export function parseJsonText(input: string): JsonDocument {
     for (;;) {
       skipSpace();
       if (text[at] === ']' && array.length === 0) break;
-      if (text[at] === ']') fail('a comma before ] is one too many');
+      if (text[at] === ']') fail('remove the comma before ]');
       array.push(readValue([...path, array.length]));
       skipSpace();
       if (text[at] === ']') break;
-      if (text[at] === undefined) fail('this [ is never closed', opened);
+      if (text[at] === undefined) fail('this [ has no closing ]', opened);
       if (text[at] !== ',') fail(`expected , or ] after a value, found ${seen()}`);
       at += 1;
     }

@@ -10,38 +10,38 @@ import { InvalidConfig, type Problem, placesOf, problemsOf } from './problems.js
 import { clashesIn, warningsAbout } from './rules.js';
 import { configJsonSchema } from './schema-tree.js';
 import { draftSchema, type Settings, settingsSchema } from './settings.js';
-import { salvage } from './stub-invalid.js';
+import { stubInvalid } from './stub-invalid.js';
 
 export interface ConfigRequest {
-  /** From `--config`; otherwise ROSTERD_CONFIG, otherwise ./config.json. */
+  /** From `--config`; the default is ROSTERD_CONFIG, then ./config.json. */
   readonly file?: string | undefined;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Values from flags: `--log-level debug` is `{ path: 'log.level', text: 'debug', flag: '--log-level' }`. */
   readonly flags?: readonly { readonly path: string; readonly text: string; readonly flag: string }[];
-  /** A configuration in the making: it may have no sources yet, or no file. */
+  /** Accepts an incomplete configuration, without sources or without a file. */
   readonly draft?: boolean;
 }
 
 export interface LoadedConfig {
   readonly config: Config;
-  /** As written, defaults filled in: what `config show` prints. */
+  /** The options as given, with defaults filled in: what `config show` prints. */
   readonly settings: Settings;
-  /** Absolute; null when everything came from the environment and flags. */
+  /** Absolute path; null when all options came from the environment and flags. */
   readonly file: string | null;
   readonly warnings: readonly string[];
-  /** `default`, `file`, `env NAME` or `flag --NAME`. */
+  /** Returns `default`, `file`, `env NAME` or `flag --NAME`. */
   originOf(path: Path): string;
 }
 
 const defaultConfigFile = 'config.json';
 
-/** Where the configuration would be read from. */
+/** Returns the path of the configuration file, which may not exist. */
 export function configFileOf({ file, cwd, env }: ConfigRequest): string {
   return resolve(cwd, file ?? (env.ROSTERD_CONFIG || defaultConfigFile));
 }
 
-/** Reads, merges and checks. Throws `InvalidConfig` with every problem, or `usage` when there is no file. */
+/** Reads, merges and checks the configuration. Throws `InvalidConfig` with every problem, or `usage` without a file. */
 export function loadConfig(request: ConfigRequest): LoadedConfig {
   const root = configJsonSchema();
   const fromEnv = environmentOverrides(root, request.env);
@@ -66,9 +66,9 @@ export function loadConfig(request: ConfigRequest): LoadedConfig {
   if (!parsed.success) problems.push(...problemsOf(parsed.error.issues, { root, input, whereOf }));
   const understood = parsed.success
     ? { settings: parsed.data, isMadeUp: () => false }
-    : salvage(input, placesOf(parsed.error.issues));
-  for (const { path, ...told } of understood === null ? [] : clashesIn(understood.settings)) {
-    if (!understood?.isMadeUp(path)) problems.push({ path: pathText(path), where: whereOf(path), ...told });
+    : stubInvalid(input, placesOf(parsed.error.issues));
+  for (const { path, ...clash } of understood === null ? [] : clashesIn(understood.settings)) {
+    if (!understood?.isMadeUp(path)) problems.push({ path: pathText(path), where: whereOf(path), ...clash });
   }
   const strays = strayNames(fromEnv.unknown, input);
   if (!parsed.success || problems.length > 0) throw new InvalidConfig([...problems, ...strays]);
@@ -93,8 +93,8 @@ export function loadConfig(request: ConfigRequest): LoadedConfig {
 }
 
 /**
- * What is wrong with a file of authorities, so that it is told here and not by the first request. One that cannot be
- * read is no mistake of the configuration: it may be checked on a machine that does not have the file.
+ * Returns what is wrong with the certificate authority file, so that it is reported before the first request. An
+ * unreadable file is no problem here: the configuration may be checked on a machine that does not have the file.
  */
 function authorityProblem(file: string | null): Pick<Problem, 'message' | 'hint'> | null {
   if (file === null) return null;
@@ -108,13 +108,13 @@ function authorityProblem(file: string | null): Pick<Problem, 'message' | 'hint'
   if (typeof found !== 'string') return null;
   return {
     message: `${file} ${found}`,
-    hint: `look into it: openssl x509 -in ${file} -noout -subject -dates`,
+    hint: `inspect it with: openssl x509 -in ${file} -noout -subject -dates`,
   };
 }
 
 interface SourceDocument extends JsonDocument {
   readonly file: string | null;
-  /** As the person would type it. */
+  /** The path as a user would type it. */
   readonly shownAs: string;
 }
 
@@ -127,7 +127,7 @@ function readDocument(request: ConfigRequest, overrides: readonly Override[]): S
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason';
     const asked = request.file !== undefined || (request.env.ROSTERD_CONFIG ?? '') !== '';
-    // A container may say everything by environment; then nobody misses the file.
+    // A container may set all options in the environment and need no file.
     const selfContained = overrides.some(({ path }) => path[0] === 'sources');
     if (code === 'ENOENT' && (request.draft === true || (!asked && selfContained))) {
       return { value: {}, placeOf: () => undefined, file: null, shownAs: 'the environment' };
@@ -145,13 +145,13 @@ function readDocument(request: ConfigRequest, overrides: readonly Override[]): S
 
 function missing(shownAs: string): Fault {
   return new Fault('usage', `there is no configuration at ${shownAs}`, {
-    hint: '`rosterd init` makes one; `rosterd demo` shows everything without',
+    hint: '`rosterd init` writes one; `rosterd demo` needs none',
   });
 }
 
 function unreadable(shownAs: string, code: string, cause: unknown): Fault {
   return new Fault('usage', `${shownAs} cannot be read (${code})`, {
-    hint: `check that it is a file and that this user may read it: ls -l ${shownAs}`,
+    hint: `check that it is a file and that this user can read it: ls -l ${shownAs}`,
     cause,
   });
 }
@@ -160,14 +160,14 @@ function shorter(first: string, second: string): string {
   return first !== '' && first.length < second.length ? first : second;
 }
 
-/** The last one to have set the value, or a part of it, or the whole it belongs to. */
+/** Returns the last override that set the value or an object or list that contains it. */
 function settingOverride(overrides: readonly Override[], path: Path): Override | undefined {
   return overrides.findLast((override) => isWithin(path, override.path));
 }
 
 function originIn(overrides: readonly Override[], fileValue: unknown, path: Path): string {
   const override = settingOverride(overrides, path);
-  // A whole given by the environment, with a default filled into it, is still a default.
+  // A default filled into an object from the environment is still a default.
   if (override !== undefined) {
     const inner = valueAt(override.value, path.slice(override.path.length));
     if (inner !== undefined || path.length === override.path.length) return override.origin;
@@ -178,7 +178,7 @@ function originIn(overrides: readonly Override[], fileValue: unknown, path: Path
 function whereIn(document: SourceDocument, overrides: readonly Override[], path: Path): string {
   const override = settingOverride(overrides, path);
   if (override !== undefined) return override.origin;
-  // A missing value has no place; the nearest thing around it has.
+  // A missing value has no position, so use the closest object or list around it.
   for (let length = path.length; length >= 0; length -= 1) {
     const place = document.placeOf(path.slice(0, length));
     if (place !== undefined) return `${document.shownAs}:${place.line}:${place.column}`;
@@ -187,8 +187,8 @@ function whereIn(document: SourceDocument, overrides: readonly Override[], path:
 }
 
 /**
- * A misspelt name would be ignored in silence. It is a warning, not a problem: cluster software sets names
- * like ROSTERD_PORT for a service called rosterd, and that must not stop the daemon.
+ * Returns a warning for each unknown ROSTERD_ variable, which may be misspelt. It is not an error: Kubernetes sets
+ * names like ROSTERD_PORT for a service called rosterd, and that must not stop the daemon.
  */
 function strayNames(
   unknown: readonly { readonly name: string; readonly meant: string | undefined }[],

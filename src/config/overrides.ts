@@ -2,7 +2,7 @@ import { closest } from './closest.js';
 import { type Path, parsePath, pathText } from './path.js';
 import { childOf, nodeAt, propertiesOf, type SchemaNode, variantsOf } from './schema-tree.js';
 
-/** A value from outside the file, already in the type its option wants, and where it came from. */
+/** A value from the environment or a flag, converted to the type of its option, and its origin. */
 export interface Override {
   readonly path: Path;
   readonly value: unknown;
@@ -11,12 +11,12 @@ export interface Override {
 
 export interface Overrides {
   readonly overrides: readonly Override[];
-  /** Names that lead to no option, each with what was probably meant. */
+  /** Names that match no option, each with the closest known name. */
   readonly unknown: readonly { readonly name: string; readonly meant: string | undefined }[];
 }
 
 const prefix = 'ROSTERD_';
-/** Names of ours that are not options: where the file is, and where a sandbox is. */
+/** Variables that are not options: the configuration file, and the address of a sandbox. */
 const reservedNames = ['ROSTERD_CONFIG', 'ROSTERD_SANDBOX'];
 
 /** `intervalSeconds` → `INTERVAL_SECONDS`. */
@@ -35,7 +35,7 @@ export function environmentOverrides(
 ): Overrides {
   const overrides: Override[] = [];
   const unknown: { name: string; meant: string | undefined }[] = [];
-  // Sorted, so that a whole (ROSTERD_SYNC) is set before its parts (ROSTERD_SYNC__PER_PAGE).
+  // Sorted, so that an object (ROSTERD_SYNC) is set before its parts (ROSTERD_SYNC__PER_PAGE).
   for (const name of Object.keys(env).sort()) {
     const text = env[name];
     if (text === undefined || !name.startsWith(prefix) || reservedNames.includes(name)) continue;
@@ -80,7 +80,7 @@ function resolve(
   return { path, node };
 }
 
-/** Text as the type its option wants; what does not fit stays text, and validation says so. */
+/** Converts text to the type of its option. Text that does not fit stays text, for validation to report. */
 function fromText(node: SchemaNode, text: string): unknown {
   const types = variantsOf(node).map((variant) => variant.type);
   const trimmed = text.trim();
@@ -97,7 +97,7 @@ function fromText(node: SchemaNode, text: string): unknown {
   }
 }
 
-/** Every option, sections included; items of lists as index 0. */
+/** Returns the path of every option and section; items of lists have index 0. */
 function optionPaths(root: SchemaNode, below: Path = []): readonly Path[] {
   const paths: Path[] = [];
   for (const [key, child] of Object.entries(propertiesOf(root))) {
@@ -109,7 +109,7 @@ function optionPaths(root: SchemaNode, below: Path = []): readonly Path[] {
   return paths;
 }
 
-/** Compared without the prefix, which all of them share and which would make strangers look alike. */
+/** Compares names without their common prefix, which would make different names look similar. */
 function meantName(root: SchemaNode, name: string): string | undefined {
   const known = [...reservedNames, ...optionPaths(root).map(environmentName)];
   const meant = closest(
@@ -119,7 +119,7 @@ function meantName(root: SchemaNode, name: string): string | undefined {
   return meant === undefined ? undefined : prefix + meant;
 }
 
-/** A copy with the value set, making the lists and objects on the way. */
+/** Returns a copy with the value set, creating the lists and objects on the path. */
 export function withValue(root: unknown, path: Path, value: unknown): unknown {
   const [step, ...rest] = path;
   if (step === undefined) return value;

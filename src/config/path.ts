@@ -1,6 +1,6 @@
 export type Path = readonly (string | number)[];
 
-/** `sources[0].token`: how a person points at a value. */
+/** Returns the path as text: `sources[0].token`. */
 export function pathText(path: Path): string {
   let text = '';
   for (const step of path) {
@@ -10,7 +10,7 @@ export function pathText(path: Path): string {
   return text;
 }
 
-/** Reads `sources[0].token` and `sources.0.token`. */
+/** Parses `sources[0].token` and `sources.0.token`. */
 export function parsePath(text: string): Path {
   return text
     .replaceAll(/\[(\d+)\]/g, '.$1')
@@ -28,7 +28,7 @@ export function valueAt(root: unknown, path: Path): unknown {
   return value;
 }
 
-/** Two values meet when one lies inside the other. */
+/** Returns true when `inner` is `outer` or lies inside it. */
 export function isWithin(inner: Path, outer: Path): boolean {
   return outer.length <= inner.length && outer.every((step, index) => step === inner[index]);
 }

@@ -8,7 +8,7 @@ import { isSecretPath, nodeAt, propertiesOf, type SchemaNode, typeText, variants
 import { refusedKeys } from './settings.js';
 import { secretForms } from './values.js';
 
-/** One thing wrong with the configuration, told so that it can be mended without another look at the manual. */
+/** One problem of the configuration, with enough detail to fix it. */
 export interface Problem {
   readonly path: string;
   /** `config.json:12:5`, `env ROSTERD_…` or `flag --…`. */
@@ -17,11 +17,11 @@ export interface Problem {
   readonly hint?: string;
 }
 
-/** All problems at once. */
+/** Reports all problems of a configuration at once. */
 export class InvalidConfig extends Fault {
   constructor(
     readonly problems: readonly Problem[],
-    hint = 'mend these and run `rosterd config validate`',
+    hint = 'fix these and run `rosterd config validate`',
   ) {
     const count = problems.length === 1 ? 'a problem' : `${problems.length} problems`;
     super('usage', `the configuration has ${count}:\n${problems.map(problemText).join('\n')}`, { hint });
@@ -48,14 +48,14 @@ export function problemsOf(issues: readonly z.core.$ZodIssue[], examined: Examin
       ? issue.keys.map((key) => unknownKey([...path, key], examined))
       : [badValue(issue, path, examined)];
   });
-  // A misspelt key is one mistake, not a stranger here and something missing there.
+  // Report a misspelt key once, not also as a missing option.
   const meant = new Set(found.flatMap(({ instead }) => instead ?? []));
   return found
     .filter(({ path, missing }) => !missing || !meant.has(path))
     .map(({ missing: _, instead: __, ...problem }) => problem);
 }
 
-/** Where the mistakes are, an unknown key at itself. */
+/** Returns the paths of the mistakes; for an unknown key, the path of that key. */
 export function placesOf(issues: readonly z.core.$ZodIssue[]): readonly Path[] {
   return issues.flatMap((issue) => {
     const path = issue.path.filter((step) => typeof step !== 'symbol');
@@ -65,7 +65,7 @@ export function placesOf(issues: readonly z.core.$ZodIssue[]): readonly Path[] {
 
 interface Found extends Problem {
   readonly missing?: boolean;
-  /** The path that was probably meant. */
+  /** The path of the closest known option. */
   readonly instead?: string;
 }
 
@@ -76,7 +76,7 @@ function unknownKey(path: Path, { root, whereOf }: Examined): Found {
   const siblings = parent === undefined ? [] : Object.keys(propertiesOf(parent));
   const meant = closest(key, siblings);
   const hint =
-    refused ?? (meant === undefined ? `known here: ${siblings.join(', ')}` : `did you mean ${meant}?`);
+    refused ?? (meant === undefined ? `options here: ${siblings.join(', ')}` : `did you mean ${meant}?`);
   const message = refused === undefined ? 'is not an option' : 'cannot be set';
   return {
     path: printable(pathText(path)),
@@ -98,8 +98,8 @@ function badValue(issue: z.core.$ZodIssue, path: Path, { root, input, whereOf }:
       ? 'is missing'
       : secret
         ? typeof value === 'string'
-          ? 'must not be written out'
-          : 'is not a secret we can read'
+          ? 'must not contain the secret itself'
+          : 'is not a reference to a secret'
         : `is ${shown(value)}`;
   const choices = (issue.code === 'invalid_value' ? issue.values : kinds).map(String);
   const meant = typeof value === 'string' ? closest(value, choices) : undefined;
@@ -116,7 +116,7 @@ function oneOf(choices: readonly unknown[]): string {
   return choices.map((choice) => JSON.stringify(choice)).join(' or ');
 }
 
-/** The values that tell the variants of a union apart, when `path` is where they stand. */
+/** Returns the values that select a variant of a union, when `path` is that option. */
 function kindsAt(root: SchemaNode, path: Path): readonly unknown[] {
   const parent = nodeAt(root, path.slice(0, -1));
   if (parent === undefined) return [];
@@ -131,12 +131,12 @@ function expectedBy(
   switch (issue.code) {
     case 'too_small':
       return issue.origin === 'array'
-        ? `at least ${issue.minimum} of them`
+        ? `a list of at least ${issue.minimum}`
         : issue.origin === 'string'
-          ? 'a text that is not empty'
+          ? 'text that is not empty'
           : `at least ${issue.minimum}`;
     case 'too_big':
-      return issue.origin === 'array' ? `at most ${issue.maximum} of them` : `at most ${issue.maximum}`;
+      return issue.origin === 'array' ? `a list of at most ${issue.maximum}` : `at most ${issue.maximum}`;
     case 'invalid_value':
       return oneOf(issue.values);
     case 'invalid_type':
@@ -157,7 +157,7 @@ const shownMax = 60;
 function shown(value: unknown): string {
   if (Array.isArray(value)) return `a list of ${value.length}`;
   if (typeof value === 'object' && value !== null) return 'an object';
-  // Passwords stand in the user part of a URL, and typed as they are may hold what ends it; or among its options.
+  // Mask the user part of a URL up to its last `@`, since an unencoded password may contain one, and all query options.
   const text = maskCredentials(printable(JSON.stringify(value)))
     .replace(/\/\/.*@/, '//…@')
     .replace(/(\/\/[^?#]*[?#]).+"/, '$1…"');

@@ -6,7 +6,7 @@ import type { Path } from './path.js';
 import type { Settings } from './settings.js';
 import { isLoopback, parseListen } from './values.js';
 
-/** Rules that look at more than one value, and settings that are allowed but should not pass in silence. */
+/** Rules over more than one value, and warnings about allowed settings. */
 
 export function clashesIn(settings: Settings): readonly Clash[] {
   return [
@@ -31,9 +31,15 @@ function databaseClashes({ database, databasePassword }: Settings): readonly Cla
   if (databasePassword === undefined) return [];
   const path = ['databasePassword'];
   if (!isPostgres(database))
-    return [{ path, message: 'belongs to a PostgreSQL database, and "database" names a file' }];
+    return [{ path, message: 'is only for a PostgreSQL database, and "database" names a file' }];
   if (withoutPassword(database).password === null) return [];
-  return [{ path, message: 'is given, and "database" has a password of its own', hint: 'keep one of them' }];
+  return [
+    {
+      path,
+      message: 'is set, and the address in "database" contains a password too',
+      hint: 'keep one of them',
+    },
+  ];
 }
 
 function repeatedNames(list: string, entries: readonly { readonly name: string }[]): readonly Clash[] {
@@ -44,7 +50,7 @@ function repeatedNames(list: string, entries: readonly { readonly name: string }
       : [
           {
             path: [list, index, 'name'],
-            message: `is ${name}, as ${list}[${first}] is; expected another name`,
+            message: `is ${name}, the name of ${list}[${first}]; expected another name`,
           },
         ];
   });
@@ -57,13 +63,13 @@ function sourceClashes(source: Settings['sources'][number], index: number): read
     clashes.push({
       path: ['sources', index, 'filters', 'companyId'],
       message: `is ${filtered}, but company is ${source.company}; expected the same`,
-      hint: 'leave filters.companyId out: company sets it',
+      hint: 'remove filters.companyId: company sets it',
     });
   }
   return clashes;
 }
 
-/** Exactly one way in. */
+/** Requires either a token or credentials. */
 function accessClashes(
   access: Pick<Settings['sources'][number], 'token' | 'credentials'>,
   path: Path,
@@ -79,7 +85,9 @@ function accessClashes(
     ];
   }
   if (access.token === undefined || access.credentials === undefined) return [];
-  return [{ path: [...path, 'credentials'], message: 'stands beside token; expected one of the two' }];
+  return [
+    { path: [...path, 'credentials'], message: 'cannot be combined with token; expected one of the two' },
+  ];
 }
 
 function receiverClashes({ receiver, platform }: Settings): readonly Clash[] {
@@ -88,7 +96,7 @@ function receiverClashes({ receiver, platform }: Settings): readonly Clash[] {
     return [
       {
         path: ['receiver', 'secrets'],
-        message: 'is missing; expected the signing secret, or endpoint to have one made',
+        message: 'is missing; expected the signing secret, or receiver.endpoint, which creates one',
         hint: 'for example "secrets": [{"env": "HOOK_SECRET"}]',
       },
     ];
@@ -97,8 +105,8 @@ function receiverClashes({ receiver, platform }: Settings): readonly Clash[] {
   return [
     {
       path: ['platform', 'management'],
-      message: 'is missing; receiver.endpoint is managed with it',
-      hint: '`rosterd connect --management` signs in for it',
+      message: 'is missing; receiver.endpoint needs it',
+      hint: '`rosterd connect --management` signs in and sets it',
     },
   ];
 }
@@ -117,25 +125,32 @@ function unknownSources(named: readonly string[], index: number, settings: Setti
   );
 }
 
-/** The receiver faces the internet and the console must not, so they never share a socket. */
+/** The receiver and the console may not share a port: the receiver faces the internet and the console must not. */
 function sharedAddress({ receiver, console: board }: Settings): readonly Clash[] {
   const port = board === null ? undefined : parseListen(board.listen)?.port;
   if (receiver === null || port === undefined || port === 0) return [];
   return parseListen(receiver.listen)?.port === port
-    ? [{ path: ['console', 'listen'], message: `has port ${port}, as receiver.listen has; expected another` }]
+    ? [
+        {
+          path: ['console', 'listen'],
+          message: `has port ${port}, the port of receiver.listen; expected another port`,
+        },
+      ]
     : [];
 }
 
 export function warningsAbout(settings: Settings): readonly string[] {
   const writtenOut = settings.sources.flatMap((source, index) =>
     typeof source.token === 'string' && isSandboxToken(source.token)
-      ? [`sources[${index}].token is written out; fine for a sandbox token, never do so with a live one`]
+      ? [
+          `sources[${index}].token contains the token itself; allowed for a sandbox token, never for a live one`,
+        ]
       : [],
   );
   return [...writtenOut, ...overlappingSources(settings.sources)];
 }
 
-/** It shows rows: who may reach it may read them, unless they have to sign in. */
+/** Requires `console.auth` when others can reach the console, because it shows rows. */
 function openConsole({ console }: Settings): readonly Clash[] {
   const at = console === null ? undefined : parseListen(console.listen);
   if (console === null || at === undefined) return [];
@@ -146,7 +161,7 @@ function openConsole({ console }: Settings): readonly Clash[] {
     return [
       {
         path: ['console', 'auth'],
-        message: `is missing, and others can reach ${reached}; expected a token, or a user and password`,
+        message: `is missing, and other machines can reach ${reached}; expected a token, or a user and password`,
         hint: 'for example "auth": {"token": {"env": "CONSOLE_TOKEN"}}; or listen on 127.0.0.1:8788 only',
       },
     ];
@@ -157,7 +172,7 @@ function openConsole({ console }: Settings): readonly Clash[] {
     return [
       {
         path: ['console', 'auth', beside],
-        message: 'stands beside token; expected a token, or a user and password',
+        message: 'cannot be combined with token; expected a token, or a user and password',
       },
     ];
   }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Path } from './path.js';
 import { settingsSchema } from './settings.js';
 
-/** The part of JSON Schema our declarations produce; enough to walk from a path to what may stand there. */
+/** The subset of JSON Schema that the declarations produce; enough to find the schema of a path. */
 export interface SchemaNode {
   readonly type?: string;
   readonly description?: string;
@@ -20,27 +20,27 @@ export interface SchemaNode {
   readonly writeOnly?: boolean;
 }
 
-/** What may be written in the file, as JSON Schema 2020-12. */
+/** Returns the JSON Schema (2020-12) of the configuration file. */
 export function configJsonSchema(): SchemaNode {
   return z.toJSONSchema(settingsSchema, { io: 'input', target: 'draft-2020-12' }) as SchemaNode;
 }
 
-/** A node and, behind anyOf and oneOf, everything it may be. */
+/** Returns the variants of a node, with anyOf and oneOf expanded. */
 export function variantsOf(node: SchemaNode): readonly SchemaNode[] {
   const choices = node.anyOf ?? node.oneOf;
   return choices === undefined ? [node] : choices.flatMap(variantsOf);
 }
 
-/** Of all variants together; a key that several of them have may be any of theirs. */
+/** Returns the properties of all variants. A key that several variants declare differently becomes an anyOf. */
 export function propertiesOf(node: SchemaNode): Readonly<Record<string, SchemaNode>> {
   const together: Record<string, SchemaNode> = {};
   for (const variant of variantsOf(node)) {
     for (const [key, property] of Object.entries(variant.properties ?? {})) {
-      const held = together[key];
+      const known = together[key];
       together[key] =
-        held === undefined || isDeepStrictEqual(held, property)
+        known === undefined || isDeepStrictEqual(known, property)
           ? property
-          : { ...pick(held), anyOf: [...variantsOf(held), property] };
+          : { ...pick(known), anyOf: [...variantsOf(known), property] };
     }
   }
   return together;
@@ -59,17 +59,17 @@ export function childOf(node: SchemaNode, step: string | number): SchemaNode | u
   return Object.hasOwn(properties, step) ? properties[step] : undefined;
 }
 
-/** Undefined when the path leads nowhere. */
+/** Returns the schema of a path, or undefined for an unknown path. */
 export function nodeAt(root: SchemaNode, path: Path): SchemaNode | undefined {
   return path.reduce<SchemaNode | undefined>((node, step) => node && childOf(node, step), root);
 }
 
-/** True when the path names a secret or lies within one. */
+/** Returns true when the path is a secret or lies within one. */
 export function isSecretPath(root: SchemaNode, path: Path): boolean {
   return path.some((_, index) => nodeAt(root, path.slice(0, index + 1))?.writeOnly === true);
 }
 
-/** Optional and null values come as anyOf with `null` among the variants. */
+/** Returns the type for messages and docs. A nullable value is an anyOf with `null` as a variant. */
 export function typeText(node: SchemaNode): string {
   if (node.writeOnly === true) return node.type === 'array' ? 'list of secrets' : 'secret';
   if (node.enum !== undefined) return node.enum.join(' | ');

@@ -9,25 +9,25 @@ export type SecretReference =
   | { readonly file: string }
   | { readonly command: readonly string[] };
 
-/** What a secret needs from the process to be read: its environment, and the folder its command runs in. */
+/** What reading a secret needs: the environment, and the folder its command runs in. */
 export interface SecretSurroundings {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly folder: string;
 }
 
-/** Long enough for a password manager that asks its server, short enough to notice one that asks a person. */
+/** Long enough for a password manager that calls its server, short enough to notice one that prompts a person. */
 const commandMillisMax = 10_000;
 const bytesMax = 64 * 1024;
 
 /**
- * A secret that has not been read yet. It is read each time it is wanted, so that a rotated file or command
- * takes effect without a restart. However it is printed, it tells where it comes from and never what it is.
+ * A reference to a secret. The value is read at each use, so that a rotated file or command takes effect without a
+ * restart. Printing it shows where the secret comes from, never its value.
  */
 export class Secret {
   readonly #reference: SecretReference;
   readonly #surroundings: SecretSurroundings;
 
-  /** `name` is the option it stands for, used in complaints. */
+  /** `name` is the option, for error messages. */
   constructor(
     readonly name: string,
     reference: SecretReference,
@@ -37,18 +37,18 @@ export class Secret {
     this.#surroundings = surroundings;
   }
 
-  /** Where it is kept, when that is a file. */
+  /** The file that contains the secret, or null for another kind of reference. */
   get file(): string | null {
     const reference = this.#reference;
     return typeof reference === 'object' && 'file' in reference ? reference.file : null;
   }
 
-  /** For messages: where it comes from. */
+  /** Where the secret comes from, for messages. */
   get origin(): string {
     return originOf(this.#reference);
   }
 
-  /** Throws `usage` when it cannot be read or is empty. */
+  /** Returns the value. Throws `usage` when it cannot be read or is empty. */
   async reveal(): Promise<string> {
     const reference = this.#reference;
     if (typeof reference === 'string') return reference;
@@ -57,7 +57,7 @@ export class Secret {
     return this.#fromCommand(reference.command);
   }
 
-  /** Reads it without side effects; a command is not run, since it may ask a person. */
+  /** Throws `usage` when the secret cannot be read. Does not run a command, because it may prompt a person. */
   async check(): Promise<void> {
     if (typeof this.#reference === 'object' && 'command' in this.#reference) return;
     await this.reveal();
@@ -92,7 +92,7 @@ export class Secret {
   #fromFile(file: string): string {
     let text: string;
     try {
-      // Windows has no such bits: there the folder's own rights decide.
+      // Windows has no mode bits: there the permissions of the folder apply.
       const ownUser = process.geteuid?.();
       if (ownUser !== undefined && isOpenToOthers(statSync(file), ownUser)) {
         throw new Fault('usage', `${this.name}: others on this machine can read ${file}`, {
@@ -103,7 +103,7 @@ export class Secret {
     } catch (error) {
       if (error instanceof Fault) throw error;
       throw new Fault('usage', `${this.name}: ${file} cannot be read (${systemCode(error)})`, {
-        hint: 'check the path; relative ones start at the folder of the configuration file',
+        hint: 'check the path; relative paths start at the folder of the configuration file',
         cause: error,
       });
     }
@@ -111,7 +111,7 @@ export class Secret {
     return text;
   }
 
-  /** No shell, and neither its output nor its complaints are ever shown: both may hold the secret. */
+  /** Runs the command without a shell. Its stdout and stderr are never shown: both may contain the secret. */
   #fromCommand(command: readonly string[]): Promise<string> {
     const [program = '', ...args] = command;
     const options = {
@@ -130,13 +130,13 @@ export class Secret {
           error === null
             ? 'printed nothing'
             : error.killed === true
-              ? `did not answer within ${commandMillisMax / 1000} s`
+              ? `did not finish within ${commandMillisMax / 1000} s`
               : typeof error.code === 'number'
                 ? `ended with code ${error.code}`
                 : `could not be run (${systemCode(error)})`;
         reject(
           new Fault('usage', `${this.name}: the command ${program} ${why}`, {
-            hint: 'run it by hand as the user of the daemon; it must print the secret and nothing else',
+            hint: 'run it as the user of the daemon; it must print the secret and nothing else',
           }),
         );
       });
@@ -146,10 +146,10 @@ export class Secret {
 }
 
 /**
- * Whether users other than the daemon's may read or write a secret file. A file of the daemon's own user must have no
- * bits for group or others. A file of root may also be readable by its group: that is how systemd's credentials,
- * Kubernetes' `fsGroup` and an administrator's `chown root:rosterd` hand a secret to a service. PostgreSQL judges its
- * private key by the same rule.
+ * Returns whether users other than the daemon's may read or write a secret file. A file of the daemon's own user must
+ * have no permissions for group or others. A file of root may also be readable by its group: systemd credentials,
+ * Kubernetes' `fsGroup` and `chown root:rosterd` pass secrets to a service this way. PostgreSQL applies the same rule
+ * to its private key.
  */
 export function isOpenToOthers(
   { mode, uid }: { readonly mode: number; readonly uid: number },

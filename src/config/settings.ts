@@ -16,8 +16,8 @@ import {
 } from './values.js';
 
 /**
- * Every option, with its default, its unit and the reason for it. The JSON Schema, the table of options, the
- * names of environment variables and `config show` all come from here.
+ * Every option with its default, unit and description. The JSON Schema, the table of options, the names of the
+ * environment variables and `config show` are all derived from these declarations.
  */
 
 const token = accessTokenReference.optional();
@@ -25,12 +25,12 @@ const token = accessTokenReference.optional();
 const credentials = z
   .strictObject({
     file: z.string().min(1).meta({
-      description: 'Where `rosterd connect` keeps the rotating tokens; created with mode 0600',
+      description: 'File in which `rosterd connect` stores the rotating tokens; created with mode 0600',
     }),
     clientId: z.string().min(1).meta({ description: 'Publishable key of the application, pk_…' }),
     clientSecret: secretReference.optional().meta({
       ...secretMark,
-      description: 'Secret key of the application; left out for a public one',
+      description: 'Secret key of the application; omit it for a public client',
     }),
   })
   .optional();
@@ -40,18 +40,17 @@ const application = z
     clientId: z.string().min(1).meta({ description: 'Publishable key of the application, pk_…' }),
     clientSecret: secretReference.optional().meta({
       ...secretMark,
-      description: 'Secret key of the application; left out for a public one',
+      description: 'Secret key of the application; omit it for a public client',
     }),
     redirectUri: z
       .string()
       .refine((uri) => URL.canParse(uri) && !uri.includes('#'), 'a URL such as http://127.0.0.1/callback')
       .default('http://127.0.0.1/callback')
       .meta({
-        description:
-          'Registered redirect; on 127.0.0.1 without a port, any free one is used, as RFC 8252 has it',
+        description: 'Registered redirect URI; 127.0.0.1 without a port uses any free port, as in RFC 8252',
       }),
     authorizeUrl: webAddress.optional().meta({
-      description: 'Consent page, where it is not at the usual path of platform.baseUrl',
+      description: 'Address of the consent page, if it is not at the default path of platform.baseUrl',
     }),
   })
   .optional()
@@ -61,45 +60,48 @@ const management = z
   .strictObject({
     token: token.meta({
       ...secretMark,
-      description: 'Access token with write:webhooks. Either this or credentials',
+      description: 'Access token with the scope write:webhooks. Set this or credentials',
     }),
     credentials: credentials.meta({
-      description: 'A sign-in made with `rosterd connect --management`, refreshed when it is used',
+      description: 'Sign-in made with `rosterd connect --management`; rosterd refreshes it when it uses it',
     }),
   })
   .optional()
-  .meta({ description: 'Who manages webhook endpoints: for `rosterd endpoints` and receiver.endpoint' });
+  .meta({
+    description: 'Account that manages webhook endpoints, for `rosterd endpoints` and receiver.endpoint',
+  });
 
 const platform = z
   .strictObject({
-    baseUrl: webAddress.meta({ description: 'Address of the API, without a path of its own' }),
+    baseUrl: webAddress.meta({ description: 'Address of the API, without a path' }),
     version: z.enum(versions).default(latestVersion).meta({
-      description: 'API version sent with every request; fixed, so that an upgrade is a decision',
+      description: 'API version sent with every request; it changes only when you change it',
     }),
     headerPrefix: headerToken.default(defaultHeaderPrefix).meta({
-      description: 'First word of the headers of this deployment, as in Service-Version, Service-Signature',
+      description: "First word of the platform's own headers, as in Service-Version and Service-Signature",
     }),
     requestIdHeader: headerToken.default(defaultRequestIdHeader).meta({
-      description: 'Header in which this deployment tells the id of a request; support asks for it',
+      description: "Response header with the request id, which the platform's support asks for",
     }),
     ca: z.string().min(1).optional().meta({
-      description: 'PEM file of a private certificate authority, trusted beside the usual ones',
+      description: 'PEM file of a private certificate authority, trusted in addition to the public ones',
     }),
     requestsPerHour: z.int().min(10).nullable().default(rateLimits.token.limit).meta({
       description:
-        'Requests a token may make in an hour, shared by all that use it; null where nobody counts',
+        'Hourly request quota of a token, shared by every client of the token; null where the platform has no quota',
     }),
     timeouts: z
       .strictObject({
         connectSeconds: z.number().min(0.1).max(300).default(10).meta({
-          description: 'Seconds to reach the platform; a healthy connect takes well under one',
+          description: 'Timeout in seconds for connecting to the platform',
         }),
         requestSeconds: z.number().min(0.1).max(600).default(60).meta({
-          description: 'Seconds for one request and its whole answer; a full page may take a few',
+          description:
+            'Timeout in seconds for one request and its complete response; a full page may take a few seconds',
         }),
       })
       .prefault({})
-      .meta({ description: 'How long to wait for the platform' }),
+      .meta({ description: 'Timeouts of requests to the platform' }),
     application,
     management,
   })
@@ -114,104 +116,110 @@ const filters = z
     investorId: idOf('user', 'usr_…').optional().meta({ description: "Only this investor's investments" }),
   })
   .prefault({})
-  .meta({ description: 'Narrow what the token may see. Changing one demands `rosterd sync --resync`' });
+  .meta({ description: 'Narrow what this source mirrors. After a change, run `rosterd sync --resync`' });
 
 const source = z
   .strictObject({
-    name: sourceName.meta({ description: 'Name of the source: the `source` column of every table' }),
+    name: sourceName.meta({
+      description: 'Name of the source, stored in the `source` column of every table',
+    }),
     token: token.meta({
       ...secretMark,
-      description: 'Access token with read:investments. Either this or credentials',
+      description: 'Access token with the scope read:investments. Set this or credentials',
     }),
     credentials: credentials.meta({
-      description: 'A sign-in made with `rosterd connect --source`, refreshed by the daemon',
+      description: 'Sign-in made with `rosterd connect --source`, refreshed by the daemon',
     }),
     company: idOf('company', 'co_…').optional().meta({
-      description: 'The company this source is about; also sets filters.companyId',
+      description: 'Company to mirror; also sets filters.companyId',
     }),
     installation: idOf('installation', 'inst_…').optional().meta({
-      description: 'Installation whose webhooks belong to this source; without it any webhook nudges it',
+      description: 'Installation whose webhooks trigger this source; without it every webhook does',
     }),
     filters,
   })
-  .meta({ description: 'One token, one company or person: one feed with its own cursor' });
+  .meta({ description: 'One source: the feed of one token, with its own cursor' });
 
 const sync = z
   .strictObject({
     intervalSeconds: z.int().min(1).max(86_400).default(60).meta({
-      description: 'Seconds between ticks; 60 spends 60 of the 1,000 requests an hour a token has',
+      description: "Seconds between ticks; 60 uses 60 requests an hour of the token's quota of 1,000",
     }),
     idleIntervalSeconds: z.int().min(1).max(86_400).default(180).meta({
       description:
-        'Seconds between ticks while webhooks announce every change and nothing else is found; no stretching unless it is more than intervalSeconds',
+        'Seconds between ticks while webhooks announce every change; used only if it is greater than intervalSeconds',
     }),
     perPage: z.int().min(1).max(perPage.max).default(perPage.max).meta({
-      description: 'Records per page; the most the API gives, since requests are what is counted',
+      description:
+        'Records per page; the default is the largest page the API allows, because the quota counts requests',
     }),
     concurrency: z.int().min(1).max(32).default(4).meta({
-      description: 'Sources synced at the same time; pages of one source are always in order',
+      description: 'Number of sources synced at the same time; each source reads its pages in order',
     }),
     brake: z
       .strictObject({
         share: z.number().min(0).max(1).default(0.2).meta({
           description:
-            'Share of the rows held, 0 to 1. A re-listing that lacks more of them deletes none of these: they await deletion until accepted',
+            'Share of the stored rows, 0 to 1, that a re-listing may delete without approval. If more are missing, they all await deletion',
         }),
         rows: z.int().min(0).default(50).meta({
           description:
-            'Rows; fewer missing rows than this are deleted without asking, so small mirrors are not nagged',
+            'Number of missing rows up to which deletions need no approval, whatever the share, so that small mirrors need none',
         }),
       })
       .prefault({})
       .meta({
         description:
-          'When a re-listing lacks more rows than both, it is published without its deletions, which a person has to accept',
+          'When a re-listing lacks more rows than both limits, it is published without its deletions, which a person must accept',
       }),
   })
   .prefault({})
-  .meta({ description: 'How often and how fast to follow the platform' });
+  .meta({ description: 'How often and how fast to sync' });
 
 const endpoint = z
   .strictObject({
     publicUrl: webAddress.meta({
-      description: 'Address at which the platform reaches this receiver, its path included',
+      description: 'Address at which the platform reaches this receiver, including the path',
     }),
     mode: z.enum(['live', 'test']).default('live').meta({
-      description: 'Whose events: those of live accounts or those of the sandbox realm',
+      description: 'Realm of the events: live accounts or the sandbox realm',
     }),
     events: z
       .array(z.enum(eventNames as readonly [EventName, ...EventName[]]))
       .min(1)
       .default(['investment.changed'])
-      .meta({ description: 'Events to be told of; the mirror needs no other than the default' }),
+      .meta({ description: 'Events to subscribe to; the mirror needs only the default' }),
     file: z.string().min(1).default('credentials/endpoint.json').meta({
-      description: 'Where its signing secrets are kept; created with mode 0600',
+      description: 'File in which the daemon stores the signing secrets; created with mode 0600',
     }),
     checkSeconds: z.int().min(10).max(86_400).default(300).meta({
-      description: 'Seconds between looks at its health; 300 spends 12 of the 1,000 requests an hour',
+      description:
+        'Seconds between checks of the endpoint; 300 uses 12 requests an hour of the quota of 1,000',
     }),
     rotateDays: z.int().min(1).max(3_650).nullable().default(90).meta({
-      description: 'Days after which its secret is replaced, both live for a day; null never does',
+      description:
+        'Days between rotations of the signing secret; the old secret stays valid for one more day. null disables rotation',
     }),
   })
   .nullable()
   .default(null)
   .meta({
     description:
-      'A webhook endpoint the daemon creates, keeps enabled and rotates itself; needs platform.management',
+      'Webhook endpoint that the daemon creates, keeps enabled and rotates; needs platform.management',
   });
 
 const receiver = z
   .strictObject({
     listen: listenAddress.default('127.0.0.1:8787').meta({
-      description: 'Address and port for webhooks; loopback, because a TLS proxy belongs in front',
+      description:
+        'Address and port for webhooks; the default is loopback, because a TLS proxy must stand in front',
     }),
     path: z
       .string()
       .regex(/^\/[A-Za-z0-9/_.-]*$/, 'a path such as /webhooks')
-      .refine((path) => path !== '/healthz', 'another path: /healthz is taken')
+      .refine((path) => path !== '/healthz', 'another path: /healthz is reserved')
       .default('/webhooks')
-      .meta({ description: 'Path the platform posts to' }),
+      .meta({ description: 'Path the platform sends webhooks to' }),
     secrets: z
       .array(secretReference)
       .max(10)
@@ -219,21 +227,21 @@ const receiver = z
       .meta({
         ...secretMark,
         description:
-          'Signing secrets, all of them valid: list the new one beside the old while rotating. Needed unless endpoint is set',
+          'Signing secrets; a signature of any of them is valid, so list both during a rotation. Required unless endpoint is set',
       }),
     endpoint,
     maxConnections: z.int().min(1).max(10_000).default(2_048).meta({
       description:
-        'Connections at once; when all are taken, a newcomer takes the place of the one that waited longest without a delivery',
+        'Maximum number of open connections; beyond it, a new connection replaces the one that has waited longest without a delivery',
     }),
     maxConnectionsPerAddress: z.int().min(1).max(10_000).nullable().default(null).meta({
       description:
-        'Connections of one address that has not delivered yet, while all are taken; null allows half of maxConnections. Raise it to maxConnections behind a proxy whose address everybody shares',
+        'When maxConnections is reached, maximum number of waiting connections from one address that has not sent a valid delivery; null means half of maxConnections. Behind a proxy, where all senders share one address, set it to maxConnections',
     }),
   })
   .nullable()
   .default(null)
-  .meta({ description: 'Webhook receiver; null polls only' });
+  .meta({ description: 'Webhook receiver; null disables it, and rosterd only polls' });
 
 const rules = z
   .strictObject({
@@ -247,19 +255,22 @@ const rules = z
       .array(z.string().min(1))
       .min(1)
       .optional()
-      .meta({ description: 'Of the changes, only those that touch one of these columns' }),
+      .meta({ description: 'Only changes of at least one of these columns' }),
     statuses: z.array(z.string().min(1)).min(1).optional().meta({
       description: 'Only records whose status is one of these, before the change or after it',
     }),
     minCommittedCents: z.int().min(0).optional().meta({
-      description: 'Cents; only records that committed at least this much before or after',
+      description:
+        'Only records whose committed amount in cents is at least this, before the change or after it',
     }),
   })
   .prefault({})
-  .meta({ description: 'What to tell; all that is given must hold, nothing given tells everything' });
+  .meta({
+    description: 'Which changes to send: those that match every given rule, or all changes without rules',
+  });
 
-const noticeName = sourceName.meta({ description: 'Name of the receiver, unique; used in status and logs' });
-const kindMeaning = 'How to tell: a Slack channel, a signed HTTP request or a local command';
+const noticeName = sourceName.meta({ description: 'Unique name of the receiver, shown in status and logs' });
+const kindMeaning = 'Type of receiver: a Slack channel, a signed HTTP request or a local command';
 const notice = z
   .discriminatedUnion('kind', [
     z.strictObject({
@@ -271,33 +282,32 @@ const notice = z
     z.strictObject({
       kind: z.literal('http').meta({ description: kindMeaning }),
       name: noticeName,
-      url: webAddress.meta({ description: 'Where to POST each notice' }),
+      url: webAddress.meta({ description: 'Address that receives each notice as an HTTP POST' }),
       secret: secretReference.meta({ ...secretMark, description: 'Key that signs each notice' }),
       rules,
     }),
     z.strictObject({
       kind: z.literal('command').meta({ description: kindMeaning }),
       name: noticeName,
-      command: z
-        .array(z.string())
-        .min(1)
-        .meta({ description: 'Program and arguments; the notice arrives as JSON on stdin, without a shell' }),
+      command: z.array(z.string()).min(1).meta({
+        description: 'Program and arguments, run without a shell; it reads the notice as JSON on stdin',
+      }),
       rules,
     }),
   ])
-  .meta({ description: 'Somebody to tell about changes, in ids and amounts, never names' });
+  .meta({ description: 'One receiver of change notices, which contain ids and amounts but never names' });
 
 const consoleAuth = z
   .strictObject({
     token: secretReference.optional().meta({
       ...secretMark,
-      description: 'Token that is typed to sign in, and sent by programs as a bearer token',
+      description: 'Token that people enter to sign in and programs send as a bearer token',
     }),
     user: z
       .string()
       .regex(/^[^:\p{Cc}]+$/u, 'a name without ":"')
       .optional()
-      .meta({ description: 'Name for basic authentication, with password; instead of token' }),
+      .meta({ description: 'User name for basic authentication; set user and password, or token' }),
     password: secretReference.optional().meta({
       ...secretMark,
       description: 'Password for basic authentication',
@@ -307,73 +317,77 @@ const consoleAuth = z
   .default(null)
   .meta({
     description:
-      'Who may look: a token, or a user and password. Needed as soon as others can reach the console',
+      'Sign-in to the console: a token, or a user and password. Required when other machines can reach it',
   });
 
 const consoleSettings = z
   .strictObject({
     listen: listenAddress.default('127.0.0.1:8788').meta({
-      description: 'Address and port of the dashboard, health and metrics; beyond loopback auth is needed',
+      description:
+        'Address and port of the dashboard, health and metrics; an address other than loopback requires auth',
     }),
     hosts: z
       .array(z.string().regex(/^[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$/, 'a host name without a port'))
       .default([])
       .meta({
-        description: 'Names under which a proxy in front of it is reached; others are refused. Needs auth',
+        description:
+          'Host names of a proxy in front of the console; requests for other names are rejected. Requires auth',
       }),
     auth: consoleAuth,
   })
   .nullable()
   .prefault({})
   .meta({
-    description:
-      'The dashboard, /livez, /readyz, /healthz, /status.json and /metrics; null switches them off',
+    description: 'The dashboard, /livez, /readyz, /healthz, /status.json and /metrics; null disables them',
   });
 
 export const settingsSchema = z
   .strictObject({
-    $schema: z.string().optional().meta({ description: 'Points editors at the schema; ignored otherwise' }),
+    $schema: z
+      .string()
+      .optional()
+      .meta({ description: 'Path of the JSON Schema, for editors; rosterd ignores it' }),
     platform,
     database: databaseAddress.default('sqlite:./data/mirror.db').meta({
-      description: 'The mirror: sqlite:PATH or postgres://USER@HOST:PORT/DATABASE',
+      description: 'Database of the mirror: sqlite:PATH or postgres://USER@HOST:PORT/DATABASE',
     }),
     databasePassword: secretReference.optional().meta({
       ...secretMark,
-      description: 'Password of the PostgreSQL user; PGPASSWORD and ~/.pgpass are asked without it',
+      description: 'Password of the PostgreSQL user; without it, PGPASSWORD or ~/.pgpass is used',
     }),
     sources: z.array(source).min(1).meta({ description: 'What to mirror' }),
     sync,
     receiver,
     console: consoleSettings,
     identity: z.enum(['keep', 'drop']).default('keep').meta({
-      description: 'Keep names and addresses when the token may read them, or drop them on arrival',
+      description: 'keep stores names and addresses if the token can read them; drop never stores them',
     }),
     forget: z
       .strictObject({
         ledger: z.string().min(1).default('credentials/forgotten.jsonl').meta({
           description:
-            'Whom `rosterd forget` erased, by id, apart from the database: a restored old copy brings nobody back',
+            'File with the ids that `rosterd forget` erased, stored outside the database so that restoring a backup erases them again',
         }),
       })
       .prefault({})
-      .meta({ description: 'People who stay forgotten' }),
+      .meta({ description: 'Erased identities' }),
     history: z
       .strictObject({
         keepDays: z.int().min(1).max(36_500).nullable().default(null).meta({
           description:
-            'Days a superseded version is kept; null keeps all, so that as-of reaches back to the start',
+            'Days to keep superseded versions; null keeps all, so that --as-of works back to the start',
         }),
       })
       .prefault({})
       .meta({ description: 'Superseded versions' }),
-    notices: z.array(notice).default([]).meta({ description: 'Who is told about changes' }),
+    notices: z.array(notice).default([]).meta({ description: 'Receivers of change notices' }),
     log: z
       .strictObject({
         level: z.enum(['debug', 'info', 'warn', 'error']).default('info').meta({
-          description: 'Least severe line written; debug adds retries and stack traces',
+          description: 'Lowest severity to log; debug adds retries and stack traces',
         }),
         format: z.enum(['auto', 'pretty', 'json']).default('auto').meta({
-          description: 'auto is readable on a terminal and JSON lines elsewhere',
+          description: 'Log format; auto is pretty on a terminal and JSON lines elsewhere',
         }),
       })
       .prefault({})
@@ -381,16 +395,16 @@ export const settingsSchema = z
   })
   .meta({ title: 'rosterd configuration' });
 
-/** Before the first source is there. */
+/** Accepts a configuration without sources, before the first one is added. */
 export const draftSchema = settingsSchema.extend({ sources: z.array(source).default([]) });
 
 export type Settings = z.output<typeof settingsSchema>;
 
-/** Keys that look right and are refused for a reason worth telling; by the path without indices. */
+/** Plausible keys that are rejected for a reason worth printing; by the path without indices. */
 export const refusedKeys: Readonly<Record<string, string>> = {
   'sources.filters.status':
-    'the platform filters by status in plain listings only and refuses it with a cursor, so a mirror cannot follow it; filter when you query: SELECT * FROM investments WHERE status = …',
-  'sources.filters.updatedSince': 'the mirror keeps its own place in the feed',
-  'sources.filters.cursor': 'the mirror keeps its own place in the feed',
-  'sources.filters.perPage': 'this is sync.perPage',
+    'the platform rejects a status filter together with a cursor, so a mirror cannot use it; filter in the query: SELECT * FROM investments WHERE status = …',
+  'sources.filters.updatedSince': 'the mirror keeps its own cursor',
+  'sources.filters.cursor': 'the mirror keeps its own cursor',
+  'sources.filters.perPage': 'set sync.perPage instead',
 };

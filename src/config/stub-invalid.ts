@@ -4,26 +4,26 @@ import { draftSchema, type Settings } from './settings.js';
 import { sourceName } from './values.js';
 
 /**
- * What can be understood of settings that have mistakes in them: each piece with one is replaced by a piece that
- * has none, so that rules over several values can be asked about the rest and every problem is told at once.
+ * Invalid settings with each invalid piece replaced by a valid stub, so that the rules over several values can check the
+ * rest and every problem is reported at once.
  */
-export interface Salvaged {
+export interface StubbedSettings {
   readonly settings: Settings;
-  /** Whether what stands at this place was made up here: what a rule says about it means nothing. */
+  /** Returns true when the value at this path is a stub: problems that a rule finds there do not count. */
   isMadeUp(path: Path): boolean;
 }
 
 const secret = { env: 'UNKNOWN' };
 const url = 'https://unknown.invalid';
 
-/** Null when even that leads nowhere. `wrong` are the places of the mistakes, unknown keys included. */
-export function salvage(input: unknown, wrong: readonly Path[]): Salvaged | null {
+/** Returns null when the settings stay invalid. `wrong` has the paths of the mistakes, unknown keys included. */
+export function stubInvalid(input: unknown, wrong: readonly Path[]): StubbedSettings | null {
   const madeUp: Path[] = [];
   const real: Path[] = [];
-  let mended = input;
+  let stubbed = input;
   const isWrong = (path: Path) => wrong.some((place) => isWithin(place, path));
   const put = (path: Path, value: unknown) => {
-    mended = withValue(mended, path, value);
+    stubbed = withValue(stubbed, path, value);
     madeUp.push(path);
   };
   const items = (list: string): readonly unknown[] => {
@@ -58,7 +58,7 @@ export function salvage(input: unknown, wrong: readonly Path[]): Salvaged | null
     if (root === 'receiver' || root === 'console') put([root], null);
     else if (!['sources', 'notices', 'platform'].includes(String(root))) put([root ?? ''], undefined);
 
-  const parsed = draftSchema.safeParse(withoutGaps(mended));
+  const parsed = draftSchema.safeParse(withoutUndefined(stubbed));
   if (!parsed.success) return null;
   return {
     settings: parsed.data,
@@ -67,14 +67,14 @@ export function salvage(input: unknown, wrong: readonly Path[]): Salvaged | null
   };
 }
 
-/** Its own name, if it is one: others may refer to it, or have the same. */
+/** Returns the item's name if it is valid: other options may refer to it or repeat it. */
 function nameIn(item: unknown): string | undefined {
   const name = valueAt(item, ['name']);
   return sourceName.safeParse(name).success ? String(name) : undefined;
 }
 
-/** An unknown section goes, and one with mistakes falls back to its default. */
-function withoutGaps(value: unknown): unknown {
+/** Removes undefined sections: unknown ones disappear, and invalid ones get their defaults. */
+function withoutUndefined(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).filter(([, section]) => section !== undefined));
 }

@@ -3,14 +3,14 @@ import type { Access, Config, ConsoleSignIn } from './config.js';
 import type { Secret } from './secrets.js';
 
 /**
- * Complaints about secrets that cannot be read here and now. A file may be valid on a machine that does not
- * hold its secrets, so these are warnings; commands are not run.
+ * Returns a message for each secret that cannot be read now. These are warnings, because a configuration may be checked
+ * on a machine without its secrets. Does not run commands.
  */
 export async function unreadableSecrets(config: Config): Promise<readonly string[]> {
   return (await secretFaults(config)).map(({ message }) => message);
 }
 
-/** The same with what to do about each. */
+/** The same as faults, which have hints. */
 export async function secretFaults(config: Config): Promise<readonly Fault[]> {
   const faults: Fault[] = [];
   for (const secret of secretsOf(config)) {

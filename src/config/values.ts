@@ -4,11 +4,10 @@ import { maskCredentials, sandboxTokenPrefix } from '../wire/credential-shapes.j
 import { isPostgres, isPostgresUrl } from './database.js';
 
 /**
- * The kinds of value an option can have. Every custom message completes the sentence "expected …",
- * because that is how a problem is told.
+ * The types of option values. Every custom message completes the sentence "expected …".
  */
 
-/** Draft 2020-12 calls a value that goes in and never comes out `writeOnly`; we mask by it. */
+/** Marks secrets as `writeOnly`, JSON Schema's keyword; rosterd masks values by this mark. */
 export const secretMark = { writeOnly: true } as const;
 
 export const secretForms =
@@ -17,27 +16,27 @@ export const secretForms =
 export const variableName = z
   .string()
   .regex(/^[A-Za-z_][A-Za-z0-9_]*$/)
-  // The secret itself where its name belongs is an easy slip, and names are printed.
+  // Reject a secret typed instead of its name, because names are printed.
   .refine((name) => maskCredentials(name) === name);
 
 const reference = [
   z.strictObject({
-    env: variableName.meta({ description: 'Name of the environment variable that holds the secret' }),
+    env: variableName.meta({ description: 'Name of the environment variable with the secret' }),
   }),
   z.strictObject({
-    file: z.string().min(1).meta({ description: 'File that holds the secret and nothing else, mode 0600' }),
+    file: z.string().min(1).meta({ description: 'File that contains only the secret, mode 0600' }),
   }),
   z.strictObject({
     command: z.array(z.string()).min(1).meta({
-      description: 'Program and arguments that print the secret; run without a shell, 10 s at most',
+      description: 'Program and arguments that print the secret; run without a shell, with a timeout of 10 s',
     }),
   }),
 ] as const;
 
-/** Always a reference: what stands in a file ends up in backups and version control. */
+/** Always a reference: a value in the file would end up in backups and version control. */
 export const secretReference = z.union(reference);
 
-/** A reference, or the token of a sandbox written out, since that one guards nothing. */
+/** A reference, or the token of a sandbox itself, which protects nothing. */
 export const accessTokenReference = z.union([
   z.string().regex(new RegExp(`^${sandboxTokenPrefix}[A-Za-z0-9_-]+$`), secretForms),
   ...reference,
@@ -58,7 +57,7 @@ export function idOf(kind: IdKind, example: string) {
     .meta({ pattern: `^${example.slice(0, example.indexOf('_') + 1)}` });
 }
 
-/** Tokens travel in a header, so plain HTTP is for this machine alone. */
+/** Requests carry a token, so plain HTTP is allowed only to this machine. */
 export const webAddress = z
   .string()
   .refine(
@@ -103,7 +102,7 @@ export const databaseAddress = z
   .refine((text) => isPostgresUrl(text) || (/^sqlite:.+/.test(text) && !text.startsWith('sqlite://')), {
     error: ({ input }) =>
       isPostgres(String(input))
-        ? 'postgres://USER@HOST:PORT/DATABASE, with options of the connection behind a "?" but no password there'
+        ? 'postgres://USER@HOST:PORT/DATABASE, with connection options after "?" but no password there'
         : 'sqlite:PATH, for example sqlite:./data/mirror.db, or postgres://USER@HOST:PORT/DATABASE',
   });
 

@@ -43,7 +43,7 @@ test('a confidential client connects a company end to end, and the next sync rea
   const company = world.ready.companies[0];
   const session = start(args(confidential, '--company', company?.id ?? '', '--write'), io({ env }));
   const link = await session.link();
-  expect(session.io.err()).toContain('Waiting 5 minutes for the browser to come back here.');
+  expect(session.io.err()).toContain('Waiting 5 minutes for the browser to be redirected back here.');
   const back = await consent(world, link, founder().email);
   expect(back.hostname).toBe('127.0.0.1');
   const page = await fetch(back);
@@ -114,7 +114,7 @@ test('a company that a source mirrors already gets no second one: it is named, a
   };
   const refused = await connecting();
   expect(refused.code).toBe(2);
-  expect(refused.err).toContain('is mirrored already, by source "old"');
+  expect(refused.err).toContain('is already mirrored, by source "old"');
   expect(refused.err).toContain('--replace gives source "old" the new token');
   expect(configOf(folder).sources).toEqual([old]);
 

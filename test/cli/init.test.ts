@@ -76,7 +76,7 @@ describe('init from flags', () => {
     expect((await rosterd(['sync'], ioIn(folder))).code).toBe(0);
     const second = await as('acme-2', '--force');
     expect(second.code).toBe(2);
-    expect(second.err).toContain(`${company} is mirrored there already, by source "acme"`);
+    expect(second.err).toContain(`${company} is already mirrored there, by source "acme"`);
     expect(written(folder)).toMatchObject({ sources: [{ name: 'acme' }] });
     expect((await as('acme', '--force')).code).toBe(0);
     expect((await as('acme-2', '--force', '--database', 'sqlite:./data/other.db')).code).toBe(0);
@@ -90,7 +90,7 @@ describe('init from flags', () => {
     const { code, err } = await rosterd(args, ioIn(folder));
     expect([code, err]).toEqual([
       0,
-      expect.stringContaining('invented people; yours go to data/mirror-2.db'),
+      expect.stringContaining('made-up data of the demo; your mirror goes to data/mirror-2.db'),
     ]);
     expect(written(folder).database).toBe('sqlite:./data/mirror-2.db');
     await rosterd([...args, '--force', '--database', 'sqlite:./data/mirror.db'], ioIn(folder));
@@ -105,7 +105,7 @@ describe('init from flags', () => {
     const { code, out, err } = await rosterd(['init', ...flags()], ioIn(folder, { env: {} }));
     expect(code).toBe(1);
     expect(out).toContain('ACME_TOKEN is not set');
-    expect(err).toContain('Mend what failed, then try: rosterd doctor');
+    expect(err).toContain('Fix what failed, then try: rosterd doctor');
     expect(written(folder).sources).toHaveLength(1);
   });
 
@@ -115,7 +115,7 @@ describe('init from flags', () => {
     writeFileSync(file, 'mine');
     const refused = await rosterd(['init', ...flags()], ioIn(folder));
     expect(refused).toMatchObject({ code: 2, out: '' });
-    expect(refused.err).toContain('is there already\nTry: --force');
+    expect(refused.err).toContain('already exists\nTry: --force');
     expect(readFileSync(file, 'utf8')).toBe('mine');
     const forced = await rosterd(['init', ...flags(), '--force', '--no-doctor'], ioIn(folder));
     expect(forced).toMatchObject({ code: 0, out: '' });
@@ -138,13 +138,13 @@ describe('init from flags', () => {
   });
 
   test.each([
-    [[], 'what is missing is: --base-url, --source, one of --token-env, --token-file and --client-id'],
-    [['--base-url', 'https://a.example', '--source', 'a'], 'is: one of --token-env'],
+    [[], 'flags are required: --base-url, --source, one of --token-env, --token-file and --client-id'],
+    [['--base-url', 'https://a.example', '--source', 'a'], 'required: one of --token-env'],
     [['--base-url', 'http://a.example'], 'https:// URL'],
     [['--source', 'Not A Name'], 'a name such as acme'],
     [['--token-env', 'at_live_abcdefgh'], '--token-env is "at_live_…"\nTry: the NAME'],
-    [['--token-env', 'A', '--token-file', 'b'], '--token-env and --token-file are two answers'],
-    [['--client-id', 'pk_test_1', '--source', 'a'], '--source says nothing beside --client-id'],
+    [['--token-env', 'A', '--token-file', 'b'], '--token-env and --token-file exclude each other'],
+    [['--client-id', 'pk_test_1', '--source', 'a'], '--source cannot be combined with --client-id'],
     [['--database', 'mysql://x'], 'sqlite:PATH'],
     [['--company', 'acme'], 'an id such as co_…'],
   ])('%j is refused, with what is wrong and no file', async (args, message) => {
@@ -170,8 +170,8 @@ describe('init at a terminal', () => {
     const { code, out, err } = await rosterd(['init'], ioIn(folder, { stdin: typing(lines), tty: true }));
     expect(code, out + err).toBe(0);
     expect(err).toContain('Address of the API:   expected an https:// URL');
-    expect(err).toContain('What to call the first source [main]: ');
-    expect(err).toContain('Name of the environment variable [MAIN_TOKEN]:   expected the NAME');
+    expect(err).toContain('Name of the first source [main]: ');
+    expect(err).toContain('Environment variable with the token [MAIN_TOKEN]:   expected the NAME');
     expect(err).not.toContain(token);
     expect(written(folder)).toMatchObject({
       sources: [{ name: 'main', token: { env: 'ACME_TOKEN' } }],
@@ -188,7 +188,7 @@ describe('init at a terminal', () => {
     const other = tempFolder();
     const asked = await rosterd(['init', '--no-input'], ioIn(other, { stdin: typing([]), tty: true }));
     expect(asked.code).toBe(2);
-    expect(asked.err).toContain('what is missing is');
+    expect(asked.err).toContain('these flags are required');
   });
 
   test('ends without a file when stdin ends, a signal comes or no answer is any good', async () => {
@@ -196,7 +196,7 @@ describe('init at a terminal', () => {
     const run = (lines: readonly string[]) =>
       rosterd(['init'], ioIn(folder, { stdin: typing(lines), tty: true }));
     expect(await run([sandbox.url])).toMatchObject({ code: 2, out: '' });
-    expect((await run(Array(9).fill('nonsense'))).err).toContain('no answer to "Address of the API"');
+    expect((await run(Array(9).fill('nonsense'))).err).toContain('no valid answer to "Address of the API"');
     const io = ioIn(folder, { stdin: Object.assign(new PassThrough(), { isTTY: true }), tty: true });
     const stopped = rosterd(['init'], io);
     await expect.poll(() => io.err()).toContain('Address of the API: ');
@@ -221,9 +221,9 @@ describe('init at a terminal', () => {
         ['Address of the API: ', sandbox.url],
         ['One of 1, 2, 3 [1]: ', '2'],
         ['first source [main]: ', 'acme'],
-        ['Path of the file [credentials/acme.token]: ', ''],
+        ['File with the token [credentials/acme.token]: ', ''],
         ['co_… [none]: ', ''],
-        ['mirror is kept [sqlite:./data/mirror.db]: ', ''],
+        ['keep the mirror [sqlite:./data/mirror.db]: ', ''],
         ['keep or drop [keep]: ', ''],
         ['signing secret [none]: ', ''],
       ] as const;

@@ -119,7 +119,7 @@ describe('rosterd migrate', { timeout: 90_000 }, () => {
     const { code, out, err } = await migrate(secretTo(), '--dry-run');
     expect([code, err]).toEqual([0, '']);
     expect(out).toMatch(/^investment_rows +\d+$/m);
-    expect(out).toMatch(/ rows to carry from .*mirror\.db to postgres:\/\/.*; nothing was written\n$/);
+    expect(out).toMatch(/ rows to copy from .*mirror\.db to postgres:\/\/.*; nothing was written\n$/);
     expect(out).not.toContain('canary');
     const [found] = await world.admin("SELECT to_regclass('sources') IS NULL AS nothing");
     expect(found).toEqual({ nothing: true });
@@ -210,7 +210,7 @@ describe('rosterd migrate', { timeout: 90_000 }, () => {
       [
         ['--from', file, '--to', 'postgres://nowhere'],
         2,
-        /--to is no address of a PostgreSQL database\nTry: /,
+        /--to is not the address of a PostgreSQL database\nTry: /,
       ],
       [['--from', file, '--to', world.url.replace('@', ':canary-wrong@')], 1, /refuses the password/],
       [['--from', file, '--to', foreign.url], 1, /holds public\.budgets, which does not belong to a mirror\nTry: /],
@@ -296,7 +296,7 @@ describe('rosterd migrate', { timeout: 90_000 }, () => {
     expect(code).toBe(0);
     expect(err).toMatch(/migrate {2}\[#{20}\] 100 %/);
     expect(err).toContain('Set "database" to "postgres://');
-    expect(out).toMatch(/ rows carried from .*old\.db to postgres:.*, read back and found equal\n$/);
+    expect(out).toMatch(/ rows copied from .*old\.db to postgres:.*, read back and found equal\n$/);
     await withClient(target.url, async (client) => {
       const people = await client.query('SELECT 1 FROM identity_rows WHERE row_no = $1', [person?.row]);
       const kept = await client.query('SELECT 1 FROM forgotten WHERE id = $1', [person?.investor]);

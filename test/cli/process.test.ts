@@ -41,7 +41,7 @@ test.runIf(existsSync('/dev/full'))('a result that a full disk cut short is a fa
   closeSync(full);
   expect(code).toBe(1);
   expect(err).toBe(
-    'error: the result could not be written (ENOSPC)\nTry: the same with another place for its output\n',
+    'error: the result could not be written (ENOSPC)\nTry: again with another destination for the output\n',
   );
 });
 

@@ -108,7 +108,7 @@ test('the first signal asks the command to finish, the second quits', async () =
   const { code, err } = await rosterd(['probe'], io, [probe]);
   expect(code).toBe(5);
   expect(io.quits).toEqual([5]);
-  expect(err).toContain('finishing what is under way');
+  expect(err).toContain('finishing the current step');
   expect(io.signals.listenerCount('SIGINT') + io.signals.listenerCount('SIGTERM')).toBe(0);
 });
 

@@ -38,7 +38,7 @@ test('a schema of an earlier version is told without a change, and migrated afte
 
   const backup = `${file}.schema-${String(shipped.length - 1).padStart(4, '0')}.bak`;
   expect((await run('--apply')).out).toBe(
-    `schema ${shipped.length} of ${shipped.length}: ${file}\nran      ${name}\ncopy of before: ${backup}\n`,
+    `schema ${shipped.length} of ${shipped.length}: ${file}\nran      ${name}\nbackup   ${backup}\n`,
   );
   expect(existsSync(backup)).toBe(true);
   expect(JSON.parse((await run('--apply', '--json')).out)).toMatchObject({

@@ -71,7 +71,7 @@ test('a sandbox is found by flag, environment or a local platform.baseUrl, and n
   const remote = desk();
   remote.write('config.json', JSON.stringify({ platform: { baseUrl: 'https://api.example.com' } }));
   const { code, err } = await rosterd(['trigger', 'churn'], remote.io());
-  expect([code, err]).toEqual([2, expect.stringContaining('no sandbox on this machine')]);
+  expect([code, err]).toEqual([2, expect.stringContaining('not a sandbox on this machine')]);
   const gone = await run(['churn'], { ROSTERD_SANDBOX: 'http://127.0.0.1:9' });
   expect([gone.code, gone.err]).toEqual([1, expect.stringContaining('no sandbox answers')]);
 });

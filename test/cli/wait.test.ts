@@ -56,7 +56,7 @@ test('gives up with 5 after the timeout, and says what to look at', async () => 
   expect(code).toBe(5);
   expect(err).toBe(
     'error: acme not complete up to 2026-10-20T11:55:30.000Z, after 30 s\n' +
-      'Try: rosterd status, which tells whether anybody is following\n',
+      'Try: rosterd status, which shows the last tick of each source\n',
   );
   expect(JSON.parse(out)).toMatchObject({
     ...{ verdict: 'waiting', wanted_up_to: '2026-10-20T11:55:30.000Z' },
@@ -77,7 +77,7 @@ test('ends at once with 3 when a person is needed, but not for a source nobody a
   const here = world({ ...halted, ...error, published_through: minutesAgo(60) });
   const { code, err } = await wait(here);
   expect({ code, looks: here.clock.looks }).toEqual({ code: 3, looks: 0 });
-  expect(err).toContain('error: acme waits for a person: the token is void\nTry: rosterd doctor');
+  expect(err).toContain('error: acme needs a person: the token is void\nTry: rosterd doctor');
   expect((await wait(here, '--source', 'beta')).code).toBe(0);
   // What it has is still fresh enough for somebody who asks for less.
   expect((await wait(here, '--fresh', '2h')).code).toBe(0);

@@ -64,7 +64,7 @@ test('a password for a file, and two passwords, are each told', () => {
   const databasePassword = { env: 'PW' };
   expect(problems({ ...minimal, databasePassword })).toMatchObject([{ path: 'databasePassword' }]);
   expect(problems({ ...minimal, database: withPassword, databasePassword })).toMatchObject([
-    { path: 'databasePassword', message: expect.stringContaining('has a password of its own') },
+    { path: 'databasePassword', message: expect.stringContaining('contains a password too') },
   ]);
 });
 

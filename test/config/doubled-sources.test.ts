@@ -35,7 +35,7 @@ test.each<[string, object, object]>([
   expect(problems(config(one, two))).toEqual([
     expect.objectContaining({
       path: 'sources[1]',
-      message: 'reads what sources[0] ("one") reads; every record would be counted twice',
+      message: 'reads the same records as sources[0] ("one"); every record would be counted twice',
     }),
   ]);
 });
@@ -67,7 +67,7 @@ test.each<[string, object, object, boolean]>([
   expect(warnings).toEqual(
     overlaps
       ? [
-          'sources[1] ("two") and sources[0] ("one") both read co_1: a record that both see is counted twice in totals over all sources',
+          'sources[1] ("two") and sources[0] ("one") both read co_1: records visible to both are counted twice in totals over all sources',
         ]
       : [],
   );

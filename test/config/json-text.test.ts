@@ -28,10 +28,10 @@ test('refuses whatever JSON.parse refuses, always with a place', () => {
 
 test.each([
   ['{"a": 1,\n "a": 2}', 2, 2, 'a is written twice'],
-  ['{"a": tru}', 1, 7, 'expected a value; texts need double quotes'],
-  ['{"a": "b\n"}', 1, 7, 'this text is never closed with a "'],
+  ['{"a": tru}', 1, 7, 'expected a value; strings need double quotes'],
+  ['{"a": "b\n"}', 1, 7, 'this string has no closing "'],
   ['{"a": 1 // one\n}', 1, 9, 'comments are not part of JSON'],
-  ['{"a": [1, 2', 1, 7, 'this [ is never closed'],
+  ['{"a": [1, 2', 1, 7, 'this [ has no closing ]'],
   ['', 1, 1, 'expected a value, found the end of the file'],
   ["{'a': 1}", 1, 2, 'expected a key in "", found "\'"'],
 ])('%j fails at %i:%i', (text, line, column, message) => {

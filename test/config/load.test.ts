@@ -123,7 +123,7 @@ test('a missing file names the command that makes one, and the demonstration', (
 
 test('a mistake in the JSON is told with its line and column', () => {
   expect(problems('{\n  "platform": {},\n  "sources": [],\n}')).toEqual([
-    { path: '', where: 'config.json:4:1', message: 'a comma before } is one too many' },
+    { path: '', where: 'config.json:4:1', message: 'remove the comma before }' },
   ]);
 });
 
@@ -136,7 +136,7 @@ test('a sandbox token may be written out, with a warning', async () => {
   const { config, warnings } = load({ ...minimal, sources: [{ name: 'acme', token: 'at_test_abc' }] });
   const access = config.sources[0]?.access;
   expect(access?.kind === 'token' && (await access.token.reveal())).toBe('at_test_abc');
-  expect(warnings).toEqual([expect.stringContaining('sources[0].token is written out')]);
+  expect(warnings).toEqual([expect.stringContaining('sources[0].token contains the token itself')]);
 });
 
 test.each([
@@ -144,7 +144,11 @@ test.each([
   ['a name', { hosts: ['roster.example'] }, /console\.auth.*roster\.example/s],
   ['a user alone', { auth: { user: 'ops' } }, /console\.auth\.password: is missing/],
   ['a password alone', { auth: { password: { env: 'P' } } }, /console\.auth\.user: is missing/],
-  ['both ways', { auth: { token: { env: 'T' }, user: 'ops' } }, /console\.auth\.user: stands beside token/],
+  [
+    'both ways',
+    { auth: { token: { env: 'T' }, user: 'ops' } },
+    /console\.auth\.user: cannot be combined with token/,
+  ],
   [
     'a token written out',
     { auth: { token: 'hunter2hunter2' } },

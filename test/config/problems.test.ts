@@ -89,7 +89,7 @@ test('a secret written out is refused without being quoted, and told what to wri
   const [problem] = problems(content);
   expect(problem).toMatchObject({
     path: 'sources[0].token',
-    message: expect.stringMatching(/^must not be written out; expected \{"env": "NAME"\}/),
+    message: expect.stringMatching(/^must not contain the secret itself; expected \{"env": "NAME"\}/),
   });
   expect(JSON.stringify(problem)).not.toContain('abcdef');
 });
@@ -104,7 +104,7 @@ test('a misspelt secret reference is told as such', () => {
   const [problem] = problems({ ...minimal, receiver: { secrets: [{ evn: 'X' }] } });
   expect(problem).toMatchObject({
     path: 'receiver.secrets[0]',
-    message: expect.stringMatching(/^is not a secret we can read/),
+    message: expect.stringMatching(/^is not a reference to a secret/),
   });
 });
 
@@ -113,7 +113,7 @@ test('a filter by status is refused with the reason, not as a typing mistake', (
   expect(problem).toMatchObject({
     path: 'sources[0].filters.status',
     message: 'cannot be set',
-    hint: expect.stringContaining('plain listings only'),
+    hint: expect.stringContaining('together with a cursor'),
   });
 });
 

@@ -32,7 +32,7 @@ const card = (over: Partial<SourceSeen>) => sourceCard({ ...acme, ...over }, now
 
 test('a card says which rows await deletion, and the command that deletes them', () => {
   const text = card({ health: 'attention', awaiting_deletion: 2 });
-  expect(text).toContain('2 rows that the last listing did not name await deletion');
+  expect(text).toContain('2 rows missing from the last listing await deletion');
   expect(text).toContain('rosterd sync --source acme --accept-deletions');
   expect(card({})).not.toContain('deletion');
 });

@@ -8,17 +8,20 @@ import { writePieces } from '../output/write-pieces.js';
 
 export const changes: Command = {
   name: 'changes',
-  summary: 'What changed in the mirror, in the order of commit',
+  summary: 'List the changes of the mirror in commit order',
   examples: [
     ['rosterd changes --since 1200', 'everything after change 1200'],
-    ['rosterd changes --follow --json | while read -r line; do …; done', 'as it happens, one object a line'],
+    [
+      'rosterd changes --follow --json | while read -r line; do …; done',
+      'new changes as they happen, one JSON object per line',
+    ],
   ],
   options: [
     ...databaseOptions,
-    { flags: '--since <seq>', summary: 'only changes with a greater number (default: 0, all of them)' },
+    { flags: '--since <seq>', summary: 'only changes with a greater number (default: 0, all changes)' },
     { flags: '--source <name>', summary: 'only this source' },
-    { flags: '--follow', summary: 'go on with new ones until Ctrl-C or SIGTERM, which end it with 0' },
-    { flags: '--json', summary: 'one JSON array; with --follow one object a line' },
+    { flags: '--follow', summary: 'keep printing new changes until Ctrl-C or SIGTERM, then exit 0' },
+    { flags: '--json', summary: 'one JSON array; with --follow, one JSON object per line' },
   ],
   async run(context) {
     const { options, io, signal } = context;
@@ -30,25 +33,25 @@ export const changes: Command = {
     const ask = {
       ...{ after, follow, ...(source === undefined ? {} : { source }) },
       onWait: ({ message }: Fault) =>
-        void io.stderr.write(`rosterd: ${printable(message)}; it is asked again until it answers\n`),
+        void io.stderr.write(`rosterd: ${printable(message)}; retrying until it is reachable\n`),
     };
     const form = !options.flag('json') ? lines : follow ? jsonLines : jsonArray;
     try {
       await readChanges(place, ask, io.clock, signal, (found) => writePieces(io.stdout, form(found), signal));
     } catch (error) {
-      // Whoever follows has seen all there was; whoever asked for a list has not.
+      // A stopped --follow has printed every change so far. A stopped list is incomplete.
       if (!(follow && isFault(error, 'stopped'))) throw error;
     }
     return exitCodes.done;
   },
 };
 
-/** What is still to come is not known: a column is as wide as the widest so far. */
+/** Later rows are not known yet, so a column is as wide as the widest value so far. */
 async function* lines(found: AsyncIterable<Change>): AsyncGenerator<string> {
   let width = 0;
   for await (const { seq, at, source, kind, id, fields, reason } of found) {
     width = Math.max(width, source.length);
-    // Nearly all are published for that reason; behind "removed" it would only puzzle.
+    // "changed" is the usual reason and would confuse readers after the kind "removed".
     const why = reason === null || reason === 'changed' ? '' : `(${reason})`;
     const what = [fields.join(','), why].filter((text) => text !== '').join(' ');
     const line = `${String(seq).padStart(7)}  ${at}  ${source.padEnd(width)}  ${kind.padEnd(8)}  ${id ?? '-'}  ${what}`;

@@ -4,7 +4,7 @@ import { exitCodes } from '../exit-codes.js';
 
 export const configShow: Command = {
   name: 'config show',
-  summary: 'Print every value in force and where it came from; secrets stay hidden',
+  summary: 'Print every effective value and where it comes from; secrets stay hidden',
   examples: [
     ['rosterd config show', 'as a table'],
     ['ROSTERD_SYNC__PER_PAGE=50 rosterd config show --json', 'for a script'],

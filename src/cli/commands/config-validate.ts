@@ -4,7 +4,7 @@ import { exitCodes } from '../exit-codes.js';
 
 export const configValidate: Command = {
   name: 'config validate',
-  summary: 'Check the configuration and tell every problem at once',
+  summary: 'Check the configuration and report every problem at once',
   examples: [
     ['rosterd config validate', 'checks ./config.json'],
     ['rosterd config validate --config /etc/rosterd/config.json --json', 'for a script'],

@@ -9,29 +9,32 @@ import type { ConnectingCommand } from '../connecting-command.js';
 
 export const connect: Command = {
   name: 'connect',
-  summary: 'Sign in at the platform, install on companies and store their tokens',
+  summary: 'Sign in to the platform, install on companies and store their tokens',
   examples: [
-    ['rosterd connect', 'opens the consent page, asks which companies, says what to configure'],
-    ['rosterd connect --all --write', 'every company of that person, added to config.json'],
-    ['rosterd connect --no-browser --company co_…', 'on a server: prints a link, reads the answer back'],
+    ['rosterd connect', 'opens the consent page, asks which companies, prints what to configure'],
+    ['rosterd connect --all --write', 'every company you may install on, added to config.json'],
+    [
+      'rosterd connect --no-browser --company co_…',
+      'on a server: prints a link, reads the redirect address from stdin',
+    ],
     ['rosterd connect --source mine', 'signs in again for a source with credentials'],
-    ['rosterd connect --management', 'keeps a sign-in for webhook endpoints'],
+    ['rosterd connect --management', 'signs in to manage webhook endpoints'],
   ],
   options: [
     ...configOptions,
-    { flags: '--base-url <url>', summary: 'address of the API, unless the configuration says it' },
+    { flags: '--base-url <url>', summary: 'address of the API; overrides platform.baseUrl' },
     { flags: '--client-id <key>', summary: 'publishable key of the application, pk_…' },
     { flags: '--client-secret-env <name>', summary: 'environment variable with its secret key' },
     { flags: '--client-secret-file <file>', summary: 'file with its secret key, mode 0600' },
     { flags: '--redirect-uri <uri>', summary: 'registered redirect (default: http://127.0.0.1/callback)' },
-    { flags: '--no-browser', summary: 'print the link and read the address it ends at from stdin' },
+    { flags: '--no-browser', summary: 'print the link and read the redirect address from stdin' },
     { flags: '--company <id>', summary: 'this company; may be repeated', repeats: true },
     { flags: '--all', summary: 'every company the person may install on' },
-    { flags: '--without-identity', summary: 'do not ask for names and addresses' },
-    { flags: '--source <name>', summary: 'sign in for this source, which has credentials' },
-    { flags: '--management', summary: 'sign in for webhook endpoints' },
-    { flags: '--write', summary: 'put the result into the configuration file' },
-    { flags: '--replace', summary: 'give the token to the source that mirrors the company already' },
+    { flags: '--without-identity', summary: 'do not request names and addresses' },
+    { flags: '--source <name>', summary: 'sign in again for this source, which uses credentials' },
+    { flags: '--management', summary: 'sign in to manage webhook endpoints' },
+    { flags: '--write', summary: 'write the result to the configuration file' },
+    { flags: '--replace', summary: 'give the token to the source that already mirrors the company' },
     jsonOption,
   ],
   async run(context) {
@@ -54,7 +57,7 @@ export const connect: Command = {
   },
 };
 
-/** Flags that are options of the configuration under a shorter name. */
+/** Maps flags to the configuration options they set under a shorter name. */
 function connectFlags({ options }: CommandContext) {
   const variable = options.text('clientSecretEnv');
   const file = options.text('clientSecretFile');
@@ -75,7 +78,7 @@ function personAt({ io, out, options }: CommandContext): Person {
   const pastes = options.isOff('browser');
   return {
     show: (link, withinMillis) => {
-      const ends = pastes ? 'the address it ends at' : 'the browser to come back here';
+      const ends = pastes ? 'the redirect address' : 'the browser to be redirected back here';
       out.note(`Sign in here:\n\n  ${link}\n\nWaiting ${withinMillis / 60_000} minutes for ${ends}.`);
       if (pastes || io.stderr.isTTY !== true) return;
       void import('../../tasks/open-browser.js').then(({ openBrowser }) => openBrowser(link));

@@ -6,7 +6,7 @@ import { defaultDatabase } from '../database-options.js';
 import { exitCodes } from '../exit-codes.js';
 import { untilAborted } from '../until-aborted.js';
 
-/** Each can be pasted as it stands; a test runs them. */
+/** Ready to paste; a test runs each of them. */
 export const demoQueries = [
   'SELECT source, count(*) AS investments, sum(raised_cents) / 100 AS raised FROM investments GROUP BY source',
   'SELECT at, source, kind, fields FROM changes ORDER BY seq DESC LIMIT 10',
@@ -15,15 +15,15 @@ export const demoQueries = [
 
 export const demo: Command = {
   name: 'demo',
-  summary: 'Platform, daemon and invented investors in one process, to look around',
+  summary: 'Try rosterd: a made-up platform and the daemon in one process',
   examples: [
-    ['rosterd demo', 'mirrors an invented platform into ./data/mirror.db until Ctrl-C'],
-    ['rosterd demo --records 20000 --pause 200', 'more of everything'],
+    ['rosterd demo', 'mirrors made-up investors into ./data/mirror.db until Ctrl-C'],
+    ['rosterd demo --records 20000 --pause 200', 'more investors and more frequent changes'],
   ],
   options: [
     { flags: '--database <file>', summary: 'where the mirror goes (default: ./data/mirror.db)' },
-    { flags: '--seed <number>', summary: 'which world (default: 1)' },
-    { flags: '--companies <number>', summary: 'companies in it (default: 3)' },
+    { flags: '--seed <number>', summary: 'seed of the made-up data (default: 1)' },
+    { flags: '--companies <number>', summary: 'number of companies (default: 3)' },
     { flags: '--records <number>', summary: 'investments per company (default: 1500)' },
     { flags: '--pause <milliseconds>', summary: 'mean pause between two changes (default: 2000)' },
   ],
@@ -34,14 +34,14 @@ export const demo: Command = {
       import('../../runtime/random.js'),
     ]);
     const file = resolve(io.cwd, options.text('database') ?? defaultDatabase);
-    out.note('starting an invented platform and mirroring it …');
+    out.note('starting a made-up platform and mirroring it …');
     const running = await startDemo({
       file,
       sandbox: {
         seed: options.whole('seed', { min: 0, max: 2 ** 32 - 1 }) ?? 1,
         companies: options.whole('companies', { min: 1, max: 100 }) ?? 3,
         records: options.whole('records', { min: 1, max: 1_000_000 }) ?? 1_500,
-        // Company tokens are made for a thousand requests an hour; a demonstration of many pages would wait.
+        // A demonstration with many pages would spend most of its time waiting for the hourly request quota.
         limits: false,
       },
       pauseMillis: options.whole('pause', { min: 1, max: 3_600_000 }) ?? 2_000,
@@ -83,7 +83,7 @@ function introduce(running: Demo, file: string, cwd: string, out: CommandContext
   out.line('Open it read-only with any SQLite client, or try in another terminal:');
   for (const sql of demoQueries) out.line(`  npx rosterd query${where} ${shellQuoted(sql)}`);
   out.line();
-  out.note('changes arrive below as they happen; Ctrl-C ends it');
+  out.note('changes appear below as they happen; Ctrl-C stops the demo');
 }
 
 const shellQuoted = (text: string): string =>

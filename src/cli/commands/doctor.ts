@@ -5,14 +5,14 @@ import { exitCodes } from '../exit-codes.js';
 
 export const doctor: Command = {
   name: 'doctor',
-  summary: 'Find what is wrong, and the command that mends it; changes nothing',
+  summary: 'Diagnose problems and print the command that fixes each; changes nothing',
   examples: [
-    ['rosterd doctor', 'the machine, the database, the platform and every source'],
-    ['rosterd doctor --json', 'the same for a program; exit 1 when anything fails'],
+    ['rosterd doctor', 'checks the machine, the database, the platform and every source'],
+    ['rosterd doctor --json', 'the same for a program; exit 1 when any check fails'],
   ],
   options: [
     ...configOptions,
-    { flags: '--brief', summary: 'only what needs attention, and how many checks passed' },
+    { flags: '--brief', summary: 'print only warnings, failures and the totals' },
     jsonOption,
   ],
   async run(context) {
@@ -32,7 +32,7 @@ export const doctor: Command = {
     if (options.flag('json')) out.json(diagnosis);
     else
       for (const check of diagnosis.checks)
-        if (!options.flag('brief') || isWanting(check)) show(check, context);
+        if (!options.flag('brief') || needsAttention(check)) show(check, context);
     if (!options.flag('json')) out.line(summaryOf(diagnosis.checks));
     return diagnosis.healthy ? exitCodes.done : exitCodes.failed;
   },
@@ -40,7 +40,7 @@ export const doctor: Command = {
 
 const verdicts: readonly Verdict[] = ['pass', 'warn', 'fail', 'skip'];
 
-const isWanting = ({ verdict }: Check): boolean => verdict === 'fail' || verdict === 'warn';
+const needsAttention = ({ verdict }: Check): boolean => verdict === 'fail' || verdict === 'warn';
 
 function show({ name, verdict, message, mend }: Check, { out }: Parameters<Command['run']>[0]): void {
   out.line(`${verdict.padEnd(4)}  ${name}: ${message}`);

@@ -6,19 +6,23 @@ import { exitCodes } from '../exit-codes.js';
 
 export const endpointsCreate: Command = {
   name: 'endpoints create',
-  summary: 'Create a webhook endpoint; its signing secret is shown this once',
+  summary: 'Create a webhook endpoint; its signing secret is shown only once',
   examples: [
-    ['rosterd endpoints create https://hooks.example.com/webhooks', 'told of investment.changed'],
+    ['rosterd endpoints create https://hooks.example.com/webhooks', 'subscribes to investment.changed'],
     [
       'rosterd endpoints create https://… --mode test --secret-file hook.secret',
-      'sandbox events; secret in a file',
+      'for test events; writes the secret to a file',
     ],
   ],
   args: [{ name: '<url>', summary: 'public https address of the receiver' }],
   options: [
     ...endpointOptions,
-    { flags: '--event <name>', summary: 'event to be told of (default: investment.changed)', repeats: true },
-    { flags: '--mode <mode>', summary: 'whose events (default: live)', choices: ['live', 'test'] },
+    {
+      flags: '--event <name>',
+      summary: 'event to subscribe to (default: investment.changed)',
+      repeats: true,
+    },
+    { flags: '--mode <mode>', summary: 'live or test events (default: live)', choices: ['live', 'test'] },
     { flags: '--installation <id>', summary: 'bind it to this installation' },
     secretFileOption,
   ],

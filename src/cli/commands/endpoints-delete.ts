@@ -4,9 +4,9 @@ import { exitCodes } from '../exit-codes.js';
 
 export const endpointsDelete: Command = {
   name: 'endpoints delete',
-  summary: 'Delete a webhook endpoint and what was still to be delivered to it',
+  summary: 'Delete a webhook endpoint and its undelivered events',
   examples: [
-    ['rosterd endpoints delete whe_…', 'for good; polling goes on'],
+    ['rosterd endpoints delete whe_…', 'permanently; polling continues'],
     ['rosterd endpoints delete whe_… --source acme', "one bound to acme's installation"],
   ],
   args: [endpointArgument],

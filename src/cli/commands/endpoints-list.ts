@@ -4,7 +4,7 @@ import { exitCodes } from '../exit-codes.js';
 
 export const endpointsList: Command = {
   name: 'endpoints list',
-  summary: 'List webhook endpoints and how they are doing',
+  summary: 'List webhook endpoints and their state',
   examples: [
     ['rosterd endpoints list', 'those of the application'],
     ['rosterd endpoints list --source acme --json', "those bound to acme's installation, for a script"],

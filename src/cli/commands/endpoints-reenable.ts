@@ -4,11 +4,11 @@ import { exitCodes } from '../exit-codes.js';
 
 export const endpointsReenable: Command = {
   name: 'endpoints reenable',
-  summary: 'Switch a disabled webhook endpoint on again',
+  summary: 'Enable a disabled webhook endpoint again',
   examples: [
     [
       'rosterd endpoints reenable whe_…',
-      'after three days of failures; sync afterwards, nothing is sent again',
+      'after three days of failures; then run sync, missed events are not resent',
     ],
     ['rosterd endpoints reenable whe_… --json', 'for a script'],
   ],
@@ -21,7 +21,7 @@ export const endpointsReenable: Command = {
     const endpoint = await managing(context, (api) => reenableEndpoint(api, endpointId(context), signal));
     if (options.flag('json')) out.json(endpoint);
     else tellEndpoint(endpoint, out);
-    out.note('What happened while it was off is not sent again. Try: rosterd sync');
+    out.note('Events missed while it was disabled are not sent again. Try: rosterd sync');
     return exitCodes.done;
   },
 };

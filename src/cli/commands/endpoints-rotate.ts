@@ -4,13 +4,13 @@ import { exitCodes } from '../exit-codes.js';
 
 export const endpointsRotate: Command = {
   name: 'endpoints rotate',
-  summary: 'Give a webhook endpoint a new signing secret; the old one signs for 24 hours more',
+  summary: 'Rotate the signing secret of a webhook endpoint; the old one stays valid for 24 hours',
   examples: [
     [
       'rosterd endpoints rotate whe_… --secret-file hook.secret',
-      'replaces the file; nothing is refused meanwhile',
+      'replaces the file; no delivery is rejected meanwhile',
     ],
-    ['rosterd endpoints rotate whe_…', 'prints the new secret this once'],
+    ['rosterd endpoints rotate whe_…', 'prints the new secret, only once'],
   ],
   args: [endpointArgument],
   options: [...endpointOptions, secretFileOption],

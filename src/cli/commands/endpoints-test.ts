@@ -4,10 +4,10 @@ import { exitCodes } from '../exit-codes.js';
 
 export const endpointsTest: Command = {
   name: 'endpoints test',
-  summary: 'Have the platform send a signed test event; exit 1 when it does not arrive',
+  summary: 'Make the platform send a signed test event; exit 1 when it is not delivered',
   examples: [
-    ['rosterd endpoints test whe_…', 'the first event it subscribes to'],
-    ['rosterd endpoints test whe_… --event investment.changed', 'this one'],
+    ['rosterd endpoints test whe_…', 'sends the first event the endpoint subscribes to'],
+    ['rosterd endpoints test whe_… --event investment.changed', 'sends this event'],
   ],
   args: [endpointArgument],
   options: [...endpointOptions, { flags: '--event <name>', summary: 'event to send' }],

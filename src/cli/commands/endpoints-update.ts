@@ -7,14 +7,14 @@ export const endpointsUpdate: Command = {
   name: 'endpoints update',
   summary: 'Change the address or the events of a webhook endpoint',
   examples: [
-    ['rosterd endpoints update whe_… --url https://new.example.com/webhooks', 'moves it'],
+    ['rosterd endpoints update whe_… --url https://new.example.com/webhooks', 'changes its address'],
     ['rosterd endpoints update whe_… --event investment.changed', 'replaces its events'],
   ],
   args: [endpointArgument],
   options: [
     ...endpointOptions,
-    { flags: '--url <url>', summary: 'its new address' },
-    { flags: '--event <name>', summary: 'its events from now on, all of them', repeats: true },
+    { flags: '--url <url>', summary: 'new address of the endpoint' },
+    { flags: '--event <name>', summary: 'event to subscribe to; replaces all current events', repeats: true },
   ],
   async run(context) {
     const { out, options, signal } = context;

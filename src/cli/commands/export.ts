@@ -15,30 +15,36 @@ export const exportCommand: Command = {
   summary: 'Write the investments to a file or to stdout',
   examples: [
     ['rosterd export --out investments.csv', 'one row for each investment, no names'],
-    ['rosterd export --identity --format jsonl | gzip > roster.jsonl.gz', 'with names, one object a line'],
+    [
+      'rosterd export --identity --format jsonl | gzip > roster.jsonl.gz',
+      'with names, one JSON object per line',
+    ],
     ['rosterd export --format founder-csv --identity', 'manage_investments_<slug>.csv, as founders know it'],
-    ['rosterd export --as-of 2026-03-31 --out q1.csv', 'as it stood at the end of that day'],
+    ['rosterd export --as-of 2026-03-31 --out q1.csv', 'the mirror as it was at the end of that day'],
     ['rosterd export --format parquet --out investments.parquet', 'with types, for DuckDB, pandas and R'],
   ],
   options: [
     ...databaseOptions,
     {
       flags: '--format <format>',
-      summary: 'csv (default), jsonl (one object a line), parquet or founder-csv',
+      summary: 'csv (default), jsonl (one JSON object per line), parquet or founder-csv',
       choices: ['csv', 'jsonl', 'parquet', 'founder-csv'],
     },
     {
       flags: '--out <file>',
       summary:
-        '- is stdout (default, but for founder-csv and parquet); appears only when it is whole, readable by its owner alone',
+        'output file, mode 0600, created only when complete; - is stdout (default, except for founder-csv and parquet)',
     },
     { flags: '--source <name>', summary: 'only this source' },
     { flags: '--company <id>', summary: 'only this company' },
     asOfOption,
     { flags: '--identity', summary: 'with names, emails, addresses and messages' },
-    { flags: '--no-identity', summary: 'without them; this is the default' },
-    { flags: '--slug <word>', summary: 'for the name of a founder-csv (default: the name of the source)' },
-    { flags: '--raw', summary: 'leave text that a spreadsheet would take for a formula as it is' },
+    { flags: '--no-identity', summary: 'without identity; this is the default' },
+    {
+      flags: '--slug <word>',
+      summary: 'slug in the file name of a founder-csv (default: the name of the source)',
+    },
+    { flags: '--raw', summary: 'do not escape text that a spreadsheet would run as a formula' },
   ],
   async run(context) {
     const { options, io, out, signal } = context;
@@ -65,11 +71,11 @@ export const exportCommand: Command = {
     const write = async ({ pieces, save, ...about }: PreparedExport) => {
       rowsTotal = about.rowsTotal ?? undefined;
       for (const name of about.unreadable)
-        out.warn(`${name}: its first listing is not complete, no rows yet`);
+        out.warn(`${name}: its first listing is not complete, so it has no rows yet`);
       for (const { source: name, from } of about.younger)
-        out.warn(`${name}: its history begins at ${from}, after the moment asked for`);
+        out.warn(`${name}: its history begins at ${from}, after the requested time`);
       if (identity)
-        for (const name of about.nameless) out.warn(`${name}: the mirror holds no names of this source`);
+        for (const name of about.nameless) out.warn(`${name}: the mirror stores no names for this source`);
       const target = targetOf(context, about.sources, format, daemon.founderCsvName);
       if (target === null) {
         if (pieces === null) throw noStream();
@@ -93,14 +99,14 @@ function companyOf({ options }: CommandContext): string | undefined {
   });
 }
 
-/** Parquet is written from both ends, and what reads it seeks. */
+/** A Parquet file ends with its index, so its writer and its readers need a seekable file. */
 function noStream(): Fault {
   return new Fault('usage', 'a Parquet file cannot be written to stdout', {
     hint: '--out FILE, such as --out investments.parquet',
   });
 }
 
-/** Null for stdout. A folder is filled under the name founders know the file by. */
+/** Returns the output file, or null for stdout. In a folder, a founder-csv gets the file name the platform gives it. */
 function targetOf(
   { options, io }: CommandContext,
   sources: readonly string[],
@@ -117,7 +123,7 @@ function targetOf(
   const slug = options.text('slug') ?? (others.length === 0 ? only : undefined);
   if (slug !== undefined && /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(slug))
     return join(path, founderCsvName(slug));
-  throw new Fault('usage', 'the file has no name: nothing says which company it is about', {
+  throw new Fault('usage', 'cannot choose a file name: no single source and no valid --slug', {
     hint: '--source NAME, or --slug WORD of letters, digits, . _ and -, or --out FILE',
   });
 }

@@ -6,11 +6,11 @@ import { exitCodes } from '../exit-codes.js';
 
 export const forget: Command = {
   name: 'forget',
-  summary: "Erase an investor's or investment's identity, and keep it from coming back",
+  summary: 'Erase the identity of an investor or investment, and suppress it from now on',
   examples: [
-    ['rosterd forget usr_…', 'everything of an investor, in every source'],
+    ['rosterd forget usr_…', 'an investor, in every source'],
     ['rosterd forget inv_…', 'one investment'],
-    ['rosterd forget usr_… --lift', 'let identity be stored again when it comes'],
+    ['rosterd forget usr_… --lift', 'allow rosterd to store the identity again'],
   ],
   args: [{ name: '<id>', summary: 'inv_… or usr_…' }],
   options: [
@@ -28,7 +28,7 @@ export const forget: Command = {
       if (options.flag('json')) out.json({ id, lifted });
       else out.line(lifted ? `${id} may be stored again` : `${id} was not forgotten`);
       if (lifted)
-        out.note('names come back when a record changes, or with all others by: rosterd sync --resync');
+        out.note('names come back when a record changes, or for all records with: rosterd sync --resync');
       return exitCodes.done;
     }
     const receipt = await forget(config, id, io.clock, signal);
@@ -41,17 +41,17 @@ export const forget: Command = {
 function show(receipt: ForgetReceipt, { out }: Parameters<Command['run']>[0]): void {
   const { id, identities, already, invisible_at, bytes, pending, pending_since } = receipt;
   out.line(
-    `${id}: identity of ${counted(identities, 'investment')} erased${already ? ', was forgotten before' : ''}`,
+    `${id}: identity of ${counted(identities, 'investment')} erased${already ? ', was already forgotten' : ''}`,
   );
-  out.line(`invisible since ${invisible_at}; kept from coming back until --lift`);
-  if (bytes === 'scrubbed') out.line('no byte of it is left in the files of the database');
+  out.line(`invisible since ${invisible_at}; suppressed until --lift`);
+  if (bytes === 'scrubbed') out.line('no copy of it is left in the bytes of the database files');
   else {
     out.line(`bytes: pending, ${counted(pending, 'erasure')} since ${pending_since ?? invisible_at}`);
     out.warn(
       bytes === 'blocked'
-        ? 'somebody is reading or writing the file; rosterd run finishes it, or this command run again'
-        : 'the disk has no room to rewrite the file; make room, then run this again',
+        ? 'another process is using the database file; a running daemon finishes the erasure, or run this command again'
+        : 'the disk is too full to rewrite the file; free some space, then run this command again',
     );
   }
-  for (const file of receipt.backups_removed) out.line(`removed ${file}, a copy that held identity`);
+  for (const file of receipt.backups_removed) out.line(`removed ${file}, a backup that contained identity`);
 }

@@ -1,4 +1,4 @@
-/** What the first word of two-word commands is about. */
+/** Help summary for the first word of two-word commands. */
 export const groups: Readonly<Record<string, string>> = {
   endpoints: "Manage the platform's webhook endpoints",
   config: 'Check, show and describe the configuration',

@@ -10,8 +10,8 @@ export const history: Command = {
   name: 'history',
   summary: 'Every version of one investment, newest first',
   examples: [
-    ['rosterd history inv_9xKq', 'what it was, from when to when, and what ended it'],
-    ['rosterd history inv_9xKq --as-of 2026-03-31 --json', 'the version of that day, whole'],
+    ['rosterd history inv_9xKq', 'every version, when it was valid and what ended it'],
+    ['rosterd history inv_9xKq --as-of 2026-03-31 --json', 'the complete version of that day'],
   ],
   args: [{ name: '<id>', summary: 'the id of an investment' }],
   options: [
@@ -41,13 +41,13 @@ export const history: Command = {
     if (versions.length > 0) return exitCodes.done;
     out.error(
       moment.asOf === undefined
-        ? `${id} is not in this mirror, and no version of it is kept`
-        : `${id} was not here at ${options.text('asOf')}`,
+        ? `${id} is not in this mirror, and the mirror has no version of it`
+        : `${id} was not in the mirror at ${options.text('asOf')}`,
     );
     out.note(
       moment.asOf === undefined
-        ? 'Try: rosterd status, which says whether its source is complete'
-        : `Try: rosterd history ${id}, which lists every version that is kept`,
+        ? 'Try: rosterd status, which shows whether its source is complete'
+        : `Try: rosterd history ${id}, which lists every stored version`,
     );
     return exitCodes.failed;
   },
@@ -86,10 +86,10 @@ function amount(cents: number | null): string {
   return `${cents < 0 ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`;
 }
 
-/** How a version came to be is not what it says. */
+/** Columns about the version itself, not about the investment. */
 const bookkeeping = new Set(['valid_from', 'valid_to', 'ended_by', 'change_seq', 'observed_at', 'reason']);
 
-/** The fields in which a version is not what it was before; versions come newest first. */
+/** Returns the names of the fields that differ from the previous version. Versions come newest first. */
 function difference(version: Version, before: Version | undefined): string {
   if (before === undefined || before.source !== version.source) return '';
   return Object.entries(version)

@@ -31,7 +31,7 @@ import { verify } from './verify.js';
 import { version } from './version.js';
 import { wait } from './wait.js';
 
-/** In the order help lists them. To add a command, write its file and name it here and in `commands-for.ts`. */
+/** In the order of the help. To add a command, write its file and add it here and in `commands-for.ts`. */
 export const commands: readonly Command[] = [
   demo,
   init,

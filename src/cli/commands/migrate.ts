@@ -6,27 +6,27 @@ import { configOf } from '../config-options.js';
 import { placeTold } from '../database-options.js';
 import { exitCodes } from '../exit-codes.js';
 
-/** In a log file a mirror that is carried in a second needs no word of its progress. */
+/** Smaller migrations take about a second and print no progress to a log file. */
 const rowsWorthALine = 100_000;
 
 export const migrate: Command = {
   name: 'migrate',
-  summary: 'Carry a mirror from a SQLite file to PostgreSQL, without listing anything again',
+  summary: 'Copy a mirror from a SQLite file to PostgreSQL, without listing anything again',
   examples: [
     [
       'rosterd migrate --from sqlite:mirror.db --to postgres://db/mirror --dry-run',
-      'looks at both and writes nothing',
+      'checks both and writes nothing',
     ],
     [
       'rosterd migrate --from sqlite:data/mirror.db --to postgres://db/mirror',
-      'carries every row and compares; PGPASSWORD has the password',
+      'copies every row and compares; reads the password from PGPASSWORD',
     ],
   ],
   options: [
     ...configOptions,
-    { flags: '--from <address>', summary: 'the mirror to carry: sqlite:FILE; no rosterd may be working it' },
+    { flags: '--from <address>', summary: 'the mirror to copy: sqlite:FILE; stop rosterd first' },
     { flags: '--to <address>', summary: 'an empty database: postgres://USER@HOST:PORT/DATABASE' },
-    { flags: '--dry-run', summary: 'tell what would be carried, and write nothing' },
+    { flags: '--dry-run', summary: 'print what would be copied, and write nothing' },
     jsonOption,
   ],
   async run(context) {
@@ -55,15 +55,15 @@ export const migrate: Command = {
       done.tables.filter(({ rows }) => rows > 0).map(({ table, rows }) => [table, grouped(rows)]),
     );
     if (dryRun) {
-      out.line(`${counted(done.rows, 'row')} to carry from ${done.from} to ${done.to}; nothing was written`);
+      out.line(`${counted(done.rows, 'row')} to copy from ${done.from} to ${done.to}; nothing was written`);
       return exitCodes.done;
     }
     out.line(
-      `${counted(done.rows, 'row')} carried from ${done.from} to ${done.to}, read back and found equal`,
+      `${counted(done.rows, 'row')} copied from ${done.from} to ${done.to}, read back and found equal`,
     );
     out.note(
-      `Set "database" to ${JSON.stringify(done.database)} before rosterd runs again: it goes on from the same cursor.\n` +
-        `${done.from} still holds everything, names too: delete it when you no longer need it.`,
+      `Set "database" to ${JSON.stringify(done.database)} before you start rosterd again: it continues from the same cursor.\n` +
+        `${done.from} still contains everything, including names: delete it when you no longer need it.`,
     );
     return exitCodes.done;
   },
@@ -76,7 +76,7 @@ function placeOf({ options, io }: CommandContext, flag: 'from' | 'to', example: 
   return placeTold(told, io.cwd, `--${flag}`);
 }
 
-/** Of the configuration, if there is one: a mirror can be carried without. */
+/** Returns the forget ledger of the configuration, or null without a configuration: migrating needs none. */
 async function ledgerOf(context: CommandContext): Promise<string | null> {
   const { io, options } = context;
   const { configFileOf } = await import('../../config/load.js');

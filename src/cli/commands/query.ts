@@ -7,35 +7,38 @@ import type { Output } from '../output/output.js';
 import { writePieces } from '../output/write-pieces.js';
 
 const rowsShownMax = 1_000;
-/** Far above any statement a person writes, far below what would fill the memory. */
+/** Far longer than any hand-written statement, far smaller than memory. */
 const sqlCharactersMax = 1_000_000;
 
 export const query: Command = {
   name: 'query',
-  summary: 'Run one reading SQL statement on the mirror',
+  summary: 'Run one read-only SQL statement on the mirror',
   examples: [
     [
       'rosterd query "SELECT status, count(*) FROM investments GROUP BY 1"',
-      'a table; rows too wide for the terminal become blocks',
+      'prints a table; rows too wide for the terminal become blocks',
     ],
-    ['rosterd query "SELECT * FROM round_totals" --json', 'one JSON array of objects'],
-    ['rosterd query --csv - < report.sql > report.csv', 'all rows of a longer statement, as CSV'],
+    ['rosterd query "SELECT * FROM round_totals" --json', 'prints one JSON array of objects'],
+    [
+      'rosterd query --csv - < report.sql > report.csv',
+      'reads a longer statement from stdin, prints all rows as CSV',
+    ],
   ],
   args: [{ name: '<sql>', summary: 'one SELECT, or - to read it from stdin' }],
   options: [
     ...databaseOptions,
     jsonOption,
-    { flags: '--csv', summary: 'print CSV; text that begins like a formula is made harmless' },
+    { flags: '--csv', summary: 'print CSV; text that looks like a formula is escaped' },
     {
       flags: '--limit <rows>',
-      summary: `stop after so many rows (default: ${rowsShownMax}; none with --csv)`,
+      summary: `stop after this many rows (default: ${rowsShownMax}; none with --csv)`,
     },
-    { flags: '--timeout <seconds>', summary: 'interrupt it after so long (default: 30)' },
+    { flags: '--timeout <seconds>', summary: 'cancel the statement after this time (default: 30)' },
   ],
   async run(context) {
     const { options, out, io, signal } = context;
     const asCsv = options.flag('csv');
-    if (asCsv && options.flag('json')) throw new Fault('usage', '--csv and --json are two forms: choose one');
+    if (asCsv && options.flag('json')) throw new Fault('usage', '--csv and --json exclude each other');
     const limit = options.whole('limit', { min: 1, max: 10_000_000 });
     const rowsMax = limit ?? (asCsv ? null : rowsShownMax);
     const timeoutMs = (options.whole('timeout', { min: 1, max: 3_600 }) ?? 30) * 1_000;
@@ -49,7 +52,7 @@ export const query: Command = {
     } finally {
       result.close();
     }
-    if (result.truncated()) out.warn(`only the first ${rowsMax} rows are shown; --limit shows more`);
+    if (result.truncated()) out.warn(`only the first ${rowsMax} rows are shown; use --limit to show more`);
     return exitCodes.done;
   },
 };
@@ -68,11 +71,11 @@ async function sqlOf({ args, io }: CommandContext): Promise<string> {
   return text;
 }
 
-/** Rows as they are found: what is in memory does not grow with the result. */
+/** Yields rows as they are read, so that memory does not grow with the result. */
 const shownBy = (result: QueryHandle, { options, out, io }: CommandContext): AsyncIterable<string> =>
   options.flag('json') ? jsonArray(result, io.stdout.isTTY === true) : tableText(result, out);
 
-/** As `JSON.stringify` writes the whole: in one line for programs, indented for people. */
+/** Yields what `JSON.stringify` would print for the whole: one line for programs, indented for people. */
 async function* jsonArray({ columns, rows }: QueryHandle, indented: boolean): AsyncGenerator<string> {
   const keys = distinct(columns);
   const [begin, between, end] = indented ? ['[\n', ',\n', '\n]\n'] : ['[', ',', ']\n'];
@@ -85,7 +88,7 @@ async function* jsonArray({ columns, rows }: QueryHandle, indented: boolean): As
   yield before === begin ? '[]\n' : end;
 }
 
-/** Columns are as wide as the first thousand rows want them: all of them, unless more were asked for. */
+/** The first thousand rows set the width of the columns; that is every row unless `--limit` asked for more. */
 async function* tableText({ columns, rows }: QueryHandle, out: Output): AsyncGenerator<string> {
   const reading = rows[Symbol.asyncIterator]();
   const first: (readonly SqlValue[])[] = [];
@@ -114,7 +117,7 @@ function shown(value: SqlValue): string {
   return value instanceof Uint8Array ? `x'${Buffer.from(value).toString('hex')}'` : String(value);
 }
 
-/** A join may answer two columns of one name; an object would keep the last of them and say nothing. */
+/** Numbers duplicate column names, which a join can return: an object would silently keep only the last one. */
 function distinct(columns: readonly string[]): readonly string[] {
   const taken = new Set(columns);
   const used = new Set<string>();
@@ -129,7 +132,7 @@ function distinct(columns: readonly string[]): readonly string[] {
   });
 }
 
-/** Integers JSON cannot hold exactly stay text. */
+/** Integers that JSON cannot represent exactly become text. */
 function objectOf(columns: readonly string[], row: readonly SqlValue[]): Record<string, unknown> {
   return Object.fromEntries(
     columns.map((name, index) => {

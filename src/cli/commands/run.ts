@@ -8,14 +8,14 @@ import { ReloadRequests } from '../reload-requests.js';
 
 export const run: Command = {
   name: 'run',
-  summary: 'Follow the platform in the foreground until told to stop',
+  summary: 'Run the daemon in the foreground until a signal stops it',
   examples: [
-    ['rosterd run', 'with ./config.json; SIGTERM finishes the page and ends with 0'],
+    ['rosterd run', 'with ./config.json; SIGTERM finishes the current page and exits 0'],
     ['rosterd run --config /etc/rosterd.json --log-format json', 'as a service; SIGHUP reloads'],
   ],
   options: configOptions,
   async run(context) {
-    // First of all: a SIGHUP that arrives while the daemon starts must not end it.
+    // Listen first: a SIGHUP that arrives while the daemon starts must not end it.
     const reloads = new ReloadRequests(context.io);
     try {
       return await follow(context, reloads);
@@ -30,7 +30,7 @@ async function follow(context: CommandContext, reloads: ReloadRequests) {
   const { env } = io;
   const loaded = await configOf(context);
   const parts = await enginePartsOf(context, loaded);
-  // Before the rest is loaded, which takes longer: whoever watches sees at once that something begins.
+  // Log before the slower loading of the rest, so that the start is visible at once.
   parts.logger.info({ component: 'daemon', version: packageVersion() }, 'starting');
   const { placeText, startDaemon } = await import('../../daemon/daemon.js');
   const { startWatchdog, tellServiceManager } = await import('../../daemon/service-manager.js');

@@ -8,19 +8,19 @@ import { untilAborted } from '../until-aborted.js';
 
 export const sandbox: Command = {
   name: 'sandbox',
-  summary: 'Run the platform itself, seeded, with a movable clock and scripted faults',
+  summary: 'Run a simulated platform with seeded data, a movable clock and scripted faults',
   examples: [
     ['rosterd sandbox --listen 127.0.0.1:4010', 'prints one JSON line when it is ready'],
-    ['rosterd sandbox --records 5000 --companies 3 --seed 7', 'the same world every time'],
+    ['rosterd sandbox --records 5000 --companies 3 --seed 7', 'the same data every time'],
   ],
   options: [
     { flags: '--listen <host:port>', summary: 'where to listen (default: 127.0.0.1:0, a free port)' },
-    { flags: '--data <file>', summary: 'keep the world in this file (default: :memory:)' },
-    { flags: '--seed <number>', summary: 'which world (default: 1)' },
-    { flags: '--companies <number>', summary: 'companies in it (default: 3)' },
+    { flags: '--data <file>', summary: 'keep the data in this file (default: :memory:)' },
+    { flags: '--seed <number>', summary: 'seed of the made-up data (default: 1)' },
+    { flags: '--companies <number>', summary: 'number of companies (default: 3)' },
     { flags: '--records <number>', summary: 'investments per company (default: 1000)' },
     { flags: '--header-prefix <word>', summary: 'first word of its headers (default: Service)' },
-    { flags: '--limits <switch>', summary: 'rate limits, on unless switched off', choices: ['on', 'off'] },
+    { flags: '--limits <switch>', summary: 'rate limits (default: on)', choices: ['on', 'off'] },
   ],
   async run({ options, out, signal }) {
     const [{ openSandbox }, values] = await Promise.all([
@@ -28,7 +28,7 @@ export const sandbox: Command = {
       import('../../config/values.js'),
     ]);
     const running = await openSandbox(sandboxOptions(options, values.parseListen));
-    // One line, whatever stdout is: programs wait for it.
+    // Always one line, even at a terminal: programs wait for it.
     out.styled(JSON.stringify(running.ready));
     await untilAborted(signal);
     await running.close();

@@ -5,14 +5,14 @@ import { exitCodes } from '../exit-codes.js';
 
 export const schema: Command = {
   name: 'schema',
-  summary: 'Which schema the mirror has, and what this version would change in it',
+  summary: 'Show the schema version of the mirror and the pending migrations',
   examples: [
-    ['rosterd schema', 'a dry run: names the migrations that are pending, writes nothing'],
-    ['rosterd schema --apply', 'runs them, after a copy of the file; run and sync do so too'],
+    ['rosterd schema', 'a dry run: lists the pending migrations, writes nothing'],
+    ['rosterd schema --apply', 'backs up the file and runs them; run and sync do this too'],
   ],
   options: [
     ...databaseOptions,
-    { flags: '--apply', summary: 'run what is pending, after a copy of the file was made beside it' },
+    { flags: '--apply', summary: 'back up the file next to it, then run the pending migrations' },
     jsonOption,
   ],
   async run(context) {
@@ -27,7 +27,7 @@ export const schema: Command = {
     out.line(`schema ${state.schema} of ${state.newest}: ${state.file}`);
     for (const name of state.ran) out.line(`ran      ${name}`);
     for (const name of state.pending) out.line(`pending  ${name}`);
-    if (state.backup !== null) out.line(`copy of before: ${state.backup}`);
+    if (state.backup !== null) out.line(`backup   ${state.backup}`);
     if (state.pending.length > 0)
       out.note(`${counted(state.pending.length, 'migration')} pending. Try: rosterd schema --apply`);
     return exitCodes.done;

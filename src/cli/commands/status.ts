@@ -8,11 +8,11 @@ import { quarantineQuery } from '../quarantine-query.js';
 
 export const status: Command = {
   name: 'status',
-  summary: 'Where every source stands',
+  summary: 'Show the state of every source',
   examples: [
-    ['rosterd status', 'one screen for people'],
-    ['rosterd status --json', 'everything, for programs'],
-    ['rosterd status --check', 'exit 1 unless all is up to date and readable'],
+    ['rosterd status', 'one screen'],
+    ['rosterd status --json', 'all details, for programs'],
+    ['rosterd status --check', 'exit 1 unless every source is up to date and readable'],
   ],
   options: [
     ...databaseOptions,
@@ -20,7 +20,7 @@ export const status: Command = {
     {
       flags: '--check',
       summary:
-        'exit 1 when a source is behind, failing, waits for a human or has rows in quarantine or awaiting deletion',
+        'exit 1 when a source is behind, failing, waiting for a human, or has rows in quarantine or awaiting deletion',
     },
   ],
   async run(context) {
@@ -70,7 +70,7 @@ function show(document: FullStatus, { out, io }: CommandContext): void {
       `${counted(notices.given_up, 'notice')} given up: rosterd query "SELECT * FROM notices WHERE state = 'given_up'"`,
     );
   if (erasures.since !== null)
-    out.line(`erased identities still in the bytes of the database since ${ago(erasures.since, now)}`);
+    out.line(`oldest erasure not yet scrubbed from the database files: ${ago(erasures.since, now)}`);
 }
 
 function stateOf({ state, health, meaning }: SourceStatus): string {
@@ -87,44 +87,44 @@ function remarks(source: SourceStatus): string[] {
   if (source.last_error !== null && health !== 'ok' && source.last_outcome !== 'done')
     lines.push(source.last_error);
   for (const { text } of source.concerns) lines.push(text);
-  if (source.retry_at !== null) lines.push(`tries again at ${source.retry_at}`);
+  if (source.retry_at !== null) lines.push(`next attempt at ${source.retry_at}`);
   if (source.awaiting_deletion > 0) {
     lines.push(
-      `${counted(source.awaiting_deletion, 'row')} awaiting_deletion, not named by the last listing: rosterd sync --source ${source.source} --accept-deletions`,
+      `${counted(source.awaiting_deletion, 'row')} awaiting_deletion, missing from the last listing: rosterd sync --source ${source.source} --accept-deletions`,
     );
   }
   if (source.cursor_old) {
     lines.push(
-      `the position in the feed is old and ${lifeLeft(source.cursor_days_left ?? 0)}; then everything is listed again`,
+      `the feed cursor is old and ${lifeLeft(source.cursor_days_left ?? 0)}; once it expires, everything is listed again`,
     );
   }
   if (source.quarantine_open > 0) {
     lines.push(
-      `${counted(source.quarantine_open, 'record')} in quarantine, not shown as the platform has them: ${quarantineQuery(source.source)}`,
+      `${counted(source.quarantine_open, 'record')} in quarantine, so not shown as they are on the platform: ${quarantineQuery(source.source)}`,
     );
   }
   if (source.identity_included === 0)
-    lines.push('no names are held: the token could not read identity when it was last asked');
+    lines.push('no names are stored: at the last check the token could not read identity');
   if (source.names_note !== null) lines.push(source.names_note);
   return lines;
 }
 
-/** One daemon alone is nothing to tell of; a silent one is, until it is forgotten a day later. */
+/** Prints nothing for a single daemon. Reports a dead one until its entry is removed a day later. */
 function fleetRemarks({ fleet }: FullStatus, now: number): string[] {
   if (fleet === null || fleet.length < 2) return [];
   return fleet.map(({ host, alive, leads, sources, seen_at }) => {
     if (alive === 0) return `${host} was last seen ${ago(seen_at, now)}`;
-    return `${host} works ${counted(sources.length, 'source')}${leads === 1 ? ', sends notices and keeps house' : ''}`;
+    return `${host} follows ${counted(sources.length, 'source')}${leads === 1 ? ', sends notices and runs maintenance' : ''}`;
   });
 }
 
 function endpointRemarks({ state, message, hint, reenabledAt }: EndpointHealth): string[] {
   const lines = [`webhook endpoint ${state}${message === null ? '' : `: ${message}`}`];
   if (hint !== null) lines.push(`  ${hint}`);
-  if (reenabledAt !== null) lines.push(`  was found switched off and switched on again at ${reenabledAt}`);
+  if (reenabledAt !== null) lines.push(`  was found disabled and enabled again at ${reenabledAt}`);
   return lines;
 }
 
 function lifeLeft(days: number): string {
-  return days < 0 ? 'may be void already' : `is void in ${counted(days, 'day')}`;
+  return days < 0 ? 'may have expired already' : `expires in ${counted(days, 'day')}`;
 }

@@ -10,19 +10,20 @@ import { quarantineQuery } from '../quarantine-query.js';
 
 export const sync: Command = {
   name: 'sync',
-  summary: 'Bring each source up to date once, then end',
+  summary: 'Bring each source up to date once, then exit',
   examples: [
-    ['rosterd sync', 'every source; exit 1 also when a record could not be read'],
-    ['rosterd sync --source acme --resync', 'list acme again, beside the rows it holds'],
+    ['rosterd sync', 'every source; exit 1 if a record could not be read'],
+    ['rosterd sync --source acme --resync', 'list acme again; its stored rows stay readable meanwhile'],
     ['rosterd sync --accept-deletions', 'delete the rows that await deletion'],
   ],
   options: [
     ...configOptions,
     { flags: '--source <name>', summary: 'only this source', repeats: true },
-    { flags: '--resync', summary: 'list everything again and apply the differences' },
+    { flags: '--resync', summary: 'list every record again and apply the differences' },
     {
       flags: '--accept-deletions',
-      summary: 'delete the rows that await deletion; with --resync, whatever it does not name',
+      summary:
+        'delete the rows that await deletion; with --resync, every row the new listing does not contain',
     },
     jsonOption,
   ],
@@ -72,14 +73,14 @@ function explain(
   const { quarantined: setAside } = report.applied;
   if (setAside > 0)
     out.error(
-      `${source}: ${counted(setAside, 'record')} could not be read and ${setAside === 1 ? 'was' : 'were'} set aside`,
+      `${source}: ${counted(setAside, 'record')} could not be read and ${setAside === 1 ? 'is' : 'are'} in quarantine`,
     );
   else if (quarantineOpen > 0)
     out.warn(`${source}: ${counted(quarantineOpen, 'record')} in quarantine since an earlier sync`);
   if (quarantineOpen > 0) out.note(`Try: ${quarantineQuery(source)}`);
   if (awaitingDeletion > 0) {
     out.warn(
-      `${source}: ${counted(awaitingDeletion, 'row')} that the last listing did not name ${awaitingDeletion === 1 ? 'awaits' : 'await'} deletion; everything else is published`,
+      `${source}: ${counted(awaitingDeletion, 'row')} missing from the last listing ${awaitingDeletion === 1 ? 'awaits' : 'await'} deletion; everything else is published`,
     );
     out.note(`Look: rosterd query "SELECT * FROM awaiting_deletion WHERE source = '${source}'"`);
     out.note(`To delete: rosterd sync --source ${source} --accept-deletions`);
@@ -89,15 +90,15 @@ function explain(
   out.error(`${source}: ${report.message ?? report.outcome}`);
   if (report.outcome === 'failed' && report.retryAt === null)
     out.note(`Try: ${nextStep[report.code ?? 'internal']}`);
-  if (report.lasting === true) out.note('What was fetched is kept. Try: that, and then rosterd sync');
+  if (report.lasting === true) out.note('The fetched pages are kept. Do that, then try: rosterd sync');
   else if (report.retryAt !== null && standing?.kind !== 'halted') {
     const seconds = Math.max(0, Math.ceil((millisOf(report.retryAt) - io.clock.now()) / 1000));
-    out.note(`What was fetched is kept. Try: rosterd sync after ${report.retryAt} (in ${seconds} s)`);
+    out.note(`The fetched pages are kept. Try: rosterd sync after ${report.retryAt} (in ${seconds} s)`);
   }
 }
 
 function exitCodeOf({ report }: SyncedOnce): ExitCode {
-  // The rest is in step, but a run that could not take every record must not read as a whole one.
+  // The other records are up to date, but a run with unreadable records must not look complete.
   if (report.outcome === 'done') return report.applied.quarantined > 0 ? exitCodes.failed : exitCodes.done;
   if (report.outcome === 'waiting' || report.outcome === 'stopped') return exitCodes.stopped;
   return report.code === null ? exitCodes.failed : exitCodeOfFault[report.code];

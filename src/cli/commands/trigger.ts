@@ -6,15 +6,18 @@ import { Options } from '../options.js';
 
 export const trigger: Command = {
   name: 'trigger',
-  summary: 'Make something happen in a running sandbox',
+  summary: 'Trigger an event in a running sandbox',
   examples: [
     ['rosterd trigger investment.created --company co_… --count 3', 'three new investments'],
     ['rosterd trigger investment.changed --company co_… --set status=canceled', 'one is canceled'],
     ['rosterd trigger investment.changed inv_… --set amounts.committed_cents=777700', 'this one changes'],
-    ['rosterd trigger churn --changes 500', 'a busy day'],
-    ['rosterd trigger clock --advance 3d', 'three days later'],
-    ['rosterd trigger deactivate usr_…; rosterd trigger revoke inst_…', 'as people would'],
-    ['rosterd trigger reset', 'back to the seed'],
+    ['rosterd trigger churn --changes 500', '500 random changes'],
+    ['rosterd trigger clock --advance 3d', 'moves its clock three days ahead'],
+    [
+      'rosterd trigger deactivate usr_…; rosterd trigger revoke inst_…',
+      'deactivates a user; revokes an installation',
+    ],
+    ['rosterd trigger reset', 'restores the seeded data'],
   ],
   args: [
     {
@@ -27,10 +30,10 @@ export const trigger: Command = {
   options: [
     ...configOptions.filter(({ flags }) => flags.startsWith('--config')),
     { flags: '--url <url>', summary: 'the sandbox (default: ROSTERD_SANDBOX, or platform.baseUrl if local)' },
-    { flags: '--company <id>', summary: 'the company it happens in' },
+    { flags: '--company <id>', summary: 'company of the investments' },
     { flags: '--set <field=value>', summary: 'a field of the record and its new value', repeats: true },
-    { flags: '--count <number>', summary: 'how often (default: 1)' },
-    { flags: '--changes <number>', summary: 'the same, for churn' },
+    { flags: '--count <number>', summary: 'number of events (default: 1)' },
+    { flags: '--changes <number>', summary: 'number of changes for churn' },
     { flags: '--advance <time>', summary: 'for clock: 90s, 15m, 6h, 3d' },
     { flags: '--now <time>', summary: 'for clock: an ISO 8601 time' },
     jsonOption,
@@ -68,22 +71,22 @@ export const trigger: Command = {
   },
 };
 
-/** `--url`, the environment, or the configured platform as long as it is on this machine: only a sandbox is. */
+/** `--url`, the environment, or a configured platform on this machine, which can only be a sandbox. */
 async function sandboxUrl(context: CommandContext): Promise<string> {
   const { isLoopback } = await import('../../config/values.js');
   const { options, io } = context;
   const named = options.text('url') ?? (io.env.ROSTERD_SANDBOX || undefined);
   const url = named ?? (await localConfig(context)).config.platform.baseUrl;
-  if (!URL.canParse(url)) throw new Fault('usage', `${JSON.stringify(url)} is no address`);
+  if (!URL.canParse(url)) throw new Fault('usage', `${JSON.stringify(url)} is not an address`);
   if (named === undefined && !isLoopback(new URL(url).hostname)) {
-    throw new Fault('usage', `platform.baseUrl is ${url}, which is no sandbox on this machine`, {
+    throw new Fault('usage', `platform.baseUrl is ${url}, which is not a sandbox on this machine`, {
       hint: '--url http://127.0.0.1:PORT, as `rosterd sandbox` printed it',
     });
   }
   return url.replace(/\/+$/, '').replace(/\/_sandbox$/, '');
 }
 
-/** Here `--set` is about the record, not about the configuration. */
+/** Ignores `--set`, which sets fields of the record here and not configuration options. */
 function localConfig(context: CommandContext) {
   const config = context.options.text('config');
   return configOf(
@@ -92,14 +95,14 @@ function localConfig(context: CommandContext) {
   );
 }
 
-/** `amounts.committed_cents=5` and `status=canceled` as the record has them: JSON where it is JSON, else text. */
+/** Turns `amounts.committed_cents=5` and `status=canceled` into fields of a record; a value that is not JSON is text. */
 export function fieldsIn(settings: readonly string[]): Record<string, unknown> {
   const record: Record<string, unknown> = {};
   for (const setting of settings) {
     const equals = setting.indexOf('=');
     const steps = setting.slice(0, equals).split('.');
     if (equals < 1 || steps.some((step) => !/^[a-z_]+$/.test(step))) {
-      throw new Fault('usage', `--set ${JSON.stringify(setting)} is no field and value`, {
+      throw new Fault('usage', `--set ${JSON.stringify(setting)} is not FIELD=VALUE`, {
         hint: '--set status=canceled, --set amounts.committed_cents=777700',
       });
     }

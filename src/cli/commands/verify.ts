@@ -7,26 +7,29 @@ import { chosenSources, enginePartsOf } from '../engine-of.js';
 import { type ExitCode, exitCodeOfFault, exitCodes, worstOf } from '../exit-codes.js';
 import { nextStep } from '../next-step.js';
 
-/** With a tick, a few rounds and a sample, three sources stay far below it; a token has a thousand an hour. */
+/** Enough for three sources with a few rounds each and the default sample, and far below a token's hourly quota. */
 const callsDefault = 100;
 const sampleDefault = 20;
 
 export const verify: Command = {
   name: 'verify',
-  summary: 'Prove that the mirror equals the platform, and name what does not',
+  summary: 'Check that the mirror equals the platform, and list every difference',
   examples: [
-    ['rosterd verify', 'counts and sums of every round, a sample of records'],
-    ['rosterd verify --full --calls 2000', 'every record; a call reads a page of them'],
-    ['rosterd verify --source acme --repair', 'list acme again where it differs, then verify again'],
+    ['rosterd verify', 'compares counts and sums of every round, and a sample of records'],
+    ['rosterd verify --full --calls 2000', 'compares every record; one call reads one page'],
+    ['rosterd verify --source acme --repair', 'if acme differs, lists it again and verifies again'],
   ],
   options: [
     ...configOptions,
     { flags: '--source <name>', summary: 'only this source', repeats: true },
     { flags: '--sample <n>', summary: `records to compare one by one (default: ${sampleDefault})` },
-    { flags: '--seed <n>', summary: 'take the sample an earlier receipt names' },
+    { flags: '--seed <n>', summary: 'repeat the sample of an earlier receipt' },
     { flags: '--full', summary: 'compare every record' },
-    { flags: '--repair', summary: 'where it differs, list the source again and verify again' },
-    { flags: '--calls <n>', summary: `requests to spend, repairs aside (default: ${callsDefault})` },
+    { flags: '--repair', summary: 'list a source that differs again, then verify again' },
+    {
+      flags: '--calls <n>',
+      summary: `most requests to send, not counting repairs (default: ${callsDefault})`,
+    },
     jsonOption,
   ],
   async run(context) {
@@ -77,7 +80,7 @@ function show({ sources, calls, at }: VerifyReceipt, { out }: Context): void {
   for (const source of sources) explain(source, out);
 }
 
-/** A screen or two; a program reads all of them with --json. */
+/** One or two screens of differences; `--json` prints all of them. */
 const shownMax = 50;
 
 function rowOf({ source, outcome, rows, stats, sample, full, published_through }: VerifiedSource): string[] {
@@ -113,7 +116,7 @@ function sentenceOf(drift: Drift): string {
 }
 
 function amountText({ column, held, platform }: AmountDifference): string {
-  return `${column} held ${held ?? 'none'}, platform ${platform ?? 'none'}`;
+  return `${column} mirror ${held ?? 'none'}, platform ${platform ?? 'none'}`;
 }
 
 function remarks({
@@ -132,7 +135,7 @@ function remarks({
   if (unsettled.length > 0) lines.push(`kept changing and could not be compared: ${unsettled.join(', ')}`);
   if (awaiting > 0)
     lines.push(
-      `${counted(awaiting, 'row')} awaiting deletion: kept though the last listing did not name ${awaiting === 1 ? 'it' : 'them'}, and in no count above but ROWS`,
+      `${counted(awaiting, 'row')} awaiting deletion: missing from the last listing, and counted above only in ROWS`,
     );
   if (repair !== null) {
     const { outcome, added, changed, removed, drift } = repair;
@@ -163,7 +166,7 @@ function explain(
 
 function exitCodeOf({ outcome, ended }: VerifiedSource): ExitCode {
   if (outcome === 'equal') return exitCodes.done;
-  // Kept until a person accepts, but not what the platform has: a run that proves nothing must not exit 0.
+  // Rows awaiting deletion are stored but not on the platform, so the mirror is not equal and the run must not exit 0.
   if (outcome === 'drift' || outcome === 'awaiting') return exitCodes.drift;
   return outcome === 'failed' && ended !== null
     ? exitCodeOfFault[ended.code satisfies FaultCode]

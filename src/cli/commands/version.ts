@@ -5,7 +5,7 @@ import { exitCodes } from '../exit-codes.js';
 
 export const version: Command = {
   name: 'version',
-  summary: 'Print the versions of rosterd, Node and the API it knows',
+  summary: 'Print the versions of rosterd, Node and the supported API',
   examples: [
     ['rosterd version', 'for people'],
     ['rosterd version --json', 'for a script or a bug report'],

@@ -12,20 +12,17 @@ export const wait: Command = {
   name: 'wait',
   summary: 'Wait until the mirror is fresh: for cron jobs and notebooks',
   examples: [
-    [
-      'rosterd wait --fresh 5m && python3 report.py',
-      'runs the report on what was true five minutes ago, or later',
-    ],
+    ['rosterd wait --fresh 5m && python3 report.py', 'runs the report on data at most five minutes old'],
     [
       'rosterd wait --fresh 1h --source acme --timeout 0',
-      'looks once: exit 0 fresh, 5 not yet, 3 a human is needed',
+      'checks once: exit 0 fresh, 5 not yet, 3 a human must act',
     ],
   ],
   options: [
     ...databaseOptions,
-    { flags: '--fresh <age>', summary: 'complete up to so long ago, such as 90s, 5m or 12h (default: 5m)' },
+    { flags: '--fresh <age>', summary: 'greatest age of the data, such as 90s, 5m or 12h (default: 5m)' },
     { flags: '--source <name>', summary: 'only this source; may be repeated', repeats: true },
-    { flags: '--timeout <time>', summary: 'give up after so long with exit 5 (default: 10m)' },
+    { flags: '--timeout <time>', summary: 'give up after this time with exit 5 (default: 10m)' },
     jsonOption,
   ],
   async run(context) {
@@ -44,13 +41,13 @@ export const wait: Command = {
   },
 };
 
-/** Those named, or all that are configured; null asks the mirror, where there is no configuration. */
+/** Returns the named sources or all configured ones; null, without a configuration, means those in the mirror. */
 function wantedSources({ config }: ChosenMirror, names: readonly string[]): readonly string[] | null {
   if (config === null) return names.length === 0 ? null : names;
   const known = config.sources.map(({ name }) => String(name));
-  const stranger = names.find((name) => !known.includes(name));
-  if (stranger === undefined) return names.length === 0 ? known : names;
-  throw new Fault('usage', `no source is called ${JSON.stringify(stranger)}`, {
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown === undefined) return names.length === 0 ? known : names;
+  throw new Fault('usage', `no source is called ${JSON.stringify(unknown)}`, {
     hint: `one of: ${known.join(', ')}`,
   });
 }
@@ -72,14 +69,14 @@ function complain(seen: Freshness, waitedMillis: number, { out }: CommandContext
   const stale = seen.sources.filter(({ fresh }) => !fresh);
   if (seen.verdict === 'human') {
     for (const { source, meaning, last_error: error } of stale.filter(({ human }) => human))
-      out.error(`${source} waits for a person: ${error ?? meaning}`);
-    out.note('Try: rosterd doctor, which names the command that mends it');
+      out.error(`${source} needs a person: ${error ?? meaning}`);
+    out.note('Try: rosterd doctor, which prints the command that fixes it');
     return exitCodes.reauthorize;
   }
   const names = stale.map(({ source }) => source).join(', ');
   out.error(
     `${names === '' ? 'the mirror' : names} not complete up to ${seen.wanted_up_to}, after ${duration(waitedMillis)}`,
   );
-  out.note('Try: rosterd status, which tells whether anybody is following');
+  out.note('Try: rosterd status, which shows the last tick of each source');
   return exitCodes.stopped;
 }

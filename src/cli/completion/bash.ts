@@ -1,7 +1,7 @@
 import type { Place } from './offers.js';
 import { alternatives, choiceSites, sites } from './sites.js';
 
-/** Works with bash 3.2 too, which is what macOS has. */
+/** Compatible with bash 3.2, the version macOS ships. */
 export function bashCompletion(places: readonly Place[]): string {
   const paths = places.filter(({ path }) => path !== '').map(({ path }) => path);
   const choices = choiceSites(places).map(

@@ -1,6 +1,6 @@
 import type { Flag, Place } from './offers.js';
 
-/** To be sourced, or kept as `rosterd.fish` in `~/.config/fish/completions`. */
+/** Returns a script to source, or to save as `rosterd.fish` in `~/.config/fish/completions`. */
 export function fishCompletion(places: readonly Place[]): string {
   const paths = places.filter(({ path }) => path !== '').map(({ path }) => quoted(path));
   const lines = places.flatMap(({ path, words, flags }) => {
@@ -32,7 +32,7 @@ function flagWords({ long, short, value }: Flag): string {
   return value.kind === 'choice' ? `${names} -x -a ${quoted(value.choices.join(' '))}` : `${names} -x`;
 }
 
-/** Within fish's single quotes only the quote and the backslash mean something. */
+/** Within single quotes, fish interprets only the quote and the backslash. */
 function quoted(text: string): string {
   return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 }

@@ -4,16 +4,16 @@ import { exitCodeMeanings } from '../exit-codes.js';
 import { silentProgram } from '../program.js';
 import { type Flag, placesOf } from './offers.js';
 
-/** The text of `schema/rosterd.1`: `man rosterd`, made from the same tree as help and completion. */
+/** Returns the text of `schema/rosterd.1` (`man rosterd`), generated from the same command tree as help and completion. */
 export function manPage(): string {
   const places = new Map(placesOf(silentProgram(commands)).map((place) => [place.path, place]));
   const lines = [
-    '.\\" Made by npm run generate from the commands themselves.',
+    '.\\" Generated from the commands by npm run generate.',
     `.TH ROSTERD 1 "" "rosterd ${packageVersion()}" "User Commands"`,
     '.nh',
     '.ad l',
     '.SH NAME',
-    "rosterd \\- keep a local SQL copy of an investment platform's investor records, and prove it",
+    "rosterd \\- keep and verify a local SQL copy of an investment platform's investor records",
     '.SH SYNOPSIS',
     '.B rosterd',
     '.I command',
@@ -21,8 +21,8 @@ export function manPage(): string {
     '.RI [ option ...]',
     '.SH DESCRIPTION',
     escaped(
-      'Results go to stdout, talk goes to stderr. Every command that reads the configuration takes it from ' +
-        './config.json, from the file named by --config or ROSTERD_CONFIG, and from the environment.',
+      'Results go to stdout; messages, progress and the log go to stderr. Commands read their configuration from ' +
+        './config.json or the file named by --config or ROSTERD_CONFIG, and from the environment.',
     ),
     '.SH COMMANDS',
     ...commands.flatMap(({ name, summary, args = [], examples }) => [
@@ -37,7 +37,7 @@ export function manPage(): string {
       ...examples.flatMap(([line, does]) => [
         '.PP',
         '.nf',
-        // Less indented than the rest: these lines are as wide as help lets them be, and may not be broken.
+        // Indented less than the rest: these lines are as wide as the help allows and must not wrap.
         '.in 2n',
         escaped(line),
         '.in',
@@ -64,13 +64,13 @@ const common = ['--log-level', '--log-format', '--help'];
 const environment: readonly (readonly [string, string])[] = [
   ['ROSTERD_CONFIG', 'The configuration file, unless --config names one.'],
   ['ROSTERD_SECTION__OPTION', 'Any option: ROSTERD_SYNC__INTERVAL_SECONDS=30 sets sync.intervalSeconds.'],
-  ['NO_COLOR', 'Any value but the empty one switches colour off.'],
-  ['CLICOLOR_FORCE', 'Any value but 0 switches it on behind a pipe.'],
+  ['NO_COLOR', 'Any value except the empty one turns colour off.'],
+  ['CLICOLOR_FORCE', 'Any value except 0 turns colour on, even in a pipe.'],
 ];
 
 const files: readonly (readonly [string, string])[] = [
   ['config.json', 'The configuration; rosterd init writes a first one.'],
-  ['data/mirror.db', 'The mirror, unless the configuration says another place.'],
+  ['data/mirror.db', 'The mirror, unless the configuration sets another location.'],
 ];
 
 function flagText({ long, short, value, argument }: Flag): string {
@@ -78,7 +78,7 @@ function flagText({ long, short, value, argument }: Flag): string {
   return value === null ? names : `${names} ${argument}`;
 }
 
-/** A backslash, a dash and a dot or quote at the start of a line mean something to roff. */
+/** Escapes what roff interprets: backslashes, dashes, and a dot or quote at the start of a line. */
 function escaped(text: string): string {
   const plain = text.replaceAll('\\', '\\e').replaceAll('-', '\\-');
   return /^[.']/.test(plain) ? `\\&${plain}` : plain;

@@ -1,8 +1,8 @@
 import type { Command as Commander, Option } from 'commander';
 
-/** What can stand at one place of the command line. */
+/** The words and flags that completion offers at one point of the command line. */
 export interface Place {
-  /** Words typed so far: `config validate`; empty at the start. */
+  /** The command words typed so far: `config validate`; empty at the start. */
   readonly path: string;
   readonly words: readonly Offer[];
   readonly flags: readonly Flag[];
@@ -17,16 +17,16 @@ export interface Flag {
   readonly long: string;
   readonly short: string | null;
   readonly summary: string;
-  /** As help names what follows: `<file>`; empty when nothing does. */
+  /** The flag's argument as help prints it: `<file>`; empty when it takes none. */
   readonly argument: string;
-  /** What follows: nothing, one of these, the path of a file, or something nobody can guess. */
+  /** The kind of value: none, one of a few words, a file, or free text that completion cannot offer. */
   readonly value:
     | null
     | { readonly kind: 'choice'; readonly choices: readonly string[] }
     | { readonly kind: 'file' | 'free' };
 }
 
-/** Every place of the command line, from the tree that parses it: what is offered is what is understood. */
+/** Returns every point of the command line, from the tree that parses it: completion offers what the parser accepts. */
 export function placesOf(program: Commander): readonly Place[] {
   return [placeOf(program, ''), ...below(program, '')];
 }

@@ -13,7 +13,7 @@ const writers: Readonly<Record<string, (places: readonly Place[]) => string>> = 
 
 export const shells: readonly string[] = Object.keys(writers);
 
-/** Null for a shell nobody wrote one for. */
+/** Returns the completion script, or null for an unsupported shell. */
 export function completionScript(shell: string, commands: readonly Command[]): string | null {
   const write = Object.hasOwn(writers, shell) ? writers[shell] : undefined;
   return write === undefined ? null : write(placesOf(silentProgram(commands)));

@@ -1,16 +1,16 @@
 import type { Place } from './offers.js';
 
-/** A flag behind its command, as the shells see them: `export --format`. */
+/** The key of a flag in the completion scripts: `export --format`. */
 const siteOf = (path: string, long: string): string => `${path} ${long}`;
 
-/** Where a value of this kind is typed. */
+/** Returns the flags that take a value of this kind. */
 export function sites(places: readonly Place[], kind: 'file' | 'free'): readonly string[] {
   return places.flatMap(({ path, flags }) =>
     flags.filter(({ value }) => value?.kind === kind).map(({ long }) => siteOf(path, long)),
   );
 }
 
-/** Where one of a few words is typed; places with the same words stand together. */
+/** Returns the flags that take one of a few words, grouped by those words. */
 export function choiceSites(
   places: readonly Place[],
 ): readonly { readonly choices: readonly string[]; readonly at: readonly string[] }[] {
@@ -25,7 +25,7 @@ export function choiceSites(
   return [...byChoices].map(([key, at]) => ({ choices: key.split(' '), at }));
 }
 
-/** `'config'|'config show'`: how bash and zsh write a list of things to compare with. */
+/** Returns a `case` pattern of bash and zsh: `'config'|'config show'`. */
 export function alternatives(texts: readonly string[]): string {
   return texts.map((text) => `'${text}'`).join('|');
 }

@@ -1,7 +1,7 @@
 import type { Place } from './offers.js';
 import { alternatives, choiceSites, sites } from './sites.js';
 
-/** To be sourced, or kept as `_rosterd` in a folder of `fpath`. */
+/** Returns a script to source, or to save as `_rosterd` in a folder of `fpath`. */
 export function zshCompletion(places: readonly Place[]): string {
   const paths = places.filter(({ path }) => path !== '').map(({ path }) => path);
   const choices = choiceSites(places).map(
@@ -39,7 +39,7 @@ if [ "\${funcstack[1]}" = _rosterd ]; then _rosterd "$@"; else compdef _rosterd 
 `;
 }
 
-/** `_describe` splits at the first colon; a quote ends the text. */
+/** Escapes colons, at which `_describe` splits, and quotes, which end the text. */
 function described(text: string, summary: string): string {
   return `'${text.replaceAll(':', '\\:')}:${summary.replaceAll("'", "'\\''")}'`;
 }

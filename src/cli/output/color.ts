@@ -8,7 +8,10 @@ export interface Paint {
   yellow(text: string): string;
 }
 
-/** no-color.org: whatever value but the empty one switches off; a stream that is no terminal has no colour unless forced. */
+/**
+ * Returns whether to print colour. Any `NO_COLOR` but the empty one turns it off (no-color.org). A stream that is not a
+ * terminal gets colour only with `CLICOLOR_FORCE`.
+ */
 export function wantsColor(stream: OutputStream, env: Readonly<Record<string, string | undefined>>): boolean {
   if ((env.NO_COLOR ?? '') !== '') return false;
   if ((env.CLICOLOR_FORCE ?? '0') !== '0') return true;

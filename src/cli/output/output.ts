@@ -7,7 +7,7 @@ import { Talk } from './stderr.js';
 import { blockLayout, type Column, fitsReadably, tableLayout } from './table.js';
 import { guarded, Terminal } from './terminal.js';
 
-/** Results go to stdout, talk to stderr. */
+/** Prints results to stdout, and notes, warnings and errors to stderr. */
 export class Output {
   /** For stdout. */
   readonly paint: Paint;
@@ -24,7 +24,7 @@ export class Output {
     this.talkPaint = paintFor(wantsColor(io.stderr, io.env));
   }
 
-  /** One line of the result, control characters written out; what is `styled` is ours, or printable already. */
+  /** Prints one line of the result with control characters escaped. `styled` prints text that is already safe. */
   line(text = ''): void {
     this.#io.stdout.write(`${printable(text)}\n`);
   }
@@ -40,13 +40,13 @@ export class Output {
     this.#io.stdout.write(`${JSON.stringify(value, null, this.#io.stdout.isTTY === true ? 2 : undefined)}\n`);
   }
 
-  /** A table, or where one would be too narrow to be read, a block of lines for each row. */
+  /** Prints a table, or one block of lines per row where the table's columns would be too narrow to read. */
   rows(columns: readonly Column[], rows: readonly (readonly string[])[]): void {
     const lines = this.layout(columns, rows);
     for (const [index, row] of rows.entries()) for (const line of lines(row, index)) this.styled(line);
   }
 
-  /** Prints the head of what `rows` prints and returns the lines of each row: for more rows than are held at once. */
+  /** Prints the header of `rows` and returns a function for the lines of each row: for results that do not fit in memory. */
   layout(
     columns: readonly Column[],
     first: readonly (readonly string[])[],
@@ -57,7 +57,7 @@ export class Output {
       : blockLayout(columns, width);
   }
 
-  /** Fits the terminal; behind a pipe lines are as long as they need, so that grep finds whole ones. */
+  /** Prints a table that fits the terminal. In a pipe, lines never wrap, so that grep finds whole lines. */
   table(columns: readonly Column[], rows: readonly (readonly string[])[]): void {
     const lines = this.#tableLayout(columns, rows);
     for (const row of rows) for (const line of lines(row)) this.styled(line);
@@ -72,7 +72,7 @@ export class Output {
     return lines;
   }
 
-  /** Of long work, on stderr. */
+  /** Returns the progress display for a long task, on stderr. */
   progress(label: string, clock: Clock): Progress {
     return new Progress(label, this.#io.stderr, clock);
   }
@@ -90,7 +90,7 @@ export class Output {
   }
 }
 
-/** Talk may have several lines; anything else that controls is written out. */
+/** Keeps line breaks and escapes every other control character. */
 function lines(text: string): string {
   return text.split('\n').map(printable).join('\n');
 }

@@ -7,19 +7,19 @@ import { duration } from './words.js';
 export interface ProgressState {
   readonly pages: number;
   readonly rows: number;
-  /** All rows there will be, when somebody knows. */
+  /** The expected total, if known. */
   readonly rowsTotal?: number | undefined;
-  /** Set while the platform makes us wait: the wall-clock time at which it goes on. */
+  /** Set while rosterd waits for the platform's rate limit: the wall-clock time at which it continues. */
   readonly waitingUntilMillis?: number | undefined;
 }
 
-/** Ten times a second is smooth; more only flickers. */
+/** Redraws at most ten times a second; more would flicker. */
 const redrawMillis = 100;
-/** In a log file a line now and then shows it lives. */
+/** Interval of the lines in a log file, which show that the work continues. */
 const plainLineMillis = 30_000;
 const barWidth = 20;
 
-/** One rewritten line on a terminal, a plain line every half minute elsewhere. Told by the work, never by a timer. */
+/** Shows one rewritten line on a terminal, and a plain line every half minute elsewhere. It has no timer of its own. */
 export class Progress {
   readonly #startedAt: number;
   #waitedMillis = 0;
@@ -51,7 +51,7 @@ export class Progress {
     }
   }
 
-  /** Leaves the last state on a line of its own. */
+  /** Prints the last state and ends its line. */
   finish(): void {
     this.#show(this.clock.monotonic());
     this.stream.settle();
@@ -66,7 +66,7 @@ export class Progress {
   }
 }
 
-/** `workedMillis` leaves waits out, so that a pause does not look like slowness. */
+/** `workedMillis` excludes waits, so that a pause does not lower the shown speed. */
 export function progressText(
   label: string,
   state: ProgressState,
@@ -84,7 +84,9 @@ export function progressText(
   parts.push(counted(rows, 'row') + (pages > 0 ? `, ${counted(pages, 'page')}` : ''));
   if (waitingUntilMillis !== undefined && waitingUntilMillis > nowMillis) {
     const until = instantFromMillis(waitingUntilMillis).slice(11, 19);
-    parts.push(`paused by the platform until ${until} UTC (${duration(waitingUntilMillis - nowMillis)})`);
+    parts.push(
+      `rate limited by the platform until ${until} UTC (${duration(waitingUntilMillis - nowMillis)})`,
+    );
   } else if (perSecond > 0) {
     parts.push(`${grouped(Math.round(perSecond))} rows/s`);
     if (rowsTotal !== undefined && rowsTotal > rows) {

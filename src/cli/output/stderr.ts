@@ -3,13 +3,12 @@ import { printableLines } from '../../domain/printable.js';
 import type { OutputStream } from '../io.js';
 
 const clearLine = '\r\u001b[K';
-/** The colours of ours and of the log; captured, so that `split` keeps them. */
+/** Colour sequences; captured, so that `split` keeps them. */
 const colors = new RegExp(`(${'\u001b'}\\[[\\d;]*m)`);
 
 /**
- * stderr as the parts of one command share it: its last line may be drawn over and over, as progress is, and what
- * anybody else says meanwhile, such as the log, comes to stand above it instead of in its middle. A line that is
- * not finished yet keeps the drawn one away until it is.
+ * stderr, shared by all parts of a command. Its last line may be redrawn, for progress. Other output, such as the log,
+ * is printed above that line. While another writer's line is unfinished, the redrawn line is hidden.
  */
 export class Talk extends Writable {
   readonly #stream: OutputStream;
@@ -29,22 +28,22 @@ export class Talk extends Writable {
     return this.#stream.columns ?? 80;
   }
 
-  /** Shows `text` as the last line, in place of what was drawn there before; cut to the terminal. */
+  /** Shows `text` as the last line in place of the previous drawing, cut to the width of the terminal. */
   draw(text: string): void {
     this.#drawn = [...text].slice(0, this.columns - 1).join('');
     if (!this.#midLine) this.#stream.write(clearLine + this.#drawn);
   }
 
-  /** Leaves what was drawn where it is; what comes next begins below it. */
+  /** Keeps the drawn line on the screen; later output starts below it. */
   settle(): void {
     if (this.#drawn !== '' && !this.#midLine) this.#stream.write('\n');
     this.#drawn = '';
   }
 
-  // Handed on at once, so that nothing said waits in here when the process ends.
+  // Passed on synchronously, so that no output is lost when the process ends.
   override _write(chunk: string | Uint8Array, _encoding: string, done: () => void): void {
-    const said = typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString();
-    const text = this.isTTY ? harmless(said) : said;
+    const written = typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString();
+    const text = this.isTTY ? withoutControls(written) : written;
     const above = this.#drawn !== '' && !this.#midLine;
     this.#midLine = !text.endsWith('\n');
     this.#stream.write((above ? clearLine : '') + text + (this.#midLine ? '' : this.#drawn));
@@ -52,8 +51,8 @@ export class Talk extends Writable {
   }
 }
 
-/** On a terminal nothing but colours is a command to it, whoever wrote the text. */
-function harmless(text: string): string {
+/** Escapes every control sequence except colours, so that no text can control the terminal. */
+function withoutControls(text: string): string {
   return text
     .split(colors)
     .map((part, at) => (at % 2 === 1 ? part : printableLines(part)))

@@ -2,17 +2,17 @@ import { printable } from '../../domain/printable.js';
 
 export interface Column {
   readonly title: string;
-  /** Numbers line up at their last digit. */
+  /** `right` for numbers. */
   readonly align?: 'left' | 'right';
 }
 
 const gap = '  ';
-/** Below this a column is a smear of letters; then the table is wider than asked. */
+/** The narrowest a column gets; if that is not enough, the table is wider than `width`. */
 const columnWidthMin = 8;
 
 /**
- * Lines of a table no wider than `width`: the widest columns give way first, and what does not fit a cell
- * continues on the next line, so that nothing is lost.
+ * Returns the lines of a table no wider than `width`. The widest columns shrink first, and text that does not fit its
+ * cell wraps to the next line.
  */
 export function tableLines(
   columns: readonly Column[],
@@ -25,11 +25,11 @@ export function tableLines(
 
 export interface TableLayout {
   readonly head: readonly string[];
-  /** The lines of one row; a cell that is wider than those the layout was made from makes its line longer, or wraps. */
+  /** Returns the lines of one row. A cell wider than those the layout was made from makes its line longer, or wraps. */
   lines(row: readonly string[]): readonly string[];
 }
 
-/** The layout that suits these rows, and that others may follow. Without a width nothing wraps. */
+/** Returns a layout that fits these rows and can format later ones. With an infinite width nothing wraps. */
 export function tableLayout(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],
@@ -56,10 +56,10 @@ export function tableLayout(
   return { head: lines(titles), lines };
 }
 
-/** Below this an id, a time or a word is broken into pieces nobody reads. */
+/** The width below which broken ids, times and words become unreadable. */
 const readableWidth = 16;
 
-/** Whether a table of that width would leave every column as wide as its content, or wide enough to read. */
+/** Returns whether in a table of that width every column shows its content whole or is wide enough to read. */
 export function fitsReadably(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],
@@ -75,7 +75,7 @@ export function fitsReadably(
   return sum(least) + gap.length * (columns.length - 1) <= width;
 }
 
-/** The same data as one block for each row: a line of `title  value` for each column. */
+/** Returns one block of lines per row, with a line `title  value` for each column. */
 export function blockLines(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],
@@ -85,7 +85,7 @@ export function blockLines(
   return rows.flatMap(lines);
 }
 
-/** The lines of the row with that index. */
+/** Returns a function for the lines of the row with that index. */
 export function blockLayout(
   columns: readonly Column[],
   width: number,
@@ -102,9 +102,9 @@ export function blockLayout(
   ];
 }
 
-/** Takes one character at a time from the widest column, until all fit or none can give. */
+/** Shrinks the widest column by one character at a time, until all columns fit or have the minimum width. */
 function fitted(natural: readonly number[], room: number): readonly number[] {
-  // None gets more than there is, so a giant need not give way character by character.
+  // Cap each column at the available width first, so that a very wide one does not shrink character by character.
   const widths = natural.map((width) => Math.min(width, Math.max(room, columnWidthMin)));
   for (let over = sum(widths) - room; over > 0; over -= 1) {
     const widest = widths.indexOf(Math.max(...widths));
@@ -115,7 +115,7 @@ function fitted(natural: readonly number[], room: number): readonly number[] {
   return widths;
 }
 
-/** Breaks at a space when there is one in the second half of the line, else in the word. */
+/** Breaks a line at a space in its second half, or within a word if there is none. */
 function wrapped(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   const characters = [...text];

@@ -3,14 +3,13 @@ import { printableLines } from '../../domain/printable.js';
 import type { OutputStream } from '../io.js';
 
 /**
- * stdout where it is a terminal: nothing written to it reaches the screen as a command to the screen. Every command
- * writes its result through here, so that no form of output has to remember it. A pipe and a file get what was written,
- * byte for byte; `guarded` leaves them alone.
+ * stdout when it is a terminal: escapes control sequences in everything written to it. Every command writes its result
+ * through this stream, so no output format has to escape by itself. `guarded` leaves pipes and files unchanged.
  */
 export class Terminal extends Writable {
   readonly isTTY = true;
   readonly #stream: OutputStream;
-  /** Of a line end, the second half may come with the next piece. */
+  /** A carriage return at the end of a chunk: its line feed may come with the next chunk. */
   #held = '';
 
   constructor(stream: OutputStream) {
@@ -22,12 +21,12 @@ export class Terminal extends Writable {
     return this.#stream.columns ?? 80;
   }
 
-  /** Text that was set in type by us, whose parts from elsewhere are printable already. */
+  /** Writes rosterd's own formatted text, whose external parts are escaped already. */
   styled(text: string): void {
     this.#stream.write(text);
   }
 
-  // Handed on at once: a terminal takes what it is given, and styled text must not overtake it.
+  // Passed on synchronously, so that styled text cannot overtake it.
   override _write(chunk: string | Uint8Array, _encoding: string, done: () => void): void {
     const text = this.#held + (typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString());
     this.#held = text.endsWith('\r') ? '\r' : '';

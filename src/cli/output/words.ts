@@ -1,4 +1,4 @@
-/** The two largest units, rounded up, so that nothing is ready earlier than told. */
+/** Returns a duration in its two largest units, rounded up so that a wait never takes longer than shown. */
 export function duration(millis: number): string {
   const seconds = Math.max(0, Math.ceil(millis / 1000));
   if (seconds < 60) return `${seconds} s`;
@@ -9,11 +9,11 @@ export function duration(millis: number): string {
   return `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
-/** How long ago a time was. The platform's clock may be ahead of ours: then it is said, never taken for now. */
+/** Returns how long ago a time was, or how far it is ahead: the platform's clock may be ahead of this one. */
 export function ago(time: string | null, now: number): string {
   if (time === null) return 'never';
   const millis = now - Date.parse(time);
-  // Round trips and whole seconds blur a moment; that much is no skew.
+  // Small differences come from round trips and rounding to seconds, not from clock skew.
   return millis < -skewMillisMin
     ? `${duration(-millis)} ahead of this clock`
     : `${duration(Math.max(0, millis))} ago`;

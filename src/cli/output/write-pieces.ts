@@ -2,8 +2,8 @@ import type { Writable } from 'node:stream';
 import { Fault } from '../../domain/fault.js';
 
 /**
- * Writes one piece after the other and waits whenever the reader is slower, so that a result of any size takes no
- * memory. Throws `stopped` when `signal` fires before the end.
+ * Writes the pieces in order and waits for a slow reader, so that memory does not grow with the result. Throws
+ * `stopped` when `signal` aborts before the end.
  */
 export async function writePieces(
   stream: Writable,

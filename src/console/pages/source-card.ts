@@ -52,7 +52,7 @@ function progress(source: SourceSeen, now: number): Html | null {
 
 function awaiting({ source, awaiting_deletion: rows }: SourceSeen): Html | null {
   if (rows === 0) return null;
-  return html`<p class="note wrong">${counted(rows, 'row')} that the last listing did not name ${rows === 1 ? 'awaits' : 'await'} deletion; everything else is published. To delete: <code>rosterd sync --source ${source} --accept-deletions</code></p>`;
+  return html`<p class="note wrong">${counted(rows, 'row')} missing from the last listing ${rows === 1 ? 'awaits' : 'await'} deletion; everything else is published. To delete: <code>rosterd sync --source ${source} --accept-deletions</code></p>`;
 }
 
 const names = ({ names_note }: SourceSeen): Html | null =>

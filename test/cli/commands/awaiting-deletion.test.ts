@@ -45,7 +45,7 @@ test('deletions beyond the brake are held, and everything else goes on until a p
   expect(listed.code, listed.err).toBe(0);
   expect(listed.out).toMatch(/\nacme +done +relisting +\d+ +1 +\d+ +0 /);
   expect(listed.err).toContain(
-    'warning: acme: 10 rows that the last listing did not name await deletion; everything else is published',
+    'warning: acme: 10 rows missing from the last listing await deletion; everything else is published',
   );
   expect(listed.err).toContain('rosterd sync --source acme --accept-deletions');
   expect(await query('SELECT id FROM awaiting_deletion ORDER BY id')).toEqual(gone.map((id) => ({ id })));
@@ -56,7 +56,7 @@ test('deletions beyond the brake are held, and everything else goes on until a p
   });
   const seen = await world.run(['status']);
   expect(seen.out).toMatch(/following \(attention\)/);
-  expect(seen.out).toContain('acme: 10 rows awaiting_deletion, not named by the last listing');
+  expect(seen.out).toContain('acme: 10 rows awaiting_deletion, missing from the last listing');
 
   const later = await create();
   const followed = await world.run(['sync']);
@@ -69,9 +69,7 @@ test('deletions beyond the brake are held, and everything else goes on until a p
   const proof = await world.run(['verify', '--full', '--calls', '500']);
   expect(proof.code, proof.err).toBe(4);
   expect(proof.out).toMatch(/\nacme +awaiting /);
-  expect(proof.out).toContain(
-    'acme: 10 rows awaiting deletion: kept though the last listing did not name them',
-  );
+  expect(proof.out).toContain('acme: 10 rows awaiting deletion: missing from the last listing');
   expect(proof.out).not.toContain('in the mirror and not on the platform');
 
   const accepted = await world.run(['sync', '--source', 'acme', '--accept-deletions']);

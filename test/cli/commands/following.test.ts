@@ -27,7 +27,7 @@ async function query(cwd: string, ...args: readonly string[]) {
   return await rosterd(['query', ...args], fakeIo({ cwd, clock: systemClock }));
 }
 
-test('demo mirrors an invented platform, prints where everything is, and its queries run', async () => {
+test('demo mirrors a made-up platform, prints its addresses, and its example queries run', async () => {
   const cwd = folderFor();
   const { io, stop } = running(['demo', '--records', '60', '--pause', '20'], cwd);
   await expect.poll(() => io.out(), { timeout: 40_000 }).toContain('npx rosterd query');

@@ -21,7 +21,7 @@ test('names that may be read again are listed again by itself, once, and said to
   expect((await world.run(['sync'], narrow)).code).toBe(0);
   expect(await names()).toBe(0);
   expect((await world.run(['status'])).out).toContain(
-    'acme: no names are held: the token could not read identity when it was last asked',
+    'acme: no names are stored: at the last check the token could not read identity',
   );
 
   const regained = await world.run(['sync']);

@@ -149,7 +149,7 @@ describe('export', () => {
     expect(then.find(({ id }) => id === target)?.committed_cents).not.toBe(777_700);
     const early = await world.run(['export', '--as-of', '2001-01-01']);
     expect(early.out.trim().split('\r\n')).toHaveLength(1);
-    expect(early.err).toMatch(/^warning: acme: its history begins at \S+Z, after the moment asked for\n$/);
+    expect(early.err).toMatch(/^warning: acme: its history begins at \S+Z, after the requested time\n$/);
   });
 
   test.each([
@@ -248,7 +248,7 @@ describe('history', () => {
   });
 
   test.each([
-    ['inv_never', 1, 'is not in this mirror, and no version of it is kept'],
+    ['inv_never', 1, 'is not in this mirror, and the mirror has no version of it'],
     ['usr_1', 2, 'ids of investments begin with inv_'],
   ])('of %s ends with %i', async (id, code, message) => {
     const answer = await world.run(['history', id]);

@@ -162,7 +162,7 @@ test('a wait is told with its end, and does not count as slowness', () => {
   progress.update({ pages: 0, rows: 0 });
   times.monotonic = 10_000;
   progress.update({ pages: 10, rows: 1000, waitingUntilMillis: Date.UTC(2026, 0, 1, 0, 50) });
-  expect(text()).toContain('paused by the platform until 00:50:00 UTC (49 min 50 s)');
+  expect(text()).toContain('rate limited by the platform until 00:50:00 UTC (49 min 50 s)');
   times.monotonic = 3_000_000;
   progress.update({ pages: 10, rows: 1000, rowsTotal: 3000 });
   expect(text()).toContain('[######..............] 33 %  1,000 rows, 10 pages  100 rows/s  20 s left');
