@@ -13,7 +13,7 @@ interface Asset {
 const own = (name: string): string => fileURLToPath(new URL(`./assets/${name}`, import.meta.url));
 const uplot = (name: string): string => createRequire(import.meta.url).resolve(`uplot/dist/${name}`);
 
-/** Everything a page may load, and nothing else: no path is made of what was asked for. */
+/** All files that pages may load. File paths are never built from a request. */
 const files: Readonly<Record<string, readonly [string, () => string]>> = {
   'console.css': ['text/css', () => own('console.css')],
   'icon.svg': ['image/svg+xml', () => own('icon.svg')],
@@ -28,7 +28,7 @@ const files: Readonly<Record<string, readonly [string, () => string]>> = {
 
 const held = new Map<string, Asset>();
 
-/** Read once. A browser keeps them and asks whether they are still the same: an upgrade is seen at once. */
+/** Serves an asset, read once. Browsers cache it and revalidate it by its ETag, so that an upgrade is visible at once. */
 export const serveAsset: RequestHandler<{ name: string }> = (request, response, next) => {
   const asset = assetOf(request.params.name);
   if (asset === null) return next();

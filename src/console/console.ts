@@ -10,7 +10,7 @@ import type { Random } from '../runtime/random.js';
 import { serveAsset } from './assets.js';
 import { createDashboard } from './dashboard.js';
 import { admit } from './guard/admit.js';
-import { type ConsoleAuth, Door } from './guard/authenticator.js';
+import { Authenticator, type ConsoleAuth } from './guard/authenticator.js';
 import { safeHeaders } from './guard/headers.js';
 import { hostCheck, isLoopbackHost } from './guard/hosts.js';
 import { Refusals } from './guard/refusals.js';
@@ -25,15 +25,15 @@ import { signInPages, signOut } from './sign-in.js';
 
 export interface ConsoleParts {
   readonly source: ConsoleSource;
-  /** How `rosterd status` on this machine asks; null where nobody is to. */
+  /** The key for requests of `rosterd status` on this machine; null to accept none. */
   readonly own?: { readonly key: string; readonly process: string } | null;
   readonly dashboard: DashboardSource;
   readonly processed: ProcessMetrics;
-  /** Null lets everybody in who reaches the listener: for one that only this machine reaches. */
+  /** Null admits every request: only for a listener that this machine alone can reach. */
   readonly auth: ConsoleAuth | null;
-  /** Names, beside addresses, under which a proxy in front hands requests on. */
+  /** Host names of a proxy in front, accepted in addition to addresses. */
   readonly hosts: readonly string[];
-  /** The address it will listen on. */
+  /** The address to listen on. */
   readonly host: string;
   readonly clock: Clock;
   readonly random: Random;
@@ -43,40 +43,41 @@ export interface ConsoleParts {
 
 export interface Console extends Closable {
   listen(port: number): Promise<{ readonly host: string; readonly port: number }>;
-  /** Reads the sign-in's secret again before it is next compared. */
+  /** Makes the next comparison read the sign-in's secret again. */
   rereadSecrets(): void;
 }
 
 const closeMillisMax = 2_000;
 
 /**
- * Strangers that hold connections open use up neither the descriptors nor the memory of the daemon, whose receiver
- * needs them. Every open page of the dashboard keeps one. Behind a proxy all have one address, so there is no share.
+ * Limits the connections of unauthenticated clients, so that they cannot exhaust the file descriptors and the memory
+ * that the receiver needs. Every open dashboard page keeps one connection. Behind a proxy all clients share one
+ * address, so there is no limit per address.
  */
 const connectionLimits = {
   ...{ connections: 512, perAddress: 512, bytes: Number.POSITIVE_INFINITY },
   keepsStrangers: true,
 };
 
-/** The operators' and analysts' listener, apart from the one that faces the internet. */
+/** Creates the HTTP server for operators and analysts, separate from the receiver that faces the internet. */
 export function createConsole(parts: ConsoleParts): Console {
   const { clock, logger, random, version, auth } = parts;
   const sessions = new Sessions(clock, random);
   const refusals = new Refusals(clock, logger, () => parts.processed.credentialRefused());
-  const door = auth === null ? null : new Door({ auth, refusals, clock, random, logger });
+  const authenticator = auth === null ? null : new Authenticator({ auth, refusals, clock, random, logger });
   const dashboard = createDashboard({ source: parts.dashboard, sessions, clock, logger, version });
   const programs = programsOf(parts.source, parts.processed, version);
   const connections = new ConnectionTable(connectionLimits);
   const app = express();
   app.disable('x-powered-by').disable('etag').set('trust proxy', false).set('query parser', 'simple');
-  // From the cheapest check to the dearest; what stands above `admit` is for everybody.
+  // Ordered from the cheapest check to the most expensive. Routes before `admit` need no sign-in.
   app.use(knownHost(hostCheck(!isLoopbackHost(parts.host), parts.hosts)));
   app.use(safeHeaders);
-  openProbes(app, parts.source, door === null);
+  openProbes(app, parts.source, authenticator === null);
   if (parts.own != null) answerOwn(app, parts.own, parts.source);
   app.get('/assets/:name', serveAsset);
-  if (door?.kind === 'token') app.use(signInPages({ door, sessions, logger, version }));
-  app.use(admit({ sessions, door }));
+  if (authenticator?.kind === 'token') app.use(signInPages({ authenticator, sessions, logger, version }));
+  app.use(admit({ sessions, authenticator }));
   app.use(((request, _response, next) => {
     connections.prove(request);
     next();
@@ -90,12 +91,12 @@ export function createConsole(parts: ConsoleParts): Console {
     if (request.accepts(['text', 'html']) === 'html') response.type('html').send(lostPage(version));
     else response.type('text/plain').send('not found\n');
   }) satisfies RequestHandler);
-  app.use(failed(logger, version, () => (door === null ? parts.source.problems() : undefined)));
+  app.use(failed(logger, version, () => (authenticator === null ? parts.source.problems() : undefined)));
   const server = createServer({ requestTimeout: 10_000, headersTimeout: 5_000 });
   connections.serve(server, app);
   return {
     listen: (port) => listen(server, port, parts.host),
-    rereadSecrets: () => door?.reread(),
+    rereadSecrets: () => authenticator?.reread(),
     close: async () => {
       refusals.close();
       await dashboard.close();
@@ -112,7 +113,7 @@ const knownHost =
     response
       .status(421)
       .type('text/plain')
-      .send('ask by the address this console listens on; console.hosts names others\n');
+      .send('unknown host: use the address this console listens on, or add the host to console.hosts\n');
   };
 
 const bareFrame = (version: string) => ({ mirrorOf: 'a platform', csrf: null, signedIn: false, version });
@@ -120,10 +121,14 @@ const bareFrame = (version: string) => ({ mirrorOf: 'a platform', csrf: null, si
 const lostPage = (version: string): string =>
   pageText(bareFrame(version), {
     title: 'Not found',
-    body: problemBody('Not found', 'There is no such page here.', 'The overview is at the top left.'),
+    body: problemBody(
+      'Not found',
+      'This page does not exist.',
+      'The link at the top left leads to the overview.',
+    ),
   });
 
-/** Programs get the code, people a sentence. What was thrown and is no `Fault` says nothing to either. */
+/** Responds to programs with the fault code and to people with a sentence. Hides errors that are not a `Fault`. */
 function failed(
   logger: Logger,
   version: string,
@@ -131,9 +136,9 @@ function failed(
 ): ErrorRequestHandler {
   return (error: unknown, request, response, _next) => {
     const status = statusOf(error);
-    if (!isFault(error) && status === 503) logger.error({ error }, 'the console could not answer');
+    if (!isFault(error) && status === 503) logger.error({ error }, 'the console failed to answer a request');
     if (response.headersSent) {
-      // A file half sent must not look whole.
+      // A truncated file must not look complete.
       response.destroy();
       return;
     }
@@ -143,13 +148,15 @@ function failed(
       response.json({ health: 'attention', ...known, problems: problems() });
       return;
     }
-    const why = isFault(error) ? error.message : 'The console could not answer. The log says more.';
+    const why = isFault(error)
+      ? error.message
+      : 'The console failed to answer this request. See the log for details.';
     const body = problemBody('That did not work', why, isFault(error) ? error.about.hint : undefined);
     response.type('html').send(pageText(bareFrame(version), { title: 'That did not work', body }));
   };
 }
 
-/** A body that is too long or no form is the asker's doing. */
+/** Returns the status of a client error, such as a body that is too long or not a form, and 503 otherwise. */
 function statusOf(error: unknown): number {
   const status =
     typeof error === 'object' && error !== null && 'status' in error ? Number(error.status) : 503;

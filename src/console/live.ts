@@ -6,9 +6,9 @@ import type { Logger } from '../runtime/logger.js';
 import { visitOf } from './guard/admit.js';
 
 export interface LiveParts {
-  /** What the page shows now, and a text that differs when there is something new in it. */
+  /** Returns the current content, and a mark that changes when the content does. */
   readonly look: () => Promise<{ readonly fragment: string; readonly mark: string }>;
-  /** Told that a look may be worth it. */
+  /** Registers a listener that is called when the content may have changed. Returns the function that removes it. */
   readonly onChange: (listener: () => void) => () => void;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -18,20 +18,20 @@ export interface Live extends Closable {
   readonly stream: RequestHandler;
 }
 
-/** Each holds a socket for as long as a page is open. */
+/** Each stream uses a socket for as long as its page is open. */
 const streamsMax = 24;
-/** Another process may be the one that syncs, and what waits ends without a tick: so it is looked at anyway. */
+/** Polling interval: another process may run the sync, and some waits end without a tick. */
 const lookMillis = 5_000;
-/** Not more often than this, however fast the ticks come. */
+/** Minimum pause between two looks, however often the content changes. */
 const restMillis = 500;
 
 /**
- * Server-sent events: the live part of the page as HTML, to every page that is open, when something changed. One
- * look serves all of them, and nobody looks while no page is open.
+ * Server-sent events: sends the live part as HTML to every open page when it changes. One look serves all pages, and
+ * nothing is read while no page is open.
  */
 export function createLive({ look, onChange, clock, logger }: LiveParts): Live {
   const open = new Set<Response>();
-  /** Those that were told nothing yet: what changed while their page was loading was told to others only. */
+  /** Streams without an event yet: they may have missed a change while their page was loading. */
   const fresh = new Set<Response>();
   const closing = new AbortController();
   let nudged = new AbortController();
@@ -40,8 +40,8 @@ export function createLive({ look, onChange, clock, logger }: LiveParts): Live {
   const nudge = () => nudged.abort();
   const stopListening = onChange(nudge);
 
-  /** A session that has ended, or a credential that was rotated, gets nothing more. */
-  const endThoseWhoLeft = async () => {
+  /** Ends the streams of sessions that have ended or whose credential was rotated. */
+  const endExpiredStreams = async () => {
     for (const response of open) {
       if (await visitOf(response).lasts()) continue;
       open.delete(response);
@@ -50,7 +50,7 @@ export function createLive({ look, onChange, clock, logger }: LiveParts): Live {
   };
 
   const run = async () => {
-    let told = '';
+    let sentMark = '';
     for (let first = true; open.size > 0 && !closing.signal.aborted; first = false) {
       if (!first) {
         await clock.wait(lookMillis, AbortSignal.any([nudged.signal, closing.signal]));
@@ -58,17 +58,17 @@ export function createLive({ look, onChange, clock, logger }: LiveParts): Live {
       }
       nudged = new AbortController();
       try {
-        await endThoseWhoLeft();
+        await endExpiredStreams();
         const { fragment, mark } = await look();
         for (const response of open) {
-          const news = mark !== told || fresh.has(response);
-          response.write(news ? frame(fragment) : ': still here\n\n');
+          const changed = mark !== sentMark || fresh.has(response);
+          response.write(changed ? frame(fragment) : ': still here\n\n');
         }
         fresh.clear();
-        told = mark;
+        sentMark = mark;
       } catch (error) {
-        // The mirror may be busy or away for a moment: the page stays as it is, and the next look may succeed.
-        if (!isFault(error)) logger.warn({ error }, 'the live view could not look');
+        // The mirror may be busy or unreachable for a moment: the page keeps its content, and the next look may succeed.
+        if (!isFault(error)) logger.warn({ error }, 'the live view could not be updated');
       }
     }
     running = undefined;
@@ -77,7 +77,7 @@ export function createLive({ look, onChange, clock, logger }: LiveParts): Live {
   return {
     stream: (request, response) => {
       if (open.size >= streamsMax || closing.signal.aborted) {
-        // 204 tells the browser not to try again; the page says that it stands still.
+        // 204 stops the browser from reconnecting; the page then shows that it is not updating.
         response.status(204).end();
         return;
       }

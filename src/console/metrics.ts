@@ -5,9 +5,9 @@ import type { ProcessMetrics } from './process-metrics.js';
 const states = ['ok', 'working', 'failing', 'attention'] as const;
 
 /**
- * Metrics in the text format of Prometheus, made anew for each scrape from what the mirror says, so that they agree
- * with `rosterd status`. Times are times, not ages; sources are labels, people never. Without a status, because the
- * mirror cannot be read, they are those of the process alone.
+ * Returns metrics in the Prometheus text format, computed from the mirror for each scrape so that they agree with
+ * `rosterd status`. Times are timestamps, not ages. Labels name sources, never people. When the mirror cannot be read,
+ * there is no status and only the metrics of the process are returned.
  */
 export async function metricsText(
   status: StatusSeen | null,
@@ -25,7 +25,7 @@ export async function metricsText(
     1,
   );
   gauge('mirror_readable', 'Whether the mirror could be read for this scrape').set(status === null ? 0 : 1);
-  const known = gauge('daemon_problems', 'What the running daemon knows to be wrong with itself', 'severity');
+  const known = gauge('daemon_problems', 'Number of problems that the running daemon reports', 'severity');
   for (const severity of ['ill', 'attention'] as const)
     known.set({ severity }, problems.filter((one) => one.severity === severity).length);
   const problem = gauge(
@@ -41,28 +41,20 @@ export async function metricsText(
   const success = gauge('sync_last_success_timestamp_seconds', 'End of the last successful tick', 'source');
   const expiry = gauge(
     'cursor_expires_timestamp_seconds',
-    'When the platform may forget the position',
+    'When the platform may expire the cursor',
     'source',
   );
-  const saved = gauge('cursor_saved_timestamp_seconds', 'When the position was last stored', 'source');
-  const used = gauge('api_budget_used_ratio', 'Share of the requests of this hour that were made', 'source');
-  const rows = gauge('records_visible', 'Investments readers see', 'source');
-  const incoming = gauge('bootstrap_rows', 'Rows of a listing under way', 'source');
-  const aside = gauge(
-    'records_quarantined',
-    'Records set aside and not yet followed by a readable version',
-    'source',
-  );
+  const saved = gauge('cursor_saved_timestamp_seconds', 'When the cursor was last stored', 'source');
+  const used = gauge('api_budget_used_ratio', 'Used share of the hourly request quota', 'source');
+  const rows = gauge('records_visible', 'Investments visible to readers', 'source');
+  const incoming = gauge('bootstrap_rows', 'Rows that a running listing has fetched', 'source');
+  const aside = gauge('records_quarantined', 'Unreadable records in quarantine', 'source');
   const awaiting = gauge(
     'awaiting_deletion',
-    'Rows the last listing did not name, whose deletion a person has to accept',
+    'Rows missing from the last listing, whose deletion a person must accept',
     'source',
   );
-  const names = gauge(
-    'names_incomplete',
-    'Whether names are missing that a re-listing is to bring',
-    'source',
-  );
+  const names = gauge('names_incomplete', 'Whether names are missing that a re-listing will fetch', 'source');
   for (const source of status?.sources ?? []) {
     const label = { source: source.source };
     for (const one of states) state.set({ ...label, state: one }, source.health === one ? 1 : 0);
@@ -79,22 +71,24 @@ export async function metricsText(
     awaiting.set(label, source.awaiting_deletion);
     names.set(label, source.names_incomplete);
   }
-  const waiting = gauge('waiting', 'Work that waits', 'queue', 'state');
-  // Without a status no figure is better than a nought.
+  const waiting = gauge('waiting', 'Queued work', 'queue', 'state');
+  // Without a status, a missing metric is better than a zero.
   if (status !== null) {
     for (const queue of ['inbox', 'notices'] as const)
       for (const one of ['pending', 'given_up'] as const)
         waiting.set({ queue: queue === 'inbox' ? 'webhooks' : queue, state: one }, status[queue][one]);
-    gauge('erasures_pending', 'Erasures whose bytes may still stand in the file').set(
+    gauge('erasures_pending', 'Erasures that are not yet scrubbed from the database files').set(
       status.erasures.pending,
     );
     gauge('change_seq', 'Number of the newest change').set(status.change_seq);
   }
   gauge('clock_skew_seconds', 'How far the platform is ahead of this clock').set(counts.clockSkewSeconds);
   if (counts.fleet !== null) {
-    gauge('fleet_members', 'Daemons that share the database and live').set(counts.fleet.living);
-    gauge('fleet_sources', 'Sources that this daemon works').set(counts.fleet.held);
-    gauge('fleet_leads', 'Whether this daemon sends notices and keeps house').set(counts.fleet.leads ? 1 : 0);
+    gauge('fleet_members', 'Live daemons that share the database').set(counts.fleet.living);
+    gauge('fleet_sources', 'Sources that this daemon follows').set(counts.fleet.held);
+    gauge('fleet_leads', 'Whether this daemon sends notices and runs maintenance').set(
+      counts.fleet.leads ? 1 : 0,
+    );
   }
   const deliveries = new Counter({
     name: 'rosterd_webhook_deliveries_total',
@@ -107,7 +101,7 @@ export async function metricsText(
     const { closed, bytes, ...open } = counts.connections;
     const now = gauge('webhook_connections', 'Open connections of the webhook receiver', 'state');
     for (const [state, count] of Object.entries(open)) now.set({ state }, count);
-    gauge('webhook_unfinished_bytes', 'Bytes held of webhook bodies not yet answered').set(bytes);
+    gauge('webhook_unfinished_bytes', 'Bytes in memory of webhook bodies not yet answered').set(bytes);
     const ended = new Counter({
       name: 'rosterd_webhook_connections_closed_total',
       help: 'Connections the receiver closed before their senders did, by reason',
@@ -119,9 +113,9 @@ export async function metricsText(
   if (counts.storage !== null) {
     gauge('db_size_bytes', 'Size of the database file').set(counts.storage.databaseBytes);
     gauge('wal_size_bytes', 'Size of its write-ahead log').set(counts.storage.logBytes);
-    gauge('disk_free_bytes', 'Room left beside it').set(counts.storage.freeBytes);
+    gauge('disk_free_bytes', 'Free disk space next to it').set(counts.storage.freeBytes);
   }
-  // Everybody's name for it, so that dashboards made for any process show it.
+  // The conventional name, so that generic dashboards show it.
   new Gauge({
     name: 'process_resident_memory_bytes',
     help: 'Resident memory size in bytes.',

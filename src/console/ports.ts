@@ -1,4 +1,4 @@
-/** What the console tells of a source. The store's status document has this and more. */
+/** What the console shows of a source: a part of the store's status document. */
 export interface SourceHealth {
   readonly source: string;
   readonly health: 'ok' | 'working' | 'failing' | 'attention';
@@ -15,11 +15,11 @@ export interface SourceHealth {
   readonly quarantine_open: number;
   readonly awaiting_deletion: number;
   readonly names_incomplete: 0 | 1;
-  /** Whether a configuration names it. */
+  /** Whether a configuration names the source. */
   readonly followed: boolean;
 }
 
-/** What the running process knows to be wrong with itself. `ill`: it cannot do its work. */
+/** A problem that the running process reports about itself. `ill` means that it cannot do its work. */
 export interface ProblemSeen {
   readonly key: string;
   readonly severity: 'attention' | 'ill';
@@ -39,24 +39,24 @@ export interface StatusSeen {
   readonly problems: readonly ProblemSeen[];
 }
 
-/** Counters of the running process, by name; nothing in them names a person. */
+/** Counters of the running process; none of them names a person. */
 export interface ProcessCounts {
   readonly deliveries: Readonly<Record<string, number>>;
-  /** Of the receiver; null when there is none. */
+  /** Connections of the receiver; null without one. */
   readonly connections: {
     readonly waiting: number;
     readonly resting: number;
     readonly busy: number;
-    /** Held of bodies not yet answered. */
+    /** Bytes in memory of bodies not yet answered. */
     readonly bytes: number;
     readonly closed: Readonly<Record<string, number>>;
   } | null;
   readonly clockSkewSeconds: number;
-  /** This daemon's place among those that share the database; null where it is alone by nature. */
+  /** The fleet that shares the database; null when the database supports only one daemon. */
   readonly fleet: { readonly living: number; readonly held: number; readonly leads: boolean } | null;
-  /** By source; those that nobody counts for are not there. */
+  /** By source; without sources whose quota is not tracked. */
   readonly quotas: Readonly<Record<string, { readonly limit: number; readonly left: number }>>;
-  /** Null where the database is not a file of this machine. */
+  /** Null when the database is not a file on this machine. */
   readonly storage: {
     readonly databaseBytes: number;
     readonly logBytes: number;
@@ -68,6 +68,6 @@ export interface ConsoleSource {
   /** The whole status document; rejects with a `Fault` when the mirror cannot be read. */
   status(): Promise<StatusSeen>;
   counts(): Promise<ProcessCounts>;
-  /** From memory: known also while the mirror cannot be read. */
+  /** Returns the problems in memory, also while the mirror cannot be read. */
   problems(): readonly ProblemSeen[];
 }

@@ -6,13 +6,13 @@ import type { ConsoleSource, ProblemSeen } from './ports.js';
 import type { ProcessMetrics } from './process-metrics.js';
 
 /**
- * What a supervisor may ask without signing in. `/livez`: the process turns, and only this one may restart it.
- * `/readyz`: every source has a complete dataset to read, and the daemon can do its work. `/healthz`: what is wrong; 503
- * when the daemon cannot do its work, with `?strict=1` whenever anything is wrong. What it is about is told only to whom
- * `knows` lets know.
+ * Probes for a supervisor, without sign-in. `/livez`: the process runs; only this probe should cause a restart.
+ * `/readyz`: every source has a complete dataset, and the daemon can do its work. `/healthz`: the health of the daemon;
+ * 503 when it cannot do its work, and with `?strict=1` for any problem. The details are included only when `knows` is
+ * true.
  *
- * "Cannot do its work" is the same for both: the database cannot be read, or a problem of the process is `ill`, which
- * it is while its database takes no writes. That the platform cannot be reached is neither.
+ * For both, "cannot do its work" means that the database cannot be read or that a problem of the process is `ill`, such
+ * as a database that accepts no writes. An unreachable platform is not such a problem.
  */
 export function openProbes(app: Express, source: ConsoleSource, knows: boolean): void {
   app.get('/livez', (_request, response) => {
@@ -43,8 +43,8 @@ const isIll = (problems: readonly ProblemSeen[]): boolean =>
   problems.some(({ severity }) => severity === 'ill');
 
 /**
- * For `rosterd status` on this machine: what this process knows, from memory, so that neither a database that is away nor
- * one that is locked keeps the answer back. The key stands in a file that only its owner may read.
+ * Serves the problems of this process to `rosterd status` on this machine. They come from memory, so an unreachable or
+ * locked database does not delay the response. The key is in a file that only its owner can read.
  */
 export function answerOwn(
   app: Express,
@@ -58,7 +58,7 @@ export function answerOwn(
   });
 }
 
-/** For programs that may know everything: the whole status, and metrics. */
+/** Returns the handlers for authenticated programs: the whole status, and metrics. */
 export function programsOf(
   source: ConsoleSource,
   processed: ProcessMetrics,
@@ -75,7 +75,7 @@ export function programsOf(
   return { status, metrics };
 }
 
-/** A mirror that cannot be read is what a scrape is there to tell: see `rosterd_mirror_readable`. */
+/** An unreadable mirror does not fail the scrape, which reports it in `rosterd_mirror_readable`. */
 function whileUnreadable(error: unknown): null {
   if (isFault(error)) return null;
   throw error;

@@ -1,21 +1,21 @@
 import { type Response, Router, urlencoded } from 'express';
 import type { Logger } from '../runtime/logger.js';
 import { giveCookie, sessionOf, takeCookie, visitOf } from './guard/admit.js';
-import type { Door } from './guard/authenticator.js';
+import type { Authenticator } from './guard/authenticator.js';
 import { fieldOf, isOwnForm, isOwnOrigin, pathOf } from './guard/own-forms.js';
 import type { Sessions } from './guard/sessions.js';
 import { signInBody } from './pages/sign-in.js';
 import { pageText } from './parts/layout.js';
 
 export interface SignInParts {
-  readonly door: Door;
+  readonly authenticator: Authenticator;
   readonly sessions: Sessions;
   readonly logger: Logger;
   readonly version: string;
 }
 
-/** The page on which somebody types the token. With a user and password the browser asks by itself. */
-export function signInPages({ door, sessions, logger, version }: SignInParts): Router {
+/** The page for entering the token. With a user and password, the browser has its own prompt. */
+export function signInPages({ authenticator, sessions, logger, version }: SignInParts): Router {
   const router = Router();
   const show = (response: Response, status: number, to: string, wrong: string | null) =>
     response
@@ -23,7 +23,7 @@ export function signInPages({ door, sessions, logger, version }: SignInParts): R
       .type('html')
       .send(
         pageText(
-          // Whoever has not signed in is not told of whom this is a copy.
+          // Do not show the name of the platform before the sign-in.
           { mirrorOf: 'a platform', csrf: null, signedIn: false, version },
           { title: 'Sign in', body: signInBody(to, wrong) },
         ),
@@ -34,25 +34,25 @@ export function signInPages({ door, sessions, logger, version }: SignInParts): R
   });
   router.post('/sign-in', urlencoded({ extended: false, limit: '8kb' }), async (request, response) => {
     const to = pathOf(fieldOf(request, 'to'));
-    // There is no session yet whose token a form could carry; where it comes from is still told.
+    // Without a session there is no CSRF token yet, but the origin can be checked.
     if (!isOwnOrigin(request)) return refuseForgery(response);
-    const judged = await door.judge(fieldOf(request, 'token').trim());
+    const judged = await authenticator.judge(fieldOf(request, 'token').trim());
     if (judged === 'admitted') {
-      const mark = await door.mark();
-      // The cookie of the browser's last session is replaced, so nobody could sign out of that one any more.
+      const mark = await authenticator.mark();
+      // The new cookie replaces that of the browser's last session, which nobody could sign out of, so end it.
       const last = sessionOf(request, sessions, mark);
       if (last !== undefined) sessions.end(last);
       giveCookie(request, response, sessions.begin(true, mark));
-      logger.info({}, 'somebody signed in at the console');
+      logger.info({}, 'a user signed in at the console');
       response.redirect(303, to);
       return;
     }
-    show(response, judged === 'slow down' ? 429 : 401, to, 'This is not the token.');
+    show(response, judged === 'slow down' ? 429 : 401, to, 'Wrong token.');
   });
   return router;
 }
 
-/** Behind `admit`, since only who is in can go out. */
+/** Mounted behind `admit`, because only a signed-in browser can sign out. */
 export function signOut(sessions: Sessions): Router {
   const router = Router();
   router.post('/sign-out', urlencoded({ extended: false, limit: '8kb' }), (request, response) => {
@@ -69,7 +69,5 @@ export function refuseForgery(response: Response): void {
   response
     .status(403)
     .type('text/plain')
-    .send(
-      'this form was not sent from a page of this console, or its session is over: load the page again\n',
-    );
+    .send('this form was not sent from a page of this console, or its session has ended: reload the page\n');
 }

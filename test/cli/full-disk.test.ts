@@ -130,7 +130,7 @@ test('a daemon whose disk is full says so at once, everywhere, and all is well a
   expect(metrics).toContain('rosterd_source_health{source="acme",state="failing"} 1\n');
   expect(((await (await ask('/status.json')).json()) as { health: string }).health).toBe('failing');
   const page = await (await ask('/')).text();
-  expect(page).toContain('data-state="failing">Trying again');
+  expect(page).toContain('data-state="failing">Retrying');
   expect(page).toContain('no room left');
   const { code, out } = await check();
   expect(code).toBe(1);

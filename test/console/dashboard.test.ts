@@ -42,13 +42,13 @@ test('the overview tells where every source stands, and what waits', async () =>
   expect(text).toMatch(/acme Up to date Following the feed\./);
   expect(text).toMatch(/hostile Needs a person Stopped: a person has to help/);
   expect(text).toMatch(/newcomer Catching up First listing under way/);
-  expect(text).toMatch(/hour’s requests are spent: goes on at \d\d:\d\d, in \d+ min \./);
+  expect(text).toMatch(/hourly request quota is used up: continues at \d\d:\d\d, in \d+ min \./);
   expect(text).toMatch(/95,000 rows in 950 pages since 60 min ago/);
-  expect(text).toMatch(/Quota left 640 of 1,000, all again in (?:39|40) min/);
+  expect(text).toMatch(/Requests left this hour 640 of 1,000, resets in (?:39|40) min/);
   expect(text).toMatch(/70 d ago , 19 days of 90 left/);
   expect(text).toMatch(/Webhooks 1 1 given up/);
-  expect(text).toMatch(/Erasures 1 invisible since/);
-  expect(text).toMatch(/inv_gone tombstone bytes still to be scrubbed/);
+  expect(text).toMatch(/Erasures 1 oldest:/);
+  expect(text).toMatch(/inv_gone tombstone not scrubbed yet/);
   expect(text).toContain('failed: unauthorized');
 });
 
@@ -166,12 +166,12 @@ test('a search that is kept no more says so, and gives no file of other rows', a
   expect((await visitor.send('/roster/file', { csrf: visitor.csrf, ...file })).status).toBe(200);
   await visitor.post('/identity', { do: 'mask', to: '/roster' });
   await visitor.post('/identity', { do: 'show', to: '/roster' });
-  expect(texts((await visitor.get(search)).body)).toContain('The name you searched for is kept no more');
+  expect(texts((await visitor.get(search)).body)).toContain('The name you searched for is no longer stored');
   const refused = await visitor.send('/roster/file', { csrf: visitor.csrf, ...file });
   expect([refused.status, texts(refused.body)]).toEqual([409, expect.stringContaining('Search again')]);
   // The key means nothing in another browser.
   const other = new Visitor(world.port);
-  expect(texts((await other.get(search)).body)).toContain('kept no more');
+  expect(texts((await other.get(search)).body)).toContain('no longer stored');
 });
 
 test('names are masked until somebody asks, in that browser alone, and neither address nor log ever holds one', async () => {
@@ -180,7 +180,7 @@ test('names are masked until somebody asks, in that browser alone, and neither a
   for (const path of ['/roster?id=inv_ada', '/records/acme/inv_ada'])
     expect((await visitor.get(path)).body).not.toContain(person);
   const searched = await visitor.post('/roster/find', { text: 'lovelace', to: '/roster' });
-  expect(texts(searched.body)).toContain('Names can be searched once they are shown.');
+  expect(texts(searched.body)).toContain('Show names to search them.');
 
   const to = searchIn(searched.body);
   expect(to).toMatch(/^\/roster\?search=\w+$/);
@@ -231,7 +231,7 @@ test('a record shows what each version changed, and one that is gone says so', a
   expect(text).toMatch(/status reserved active/);
   expect(text).toMatch(/raised_cents \$1,000\.00 \$7,777\.00/);
   expect(texts((await ask(world.port, '/records/acme/inv_gone')).body)).toMatch(
-    /No longer here: then withdrawn 4 min ago/,
+    /No longer in the mirror: withdrawn 4 min ago/,
   );
   expect((await ask(world.port, '/records/acme/inv_never')).status).toBe(404);
 });
@@ -323,7 +323,7 @@ test('a result over days is plotted, and says when it was cut', { timeout: 120_0
   expect((await visitor.post('/sql', { sql, do: 'run' })).body).toContain('data-series="raised_cents"');
   const many = 'WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 2000) SELECT x FROM n';
   const cut = texts((await visitor.post('/sql', { sql: many, do: 'run' })).body);
-  expect(cut).toMatch(/1,000 rows in .*, and more that are not shown/);
+  expect(cut).toMatch(/1,000 rows in .*, more rows are not shown/);
 });
 
 test('an open page is told what happened, and only that', async () => {

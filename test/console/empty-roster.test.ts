@@ -3,9 +3,9 @@ import { rosterBody } from '../../src/console/pages/roster.js';
 import { addressFrom } from '../../src/console/pages/roster-address.js';
 
 test.each([
-  ['', undefined, 'Nothing is held yet. Rows appear when the first listing is complete.'],
-  ['status=executed', undefined, 'No investment fits. Take a filter away to see more.'],
-  ['search=key', 'lovelace', 'No investment fits. Take a filter away to see more.'],
+  ['', undefined, 'No investments yet. Rows appear when the first listing is complete.'],
+  ['status=executed', undefined, 'No investment matches. Remove a filter to see more.'],
+  ['search=key', 'lovelace', 'No investment matches. Remove a filter to see more.'],
 ])('an empty roster asked for %j and %j says why', (query, person, says) => {
   const body = rosterBody({
     address: addressFrom(new URLSearchParams(query)),

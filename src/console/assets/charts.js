@@ -1,9 +1,9 @@
-// Draws each chart from the table beside it, so that the two cannot disagree.
+// Draws each chart from the table next to it, so that the two always agree.
 import './language.js';
 import uPlot from './uplot.js';
 
 const height = 240;
-/** Steps of an axis that counts: there is no half of an investment. */
+/** Axis steps for counts, which are whole numbers. */
 const whole = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 100_000];
 const charts = [...document.querySelectorAll('[data-chart]')].map((box) => ({
   box,
@@ -24,14 +24,14 @@ function read(box) {
   };
 }
 
-/** A month stands for its first day, a day for its midnight, all in UTC. */
+/** Converts a month, a day or a time to seconds in UTC: a month to its first day, a day to its midnight. */
 function seconds(text) {
   const whole = /^\d{4}-\d{2}$/.test(text) ? `${text}-01` : text.replace(' ', 'T');
   return Date.parse(whole.length > 10 && !/[Zz]|[+-]\d{2}:?\d{2}$/.test(whole) ? `${whole}Z` : whole) / 1_000;
 }
 
 function color(name) {
-  // `light-dark()` is resolved only where a colour is used.
+  // The browser resolves `light-dark()` only on an element that uses the colour.
   const probe = document.createElement('span');
   probe.style.color = `var(${name})`;
   document.body.append(probe);
@@ -101,7 +101,7 @@ const months = new Intl.DateTimeFormat('en-GB', { month: 'short', timeZone: 'UTC
 const days = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
 const hours = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', timeZone: 'UTC' });
 
-/** `3 Aug`, or the month alone where the steps are that wide; the year below the first of each. */
+/** Returns `3 Aug`, or only the month for wide steps, with the year below the first label of each year. */
 function dates(_plot, ticks, _axis, _space, step) {
   const words = step >= 28 * 86_400 ? months : step >= 86_400 ? days : hours;
   let year;
@@ -137,7 +137,7 @@ for (const chart of charts) {
   if (chart.data[0].length === 0) continue;
   if (chart.names.length > 1) chart.box.prepend(key(chart.names));
   draw(chart);
-  // What the picture shows need not be read twice; one key opens it.
+  // Fold the table: the chart shows the same numbers, and one key opens it again.
   chart.box.querySelector('details').open = false;
   new ResizeObserver(() => {
     const width =

@@ -1,5 +1,5 @@
-// To be imported before uPlot, which would not load: Chromium on a Linux without a locale calls its language
-// "en-US@posix", and Intl refuses that.
+// Import this before uPlot, which otherwise fails to load: Chromium on a Linux without a locale reports the language
+// "en-US@posix", which Intl rejects.
 try {
   new Intl.NumberFormat(navigator.language);
 } catch {

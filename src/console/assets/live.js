@@ -1,24 +1,24 @@
-// Shows what happened since the page was loaded: the server sends the live part anew when something in it changed.
+// Updates the page: the server sends the live part again whenever something in it changes.
 
 const live = document.getElementById('live');
 const state = document.querySelector('[data-live-state]');
 const stream = new EventSource('/events');
 
-stream.addEventListener('open', () => say('Live'));
+stream.addEventListener('open', () => showState('Live'));
 stream.addEventListener('error', () => {
-  say(
+  showState(
     stream.readyState === EventSource.CLOSED
-      ? 'Standing still: load the page again'
-      : 'Not connected, trying again',
+      ? 'Not updating: reload the page'
+      : 'Connection lost, reconnecting',
   );
 });
 stream.addEventListener('overview', ({ data }) => replace(data));
 
-function say(word) {
+function showState(word) {
   if (state !== null && state.textContent !== word) state.textContent = word;
 }
 
-/** Section by section, and only those that differ, so that scrolled tables and the focus stay where they are. */
+/** Replaces only the sections that differ, so that scroll positions and the focus are kept. */
 function replace(text) {
   const next = new DOMParser().parseFromString(text, 'text/html').body;
   for (const part of [...next.children]) {
@@ -39,7 +39,7 @@ function replace(text) {
   }
 }
 
-/** Ages tick by themselves and are no news. */
+/** Returns a section's HTML without its ages, which change by themselves. */
 function meaning(part) {
   const copy = part.cloneNode(true);
   for (const time of copy.querySelectorAll('time[data-age]')) time.textContent = '';
@@ -53,7 +53,7 @@ function placeOf(part) {
   return place === -1 ? null : place;
 }
 
-/** Rows that were not there before are tinted for a moment, unless the reader wants no motion. */
+/** Marks new rows, which the stylesheet tints for a moment unless the user prefers reduced motion. */
 function mark(held, part) {
   const before = new Set([...held.querySelectorAll('tbody tr')].map(meaning));
   for (const row of part.querySelectorAll('tbody tr'))

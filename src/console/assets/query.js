@@ -1,4 +1,4 @@
-// Ctrl + Enter in the SQL box runs it. Tab stays what it is, so that the keyboard gets out again.
+// Ctrl + Enter in the SQL box runs the query. Tab keeps its usual effect, so that keyboard users can leave the box.
 
 const box = document.getElementById('sql');
 

@@ -1,65 +1,65 @@
 import type { Request, RequestHandler, Response } from 'express';
-import type { Door } from './authenticator.js';
+import type { Authenticator } from './authenticator.js';
 import type { Session, Sessions } from './sessions.js';
 
 export interface AdmitParts {
   readonly sessions: Sessions;
-  /** Null when everybody who reaches the listener may look: then it is bound to this machine alone. */
-  readonly door: Door | null;
+  /** Null to admit every request: the listener is then reachable from this machine alone. */
+  readonly authenticator: Authenticator | null;
 }
 
-/** What is known of the asker; on every request behind `admit`. */
+/** The client of a request, for every route behind `admit`. */
 export interface Visit {
   session: Session | undefined;
-  /** Came with a credential in its header, which a page elsewhere cannot add: no form token is needed. */
+  /** The request has a credential in its header, which other sites' pages cannot add, so it needs no CSRF token. */
   readonly program: boolean;
-  /** Of the credential in force; empty where nobody has to sign in. */
+  /** Identifies the current credential; empty when no sign-in is required. */
   readonly mark: string;
-  /** Whether it would be let in now as well: for answers that take as long as a page is open. */
+  /** Returns whether the client would still be admitted, for responses that last as long as a page is open. */
   readonly lasts: () => Promise<boolean>;
 }
 
 const visits = new WeakMap<Response, Visit>();
 
-const nobody: Visit = { session: undefined, program: false, mark: '', lasts: async () => false };
+const notAdmitted: Visit = { session: undefined, program: false, mark: '', lasts: async () => false };
 
 export function visitOf(response: Response): Visit {
-  return visits.get(response) ?? nobody;
+  return visits.get(response) ?? notAdmitted;
 }
 
-/** Browsers keep cookies per host, not per port: the port in the name keeps two daemons on one machine apart. */
+/** Browsers share cookies between ports of a host, so the name has the port, for two daemons on one machine. */
 const cookieName = (request: Request): string => `rosterd_${request.socket.localPort ?? 0}`;
 
-/** Lets in who has signed in, or everybody where nobody has to. Others get the way to the sign-in. */
-export function admit({ sessions, door }: AdmitParts): RequestHandler {
+/** Admits signed-in clients, or all clients when no sign-in is configured. Sends others to the sign-in. */
+export function admit({ sessions, authenticator }: AdmitParts): RequestHandler {
   return async (request, response, next) => {
-    if (door === null) {
+    if (authenticator === null) {
       const session = sessionOf(request, sessions, '');
       visits.set(response, { session, program: false, mark: '', lasts: async () => true });
       return next();
     }
-    const mark = await door.mark();
+    const mark = await authenticator.mark();
     const session = sessionOf(request, sessions, mark);
     if (session?.signedIn === true) {
-      const lasts = async () => sessions.lasts(session, await door.mark());
+      const lasts = async () => sessions.lasts(session, await authenticator.mark());
       visits.set(response, { session, program: false, mark, lasts });
       return next();
     }
-    const judged = await door.judgeHeader(request.headers.authorization);
+    const judged = await authenticator.judgeHeader(request.headers.authorization);
     if (judged === 'admitted') {
-      // Judging may have read a credential that was rotated a moment ago.
-      const admitted = await door.mark();
-      const lasts = async () => admitted === (await door.mark());
-      visits.set(response, { session, program: door.kind === 'token', mark: admitted, lasts });
+      // The check may have read a credential that was just rotated.
+      const admitted = await authenticator.mark();
+      const lasts = async () => admitted === (await authenticator.mark());
+      visits.set(response, { session, program: authenticator.kind === 'token', mark: admitted, lasts });
       return next();
     }
     if (judged === 'slow down') return tooMany(response);
-    turnAway(door, request, response);
+    turnAway(authenticator, request, response);
   };
 }
 
-function turnAway(door: Door, request: Request, response: Response): void {
-  if (door.kind === 'basic') {
+function turnAway(authenticator: Authenticator, request: Request, response: Response): void {
+  if (authenticator.kind === 'basic') {
     response.status(401).set('www-authenticate', 'Basic realm="rosterd", charset="UTF-8"');
   } else if (request.method === 'GET' && request.accepts(['text', 'html']) === 'html') {
     response.redirect(303, `/sign-in?to=${encodeURIComponent(request.originalUrl)}`);
@@ -67,7 +67,7 @@ function turnAway(door: Door, request: Request, response: Response): void {
   } else {
     response.status(401).set('www-authenticate', 'Bearer realm="rosterd"');
   }
-  response.type('text/plain').send('sign in first: console.auth says how\n');
+  response.type('text/plain').send('sign in first: see console.auth in the configuration\n');
 }
 
 export function tooMany(response: Response): void {
@@ -75,12 +75,10 @@ export function tooMany(response: Response): void {
     .status(429)
     .set('retry-after', '60')
     .type('text/plain')
-    .send(
-      'not the right credential, like too many before it within a minute; the right one is always accepted\n',
-    );
+    .send('wrong credential, and too many wrong ones within a minute; the right one is always accepted\n');
 }
 
-/** The session of this browser, begun if it has none: its cookie goes with the answer. */
+/** Returns the session of this browser. Without one, begins a session and sets its cookie on the response. */
 export function sessionFor(request: Request, response: Response, sessions: Sessions): Session {
   const visit = visitOf(response);
   if (visit.session !== undefined) return visit.session;
@@ -91,7 +89,7 @@ export function sessionFor(request: Request, response: Response, sessions: Sessi
 }
 
 export function giveCookie(request: Request, response: Response, { id }: Session): void {
-  // The browser tells with the form that signs in whether a proxy in front of us speaks TLS to it.
+  // The Origin header of the sign-in form shows whether the browser reaches a proxy over TLS.
   const secure = request.headers.origin?.startsWith('https:') === true;
   response.cookie(cookieName(request), id, { httpOnly: true, sameSite: 'strict', path: '/', secure });
 }
@@ -100,7 +98,7 @@ export function takeCookie(request: Request, response: Response): void {
   response.clearCookie(cookieName(request), { httpOnly: true, sameSite: 'strict', path: '/' });
 }
 
-/** The session whose cookie came with a request; undefined when there is none or it has ended. */
+/** Returns the session of the request's cookie; undefined without one, or when it has ended. */
 export const sessionOf = (request: Request, sessions: Sessions, mark: string): Session | undefined =>
   sessions.get(cookieOf(request, cookieName(request)), mark);
 

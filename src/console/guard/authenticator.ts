@@ -5,14 +5,14 @@ import type { Logger } from '../../runtime/logger.js';
 import type { Random } from '../../runtime/random.js';
 import type { Refusals } from './refusals.js';
 
-/** How people prove who they are. Secrets are read when wanted, so that a rotated one counts without a restart. */
+/** How clients authenticate. Secrets are read at use, so that a rotated one takes effect without a restart. */
 export type ConsoleAuth =
   | { readonly kind: 'token'; readonly token: () => Promise<string> }
   | { readonly kind: 'basic'; readonly user: string; readonly password: () => Promise<string> };
 
 export type Admission = 'admitted' | 'refused' | 'slow down';
 
-export interface DoorParts {
+export interface AuthenticatorParts {
   readonly auth: ConsoleAuth;
   readonly refusals: Refusals;
   readonly clock: Clock;
@@ -20,9 +20,9 @@ export interface DoorParts {
   readonly logger: Logger;
 }
 
-/** A command that prints a secret may take a second; it need not do so for each scrape of the metrics. */
+/** How long to cache a secret: a command that prints it may take a second, too long for every metrics scrape. */
 const secretMillis = 30_000;
-/** Before a credential is refused, the secret is read again unless it was read this recently: it may have been rotated. */
+/** Before rejecting a credential, the secret is read again unless its last reading is younger: it may be rotated. */
 const rereadMillis = 5_000;
 
 interface Reading {
@@ -32,16 +32,16 @@ interface Reading {
 }
 
 /**
- * Judges credentials. Each one is compared first, in constant time, and only a wrong one is counted: however many
- * strangers guess, the right credential is admitted at once. What protects against guessing is its length.
+ * Checks credentials. Each credential is compared in constant time, and only wrong ones are counted: the right
+ * credential is admitted at once even while attackers guess. Its length protects against guessing.
  */
-export class Door {
-  /** Digests under a key of this process have one length whatever was typed, and say nothing outside of it. */
+export class Authenticator {
+  /** The key of the digests, which have one length for every input and are worthless outside this process. */
   readonly #key: Buffer;
   #reading: Reading | undefined;
   #mark: string | undefined;
 
-  constructor(private readonly parts: DoorParts) {
+  constructor(private readonly parts: AuthenticatorParts) {
     this.#key = parts.random.bytes(32);
   }
 
@@ -49,12 +49,12 @@ export class Door {
     return this.parts.auth.kind;
   }
 
-  /** Reads the secret again before it is next compared, not when its time is up. */
+  /** Makes the next comparison read the secret again. */
   reread(): void {
     this.#reading = undefined;
   }
 
-  /** Judges an `Authorization` header; undefined when it has not the scheme that is configured. */
+  /** Checks an `Authorization` header. Returns undefined when its scheme is not the configured one. */
   async judgeHeader(header: string | undefined): Promise<Admission | undefined> {
     const [scheme, value = ''] = (header ?? '').split(' ', 2);
     const wanted = this.kind === 'token' ? 'bearer' : 'basic';
@@ -62,7 +62,7 @@ export class Door {
     return await this.judge(wanted === 'basic' ? Buffer.from(value, 'base64').toString() : value);
   }
 
-  /** Judges a token, or `user:password`. Throws `usage` when the secret cannot be read. */
+  /** Checks a token, or `user:password`. Throws `usage` when the secret cannot be read. */
   async judge(credential: string): Promise<Admission> {
     const given = this.#digest(credential);
     if (timingSafeEqual(given, await this.#expected(secretMillis))) return 'admitted';
@@ -71,8 +71,8 @@ export class Door {
   }
 
   /**
-   * Returns a text that is the same for as long as the credential is. While the secret cannot be read, the one read
-   * last stays in force for those who are in. Throws `usage` when it could never be read.
+   * Returns a text that changes when the credential changes. While the secret cannot be read, the last one that was read
+   * stays valid for existing sessions. Throws `usage` when the secret could never be read.
    */
   async mark(): Promise<string> {
     try {
@@ -103,9 +103,9 @@ export class Door {
       return digest;
     } catch (error) {
       this.parts.logger.error({ error }, 'the secret of the console cannot be read');
-      // Where it is kept is not for those who have not signed in.
+      // The fault goes to a client that has not signed in, so it does not show where the secret is stored.
       throw new Fault('usage', 'the sign-in cannot be checked now', {
-        hint: 'the log of rosterd says why',
+        hint: 'see the log of rosterd',
         cause: error,
       });
     }

@@ -11,13 +11,13 @@ const policy = [
   `frame-ancestors 'none'`,
 ].join('; ');
 
-/** On every answer: nothing from elsewhere, nothing inline, never framed, never kept, nothing told to other sites. */
+/** Sets headers on every response: no external or inline content, no framing, no caching, no referrer to other sites. */
 export const safeHeaders: RequestHandler = (_request, response, next) => {
   response.set({
     'content-security-policy': policy,
     'x-content-type-options': 'nosniff',
     'x-frame-options': 'DENY',
-    // Not `no-referrer`: with it browsers send `Origin: null` with our own forms, and forgeries look the same.
+    // Not `no-referrer`: browsers would then send `Origin: null` with the console's own forms, as forged requests do.
     'referrer-policy': 'same-origin',
     'cross-origin-opener-policy': 'same-origin',
     'cross-origin-resource-policy': 'same-origin',

@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
 
 /**
- * Which addresses a browser may have asked for. A page elsewhere can point a name of its own at this machine and
- * ask through somebody's browser; the Host it sends gives it away. A bare address cannot be pointed anywhere.
+ * Returns a check of the Host header against DNS rebinding: another site can point its own name at this machine and send
+ * requests through a user's browser, but the Host header then has that name. An IP address cannot be rebound.
  */
 export function hostCheck(
   openToOthers: boolean,

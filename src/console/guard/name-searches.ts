@@ -1,23 +1,23 @@
 import { type Random, randomText } from '../../runtime/random.js';
 
-/** More pages than somebody keeps open or goes back through. */
+/** More than a user keeps open or goes back to. */
 const searchesMax = 50;
 
 /**
- * The names that were searched for in one browser. An address must not hold a name, since it ends up in histories and
- * logs, so it holds a key that means something in this session alone. Each page keeps its own search that way, and
- * whatever leaves the key out of its address is not narrowed.
+ * The names searched for in one browser session. Page addresses end up in browser histories and logs, so they must not
+ * contain a name: they contain a key that is valid only in this session. Each page keeps its own search this way, and a
+ * page without a key is not filtered.
  */
 export class NameSearches {
-  /** In the order of use. */
+  /** Least recently used first. */
   readonly #texts = new Map<string, string>();
 
   constructor(private readonly random: Random) {}
 
-  /** Returns the key of a text; the same one for the same text. */
+  /** Returns the key of a text, the same key for the same text. */
   keyOf(text: string): string {
-    const held = [...this.#texts].find(([, one]) => one === text);
-    const key = held?.[0] ?? randomText(this.random, 16);
+    const known = [...this.#texts].find(([, one]) => one === text);
+    const key = known?.[0] ?? randomText(this.random, 16);
     this.#texts.delete(key);
     this.#texts.set(key, text);
     const [oldest] = this.#texts.keys();
@@ -25,7 +25,7 @@ export class NameSearches {
     return key;
   }
 
-  /** Returns the text of a key; undefined when it was forgotten or belongs to another session. */
+  /** Returns the text of a key; undefined when it was dropped or belongs to another session. */
   textOf(key: string): string | undefined {
     return this.#texts.get(key);
   }

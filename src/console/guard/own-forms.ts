@@ -3,8 +3,8 @@ import { isSameSecret } from '../../runtime/same-secret.js';
 import type { Session } from './sessions.js';
 
 /**
- * Whether a form was sent from a page of ours. The browser says where it comes from (`Origin`, and newer ones
- * `Sec-Fetch-Site`), and the form carries the token of the session: a page elsewhere can do neither.
+ * Returns whether a form was sent from a page of this console. The browser sends the origin (`Origin`, and newer
+ * browsers `Sec-Fetch-Site`), and the form has the CSRF token of the session. Another site can forge neither.
  */
 export function isOwnForm(request: Request, session: Session | undefined): boolean {
   return (
@@ -20,14 +20,14 @@ export function isOwnOrigin(request: Request): boolean {
   return URL.canParse(origin) && new URL(origin).host === host;
 }
 
-/** A field of the form that was posted; empty when it is missing or stands there twice. */
+/** Returns a field of the posted form; empty when it is missing or repeated. */
 export function fieldOf(request: Request, name: string): string {
   const body = request.body as Readonly<Record<string, unknown>> | undefined;
   const value = body?.[name];
   return typeof value === 'string' ? value : '';
 }
 
-/** Where a form leads back to: a path of ours, whatever was sent. */
+/** Returns a local path to redirect to, and `/` for anything else. */
 export function pathOf(text: string): string {
   return /^\/(?![/\\])[\x21-\x7e]*$/.test(text) ? text : '/';
 }

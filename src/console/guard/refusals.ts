@@ -1,14 +1,14 @@
 import type { Clock } from '../../runtime/clock.js';
 import type { Logger } from '../../runtime/logger.js';
 
-/** Wrong credentials in a minute, from everywhere together, after which a wrong one gets 429 instead of 401. */
+/** After this many wrong credentials in a minute, from all clients together, a wrong one gets 429 instead of 401. */
 const refusalsMax = 10;
 const windowMillis = 60_000;
 
 /**
- * Counts wrong credentials. Behind a proxy everybody has one address, so they are counted together: there is nothing
- * to remember per address, and nothing here ever refuses a right credential. The first one is logged at once, those
- * that follow as one line a minute.
+ * Counts wrong credentials. Behind a proxy all clients share one address, so they are counted together, and no state is
+ * kept per address. A right credential is never rejected. The first wrong one is logged at once, the following ones as
+ * one line a minute.
  */
 export class Refusals {
   #inWindow = 0;
@@ -21,7 +21,7 @@ export class Refusals {
     private readonly onRefused: () => void,
   ) {}
 
-  /** Counts one more and returns how to answer it. */
+  /** Counts one wrong credential and returns how to respond to it. */
   count(): 'refused' | 'slow down' {
     this.#inWindow += 1;
     this.onRefused();
@@ -29,7 +29,7 @@ export class Refusals {
     return this.#inWindow > refusalsMax ? 'slow down' : 'refused';
   }
 
-  /** Logs what was counted and not logged yet. */
+  /** Logs the count that was not logged yet. */
   close(): void {
     this.#closing.abort();
   }
@@ -50,6 +50,6 @@ export class Refusals {
   }
 
   #report(count: number): void {
-    this.logger.warn({ count }, 'wrong credentials at the console were refused');
+    this.logger.warn({ count }, 'the console rejected wrong credentials');
   }
 }

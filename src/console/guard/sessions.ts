@@ -2,28 +2,28 @@ import type { Clock } from '../../runtime/clock.js';
 import { type Random, randomText } from '../../runtime/random.js';
 import { NameSearches } from './name-searches.js';
 
-/** What is remembered of one browser, in memory only: a restart forgets it, and nothing of it reaches a disk. */
+/** The session of one browser, in memory only: it is never written to disk and ends with the process. */
 export interface Session {
   readonly id: string;
-  /** Stands in every form of ours; a page elsewhere cannot know it. */
+  /** The CSRF token, part of every form of the console; other sites cannot know it. */
   readonly csrf: string;
   signedIn: boolean;
-  /** Until when names are shown in this browser; 0 when they are masked. */
+  /** The time until which this browser shows names; 0 while they are masked. */
   identityUntil: number;
   readonly names: NameSearches;
-  /** Which credential was in force when it began: the session ends with it. */
+  /** Identifies the credential that was valid at its start: the session ends when the credential changes. */
   readonly mark: string;
   readonly beganAt: number;
   usedAt: number;
 }
 
 const idleMillisMax = 12 * 60 * 60_000;
-/** A browser that is used all day signs in once a day. */
+/** A browser in constant use signs in once a day. */
 const ageMillisMax = 24 * 60 * 60_000;
 const sessionsMax = 500;
 
 export class Sessions {
-  /** In the order of use. */
+  /** Least recently used first. */
   readonly #held = new Map<string, Session>();
 
   constructor(
@@ -31,7 +31,7 @@ export class Sessions {
     private readonly random: Random,
   ) {}
 
-  /** Returns a session that has not ended and counts this as a use of it. `mark` is of the credential now in force. */
+  /** Returns a session that has not ended, and counts this as a use. `mark` identifies the current credential. */
   get(id: string | undefined, mark: string): Session | undefined {
     const session = id === undefined ? undefined : this.#held.get(id);
     if (session === undefined) return undefined;
@@ -42,7 +42,7 @@ export class Sessions {
     return session;
   }
 
-  /** Whether a session has not ended; asking is no use of it. */
+  /** Returns whether a session has not ended, without counting it as a use. */
   lasts(session: Session, mark: string): boolean {
     return this.#held.has(session.id) && !this.#hasEnded(session, mark);
   }
@@ -62,13 +62,13 @@ export class Sessions {
     this.#held.delete(session.id);
   }
 
-  /** Judged on the clock that never goes back: nobody is kept in by a wall clock that was set. */
+  /** Uses the monotonic clock, so that setting the wall clock cannot extend a session. */
   #hasEnded({ beganAt, usedAt, mark: begunUnder }: Session, mark: string): boolean {
     const now = this.clock.monotonic();
     return begunUnder !== mark || now - usedAt > idleMillisMax || now - beganAt > ageMillisMax;
   }
 
-  /** The one used longest ago, of those that did not sign in if there are any: visitors cannot push people out. */
+  /** Returns the least recently used session, first one that is not signed in: visitors cannot end users' sessions. */
   #leastMissed(): string {
     const ids = [...this.#held.values()];
     return (ids.find((session) => !session.signedIn) ?? ids[0])?.id ?? '';

@@ -3,14 +3,14 @@ import { count, money } from '../parts/format.js';
 import { bar, table } from '../parts/table.js';
 import type { CompanyTotals } from '../ports/dashboard.js';
 
-/** In an address, for investments of which the platform names no company. */
+/** In page addresses, stands for investments without a company. */
 export const noCompany = 'none';
 
 export const companyPath = (source: string, company: string | null): string =>
   `/companies/${encodeURIComponent(source)}/${encodeURIComponent(company ?? noCompany)}`;
 
 export function companiesBody(companies: readonly CompanyTotals[]): Html {
-  // Cents of two currencies are no more comparable than they can be added.
+  // Amounts in different currencies cannot be compared, so each currency has its own maximum.
   const largest = new Map<string | null, number>();
   for (const { currency, raised_cents } of companies)
     largest.set(currency, Math.max(raised_cents, largest.get(currency) ?? 0));
@@ -34,6 +34,6 @@ ${table(
     ],
     ...[money(one.raised_cents, one.currency), bar(one.raised_cents, largest.get(one.currency) ?? 0)],
   ]),
-  'No listing is complete yet: until one is, nothing of it is shown.',
+  'No listing is complete yet. Companies appear when the first listing is complete.',
 )}`;
 }

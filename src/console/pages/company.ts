@@ -8,7 +8,7 @@ import { recordLink } from './record-link.js';
 
 type Currency = string | null;
 
-/** The charts of one company in one currency: cents of two currencies never meet in one sum. */
+/** Returns the charts of one company in one currency: amounts in different currencies are never added. */
 export function companyBody(source: string, company: string | null, seen: CompanySeen, wanted: string): Html {
   const currencies = currenciesOf(seen);
   const currency = currencies.find((one) => (one ?? '') === wanted) ?? currencies[0] ?? null;
@@ -88,7 +88,7 @@ function raisedOverTime(days: CompanySeen['byDay'], currency: Currency): Html {
   });
   return chart({
     ...{ id: 'raised', title: 'Raised over time', kind: 'line', unit: currencyCode(currency) },
-    note: 'By the day the investor applied, of the investments held now.',
+    note: 'Current investments, by the day the investor applied.',
     columns: [
       { title: 'Day' },
       { title: 'Raised', number: true },
@@ -97,9 +97,9 @@ function raisedOverTime(days: CompanySeen['byDay'], currency: Currency): Html {
     rows,
     summary:
       days.length === 0
-        ? 'Nothing to draw.'
+        ? 'No data.'
         : `From ${days[0]?.day} to ${days.at(-1)?.day}, up to ${money(sofar, currency)}.`,
-    empty: 'No investment with a day is held yet.',
+    empty: 'No investment has an application date yet.',
   });
 }
 
@@ -123,7 +123,7 @@ ${table(
     id === 'status' ? row.name : html`<code>${row.name}</code>`,
     ...[count(row.investments), money(row.raised_cents, currency), bar(row.raised_cents, most)],
   ]),
-  'Nothing is held.',
+  'No investments.',
 )}</section>`;
 }
 
@@ -140,7 +140,7 @@ function comingAndGoing({ byDay, leftByDay, goneByDay }: CompanySeen, currency: 
   const rows = [...days].sort(([one], [other]) => (one < other ? -1 : 1));
   return chart({
     ...{ id: 'flow', title: 'New and withdrawn per day', kind: 'bars', unit: '' },
-    note: 'New by the day the investor applied, those gone since among them; withdrawn by the day it was seen here.',
+    note: 'New: by the day the investor applied, including investments withdrawn since. Withdrawn: by the day rosterd saw it.',
     columns: [
       { title: 'Day' },
       { title: 'New', number: true, series: 'New' },
@@ -152,22 +152,22 @@ function comingAndGoing({ byDay, leftByDay, goneByDay }: CompanySeen, currency: 
       { shown: count(left), value: -left },
     ]),
     summary: `${count(rows.reduce((sum, [, { made }]) => sum + made, 0))} new, ${count(rows.reduce((sum, [, { left }]) => sum + left, 0))} withdrawn.`,
-    empty: 'Nothing came or went yet.',
+    empty: 'No investment was added or withdrawn yet.',
   });
 }
 
 const largest = (source: string, rows: readonly LargeChange[]): Html =>
   html`<section aria-labelledby="largest-title"><h2 id="largest-title">Largest changes</h2>
-<p class="soft">Of the newest 20,000 changes, those that moved the most money.</p>
+<p class="soft">The largest differences in amount among the newest 20,000 changes.</p>
 ${table(
   'Largest changes',
   [
     ...[{ title: 'Investment' }, { title: 'Seen' }, { title: 'Kind' }],
-    ...['Before', 'After', 'Moved'].map((title) => ({ title, number: true })),
+    ...['Before', 'After', 'Difference'].map((title) => ({ title, number: true })),
   ],
   rows.map(({ id, at, kind, before_cents: before, after_cents: after, currency }) => [
     ...[recordLink(source, id), moment(at), kind, money(before, currency), money(after, currency)],
     `${after > before ? '+' : ''}${money(after - before, currency)}`,
   ]),
-  'Nothing changed since the first listing.',
+  'No changes since the first listing.',
 )}</section>`;

@@ -5,7 +5,7 @@ import type { ActivitySeen, OverviewSeen } from '../ports/dashboard.js';
 import { recordLink } from './record-link.js';
 import { sourceCard } from './source-card.js';
 
-/** Where everything stands: the part of the page that is told anew whenever something happened. */
+/** Returns the overview page. Its live part is sent again whenever something changes. */
 export function overviewBody(seen: OverviewSeen): Html {
   return html`<div class="heading"><h1>Overview</h1><p class="soft" id="freshness" data-live-state>As of ${age(seen.at, Date.parse(seen.at))}</p></div>
 <div id="live">${overviewParts(seen)}</div>`;
@@ -14,12 +14,12 @@ export function overviewBody(seen: OverviewSeen): Html {
 export function overviewParts(seen: OverviewSeen): Html {
   const now = Date.parse(seen.at);
   return html`${problems(seen, now)}<section id="sources" aria-labelledby="sources-title"><h2 id="sources-title">Sources</h2>
-${seen.sources.length === 0 ? html`<p class="empty">Nothing is mirrored yet: the first tick has not begun.</p>` : html`<div class="cards">${seen.sources.map((source) => sourceCard(source, now))}</div>`}</section>
+${seen.sources.length === 0 ? html`<p class="empty">No source is mirrored yet: the first tick has not started.</p>` : html`<div class="cards">${seen.sources.map((source) => sourceCard(source, now))}</div>`}</section>
 ${figures(seen, now)}
 ${activity(seen.activity, now)}`;
 }
 
-/** What the process knows to be wrong with itself; what concerns one source stands at its card. */
+/** Shows the problems of the process; problems of a source are on its card. */
 function problems({ problems }: OverviewSeen, now: number): Html | null {
   const own = problems.filter(({ source }) => source === undefined);
   if (own.length === 0) return null;
@@ -34,13 +34,13 @@ function figures({ inbox, notices, erasures, change_seq }: OverviewSeen, now: nu
   const figure = (name: string, value: Html | string, note: Html | string, wrong = false) =>
     html`<div class="figure"${wrong ? html` data-wrong` : null}><dt>${name}</dt><dd><strong>${value}</strong><span class="soft">${note}</span></dd></div>`;
   const waits = (oldest: string | null) =>
-    oldest === null ? 'nothing waits' : html`oldest from ${age(oldest, now)}`;
+    oldest === null ? 'queue is empty' : html`oldest: ${age(oldest, now)}`;
   const lost = (many: number) => html`<span class="wrong">${count(many)} given up</span>`;
   return html`<section id="figures" aria-labelledby="figures-title"><h2 id="figures-title">Waiting</h2><dl class="figures">
 ${figure('Webhooks', count(inbox.pending), inbox.given_up > 0 ? lost(inbox.given_up) : waits(inbox.oldest_at), inbox.given_up > 0)}
 ${figure('Notices', count(notices.pending), notices.given_up > 0 ? lost(notices.given_up) : waits(notices.oldest_at), notices.given_up > 0)}
-${figure('Erasures', count(erasures.pending), erasures.since === null ? (erasures.residue ? 'removals to be scrubbed' : 'every byte is scrubbed') : html`invisible since ${age(erasures.since, now)}`)}
-${figure('Newest change', `#${count(change_seq)}`, 'in the order of commit')}
+${figure('Erasures', count(erasures.pending), erasures.since === null ? (erasures.residue ? 'deleted rows still to be scrubbed' : 'everything is scrubbed') : html`oldest: ${age(erasures.since, now)}`)}
+${figure('Newest change', `#${count(change_seq)}`, 'number of the last commit')}
 </dl></section>`;
 }
 
@@ -49,9 +49,9 @@ function activity({ ticks, deliveries, quarantine, notices, erasures }: Activity
 ${table(
   'Recent ticks',
   [
-    ...[{ title: 'Source' }, { title: 'Began' }, { title: 'Because of' }, { title: 'Mode' }],
+    ...[{ title: 'Source' }, { title: 'Started' }, { title: 'Trigger' }, { title: 'Mode' }],
     ...['Pages', 'Added', 'Changed', 'Removed', 'Took'].map((title) => ({ title, number: true })),
-    { title: 'Ended' },
+    { title: 'Outcome' },
   ],
   ticks.map((tick) => [
     ...[tick.source, age(tick.started_at, now), tick.trigger, tick.mode, count(tick.pages)],
@@ -65,7 +65,7 @@ ${table(
   'Webhook deliveries',
   [
     ...[{ title: 'Received' }, { title: 'Event' }, { title: 'Investment' }, { title: 'Source' }],
-    ...[{ title: 'State' }, { title: 'Attempts', number: true }, { title: 'Worked' }],
+    ...[{ title: 'State' }, { title: 'Attempts', number: true }, { title: 'Processed' }],
   ],
   deliveries.map((one) => [
     ...[age(one.received_at, now), one.test === 1 ? `${one.event} (test)` : one.event],
@@ -75,12 +75,12 @@ ${table(
     ...[one.source ?? '–', stateWord(one.state), count(one.attempts)],
     one.worked_at === null ? '–' : age(one.worked_at, now),
   ]),
-  'No webhook has arrived. Without webhooks the timer alone keeps the mirror right.',
+  'No webhook has arrived yet. Without webhooks, polling alone keeps the mirror up to date.',
 )}</section>
 <section id="quarantine" aria-labelledby="quarantine-title"><h2 id="quarantine-title">Quarantine</h2>
 ${table(
   'Quarantine',
-  [{ title: 'Seen' }, { title: 'Source' }, { title: 'Record' }, { title: 'What is wrong with it' }],
+  [{ title: 'Seen' }, { title: 'Source' }, { title: 'Record' }, { title: 'Problem' }],
   quarantine.map((one) => [moment(one.seen_at), one.source, one.id ?? '–', one.problem]),
   'Every record could be read.',
 )}</section>
@@ -89,13 +89,13 @@ ${table(
   'Notices',
   [
     ...[{ title: 'Queued' }, { title: 'To' }, { title: 'Source' }, { title: 'Change', number: true }],
-    ...[{ title: 'State' }, { title: 'Attempts', number: true }, { title: 'What went wrong' }],
+    ...[{ title: 'State' }, { title: 'Attempts', number: true }, { title: 'Last error' }],
   ],
   notices.map((one) => [
     ...[age(one.queued_at, now), one.target, one.source, `#${count(one.seq)}`, stateWord(one.state)],
     ...[count(one.attempts), one.last_error ?? '–'],
   ]),
-  'Nobody was told anything yet.',
+  'No notice has been queued yet.',
 )}</section>
 <section id="erasures" aria-labelledby="erasures-title"><h2 id="erasures-title">Erasures</h2>
 ${table(
@@ -103,17 +103,17 @@ ${table(
   [
     { title: 'Invisible since' },
     { title: 'Source' },
-    { title: 'Of' },
+    { title: 'Record' },
     { title: 'Cause' },
     { title: 'Scrubbed' },
   ],
   erasures.map((one) => [
     ...[moment(one.invisible_at), one.source ?? 'all', one.id ?? '–', one.cause],
     one.scrubbed_at === null
-      ? html`<span class="state" data-state="working">bytes still to be scrubbed</span>`
+      ? html`<span class="state" data-state="working">not scrubbed yet</span>`
       : moment(one.scrubbed_at),
   ]),
-  'Nobody had to be erased.',
+  'Nothing has been erased yet.',
 )}</section>`;
 }
 

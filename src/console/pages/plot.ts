@@ -4,14 +4,14 @@ import { count } from '../parts/format.js';
 import { bar, table } from '../parts/table.js';
 import type { QueryCell, QuerySeen } from '../ports/dashboard.js';
 
-/** More curves than this are no picture. */
+/** Charts drawn for one result at most. */
 const plotsMax = 3;
 const categoriesMax = 40;
 
 /**
- * Draws what can be drawn: the first column a time or a category, and numbers beside it. A column of text in
- * between is no hindrance when it says the same in every row, as a currency does; when it differs, the rows are
- * several curves in one, and nothing is drawn.
+ * Returns charts of a result whose first column is a time or a category and whose other columns are numbers, or null.
+ * A text column is allowed when it has the same value in every row, such as a currency. When its values differ, the rows
+ * are several curves in one, and nothing is drawn.
  */
 export function plotOf(result: QuerySeen): Html | null {
   const { rows, columns } = result;
@@ -39,7 +39,7 @@ function overTime({ columns, rows }: QuerySeen, index: number): Html {
     .toSorted((one, other) => (one.at < other.at ? -1 : 1));
   return chart({
     ...{ id: `plot-${index}`, title: name, kind: 'line', unit: '' },
-    ...(cents ? { note: 'In whole units: hundredths are divided here, and only here.' } : {}),
+    ...(cents ? { note: 'The chart shows whole currency units; the result and the table show cents.' } : {}),
     columns: [{ title: columns[0] ?? '' }, { title: name, number: true, series: name }],
     rows: points.map(({ at, value }) => [
       { shown: at, value: at },

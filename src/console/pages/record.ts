@@ -17,7 +17,7 @@ export interface RecordShown {
 type Version = RecordSeen['versions'][number];
 type Cell = Version['cells'][string];
 
-/** Shown above the table of columns, or a thing of the mirror rather than of the investment. */
+/** Columns that the page shows elsewhere, or that describe the mirror and not the investment. */
 const apart = new Set(['source', 'id', 'valid_from', 'change_seq', 'extra']);
 const flags = new Set(['needs_whitelisting', 'visible', 'investor_deactivated', 'via_entity']);
 
@@ -27,9 +27,9 @@ export function recordBody(shown: RecordShown): Html {
   const gone = newest !== undefined && newest.valid_to !== null;
   return html`<div class="heading"><div><p class="crumb"><a href="/roster?source=${encodeURIComponent(source)}">Roster</a> / ${source}</p><h1><code>${id}</code></h1></div>
 ${identityBar(csrf, identityUntil, recordPath(source, id))}</div>
-${gone ? html`<p class="note wrong">No longer here: ${endWords(newest)} ${age(newest.valid_to, now)}. What follows is how it last was.</p>` : null}
+${gone ? html`<p class="note wrong">No longer in the mirror: ${endWords(newest)} ${age(newest.valid_to, now)}. Below is the last version.</p>` : null}
 <div class="pair">
-<section aria-labelledby="now-title"><h2 id="now-title">${gone ? 'As it last was' : 'As it is'}</h2>${newest === undefined ? null : columnsOf(newest, identityUntil !== null)}</section>
+<section aria-labelledby="now-title"><h2 id="now-title">${gone ? 'Last version' : 'Current version'}</h2>${newest === undefined ? null : columnsOf(newest, identityUntil !== null)}</section>
 <div>${gone ? null : person(shown)}
 <section aria-labelledby="history-title"><h2 id="history-title">Versions</h2>${history(seen.versions)}</section>
 <section aria-labelledby="changes-title"><h2 id="changes-title">Changes</h2>
@@ -39,7 +39,7 @@ ${table(
   seen.changes.map((one) => [
     ...[`#${one.seq}`, moment(one.at), one.kind, one.fields.join(', ') || '–', one.reason ?? '–'],
   ]),
-  'It came with the first listing, and nothing changed since.',
+  'No changes since the first listing.',
 )}</section></div></div>`;
 }
 
@@ -49,7 +49,7 @@ function columnsOf({ cells }: Version, identityShown: boolean): Html {
   return html`<dl class="columns">${rows.map(
     ([name, value]) => html`<div><dt>${name}</dt><dd>${cellText(name, value, currency)}</dd></div>`,
   )}${
-    // Fields this version does not know may speak of a person, so they are held to be identity.
+    // Unknown fields may contain personal data, so they are treated as identity.
     cells.extra === null || cells.extra === undefined
       ? null
       : html`<div><dt>extra</dt><dd>${identityShown ? html`<code>${cells.extra}</code>` : masked}</dd></div>`
@@ -70,22 +70,22 @@ function cellText(name: string, value: Cell, currency: string | null): Html | st
 function person({ seen, identityUntil }: RecordShown): Html {
   const heading = html`<h2 id="person-title">Person</h2>`;
   if (identityUntil === null)
-    return html`<section aria-labelledby="person-title">${heading}<p>${masked} Nothing of the person was read.</p></section>`;
+    return html`<section aria-labelledby="person-title">${heading}<p>${masked} No personal data was read.</p></section>`;
   const known = Object.entries(seen.person ?? {}).filter(([, value]) => value !== null);
   return html`<section aria-labelledby="person-title">${heading}${
     known.length === 0
-      ? html`<p class="empty">Nothing is known of the person.</p>`
+      ? html`<p class="empty">No personal data is stored.</p>`
       : html`<dl class="columns">${known.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`
   }</section>`;
 }
 
-/** Each version beside the one before it: what became different, from what to what. */
+/** Lists the versions, each with its differences from the one before. */
 function history(versions: readonly Version[]): Html {
   return html`<ol class="versions">${versions.map((version, index) => {
     const before = versions[index + 1];
     const state = version.valid_to === null ? 'now' : endWords(version);
     return html`<li><p><strong>${moment(version.valid_from)}</strong> <span class="soft">${version.valid_to === null ? 'until now' : html`until ${moment(version.valid_to)}, ${state}`}</span></p>
-${before === undefined ? html`<p class="soft">${version.cells.status ?? ''}: as it was first seen</p>` : differences(before, version)}</li>`;
+${before === undefined ? html`<p class="soft">${version.cells.status ?? ''}: first version</p>` : differences(before, version)}</li>`;
   })}</ol>`;
 }
 
@@ -93,7 +93,7 @@ function differences(before: Version, after: Version): Html {
   const named = Object.keys(after.cells).filter(
     (name) => !apart.has(name) && name !== 'observed_at' && before.cells[name] !== after.cells[name],
   );
-  if (named.length === 0) return html`<p class="soft">the same in every column</p>`;
+  if (named.length === 0) return html`<p class="soft">no column changed</p>`;
   const currency = after.cells.currency === null ? null : String(after.cells.currency);
   return html`<ul class="differences">${named.map(
     (name) =>
@@ -102,9 +102,9 @@ function differences(before: Version, after: Version): Html {
 }
 
 const ends: Readonly<Record<string, string>> = {
-  update: 'then changed',
-  tombstone: 'then withdrawn',
-  relist: 'then absent from a new listing',
+  update: 'changed',
+  tombstone: 'withdrawn',
+  relist: 'missing from a new listing',
 };
 
-const endWords = ({ ended_by }: Version): string => ends[ended_by ?? ''] ?? 'then ended';
+const endWords = ({ ended_by }: Version): string => ends[ended_by ?? ''] ?? 'ended';

@@ -2,10 +2,10 @@ import { storableText } from '../../domain/text.js';
 import type { RosterFilter, RosterOrder, RosterPlace, RosterWanted } from '../ports/dashboard.js';
 import { rosterOrders } from '../ports/dashboard.js';
 
-/** The choices of a roster page as they stand in its address. A name never does. */
+/** The choices of a roster page that are part of its address. The address never contains a name. */
 export interface RosterAddress {
   readonly filter: Omit<RosterFilter, 'person'>;
-  /** Key of a name that was searched for, see `NameSearches`; empty when there is none. */
+  /** Key of the name that was searched for, see `NameSearches`; empty when there is none. */
   readonly search: string;
   readonly order: RosterOrder;
   readonly descending: boolean;
@@ -55,7 +55,7 @@ export function wantedFrom(
 const placeText = ({ value, id, source }: RosterPlace): string =>
   Buffer.from(JSON.stringify([value, id, source])).toString('base64url');
 
-/** A place somebody made up is no place: the first page is shown. */
+/** Returns null for an invalid position, which shows the first page. */
 function placeFrom(text: string, order: RosterOrder): RosterPlace | null {
   if (text === '' || text.length > 1_000) return null;
   try {
@@ -65,7 +65,7 @@ function placeFrom(text: string, order: RosterOrder): RosterPlace | null {
     if (typeof id !== 'string' || typeof source !== 'string') return null;
     const row = { id: storableText(id), source: storableText(source) };
     if (value === null) return { value, ...row };
-    // A column of cents compared with a text is an error to PostgreSQL.
+    // PostgreSQL rejects comparing a column of cents with text.
     if (order.endsWith('_cents'))
       return Number.isSafeInteger(value) ? { value: Number(value), ...row } : null;
     return typeof value === 'string' ? { value: storableText(value), ...row } : null;

@@ -11,9 +11,9 @@ export interface RosterShown {
   readonly address: RosterAddress;
   readonly seen: RosterSeen;
   readonly csrf: string;
-  /** Until when names are shown; null while they are masked. */
+  /** The time until which names are shown; null while they are masked. */
   readonly identityUntil: number | null;
-  /** The name that the address searches for, which counts only while names are shown; undefined when it is not known. */
+  /** The name that the address searches for, used only while names are shown; undefined when it is not known. */
   readonly person: string | undefined;
   readonly rowsMax: number;
 }
@@ -21,7 +21,7 @@ export interface RosterShown {
 const narrowed = (shown: RosterShown): boolean =>
   Object.keys(shown.address.filter).length > 0 || isSearched(shown) || shown.address.after !== null;
 
-/** Whether the rows are narrowed to a name. */
+/** Returns whether the rows are filtered by a name. */
 const isSearched = ({ person, identityUntil }: RosterShown): boolean =>
   person !== undefined && identityUntil !== null;
 
@@ -54,13 +54,13 @@ ${table(
       day(row.observed_at),
     ]),
   narrowed(shown)
-    ? 'No investment fits. Take a filter away to see more.'
-    : 'Nothing is held yet. Rows appear when the first listing is complete.',
+    ? 'No investment matches. Remove a filter to see more.'
+    : 'No investments yet. Rows appear when the first listing is complete.',
 )}
 ${paging(shown)}${download(shown)}`;
 }
 
-/** Names that were searched for are forgotten when names are masked. */
+/** Masking names also drops the names searched for, so the path then has no search. */
 const pathAfterIdentity = ({ address, identityUntil }: RosterShown): string =>
   rosterPath(address, identityUntil === null ? {} : { search: '' });
 
@@ -79,7 +79,7 @@ function investor(name: string | null, email: string | null, id: string | null, 
   return html`${person}<code class="soft">${id ?? ''}</code>`;
 }
 
-/** What is typed here travels in the body of the form, since a name must not end up in an address. */
+/** The search text is sent in the body of the form, because a page address must not contain a name. */
 function find({ address, csrf, identityUntil, person }: RosterShown): Html {
   return html`<form class="find" method="post" action="/roster/find" role="search">${csrfField(csrf)}<input type="hidden" name="to" value="${rosterPath(address)}">
 <label for="find">Find</label><input id="find" name="text" type="search" maxlength="200" autocomplete="off" value="${(identityUntil === null ? undefined : person) ?? address.filter.id ?? ''}" placeholder="an id, or a name once names are shown" aria-describedby="find-note"><button>Find</button>
@@ -90,10 +90,10 @@ function findNote(search: string, person: string | undefined, identityUntil: num
   if (search === '')
     return 'Investments, investors (usr_…), rounds (ofr_…) and companies (co_…) by the beginning of their id.';
   if (person === undefined)
-    return html`<strong>The name you searched for is kept no more: these are the rows without it.</strong> Type it again.`;
+    return html`<strong>The name you searched for is no longer stored, so these rows are not filtered by it.</strong> Type it again.`;
   return identityUntil === null
-    ? html`<strong>Names can be searched once they are shown.</strong>`
-    : 'Narrowed to what you typed, which is kept out of the address. Empty the field to see all.';
+    ? html`<strong>Show names to search them.</strong>`
+    : 'Filtered by your search text, which is not part of the page address. Clear the field to see all rows.';
 }
 
 function filters({ address, seen }: RosterShown): Html {
@@ -146,7 +146,7 @@ function paging({ address, seen, rowsMax }: RosterShown): Html | null {
   if (!more && address.after === null) return null;
   const next = more
     ? html`<a class="button" rel="next" href="${rosterPath(address, { after: { value: last[address.order], id: last.id, source: last.source } })}">Next ${count(rowsMax)}</a>`
-    : html`<span class="soft">This is the end.</span>`;
+    : html`<span class="soft">End of the list.</span>`;
   const first =
     address.after === null
       ? null
@@ -162,5 +162,5 @@ function download(shown: RosterShown): Html {
       ? html`<span class="soft">Without names, which are masked.</span>`
       : html`<label class="check"><input type="checkbox" name="identity" value="yes"> with names and emails</label>`;
   return html`<form class="download" method="post" action="/roster/file">${csrfField(csrf)}<input type="hidden" name="to" value="${rosterPath(address, { search, after: null })}">
-<span>Take these rows with you:</span> <button name="format" value="csv">CSV</button> <button name="format" value="jsonl">JSON Lines</button> ${names}</form>`;
+<span>Download these rows:</span> <button name="format" value="csv">CSV</button> <button name="format" value="jsonl">JSON Lines</button> ${names}</form>`;
 }

@@ -5,13 +5,13 @@ import type { SourceSeen } from '../ports/dashboard.js';
 const words = {
   ok: 'Up to date',
   working: 'Catching up',
-  failing: 'Trying again',
+  failing: 'Retrying',
   attention: 'Needs a person',
 } as const;
 
 const feedDays = 90;
 
-/** One source: how it is doing in words, then the few figures somebody looks for. */
+/** Returns the card of one source: its state in words, then its figures. */
 export function sourceCard(source: SourceSeen, now: number): Html {
   const title = `source-${source.source}`;
   return html`<article class="card" aria-labelledby="${title}">
@@ -23,11 +23,11 @@ ${waiting(source, now)}${progress(source, now)}${awaiting(source)}${names(source
 <dl class="facts">
 ${fact('Complete up to', age(source.complete_up_to, now))}
 ${fact('Investments', count(source.rows))}
-${fact('Last look', age(source.last_tick_at, now))}
+${fact('Last tick', age(source.last_tick_at, now))}
 ${fact('Cursor', cursor(source, now))}
-${fact('Quota left', quota(source, now))}
+${fact('Requests left this hour', quota(source, now))}
 ${source.quarantine_open > 0 ? fact('Quarantined', html`<a href="#quarantine" class="wrong">${count(source.quarantine_open)}</a>`) : null}
-${source.identity_included === 0 ? fact('Identity', 'not included: the token could not read it when last asked, or none is kept') : null}
+${source.identity_included === 0 ? fact('Identity', 'not included: at the last check the token could not read it, or the configuration drops it') : null}
 </dl></article>`;
 }
 
@@ -37,17 +37,18 @@ const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${tex
 
 function waiting({ retry_at, last_error_code }: SourceSeen, now: number): Html | null {
   if (retry_at === null || Date.parse(retry_at) <= now) return null;
-  const why = last_error_code === 'rate_limited' ? 'The hour’s requests are spent: goes on' : 'Tries again';
+  const why =
+    last_error_code === 'rate_limited' ? 'The hourly request quota is used up: continues' : 'Next attempt';
   return html`<p class="note">${why} at ${retry_at.slice(11, 16)}, ${age(retry_at, now)}.</p>`;
 }
 
-/** A first listing does not know how many there will be; a re-listing expects about as many as are held. */
+/** Shows a progress bar for a re-listing, which expects about as many rows as are stored; a first listing has no total. */
 function progress(source: SourceSeen, now: number): Html | null {
   if (source.listing_started_at === null) return null;
-  const { rows_incoming: rows, pages_incoming: pages, rows: held } = source;
+  const { rows_incoming: rows, pages_incoming: pages, rows: stored } = source;
   const sofar = html`${counted(rows, 'row')} in ${counted(pages, 'page')} since ${age(source.listing_started_at, now)}`;
-  if (held === 0) return html`<p class="progress">${sofar}</p>`;
-  return html`<p class="progress"><label>${sofar} <progress max="${Math.max(held, rows)}" value="${rows}"></progress></label></p>`;
+  if (stored === 0) return html`<p class="progress">${sofar}</p>`;
+  return html`<p class="progress"><label>${sofar} <progress max="${Math.max(stored, rows)}" value="${rows}"></progress></label></p>`;
 }
 
 function awaiting({ source, awaiting_deletion: rows }: SourceSeen): Html | null {
@@ -62,7 +63,7 @@ function trouble(
   { health, last_error, last_error_at, last_error_code }: SourceSeen,
   now: number,
 ): Html | null {
-  // Waiting for the next hour is no trouble, and said above.
+  // Waiting for the request quota is not an error, and `waiting` shows it.
   if (last_error === null || health === 'ok' || last_error_code === 'rate_limited') return null;
   const since = last_error_at === null ? null : html` <span class="soft">${age(last_error_at, now)}</span>`;
   return html`<p class="note wrong">${last_error}${since}</p>`;
@@ -75,12 +76,12 @@ function cursor(
   if (cursor_age_seconds === null || cursor_days_left === null) return 'none yet';
   const left =
     cursor_days_left < 0
-      ? 'may be forgotten by the platform'
+      ? 'may have expired'
       : `${counted(Math.min(cursor_days_left, feedDays), 'day')} of ${feedDays} left`;
   return html`${age(cursor_saved_at, now)}, <span${cursor_old ? html` class="wrong"` : null}>${left}</span>`;
 }
 
 function quota({ quota }: SourceSeen, now: number): Html | string {
-  if (quota === null) return 'not counted';
-  return html`${count(quota.left)} of ${count(quota.limit)}, all again ${age(quota.resets_at, now)}`;
+  if (quota === null) return 'not tracked';
+  return html`${count(quota.left)} of ${count(quota.limit)}, resets ${age(quota.resets_at, now)}`;
 }

@@ -21,13 +21,13 @@ export function sqlBody(shown: SqlShown): Html {
   const { sql, queries, limits, csrf, name, identityUntil } = shown;
   return html`<div class="heading"><h1>SQL</h1>${identityBar(csrf, identityUntil, name === '' ? '/sql' : `/sql?query=${encodeURIComponent(name)}`)}</div>
 <div class="beside">
-<nav class="ready" aria-label="Ready queries"><h2>Ready to run</h2><ul>${queries.map(
+<nav class="ready" aria-label="Ready queries"><h2>Ready queries</h2><ul>${queries.map(
     (one) =>
       html`<li><a href="/sql?query=${encodeURIComponent(one.name)}"${one.name === name ? html` aria-current="true"` : null}>${one.question}${one.identity ? html` <span class="tag">names</span>` : null}</a></li>`,
   )}</ul></nav>
 <div>
 <form class="sql" method="post" action="/sql">${csrfField(csrf)}
-<label for="sql">One statement that reads. At most ${limits.seconds} seconds, ${counted(limits.rows, 'row')} and ${limits.megabytes} MB; a file takes up to ${counted(limits.fileRows, 'row')} and ${limits.fileMegabytes} MB.</label>
+<label for="sql">One read-only statement. At most ${limits.seconds} seconds, ${counted(limits.rows, 'row')} and ${limits.megabytes} MB; a file takes up to ${counted(limits.fileRows, 'row')} and ${limits.fileMegabytes} MB.</label>
 <textarea id="sql" name="sql" rows="10" maxlength="20000" spellcheck="false" autocapitalize="off" autocomplete="off" required${shown.problem === null ? null : html` aria-invalid="true" aria-describedby="problem"`}>
 ${sql}</textarea>
 <p class="buttons"><button class="primary" name="do" value="run">Run</button> <button name="do" value="file">Download as CSV</button> <span class="soft keys">Ctrl + Enter runs</span></p></form>
@@ -39,7 +39,7 @@ ${shown.result === null ? null : resultPart(shown.result)}
 function resultPart(result: QuerySeen): Html {
   const numeric = result.columns.map((_, index) => isNumeric(result, index));
   return html`<section id="result" aria-labelledby="result-title"><h2 id="result-title">Result</h2>
-<p class="soft" role="status">${counted(result.rows.length, 'row')} in ${duration(result.tookMs)}${result.truncated ? html`, <strong>and more that are not shown</strong>` : null}</p>
+<p class="soft" role="status">${counted(result.rows.length, 'row')} in ${duration(result.tookMs)}${result.truncated ? html`, <strong>more rows are not shown</strong>` : null}</p>
 ${plotOf(result)}
 ${table(
   'Result',
@@ -54,7 +54,7 @@ const isNumeric = ({ rows }: QuerySeen, index: number): boolean =>
 
 function cellText(cell: QueryCell): Html | string {
   if (cell === null) return html`<span class="none">null</span>`;
-  // As SQLite writes a blob.
+  // SQLite's notation for a blob.
   if (cell instanceof Uint8Array) return `x'${Buffer.from(cell).toString('hex')}'`;
   return String(cell);
 }

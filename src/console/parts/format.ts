@@ -1,6 +1,6 @@
 import { type Html, html } from '../../runtime/html.js';
 
-/** Numbers and times as people read them. Everything is UTC, and says so once per page. */
+/** Formats numbers and times for people. All times are UTC, as the footer of each page states. */
 
 const grouped = new Intl.NumberFormat('en-US');
 
@@ -8,13 +8,13 @@ export const count = (value: number): string => grouped.format(value);
 
 const moneyFormats = new Map<string, Intl.NumberFormat>();
 
-/** `$1,234.56`; an amount without a known currency stays a bare number. */
+/** Returns `$1,234.56`; without a known currency, the number alone. */
 export function money(cents: number, currency: string | null): string {
-  // A sum beyond 2^53 is not whole as a number any more: it is told as about so much.
+  // A sum beyond 2^53 is not exact as a number, so it is marked as approximate.
   return `${Math.abs(cents) > Number.MAX_SAFE_INTEGER ? '≈ ' : ''}${moneyFormat(currency).format(cents / 100)}`;
 }
 
-/** The platform writes `usd`. Whatever is no code of a currency is none. */
+/** Returns the code in upper case (the platform sends `usd`), or an empty text when it is not a currency code. */
 export const currencyCode = (currency: string | null): string =>
   currency !== null && /^[A-Za-z]{3}$/.test(currency) ? currency.toUpperCase() : '';
 
@@ -35,7 +35,7 @@ function moneyFormat(currency: string | null): Intl.NumberFormat {
 export const moneyOrNothing = (cents: number | null, currency: string | null): string =>
   cents === null ? '–' : money(cents, currency);
 
-/** `2026-10-20 12:00:03`; the script adds how long ago that is, and keeps it true. */
+/** Returns `2026-10-20 12:00:03`. */
 export function moment(time: string | null): Html {
   if (time === null) return html`<span class="none">never</span>`;
   return html`<time datetime="${time}">${time.slice(0, 19).replace('T', ' ')}</time>`;
@@ -45,7 +45,7 @@ export function day(time: string | null): string {
   return time === null ? '–' : time.slice(0, 10);
 }
 
-/** `4 s ago`, `in 12 min`: true when the page was made, and kept so by the script. */
+/** Returns `4 s ago` or `in 12 min` as of the rendering of the page; the script keeps it up to date. */
 export function age(time: string | null, now: number): Html {
   if (time === null) return html`<span class="none">never</span>`;
   return html`<time datetime="${time}" title="${time.slice(0, 19).replace('T', ' ')} UTC" data-age>${ageWords(now - Date.parse(time))}</time>`;
@@ -62,7 +62,7 @@ export function ageWords(millis: number): string {
   const size = Math.abs(millis);
   const [unit, name] = steps.find(([step]) => size >= step * 2 || step === 1_000) ?? [1_000, 's'];
   const amount = Math.floor(size / unit);
-  if (amount < 1) return 'now';
+  if (amount < 1) return 'just now';
   return millis < 0 ? `in ${count(amount)} ${name}` : `${count(amount)} ${name} ago`;
 }
 

@@ -3,7 +3,7 @@ import { csrfField } from './layout.js';
 
 export const masked = html`<span class="masked"><span aria-hidden="true">•••••</span><span class="unseen">masked</span></span>`;
 
-/** Names are shown when somebody asks for them, in this browser alone, and only for a while. */
+/** The form that shows names on request, in this browser only and for a limited time, or masks them again. */
 export function identityBar(csrf: string, until: number | null, to: string): Html {
   const action = until === null ? 'show' : 'mask';
   return html`<form class="identity" method="post" action="/identity">${csrfField(csrf)}<input type="hidden" name="to" value="${to}">

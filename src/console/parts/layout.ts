@@ -1,18 +1,18 @@
 import { type Html, html } from '../../runtime/html.js';
 
 export interface PageFrame {
-  /** Of whom this is a copy. */
+  /** Names the platform that is mirrored. */
   readonly mirrorOf: string;
-  /** The token of this browser's forms; null on pages before the sign-in. */
+  /** The CSRF token of this browser's forms; null on pages before the sign-in. */
   readonly csrf: string | null;
-  /** Somebody signed in, so somebody may sign out. */
+  /** Shows the sign-out button. */
   readonly signedIn: boolean;
   readonly version: string;
 }
 
 export interface Page {
   readonly title: string;
-  /** Which of the links above is this page, or what it belongs to. */
+  /** The navigation link to highlight. */
   readonly place?: Place;
   readonly body: Html;
   readonly scripts?: readonly ('live' | 'charts' | 'query')[];

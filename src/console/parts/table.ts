@@ -2,24 +2,24 @@ import { type Html, html } from '../../runtime/html.js';
 
 export interface Column {
   readonly title: string | Html;
-  /** Digits stand under digits. */
+  /** Aligns numbers by their digits. */
   readonly number?: boolean;
   readonly sort?: 'ascending' | 'descending' | 'none';
-  /** Marks the column as a series for the chart beside the table. */
+  /** Marks the column as a series of the chart. */
   readonly series?: string;
 }
 
 export interface Cell {
   readonly shown: string | number | Html;
-  /** What a chart draws; exact, unlike what is shown. */
+  /** The exact value for the chart. */
   readonly value?: string | number;
 }
 
 export type Cells = readonly (string | number | Html | Cell)[];
 
 /**
- * A table in a region of its own that scrolls, so that the page never does sideways. The region takes the keyboard,
- * since without a focus inside nobody could scroll it.
+ * Returns a table in its own scrollable region, so that the page never scrolls sideways. The region is focusable, so
+ * that it can be scrolled with the keyboard.
  */
 export function table(
   label: string,
@@ -45,7 +45,7 @@ function written(cell: Cells[number], column: Column | undefined, first: boolean
   return first ? html`<th scope="row"${kind}${data}>${shown}</th>` : html`<td${kind}${data}>${shown}</td>`;
 }
 
-/** Text this long is broken into lines; anything shorter stays on one, so that rows keep their height. */
+/** Returns whether a text is long enough to wrap; shorter text stays on one line, so that rows keep their height. */
 const isProse = (shown: Cell['shown']): boolean =>
   typeof shown === 'string' && (shown.length > 60 || shown.includes('\n'));
 
@@ -53,7 +53,7 @@ function isCell(cell: Cells[number]): cell is Cell {
   return typeof cell === 'object' && 'shown' in cell;
 }
 
-/** A share of the largest as a bar: attributes of an image, since a style in the page is forbidden to us too. */
+/** Draws a share of the largest value as an SVG bar: the content security policy forbids inline styles. */
 export function bar(value: number, largest: number): Html {
   const width = largest > 0 ? Math.max(0, Math.min(100, (100 * value) / largest)) : 0;
   return html`<svg class="bar" width="100%" height="8" aria-hidden="true" focusable="false"><rect width="${width.toFixed(2)}%" height="8" rx="2"/></svg>`;

@@ -1,26 +1,26 @@
 import type { SourceHealth, StatusSeen } from '../ports.js';
 
-/** What the dashboard asks of the rest. Everything is async: the mirror may be at the other end of a socket. */
+/** The data of the dashboard. All reads are async, because the mirror may be behind a socket. */
 export interface DashboardSource {
-  /** Of whom this is a copy, in a word or two. */
+  /** Names the platform that is mirrored, in a word or two. */
   readonly mirrorOf: string;
   overview(): Promise<OverviewSeen>;
   companies(): Promise<readonly CompanyTotals[]>;
-  /** Null when the source holds nothing of that company. */
+  /** Returns null when the source has no investment in that company. */
   company(source: string, company: string | null): Promise<CompanySeen | null>;
   roster(wanted: RosterWanted): Promise<RosterSeen>;
-  /** Null when it was never here. The person is read only with `identity`. */
+  /** Returns null when the mirror never had the record. Reads personal data only with `identity`. */
   record(source: string, id: string, identity: boolean): Promise<RecordSeen | null>;
-  /** Hands all rows that fit to `take`, as the text of a file in pieces from one snapshot. */
+  /** Passes all matching rows to `take`, as the text of a file in pieces from one snapshot. */
   rosterFile(
     wanted: Pick<RosterWanted, 'filter' | 'identity'>,
     format: FileFormat,
     take: (pieces: AsyncIterable<string>) => Promise<void>,
   ): Promise<void>;
   readonly queries: readonly ReadyQuery[];
-  /** Throws `usage` for SQL that does not parse, writes, is too slow or too large, or reads people without `identity`. */
+  /** Throws `usage` for SQL that is invalid, writes, is too slow or too large, or reads identity without `identity`. */
   query(sql: string, identity: boolean, signal: AbortSignal): Promise<QuerySeen>;
-  /** The whole result as CSV; ends with an error, never short, when it is too long or too slow. */
+  /** Returns the whole result as CSV. Ends with an error, never truncated, when it is too long or too slow. */
   queryFile(sql: string, identity: boolean, signal: AbortSignal): Promise<AsyncIterable<string>>;
   readonly queryLimits: {
     readonly seconds: number;
@@ -29,7 +29,7 @@ export interface DashboardSource {
     readonly megabytes: number;
     readonly fileMegabytes: number;
   };
-  /** Told that there may be something new to see. Answers how to stop listening. */
+  /** Calls `listener` when the data may have changed. Returns a function that stops this. */
   onChange(listener: () => void): () => void;
 }
 
@@ -37,12 +37,12 @@ export type FileFormat = 'csv' | 'jsonl';
 
 export interface SourceSeen extends SourceHealth {
   readonly meaning: string;
-  /** What makes it worse than its state says, in sentences without their full stop. */
+  /** Further problems of the source, as sentences without a full stop. */
   readonly concerns: readonly { readonly code: string; readonly text: string }[];
   readonly pages_incoming: number;
   readonly listing_started_at: string | null;
   readonly identity_included: 0 | 1 | null;
-  /** What stands in the way of complete names; null when nothing does. */
+  /** Why names are incomplete; null when they are complete. */
   readonly names_note: string | null;
   readonly cursor_age_seconds: number | null;
   readonly cursor_days_left: number | null;
@@ -50,16 +50,16 @@ export interface SourceSeen extends SourceHealth {
   readonly last_tick_at: string | null;
   readonly last_error: string | null;
   readonly last_error_at: string | null;
-  /** Until when the platform or our own budget makes it wait. */
+  /** The end of a wait for the platform or for the request quota. */
   readonly retry_at: string | null;
-  /** Null where nobody counts, or before the first request. */
+  /** Null when the quota is not tracked, or before the first request. */
   readonly quota: QuotaSeen | null;
 }
 
 export interface QuotaSeen {
   readonly limit: number;
   readonly left: number;
-  /** When the window ends and all of it is there again. */
+  /** The end of the quota's window. */
   readonly resets_at: string;
 }
 
@@ -152,13 +152,13 @@ export interface CompanySeen {
     readonly in_escrow_cents: number;
   })[];
   readonly byDay: readonly (Amounts & { readonly day: string })[];
-  /** Gone since: by the day they left, and by the day they had been made. */
+  /** Withdrawn investments, counted by the day they left and by the day the investor applied. */
   readonly leftByDay: readonly DayCount[];
   readonly goneByDay: readonly DayCount[];
   readonly largest: readonly LargeChange[];
 }
 
-/** Investments that left, counted on a day. */
+/** Withdrawn investments of one day. */
 export interface DayCount {
   readonly day: string;
   readonly currency: string | null;
@@ -175,15 +175,15 @@ export interface LargeChange {
   readonly after_cents: number;
 }
 
-/** What a roster is narrowed to. Every part that is given must hold. */
+/** The filter of a roster. A row must match every given part. */
 export interface RosterFilter {
   readonly source?: string;
   readonly company?: string;
   readonly round?: string;
   readonly status?: string;
-  /** An id, or the beginning of one: of the investment, its investor, its round or its company. */
+  /** An id or its beginning: of the investment, its investor, its round or its company. */
   readonly id?: string;
-  /** Part of a name or email. Reads identities. */
+  /** Part of a name or email. Reads identity. */
   readonly person?: string;
 }
 
@@ -196,7 +196,7 @@ export const rosterOrders = [
 ] as const;
 export type RosterOrder = (typeof rosterOrders)[number];
 
-/** Where a page ended: its last row's value of the order, and the row. */
+/** The position after a page: the last row and its value of the order column. */
 export interface RosterPlace {
   readonly value: string | number | null;
   readonly id: string;
@@ -209,13 +209,13 @@ export interface RosterWanted {
   readonly descending: boolean;
   readonly after: RosterPlace | null;
   readonly rowsMax: number;
-  /** Names and emails beside the rows. */
+  /** Adds names and emails to the rows. */
   readonly identity: boolean;
 }
 
 export interface RosterSeen {
   readonly rows: readonly RosterRow[];
-  /** Rows the filter leaves, counted up to `countMax`. */
+  /** The number of matching rows, counted up to `countMax`. */
   readonly count: number;
   readonly countMax: number;
   readonly choices: readonly {
@@ -245,7 +245,7 @@ export interface RosterRow {
 type VersionCell = string | number | null;
 
 export interface RecordSeen {
-  /** Newest first; the current one, if it is still here, has no end. Its cells by column, none of them identity. */
+  /** Newest first; a current version has no end. Cells by column, without identity. */
   readonly versions: readonly {
     readonly valid_from: string;
     readonly valid_to: string | null;

@@ -2,10 +2,10 @@ import { Router } from 'express';
 import type { Closable } from '../../runtime/lifecycle.js';
 import { createLive } from '../live.js';
 import { overviewBody, overviewParts } from '../pages/overview.js';
-import type { Desk } from './page-context.js';
+import type { PageContext } from './page-context.js';
 
-export function overviewRoutes(desk: Desk): Closable & { readonly router: Router } {
-  const { source, clock, logger } = desk;
+export function overviewRoutes(context: PageContext): Closable & { readonly router: Router } {
+  const { source, clock, logger } = context;
   const router = Router();
   const live = createLive({
     look: async () => {
@@ -17,13 +17,13 @@ export function overviewRoutes(desk: Desk): Closable & { readonly router: Router
   });
   router.get('/', async (request, response) => {
     const body = overviewBody(await source.overview());
-    desk.show(request, response, { title: 'Overview', place: '/', body, scripts: ['live'] });
+    context.show(request, response, { title: 'Overview', place: '/', body, scripts: ['live'] });
   });
   router.get('/events', live.stream);
   return { router, close: () => live.close() };
 }
 
-/** Everything but the moment of looking and what follows from it. */
+/** Serializes the overview without its own time and the ages derived from it. */
 const markOf = (seen: object): string =>
   JSON.stringify(seen, (key, value: unknown) =>
     key === 'at' || key === 'cursor_age_seconds' ? undefined : value,

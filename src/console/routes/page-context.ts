@@ -19,21 +19,21 @@ export interface DashboardParts {
   readonly version: string;
 }
 
-/** What every page of the dashboard works with. */
-export interface Desk extends DashboardParts {
-  /** The session of the browser that asks, begun if it has none. */
+/** What every route of the dashboard needs. */
+export interface PageContext extends DashboardParts {
+  /** Returns the session of the browser, and begins one if necessary. */
   session(request: Request, response: Response): Session;
-  /** Until when names are shown in this browser; null while they are masked. */
+  /** Returns the time until which names are shown in this browser; null while they are masked. */
   identityUntil(session: Session): number | null;
-  /** Says in the log that names were read, and how many: never whose. */
+  /** Logs that names were read, and how many, but never whose. */
   audit(what: string, fields: { readonly rows?: number; readonly investment?: string }): void;
-  /** Says in the log that a query was not answered, and whether names were shown or masked: never which query. */
+  /** Logs that a query was rejected, and whether names were shown or masked, but never the query. */
   auditRefusal(what: string, identity: boolean): void;
-  /** Answers with a page in the usual frame. */
+  /** Sends a page in the common layout. */
   show(request: Request, response: Response, page: Page, status?: number): void;
 }
 
-export function deskOf(parts: DashboardParts): Desk {
+export function pageContextOf(parts: DashboardParts): PageContext {
   const { source, sessions, clock, version, logger } = parts;
   return {
     ...parts,
@@ -53,15 +53,15 @@ export function deskOf(parts: DashboardParts): Desk {
   };
 }
 
-/** Long enough to do what one came for, short enough to be masked again when somebody else sits down. */
+/** Long enough to finish a task, short enough to mask names again before another person uses the browser. */
 export const shownMillis = 15 * 60_000;
 
-/** An end further off was set under a clock that was ahead, and is over. */
+/** An end further away was set while the clock was ahead, and does not count. */
 const isShown = (until: number, now: number) => until > now && until - now <= shownMillis;
 
 const formBytesMax = '64kb';
 
-/** Reads a form and lets it through only when a page of ours, or a program with a token, sent it. */
+/** Parses a form, and rejects it unless a page of this console or a program with a token sent it. */
 export const ownForm: readonly RequestHandler[] = [
   urlencoded({ extended: false, limit: formBytesMax, parameterLimit: 20 }),
   (request, response, next) => {
@@ -71,7 +71,7 @@ export const ownForm: readonly RequestHandler[] = [
   },
 ];
 
-/** Fires when whoever asked has gone, so that nothing works for nobody. */
+/** Returns a signal that aborts when the client closes the connection, so that its query stops. */
 export function goneSignal(response: Response): AbortSignal {
   const gone = new AbortController();
   response.once('close', () => gone.abort());
@@ -81,8 +81,8 @@ export function goneSignal(response: Response): AbortSignal {
 const fileTypes: Readonly<Record<string, string>> = { csv: 'text/csv', jsonl: 'application/x-ndjson' };
 
 /**
- * Pieces as a download. What goes wrong before the first piece is thrown, with nothing sent; whatever goes wrong later cuts
- * the download off, so that half a file never looks whole.
+ * Sends pieces as a download. An error before the first piece is thrown with nothing sent. A later error aborts the
+ * connection, so that a truncated file never looks complete.
  */
 export async function sendFile(
   response: Response,
@@ -94,7 +94,7 @@ export async function sendFile(
   try {
     await pipeline(Readable.from(turnByTurn(started)), response);
   } catch (error) {
-    // Whoever asked may go before the end; then there is nobody to tell.
+    // The client closed the connection before the end, which is not an error.
     if (!(error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE'))
       throw error;
   }
@@ -114,7 +114,7 @@ async function begun(pieces: AsyncIterable<string>): Promise<AsyncIterable<strin
   };
 }
 
-/** A file is read without waiting, and a quick reader never makes us wait either: others get their turn between. */
+/** Yields to the event loop between pieces: neither reading a file nor a fast client would ever make this wait. */
 async function* turnByTurn(pieces: AsyncIterable<string>): AsyncGenerator<string> {
   for await (const piece of pieces) {
     yield piece;

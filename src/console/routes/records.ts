@@ -1,24 +1,24 @@
 import { Router } from 'express';
 import { problemBody } from '../pages/problem.js';
 import { recordBody } from '../pages/record.js';
-import type { Desk } from './page-context.js';
+import type { PageContext } from './page-context.js';
 
-export function recordRoutes(desk: Desk): Router {
+export function recordRoutes(context: PageContext): Router {
   const router = Router();
   router.get('/records/:source/:id', async (request, response) => {
     const { source, id } = request.params;
-    const session = desk.session(request, response);
-    const identityUntil = desk.identityUntil(session);
-    const seen = await desk.source.record(source, id, identityUntil !== null);
+    const session = context.session(request, response);
+    const identityUntil = context.identityUntil(session);
+    const seen = await context.source.record(source, id, identityUntil !== null);
     if (seen === null) {
-      const body = problemBody('No such record', 'No version of it was ever in this source of the mirror.');
-      desk.show(request, response, { title: 'No such record', place: '/roster', body }, 404);
+      const body = problemBody('No such record', 'This source has no version of this record.');
+      context.show(request, response, { title: 'No such record', place: '/roster', body }, 404);
       return;
     }
-    if (identityUntil !== null) desk.audit('record', { investment: id });
-    const now = desk.clock.now();
+    if (identityUntil !== null) context.audit('record', { investment: id });
+    const now = context.clock.now();
     const body = recordBody({ source, id, seen, identityUntil, now, csrf: session.csrf });
-    desk.show(request, response, { title: id, place: '/roster', body });
+    context.show(request, response, { title: id, place: '/roster', body });
   });
   return router;
 }
