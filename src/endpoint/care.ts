@@ -26,12 +26,11 @@ import {
 } from './state.js';
 
 /*
- * Looks after the receiver's own webhook endpoint: makes it, keeps it switched on, replaces its secret. Polling
- * keeps the mirror right without any of it, so nothing here ever stops the daemon: what fails is written down,
- * said, and tried again at the next look.
+ * Manages the receiver's own webhook endpoint: creates it, keeps it enabled and rotates its secret. Polling alone keeps
+ * the mirror correct, so a failure here never stops the daemon: it is stored, logged and retried at the next check.
  *
- * A secret is on disk before deliveries are verified with it. A rotation is announced on disk before it is asked
- * for, because an answer that got lost would otherwise go unnoticed until the old secret ends a day later.
+ * A new secret is written to disk before it is used to verify deliveries. A rotation is recorded on disk before it is
+ * requested: otherwise a lost response would go unnoticed until the old secret expires a day later.
  */
 
 export interface EndpointCareParts {
@@ -39,26 +38,26 @@ export interface EndpointCareParts {
   readonly wanted: EndpointConfig;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Something may have been missed and is not sent again: every source has to look. */
+  /** Called when webhooks may have been missed that are not resent: every source must sync. */
   readonly catchUp: () => void;
 }
 
 export interface EndpointCare extends Closable {
-  /** Reads what an earlier run knew, so that its deliveries verify from the first one on. */
+  /** Loads the state of an earlier run, so that deliveries verify from the first one on. */
   load(): Promise<void>;
   start(): void;
-  /** Secrets deliveries are signed with now, newest first. */
+  /** Returns the secrets that currently sign deliveries, newest first. */
   secrets(): readonly string[];
 }
 
-/** Create, learn, update and reenable are the longest way there is. */
+/** Enough for the longest sequence: create, rotate, update and reenable, with room to spare. */
 const stepsMax = 6;
 
-/** Health is written when it says something new, and now and then so that its time does not look stale. */
-const retellMillis = 3_600_000;
+/** Health is stored when it changes, and at this interval so that its time does not look stale. */
+const rewriteMillis = 3_600_000;
 
-/** After these nobody knows whether the request was carried out. */
-const unsure: readonly FaultCode[] = [
+/** After these faults it is unknown whether the platform executed the request. */
+const outcomeUnknown: readonly FaultCode[] = [
   'unreachable',
   'platform_error',
   'contract_broken',
@@ -90,7 +89,7 @@ class Care implements EndpointCare {
     } catch (error) {
       this.#parts.logger.error(
         { error, file: this.#parts.wanted.file },
-        'the endpoint cannot be looked after',
+        'the webhook endpoint cannot be managed',
       );
     }
   }
@@ -117,31 +116,32 @@ class Care implements EndpointCare {
     }
   }
 
-  /** One look. Never throws; answers how long the platform wants to be left alone. */
+  /** Checks and repairs the endpoint once. Never throws. Returns the platform's `retryAt`, if it sent one. */
   async #look(): Promise<Instant | undefined> {
     try {
       if (!this.#loaded) {
         this.#state = await readEndpointState(this.#parts.wanted.file);
         this.#loaded = true;
       }
-      await this.#tell(healthOf(await this.#mend(), this.#parts.clock.now()));
+      await this.#report(healthOf(await this.#reconcile(), this.#parts.clock.now()));
       return undefined;
     } catch (error) {
       if (this.#stop.signal.aborted) return undefined;
-      const fault = isFault(error) ? error : new Fault('internal', 'a defect of rosterd', { cause: error });
-      if (!isFault(error)) this.#parts.logger.error({ error }, 'looking after the endpoint met a defect');
-      await this.#tell(blockedHealth(this.#state.health, fault, this.#parts.clock.now())).catch(
+      const fault = isFault(error) ? error : new Fault('internal', 'a bug in rosterd', { cause: error });
+      if (!isFault(error))
+        this.#parts.logger.error({ error }, 'an internal error while managing the webhook endpoint');
+      await this.#report(blockedHealth(this.#state.health, fault, this.#parts.clock.now())).catch(
         (unwritten: unknown) =>
           this.#parts.logger.warn(
             { error: unwritten },
-            'how the endpoint is doing could not be written down',
+            'the state of the webhook endpoint could not be stored',
           ),
       );
       return fault.about.retryAt;
     }
   }
 
-  async #mend(): Promise<WebhookEndpoint> {
+  async #reconcile(): Promise<WebhookEndpoint> {
     const { api, wanted, clock } = this.#parts;
     const { signal } = this.#stop;
     let listed = (await listEndpoints(api, signal)).endpoints;
@@ -151,7 +151,7 @@ class Care implements EndpointCare {
       const changed = await this.#take(step);
       listed = [changed, ...listed.filter(({ id }) => id !== changed.id)];
     }
-    throw new Error('the endpoint does not come to rest');
+    throw new Error('the endpoint still needs changes after the maximum number of steps');
   }
 
   async #take(step: Exclude<Step, { kind: 'rest' }>): Promise<WebhookEndpoint> {
@@ -161,7 +161,7 @@ class Care implements EndpointCare {
       case 'create': {
         const { publicUrl: url, events, mode } = wanted;
         const { endpoint, secret } = await createEndpoint(api, { url, events, mode }, signal);
-        // Bound ones are made once: asking again shows the endpoint, and no secret.
+        // A bound endpoint is created only once: a repeated request returns it without its secret.
         if (secret !== null) await this.#keep(withSecret(this.#state, endpoint.id, secret, clock.now()));
         logger.info({ endpoint: endpoint.id, mode }, 'webhook endpoint created');
         catchUp();
@@ -170,13 +170,13 @@ class Care implements EndpointCare {
       case 'rotate': {
         const endpoint = await this.#rotate(step.id);
         logger.info({ endpoint: step.id, trigger: step.why }, 'signing secret rotated');
-        // Deliveries refused meanwhile are sent again, yet those given up on are not.
+        // The platform resends rejected deliveries, except those it has given up on.
         if (step.why !== 'due') catchUp();
         return endpoint;
       }
       case 'update': {
         const endpoint = await updateEndpoint(api, step.id, step.change, signal);
-        logger.info({ endpoint: step.id }, 'webhook endpoint changed to what the configuration says');
+        logger.info({ endpoint: step.id }, 'webhook endpoint updated to match the configuration');
         return endpoint;
       }
       case 'reenable': {
@@ -184,7 +184,7 @@ class Care implements EndpointCare {
         this.#reenabledAt = instantFromMillis(clock.now());
         logger.warn(
           { endpoint: step.id },
-          'the platform had switched the webhook endpoint off; it is on again',
+          'the platform had disabled the webhook endpoint; it is enabled again',
         );
         catchUp();
         return endpoint;
@@ -198,41 +198,42 @@ class Care implements EndpointCare {
     await this.#keep({ ...before, rotationAskedAt: instantFromMillis(clock.now()) });
     try {
       const { endpoint, secret } = await rotateSecret(api, id, this.#stop.signal);
-      if (secret === null) throw new Fault('contract_broken', 'a rotation was answered without a secret');
+      if (secret === null)
+        throw new Fault('contract_broken', 'the platform returned no secret for a rotation');
       await this.#keep(withSecret(this.#state, id, secret, clock.now()));
       return endpoint;
     } catch (error) {
-      if (isFault(error) && !unsure.includes(error.code)) await this.#keep(before);
+      if (isFault(error) && !outcomeUnknown.includes(error.code)) await this.#keep(before);
       throw error;
     }
   }
 
-  /** On disk first, since deliveries are verified with what is remembered; ended secrets are left out. */
+  /** Writes the state to disk, without expired secrets, before using it to verify deliveries. */
   async #keep(state: EndpointState): Promise<void> {
     const kept = { ...state, secrets: liveSecrets(state, this.#parts.clock.now()) };
     await writeEndpointState(this.#parts.wanted.file, kept);
     this.#state = kept;
   }
 
-  async #tell(found: EndpointHealth): Promise<void> {
+  async #report(found: EndpointHealth): Promise<void> {
     const { clock, logger } = this.#parts;
     const now = clock.now();
     const before = this.#state.health;
     const health: EndpointHealth = { ...found, reenabledAt: this.#reenabledAt };
-    const news = before?.state !== health.state || before.code !== health.code;
-    if (news && health.state === 'blocked') {
+    const changed = before?.state !== health.state || before.code !== health.code;
+    if (changed && health.state === 'blocked') {
       logger.warn(
         { ...(health.code === null ? {} : { code: health.code }), hint: health.hint ?? health.message ?? '' },
-        'the webhook endpoint cannot be looked after; polling goes on',
+        'the webhook endpoint cannot be managed; polling continues',
       );
-    } else if (news && health.state === 'failing')
-      logger.warn({ state: health.lastDeliveryStatus ?? '' }, 'webhooks do not arrive; polling goes on');
-    else if (news && before !== null) logger.info({}, 'webhooks arrive again');
-    const stale = before === null || now - millisOf(before.checkedAt) >= retellMillis;
-    const said = (one: EndpointHealth | null) =>
+    } else if (changed && health.state === 'failing')
+      logger.warn({ state: health.lastDeliveryStatus ?? '' }, 'webhooks do not arrive; polling continues');
+    else if (changed && before !== null) logger.info({}, 'webhooks arrive again');
+    const stale = before === null || now - millisOf(before.checkedAt) >= rewriteMillis;
+    const comparable = (one: EndpointHealth | null) =>
       JSON.stringify({ ...one, checkedAt: null, lastDeliveryAt: null });
-    // A file that cannot even be read is not written over.
-    if (this.#loaded && (stale || said(before) !== said(health)))
+    // Do not overwrite a file that could not be read.
+    if (this.#loaded && (stale || comparable(before) !== comparable(health)))
       await this.#keep({ ...this.#state, health });
   }
 }
@@ -246,6 +247,6 @@ function healthOf(endpoint: WebhookEndpoint, now: number): EndpointHealth {
     ...{ failingSince, lastDeliveryAt, lastDeliveryStatus },
     code: null,
     message: failingSince === null ? null : `deliveries have failed since ${failingSince}`,
-    hint: failingSince === null ? null : 'check that receiver.endpoint.publicUrl leads to receiver.listen',
+    hint: failingSince === null ? null : 'check that receiver.endpoint.publicUrl reaches receiver.listen',
   };
 }

@@ -17,14 +17,14 @@ export type Step =
 export type RotationReason = 'no secret known' | 'answer lost' | 'secret refused' | 'due';
 
 /**
- * A rotation whose answer was lost is not repeated sooner than this while an older secret still signs: the platform
- * keeps a handful of secrets, and repeating in a hurry would push out the one we know.
+ * The minimum wait before repeating a rotation whose response was lost, while an older secret is still valid. The
+ * platform keeps only a few secrets, and quick repetitions would remove the known one.
  */
 const repeatMillis = 3_600_000;
 
 /**
- * What the endpoint needs next, from what we know and what the platform lists. Done again with the outcome until
- * it rests; each step takes away its own cause.
+ * Returns the next step for the endpoint, from the stored state and the platform's list. The caller repeats this with
+ * the result until the step is `rest`; each step removes its own cause.
  */
 export function nextStep(
   state: EndpointState,
@@ -37,11 +37,11 @@ export function nextStep(
   const { id } = endpoint;
   const [newest] = state.id === id ? liveSecrets(state, now) : [];
   if (newest === undefined) return { kind: 'rotate', id, why: 'no secret known' };
-  const asked = state.rotationAskedAt === null ? null : millisOf(state.rotationAskedAt);
-  const mayRotate = asked === null || now - asked >= repeatMillis;
-  if (asked !== null && mayRotate) return { kind: 'rotate', id, why: 'answer lost' };
+  const requested = state.rotationAskedAt === null ? null : millisOf(state.rotationAskedAt);
+  const mayRotate = requested === null || now - requested >= repeatMillis;
+  if (requested !== null && mayRotate) return { kind: 'rotate', id, why: 'answer lost' };
   const age = now - millisOf(newest.since);
-  // Our receiver answers 401 to nothing but a signature it cannot verify: somebody else has rotated.
+  // The receiver returns 401 only for a signature it cannot verify, so another program has rotated the secret.
   const refused = endpoint.failingSince !== null && endpoint.lastDeliveryStatus === '401';
   if (refused && age >= repeatMillis && mayRotate) return { kind: 'rotate', id, why: 'secret refused' };
   const change = changeTo(endpoint, wanted);
@@ -52,7 +52,7 @@ export function nextStep(
   return { kind: 'rest', endpoint };
 }
 
-/** The one we made, or one that an answer we never got may have made: what posts to our address is ours. */
+/** Returns the endpoint of the stored id, or one with our address, which a request with a lost response may have created. */
 function ours(
   state: EndpointState,
   listed: readonly WebhookEndpoint[],
@@ -65,14 +65,15 @@ function ours(
   );
 }
 
-/** Bound endpoints do not show their address, so only those that do are moved. */
+/** The platform hides the address of a bound endpoint, so a hidden address is never changed. */
 function changeTo(
   endpoint: WebhookEndpoint,
   wanted: EndpointConfig,
 ): { url?: string; events?: readonly string[] } | null {
   const moved = endpoint.url !== null && endpoint.url !== wanted.publicUrl;
-  const held = new Set(endpoint.events);
-  const same = held.size === new Set(wanted.events).size && wanted.events.every((event) => held.has(event));
+  const current = new Set(endpoint.events);
+  const same =
+    current.size === new Set(wanted.events).size && wanted.events.every((event) => current.has(event));
   if (!moved && same) return null;
   return { ...(moved ? { url: wanted.publicUrl } : {}), ...(same ? {} : { events: wanted.events }) };
 }

@@ -2,12 +2,12 @@ import type { Secret } from '../config/secrets.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Logger } from '../runtime/logger.js';
 
-/** How soon a rotated file or command is noticed. The old secret signs for 24 hours more. */
+/** How often secrets are read again. The old secret stays valid for 24 hours after a rotation. */
 const rereadMillis = 30_000;
 
 /**
- * Signing secrets as the receiver wants them: at once, for every request. Those of the configuration are read again
- * now and then, in the background; those the daemon looks after itself come first, being the newest.
+ * The signing secrets, available synchronously for every request. Configured secrets are read again periodically in the
+ * background. Secrets of the endpoint that the daemon manages come first, because they are the newest.
  */
 export class SecretRing {
   #values: readonly string[] = [];
@@ -21,7 +21,7 @@ export class SecretRing {
     private readonly managed: () => readonly string[] = () => [],
   ) {}
 
-  /** Throws `usage` when one cannot be read: better no start than deliveries refused for days. */
+  /** Reads the configured secrets. Throws `usage` when one cannot be read, so that the daemon does not start without it. */
   async load(): Promise<void> {
     this.#values = await Promise.all(this.secrets.map((secret) => secret.reveal()));
     this.#readAt = this.clock.monotonic();
@@ -32,9 +32,9 @@ export class SecretRing {
     return [...this.managed(), ...this.#values];
   }
 
-  /** Reads them again. When one cannot be read, the log says so and those read before stay in use. */
+  /** Reads the secrets again. When one cannot be read, logs a warning and keeps the previous ones. */
   async reread(): Promise<void> {
-    // One that began before this call may have seen a file that was replaced since.
+    // A reading that started before this call may have seen the old file.
     await this.#reading;
     await this.#read();
   }
@@ -51,7 +51,7 @@ export class SecretRing {
     return this.#reading;
   }
 
-  /** For a delivery that none of them signed: when a reading is under way, the newest after it; null when none is. */
+  /** For a delivery that no secret verifies: waits for a running reading and returns the secrets; null when none runs. */
   async newest(): Promise<readonly string[] | null> {
     if (this.#reading === null) return null;
     await this.#reading;

@@ -3,12 +3,12 @@ import { Fault } from '../domain/fault.js';
 import { type Instant, instantFromMillis, millisOf, parseInstant } from '../domain/instant.js';
 import { writePrivateFile } from '../runtime/private-file.js';
 
-/** What the daemon knows of the endpoint it looks after; its file holds this and nothing else does. */
+/** The state of the endpoint that the daemon manages. It is stored only in the endpoint's file. */
 export interface EndpointState {
   readonly id: string | null;
   /** Newest first. */
   readonly secrets: readonly ManagedSecret[];
-  /** Written before a rotation is asked for and cleared with its answer: a lost answer leaves a secret nobody knows. */
+  /** Set before a rotation is requested and cleared by its response: after a lost response the secret is unknown. */
   readonly rotationAskedAt: Instant | null;
   readonly health: EndpointHealth | null;
 }
@@ -16,19 +16,19 @@ export interface EndpointState {
 export interface ManagedSecret {
   readonly value: string;
   readonly since: Instant;
-  /** When it stops signing; null while it is the newest. */
+  /** When it expires; null for the newest secret. */
   readonly until: Instant | null;
 }
 
-/** How the endpoint did at the last look; no secret among it. */
+/** The result of the last check; contains no secret. */
 export interface EndpointHealth {
   readonly checkedAt: Instant;
-  /** `failing`: deliveries do not arrive. `blocked`: we could not look, or not mend. */
+  /** `failing`: deliveries do not arrive. `blocked`: the daemon could not check or repair the endpoint. */
   readonly state: 'ok' | 'failing' | 'blocked';
   readonly failingSince: string | null;
   readonly lastDeliveryAt: string | null;
   readonly lastDeliveryStatus: string | null;
-  /** When it was last found switched off, and switched on again. */
+  /** When it was last found disabled and enabled again. */
   readonly reenabledAt: Instant | null;
   readonly code: string | null;
   readonly message: string | null;
@@ -42,7 +42,7 @@ export const unknownEndpoint: EndpointState = {
   health: null,
 };
 
-/** What is left of the last look when another one was not possible. */
+/** Returns the health after a failed check, with the facts of the last successful one. */
 export function blockedHealth(
   before: EndpointHealth | null,
   { code, message, about }: Fault,
@@ -59,10 +59,10 @@ export function blockedHealth(
   };
 }
 
-/** An hour above the 24 the platform promises: the two clocks need not agree. */
+/** One hour more than the 24 that the platform promises, to allow for clock skew. */
 const overlapMillis = 25 * 3_600_000;
 
-/** The state with a new newest secret, as after create and rotate; the one before stays for its overlap. */
+/** Returns the state with a new secret, after create or rotate. The previous secret stays valid for the overlap. */
 export function withSecret(state: EndpointState, id: string, value: string, now: number): EndpointState {
   const until = instantFromMillis(now + overlapMillis);
   const before = state.id === id ? liveSecrets(state, now) : [];
@@ -85,12 +85,15 @@ export async function writeEndpointState(file: string, state: EndpointState): Pr
   await writePrivateFile(file, `${JSON.stringify(state, null, 2)}\n`);
 }
 
-/** Unknown when there is no file, or nothing usable in it: secrets can be made anew. Throws `usage` otherwise. */
+/**
+ * Reads the state. Returns `unknownEndpoint` when the file does not exist or its content is unusable: a rotation then
+ * creates a new secret. Throws `usage` when the file cannot be opened or others can read it.
+ */
 export async function readEndpointState(file: string): Promise<EndpointState> {
   const handle = await open(file, 'r').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
     throw new Fault('usage', `${file} cannot be opened (${error.code ?? 'unknown reason'})`, {
-      hint: 'let the user of the daemon read and write it',
+      hint: 'give the user of the daemon read and write permission',
       cause: error,
     });
   });
@@ -115,10 +118,10 @@ function parsed(text: string): EndpointState {
   }
   if (typeof value !== 'object' || value === null) return unknownEndpoint;
   const { id, secrets, rotationAskedAt, health } = value as Partial<Record<keyof EndpointState, unknown>>;
-  const held = Array.isArray(secrets) ? secrets.flatMap(secretIn) : [];
+  const usable = Array.isArray(secrets) ? secrets.flatMap(secretIn) : [];
   return {
     id: typeof id === 'string' && id !== '' ? id : null,
-    secrets: held,
+    secrets: usable,
     rotationAskedAt: parseInstant(rotationAskedAt) ?? null,
     health: typeof health === 'object' ? (health as EndpointHealth | null) : null,
   };

@@ -2,20 +2,20 @@ const needsQuotes = /[",\r\n]/;
 const startsFormula = /^[=+\-@\t\r\n\0]/;
 const plainNumber = /^-?\d+(\.\d+)?$/;
 
-/** RFC 4180: quoted only where it has to be, quotes doubled. */
+/** Quotes a cell as in RFC 4180, only where necessary, with quotes doubled. */
 export function quoted(text: string): string {
   return needsQuotes.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 /**
- * A spreadsheet takes text with such a beginning for a formula and runs it; a quote in front makes it text
- * again. Only for what people typed: a number must reach the sheet as it is, or -5 becomes a word.
+ * Prefixes text that a spreadsheet would run as a formula with a quote, which makes it plain text. Only for text that
+ * people typed: a prefixed number such as -5 would no longer be a number.
  */
 export function neutral(text: string): string {
   return startsFormula.test(text) ? `'${text}` : text;
 }
 
-/** A number kept as text, such as a share count: as it is, unless it is none after all. */
+/** The same for numbers stored as text, such as share counts, which are unchanged if they are numbers. */
 export function neutralUnlessNumber(text: string): string {
   return plainNumber.test(text) ? text : neutral(text);
 }

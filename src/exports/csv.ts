@@ -2,11 +2,11 @@ import { neutral, neutralUnlessNumber, quoted } from './csv-cell.js';
 import type { Cell, ExportColumn, RowSource } from './ports.js';
 
 export interface CsvOptions {
-  /** Text as it is, formulas included: for programs, not for spreadsheets. */
+  /** Leaves formulas unescaped: for programs, not for spreadsheets. */
   readonly raw: boolean;
 }
 
-/** RFC 4180 with a header. A missing value is an empty cell, an empty text is `""`. */
+/** Yields CSV as in RFC 4180, with a header. A null is an empty cell, an empty text is `""`. */
 export async function* csv({ columns, rows }: RowSource, options: CsvOptions): AsyncGenerator<string> {
   yield line(columns.map(({ name }) => quoted(name)));
   const encoders = columns.map((column) => encoder(column, options));
@@ -24,7 +24,7 @@ function encoder({ kind }: ExportColumn, { raw }: CsvOptions): (cell: Cell) => s
 
 const unguarded = (text: string): string => text;
 
-/** Only what people typed, or might have, can be meant as a formula. */
+/** Only columns with text that people may have typed can contain a formula. */
 const guards: Readonly<Record<ExportColumn['kind'], (text: string) => string>> = {
   text: neutral,
   decimal: neutralUnlessNumber,

@@ -3,7 +3,7 @@ import { decimalOfCents, truncatedShares } from './founder-numbers.js';
 import type { Cell, RowSource } from './ports.js';
 
 export interface FounderCsvOptions {
-  /** What the first line calls the selection. */
+  /** The campaign scope in the first line. */
   readonly scope?: string;
   readonly raw: boolean;
 }
@@ -15,10 +15,10 @@ export function founderCsvName(companySlug: string): string {
 }
 
 /**
- * The file founders download from the platform, rebuilt from records: same columns, order and spelling.
- * It differs from the platform's own in scope (open raises and those closed within about 90 days) and, for a
- * spreadsheet's sake, where a text begins like a formula; `raw` leaves those as they are.
- * Takes rows with the columns of `roster`, newest `applied_at` first.
+ * Yields the file that founders download from the platform, rebuilt from records with the same columns, order and
+ * spelling. It differs from the platform's file in scope (open raises and those closed within about 90 days) and in
+ * text that looks like a formula, which is escaped for spreadsheets unless `raw` is set. Takes rows with the columns of
+ * `roster`, newest `applied_at` first.
  */
 export async function* founderCsv(
   source: RowSource,

@@ -1,4 +1,4 @@
-/** As the founder file writes money: at least one digit behind the point, no needless zero after it. */
+/** Formats money as the founder file does: at least one digit after the point, and no unnecessary zero. */
 export function decimalOfCents(cents: bigint): string {
   const digits = String(cents < 0n ? -cents : cents).padStart(3, '0');
   const fraction = digits.slice(-2);
@@ -6,7 +6,7 @@ export function decimalOfCents(cents: bigint): string {
   return `${cents < 0n ? '-' : ''}${digits.slice(0, -2)}.${shown}`;
 }
 
-/** Cut, not rounded, after two digits; trailing zeros and a bare point go. */
+/** Truncates, without rounding, to two digits after the point and removes trailing zeros. */
 export function truncatedShares(shares: string): string {
   const match = /^(-?\d+)(?:\.(\d+))?$/.exec(shares);
   if (match === null) return shares;

@@ -1,4 +1,4 @@
-/** Pieces are gathered up to this size, since a system call a row would be most of the work. */
+/** Pieces are combined up to this size, because one system call per row would dominate the cost. */
 const writeCharacters = 64 * 1_024;
 
 export async function* gathered(pieces: AsyncIterable<string>): AsyncGenerator<string> {

@@ -1,6 +1,6 @@
 import type { Cell, ExportColumn, RowSource } from './ports.js';
 
-/** One object a line, every column in it. Integers keep all their digits, JSON columns are JSON and not text. */
+/** Yields one object per line with every column. Integers keep all digits; JSON columns are JSON values, not text. */
 export async function* jsonLines({ columns, rows }: RowSource): AsyncGenerator<string> {
   const names = columns.map(({ name }) => JSON.stringify(name));
   for await (const row of rows()) {

@@ -5,7 +5,7 @@ import type { Cell, ExportColumn } from './ports.js';
 
 export type DuckDbPackage = typeof DuckDb;
 
-/** 26 digits before the point and 12 behind it, exactly: a share count is no place for binary fractions. */
+/** 26 digits before the point and 12 after it: share counts must be exact, so they are not binary fractions. */
 const decimalWidth = 38;
 const decimalScale = 12;
 
@@ -14,12 +14,12 @@ export const columnTypes: Readonly<Record<ExportColumn['kind'], string>> = {
   json: 'VARCHAR',
   number: 'BIGINT',
   flag: 'BOOLEAN',
-  // A moment, not a reading of a clock on the wall: readers know that it is UTC.
+  // With a time zone, so that readers know the time is UTC.
   time: 'TIMESTAMPTZ',
   decimal: `DECIMAL(${decimalWidth},${decimalScale})`,
 };
 
-/** From a cell as the mirror holds it to a value of the column's type. */
+/** Returns a function that converts a cell of the mirror to a value of the column's type. */
 export function converterOf(column: ExportColumn, duckdb: DuckDbPackage): (cell: Cell) => DuckDb.DuckDBValue {
   const convert = converters[column.kind];
   return (cell) => (cell === null ? null : convert(cell, column, duckdb));
@@ -34,14 +34,14 @@ const converters: Readonly<Record<ExportColumn['kind'], Converter>> = {
   flag: (cell) => Number(cell) === 1,
   time: (cell, column, { DuckDBTimestampTZValue }) => {
     const millis = millisOf(String(cell) as Instant);
-    if (Number.isNaN(millis)) throw unfit(column, cell, 'is no time');
+    if (Number.isNaN(millis)) throw unfit(column, cell, 'is not a time');
     return new DuckDBTimestampTZValue(BigInt(millis) * 1_000n);
   },
   decimal: (cell, column, { DuckDBDecimalValue }) =>
     new DuckDBDecimalValue(scaled(String(cell), column), decimalWidth, decimalScale),
 };
 
-/** The number times 10^12, or a fault: a digit is never dropped in silence. */
+/** Returns the number times 10^12. Throws `usage` when it has too many digits, instead of dropping some. */
 function scaled(text: string, column: ExportColumn): bigint {
   const match = /^(-?)0*(\d+?)(?:\.(\d*?)0*)?$/.exec(text);
   const [, sign = '', whole = '', fraction = ''] = match ?? [];
@@ -52,6 +52,6 @@ function scaled(text: string, column: ExportColumn): bigint {
 
 function unfit({ name }: ExportColumn, cell: Cell, why: string): Fault {
   return new Fault('usage', `the value ${String(cell)} of ${name} ${why}; no file was written`, {
-    hint: '--format csv or jsonl, which write it as it is',
+    hint: '--format csv or jsonl, which write the value unchanged',
   });
 }

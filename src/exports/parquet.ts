@@ -6,18 +6,18 @@ import { columnTypes, converterOf, type DuckDbPackage } from './parquet-types.js
 import type { Cell, RowSource } from './ports.js';
 import { folderFault, syncFolder } from './write-file.js';
 
-/** The driver takes this many rows at a time; it is the size of its own vectors. */
+/** Rows per chunk: the vector size of DuckDB. */
 const chunkRows = 2_048;
-/** A reader that wants few columns skips the others per group; larger groups cost memory in the writing. */
+/** Rows per row group, within which readers can skip columns; larger groups need more memory to write. */
 const groupRows = 32_768;
-/** Rows wait in a file, so that memory is bounded by this and not by the mirror. */
+/** Rows are buffered in a file, so that memory stays within this limit for a mirror of any size. */
 const memoryMax = '256MB';
 
 /**
- * Writes the rows as one Parquet file, in their order, and renames it when it is whole: mode 0600, and on failure
- * nothing new is left. Parquet ends with an index of what stands in it, so the rows are gathered in a database file
- * of a private folder beside it first. Throws `stopped` when `signal` fires, `usage` when the writer is not installed,
- * the folder cannot be written to, or a number has more digits than the type holds. Answers the bytes written.
+ * Writes the rows in order to one Parquet file with mode 0600, and renames it when it is complete; a failure leaves no
+ * file. Rows are first buffered in a database file in a private folder next to it. Returns the number of bytes written.
+ * Throws `stopped` when `signal` aborts, and `usage` when the writer is not installed, the folder cannot be written to,
+ * or a number has more digits than its type.
  */
 export async function writeParquet(
   file: string,
@@ -54,7 +54,7 @@ async function convert(
 ): Promise<void> {
   const instance = await duckdb.DuckDBInstance.create(join(workshop, 'rows.duckdb'), {
     ...{ memory_limit: memoryMax, threads: '1', temp_directory: workshop },
-    // Everything needed is linked in; nothing is to be looked for elsewhere.
+    // All needed extensions are built in; never download one.
     ...{ autoinstall_known_extensions: 'false', autoload_known_extensions: 'false' },
   });
   const connection = await instance.connect();
@@ -69,7 +69,7 @@ async function convert(
     refuseStopped(signal);
   } catch (error) {
     refuseStopped(signal);
-    throw told(error);
+    throw faultOf(error);
   } finally {
     signal.removeEventListener('abort', interrupt);
     connection.closeSync();
@@ -86,7 +86,7 @@ async function append(
   const appender = await connection.createAppender('rows');
   const types = columns.map((_, index) => appender.columnType(index));
   const converters = columns.map((column) => converterOf(column, duckdb));
-  // One for all batches: its memory is the driver's, which the collector of garbage knows nothing of.
+  // One chunk for all batches: its memory is native, so the garbage collector does not see it.
   const chunk = duckdb.DuckDBDataChunk.create(types, chunkRows);
   const flush = (batch: readonly (readonly Cell[])[]) => {
     refuseStopped(signal);
@@ -122,20 +122,16 @@ async function syncedSize(file: string): Promise<number> {
 }
 
 function notInstalled(cause: unknown): Fault {
-  return new Fault(
-    'usage',
-    'Parquet is written by the package @duckdb/node-api, which is not installed here',
-    {
-      hint: 'npm install @duckdb/node-api, or --format csv or jsonl, which need nothing',
-      cause,
-    },
-  );
+  return new Fault('usage', 'writing Parquet needs the package @duckdb/node-api, which is not installed', {
+    hint: 'npm install @duckdb/node-api, or use --format csv or jsonl',
+    cause,
+  });
 }
 
-function told(error: unknown): unknown {
+function faultOf(error: unknown): unknown {
   if (!(error instanceof Error) || !/no space left/i.test(error.message)) return error;
   return new Fault('database_full', 'the disk is full: no file was written', {
-    hint: 'make room, or --out FILE on another disk; about twice the size of the mirror is needed for a while',
+    hint: 'free disk space, or use --out FILE on another disk; the export temporarily needs about twice the size of the mirror',
     cause: error,
   });
 }

@@ -1,15 +1,15 @@
-/** One value of a row. Numbers are integers here; amounts beyond 2^53 come as bigint. */
+/** One value of a row. Numbers are integers; amounts beyond 2^53 are bigint. */
 export type Cell = null | string | number | bigint;
 
 export interface ExportColumn {
   readonly name: string;
-  /** `flag` is 0 or 1; `time` is UTC, `decimal` a number and `json` JSON, each kept as text. */
+  /** `flag` is 0 or 1. `time` (UTC), `decimal` and `json` are stored as text. */
   readonly kind: 'text' | 'number' | 'flag' | 'time' | 'decimal' | 'json';
 }
 
-/** Rows in an order of their own, read one after the other: never all in memory. */
+/** Ordered rows, read one by one and never all in memory. */
 export interface RowSource {
   readonly columns: readonly ExportColumn[];
-  /** To be read once; each row has its values in the order of `columns`. Leaving early ends the reading. */
+  /** Can be read once. Each row has its values in the order of `columns`. Breaking the loop ends the reading. */
   rows(): AsyncIterable<readonly Cell[]>;
 }

@@ -5,9 +5,9 @@ import { type Random, randomText } from '../runtime/random.js';
 import { gathered } from './gather.js';
 
 /**
- * Writes the pieces beside `file` and renames when all of them are on disk: whoever sees the file sees it whole.
- * Mode 0600. On failure or abort nothing new is left and a file of that name stays as it was.
- * Throws `stopped` when `signal` fires, `usage` when the folder cannot be written to. Answers the bytes written.
+ * Writes the pieces to a temporary file with mode 0600 and renames it to `file` when all are on disk, so that `file` is
+ * always complete. A failure leaves no temporary file and keeps an existing `file`. Returns the number of bytes written.
+ * Throws `stopped` when `signal` aborts, and `usage` when the folder cannot be written to.
  */
 export async function writeExport(
   file: string,
@@ -43,12 +43,12 @@ export async function writeExport(
 
 export function folderFault(folder: string, cause: unknown): Fault {
   return new Fault('usage', `cannot write to ${folder}`, {
-    hint: 'Name a file in a folder that exists and that you may write to.',
+    hint: 'Name a file in an existing folder that you can write to.',
     cause,
   });
 }
 
-/** Makes the rename itself survive a power cut. */
+/** Makes a rename in the folder durable. */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {

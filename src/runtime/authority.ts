@@ -3,18 +3,18 @@ import { X509Certificate } from 'node:crypto';
 const block = /-----BEGIN ([A-Z0-9 ]+)-----[^-]*-----END \1-----/g;
 
 export interface Authority {
-  /** Moments in milliseconds, and which of the certificates of the file it is, counted from 1. */
+  /** The number of the certificate within its file, counted from 1. Times are in milliseconds since the epoch. */
   readonly place: number;
   readonly validFrom: number;
   readonly validTo: number;
 }
 
-/** Reads a PEM file of authorities to trust. Returns its certificates, or what is wrong with it in words. */
+/** Parses a PEM file of certificate authorities. Returns its certificates, or an error message. */
 export function authoritiesIn(pem: string): readonly Authority[] | string {
   if (/-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(pem))
-    return 'holds a private key; expected certificates only, since whoever may read this file could use the key';
+    return 'contains a private key; expected only certificates, because everyone who can read this file could use the key';
   const bodies = [...pem.matchAll(block)].filter(([, kind]) => kind === 'CERTIFICATE');
-  if (bodies.length === 0) return 'holds no certificate; expected PEM, with -----BEGIN CERTIFICATE-----';
+  if (bodies.length === 0) return 'contains no certificate; expected PEM, with -----BEGIN CERTIFICATE-----';
   const authorities: Authority[] = [];
   for (const [index, [text]] of bodies.entries()) {
     try {
@@ -25,13 +25,13 @@ export function authoritiesIn(pem: string): readonly Authority[] | string {
         validTo: Date.parse(validTo),
       });
     } catch {
-      return `holds a certificate that cannot be read (number ${index + 1} of ${bodies.length})`;
+      return `contains a certificate that cannot be read (number ${index + 1} of ${bodies.length})`;
     }
   }
   return authorities;
 }
 
-/** What is not good about them at this moment: they are loaded all the same, since others in the file may do. */
+/** Returns a warning for each certificate that is not valid now. All are loaded, since others in the file may be valid. */
 export function untimely(authorities: readonly Authority[], now: number): readonly string[] {
   return authorities.flatMap(({ place, validFrom, validTo }) => {
     const day = (millis: number) => new Date(millis).toISOString().slice(0, 10);

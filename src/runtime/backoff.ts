@@ -5,7 +5,7 @@ export interface BackoffPlan {
   readonly capMillis: number;
 }
 
-/** Full jitter: anywhere between nothing and the exponential ceiling, so that many clients spread out. */
+/** Returns a delay with full jitter, between 0 and the exponential ceiling, so that the retries of many clients spread out. */
 export function backoffMillis(plan: BackoffPlan, attempt: number, random: Random): number {
   const ceiling = Math.min(plan.capMillis, plan.baseMillis * 2 ** Math.min(attempt, 30));
   return Math.round(ceiling * random.fraction());

@@ -1,23 +1,23 @@
 import type { Interruption } from './interruption.js';
 
-/** Time as an argument. `now` is the wall, `monotonic` never goes back; waits end early when the signal fires. */
+/** Time as a dependency. `now` is the wall clock, `monotonic` never goes back, and waits end early on a signal. */
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
-  /** Milliseconds from an arbitrary start; for measuring and for intervals. */
+  /** Milliseconds from an arbitrary start; for measurements and intervals. */
   monotonic(): number;
-  /** Resolves after `millis`, or at once when `signal` aborts. Never rejects. */
+  /** Resolves after `millis`, or immediately when `signal` aborts. Never rejects. */
   wait(millis: number, signal?: Interruption): Promise<void>;
 }
 
-/** Node clamps longer timers to 1 ms; a wait for next week is a chain of shorter ones. */
+/** Node clamps longer timers to 1 ms, so a longer wait is a chain of shorter timers. */
 const timerMillisMax = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
-  // Not `timers/promises`: it answers an abort with an error nobody reads, whose making takes five times as long as all
-  // of this, and every tick ends three waits.
+  // Not `timers/promises`: it rejects with an error on each abort, and creating that error is slow. Every tick aborts
+  // three waits.
   wait: (millis, signal) =>
     new Promise((resolve) => {
       let timer: NodeJS.Timeout | undefined;

@@ -2,42 +2,42 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 /**
- * The open connections of an HTTP server, and which of them to close when there are too many. Node's own
- * `maxConnections` resets the newcomer, so a few idle strangers shut out every genuine sender. This table never
- * resets a newcomer as long as another connection is worth less:
+ * Tracks the open connections of an HTTP server and chooses which to close when there are too many. Node's own
+ * `maxConnections` resets new connections, so a few idle clients would lock out every genuine sender. This table
+ * never resets a new connection while an open one has a lower priority:
  *
- *   waiting   no request was authenticated on it since it was opened: silent, slow, or a stranger's
- *   resting   its last request was authentic and answered; it is kept alive
- *   busy      an authentic request is being answered; never closed
+ *   waiting   no authenticated request since it was opened: silent, slow, or from an unknown client
+ *   resting   its last request was authenticated and answered; it is kept alive
+ *   busy      an authenticated request is being answered; never closed
  *
- * When the table is full, a newcomer takes the place of the connection that has waited longest: first of an address
- * with more than its share, then of any address that never proved itself, then of the others. Only then does the
- * resting one that is oldest go. Sending more bytes slowly does not make a connection younger, nor does a request that
- * is not authentic: such a request ends its connection, unless `keepsStrangers`.
+ * When the table is full, a new connection replaces the one that has waited longest: first one of an address above its
+ * share, then one of any unproven address (without an authenticated request so far), then one of a proven address. Only
+ * then is the oldest resting connection closed. Slow bytes and unauthenticated requests do not reset the waiting time.
+ * An unauthenticated request ends its connection, unless `keepsStrangers` is set.
  */
 export interface ConnectionLimits {
   readonly connections: number;
-  /** Waiting connections of one address that never proved itself; counts only while the table is full. */
+  /** Maximum number of waiting connections of one unproven address; applies only while the table is full. */
   readonly perAddress: number;
-  /** Bytes of bodies not yet answered, of all connections together. */
+  /** Maximum size of all unanswered request bodies together. */
   readonly bytes: number;
-  /** Keeps a connection alive after a request that was not authentic: for pages that anyone may see. It stays evictable. */
+  /** Keeps connections alive after unauthenticated requests, for public pages. They remain evictable. */
   readonly keepsStrangers?: boolean;
 }
 
 /** Why the server closed a connection before its sender did. */
 export const closeReasons = [
-  /** It had waited longest when a newcomer needed its place. */
+  /** It had waited longest when a new connection arrived. */
   'evicted',
-  /** It came while every place was busy. */
+  /** It arrived while all connections were busy. */
   'refused',
-  /** All unfinished bodies together were too large. */
+  /** All unanswered bodies together were too large. */
   'memory',
-  /** It had more requests under way than any sender needs. */
+  /** It had too many unanswered requests. */
   'pipelined',
-  /** Its headers or its body took too long. */
+  /** Its headers or body took too long. */
   'timed_out',
-  /** Its bytes were no HTTP request. */
+  /** It sent bytes that are not an HTTP request. */
   'unreadable',
 ] as const;
 export type CloseReason = (typeof closeReasons)[number];
@@ -46,16 +46,16 @@ export interface ConnectionCounts {
   readonly waiting: number;
   readonly resting: number;
   readonly busy: number;
-  /** Held of unfinished bodies. */
+  /** Size of the unanswered bodies in memory. */
   readonly bytes: number;
   readonly closed: Readonly<Record<CloseReason, number>>;
 }
 
-/** Node hands on every request it finds in what it read; nobody who waits for answers sends more ahead than this. */
+/** Node passes on every pipelined request that it has read; genuine clients do not pipeline more than this. */
 const pipelinedMax = 16;
-/** Resting connections may fill this part of the table. Beyond, an answer says that its connection closes. */
+/** The share of the table for resting connections. Above it, responses close their connections. */
 const restingShare = 1 / 4;
-/** Addresses remembered as proven; a platform sends from few. */
+/** Number of proven addresses to remember; a platform sends from few. */
 const provenMax = 1024;
 
 interface Address {
@@ -68,11 +68,11 @@ interface Address {
 interface Connection {
   readonly socket: Socket;
   readonly address: Address;
-  /** The set it stands in: its order is that of the time it came there. */
+  /** The set the connection is in; sets are ordered by the time of entry. */
   standing: Set<Connection>;
-  /** Requests under way. */
+  /** Requests that are not answered yet. */
   readonly visits: Set<Visit>;
-  /** Requests begun since it was opened. */
+  /** Number of requests since it was opened. */
   begun: number;
   bytes: number;
 }
@@ -81,7 +81,7 @@ interface Visit {
   readonly connection: Connection;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** What the sender asked for, and nothing since spoke against. */
+  /** The client asked for keep-alive, and nothing since has ruled it out. */
   keepsAlive: boolean;
   authentic: boolean;
 }
@@ -92,15 +92,15 @@ export class ConnectionTable {
   readonly #addresses = new Map<string, Address>();
   /** Least recently proven first. */
   readonly #proven = new Set<string>();
-  /** Addresses that never proved themselves and have more waiting than their share. */
+  /** Unproven addresses with more waiting connections than their share. */
   readonly #crowded = new Set<Address>();
-  /** Waiting, of addresses that never proved themselves; longest first, as in all of these. */
+  /** Waiting connections of unproven addresses; longest waiting first, as in all these sets. */
   readonly #strangers = new Set<Connection>();
-  /** Waiting, of addresses that did. */
+  /** Waiting connections of proven addresses. */
   readonly #known = new Set<Connection>();
   readonly #resting = new Set<Connection>();
   readonly #busy = new Set<Connection>();
-  /** Those with bytes of a body, since when. */
+  /** Connections with bytes of a body, oldest first. */
   readonly #holding = new Set<Connection>();
   #bytes = 0;
   readonly #closed = Object.fromEntries(closeReasons.map((reason) => [reason, 0])) as Record<
@@ -114,8 +114,8 @@ export class ConnectionTable {
   ) {}
 
   /**
-   * Counts the connections of `server` and hands on its requests. Takes every way in which Node passes on a request,
-   * since one that is answered behind the table's back would keep its connection.
+   * Tracks the connections of `server` and passes on its requests. Listens to every event with which Node emits a
+   * request: one answered without the table would keep its connection alive.
    */
   serve(server: Server, handle: (request: IncomingMessage, response: ServerResponse) => void): void {
     const admit = (request: IncomingMessage, response: ServerResponse) => {
@@ -123,7 +123,7 @@ export class ConnectionTable {
     };
     server.on('connection', (socket) => this.#arrived(socket));
     server.on('request', admit);
-    // Node would tell such a sender to go on before anything looked at what it announces.
+    // Node would send `100 Continue` before the handler has checked the announced body.
     server.on('checkContinue', admit);
     server.on('checkExpectation', (request, response) => {
       if (this.#begin(request, response)) response.writeHead(417, { 'content-length': '0' }).end();
@@ -134,7 +134,7 @@ export class ConnectionTable {
     });
   }
 
-  /** The sender of this request is who it should be: its connection is kept, and its address is known from now on. */
+  /** Marks the request as authenticated: its connection is kept alive and its address is proven from now on. */
   prove(request: IncomingMessage): void {
     const visit = this.#visits.get(request);
     if (visit === undefined || visit.authentic || !this.#open.has(visit.connection.socket)) return;
@@ -147,7 +147,7 @@ export class ConnectionTable {
         visit.keepsAlive && this.#resting.size < this.limits.connections * restingShare;
   }
 
-  /** Bytes of this request's body are kept in memory until it is answered. May close the connection, or others. */
+  /** Counts bytes of this request's body, in memory until it is answered. May close this connection or others. */
   hold(request: IncomingMessage, bytes: number): void {
     const connection = this.#visits.get(request)?.connection;
     if (connection === undefined || !this.#open.has(connection.socket)) return;
@@ -155,13 +155,13 @@ export class ConnectionTable {
     this.#bytes += bytes;
     this.#holding.add(connection);
     while (this.#bytes > this.limits.bytes) {
-      const victim = this.#largestPromise();
+      const victim = this.#oldestUnanswered();
       if (victim === undefined) return;
       this.#close(victim, 'memory');
     }
   }
 
-  /** Closes the connections on which no request has begun. A server that stops has nothing to say to them. */
+  /** Closes the connections without an unanswered request, when the server stops. */
   closeSilent(): void {
     for (const waiting of [this.#strangers, this.#known])
       for (const connection of waiting)
@@ -206,7 +206,7 @@ export class ConnectionTable {
     return victim !== undefined;
   }
 
-  /** Returns false when the request is not to be answered, because its connection was closed. */
+  /** Returns false when the connection was closed, so that the request must not be answered. */
   #begin(request: IncomingMessage, response: ServerResponse): boolean {
     const connection = this.#open.get(request.socket);
     if (connection === undefined) return false;
@@ -236,8 +236,8 @@ export class ConnectionTable {
   }
 
   /**
-   * Node looks at the time before it looks at the sockets. After a turn of the event loop that took seconds, as a burst
-   * makes them, whole requests may wait in the kernel: what can be read by now is read first.
+   * Node checks its timeouts before it reads the sockets. After a long turn of the event loop, as in a burst, complete
+   * requests may wait in the kernel, so this reads what is there before it closes the connection.
    */
   #late(socket: Socket): void {
     const connection = this.#open.get(socket);
@@ -262,10 +262,11 @@ export class ConnectionTable {
       return;
     }
     if (code === timedOut) this.#count('timed_out');
-    // A sender that ended in the middle closed its connection itself.
+    // With this code the client closed the connection itself.
     else if (code !== 'HPE_INVALID_EOF_STATE') this.#count('unreadable');
     const unanswered = [...connection.visits].filter(({ response }) => !response.headersSent);
-    // What came whole is answered, and the last answer closes: a 400 in its place would tell its sender to send it again.
+    // Complete requests are answered, and the last response closes the connection. A 400 instead would make the sender
+    // send them again.
     if (unanswered.length > 0 && unanswered.every(({ request }) => request.complete)) {
       for (const visit of unanswered) {
         visit.keepsAlive = false;
@@ -275,7 +276,7 @@ export class ConnectionTable {
     }
     if (socket.writable && unanswered.length === connection.visits.size)
       socket.write(`HTTP/1.1 ${lineOf[code] ?? '400 Bad Request'}${ending}`);
-    // The server's sockets stay open for half: only ending both sides ends them.
+    // The server allows half-open sockets, so both sides must be ended.
     socket.destroySoon();
   }
 
@@ -293,8 +294,8 @@ export class ConnectionTable {
     }
   }
 
-  /** Of bodies under way the oldest of a stranger, else the oldest; never one whose request is authentic. */
-  #largestPromise(): Connection | undefined {
+  /** Returns the connection with the oldest unanswered body, unproven ones first, and never one that is busy. */
+  #oldestUnanswered(): Connection | undefined {
     let known: Connection | undefined;
     for (const connection of this.#holding) {
       if (connection.standing === this.#strangers) return connection;
@@ -377,7 +378,7 @@ function first<Value>(values: Iterable<Value> | undefined): Value | undefined {
   return undefined;
 }
 
-/** What one subscriber is given as a whole: an IPv4 address, or the first 64 bits of an IPv6 address. */
+/** Returns the network of one subscriber: an IPv4 address, or the first 64 bits of an IPv6 address. */
 export function networkOf(address: string): string {
   const plain = address.replace(/%.*$/, '').replace(/^::ffff:(?=\d+\.)/i, '');
   if (!plain.includes(':')) return plain;

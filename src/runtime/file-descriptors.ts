@@ -2,18 +2,18 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import { Fault } from '../domain/fault.js';
 
 /**
- * What a process that ran out of file descriptors says. Files, sockets, databases, locks and child processes all need
- * them, so it shows in many places as many errors; the cause is one and so is the remedy.
+ * Faults of a process that has run out of file descriptors. Files, sockets, databases, locks and child processes all
+ * need descriptors, so one cause shows as many different errors.
  */
 
-/** A daemon with a console, a receiver and two hundred connections uses some 300; a command uses some 60. */
+/** The recommended limit, well above what a daemon with a console and a busy receiver uses. */
 export const descriptorsWanted = 1024;
 
 let softLimit: number | null | undefined;
 
 /**
- * The limit of this process, or null where the system does not tell. Node raises a soft limit to the hard one when it
- * starts. Read early: when no descriptor is left, the limit cannot be read either.
+ * Returns the limit of this process, or null where the system does not report it. Node raises its soft limit to the hard
+ * limit at startup. Call it early: without a free descriptor, the limit cannot be read either.
  */
 export function descriptorLimit(): number | null {
   if (softLimit === undefined) softLimit = readLimit();
@@ -29,14 +29,14 @@ function readLimit(): number | null {
   }
 }
 
-/** Returns what to tell when `error`, or what caused it, is a lack of descriptors. */
+/** Returns a fault when `error`, or one of its causes, is a lack of descriptors; null otherwise. */
 export function descriptorsFault(error: unknown): Fault | null {
   for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth += 1) {
     if (at instanceof Fault && at.code === 'out_of_descriptors') return at;
     const { code } = at as { code?: unknown };
     if (code === 'EMFILE') return ofProcess(error);
     if (code === 'ENFILE') return ofSystem(error);
-    // Several addresses of one name were tried, each with an error of its own.
+    // Several addresses of one host name were tried, each with its own error.
     if (at instanceof AggregateError) {
       for (const one of at.errors) {
         const fault = descriptorsFault(one);
@@ -48,8 +48,8 @@ export function descriptorsFault(error: unknown): Fault | null {
 }
 
 /**
- * For libraries that do not say why a file could not be opened, such as SQLite with SQLITE_CANTOPEN: returns what to
- * tell when a descriptor cannot be had at this moment.
+ * For errors that hide why a file could not be opened, such as SQLITE_CANTOPEN: returns a fault when no descriptor is
+ * available at the moment, and null otherwise.
  */
 export function descriptorsSpent(cause: unknown): Fault | null {
   try {
@@ -61,19 +61,19 @@ export function descriptorsSpent(cause: unknown): Fault | null {
   }
 }
 
-/** Below this a child process may not even be able to load itself. */
+/** With a lower limit a child process may fail to load its own code. */
 const childWants = 256;
 
 /**
- * For a child process that ended before it said anything. It has the limit of its parent and dies of it without a word,
- * so that a low one is named as what most likely ended it.
+ * Returns the fault for a child process that ended without a response. A child inherits the limit of its parent and may
+ * die of it without an error message, so a low limit is reported as the likely cause.
  */
 export function endedWithoutAnswer(what: string): Fault {
   const limit = descriptorLimit();
   if (limit === null || limit >= childWants) return new Fault('internal', `${what} ended without an answer`);
   return new Fault(
     'out_of_descriptors',
-    `${what} ended without an answer; it may not open more files and connections: its limit is ${limit}`,
+    `${what} ended without an answer, probably because it cannot open more files and connections: its limit is ${limit}`,
     { hint: raiseLimit },
   );
 }
@@ -82,7 +82,7 @@ function ofProcess(cause: unknown): Fault {
   const limit = descriptorLimit();
   return new Fault(
     'out_of_descriptors',
-    `this process may not open more files and connections${limit === null ? '' : `: its limit is ${limit}`} (EMFILE)`,
+    `this process cannot open more files and connections${limit === null ? '' : `: its limit is ${limit}`} (EMFILE)`,
     { hint: raiseLimit, cause },
   );
 }
@@ -92,7 +92,7 @@ function ofSystem(cause: unknown): Fault {
     'out_of_descriptors',
     'this machine has no file descriptor left for any process (ENFILE)',
     {
-      hint: 'look for the process that holds them: sudo lsof | wc -l; or raise the limit: sysctl fs.file-max',
+      hint: 'find the process that uses them with sudo lsof, or raise the limit: sysctl fs.file-max',
       cause,
     },
   );

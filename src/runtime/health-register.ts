@@ -1,8 +1,8 @@
 import type { Instant } from '../domain/instant.js';
 
 /**
- * `ill`: the process cannot do its work, for example because its database takes no writes; it retries by itself.
- * `attention`: it works, and a person should look.
+ * `ill`: the process cannot do its work, for example because its database accepts no writes; it retries by itself.
+ * `attention`: the process works, but a person should look at it.
  */
 export type Severity = 'attention' | 'ill';
 
@@ -17,13 +17,13 @@ export interface HealthProblem {
 }
 
 export interface HealthReport extends HealthProblem {
-  /** What is wrong, as programs know it: `tick.acme`, `inbox`, `clock-skew`. */
+  /** A stable key for programs: `tick.acme`, `inbox`, `clock-skew`. */
   readonly key: string;
 }
 
 /**
- * What this process knows to be wrong with itself, in memory: a failure that the database cannot store is reported all
- * the same. One entry per key. A key that is reported again keeps the time at which it began, until it is cleared.
+ * The current problems of this process, in memory, so that a failure is reported even when the database cannot store it.
+ * One entry per key. A key that is reported again keeps its original start time until it is cleared.
  */
 export class HealthRegister {
   readonly #reports = new Map<string, HealthReport>();
@@ -37,7 +37,7 @@ export class HealthRegister {
     this.#reports.delete(key);
   }
 
-  /** In the order in which they began to be reported. */
+  /** Returns the problems in the order of their first report. */
   list(): readonly HealthReport[] {
     return [...this.#reports.values()];
   }

@@ -1,11 +1,11 @@
-/** Text that is already HTML. Only the `html` tag makes it, so that nothing reaches a page unescaped by accident. */
+/** Text that is already HTML. Only the `html` tag creates it, so that no unescaped text reaches a page by accident. */
 export class Html {
   constructor(readonly text: string) {}
 }
 
 export type HtmlPart = string | number | Html | readonly Html[] | null;
 
-/** A template whose values are escaped unless they are HTML themselves; null leaves nothing. */
+/** Escapes the values of a template unless they are `Html`; null renders as nothing. */
 export function html(strings: TemplateStringsArray, ...values: readonly HtmlPart[]): Html {
   let text = strings[0] ?? '';
   values.forEach((value, index) => {

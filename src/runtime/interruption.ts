@@ -1,4 +1,4 @@
-/** What ends a wait early. An AbortSignal is one. */
+/** Ends a wait early. An AbortSignal is an Interruption. */
 export interface Interruption {
   readonly aborted: boolean;
   addEventListener(type: 'abort', listener: () => void, options?: { readonly once?: boolean }): void;
@@ -6,8 +6,8 @@ export interface Interruption {
 }
 
 /**
- * For waits of our own. An AbortController does the same and makes an error with a stack each time it is used, which
- * takes fifteen times as long; every tick ends three waits.
+ * A cheap AbortController for rosterd's own waits. A real AbortController creates an error with a stack at each abort,
+ * which is slow, and every tick aborts three waits.
  */
 export class Interrupter implements Interruption {
   #aborted = false;
@@ -25,7 +25,7 @@ export class Interrupter implements Interruption {
     this.#listeners.delete(listener);
   }
 
-  /** A second time does nothing. */
+  /** Aborts; a second call does nothing. */
   abort(): void {
     this.#aborted = true;
     for (const listener of this.#listeners) {
@@ -35,7 +35,7 @@ export class Interrupter implements Interruption {
   }
 }
 
-/** For whoever takes nothing else, as `fetch` does. */
+/** Returns an AbortSignal, for APIs such as `fetch` that require one. */
 export function abortSignalOf(interruption: Interruption): AbortSignal {
   if (interruption instanceof AbortSignal) return interruption;
   const controller = new AbortController();

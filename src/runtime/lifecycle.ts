@@ -1,9 +1,9 @@
-/** A part that must be stopped. Stopping twice is stopping once. */
+/** A component that must be closed. Closing it twice has no further effect. */
 export interface Closable {
   close(): Promise<void>;
 }
 
-/** Things are closed in the reverse order of their opening; one that fails to close does not keep the others open. */
+/** Closes components in the reverse order of their opening. One that fails to close does not keep the others open. */
 export class Lifecycle implements Closable {
   readonly #open: { readonly name: string; readonly close: () => Promise<void> | void }[] = [];
   #closing: Promise<void> | undefined;
@@ -12,7 +12,7 @@ export class Lifecycle implements Closable {
     this.#open.push({ name, close });
   }
 
-  /** What has not been closed yet, for a process that will not end. */
+  /** The names of components not closed yet, for diagnosing a process that does not end. */
   get open(): readonly string[] {
     return this.#open.map((part) => part.name);
   }

@@ -3,12 +3,13 @@ import type { AddressInfo } from 'node:net';
 import type { Clock } from './clock.js';
 
 /**
- * Connections that wait in the kernel while the event loop is busy. Beyond Node's default of 511 a burst loses the end
- * of its handshakes and repeats it a second later; Linux caps this at `net.core.somaxconn`, 4,096 unless set.
+ * Length of the kernel's accept queue, which holds connections while the event loop is busy. In a burst beyond Node's
+ * default of 511, handshakes are dropped and repeated a second later. Linux caps the length at `net.core.somaxconn`, by
+ * default 4,096.
  */
 const backlog = 4096;
 
-/** Starts listening; port 0 takes a free one. Rejects with the system's error when the address cannot be had. */
+/** Starts listening; port 0 takes a free port. Rejects with the system's error when the address is not available. */
 export function listen(server: Server, port: number, host: string): Promise<{ host: string; port: number }> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
@@ -20,7 +21,7 @@ export function listen(server: Server, port: number, host: string): Promise<{ ho
   });
 }
 
-/** Takes no more, lets requests under way finish, and cuts off what takes longer than `millis`. */
+/** Stops accepting connections, lets running requests finish, and closes connections that take longer than `millis`. */
 export async function closeServer(server: Server, clock: Clock, millis: number): Promise<void> {
   if (!server.listening) return;
   const closed = new AbortController();

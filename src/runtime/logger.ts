@@ -1,6 +1,6 @@
 /**
- * What may be logged. The list is closed on purpose: identity and secrets cannot reach a log line because
- * there is no field to put them in. Anything not named here is dropped by `daemon/logging.ts`.
+ * The fields that may be logged. The list is closed on purpose: identity and secrets cannot reach a log line because
+ * no field exists for them. `daemon/logging.ts` drops every other field.
  */
 export interface LogFields {
   readonly component?: string;
@@ -39,7 +39,7 @@ export interface LogFields {
   readonly version?: string;
   readonly pid?: number;
   readonly signal?: string;
-  /** Only the class, code and stack frames of an error are kept; messages of foreign errors may quote data. */
+  /** Only the class, code and stack frames of an error are logged; messages of other libraries may quote data. */
   readonly error?: unknown;
 }
 

@@ -1,14 +1,14 @@
 import { Worker } from 'node:worker_threads';
 
-/** No core is written for it, and nobody else sends it. */
+/** A signal that writes no core file and that no other program sends. */
 const tooLarge = 'SIGUSR2';
-/** In that time memory is filled with some tens of megabytes. */
+/** Check interval; a process can allocate some tens of megabytes in this time. */
 const lookMillis = 10;
 
 /**
- * Ends this process once it takes more memory than that, although its own thread may be deep in a library: a second
- * thread looks. Limits of the operating system do not serve: they count what the engine reserves and never uses, which
- * is a gigabyte in some versions of Node and little in others.
+ * Ends this process when it uses more memory than this. A second thread checks, because the main thread may be inside a
+ * library call. Limits of the operating system are unsuitable: they count memory that V8 reserves without using, which
+ * differs greatly between versions of Node.
  */
 export function endWhenLarger(megabytes: number): void {
   const look = `
@@ -17,7 +17,7 @@ export function endWhenLarger(megabytes: number): void {
       if (process.memoryUsage.rss() > workerData.bytes) process.kill(process.pid, workerData.signal);
     }, workerData.millis);`;
   const workerData = { bytes: megabytes * 1_048_576, signal: tooLarge, millis: lookMillis };
-  // Without the loader of the sources, which it has no use for, and with next to no heap of its own.
+  // The watcher needs no TypeScript loader and almost no heap.
   const limits = { maxOldGenerationSizeMb: 8, maxYoungGenerationSizeMb: 1 };
   const watcher = new Worker(look, { eval: true, workerData, execArgv: [], resourceLimits: limits });
   watcher.unref();

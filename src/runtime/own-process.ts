@@ -4,13 +4,13 @@ import { fileURLToPath } from 'node:url';
 
 export interface OwnProcessOptions {
   readonly env?: NodeJS.ProcessEnv;
-  /** What its objects may take. What a library takes beside them is bounded by `endWhenLarger`, which it calls itself. */
+  /** Limit of the V8 heap. Native memory is limited by `endWhenLarger`, which the child calls itself. */
   readonly heapMegabytes?: number;
 }
 
 /**
- * Starts a script of our own as a process, to talk to by messages; it has no terminal. `script` stands beside the
- * module that asks, whose `import.meta.url` is `caller`.
+ * Starts one of rosterd's own scripts as a child process with an IPC channel and without a terminal. `script` is in the
+ * folder of the calling module, whose `import.meta.url` is `caller`.
  */
 export function startOwnProcess(
   caller: string,
@@ -19,7 +19,7 @@ export function startOwnProcess(
 ): ChildProcess {
   const from = process.env.BUILT_CHILDREN === '1' ? builtFrom(caller) : caller;
   const extension = extname(fileURLToPath(from));
-  // From the sources (tests, tsx) the child is TypeScript too and needs the loader its parent may have built in.
+  // When running from the sources (tests, tsx), the child is TypeScript too and needs the loader.
   const loader = extension === '.ts' ? ['--import', 'tsx'] : [];
   const heap = heapMegabytes === undefined ? [] : [`--max-old-space-size=${heapMegabytes}`];
   return fork(fileURLToPath(new URL(`./${script}${extension}`, from)), {
@@ -30,5 +30,5 @@ export function startOwnProcess(
   });
 }
 
-/** Tests run from the sources, and start hundreds of children: compiled, each starts in a third of the time. */
+/** Tests run from the sources and start hundreds of children, which start faster when compiled. */
 const builtFrom = (caller: string) => caller.replace(/\/src\/(.*)\.ts$/, '/dist/$1.js');

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The folder of our own package.json: the same from `src/` (tests) and from `dist/` (a build). */
+/** The folder of rosterd's package.json, from `src/` (tests) and from `dist/` (a build). */
 export const packageRoot = findUp(dirname(fileURLToPath(import.meta.url)));
 
 function findUp(folder: string): string {

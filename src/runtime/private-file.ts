@@ -3,7 +3,10 @@ import { dirname } from 'node:path';
 import { Fault } from '../domain/fault.js';
 import { replaceFile } from './replace-file.js';
 
-/** Replaces a file only its owner may read, folder included, so that it survives a power cut. */
+/**
+ * Replaces a file durably, with mode 0600, and creates its folder with mode 0700 if necessary. Throws `usage` when it
+ * cannot be written.
+ */
 export async function writePrivateFile(file: string, text: string): Promise<void> {
   try {
     await makePrivateFolder(dirname(file));
@@ -11,7 +14,7 @@ export async function writePrivateFile(file: string, text: string): Promise<void
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? 'unknown reason';
     throw new Fault('usage', `${file} cannot be written (${code})`, {
-      hint: 'check its folder: who owns it, and whether its disk has room',
+      hint: 'check who owns its folder and whether the disk is full',
       cause: error,
     });
   }

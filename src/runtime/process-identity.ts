@@ -2,35 +2,35 @@ import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 
 /*
- * A process, named so that another one can tell later whether it is gone: its host, its number there, and where
- * Linux tells them, when it was born, in which namespace that number counts, and of which start of the kernel all of
- * this is. A number alone comes again, in a container that is started anew even with the very next process. Names of
- * hosts come twice, and the first namespace has the same number on each of them: only the start of a kernel is unique.
+ * Process names that let another process check later whether the process has ended. A name consists of the host, the
+ * pid and, on Linux, the start time of the process, its pid namespace and the kernel's boot id. A pid alone is not
+ * enough: pids are reused, in a restarted container even by its first process. Host names may repeat, and the initial
+ * namespace has the same number on every host, so only the boot id is unique.
  */
 
-/** `host:number:birth.namespace.start`. */
+/** Returns `host:pid:start-time.namespace.boot-id`. */
 export function processName(): string {
   const birth = birthOf(process.pid) ?? '';
   return `${hostname()}:${process.pid}:${birth}.${namespace()}.${kernelStart()}`;
 }
 
 /**
- * Whether the process of that name is known to be gone, for names that can only have been written on this machine,
- * such as those in a file. What ran elsewhere, or cannot be read, is not known to be.
+ * Returns whether the named process is known to have ended, for names that only this machine can have written, such as
+ * those in a local file. Returns false for a process of another host or a name that cannot be parsed.
  */
 export function isProcessGone(name: string): boolean {
   return stateOf(name) === 'gone';
 }
 
 /**
- * The same for names that any host may have written. A process of another start of a kernel may live on another host
- * of the same name, so that only one of this kernel and this namespace can be judged.
+ * The same for names that any host may have written. A process with another boot id may run on another host of the
+ * same name, so only processes of this boot and this namespace are considered.
  */
 export function isSharedProcessGone(name: string): boolean {
   return kernelStart() !== '' && kernelStart() === partsOf(name)?.start && stateOf(name) === 'gone';
 }
 
-/** Whether the process of that name is known to run on this machine now. */
+/** Returns whether the named process is known to be running on this machine. */
 export function isProcessThere(name: string): boolean {
   return stateOf(name) === 'there';
 }
@@ -48,27 +48,27 @@ function stateOf(name: string): 'gone' | 'there' | 'unknown' {
   if (!isRunning(named.pid)) return 'gone';
   if (named.birth === '') return 'unknown';
   const birth = birthOf(named.pid);
-  // A process of another user may be hidden from this one.
+  // The system may hide processes of other users.
   if (birth === null) return 'unknown';
   return birth === named.birth && (named.start === '' || named.start === kernelStart()) ? 'there' : 'gone';
 }
 
-/** Whether a process of this machine has that number. */
+/** Returns whether a process on this machine has this pid. */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // Not being allowed to signal it means that it is there.
+    // EPERM: the process exists, but this one may not signal it.
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 
-/** In ticks since the machine started; empty for a dead process its parent has not noticed, null where nobody tells. */
+/** Returns the start time in ticks since boot; empty for a zombie, null when the system does not report it. */
 function birthOf(pid: number): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name stands in parentheses and may hold anything, so fields are counted from behind it.
+    // The process name is in parentheses and may contain any character, so count the fields after it.
     const [state, ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return state === 'Z' || state === 'X' ? '' : (fields[18] ?? null);
   } catch {
@@ -76,7 +76,7 @@ function birthOf(pid: number): string | null {
   }
 }
 
-/** Of a number that the kernel draws when it starts; 48 bits of it are enough to tell a few hosts apart. */
+/** Returns 48 bits of the kernel's random boot id, enough to distinguish a few hosts; empty when it cannot be read. */
 function kernelStart(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').replaceAll('-', '').slice(0, 12);

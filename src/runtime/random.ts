@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-/** Chance as an argument: bytes for ids and secrets, a fraction in [0, 1) for jitter. */
+/** Randomness as a dependency: bytes for ids and secrets, a fraction in [0, 1) for jitter. */
 export interface Random {
   bytes(count: number): Buffer;
   fraction(): number;
@@ -8,13 +8,13 @@ export interface Random {
 
 export const systemRandom: Random = {
   bytes: (count) => randomBytes(count),
-  // Jitter need not be unguessable: from `randomBytes` it takes a hundred times as long.
+  // Jitter needs no cryptographic randomness, and `randomBytes` is much slower.
   fraction: () => Math.random(),
 };
 
 /**
- * The same seed gives the same stream (xoshiro-style mix of a 32-bit counter, "mulberry32").
- * For worlds and tests, never for secrets that leave this machine.
+ * Returns a generator whose output depends only on the seed ("mulberry32", which mixes a 32-bit counter). For made-up
+ * data and tests, never for secrets that leave this machine.
  */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
@@ -37,7 +37,7 @@ export function seededRandom(seed: number): Random {
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** Base62 text; 22 letters carry 130 bits. The modulo bias of 256 over 62 costs less than a bit of that. */
+/** Returns base62 text. 22 characters have 130 bits; the modulo bias of 256 over 62 costs less than one of them. */
 export function randomText(random: Random, length: number): string {
   let text = '';
   for (const byte of random.bytes(length)) text += alphabet[byte % 62];

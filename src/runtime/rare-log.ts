@@ -2,8 +2,8 @@ import type { Clock } from './clock.js';
 import { Interrupter } from './interruption.js';
 
 /**
- * Counts what may happen thousands of times a second and reports the counts at most once per interval: the first
- * occurrence at once, those that follow together when the interval is over.
+ * Counts events that may occur thousands of times a second and reports the counts at most once per interval: the first
+ * event immediately, the following ones together at the end of the interval.
  */
 export class RareLog {
   #counts = new Map<string, number>();
@@ -21,12 +21,12 @@ export class RareLog {
     if (!this.#waiting) void this.#writeAndWait();
   }
 
-  /** Reports what was counted and not reported yet. */
+  /** Reports the remaining counts. */
   close(): void {
     this.#closing.abort();
   }
 
-  /** Ends after an interval in which nothing happened. */
+  /** Ends after an interval without an event. */
   async #writeAndWait(): Promise<void> {
     this.#waiting = true;
     while (this.#counts.size > 0) {

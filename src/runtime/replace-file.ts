@@ -2,20 +2,20 @@ import { constants } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** The four steps that make a replacement survive a power cut, as an argument, so that a test can stop at each. */
+/** The four steps of a durable replacement, as a dependency, so that a test can stop at each of them. */
 export interface Disk {
-  /** Creates the file anew, readable by its owner only. */
+  /** Creates a new file with mode 0600, removing an existing one. */
   write(path: string, text: string): Promise<void>;
   sync(path: string): Promise<void>;
   rename(from: string, to: string): Promise<void>;
-  /** A rename is in the folder, and only there until the folder is synced too. */
+  /** A rename becomes durable only when the folder is synced. */
   syncFolder(path: string): Promise<void>;
 }
 
 export const systemDisk: Disk = {
   async write(path, text) {
     await rm(path, { force: true });
-    // Exclusive and after a removal: nobody's link or open handle is written through.
+    // Removed and created exclusively, so that no link or open handle of another process is written to.
     const file = await open(path, constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY, 0o600);
     try {
       await file.writeFile(text);
@@ -38,9 +38,9 @@ async function syncAt(path: string): Promise<void> {
 }
 
 /**
- * Replaces a secret's file whole: after a crash at any point it holds the old text or the new one, and when this
- * returns it holds the new one even after a power cut. The temporary name is fixed, so a crash leaves at most one
- * behind; writers take turns under a lock.
+ * Replaces a secret's file atomically. After a crash at any point the file has the old text or the new one, and after
+ * this returns it has the new one even after a power cut. The temporary name is fixed, so a crash leaves at most one
+ * temporary file. Callers must hold a lock.
  */
 export async function replaceFile(path: string, text: string, disk: Disk = systemDisk): Promise<void> {
   const fresh = `${path}.new`;

@@ -1,10 +1,10 @@
 import { nodeTooOld } from './supported-node.js';
 
-/** Imported first by the library: whoever imports it on a Node that is too old reads a sentence, not a missing function. */
+/** Imported first by the library, so that an import on a Node that is too old throws a clear error. */
 const refusal = nodeTooOld(process.versions.node);
 if (refusal !== null) {
   const error = new Error(`${refusal.message}. Try: ${refusal.hint}`);
-  // Where the check stands helps nobody.
+  // The stack of this check would not help the user.
   error.stack = `Error: ${error.message}`;
   throw error;
 }

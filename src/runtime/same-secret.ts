@@ -2,6 +2,6 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
 
-/** Whether both are the same, in a time that tells nothing of where they differ; digests are of one length. */
+/** Compares in constant time. It compares digests, because `timingSafeEqual` requires equal lengths. */
 export const isSameSecret = (given: string, expected: string): boolean =>
   timingSafeEqual(digest(given), digest(expected));

@@ -1,20 +1,20 @@
-/** Why a TLS connection was not made, and what to do about it. It lasts until somebody changes something. */
+/** Why a TLS connection failed and how to fix it. Retrying does not help. */
 export interface TlsProblem {
   readonly what: string;
   readonly next: string;
 }
 
 export interface TlsPeer {
-  /** Where an authority is named that is trusted beside the usual ones, such as `platform.ca`. */
+  /** The option that names an additional certificate authority, such as `platform.ca`. */
   readonly trust: string;
-  /** Where the address stands, such as `platform.baseUrl`. */
+  /** The option with the address, such as `platform.baseUrl`. */
   readonly address: string;
 }
 
-/** The platform, as the configuration names it. */
+/** The configuration options of the platform. */
 export const platformPeer: TlsPeer = { trust: 'platform.ca', address: 'platform.baseUrl' };
 
-/** Returns null when `code`, of Node or OpenSSL, is not about TLS: then trying again may help. */
+/** Returns null when `code`, of Node or OpenSSL, is not about TLS, so that a retry may help. */
 export function tlsProblem(code: string, { trust, address }: TlsPeer): TlsProblem | null {
   if (code === 'DEPTH_ZERO_SELF_SIGNED_CERT')
     return {
@@ -66,7 +66,7 @@ const unknownAuthority: ReadonlySet<string> = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ]);
 
-/** What a server says that answers a TLS greeting in plain text. */
+/** Error codes of a server that responds to the TLS handshake in plain text. */
 const notTls: ReadonlySet<string> = new Set([
   'ERR_SSL_WRONG_VERSION_NUMBER',
   'ERR_SSL_PACKET_LENGTH_TOO_LONG',

@@ -34,7 +34,7 @@ test('few file descriptors: a command works, or names the limit and what to rais
       if (code === 0) seen.worked += 1;
       else if (args[0] !== 'doctor' || err !== '') {
         seen.refused += 1;
-        expect(`${limit}: ${err}`).toContain('may not open more files and connections');
+        expect(`${limit}: ${err}`).toContain('cannot open more files and connections');
         expect(err).toContain(`its limit is ${limit}`);
         expect(err).toContain('ulimit -n 1024');
       }

@@ -17,15 +17,15 @@ function problemOf(content: string) {
 }
 
 test.each([
-  ['an empty file', '', 'holds no certificate'],
-  ['something else', 'BEGIN CERTIFICATE', 'holds no certificate'],
+  ['an empty file', '', 'contains no certificate'],
+  ['something else', 'BEGIN CERTIFICATE', 'contains no certificate'],
   [
     'a certificate in another form',
     Buffer.from([0x30, 0x82, 1, 2]).toString('latin1'),
-    'holds no certificate',
+    'contains no certificate',
   ],
-  ['a certificate request', good.replaceAll('CERTIFICATE', 'CERTIFICATE REQUEST'), 'holds no certificate'],
-  ['a private key beside the certificate', good + pem('loopback.key'), 'holds a private key'],
+  ['a certificate request', good.replaceAll('CERTIFICATE', 'CERTIFICATE REQUEST'), 'contains no certificate'],
+  ['a private key beside the certificate', good + pem('loopback.key'), 'contains a private key'],
   ['a certificate cut short', good.replace(/\n.{40,}\n/, '\n'), 'cannot be read (number 1 of 1)'],
   [
     'a second certificate that is none',

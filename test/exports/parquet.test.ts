@@ -80,7 +80,7 @@ test.each([
     'the value 1.0000000000001 of shares does not fit',
   ],
   ['shares', row('a', 1, null, `1${'0'.repeat(26)}`, 0, '[]'), 'does not fit DECIMAL(38,12)'],
-  ['applied_at', row('a', 1, 'soon', null, 0, '[]'), 'the value soon of applied_at is no time'],
+  ['applied_at', row('a', 1, 'soon', null, 0, '[]'), 'the value soon of applied_at is not a time'],
 ])('a value of %s that cannot be kept as it is ends it, and nothing is left', async (_, bad, message) => {
   const folder = tempFolder();
   const file = join(folder, 'out.parquet');
@@ -121,7 +121,7 @@ test('a stop in the middle, a folder that is not there and a missing writer are 
   await expect(writeParquet(file, endless, stop.signal)).rejects.toMatchObject({ code: 'stopped' });
   const away = join(folder, 'no', 'out.parquet');
   await expect(writeParquet(away, rowSource(columns, rows), idle)).rejects.toMatchObject({
-    ...{ code: 'usage', about: { hint: expect.stringContaining('a folder that exists') } },
+    ...{ code: 'usage', about: { hint: expect.stringContaining('an existing folder') } },
   });
   const absent = async (): Promise<DuckDbPackage> => {
     throw Object.assign(new Error('Cannot find package'), { code: 'ERR_MODULE_NOT_FOUND' });

@@ -8,7 +8,7 @@ const withCode = (code: string, more: object = {}) =>
   Object.assign(new Error('it failed'), { code, ...more });
 
 test.each([
-  ['EMFILE itself', withCode('EMFILE'), 'this process may not open more files and connections'],
+  ['EMFILE itself', withCode('EMFILE'), 'this process cannot open more files and connections'],
   [
     'EMFILE as the cause of a cause',
     new Error('a', { cause: new Error('b', { cause: withCode('EMFILE') }) }),
