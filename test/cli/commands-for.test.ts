@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { commands } from '../../src/cli/commands/index.js';
 import { commandsFor } from '../../src/cli/commands-for.js';
 
-test.each(commands.map(({ name }) => name))('%s is found by its words alone', async (name) => {
+test.each(commands.map(({ name }) => name))('commandsFor loads only the command %s', async (name) => {
   const found = await commandsFor([...name.split(' '), '--json']);
   expect(found).toEqual(commands.filter((command) => command.name === name));
 });
@@ -19,6 +19,6 @@ test.each([
   [['toString']],
   [['../run']],
   [['config/show']],
-])('%j is answered from all of them', async (args) => {
+])('commandsFor loads all commands for %j', async (args) => {
   expect(await commandsFor(args)).toBe(commands);
 });

@@ -13,7 +13,7 @@ const places = placesOf(silentProgram(commands));
 const scriptOf = async (shell: string) => (await rosterd(['completion', shell])).out;
 const present = (program: string) => spawnSync(program, ['--version']).status === 0;
 
-test.each(shells)('the script for %s knows every command, flag and choice', async (shell) => {
+test.each(shells)('the completion script for %s has every command, flag and choice', async (shell) => {
   const script = await scriptOf(shell);
   for (const { path, words, flags } of places) {
     expect(script).toContain(`'${path}'`.replaceAll("'", shell === 'fish' ? "\\'" : "'"));
@@ -25,21 +25,21 @@ test.each(shells)('the script for %s knows every command, flag and choice', asyn
   }
 });
 
-test('an unknown shell is told which there are', async () => {
+test('completion for an unknown shell lists the supported shells', async () => {
   const { code, out, err } = await rosterd(['completion', 'tcsh']);
   expect({ code, out }).toEqual({ code: 2, out: '' });
   expect(err).toContain('Try: one of: bash, zsh, fish');
 });
 
-// What a machine lacks is told by the name of a test, and CI has bash at least.
+// A test title reports each missing shell; CI has at least bash.
 for (const shell of shells.filter((name) => !isHere(name)))
-  test(`${shell} is not on this machine: its script was looked at and not run`, async () => {
+  test(`${shell} is not installed on this machine: its script was checked but not run`, async () => {
     expect(await scriptOf(shell)).toContain('rosterd');
     expect(shell).not.toBe('bash');
   });
 
 describe.each(shells.filter(isHere))('%s', (shell) => {
-  test('offers behind every command what that command takes', async () => {
+  test('completion offers the options of every command', async () => {
     const lineTo = (path: string) => ['rosterd', path].filter((word) => word !== '').join(' ');
     const lines = places.flatMap(({ path }) => [`${lineTo(path)} `, `${lineTo(path)} --`]);
     const offers = offersOf(shell, await scriptOf(shell), lines);
@@ -52,7 +52,7 @@ describe.each(shells.filter(isHere))('%s', (shell) => {
     }
   });
 
-  test('offers what a half-typed word or the value of a flag may become', async () => {
+  test('completion offers matches for a partial word and for the value of a flag', async () => {
     const wanted: Readonly<Record<string, readonly string[]>> = {
       'rosterd conf': ['config'],
       'rosterd config v': ['validate'],
@@ -72,7 +72,7 @@ describe.each(shells.filter(isHere))('%s', (shell) => {
 describe('the manual', () => {
   const page = join(packageRoot, 'schema', 'rosterd.1');
 
-  test('has every command and flag', () => {
+  test('the manual page has every command and flag', () => {
     const text = readFileSync(page, 'utf8').replaceAll('\\-', '-');
     for (const { name } of commands) expect(text).toContain(`.SS ${name}`);
     for (const { flags } of places as readonly Place[])
@@ -80,7 +80,7 @@ describe('the manual', () => {
   });
 
   if (present('man'))
-    test('is set without a warning, in 80 columns', () => {
+    test('the manual page renders without a warning in 80 columns', () => {
       const env = { PATH: process.env.PATH, MANWIDTH: '80', MANROFFOPT: '-ww', LC_ALL: 'C.UTF-8' };
       const set = spawnSync('man', ['--warnings', '--local-file', page], { env, encoding: 'utf8' });
       expect([set.status, set.stderr]).toEqual([0, '']);

@@ -10,20 +10,20 @@ function inFolder(content: unknown, env: Record<string, string> = {}) {
   return fakeIo({ cwd, env });
 }
 
-test('config validate says a valid file is valid', async () => {
+test('config validate accepts a valid file', async () => {
   const { code, out, err } = await rosterd(['config', 'validate'], inFolder(minimal, { ACME_TOKEN: 'x' }));
   expect(code).toBe(0);
   expect(out).toMatch(/config\.json is valid\n$/);
   expect(err).toBe('');
 });
 
-test('config validate warns about a secret this machine does not hold', async () => {
+test('config validate warns about a secret that is missing on this machine', async () => {
   const { code, err } = await rosterd(['config', 'validate'], inFolder(minimal));
   expect(code).toBe(0);
   expect(err).toContain('warning: sources[0].token: the environment variable ACME_TOKEN is not set');
 });
 
-test('config validate tells all problems on stderr and exits 2', async () => {
+test('config validate prints all problems to stderr and exits 2', async () => {
   const io = inFolder({ ...minimal, sync: { perPage: 0, intervall: 1 } });
   const { code, out, err } = await rosterd(['config', 'validate'], io);
   expect(code).toBe(2);
@@ -33,7 +33,7 @@ test('config validate tells all problems on stderr and exits 2', async () => {
   expect(err).toContain('sync.intervall: is not an option');
 });
 
-test('config validate --json is for programs, valid or not', async () => {
+test('config validate --json prints JSON for valid and invalid files', async () => {
   const bad = await rosterd(['config', 'validate', '--json'], inFolder({ ...minimal, identity: 'sell' }));
   expect(bad.code).toBe(2);
   expect(JSON.parse(bad.out)).toMatchObject({ valid: false, problems: [{ path: 'identity' }] });
@@ -41,7 +41,7 @@ test('config validate --json is for programs, valid or not', async () => {
   expect(JSON.parse(good.out)).toEqual({ valid: true, problems: [], warnings: [] });
 });
 
-test('config show tells where each value came from and hides secrets', async () => {
+test('config show prints the origin of each value and hides secrets', async () => {
   const io = inFolder(minimal, { ROSTERD_SYNC__PER_PAGE: '50', ACME_TOKEN: 'at_live_abc' });
   const args = ['config', 'show', '--set', 'sync.concurrency=2', '--log-level', 'debug'];
   const { code, out } = await rosterd(args, io);
@@ -54,12 +54,12 @@ test('config show tells where each value came from and hides secrets', async () 
   expect(out).not.toContain('at_live_abc');
 });
 
-test('config show --json is a list of path, value and origin', async () => {
+test('config show --json prints a list of path, value and origin', async () => {
   const { out } = await rosterd(['config', 'show', '--json'], inFolder(minimal));
   expect(JSON.parse(out)).toContainEqual({ path: 'sync.perPage', value: 100, from: 'default' });
 });
 
-test('a --set that is no setting is a mistake of usage', async () => {
+test('an invalid --set is a usage error', async () => {
   const { code, err } = await rosterd(['config', 'show', '--set', 'sync.perPage'], inFolder(minimal));
   expect(code).toBe(2);
   expect(err).toContain('Try: --set sync.intervalSeconds=30');
@@ -71,7 +71,7 @@ test('config schema prints the schema', async () => {
   expect(JSON.parse(out)).toMatchObject({ title: 'rosterd configuration', type: 'object' });
 });
 
-test('version prints for people and for programs', async () => {
+test('version prints text, and JSON for programs', async () => {
   expect((await rosterd(['version'])).out).toMatch(/^rosterd \d+\.\d+\.\d+, Node \d+.*API 2026-10-01/);
   expect(JSON.parse((await rosterd(['version', '--json'])).out)).toMatchObject({
     node: process.versions.node,

@@ -14,7 +14,7 @@ export interface Desk {
   io(more?: Partial<Io> & { readonly tty?: boolean }): ReturnType<typeof fakeIo>;
 }
 
-/** A folder to work in, the process's own clock, nothing in the environment. */
+/** A working folder, the process's own clock and an empty environment. */
 export function desk(): Desk {
   const folder = mkdtempSync(join(tmpdir(), 'rosterd-connect-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -33,7 +33,7 @@ export function desk(): Desk {
 export interface Session {
   readonly io: ReturnType<typeof fakeIo>;
   readonly ended: ReturnType<typeof rosterd>;
-  /** The link it printed. */
+  /** The link that the command printed. */
   link(): Promise<string>;
 }
 
@@ -54,7 +54,7 @@ export function start(args: readonly string[], io: ReturnType<typeof fakeIo>): S
   };
 }
 
-/** Signs in at the consent page and answers it; gives where the browser is sent. */
+/** Signs in on the consent page and submits it. Returns the address the browser is redirected to. */
 export async function consent(
   world: TestWorld,
   link: string,

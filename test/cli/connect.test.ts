@@ -37,7 +37,7 @@ const args = (client: TestClient, ...more: string[]) => [
 ];
 const configOf = (folder: string) => JSON.parse(readFileSync(join(folder, 'config.json'), 'utf8'));
 
-test('a confidential client connects a company end to end, and the next sync reads it', async () => {
+test('connect with a confidential client connects a company, and the next sync reads it', async () => {
   const { folder, io } = desk();
   const env = { PARTNER_SECRET: confidential.secret };
   const company = world.ready.companies[0];
@@ -72,7 +72,7 @@ test('a confidential client connects a company end to end, and the next sync rea
   expect(tick.applied.added).toBeGreaterThan(10);
 });
 
-test('connecting again mints another token of the same install, for the same source', async () => {
+test('connecting again creates another token of the same installation for the same source', async () => {
   const { folder, io, write } = desk();
   write('config.json', '{\n\t"sync": { "intervalSeconds": 5 },\n\t"log": {"level": "warn"}\n}\n', 0o640);
   const company = world.ready.companies[1];
@@ -95,10 +95,10 @@ test('connecting again mints another token of the same install, for the same sou
   expect(statSync(join(folder, 'config.json')).mode & 0o777).toBe(0o640);
 });
 
-test('a company that a source mirrors already gets no second one: it is named, and --replace gives it the token', async () => {
+test('connect names the source that already mirrors a company, and --replace gives it the new token', async () => {
   const { folder, io, write } = desk();
   const company = world.ready.companies[0];
-  // All that its token sees, which says nothing of a company.
+  // The source has no company filter: it reads everything that its token can see.
   const config = { platform: { baseUrl: world.url }, database: 'sqlite:./mirror.db' };
   const old = { name: 'old', token: company?.token ?? '' };
   write('config.json', JSON.stringify({ ...config, sources: [old] }));
@@ -158,7 +158,7 @@ test.each([
   },
 );
 
-test('identity that was not granted is told, not assumed', async () => {
+test('connect reports that identity was not granted', async () => {
   const { io } = desk();
   const company = world.ready.companies[2];
   const session = start(args(publicClient, '--company', company?.id ?? '', '--json'), io());
@@ -170,7 +170,7 @@ test('identity that was not granted is told, not assumed', async () => {
   expect(err).toContain('identity is not granted');
 });
 
-test('on a server the link is printed and the address is pasted back', async () => {
+test('connect --no-browser prints the link and reads the pasted redirect address', async () => {
   const { io } = desk();
   const stdin = new Readable({ read: () => {} });
   const session = start(args(publicClient, '--no-browser', '--all', '--json'), io({ stdin }));
@@ -182,7 +182,7 @@ test('on a server the link is printed and the address is pasted back', async () 
   expect(JSON.parse(out).connected.length).toBeGreaterThan(0);
 });
 
-test('a pasted address with a foreign state is refused', async () => {
+test('connect rejects a pasted address with the wrong state', async () => {
   const { io } = desk();
   const stdin = Readable.from(['http://127.0.0.1/callback?code=abc&state=theirs\n']);
   const { code, err } = await rosterd(args(publicClient, '--no-browser', '--all'), io({ stdin }));
@@ -190,7 +190,7 @@ test('a pasted address with a foreign state is refused', async () => {
   expect(err).toContain('foreign `state`');
 });
 
-test('nobody at stdin means a human must come: exit code 3', async () => {
+test('connect with stdin at its end exits 3: a human must re-authorize', async () => {
   const { io } = desk();
   const { code, err } = await rosterd(
     args(publicClient, '--no-browser', '--all'),
@@ -201,7 +201,7 @@ test('nobody at stdin means a human must come: exit code 3', async () => {
   expect(err).not.toMatch(/the code:.*nobody/);
 });
 
-test('a person who declines shares nothing', async () => {
+test('connect stores nothing when the person declines', async () => {
   const { folder, io } = desk();
   const session = start(args(publicClient, '--all', '--write'), io());
   await fetch(await consent(world, await session.link(), founder().email, 'deny'));
@@ -211,7 +211,7 @@ test('a person who declines shares nothing', async () => {
   expect(() => configOf(folder)).toThrow('ENOENT');
 });
 
-test('several companies and nobody to choose: all of them are named, with exit code 2', async () => {
+test('connect without a terminal lists the companies to choose from and exits 2', async () => {
   const { io } = desk();
   const { email } = founder();
   const [name = ''] = email.split('@');
@@ -224,7 +224,7 @@ test('several companies and nobody to choose: all of them are named, with exit c
   expect(err).toContain(made.id);
 });
 
-test('the sign-in itself is not left behind', async () => {
+test('connect does not leave the tokens of the sign-in behind', async () => {
   const { io } = desk();
   const grants = () =>
     (
@@ -239,7 +239,7 @@ test('the sign-in itself is not left behind', async () => {
   expect(grants()).toBe(before);
 });
 
-test('without an application it says which flags to give', async () => {
+test('connect without an application names the flags to give', async () => {
   const { io } = desk();
   const { code, err } = await rosterd(['connect', '--base-url', world.url], io());
   expect(code).toBe(2);

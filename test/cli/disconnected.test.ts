@@ -11,7 +11,7 @@ import { company, startWorld } from '../conformance/running-platform.js';
 import { desk } from './connect-world.js';
 import { rosterd } from './world.js';
 
-/** Two companies by installation token and a founder by sign-in, each a source. */
+/** Three sources: two companies with installation tokens and a founder with a sign-in. */
 async function office() {
   const world = await startWorld({ clock: systemClock });
   onTestFinished(() => world.close());
@@ -64,7 +64,7 @@ async function office() {
   return { world, folder, env, run, sync, requests, tokens, client };
 }
 
-test('a revoked installation halts its source only, says what to type, and is never installed again by itself', async () => {
+test('a revoked installation halts only its source with a hint, and rosterd never reinstalls it', async () => {
   const { world, run, sync, requests } = await office();
   expect((await sync()).code).toBe(0);
   await world.control('POST', `/installations/${company(world).installation}/revoke`);
@@ -85,7 +85,7 @@ test('a revoked installation halts its source only, says what to type, and is ne
   expect(await requests('POST', '/installations')).toBe(0);
 });
 
-test('CLIENT-12 a sign-in that ended stops that source with exit code 3 and is not asked for again and again', async () => {
+test('CLIENT-12 an expired sign-in stops its source with exit code 3 and is not retried in a loop', async () => {
   const { sync, world, client, tokens, requests } = await office();
   expect((await sync()).code).toBe(0);
   const form = new URLSearchParams({
@@ -102,7 +102,7 @@ test('CLIENT-12 a sign-in that ended stops that source with exit code 3 and is n
   expect((await requests('POST', '/oauth/token')) - before).toBe(1);
 });
 
-test('the daemon goes on with the others while one waits for a human', async () => {
+test('the daemon continues with the other sources while one waits for a human', async () => {
   const { world, folder, env } = await office();
   const { config } = loadConfig({ cwd: folder, env });
   const parts = { config, clock: systemClock, random: seededRandom(1), logger: silentLogger };

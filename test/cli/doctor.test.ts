@@ -27,14 +27,14 @@ afterAll(() => sandbox.close());
 interface Office {
   readonly folder: string;
   readonly database: string;
-  /** Other settings from here on. */
+  /** Replaces settings of the configuration. */
   configure(change: Record<string, unknown>): void;
   sql(...statements: string[]): void;
   doctor(): Promise<{ code: number; diagnosis: Diagnosis; err: string }>;
   text(): Promise<string>;
 }
 
-/** A configured machine whose mirror is up to date; nothing of it fails until a test breaks it. */
+/** A configured machine with an up-to-date mirror, where every check passes until a test breaks something. */
 async function office(platform = sandbox): Promise<Office> {
   const folder = tempFolder();
   const [company] = platform.ready.companies;
@@ -82,7 +82,7 @@ const bytesIn = (folder: string) =>
         .digest('hex'),
     ]);
 
-test('a machine in order: over twenty checks, none fails, nothing is changed', async () => {
+test('doctor on a healthy machine runs over twenty checks, none fails, and nothing changes', async () => {
   const { folder, doctor } = await office();
   const before = bytesIn(folder);
   const { code, diagnosis } = await doctor();
@@ -95,7 +95,7 @@ test('a machine in order: over twenty checks, none fails, nothing is changed', a
   expect(bytesIn(folder)).toEqual(before);
 });
 
-test('beside a running daemon it finds the daemon and nothing wrong', async () => {
+test('doctor finds a running daemon and reports no problem', async () => {
   const { folder, doctor } = await office();
   const { config } = loadConfig({ cwd: folder, env: { HOOK: 'whsec_c2VjcmV0c2VjcmV0c2VjcmV0' } });
   const daemon = await startDaemon(partsFor(config));
@@ -106,7 +106,7 @@ test('beside a running daemon it finds the daemon and nothing wrong', async () =
   expect(diagnosis.checks.find(({ name }) => name === 'receiver.port')?.message).toContain('the daemon runs');
 });
 
-test('a platform whose clock is wrong is asked all the same', async () => {
+test('doctor checks a platform even if its clock is wrong', async () => {
   const platform = await startSeededSandbox({ records: 5, companies: 1 });
   onTestFinished(() => platform.close());
   const { doctor } = await office(platform);
@@ -121,7 +121,7 @@ test('a platform whose clock is wrong is asked all the same', async () => {
   expect(verdicts).toMatchObject({ 'platform.clock': 'fail', 'token.acme': 'pass', 'scopes.acme': 'pass' });
 });
 
-test('for people: one line each, with what to type below what is wrong', async () => {
+test('doctor prints one line per check, and the command to run below each problem', async () => {
   const { database, text } = await office();
   chmodSync(database, 0o644);
   const out = await text();
@@ -143,7 +143,7 @@ const other = (token: string) => ({
   sources: [{ name: 'acme', token, company: sandbox.ready.companies[0]?.id }],
 });
 
-/** Damages pages that hold rows, so that the file still opens and says whose it is. */
+/** Damages pages with rows, so that the file can still be opened and identified. */
 function spoil(database: string, table: string): void {
   const reader = new Sqlite(database, { readonly: true });
   const pages = reader
@@ -236,7 +236,7 @@ const breakages: readonly Breakage[] = [
   },
   {
     ...{ check: 'identity.acme', verdict: 'warn', mend: /^rosterd sync --source acme --resync$/ },
-    // A record that changed since brought its own.
+    // A record that has changed since then has its own names.
     how: ({ sql }) => sql('DELETE FROM identity_rows WHERE row_no > (SELECT min(row_no) FROM identity_rows)'),
   },
   {
@@ -312,7 +312,7 @@ const fault = async (status: number, type: string, message: string) => {
 test.each([
   [403, 'insufficient_scope', 'lacks read:investments', 'scopes.acme', /rosterd/],
   [400, 'invalid_request', 'Unknown version "2026-10-15".', 'version.acme', /platform\.version/],
-])('an answer %i %s (%s) is told as %s', async (status, type, message, check, mend) => {
+])('doctor reports the response %i %s (%s) as %s', async (status, type, message, check, mend) => {
   const { doctor } = await office();
   await fault(status, type, message);
   const { code, diagnosis } = await doctor();
@@ -322,7 +322,7 @@ test.each([
   ]);
 });
 
-test('an endpoint that is not there yet, whose secret nobody knows, and in order', async () => {
+test('doctor reports an endpoint that does not exist yet, one with an unknown secret, and a healthy one', async () => {
   const { folder, configure, doctor } = await office();
   const token = sandbox.ready.users[0]?.liveToken ?? '';
   const tokenFile = join(folder, 'manager.token');
@@ -362,7 +362,7 @@ test('an endpoint that is not there yet, whose secret nobody knows, and in order
   expect((await findings()).map(([verdict]) => verdict)).toEqual(['pass', 'pass', 'pass']);
 });
 
-describe('each thing that is wrong is found by name, with the command that mends it', () => {
+describe('doctor finds each problem by name and prints the command that fixes it', () => {
   test.each(breakages)('$check', async ({ check, verdict, mend, how }) => {
     const place = await office();
     await how(place);
@@ -384,7 +384,7 @@ test.each([
   ['24.0.0', 'pass'],
   ['26.10.0', 'pass'],
   ['27.0.0', 'warn'],
-])('Node %s: %s', (version, verdict) => {
+])('doctor on Node %s: %s', (version, verdict) => {
   expect(nodeCheck(version).verdict).toBe(verdict);
 });
 
@@ -392,6 +392,6 @@ test.each([
   [500, 'pass'],
   [-45_000, 'warn'],
   [301_000, 'fail'],
-])('a platform whose clock is %i ms ahead: %s', (ahead, verdict) => {
+])('doctor with a platform clock that is %i ms ahead: %s', (ahead, verdict) => {
   expect(clockCheck(ahead).verdict).toBe(verdict);
 });

@@ -37,7 +37,7 @@ function office() {
   return { run, json, folder };
 }
 
-test('refused with a sandbox token, it says that live keys are wanted', async () => {
+test('endpoints with a sandbox token reports that live keys are required', async () => {
   const { write, io } = desk();
   const config = { platform: { baseUrl: world.url, management: { token: user(world).token } }, sources: [] };
   write('config.json', JSON.stringify(config));
@@ -46,7 +46,7 @@ test('refused with a sandbox token, it says that live keys are wanted', async ()
   expect(err).toMatch(/^error: .* answered 403 .*\nTry: a live token \(at_live_…\)/m);
 });
 
-test('an endpoint lives its life: created, listed, tested, changed, rotated, deleted', async () => {
+test('endpoints commands create, list, test, update, rotate and delete an endpoint', async () => {
   const { run, json } = office();
   const created = await run('create', receiver.url, '--mode', 'test');
   expect(created.code).toBe(0);
@@ -79,7 +79,7 @@ test('an endpoint lives its life: created, listed, tested, changed, rotated, del
   expect((await run('test', id)).err).toMatch(/^Try: `rosterd endpoints list`/m);
 });
 
-test('a secret goes into a file of mode 0600 and is then not printed', async () => {
+test('--secret-file writes the secret to a file of mode 0600 and does not print it', async () => {
   const { run, folder } = office();
   const { code, out, err } = await run(
     'create',
@@ -101,7 +101,7 @@ test('a secret goes into a file of mode 0600 and is then not printed', async () 
   await run('delete', id);
 });
 
-test('a test event that does not arrive exits 1 and says why', async () => {
+test('endpoints test exits 1 and prints the reason when the event is not delivered', async () => {
   const { run, json } = office();
   receiver.answer(500);
   const { id } = await json('create', receiver.url, '--mode', 'test');
@@ -111,7 +111,7 @@ test('a test event that does not arrive exits 1 and says why', async () => {
   await run('delete', id);
 });
 
-test('a secret file that could not be written stops everything before a secret is made', async () => {
+test('an unwritable secret file is reported before a secret is created', async () => {
   const { run, json } = office();
   const before = (await json('list')).endpoints.length;
   const { code, err } = await run('create', receiver.url, '--secret-file', 'manager.token/in.secret');
@@ -119,14 +119,14 @@ test('a secret file that could not be written stops everything before a secret i
   expect((await json('list')).endpoints).toHaveLength(before);
 });
 
-test('without a right to manage endpoints it says how to get one', async () => {
+test('endpoints without management access reports how to get it', async () => {
   const { io, write } = desk();
   write('config.json', JSON.stringify({ platform: { baseUrl: world.url } }));
   const { code, err } = await rosterd(['endpoints', 'list'], io());
   expect([code, err]).toEqual([2, expect.stringContaining('rosterd connect --management')]);
 });
 
-test("a source's own token sees what is bound to its installation", async () => {
+test("endpoints with a source's own token lists the endpoints of its installation", async () => {
   const { json, run } = office();
   expect(await json('list', '--source', 'acme')).toMatchObject({ endpoints: [] });
   const { code, out, err } = await run('list', '--source', 'acme');

@@ -8,7 +8,7 @@ import { nodeTooOld, oldestNode, testedNodeLines } from '../../src/runtime/suppo
 
 const at = (path: string) => join(packageRoot, path);
 
-/** A process that takes itself for an older Node from its first statement on. */
+/** Runs a process that reports an older Node version from its first statement on. */
 async function onNode(version: string, args: readonly string[]) {
   const lie = `Object.defineProperty(process.versions, 'node', { value: '${version}' })`;
   const child = spawn(
@@ -31,14 +31,14 @@ test.each([
   ['dist/cli/main.js', ['status', '--json']],
   ['dist/cli/main.js', ['no-such-command']],
   ['dist/cli/start.js', []],
-])('on Node 20, %s %j says which Node it needs, and exits with 2', async (entry, args) => {
+])('on Node 20, %s %j reports the required Node version and exits 2', async (entry, args) => {
   expect(await onNode('20.20.2', [entry, ...args])).toEqual({
     code: 2,
     said: `error: Node 20.20.2 is too old for rosterd, which needs Node ${oldestNode} or later\nTry: nvm install 24\n`,
   });
 });
 
-test('on Node 20, importing the library throws one sentence', async () => {
+test('on Node 20, importing the library throws an error of one sentence', async () => {
   const program = `import('${at('dist/index.js')}').catch((error) => console.log(error.stack))`;
   expect(await onNode('20.20.2', ['-e', program])).toEqual({
     code: 0,
@@ -52,11 +52,11 @@ test.each([
   ['21.7.3', false],
   ['24.0.0', true],
   ['27.1.0', true],
-])('Node %s is new enough: %s', (version, enough) => {
+])('Node %s is supported: %s', (version, enough) => {
   expect(nodeTooOld(version) === null).toBe(enough);
 });
 
-test('the check is the first thing the library loads', () => {
+test('the library loads the Node version check first', () => {
   const [first] = /^(?:import|export) (?!type).*/m.exec(readFileSync(at('src/index.ts'), 'utf8')) ?? [];
   expect(first).toBe("import './runtime/require-node.js';");
 });

@@ -7,7 +7,7 @@ import { rosterd } from './world.js';
 const places = placesOf(silentProgram(commands));
 const placeOf = (name: string) => places.find(({ path }) => path === name);
 
-/** Two letters changed about, which is how people misspell. */
+/** Swaps two letters, a common typing error. */
 function misspelt({ long }: Flag): string {
   const at = long.length - 2;
   return `${long.slice(0, at)}${long.slice(at + 1)}${long.charAt(at)}`;
@@ -17,7 +17,7 @@ describe.each(commands)('$name', ({ name, args = [], options = [] }) => {
   const words = name.split(' ');
   const place = placeOf(name);
 
-  test('says in its help what each argument and flag is, in a sentence without a full stop', async () => {
+  test('the help describes each argument and flag, without a full stop', async () => {
     const { out } = await rosterd([...words, '--help']);
     for (const { flags, summary } of options) {
       expect(out).toContain(flags.replace(/^--no-/, '--no-'));
@@ -27,7 +27,7 @@ describe.each(commands)('$name', ({ name, args = [], options = [] }) => {
     expect(new Set(options.map(({ flags }) => flags.split(' ')[0])).size).toBe(options.length);
   });
 
-  test('answers an unknown flag with what to type next', async () => {
+  test('an unknown flag is rejected with the next command', async () => {
     const { code, out, err } = await rosterd([...words, '--qqqqqqqqqq']);
     expect({ code, out }).toEqual({ code: 2, out: '' });
     expect(err).toMatch(
@@ -35,7 +35,7 @@ describe.each(commands)('$name', ({ name, args = [], options = [] }) => {
     );
   });
 
-  test('guesses what a misspelt flag was meant to be', async () => {
+  test('a misspelt flag is rejected with the closest flag', async () => {
     for (const flag of place?.flags ?? []) {
       const wrong = misspelt(flag);
       if (place?.flags.some(({ long }) => long === wrong) === true) continue;
@@ -46,7 +46,7 @@ describe.each(commands)('$name', ({ name, args = [], options = [] }) => {
   });
 });
 
-test('a misspelt command, also behind a group, is guessed', async () => {
+test('a misspelt command, also within a group, is rejected with the closest one', async () => {
   for (const { name } of commands) {
     const words = name.split(' ');
     const last = words.at(-1) ?? '';

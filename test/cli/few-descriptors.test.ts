@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { packageRoot } from '../../src/runtime/package-root.js';
 import { mirrorWorld } from './mirror-world.js';
 
-/** A real process of the build that may open so many files and sockets and cannot raise that. */
+/** Runs a real, compiled process with a hard limit on file descriptors. */
 async function run(limit: number, args: readonly string[], folder: string, token: string) {
   const program = [process.execPath, join(packageRoot, 'dist', 'cli', 'main.js'), ...args];
   const child = spawn('sh', ['-c', `ulimit -n ${limit} && exec "$0" "$@"`, ...program], {
@@ -22,7 +22,7 @@ async function run(limit: number, args: readonly string[], folder: string, token
   return { code, out, err };
 }
 
-test('few file descriptors: a command works, or names the limit and what to raise it to; it never calls it a bug', async () => {
+test('with few file descriptors a command works or reports the limit and how to raise it, and never reports a bug', async () => {
   const world = await mirrorWorld(20);
   onTestFinished(() => world.close());
   await world.sync();

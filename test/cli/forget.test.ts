@@ -29,7 +29,7 @@ function world(database = freshMirror()) {
   return { database, forget, holding };
 }
 
-test('beside a program that has the file open: a receipt, no byte left, a copy with names removed', async () => {
+test('forget scrubs the file while another program has it open, removes a backup with names, and prints a receipt', async () => {
   const { database, forget, holding } = world();
   const backup = `${database.file}.schema-0004.bak`;
   writeFileSync(backup, 'CANARY');
@@ -49,16 +49,16 @@ test('beside a program that has the file open: a receipt, no byte left, a copy w
   expect(receipt).toEqual([{ id: 'usr_1', cause: 'forget', scrubbed: 1 }]);
 });
 
-test('with nobody else around, for people; and again, which says so', async () => {
+test('forget prints text for people, and reports an id that was already forgotten', async () => {
   const { database, forget, holding } = world();
   database.close();
   const first = await forget('inv_1');
-  expect(first.out).toMatch(/inv_1: identity of 1 investment erased\n.*invisible since.*\n.*no byte/);
+  expect(first.out).toMatch(/inv_1: identity of 1 investment erased\n.*invisible since.*\n.*no bytes/);
   expect((await forget('inv_1')).out).toContain('was forgotten before');
   expect(holding()).toEqual([]);
 });
 
-test('a reader in the way makes it pending, with the time since when', async () => {
+test('a reader that blocks the scrub makes the erasure pending, with its start time', async () => {
   const { database, forget } = world();
   const reader = openSqlite(database.file, { readonly: true });
   reader.raw.exec('BEGIN');
@@ -70,7 +70,7 @@ test('a reader in the way makes it pending, with the time since when', async () 
   reader.close();
 });
 
-test('--lift lets identity come again', async () => {
+test('forget --lift allows identity to be stored again', async () => {
   const { database, forget } = world();
   await forget('usr_1');
   const lifted = await forget('usr_1', '--lift');
@@ -84,7 +84,7 @@ test.each([
   ['usr_nobody', /usr_nobody is neither an investment nor an investor of this mirror/],
   ['ada@example.org', /^(?!.*ada).*neither the id of an investment nor of an investor/s],
   ['Ada Lovelace', /^(?!.*Lovelace).*neither the id of an investment nor of an investor/s],
-])('%s is refused with what to do', async (id, message) => {
+])('forget rejects %s with a hint', async (id, message) => {
   const { forget } = world();
   const { code, err } = await forget(id);
   expect(code).toBe(2);

@@ -22,7 +22,7 @@ let log = '';
 
 const company = () => sandbox.ready.companies[0] as Sandbox['ready']['companies'][number];
 
-/** A real daemon whose database file may grow to so many pages, until it is sent SIGUSR2. */
+/** Runs a real daemon whose database file is limited to a number of pages until it gets SIGUSR2. */
 function start(pagesMax: number): void {
   log = '';
   daemon = spawn(process.execPath, [entry, 'run', '--config', join(folder, 'config.json')], {
@@ -88,7 +88,7 @@ const create = async (count: number) => {
   expect(status).toBe(200);
 };
 
-/** From now on writing down a tick takes so much room, so that a file that may not grow takes no tick at all. */
+/** Makes storing a tick need so much space that a file that cannot grow can store none. */
 function everyTickNeeds(bytes: number): void {
   const database = new Sqlite(join(folder, 'mirror.db'));
   database.pragma('busy_timeout = 10000');
@@ -121,7 +121,7 @@ test('a daemon whose disk is full says so at once, everywhere, and all is well a
     reasons: [{ source: 'acme', health: 'failing', state: 'following' }],
     problems: [{ key: 'tick.acme', severity: 'ill', text: expect.stringContaining('no room left') }],
   });
-  // What the database says is what makes it worth asking the daemon: it could not be told.
+  // The daemon must be asked directly, because the database could not store the failure.
   expect(look((database) => database.prepare('SELECT last_outcome FROM sources').pluck().get())).toBe('done');
   expect((await ask('/readyz')).status).toBe(503);
   const metrics = await (await ask('/metrics')).text();
@@ -136,7 +136,7 @@ test('a daemon whose disk is full says so at once, everywhere, and all is well a
   expect(code).toBe(1);
   expect(out).toMatch(/^acme +following \(failing\)/m);
   expect(out).toContain('acme: its last tick failed and could not be written down');
-  // The process is alive, and restarting it would make no room.
+  // The process is alive, and restarting it would not free any space.
   expect((await ask('/livez')).status).toBe(200);
 
   daemon.kill('SIGUSR2');

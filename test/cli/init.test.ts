@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.close());
 
-/** A terminal at which somebody types these lines, ahead of the questions. */
+/** A terminal where these lines are typed ahead of the questions. */
 function typing(lines: readonly string[]): PassThrough & { isTTY: true } {
   const stdin = Object.assign(new PassThrough(), { isTTY: true as const });
   stdin.end(lines.map((line) => `${line}\n`).join(''));
@@ -37,7 +37,7 @@ const written = (folder: string) =>
 const flags = () => ['--base-url', sandbox.url, '--source', 'acme', '--token-env', 'ACME_TOKEN'];
 
 describe('init from flags', () => {
-  test('writes a file that is valid, names no secret, and ends with the doctor', async () => {
+  test('init writes a valid file without a secret and then runs doctor', async () => {
     const folder = tempFolder();
     const args = ['init', ...flags(), '--company', company, '--webhook-secret-file', 'hook.secret'];
     writeFileSync(join(folder, 'hook.secret'), 'whsec_c2VjcmV0c2VjcmV0c2VjcmV0', { mode: 0o600 });
@@ -62,7 +62,7 @@ describe('init from flags', () => {
     expect((await rosterd(['sync'], ioIn(folder))).code).toBe(0);
   });
 
-  test('a mirror that holds the company under another name is not given a second source', async () => {
+  test('init refuses a second source for a company that the mirror already has', async () => {
     const folder = tempFolder();
     const as = (source: string, ...more: string[]) =>
       rosterd(
@@ -82,7 +82,7 @@ describe('init from flags', () => {
     expect((await as('acme-2', '--force', '--database', 'sqlite:./data/other.db')).code).toBe(0);
   });
 
-  test('keeps real records out of the file of a demonstration, unless that file is named', async () => {
+  test('init does not use the database of the demo unless --database names it', async () => {
     const folder = tempFolder();
     mkdirSync(join(folder, 'data'));
     for (const name of ['mirror.db', 'mirror.db.demo']) writeFileSync(join(folder, 'data', name), '');
@@ -100,7 +100,7 @@ describe('init from flags', () => {
     expect(written(folder).database).toBe('sqlite:./data/mirror.db');
   });
 
-  test('what the doctor fails is the exit code, and the file stands', async () => {
+  test('init exits with the result of doctor and keeps the file', async () => {
     const folder = tempFolder();
     const { code, out, err } = await rosterd(['init', ...flags()], ioIn(folder, { env: {} }));
     expect(code).toBe(1);
@@ -109,7 +109,7 @@ describe('init from flags', () => {
     expect(written(folder).sources).toHaveLength(1);
   });
 
-  test('never replaces a file unless told to', async () => {
+  test('init replaces a file only with --force', async () => {
     const folder = tempFolder();
     const file = join(folder, 'config.json');
     writeFileSync(file, 'mine');
@@ -123,7 +123,7 @@ describe('init from flags', () => {
     expect(written(folder).sources).toHaveLength(1);
   });
 
-  test('with an application and no token yet says how to sign in', async () => {
+  test('init with an application and no token prints how to sign in', async () => {
     const folder = tempFolder();
     const args = ['init', '--base-url', sandbox.url, '--client-id', 'pk_test_1', '--identity', 'drop'];
     const { code, err } = await rosterd(args, ioIn(folder));
@@ -147,7 +147,7 @@ describe('init from flags', () => {
     [['--client-id', 'pk_test_1', '--source', 'a'], '--source cannot be combined with --client-id'],
     [['--database', 'mysql://x'], 'sqlite:PATH'],
     [['--company', 'acme'], 'an id such as co_…'],
-  ])('%j is refused, with what is wrong and no file', async (args, message) => {
+  ])('init %j is rejected with a message and writes no file', async (args, message) => {
     const folder = tempFolder();
     const { code, out, err } = await rosterd(['init', ...args], ioIn(folder));
     expect({ code, out }).toEqual({ code: 2, out: '' });
@@ -155,7 +155,7 @@ describe('init from flags', () => {
     expect(existsSync(join(folder, 'config.json'))).toBe(false);
   });
 
-  test('a folder that is not there is a mistake of usage', async () => {
+  test('init with a missing folder is a usage error', async () => {
     const folder = tempFolder();
     const { code, err } = await rosterd(['init', ...flags(), '--config', 'no/c.json'], ioIn(folder));
     expect(code).toBe(2);
@@ -164,7 +164,7 @@ describe('init from flags', () => {
 });
 
 describe('init at a terminal', () => {
-  test('asks what no flag said, again when an answer cannot be, and takes the usual for an empty one', async () => {
+  test('init asks for missing values, repeats after an invalid answer, and takes the default for an empty one', async () => {
     const folder = tempFolder();
     const lines = ['api.example.com', sandbox.url, '1', '', token, 'ACME_TOKEN', '', '', 'drop', ''];
     const { code, out, err } = await rosterd(['init'], ioIn(folder, { stdin: typing(lines), tty: true }));
@@ -180,7 +180,7 @@ describe('init at a terminal', () => {
     expect(written(folder)).not.toHaveProperty('receiver');
   });
 
-  test('a sign-in is one of the ways, and --no-input asks nothing', async () => {
+  test('init offers a sign-in, and --no-input asks nothing', async () => {
     const folder = tempFolder();
     const stdin = typing([sandbox.url, '3', 'pk_test_9', '', '', '']);
     expect((await rosterd(['init'], ioIn(folder, { stdin, tty: true }))).code).toBe(0);
@@ -191,7 +191,7 @@ describe('init at a terminal', () => {
     expect(asked.err).toContain('these flags are required');
   });
 
-  test('ends without a file when stdin ends, a signal comes or no answer is any good', async () => {
+  test('init writes no file when stdin ends, a signal arrives or no answer is valid', async () => {
     const folder = tempFolder();
     const run = (lines: readonly string[]) =>
       rosterd(['init'], ioIn(folder, { stdin: typing(lines), tty: true }));
@@ -206,7 +206,7 @@ describe('init at a terminal', () => {
   });
 
   if (existsSync('/usr/bin/script'))
-    test('a real terminal is asked', async () => {
+    test('init asks its questions on a real terminal', async () => {
       const folder = tempFolder();
       const main = join(packageRoot, 'src', 'cli', 'main.ts');
       const tsx = join(packageRoot, 'node_modules', 'tsx', 'dist', 'loader.mjs');

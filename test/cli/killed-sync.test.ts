@@ -7,7 +7,7 @@ import { packageRoot } from '../../src/runtime/package-root.js';
 import { mirrorWorld } from './mirror-world.js';
 import { password, postgresWorld } from './postgres-world.js';
 
-/** Pages of a first listing that are committed; a text while there is no mirror to read. */
+/** Returns the number of committed pages of a first listing; a text while there is no mirror to read. */
 type Pages = () => Promise<unknown>;
 
 const worlds = {
@@ -36,7 +36,7 @@ test.each(['SQLite', 'PostgreSQL'] as const)(
   async (database) => {
     const { world, env, pages } = await worlds[database]();
     onTestFinished(() => world.close());
-    // The second page never comes, so the process stands in the middle of its first listing.
+    // The second page never arrives, so the process hangs in the middle of its first listing.
     await world.control('POST', '/faults', [
       { method: 'GET', path: '/investments', after: 1, times: 1, action: { delayMs: 600_000 } },
     ]);
@@ -59,9 +59,9 @@ test.each(['SQLite', 'PostgreSQL'] as const)(
     child.kill('SIGKILL');
     await once(child, 'exit');
     expect((await world.run(['sync'])).code).toBe(0);
-    // The page that was committed is not fetched again.
+    // The committed page is not fetched again.
     const { requests } = (await world.control('GET', '/requests')) as { requests: Asked[] };
-    // Whoever asks for one record only wants to know what the token may see.
+    // A request for one record only checks what the token may read.
     const listed = requests.filter(
       ({ path, query }) => path === '/investments' && query.per_page === '100' && !('updated_since' in query),
     );

@@ -6,7 +6,7 @@ import { packageRoot } from '../../src/runtime/package-root.js';
 import type { MirrorPlace } from '../../src/store/database-location.js';
 import { databases } from '../store/support/databases.js';
 
-/** A quarter of what the rows below would take as objects, let alone as one text. */
+/** A quarter of the memory that the rows below would need as objects. */
 const heapMegabytes = 64;
 const rows = 200_000;
 
@@ -26,7 +26,7 @@ interface Ended {
   readonly end: string;
 }
 
-/** The command line as a process with a small heap; `take` ends the reading early. */
+/** Runs the command line as a process with a small heap; `take` stops reading early. */
 async function rosterd(args: readonly string[], take = Number.POSITIVE_INFINITY): Promise<Ended> {
   const main = join(packageRoot, 'dist', 'cli', 'main.js');
   const child = spawn(process.execPath, [`--max-old-space-size=${heapMegabytes}`, main, ...args], {
@@ -80,7 +80,7 @@ test.each(
   },
 );
 
-test('a reader that has seen enough ends the query, and that is no failure', {
+test('closing the output pipe ends the query with exit code 0', {
   timeout: 300_000,
 }, async () => {
   const [sqlite] = databases;

@@ -15,7 +15,7 @@ import { withClient } from '../postgres/run-databases.js';
 import { canonicalDump } from '../store/canonical-dump.js';
 import { type PostgresWorld, password, postgresWorld } from './postgres-world.js';
 
-/** The configuration of this world names its PostgreSQL; the mirror is first kept in a file. */
+/** The configuration of the test world names PostgreSQL; the mirror starts in a file. */
 let world: PostgresWorld;
 let file: string;
 const secretTo = () => {
@@ -38,7 +38,7 @@ beforeAll(async () => {
 
 afterAll(() => world.close());
 
-/** What a mirror of an hour does not have: a re-listing under way, oddities, work that waits. */
+/** Adds what a young mirror does not have: a running re-listing, anomalies and queued work. */
 function fillEveryTable(path: string): void {
   const raw = new Sqlite(path);
   const at = '2026-01-01T00:00:00.000Z';
@@ -85,7 +85,7 @@ function fillEveryTable(path: string): void {
   add("INSERT OR REPLACE INTO budgets (token, window_start, spent) VALUES ('digest', ?, 7)", at);
   add("INSERT INTO erasures (source_no, id, cause, invisible_at) VALUES (1, 'inv_gone', 'tombstone', ?)", at);
   add("INSERT INTO forgotten (id, forgotten_at) VALUES ('usr_forgotten', ?)", at);
-  // The process that took it is this one, which goes on: to another process the mirror would be in use.
+  // Release the lease of this process, or the migration would see the mirror as in use.
   raw.exec('DELETE FROM leases');
   raw.close();
 }
@@ -99,7 +99,7 @@ const rowsIn = (url: string, table: string) =>
   );
 
 describe('rosterd migrate', { timeout: 90_000 }, () => {
-  test('every table of a mirror is carried, or it is said why not', () => {
+  test('migrate copies every table of the mirror or declares why not', () => {
     const raw = new Sqlite(file, { readonly: true });
     const tables = raw
       .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'")
@@ -115,7 +115,7 @@ describe('rosterd migrate', { timeout: 90_000 }, () => {
     expect(empty).toEqual([]);
   });
 
-  test('a dry run tells what would go and creates nothing', async () => {
+  test('migrate --dry-run prints what would be copied and creates nothing', async () => {
     const { code, out, err } = await migrate(secretTo(), '--dry-run');
     expect([code, err]).toEqual([0, '']);
     expect(out).toMatch(/^investment_rows +\d+$/m);
@@ -125,7 +125,7 @@ describe('rosterd migrate', { timeout: 90_000 }, () => {
     expect(found).toEqual({ nothing: true });
   });
 
-  test('killed in the middle it leaves the target empty; meanwhile nobody writes the file', async () => {
+  test('a killed migrate leaves the target empty, and no other process writes the file meanwhile', async () => {
     const target = await migratedDatabase();
     onTestFinished(() => target.drop());
     await withClient(target.url, (client) =>
@@ -160,12 +160,12 @@ describe('rosterd migrate', { timeout: 90_000 }, () => {
     await once(child, 'exit');
     await holding.query('SELECT pg_advisory_unlock(7)');
     await expect.poll(standing, { timeout: 30_000 }).toBe(0);
-    // Waits for whatever the server still rolls back.
+    // Wait until the server has finished its rollback.
     await withClient(target.url, (client) => client.query('BEGIN; LOCK TABLE sources; COMMIT'));
     for (const { name } of carriedTables) expect([name, await rowsIn(target.url, name)]).toEqual([name, 0]);
   });
 
-  test('rows that come out different are noticed, and nothing is kept', async () => {
+  test('migrate detects rows that differ after copying and keeps nothing', async () => {
     const target = await migratedDatabase();
     onTestFinished(() => target.drop());
     await withClient(target.url, (client) =>
@@ -181,7 +181,7 @@ describe('rosterd migrate', { timeout: 90_000 }, () => {
     expect(await rowsIn(target.url, 'sources')).toBe(0);
   });
 
-  test('a source that somebody works is refused, also between two ticks', async () => {
+  test('migrate refuses a mirror that another process follows, even between two ticks', async () => {
     const copy = join(world.folder, 'worked.db');
     copyFileSync(file, copy);
     const raw = new Sqlite(copy);
@@ -198,7 +198,7 @@ describe('rosterd migrate', { timeout: 90_000 }, () => {
     raw.close();
   });
 
-  test('what cannot be carried is told with what to do', async () => {
+  test('migrate reports what it cannot copy, with a hint', async () => {
     const foreign = await freshDatabase();
     onTestFinished(() => foreign.drop());
     await withClient(foreign.url, (client) => client.query('CREATE TABLE budgets (mine int)'));
@@ -222,7 +222,7 @@ describe('rosterd migrate', { timeout: 90_000 }, () => {
     }
   });
 
-  test('carries all of it, and the daemon goes on there from the cursor without listing again', async () => {
+  test('migrate copies everything, and the daemon continues from the cursor without listing again', async () => {
     const before = openSqlite(file, { readonly: true });
     const source = await canonicalDump({ kind: 'sqlite', sqlite: before });
     before.close();
@@ -242,7 +242,7 @@ describe('rosterd migrate', { timeout: 90_000 }, () => {
       "SELECT (SELECT status FROM staged_rows) AS odd, (SELECT rows::text FROM listings) AS large, (SELECT array_to_string(seen, ',') FROM staged_pages WHERE page = 1) AS seen, (SELECT count(*) FROM leases) AS leases",
     );
     expect(rows).toEqual([{ odd, large: '9007199254740993', seen: '1,2,3', leases: 0 }]);
-    // What was only put there for the copy would change what a sync does.
+    // Remove the rows added for the copy, which would change the next sync.
     await postgres.pool.query(
       "DELETE FROM staged_rows; DELETE FROM staged_pages; DELETE FROM awaiting_deletion_rows; UPDATE sources SET awaiting_deletion = 0; DELETE FROM sources WHERE name = 'beta'",
     );
@@ -274,7 +274,7 @@ describe('rosterd migrate', { timeout: 90_000 }, () => {
     ).toEqual([{ indexes: 10 }]);
   });
 
-  test('a mirror that knew somebody forgotten since is held against the ledger first', async () => {
+  test('migrate applies the forget ledger to an old mirror before copying it', async () => {
     const target = await freshDatabase();
     onTestFinished(() => target.drop());
     const copy = join(world.folder, 'old.db');

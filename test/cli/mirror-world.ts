@@ -10,7 +10,7 @@ export interface MirrorWorld {
   readonly folder: string;
   readonly sandbox: Sandbox;
   readonly company: Sandbox['ready']['companies'][number];
-  /** A command line in that folder, with the process's own clock. */
+  /** Runs a command line in the folder, with the process's own clock. */
   io(options?: Parameters<typeof fakeIo>[0]): ReturnType<typeof fakeIo>;
   run(
     args: readonly string[],
@@ -21,7 +21,7 @@ export interface MirrorWorld {
   close(): Promise<void>;
 }
 
-/** A platform in this process, a configuration for it and a mirror of it, made by the commands themselves. */
+/** A platform in this process, with a configuration and a mirror made by the commands. */
 export async function mirrorWorld(records = 40): Promise<MirrorWorld> {
   const folder = mkdtempSync(join(tmpdir(), 'rosterd-cli-'));
   const sandbox = await startSeededSandbox({ companies: 1, records, limits: false });

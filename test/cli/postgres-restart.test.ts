@@ -90,7 +90,7 @@ async function deliver(id: string): Promise<number> {
 
 const readiness = async () => (await fetch(`${addressIn('dashboard at')}readyz`)).status;
 
-test('a daemon outlives its database: refuses deliveries while it is away, and goes on when it is back', {
+test('a daemon survives a database outage: it rejects deliveries meanwhile and continues afterwards', {
   timeout: 120_000,
 }, async () => {
   await expect.poll(() => log, patient).toContain('Ctrl-C to stop');
@@ -113,7 +113,7 @@ test('a daemon outlives its database: refuses deliveries while it is away, and g
   expect(change.status).toBe(200);
 
   await server.start();
-  // What was answered 202 is there, and nothing else is.
+  // Exactly the deliveries answered with 202 are stored.
   expect((await rows('SELECT event_id FROM webhook_inbox')).map(({ event_id }) => event_id)).toEqual([
     'evt_before',
   ]);
@@ -131,7 +131,7 @@ test('a daemon outlives its database: refuses deliveries while it is away, and g
   daemon.kill('SIGTERM');
   const [code] = await once(daemon, 'exit');
   expect(code).toBe(0);
-  // Not a stack, and not the password, which stood in the address.
+  // No stack trace, and no password, which was part of the address.
   expect(log).not.toMatch(/\n\s+at /);
   expect(log).not.toContain(new URL(server.url).password);
   expect(log).toContain(`mirroring into postgres://postgres@127.0.0.1`);

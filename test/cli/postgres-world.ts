@@ -8,15 +8,15 @@ import { type MirrorWorld, mirrorWorld } from './mirror-world.js';
 export const password = rolePassword;
 
 export interface PostgresWorld extends MirrorWorld {
-  /** The mirror's own, as the configuration names it: without a password. */
+  /** The address in the configuration, without a password. */
   readonly url: string;
-  /** As an administrator. */
+  /** The address for an administrator. */
   admin(sql: string): Promise<readonly Record<string, unknown>[]>;
-  /** The configuration once more, with other values in it. */
+  /** Writes the configuration again with other values. */
   configure(set: Record<string, unknown>): void;
 }
 
-/** As an operator makes it: a role that can do no more than log in, and a database of its own. */
+/** A setup as an operator makes it: a role that may only log in, with its own database. */
 export async function postgresWorld(records = 40): Promise<PostgresWorld> {
   const database = await freshDatabase();
   const { url, dropRole } = await giveToOwnRole(database.url);

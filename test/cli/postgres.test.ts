@@ -6,7 +6,7 @@ import { schemaSql } from '../../src/store/dialect/postgres/schema-sql.js';
 import { type PostgresWorld, password, postgresWorld } from './postgres-world.js';
 
 let world: PostgresWorld;
-/** Everything any command printed. */
+/** The output of all commands. */
 let printed = '';
 
 beforeAll(async () => {
@@ -32,7 +32,7 @@ const json = async (...args: readonly string[]) => JSON.parse(await ok(...args, 
 
 type Investment = { id: string; investor_id: string; valid_from: string; change_seq: number };
 
-/** Without what tells when and in which order this mirror learned of it. */
+/** Removes the columns that depend on when and in which order the mirror received a row. */
 const exported = async (...flags: readonly string[]) =>
   (await ok('export', '--identity', '--format', 'jsonl', ...flags))
     .trimEnd()
@@ -44,7 +44,7 @@ const exported = async (...flags: readonly string[]) =>
     });
 
 describe('a mirror on PostgreSQL', { timeout: 60_000 }, () => {
-  test('holds the same as one in a file, field by field', async () => {
+  test('a mirror on PostgreSQL has the same rows as one in a file', async () => {
     const here = await exported();
     expect(here.length).toBeGreaterThan(30);
     expect(here.filter(({ name }) => name !== null).length).toBeGreaterThan(20);
@@ -57,7 +57,7 @@ describe('a mirror on PostgreSQL', { timeout: 60_000 }, () => {
     expect(await exported('--config', beside)).toEqual(here);
   });
 
-  test('status tells where it stands', async () => {
+  test('status on PostgreSQL reports the state of the source', async () => {
     const [{ n }] = await json('query', 'SELECT count(*) AS n FROM investments');
     expect(await json('status')).toMatchObject({
       health: 'ok',
@@ -67,7 +67,7 @@ describe('a mirror on PostgreSQL', { timeout: 60_000 }, () => {
     expect(await ok('status')).toMatch(new RegExp(`^acme +following +${n} `, 'm'));
   });
 
-  test('query answers whole numbers as numbers and refuses to write', async () => {
+  test('query on PostgreSQL returns integers as numbers and refuses to write', async () => {
     const sql = 'SELECT count(*) AS n, sum(committed_cents) AS cents FROM investments';
     const [row] = await json('query', sql);
     expect([typeof row.n, typeof row.cents]).toEqual(['number', 'number']);
@@ -102,7 +102,7 @@ describe('a mirror on PostgreSQL', { timeout: 60_000 }, () => {
     expect(await json('query', 'SHOW transaction_read_only')).toEqual([{ transaction_read_only: 'on' }]);
   });
 
-  test('a result of many rows streams, and is cut where it should', async () => {
+  test('query on PostgreSQL streams many rows and stops at the limit', async () => {
     const many = 'SELECT i FROM generate_series(1, 2001) AS i';
     expect((await ok('query', '--csv', many)).trimEnd().split('\n')).toHaveLength(2_002);
     const cut = await run('query', '--limit', '600', many, '--json');
@@ -110,7 +110,7 @@ describe('a mirror on PostgreSQL', { timeout: 60_000 }, () => {
     expect(cut.err).toContain('only the first 600 rows');
   });
 
-  test('a change goes through the feed into changes and history', async () => {
+  test('a change on the platform appears in changes and history', async () => {
     const [{ id }] = (await json('query', 'SELECT id FROM investments ORDER BY id LIMIT 1')) as [Investment];
     const { change_seq: before } = await json('status');
     await world.control('PATCH', `/investments/${id}`, {
@@ -128,7 +128,7 @@ describe('a mirror on PostgreSQL', { timeout: 60_000 }, () => {
     expect(await ok('export', '--as-of', versions[1].valid_from)).toContain(id);
   });
 
-  test('changes --follow sees what is committed meanwhile', async () => {
+  test('changes --follow prints changes committed meanwhile', async () => {
     const { change_seq: before } = await json('status');
     const io = world.io();
     const { rosterd } = await import('./world.js');
@@ -152,7 +152,7 @@ describe('a mirror on PostgreSQL', { timeout: 60_000 }, () => {
     expect(seqs).toEqual(Array.from({ length: after - before }, (_, index) => before + 1 + index));
   });
 
-  test('changes --follow waits while the server cannot be had, says so once, and goes on where it was', async () => {
+  test('changes --follow waits while the server is unreachable, warns once, and continues where it stopped', async () => {
     const { change_seq: before } = await json('status');
     const io = world.io();
     const { rosterd } = await import('./world.js');
@@ -180,7 +180,7 @@ describe('a mirror on PostgreSQL', { timeout: 60_000 }, () => {
     expect(await following).toMatchObject({ code: 0 });
   });
 
-  test('verify finds it equal, and names a difference somebody made', async () => {
+  test('verify on PostgreSQL finds the mirror equal, and names a difference made by hand', async () => {
     expect(await json('verify', '--full')).toMatchObject({ equal: true });
     const [{ id }] = (await json('query', 'SELECT id FROM investments ORDER BY id DESC LIMIT 1')) as [
       Investment,
@@ -191,13 +191,13 @@ describe('a mirror on PostgreSQL', { timeout: 60_000 }, () => {
     await world.admin(`UPDATE investment_rows SET committed_cents = committed_cents - 1 WHERE id = '${id}'`);
   });
 
-  test('forget leaves nothing of a person in any table', async () => {
+  test('forget on PostgreSQL removes a person from every table', async () => {
     const [{ investor_id: person, email }] = await json(
       'query',
       'SELECT investor_id, email FROM roster WHERE email IS NOT NULL ORDER BY id LIMIT 1',
     );
     expect(await json('forget', person)).toMatchObject({ id: person, already: false });
-    // Another test's transaction on the same server may keep it from the bytes for a moment.
+    // A transaction of another test on the same server may delay the scrub.
     await expect
       .poll(() => json('forget', person), { timeout: 40_000 })
       .toMatchObject({ bytes: 'scrubbed', already: true });
@@ -210,7 +210,7 @@ describe('a mirror on PostgreSQL', { timeout: 60_000 }, () => {
     expect(await ok('forget', person, '--lift')).toContain('may be stored again');
   });
 
-  test('doctor looks at the server as our user sees it', async () => {
+  test('doctor checks the server with the rights of the configured user', async () => {
     const { code, out } = await run('doctor', '--json');
     const checks = JSON.parse(out).checks as { name: string; verdict: string; message: string }[];
     const found = Object.fromEntries(
@@ -228,7 +228,7 @@ describe('a mirror on PostgreSQL', { timeout: 60_000 }, () => {
     expect(code).toBe(0);
   });
 
-  test('an analyst reads by a role of his own, and names only by the role for names', async () => {
+  test('an analyst role reads the mirror, and names only with the identity role', async () => {
     for (const role of readerRoles)
       await world.admin(
         `DO $$ BEGIN CREATE ROLE ${role} NOLOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$`,
@@ -259,7 +259,7 @@ describe('a mirror on PostgreSQL', { timeout: 60_000 }, () => {
   });
 });
 
-describe('what goes wrong on the way to PostgreSQL is told with what to do', { timeout: 60_000 }, () => {
+describe('errors of the PostgreSQL connection are reported with a hint', { timeout: 60_000 }, () => {
   const address = (change: (url: URL) => void) => {
     const url = new URL(world.url);
     change(url);
@@ -310,7 +310,7 @@ describe('what goes wrong on the way to PostgreSQL is told with what to do', { t
     expect(err).not.toContain('canary-wrong');
   });
 
-  test('a database without a mirror in it', async () => {
+  test('a PostgreSQL database without a mirror is reported', async () => {
     const flags = ['--set', `database=${world.url}?options=-csearch_path%3Dempty`];
     await world.admin('CREATE SCHEMA IF NOT EXISTS empty');
     await world.admin(`GRANT USAGE ON SCHEMA empty TO "${new URL(world.url).username}"`);
@@ -324,7 +324,7 @@ describe('what goes wrong on the way to PostgreSQL is told with what to do', { t
     });
   });
 
-  test('a schema that a later version wrote', async () => {
+  test('a PostgreSQL schema of a later version is reported', async () => {
     await world.admin(
       "INSERT INTO migrations (number, name, checksum, applied_at, version) VALUES (9999, 'later', 'x', '2027-01-01T00:00:00.000Z', '9.9.9')",
     );
@@ -338,7 +338,7 @@ describe('what goes wrong on the way to PostgreSQL is told with what to do', { t
     await world.admin('DELETE FROM migrations WHERE number = 9999');
   });
 
-  test('the password is nowhere in anything that was printed, however it is given', async () => {
+  test('no command prints the password, however it is given', async () => {
     const inUrl = new URL(world.url);
     inUrl.password = encodeURIComponent(password);
     world.configure({ database: inUrl.href, databasePassword: undefined });

@@ -25,13 +25,13 @@ async function rosterd(args: readonly string[], output: 'read' | 'closed' | numb
   return { code: code as number | null, out, err };
 }
 
-test('the whole of a long result arrives through a pipe, and the exit code with it', async () => {
+test('a long result arrives completely through a pipe, with its exit code', async () => {
   const { code, out, err } = await rosterd(['config', 'schema']);
   expect({ code, err }).toEqual({ code: 0, err: '' });
   expect(JSON.parse(out)).toHaveProperty('properties.sources');
 });
 
-test('a reader that is gone (`| head`) is no failure', async () => {
+test('a closed pipe (`| head`) is not an error', async () => {
   expect(await rosterd(['config', 'schema'], 'closed')).toEqual({ code: 0, out: '', err: '' });
 });
 
@@ -45,7 +45,7 @@ test.runIf(existsSync('/dev/full'))('a result that a full disk cut short is a fa
   );
 });
 
-test('a mistake of usage exits with 2 and nothing on stdout', async () => {
+test('a usage error exits 2 and prints nothing to stdout', async () => {
   const { code, out, err } = await rosterd(['config', 'valdate']);
   expect({ code, out }).toEqual({ code: 2, out: '' });
   expect(err).toContain('Did you mean validate?');

@@ -9,7 +9,7 @@ import { freePort } from '../support/free-port.js';
 import { mirrorWorld } from './mirror-world.js';
 import { fakeIo } from './world.js';
 
-test('several SIGHUPs during one reload ask for one more', async () => {
+test('several SIGHUPs during a reload cause one more reload', async () => {
   const io = fakeIo();
   const requests = new ReloadRequests(io);
   const stop = new AbortController();
@@ -25,7 +25,7 @@ test('several SIGHUPs during one reload ask for one more', async () => {
   expect(io.signals.listenerCount('SIGHUP')).toBe(0);
 });
 
-test('a SIGTERM wins over a SIGHUP that came before it', async () => {
+test('a SIGTERM takes precedence over an earlier SIGHUP', async () => {
   const io = fakeIo();
   const requests = new ReloadRequests(io);
   io.signals.emit('SIGHUP');
@@ -33,7 +33,7 @@ test('a SIGTERM wins over a SIGHUP that came before it', async () => {
   requests.close();
 });
 
-test('on a terminal SIGHUP keeps its usual effect, the end of the process', () => {
+test('on a terminal SIGHUP keeps its default effect and ends the process', () => {
   const io = fakeIo({ tty: true });
   new ReloadRequests(io).close();
   expect(io.signals.listenerCount('SIGHUP')).toBe(0);
@@ -49,7 +49,7 @@ test.skipIf(process.platform === 'win32')(
     const settings = JSON.parse(readFileSync(file, 'utf8')) as object;
     const configure = (more: object) => writeFileSync(file, JSON.stringify({ ...settings, ...more }));
     configure({ console: { listen: `127.0.0.1:${port}` } });
-    // In the place of systemd's own program, one that writes down what it is given.
+    // Replaces systemd-notify with a program that records its arguments.
     const notify = join(world.folder, 'systemd-notify');
     writeFileSync(notify, '#!/bin/sh\necho "$@" >> "$0.said"\n');
     chmodSync(notify, 0o755);

@@ -20,11 +20,11 @@ test.each<[FaultCode, number]>([
   });
   const answer = await rosterd(['probe'], fakeIo(), [failing]);
   expect(answer).toMatchObject({ code: exit, out: '' });
-  // Whoever threw it had no advice; there is always a next step.
+  // The fault has no hint of its own, so the default next step is printed.
   expect(answer.err).toMatch(/^error: it did not work\nTry: .+\n$/);
 });
 
-test('a fault is its message and what to try, without a stack', async () => {
+test('a fault prints its message and a hint, without a stack trace', async () => {
   const failing = commandOf(async () => {
     throw new Fault('unreachable', 'api.example.com did not answer', { hint: 'check the network' });
   });
@@ -33,7 +33,7 @@ test('a fault is its message and what to try, without a stack', async () => {
   expect(out).toBe('');
 });
 
-test('an unexpected error is one line that asks to report it; the stack comes at debug only', async () => {
+test('an unexpected error prints one line that asks to report it, and a stack trace only at debug level', async () => {
   const failing = commandOf(async () => {
     throw new TypeError('x of undefined, at_live_abc');
   });
@@ -50,7 +50,7 @@ test.each([
   [['probe', '--jsn'], "unknown option '--jsn'", 'Did you mean --json?'],
   [['probe', 'extra'], 'too many arguments', 'Try: rosterd probe --help'],
   [['probe', '--log-level', 'loud'], 'Allowed choices are', 'Try: rosterd probe --help'],
-])('%j is a mistake of usage, told with a suggestion', async (args, message, suggestion) => {
+])('%j is a usage error with a suggestion', async (args, message, suggestion) => {
   const probe = commandOf(async () => exitCodes.done, { options: [{ flags: '--json', summary: 'JSON' }] });
   const { code, err, out } = await rosterd(args, fakeIo(), [probe]);
   expect(code).toBe(2);
@@ -59,7 +59,7 @@ test.each([
   expect(out).toBe('');
 });
 
-test('help goes to stdout and is no failure; no command at all shows it too, and is one', async () => {
+test('help goes to stdout and exits 0; without a command the help is printed and the exit code is an error', async () => {
   const { out } = await rosterd(['--help']);
   expect(await rosterd(['--help'])).toMatchObject({ code: 0, err: '' });
   expect(await rosterd([])).toMatchObject({ code: 2, out, err: 'error: no command was given\n' });
@@ -72,7 +72,7 @@ test.each([
   [['forget'], "missing required argument 'id'", 'Try: rosterd forget --help'],
   [['endpoints', 'show'], "missing required argument 'id'", 'Try: rosterd endpoints show --help'],
   [['endpoints', 'frobnicate'], 'unknown command', 'Try: rosterd endpoints --help'],
-])('%j is answered with the help of that command', async (args, message, hint) => {
+])('%j prints the help of that command', async (args, message, hint) => {
   const { code, err, out } = await rosterd(args);
   expect({ code, out }).toEqual({ code: 2, out: '' });
   expect(err).toContain(message);
@@ -91,12 +91,12 @@ test.each(commands.map((command) => [command.name, command] as const))(
   },
 );
 
-test('the list of commands fits 80 columns', async () => {
+test('the list of commands fits into 80 columns', async () => {
   const { out } = await rosterd(['--help']);
   expect(out.split('\n').filter((line) => line.length > 80)).toEqual([]);
 });
 
-test('the first signal asks the command to finish, the second quits', async () => {
+test('the first signal asks the command to finish, the second ends the process', async () => {
   const io = fakeIo();
   const probe = commandOf(async ({ signal }) => {
     io.signals.emit('SIGTERM');
@@ -112,7 +112,7 @@ test('the first signal asks the command to finish, the second quits', async () =
   expect(io.signals.listenerCount('SIGINT') + io.signals.listenerCount('SIGTERM')).toBe(0);
 });
 
-test('a reader that goes away ends the command quietly, as done', async () => {
+test('a closed output pipe ends the command silently with exit code 0', async () => {
   const io = fakeIo();
   const probe = commandOf(async ({ signal }) => {
     io.stdout.emit('error', Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
@@ -123,7 +123,7 @@ test('a reader that goes away ends the command quietly, as done', async () => {
   expect(await rosterd(['probe'], io, [probe])).toMatchObject({ code: 0, err: '' });
 });
 
-test('arguments and options reach the command with their types', async () => {
+test('the command receives its arguments and options with their types', async () => {
   let seen: unknown;
   const probe = commandOf(
     async ({ args, options }) => {

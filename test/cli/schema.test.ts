@@ -10,7 +10,7 @@ import { seedInvestment, seedSource } from '../store/support/mirror.js';
 import { tempFolder } from '../store/temp-folder.js';
 import { fakeIo, rosterd } from './world.js';
 
-test('a schema of an earlier version is told without a change, and migrated after a copy when asked', async () => {
+test('schema reports pending migrations without changing anything, and --apply runs them after a backup', async () => {
   const folder = tempFolder();
   const file = join(folder, 'mirror.db');
   const shipped = shippedMigrations('sqlite');
@@ -48,7 +48,7 @@ test('a schema of an earlier version is told without a change, and migrated afte
   });
 });
 
-test('a listed mirror that was migrated this way has every index, so that whoever reads it next need not wait', async () => {
+test('a mirror migrated by schema --apply has every index, so that the next reader does not have to build them', async () => {
   const file = join(tempFolder(), 'mirror.db');
   const older = openSqlite(file);
   migrateSqlite(older, {
@@ -67,7 +67,7 @@ test('a listed mirror that was migrated this way has every index, so that whoeve
   expect(built).toEqual(expect.arrayContaining(shippedIndexes('sqlite').map(({ name }) => name)));
 });
 
-test('a mirror that is not there is not made by looking, nor by --apply', async () => {
+test('schema does not create a missing mirror, not even with --apply', async () => {
   const file = join(tempFolder(), 'none.db');
   for (const more of [[], ['--apply']]) {
     const { code, err } = await rosterd(['schema', '--database', file, ...more]);

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { startArgs } from '../../src/cli/start-args.js';
 import { folder } from '../config/world.js';
 
-test('npm start runs the demonstration until there is a configuration', () => {
+test('npm start runs the demo when there is no configuration, and the daemon otherwise', () => {
   const cwd = folder();
   expect(startArgs([], cwd, {})).toEqual(['demo']);
   expect(startArgs(['--config', 'x.json'], cwd, {})).toEqual(['run', '--config', 'x.json']);

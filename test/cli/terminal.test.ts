@@ -5,7 +5,7 @@ import { guarded, Terminal } from '../../src/cli/output/terminal.js';
 import { type MirrorWorld, mirrorWorld } from './mirror-world.js';
 import { collector, commandOf, fakeIo, rosterd } from './world.js';
 
-/** What a terminal obeys or is confused by: C0, DEL, C1, marks, overrides and isolates of the reading direction. */
+/** Characters that control a terminal: C0, DEL, C1, and marks, overrides and isolates of the text direction. */
 const hostile = [
   ...['\u001b[2J\u001b]0;owned\u0007', '\u0000\u0008\u000b\u000c\u001f\u007f', '\u0080\u0085\u009b31m\u009f'],
   ...[
@@ -17,7 +17,7 @@ const hostile = [
   'one\rtwo',
 ].join('');
 
-/** Lines and columns are layout; everything else that controls is not. */
+/** Newlines and tabs are layout; every other control character must be escaped. */
 const obeyed = /\r(?!\n)|[^\P{Cc}\t\n\r]|[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufff9-\ufffb]/u;
 
 let world: MirrorWorld;
@@ -91,7 +91,7 @@ describe('on a terminal', () => {
     },
   );
 
-  test('JSON is the same value, and CSV shows what was there', { timeout: 60_000 }, async () => {
+  test('JSON keeps its value, and CSV shows the escaped data', { timeout: 60_000 }, async () => {
     const env = { ACME: world.company.token, NO_COLOR: '1' };
     const tty = { tty: true, columns: 100, env };
     const sql = 'SELECT status, extra FROM investments LIMIT 1';
@@ -104,7 +104,7 @@ describe('on a terminal', () => {
     expect((await world.run(['query', sql, '--csv'], tty)).out).toContain('\\u001b[2J\\u001b]0;owned\\u0007');
   });
 
-  test('colours of the output itself pass, and those in data do not', async () => {
+  test('colours of the output itself pass, and those in data are escaped', async () => {
     const probe = commandOf(async ({ out, io }) => {
       out.rows([{ title: 'T\u001b[31m' }], [['\u001b[31mred']]);
       io.stdout.write('\u001b[31mred\n');
@@ -120,7 +120,7 @@ describe('on a terminal', () => {
     expect(err).toBe('\\u001b[31m\n');
   });
 
-  test('a line end that arrives in two pieces stays one', () => {
+  test('a CRLF split over two writes stays one line end', () => {
     const { stream, text } = collector(true, 80);
     const terminal = guarded(stream);
     expect(terminal).toBeInstanceOf(Terminal);
@@ -129,7 +129,7 @@ describe('on a terminal', () => {
   });
 });
 
-test('behind a pipe every byte is as it was', { timeout: 60_000 }, async () => {
+test('a pipe gets every byte unchanged', { timeout: 60_000 }, async () => {
   const json = await world.run(['query', 'SELECT status FROM investments LIMIT 1', '--json']);
   expect(json.out).toBe(`[${JSON.stringify({ status: hostile })}]\n`);
   const csv = await world.run(['query', 'SELECT group_label FROM investments LIMIT 1', '--csv']);

@@ -24,7 +24,7 @@ const listed = async () =>
   (await world.get(`/investments?company_id=${company(world).id}&per_page=100`, { token: token() })).body
     .data;
 
-test('investments are created with the fields asked for', async () => {
+test('trigger investment.created creates investments with the given fields', async () => {
   const { ids } = await json(
     ...['investment.created', '--company', company(world).id, '--count', '3'],
     ...['--set', 'amounts.committed_cents=777700'],
@@ -33,7 +33,7 @@ test('investments are created with the fields asked for', async () => {
   expect(JSON.stringify(await record(ids[0]))).toContain('777700');
 });
 
-test('as many investments of a company as asked for change', async () => {
+test('trigger investment.changed changes as many investments of a company as requested', async () => {
   const { ids } = await json(
     ...['investment.changed', '--company', company(world).id, '--set', 'status=canceled', '--count', '2'],
   );
@@ -44,14 +44,14 @@ test('as many investments of a company as asked for change', async () => {
   expect(ids).not.toContain(one.ids[0]);
 });
 
-test('one investment changes, or leaves the feed', async () => {
+test('trigger changes one investment or removes it from the feed', async () => {
   const [{ id }] = await listed();
   await json('investment.changed', id, '--set', 'message=Hello there');
   await json('investment.withdrawn', id);
   expect((await listed()).map((one: { id: string }) => one.id)).not.toContain(id);
 });
 
-test('churn, clock, deactivate, revoke and reset', async () => {
+test('trigger churn, clock, deactivate, revoke and reset act on the sandbox', async () => {
   expect((await json('churn', '--changes', '20')).ids).toHaveLength(20);
   const before = world.clock.now();
   await json('clock', '--advance', '3d');
@@ -63,7 +63,7 @@ test('churn, clock, deactivate, revoke and reset', async () => {
   expect((await run(['deactivate', world.ready.users.at(-1)?.id ?? ''])).code).toBe(0);
 });
 
-test('a sandbox is found by flag, environment or a local platform.baseUrl, and nothing else is taken for one', async () => {
+test('trigger finds a sandbox only by flag, environment or a local platform.baseUrl', async () => {
   const local = desk();
   local.write('config.json', JSON.stringify({ platform: { baseUrl: world.url } }));
   expect((await rosterd(['trigger', 'churn'], local.io())).code).toBe(0);
@@ -76,7 +76,7 @@ test('a sandbox is found by flag, environment or a local platform.baseUrl, and n
   expect([gone.code, gone.err]).toEqual([1, expect.stringContaining('no sandbox answers')]);
 });
 
-test('what is wrong is said before anything happens', async () => {
+test('trigger reports wrong arguments before it changes anything', async () => {
   expect((await run(['earthquake'])).err).toContain('investment.created');
   expect((await run(['clock', '--advance', 'soon'])).err).toContain('90s, 15m, 6h or 3d');
   expect((await run(['revoke'])).code).toBe(2);
@@ -85,7 +85,7 @@ test('what is wrong is said before anything happens', async () => {
   expect([many.code, many.err]).toEqual([2, expect.stringContaining('not 900')]);
 });
 
-test('fields nest, and values are JSON where they can be', () => {
+test('--set nests fields and parses values as JSON where possible', () => {
   expect(
     fieldsIn(['amounts.committed_cents=5', 'amounts.currency=usd', 'visible=false', 'group=null']),
   ).toEqual({

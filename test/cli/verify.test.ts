@@ -42,7 +42,7 @@ function office(token = sandbox.ready.companies[0]?.token) {
   };
 }
 
-test('a mirror that was never synced is synced first, and then equals: exit 0', async () => {
+test('verify syncs a new mirror first and then finds it equal: exit 0', async () => {
   const { verify } = office();
   const { code, out } = await verify('--full', '--json');
   const receipt = JSON.parse(out) as VerifyReceipt;
@@ -52,7 +52,7 @@ test('a mirror that was never synced is synced first, and then equals: exit 0', 
   expect(code).toBe(0);
 });
 
-test('drift: named with what to type next, exit 4; repaired: exit 0', async () => {
+test('verify lists drift with the next command and exits 4; --repair exits 0', async () => {
   const { verify, breakOne } = office();
   await verify();
   const id = breakOne();
@@ -68,7 +68,7 @@ test('drift: named with what to type next, exit 4; repaired: exit 0', async () =
   expect((await verify('--full')).code).toBe(0);
 }, 60_000);
 
-test('a budget that ends it: exit 5, and how to allow more', async () => {
+test('verify exits 5 when its calls are used up, and prints how to allow more', async () => {
   const { verify } = office();
   await verify();
   const { code, err } = await verify('--calls', '2');
@@ -77,7 +77,7 @@ test('a budget that ends it: exit 5, and how to allow more', async () => {
   expect(err).toContain('Try: allow more: rosterd verify --calls N');
 });
 
-test('a token nobody accepts: exit 3', async () => {
+test('verify with a rejected token exits 3', async () => {
   expect((await office('at_test_nobody0000000000000000').verify()).code).toBe(3);
 });
 
@@ -85,6 +85,6 @@ test.each([
   ['--calls', '0'],
   ['--sample', 'many'],
   ['--source', 'nobody'],
-])('%s %s is a mistake: exit 2', async (...args) => {
+])('verify %s %s is a usage error: exit 2', async (...args) => {
   expect((await office().verify(...args)).code).toBe(2);
 });

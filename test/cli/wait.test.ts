@@ -6,7 +6,7 @@ import { freshMirror, StandingClock, seedSource } from '../store/support/mirror.
 import { tempFolder } from '../store/temp-folder.js';
 import { fakeIo, rosterd } from './world.js';
 
-/** Noon; each look that is not the last moves it on, and may change the mirror meanwhile. */
+/** A clock at noon. Each wait moves it forward and may change the mirror. */
 class LookingClock extends StandingClock {
   looks = 0;
   onWait: (looks: number) => void = () => {};
@@ -19,7 +19,7 @@ class LookingClock extends StandingClock {
 
 const minutesAgo = (minutes: number) => new Date(Date.UTC(2026, 9, 20, 12) - minutes * 60_000).toISOString();
 
-/** Two sources: acme as fresh as told, beta always. */
+/** Two sources: acme with the given age, beta always fresh. */
 function world(acme: Parameters<typeof seedSource>[2]): { mirror: SqliteDatabase; clock: LookingClock } {
   const mirror = freshMirror();
   seedSource(mirror, 1, { name: 'acme', ...acme });
@@ -31,7 +31,7 @@ async function wait({ mirror, clock }: ReturnType<typeof world>, ...args: readon
   return await rosterd(['wait', '--database', mirror.file, ...args], fakeIo({ clock }));
 }
 
-test('a mirror that is fresh ends it at once with 0, and tells how far each source is', async () => {
+test('wait exits 0 at once for a fresh mirror and prints how far each source is complete', async () => {
   const here = world({ published_through: minutesAgo(4) });
   const { code, out, err } = await wait(here);
   expect({ code, err, looks: here.clock.looks }).toEqual({ code: 0, err: '', looks: 0 });
@@ -40,7 +40,7 @@ test('a mirror that is fresh ends it at once with 0, and tells how far each sour
   expect((await wait(here, '--fresh', '2m', '--timeout', '0', '--source', 'beta')).code).toBe(0);
 });
 
-test('waits for what is committed meanwhile', async () => {
+test('wait returns when a commit makes the mirror fresh', async () => {
   const here = world({ published_through: minutesAgo(60) });
   here.clock.onWait = (looks) => {
     if (looks === 7)
@@ -50,7 +50,7 @@ test('waits for what is committed meanwhile', async () => {
   expect(here.clock.looks).toBe(7);
 });
 
-test('gives up with 5 after the timeout, and says what to look at', async () => {
+test('wait exits 5 after the timeout with a hint', async () => {
   const here = world({ published_through: minutesAgo(60) });
   const { code, out, err } = await wait(here, '--timeout', '30s', '--json');
   expect(code).toBe(5);
@@ -67,7 +67,7 @@ test('gives up with 5 after the timeout, and says what to look at', async () => 
   });
 });
 
-test('ends at once with 3 when a person is needed, but not for a source nobody asked about', async () => {
+test('wait exits 3 at once when a person is needed, but not for a source that was not requested', async () => {
   const halted = { state: 'halted', halted_from: 'following', halted_code: 'unauthorized' };
   const error = {
     halted_message: 'the token is void',
@@ -79,11 +79,11 @@ test('ends at once with 3 when a person is needed, but not for a source nobody a
   expect({ code, looks: here.clock.looks }).toEqual({ code: 3, looks: 0 });
   expect(err).toContain('error: acme needs a person: the token is void\nTry: rosterd doctor');
   expect((await wait(here, '--source', 'beta')).code).toBe(0);
-  // What it has is still fresh enough for somebody who asks for less.
+  // Its data is still fresh enough for a greater --fresh.
   expect((await wait(here, '--fresh', '2h')).code).toBe(0);
 });
 
-test('a first listing under way is not fresh, however far it has read', async () => {
+test('a running first listing is never fresh', async () => {
   const here = world({
     state: 'listing',
     listed_at: null,
@@ -94,7 +94,7 @@ test('a first listing under way is not fresh, however far it has read', async ()
   expect({ code, nothing: out.includes('nothing yet') }).toEqual({ code: 5, nothing: true });
 });
 
-test('a configured mirror may still have to be made; a file that was named must be there', async () => {
+test('wait accepts a configured mirror that does not exist yet, but not a missing file given with --database', async () => {
   const folder = tempFolder();
   const config = {
     platform: { baseUrl: 'https://api.example.com' },
@@ -114,13 +114,13 @@ test.each([
   [['--fresh', '5'], '--fresh is "5"\nTry: a whole number with its unit'],
   [['--timeout', 'soon'], '--timeout is "soon"'],
   [['--source', 'nobody'], 'one of: acme, beta'],
-])('%j is a mistake of usage', async (args, message) => {
+])('wait %j is a usage error', async (args, message) => {
   const { code, out, err } = await wait(world({}), ...args);
   expect({ code, out }).toEqual({ code: 2, out: '' });
   expect(err).toContain(message);
 });
 
-test('a signal ends it with 5', async () => {
+test('a signal ends wait with exit code 5', async () => {
   const here = world({ published_through: minutesAgo(60) });
   const io = fakeIo({ clock: here.clock });
   here.clock.onWait = () => io.signals.emit('SIGTERM');

@@ -50,7 +50,7 @@ export function collector(tty: boolean, columns: number): { stream: OutputStream
   return { stream: Object.assign(sink, { isTTY: tty, columns }), text: () => text };
 }
 
-/** A command made for a test. */
+/** Returns a command for a test. */
 export function commandOf(action: Command['run'], more: Partial<Command> = {}): Command {
   return { name: 'probe', summary: 'a probe', examples: [['rosterd probe', 'probes']], run: action, ...more };
 }

@@ -32,7 +32,7 @@ test.each([
     `${good}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`,
     'cannot be read (number 2 of 2)',
   ],
-])('platform.ca that is %s is a problem of the configuration, with its place', (_, content, says) => {
+])('platform.ca with %s is a configuration problem with its position', (_, content, says) => {
   expect(problemOf(content)).toEqual([
     {
       path: 'platform.ca',
@@ -43,14 +43,14 @@ test.each([
   ]);
 });
 
-test('platform.ca with a certificate, or with one that cannot be read on this machine, is accepted', () => {
+test('platform.ca with a certificate, or with a file that is missing on this machine, is accepted', () => {
   const cwd = folder();
   expect(load(withCa, { cwd }).config.platform.caFile).toBe(join(cwd, 'ca.pem'));
   writeFileSync(join(cwd, 'ca.pem'), `subject=CN = test\n${good}${pem('leaf.cert')}`);
   expect(load(withCa, { cwd }).warnings).toEqual([]);
 });
 
-test('an authority that has expired or is not valid yet is told of, by its place in the file', () => {
+test('a certificate that has expired or is not valid yet is reported by its number in the file', () => {
   const found = authoritiesIn(pem('leaf.cert') + pem('expired.cert') + pem('future.cert'));
   if (typeof found === 'string') throw new Error(found);
   expect(untimely(found, Date.parse('2026-11-23T00:00:00Z'))).toEqual([

@@ -10,7 +10,7 @@ const withPassword = `postgres://app:${encodeURIComponent(canary)}@db.example.co
 const databaseOf = (set: Record<string, unknown>, env: Record<string, string> = {}) =>
   load({ ...minimal, ...set }, { env }).config.database;
 
-test('a password is taken out of the address, and is read when it is wanted', async () => {
+test('the password is removed from the address and read at use', async () => {
   const database = databaseOf({ database: withPassword });
   expect(database).toMatchObject({
     kind: 'postgres',
@@ -25,13 +25,13 @@ test('a password is taken out of the address, and is read when it is wanted', as
 test.each([
   ['a reference', { databasePassword: { env: 'PW' } }, canary],
   ['nothing, which leaves it to the surroundings', {}, undefined],
-])('a password from %s', async (_, set, expected) => {
+])('the database password can come from %s', async (_, set, expected) => {
   const database = databaseOf({ database: 'postgresql://app@db/mirror', ...set }, { PW: canary });
   if (database.kind !== 'postgres') throw new Error('unreachable');
   expect(await database.password?.reveal()).toBe(expected);
 });
 
-test('the effective settings leave the password out, wherever the address came from', () => {
+test('the effective settings never show the password, whatever the origin of the address', () => {
   for (const loaded of [
     load({ ...minimal, database: withPassword }),
     load(minimal, { env: { ROSTERD_DATABASE: withPassword } }),
@@ -54,13 +54,13 @@ test.each([
   ['mysql://app:slash/canary@db/mirror', /expected sqlite:PATH/],
   ['postgres://app:slash/canary@db/mirror', /expected postgres:\/\/USER@HOST/],
   ['postgres://app:12/canary@db/mirror', /expected postgres:\/\/USER@HOST/],
-])('%s is refused, and its password is not repeated', (database, message) => {
+])('%s is rejected without printing its password', (database, message) => {
   const [problem] = problems({ ...minimal, database });
   expect(problem).toMatchObject({ path: 'database', message: expect.stringMatching(message) });
   expect(problem?.message).not.toMatch(/canary/);
 });
 
-test('a password for a file, and two passwords, are each told', () => {
+test('a password for a SQLite file, and two passwords, are reported', () => {
   const databasePassword = { env: 'PW' };
   expect(problems({ ...minimal, databasePassword })).toMatchObject([{ path: 'databasePassword' }]);
   expect(problems({ ...minimal, database: withPassword, databasePassword })).toMatchObject([
@@ -68,6 +68,6 @@ test('a password for a file, and two passwords, are each told', () => {
   ]);
 });
 
-test('what works on files alone does not take an address for one', () => {
+test('sqliteFileOf throws for a PostgreSQL address', () => {
   expect(() => sqliteFileOf(databaseOf({ database: withPassword }))).toThrow('is not a file');
 });

@@ -6,17 +6,17 @@ import { configJsonSchema } from '../../src/config/schema-tree.js';
 import { schemaPath } from '../../src/runtime/package-root.js';
 import { load, minimal } from './world.js';
 
-test('schema/config.schema.json is fresh (npm run generate)', () => {
+test('schema/config.schema.json is up to date (npm run generate)', () => {
   expect(readFileSync(schemaPath('config.schema.json'), 'utf8')).toBe(configSchemaText());
 });
 
-test('every option says what it is', () => {
+test('every option has a description', () => {
   const rows = describeConfig();
   expect(rows.length).toBeGreaterThan(40);
   expect(rows.filter((row) => row.description.length < 10)).toEqual([]);
 });
 
-test('every option can be set by the environment variable the table names', () => {
+test('the environment variable in the table sets its option, for every option', () => {
   const root = configJsonSchema();
   for (const row of describeConfig()) {
     const { overrides, unknown } = environmentOverrides(root, { [row.environment]: 'x' });
@@ -25,7 +25,7 @@ test('every option can be set by the environment variable the table names', () =
   }
 });
 
-test('a row tells type, default and unit', () => {
+test('a row of the table has type, default and unit', () => {
   expect(describeConfig().find((row) => row.path === 'sync.intervalSeconds')).toEqual({
     path: 'sync.intervalSeconds',
     type: 'integer',
@@ -37,7 +37,7 @@ test('a row tells type, default and unit', () => {
   });
 });
 
-test('the effective settings mask secrets, those written out as well', () => {
+test('the effective settings mask secrets, including inline ones', () => {
   const loaded = load({
     ...minimal,
     sources: [

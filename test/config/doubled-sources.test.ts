@@ -31,7 +31,7 @@ test.each<[string, object, object]>([
   ],
   ['all that one token sees', { token }, { token }],
   ['all that one sign-in sees', { credentials }, { credentials }],
-])('two sources that read %s are a problem', (_what, one, two) => {
+])('two sources that read %s are an error', (_what, one, two) => {
   expect(problems(config(one, two))).toEqual([
     expect.objectContaining({
       path: 'sources[1]',
@@ -62,13 +62,16 @@ test.each<[string, object, object, boolean]>([
     true,
   ],
   ['a company and a person in it', { token, company: 'co_1' }, { credentials, company: 'co_1' }, true],
-])('%s are two sources, and what may be held twice is said: %s', (_what, one, two, overlaps) => {
-  const { warnings } = load(config(one, two));
-  expect(warnings).toEqual(
-    overlaps
-      ? [
-          'sources[1] ("two") and sources[0] ("one") both read co_1: records visible to both are counted twice in totals over all sources',
-        ]
-      : [],
-  );
-});
+])(
+  '%s are valid as two sources, with a warning about possible duplicates: %s',
+  (_what, one, two, overlaps) => {
+    const { warnings } = load(config(one, two));
+    expect(warnings).toEqual(
+      overlaps
+        ? [
+            'sources[1] ("two") and sources[0] ("one") both read co_1: records visible to both are counted twice in totals over all sources',
+          ]
+        : [],
+    );
+  },
+);

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { editConfigFile } from '../../src/config/edit-file.js';
 import { folder } from './world.js';
 
-test('what is set changes, and everything else stays as it was', async () => {
+test('editing the configuration changes only the given values', async () => {
   const home = folder();
   const file = join(home, 'config.json');
   writeFileSync(
@@ -30,14 +30,14 @@ test('what is set changes, and everything else stays as it was', async () => {
   expect(readdirSync(home)).toEqual(['config.json']);
 });
 
-test('a file that is no JSON is left alone', async () => {
+test('editing leaves a file that is not JSON unchanged', async () => {
   const file = join(folder(), 'config.json');
   writeFileSync(file, '{ "log": ');
   await expect(editConfigFile(file, [{ path: ['a'], value: 1 }])).rejects.toThrow();
   expect(readFileSync(file, 'utf8')).toBe('{ "log": ');
 });
 
-test('a folder that is not there is told', async () => {
+test('editing a file in a missing folder is reported', async () => {
   const file = join(folder(), 'nowhere', 'config.json');
   await expect(editConfigFile(file, [])).rejects.toMatchObject({ code: 'usage' });
 });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { JsonMistake, parseJsonText } from '../../src/config/json-text.js';
 import fc from '../support/property.js';
 
-test('reads whatever JSON.stringify writes, as JSON.parse does', () => {
+test('the parser reads the output of JSON.stringify as JSON.parse does', () => {
   fc.assert(
     fc.property(fc.json({ maxDepth: 6 }), (text) => {
       expect(parseJsonText(text).value).toEqual(JSON.parse(text));
@@ -10,7 +10,7 @@ test('reads whatever JSON.stringify writes, as JSON.parse does', () => {
   );
 });
 
-test('refuses whatever JSON.parse refuses, always with a place', () => {
+test('the parser rejects whatever JSON.parse rejects, always with a position', () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom(...'{}[]",:1a \n\\-.e') }), (text) => {
       let accepted = true;
@@ -34,15 +34,15 @@ test.each([
   ['{"a": [1, 2', 1, 7, 'this [ has no closing ]'],
   ['', 1, 1, 'expected a value, found the end of the file'],
   ["{'a': 1}", 1, 2, 'expected a key in "", found "\'"'],
-])('%j fails at %i:%i', (text, line, column, message) => {
+])('parsing %j fails at %i:%i', (text, line, column, message) => {
   expect(() => parseJsonText(text)).toThrow(expect.objectContaining({ message, place: { line, column } }));
 });
 
-test('nesting has a bound', () => {
+test('the parser limits the nesting depth', () => {
   expect(() => parseJsonText('['.repeat(100_000))).toThrow(/nested deeper/);
 });
 
-test('a value knows its place', () => {
+test('the parser returns the position of a value', () => {
   const document = parseJsonText('{\n  "a": [\n    {"b": 1}\n  ]\n}');
   expect(document.placeOf(['a', 0, 'b'])).toEqual({ line: 3, column: 11 });
   expect(document.placeOf(['a', 1])).toBeUndefined();

@@ -44,7 +44,7 @@ const contents = fc.oneof(
   fc.string().map((text) => text),
 );
 
-test('whatever stands in the file is a configuration or a list of problems, each with its place', () => {
+test('any content of the file yields a configuration or a list of problems with positions', () => {
   const cwd = folder();
   let refused = 0;
   fc.assert(

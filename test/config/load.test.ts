@@ -6,7 +6,7 @@ import { loadConfig } from '../../src/config/load.js';
 import { packageRoot } from '../../src/runtime/package-root.js';
 import { folder, load, minimal, problems } from './world.js';
 
-test('what is not written takes its default', () => {
+test('missing options take their defaults', () => {
   const { config } = load(minimal);
   expect(config).toMatchObject({
     platform: {
@@ -25,7 +25,7 @@ test('what is not written takes its default', () => {
   });
 });
 
-test('the configuration cannot be changed once it is loaded', () => {
+test('a loaded configuration is frozen', () => {
   const { config } = load(minimal);
   expect(() => Object.assign(config.sync, { perPage: 1 })).toThrow(TypeError);
   expect(() => Object.assign(config.sources, { 0: null })).toThrow(TypeError);
@@ -42,7 +42,7 @@ test('the example file is valid and shows every section', () => {
   expect(warnings).toEqual([]);
 });
 
-test('relative paths in the file start at its folder, those from the environment where the command runs', () => {
+test('relative paths in the file start at its folder, those from the environment at the working directory', () => {
   const cwd = folder();
   mkdirSync(join(cwd, 'etc'));
   const file = join(cwd, 'etc', 'rosterd.json');
@@ -56,7 +56,7 @@ test('relative paths in the file start at its folder, those from the environment
   expect(databaseOf({ file, cwd, env })).toEqual({ kind: 'sqlite', file: join(cwd, 'other.db') });
 });
 
-test('the environment overrides the file and a flag overrides both, and each value tells its origin', () => {
+test('the environment overrides the file, a flag overrides both, and each value has its origin', () => {
   const content = { ...minimal, sync: { intervalSeconds: 10, perPage: 20, concurrency: 2 } };
   const env = { ROSTERD_SYNC__INTERVAL_SECONDS: '30', ROSTERD_SYNC__PER_PAGE: '40' };
   const flags = [{ path: 'sync.perPage', text: '50', flag: '--set' }];
@@ -85,7 +85,7 @@ test('list items, objects as JSON and null can come from the environment', () =>
   expect(config.history.keepDays).toBe(7);
 });
 
-test('a container may say everything by environment, without a file', () => {
+test('a container can set all options in the environment without a file', () => {
   const env = {
     ROSTERD_PLATFORM__BASE_URL: 'https://api.example.com',
     ROSTERD_SOURCES: '[{"name":"acme","token":{"env":"T"}}]',
@@ -105,12 +105,12 @@ test('an unknown ROSTERD_ name is reported with the closest one, and does not st
   ]);
 });
 
-test('a ROSTERD_ name that a secret refers to is no stray', () => {
+test('a ROSTERD_ variable that a secret refers to is not reported as unknown', () => {
   const content = { ...minimal, sources: [{ name: 'acme', token: { env: 'ROSTERD_TOKEN' } }] };
   expect(load(content, { env: { ROSTERD_TOKEN: 'at_live_x' } }).warnings).toEqual([]);
 });
 
-test('a missing file names the command that makes one, and the demonstration', () => {
+test('the error for a missing file names rosterd init and rosterd demo', () => {
   const cwd = folder();
   expect(() => loadConfig({ cwd, env: {} })).toThrow(
     expect.objectContaining({
@@ -121,7 +121,7 @@ test('a missing file names the command that makes one, and the demonstration', (
   );
 });
 
-test('a mistake in the JSON is told with its line and column', () => {
+test('a JSON syntax error is reported with its line and column', () => {
   expect(problems('{\n  "platform": {},\n  "sources": [],\n}')).toEqual([
     { path: '', where: 'config.json:4:1', message: 'remove the comma before }' },
   ]);
@@ -132,7 +132,7 @@ test('company sets the company filter', () => {
   expect(config.sources[0]).toMatchObject({ company: 'co_1', filters: { companyId: 'co_1' } });
 });
 
-test('a sandbox token may be written out, with a warning', async () => {
+test('an inline sandbox token is accepted with a warning', async () => {
   const { config, warnings } = load({ ...minimal, sources: [{ name: 'acme', token: 'at_test_abc' }] });
   const access = config.sources[0]?.access;
   expect(access?.kind === 'token' && (await access.token.reveal())).toBe('at_test_abc');
@@ -154,11 +154,11 @@ test.each([
     { auth: { token: 'hunter2hunter2' } },
     /console\.auth\.token.*instead of the secret/,
   ],
-])('a console that others can reach needs a sign-in, and a whole one: %s', (_what, console, complaint) => {
+])('a console that other machines can reach needs a complete sign-in: %s', (_what, console, complaint) => {
   expect(() => load({ ...minimal, console })).toThrow(complaint);
 });
 
-test('a console with a sign-in may be open to others', () => {
+test('a console with a sign-in may be reachable from other machines', () => {
   const listen = '0.0.0.0:8788';
   const byToken = load({ ...minimal, console: { listen, auth: { token: { env: 'T' } } } }).config.console;
   expect(byToken).toMatchObject({ hosts: [], auth: { kind: 'token' } });
@@ -183,7 +183,7 @@ test('a public client has no secret, and an endpoint has usable defaults', () =>
   });
 });
 
-test('a configuration in the making may lack its sources and its file, and nothing else', () => {
+test('a draft configuration may lack only its sources and its file', () => {
   const env = { ROSTERD_PLATFORM__BASE_URL: 'https://api.example.com' };
   expect(loadConfig({ cwd: folder(), env, draft: true }).config.sources).toEqual([]);
   expect(() => loadConfig({ cwd: folder(), env })).toThrow('there is no configuration');

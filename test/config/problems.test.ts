@@ -3,7 +3,7 @@ import { load, minimal, problems } from './world.js';
 
 const source = minimal.sources[0];
 
-test('all problems are told at once, each with its place, its value and what is expected', () => {
+test('all problems are reported at once, each with its position, its value and what is expected', () => {
   const found = problems({
     platform: { baseUrl: 'api.example.com' },
     sources: [{ name: 'Acme Inc', token: { env: 'T' } }],
@@ -33,7 +33,7 @@ test('all problems are told at once, each with its place, its value and what is 
   ]);
 });
 
-test('rules over several values are told beside mistakes in single ones', () => {
+test('violations of rules over several values are reported together with invalid values', () => {
   const found = problems({
     ...{ platform: { baseUrl: 'api.example.com' }, databse: 'sqlite:./x.db', log: { level: 'inof' } },
     sources: [
@@ -63,7 +63,7 @@ test('rules over several values are told beside mistakes in single ones', () => 
   ]);
 });
 
-test('nothing is said of what only stands in for something that could not be understood', () => {
+test('no problem is reported about the stub of an invalid setting', () => {
   const told = (content: object) => problems(content).map(({ path }) => path);
   const notice = { kind: 'command', name: 'n', command: ['true'], rules: { sources: ['acme'] } };
   const receiver = { endpoint: { publicUrl: 'https://hooks.example.com/webhooks' } };
@@ -78,13 +78,13 @@ test('nothing is said of what only stands in for something that could not be und
   expect(told({ ...minimal, sources: [null, 7] })).toEqual(['sources[0]', 'sources[1]']);
 });
 
-test('a missing value is told where it should stand', () => {
+test('a missing value is reported at the position where it belongs', () => {
   expect(problems({ sources: [source] })).toEqual([
     { path: 'platform', where: 'config.json:1:1', message: 'is missing; expected object' },
   ]);
 });
 
-test('a secret written out is refused without being quoted, and told what to write', () => {
+test('an inline secret is rejected without quoting it, with the expected form', () => {
   const content = { ...minimal, sources: [{ name: 'acme', token: 'at_live_abcdef' }] };
   const [problem] = problems(content);
   expect(problem).toMatchObject({
@@ -94,13 +94,13 @@ test('a secret written out is refused without being quoted, and told what to wri
   expect(JSON.stringify(problem)).not.toContain('abcdef');
 });
 
-test('a credential in the wrong place is not quoted either', () => {
+test('a credential in the wrong option is not quoted either', () => {
   const [problem] = problems({ ...minimal, database: 'at_live_abcdef' });
   expect(problem?.message).toContain('at_live_…');
   expect(JSON.stringify(problem)).not.toContain('abcdef');
 });
 
-test('a misspelt secret reference is told as such', () => {
+test('a misspelt secret reference is reported as such', () => {
   const [problem] = problems({ ...minimal, receiver: { secrets: [{ evn: 'X' }] } });
   expect(problem).toMatchObject({
     path: 'receiver.secrets[0]',
@@ -108,7 +108,7 @@ test('a misspelt secret reference is told as such', () => {
   });
 });
 
-test('a filter by status is refused with the reason, not as a typing mistake', () => {
+test('a status filter is rejected with the reason, not as an unknown option', () => {
   const [problem] = problems({ ...minimal, sources: [{ ...source, filters: { status: 'closed' } }] });
   expect(problem).toMatchObject({
     path: 'sources[0].filters.status',
@@ -117,13 +117,13 @@ test('a filter by status is refused with the reason, not as a typing mistake', (
   });
 });
 
-test('a database of a kind we do not know is refused with those we do', () => {
+test('an unsupported database is rejected with the supported forms', () => {
   const [problem] = problems({ ...minimal, database: 'mysql://db/mirror' });
   expect(problem?.path).toBe('database');
   expect(JSON.stringify(problem)).toMatch(/sqlite:.*postgres:/);
 });
 
-test('plain http is accepted for this machine alone', () => {
+test('plain http is accepted only for this machine', () => {
   expect(load({ ...minimal, platform: { baseUrl: 'http://127.0.0.1:4010' } }).config.platform.baseUrl).toBe(
     'http://127.0.0.1:4010',
   );
@@ -150,11 +150,11 @@ test.each([
   ],
   ['a receiver without secrets', { receiver: { secrets: [] } }, 'receiver.secrets'],
   ['an unknown kind of notice', { notices: [{ kind: 'slcak', name: 'n' }] }, 'notices[0].kind'],
-])('%s is a problem at its path', (_, change, path) => {
+])('%s is reported at its path', (_, change, path) => {
   expect(problems({ ...minimal, ...change }).map((problem) => problem.path)).toEqual([path]);
 });
 
-test('a problem from the environment or a flag names it instead of the file', () => {
+test('a problem of an environment variable or a flag names it instead of the file', () => {
   const env = { ROSTERD_SYNC__PER_PAGE: 'many' };
   const flags = [{ path: 'log.level', text: 'loud', flag: '--log-level' }];
   expect(problems(minimal, { env, flags }).map(({ where, path }) => `${where} ${path}`)).toEqual([
@@ -163,7 +163,7 @@ test('a problem from the environment or a flag names it instead of the file', ()
   ]);
 });
 
-test('a flag that leads to no option is a problem with the closest one', () => {
+test('a flag with an unknown option is reported with the closest one', () => {
   const flags = [{ path: 'sync.perpage', text: '5', flag: '--set' }];
   expect(problems(minimal, { flags })).toEqual([
     {
@@ -175,7 +175,7 @@ test('a flag that leads to no option is a problem with the closest one', () => {
   ]);
 });
 
-test('a misspelt key is one problem, even when it leaves another missing', () => {
+test('a misspelt key is one problem, even when a required key is missing because of it', () => {
   const { platform, ...rest } = minimal;
   expect(problems({ ...rest, platfrom: platform })).toEqual([
     expect.objectContaining({ path: 'platfrom', hint: 'did you mean platform?' }),
@@ -192,13 +192,13 @@ test('a password in a URL is not quoted', () => {
   expect(JSON.stringify(found)).not.toContain('hunter2');
 });
 
-test('a secret where the name of its variable belongs is refused, since names are printed', () => {
+test('a secret instead of the name of its variable is rejected, because names are printed', () => {
   const found = problems({ ...minimal, sources: [{ name: 'acme', token: { env: 'at_live_abcdef' } }] });
   expect(found.map(({ path }) => path)).toEqual(['sources[0].token.env']);
   expect(JSON.stringify(found)).not.toContain('abcdef');
 });
 
-test('beside other problems a stray ROSTERD_ name is listed too', () => {
+test('an unknown ROSTERD_ variable is listed together with other problems', () => {
   const env = { ROSTERD_SNYC__PER_PAGE: '5' };
   expect(problems({ ...minimal, identity: 'sell' }, { env })).toContainEqual({
     path: '',
@@ -208,7 +208,7 @@ test('beside other problems a stray ROSTERD_ name is listed too', () => {
   });
 });
 
-test('platform.management is one way in, a token or credentials', () => {
+test('platform.management takes either a token or credentials', () => {
   const both = { token: { env: 'T' }, credentials: { file: 'm.json', clientId: 'pk_live_x' } };
   const platform = (management: unknown) => ({ ...minimal.platform, management });
   expect(problems({ ...minimal, platform: platform({}) })).toMatchObject([
@@ -219,7 +219,7 @@ test('platform.management is one way in, a token or credentials', () => {
   ]);
 });
 
-test('a receiver needs secrets, or an endpoint of its own and somebody who manages it', () => {
+test('a receiver needs secrets, or an endpoint and platform.management', () => {
   const endpoint = { publicUrl: 'https://hooks.example.com/webhooks' };
   expect(problems({ ...minimal, receiver: {} })).toMatchObject([{ path: 'receiver.secrets' }]);
   expect(problems({ ...minimal, receiver: { endpoint } })).toMatchObject([

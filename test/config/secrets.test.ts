@@ -8,7 +8,7 @@ import { folder } from './world.js';
 const secret = (reference: SecretReference, env: Record<string, string> = {}, at = folder()) =>
   new Secret('sources[0].token', reference, { env: { PATH: process.env.PATH, ...env }, folder: at });
 
-test('however it is printed, it tells its origin and never its value', () => {
+test('a printed secret shows its origin and never its value', () => {
   const held = secret('at_test_abc');
   const named = secret({ env: 'TOKEN' }, { TOKEN: 'at_live_abc' });
   expect(`${named}`).toBe('(secret, from env TOKEN)');
@@ -23,7 +23,7 @@ test('however it is printed, it tells its origin and never its value', () => {
   }
 });
 
-test('is read from the environment, and a missing name is told', async () => {
+test('a secret is read from the environment, and a missing variable is reported', async () => {
   expect(await secret({ env: 'TOKEN' }, { TOKEN: ' at_live_abc\n' }).reveal()).toBe('at_live_abc');
   await expect(secret({ env: 'TOKEN' }).reveal()).rejects.toMatchObject({
     code: 'usage',
@@ -31,7 +31,7 @@ test('is read from the environment, and a missing name is told', async () => {
   });
 });
 
-test('is read from a file that only its owner can read', async () => {
+test('a secret is read only from a file that others cannot read', async () => {
   const file = join(folder(), 'token');
   writeFileSync(file, 'at_live_abc\n', { mode: 0o600 });
   expect(await secret({ file }).reveal()).toBe('at_live_abc');
@@ -51,7 +51,7 @@ test.each([
   ['of root, readable by everybody, as Docker Swarm mounts by default', 0o100444, 0, 1000, true],
   ['of root, readable by a group, where the daemon is root itself', 0o100640, 0, 0, true],
   ['of another user, readable by a group', 0o100640, 1001, 1000, true],
-])('a secret file %s: open to others is judged from owner and mode', (_, mode, uid, ownUser, open) => {
+])('whether others can read a secret file depends on owner and mode: %s', (_, mode, uid, ownUser, open) => {
   expect(isOpenToOthers({ mode, uid }, ownUser)).toBe(open);
 });
 
@@ -64,14 +64,14 @@ test('a rotated file takes effect without a restart', async () => {
   expect(await held.reveal()).toBe('new');
 });
 
-test('a missing or empty file is told with its path', async () => {
+test('a missing or empty secret file is reported with its path', async () => {
   const at = folder();
   await expect(secret({ file: join(at, 'none') }).reveal()).rejects.toThrow(/none cannot be read \(ENOENT\)/);
   writeFileSync(join(at, 'empty'), '\n', { mode: 0o600 });
   await expect(secret({ file: join(at, 'empty') }).reveal()).rejects.toThrow(/is empty/);
 });
 
-test('is read from a command run without a shell', async () => {
+test('a secret is read from a command that runs without a shell', async () => {
   const command = [process.execPath, '-e', 'console.log(process.argv[1])', '$HOME;at_live_abc'];
   expect(await secret({ command }).reveal()).toBe('$HOME;at_live_abc');
 });
@@ -80,7 +80,7 @@ test.each([
   ['fails', [process.execPath, '-e', 'console.error("at_live_abc"); process.exit(7)'], /ended with code 7/],
   ['prints nothing', [process.execPath, '-e', ''], /printed nothing/],
   ['does not exist', ['/nonexistent/program'], /could not be run \(ENOENT\)/],
-])('a command that %s is told, its output is not', async (_, command, message) => {
+])('a secret command that %s is reported without its output', async (_, command, message) => {
   const failure = await secret({ command })
     .reveal()
     .catch((error: unknown) => error);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { unreadableSecrets } from '../../src/config/unreadable-secrets.js';
 import { load, minimal } from './world.js';
 
-test('every secret that cannot be read is reported by its option, the password of the database too', async () => {
+test('every unreadable secret is reported by its option, including the database password', async () => {
   const { config } = load({
     ...minimal,
     database: 'postgres://rosterd@db.example.com/mirror',

@@ -25,7 +25,7 @@ export function load(content: unknown, request: Partial<ConfigRequest> = {}): Lo
   return loadConfig({ env: {}, ...request, cwd });
 }
 
-/** What is wrong, as path and sentence; fails when nothing is. */
+/** Returns the problems as path and message; throws when the configuration is valid. */
 export function problems(content: unknown, request: Partial<ConfigRequest> = {}): readonly Problem[] {
   try {
     load(content, request);

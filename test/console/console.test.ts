@@ -35,7 +35,7 @@ async function consoleOver(
 ) {
   const shown = createConsole({
     source: { status: read, problems: () => problems, counts: async () => counts },
-    // None of its pages is asked for here.
+    // These tests request none of its pages.
     dashboard: { mirrorOf: 'a platform', onChange: () => () => {} } as unknown as ConsoleParts['dashboard'],
     processed,
     ...{ auth: null, hosts: [], host: '127.0.0.1' },
@@ -46,7 +46,7 @@ async function consoleOver(
   return { port, get: (path: string) => fetch(`http://127.0.0.1:${port}${path}`) };
 }
 
-test('alive, ready and healthy are three things', async () => {
+test('livez, readyz and healthz report three different things', async () => {
   const listing: SourceHealth = { ...acme, health: 'working', state: 'listing', readable: 0 };
   const { get } = await consoleOver(async () => status(listing, acme));
   expect((await get('/livez')).status).toBe(200);
@@ -65,17 +65,17 @@ test('alive, ready and healthy are three things', async () => {
   expect((await get('/healthz?strict=1')).status).toBe(503);
 });
 
-test('nothing mirrored yet is not ready', async () => {
+test('a daemon that has mirrored nothing yet is not ready', async () => {
   const { get } = await consoleOver(async () => status());
   expect((await get('/readyz')).status).toBe(503);
 });
 
-test('the status document is told as it is', async () => {
+test('/status.json serves the whole status document', async () => {
   const { get } = await consoleOver(async () => status(acme));
   expect(await (await get('/status.json')).json()).toEqual(status(acme));
 });
 
-test('metrics speak in base units, with sources as labels', async () => {
+test('metrics use base units and have sources as labels', async () => {
   const processed = new ProcessMetrics();
   const applied = { added: 2, changed: 1, removed: 0, quarantined: 0 };
   processed.ticked('acme', { trigger: 'webhook', outcome: 'done', tookMs: 80, applied });
@@ -112,7 +112,7 @@ test('metrics speak in base units, with sources as labels', async () => {
   }
 });
 
-test('a mirror that cannot be read is told in a sentence, while the process is alive', async () => {
+test('an unreadable mirror is reported in one sentence while the process is alive', async () => {
   const { get } = await consoleOver(async () => {
     throw new Fault('database_unusable', 'the mirror is damaged');
   });
@@ -124,7 +124,7 @@ test('a mirror that cannot be read is told in a sentence, while the process is a
   ]);
 });
 
-test('a name that somebody else pointed at this machine is refused', async () => {
+test('a request for an unknown host name is rejected', async () => {
   const { port } = await consoleOver(async () => status(acme));
   const statusCode = await new Promise((resolve, reject) => {
     request(
@@ -145,7 +145,7 @@ const diskFull: ProblemSeen = {
   text: 'its last tick failed and could not be written down: no room left',
 };
 
-test('a daemon that cannot do its work is neither healthy nor ready, but alive; one that a person should look at is both', async () => {
+test('a daemon that cannot do its work is alive but not healthy or ready; one that needs attention is both', async () => {
   const over = (...problems: ProblemSeen[]) =>
     consoleOver(async () => ({ ...status(acme), problems }), new ProcessMetrics(), problems);
   const codes = async ({ get }: Awaited<ReturnType<typeof over>>) =>
@@ -162,7 +162,7 @@ test('a daemon that cannot do its work is neither healthy nor ready, but alive; 
   expect(text).toContain('rosterd_source_followed{source="acme"} 1\n');
 });
 
-test('a mirror that cannot be read still has metrics of the process, which say so', async () => {
+test('with an unreadable mirror the metrics of the process report it', async () => {
   const { get } = await consoleOver(
     async () => {
       throw new Fault('database_busy', 'the server is away');
@@ -179,7 +179,7 @@ test('a mirror that cannot be read still has metrics of the process, which say s
   expect(await (await get('/healthz')).json()).toMatchObject({ problems: [diskFull] });
 });
 
-test('strangers that hold five hundred connections open do not keep a signed-in page or a probe out', async () => {
+test('five hundred open connections of unknown clients do not block a signed-in page or a probe', async () => {
   const { port, get } = await consoleOver(async () => status(acme));
   const held: Socket[] = [];
   for (let count = 0; count < 520; count += 1) {

@@ -22,7 +22,7 @@ const texts = (body: string): string => body.replaceAll(/<[^>]*>/g, ' ').replace
 const ids = (body: string): string[] =>
   [...body.matchAll(/href="\/records\/acme\/(\w+)"/g)].map(([, id = '']) => id);
 
-test.each(pages)('%s is a page that loads nothing from elsewhere and holds nothing inline', async (path) => {
+test.each(pages)('the page %s loads no external and contains no inline content', async (path) => {
   const { status, headers, body } = await ask(world.port, path);
   expect(status).toBe(200);
   expect(headers['content-security-policy']).toBe(
@@ -31,13 +31,13 @@ test.each(pages)('%s is a page that loads nothing from elsewhere and holds nothi
   expect(headers['cache-control']).toBe('no-store');
   expect(body).not.toContain('<script>');
   expect(body).not.toMatch(/(?:src|href|action)="(?:\w+:|\/\/)/);
-  // What stands between quotes is a value: only names of attributes are left.
+  // Remove quoted values, so that only attribute names are left.
   expect(body.replaceAll(/"[^"]*"/g, '""')).not.toMatch(/<img|<[^>]+ (?:style|on\w+)=/);
   expect(body).toContain('<html lang="en">');
   expect(body.match(/<h1>/g)).toHaveLength(1);
 });
 
-test('the overview tells where every source stands, and what waits', async () => {
+test('the overview shows the state of every source and the queues', async () => {
   const text = texts((await ask(world.port, '/')).body);
   expect(text).toMatch(/acme Up to date Following the feed\./);
   expect(text).toMatch(/hostile Needs a person Stopped: a person has to help/);
@@ -52,7 +52,7 @@ test('the overview tells where every source stands, and what waits', async () =>
   expect(text).toContain('failed: unauthorized');
 });
 
-test('a company is drawn in one currency, every number in a table', async () => {
+test('a company page shows one currency and has every number in a table', async () => {
   const { body } = await ask(world.port, '/companies/acme/co_1');
   const text = texts(body);
   expect(body).toContain('data-chart="line" data-unit="USD"');
@@ -70,7 +70,7 @@ test('a company is drawn in one currency, every number in a table', async () => 
   expect((await ask(world.port, '/companies/acme/co_none')).status).toBe(404);
 });
 
-test('bars of companies compare cents of one currency, and a currency is text in an address', async () => {
+test('the bars of companies compare amounts of one currency, and a currency is escaped in an address', async () => {
   const { body } = await ask(world.port, '/companies');
   const rows = [...body.matchAll(/<tr><th scope="row">.*?<\/tr>/gs)].map(([row]) => row);
   const longest = new Map<string, number>();
@@ -84,7 +84,7 @@ test('bars of companies compare cents of one currency, and a currency is text in
   expect([...longest.values()].filter((width) => width !== 100)).toEqual([]);
 });
 
-test('paging through the roster shows every row once, in either direction and without a value last', async () => {
+test('paging through the roster shows every row once, in both directions, with nulls last', async () => {
   for (const order of ['applied_at', 'committed_cents', 'status']) {
     for (const dir of ['asc', 'desc']) {
       const seen: string[] = [];
@@ -101,7 +101,7 @@ test('paging through the roster shows every row once, in either direction and wi
   }
 });
 
-test('the roster is narrowed by its filters, and an id leads to its rows', async () => {
+test('filters narrow the roster, and a search for an id finds its rows', async () => {
   const filtered = await ask(world.port, '/roster?source=acme&status=executed&round=ofr_2');
   expect(texts(filtered.body)).toContain('10 investments');
   expect(filtered.body).toContain('<option selected>executed</option>');
@@ -109,15 +109,15 @@ test('the roster is narrowed by its filters, and an id leads to its rows', async
   await visitor.get('/roster');
   const found = await visitor.post('/roster/find', { text: 'usr_7', to: '/roster?source=acme' });
   expect(ids(found.body)).toHaveLength(3);
-  // A place that somebody made up is no place.
+  // An invalid position shows the first page.
   expect((await ask(world.port, '/roster?after=nonsense')).status).toBe(200);
 });
 
-/** The address that the forms of a roster lead back to. */
+/** Returns the address that the forms of a roster page redirect to. */
 const searchIn = (body: string): string =>
   /name="to" value="(\/roster[^"]*search=[^"]*)"/.exec(body)?.[1]?.replaceAll('&amp;', '&') ?? '';
 
-test('a name search belongs to the address of its page: without it every row is shown and in the file', async () => {
+test('a name search applies only to pages with its key in the address; without it all rows are shown and exported', async () => {
   const visitor = new Visitor(world.port);
   await visitor.get('/roster');
   await visitor.post('/identity', { do: 'show', to: '/roster' });
@@ -129,14 +129,14 @@ test('a name search belongs to the address of its page: without it every row is 
   const search = searchIn(found.body);
   expect(search).toContain('source=acme&status=active&search=');
 
-  // The button, a link of another page, another tab: none of them has the search in its address.
+  // A navigation link, a link on another page and another tab have no search in their address.
   expect(/<a class="button" href="([^"]+)">Clear/.exec(found.body)?.[1]).toBe('/roster');
   for (const path of ['/roster', '/roster?source=acme', '/roster?order=raised_cents']) {
     expect(texts((await visitor.get(path)).body), path).toMatch(/12[34] investments/);
     const file = await visitor.send('/roster/file', { csrf: visitor.csrf, format: 'csv', to: path });
     expect(file.body.split('\r\n').length, path).toBeGreaterThan(123);
   }
-  // The way back, and every link and form of the page, has it.
+  // The browser's back button and every link and form of the page keep the search.
   expect(texts((await visitor.get(search)).body)).toContain('3 investments');
   for (const [, path = ''] of found.body.matchAll(/href="(\/roster\?[^"]*order=[^"]*)"/g))
     expect(ids((await visitor.get(path.replaceAll('&amp;', '&'))).body), path).toHaveLength(3);
@@ -144,7 +144,7 @@ test('a name search belongs to the address of its page: without it every row is 
   const taken = await visitor.send('/roster/file', { csrf: visitor.csrf, format: 'csv', to: search });
   expect(taken.body.split('\r\n')).toHaveLength(5);
 
-  // An emptied field, and an id, end it.
+  // An empty field or an id ends the search.
   const emptied = await visitor.post('/roster/find', { text: '', to: search });
   expect(searchIn(emptied.body)).toBe('');
   expect(ids((await visitor.post('/roster/find', { text: 'inv_0000', to: search })).body)).toEqual([
@@ -152,12 +152,12 @@ test('a name search belongs to the address of its page: without it every row is 
   ]);
 });
 
-test('a search that is kept no more says so, and gives no file of other rows', async () => {
+test('a forgotten search is reported, and no file with other rows is sent', async () => {
   const visitor = new Visitor(world.port);
   await visitor.get('/roster');
   const masked = await visitor.post('/roster/find', { text: 'lovelace', to: '/roster' });
   const search = searchIn(masked.body);
-  // What is masked was not narrowed, and the file of that page is neither.
+  // While names are masked the page is not filtered by the name, so no file is sent.
   expect(/class="download".*?name="to" value="([^"]+)"/s.exec(masked.body)?.[1]).toBe('/roster');
   const file = { format: 'csv', to: search };
   expect((await visitor.send('/roster/file', { csrf: visitor.csrf, ...file })).status).toBe(409);
@@ -169,12 +169,12 @@ test('a search that is kept no more says so, and gives no file of other rows', a
   expect(texts((await visitor.get(search)).body)).toContain('The name you searched for is no longer stored');
   const refused = await visitor.send('/roster/file', { csrf: visitor.csrf, ...file });
   expect([refused.status, texts(refused.body)]).toEqual([409, expect.stringContaining('Search again')]);
-  // The key means nothing in another browser.
+  // The key is not valid in another browser.
   const other = new Visitor(world.port);
   expect(texts((await other.get(search)).body)).toContain('no longer stored');
 });
 
-test('names are masked until somebody asks, in that browser alone, and neither address nor log ever holds one', async () => {
+test('names are masked until requested, in that browser only, and never appear in an address or the log', async () => {
   world.logged.length = 0;
   const visitor = new Visitor(world.port);
   for (const path of ['/roster?id=inv_ada', '/records/acme/inv_ada'])
@@ -208,7 +208,7 @@ test('names are masked until somebody asks, in that browser alone, and neither a
   expect(JSON.stringify(world.logged)).not.toMatch(/lovelace|ada@example/i);
 });
 
-test('rows are taken as a file: formulas harmless, without names unless they are shown', async () => {
+test('a roster download escapes formulas and has names only while they are shown', async () => {
   const visitor = new Visitor(world.port);
   await visitor.get('/roster');
   const fields = { csrf: visitor.csrf, identity: 'yes', to: '/roster?source=acme&status=executed' };
@@ -226,7 +226,7 @@ test('rows are taken as a file: formulas harmless, without names unless they are
   expect(rows[0]).not.toHaveProperty('name');
 });
 
-test('a record shows what each version changed, and one that is gone says so', async () => {
+test('a record page shows the changes of each version and reports a removed record', async () => {
   const text = texts((await ask(world.port, '/records/acme/inv_ada')).body);
   expect(text).toMatch(/status reserved active/);
   expect(text).toMatch(/raised_cents \$1,000\.00 \$7,777\.00/);
@@ -236,7 +236,7 @@ test('a record shows what each version changed, and one that is gone says so', a
   expect((await ask(world.port, '/records/acme/inv_never')).status).toBe(404);
 });
 
-test('the SQL box reads, says what is wrong, and reads no people while they are masked', {
+test('the SQL box runs queries, reports errors, and reads no identity while names are masked', {
   timeout: 120_000,
 }, async () => {
   const visitor = new Visitor(world.port);
@@ -263,7 +263,7 @@ test('the SQL box reads, says what is wrong, and reads no people while they are 
   expect(file.body).toBe("one,formula\r\n1,'=2+2\r\n");
 });
 
-test('names stay masked in the SQL box and its file, whatever stands in front of the statement, and the log says so', {
+test('the SQL box and its file never show masked names, whatever precedes the statement, and refusals are logged', {
   timeout: 240_000,
 }, async () => {
   const visitor = new Visitor(world.port);
@@ -293,7 +293,7 @@ test('names stay masked in the SQL box and its file, whatever stands in front of
   });
 });
 
-test('a result too large for a page or a file says so, and its file is not begun', {
+test('a result too large for a page or a file is reported before the file starts', {
   timeout: 240_000,
 }, async () => {
   const visitor = new Visitor(world.port);
@@ -308,7 +308,7 @@ test('a result too large for a page or a file says so, and its file is not begun
   }
 });
 
-test('a query that finds no end is ended', { timeout: 120_000 }, async () => {
+test('an endless query is cancelled', { timeout: 120_000 }, async () => {
   const visitor = new Visitor(world.port);
   await visitor.get('/sql');
   const sql = 'WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT max(x) FROM n';
@@ -316,7 +316,7 @@ test('a query that finds no end is ended', { timeout: 120_000 }, async () => {
   expect([ended.status, texts(ended.body)]).toEqual([422, expect.stringContaining('longer than 5000 ms')]);
 });
 
-test('a result over days is plotted, and says when it was cut', { timeout: 120_000 }, async () => {
+test('a result by day is plotted, and a truncated result is marked', { timeout: 120_000 }, async () => {
   const visitor = new Visitor(world.port);
   await visitor.get('/sql');
   const sql = `SELECT day, 'usd' AS currency, raised_cents FROM daily_raised WHERE source = 'acme' AND day IS NOT NULL AND currency = 'usd'`;
@@ -326,7 +326,7 @@ test('a result over days is plotted, and says when it was cut', { timeout: 120_0
   expect(cut).toMatch(/1,000 rows in .*, more rows are not shown/);
 });
 
-test('an open page is told what happened, and only that', async () => {
+test('an open page receives an event when something changes, and only then', async () => {
   const response = await fetch(`${world.url}/events`);
   expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();

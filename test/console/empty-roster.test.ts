@@ -6,7 +6,7 @@ test.each([
   ['', undefined, 'No investments yet. Rows appear when the first listing is complete.'],
   ['status=executed', undefined, 'No investment matches. Remove a filter to see more.'],
   ['search=key', 'lovelace', 'No investment matches. Remove a filter to see more.'],
-])('an empty roster asked for %j and %j says why', (query, person, says) => {
+])('an empty roster for %j and %j explains why', (query, person, says) => {
   const body = rosterBody({
     address: addressFrom(new URLSearchParams(query)),
     seen: { rows: [], count: 0, countMax: 10, choices: [] },

@@ -13,7 +13,7 @@ import { ask, type ConsoleWorld, startConsoleWorld, Visitor, type WorldWish } fr
 
 const token = 'a-token-of-decent-length';
 
-/** The machine's clock, which a test can move on. */
+/** A clock that a test can move forward. */
 class MovableClock implements Clock {
   #ahead = 0;
   readonly wait = systemClock.wait;
@@ -42,18 +42,21 @@ test.each([
   ['', false, false],
   ['192.0.2.7:8788', false, true],
   ['user@127.0.0.1', false, false],
-])('asked for as %s: on loopback %s, bound elsewhere %s', (host, onLoopback, elsewhere) => {
-  const names = ['roster.example'];
-  expect([hostCheck(false, names)(host), hostCheck(true, names)(host)]).toEqual([onLoopback, elsewhere]);
-});
+])(
+  'a request for host %s is accepted on loopback: %s, on another address: %s',
+  (host, onLoopback, elsewhere) => {
+    const names = ['roster.example'];
+    expect([hostCheck(false, names)(host), hostCheck(true, names)(host)]).toEqual([onLoopback, elsewhere]);
+  },
+);
 
-test('a form leads back to a path of ours, whatever was sent', () => {
+test('a form redirects only to a local path', () => {
   expect(
     ['/roster?a=b', '//evil.example', '/\\evil.example', 'https://evil.example', ''].map(pathOf),
   ).toEqual(['/roster?a=b', ...['/', '/', '/', '/']]);
 });
 
-test('sessions end when nobody uses them, and visitors cannot push out who signed in', () => {
+test('idle sessions end, and visitors cannot displace signed-in sessions', () => {
   const clock = new StandingClock();
   const sessions = new Sessions(clock, testRandom());
   const signedIn = sessions.begin(true, 'mark');
@@ -75,7 +78,7 @@ test('a session that is used every hour ends a day after it began', () => {
   expect(usedFor.filter((session) => session !== undefined)).toHaveLength(24);
 });
 
-test('wrong credentials are logged at once, then counted in one line a minute until none come', async () => {
+test('wrong credentials are logged at once and then counted in one line a minute until none arrive', async () => {
   const clock = new VirtualClock();
   const logged: (number | undefined)[] = [];
   const logger = { ...silentLogger, warn: ({ count }: LogFields) => void logged.push(count) };
@@ -109,21 +112,21 @@ describe('forms', () => {
     ['from another port of this machine', { origin: 'http://127.0.0.1:1' }],
     ['marked as cross-site by the browser', { 'sec-fetch-site': 'cross-site' }],
     ['marked as same-site by the browser', { 'sec-fetch-site': 'same-site' }],
-  ])('%s are refused', async (_what, headers) => {
+  ])('forms: %s are rejected', async (_what, headers) => {
     const visitor = new Visitor(world.port);
     await visitor.get('/roster');
     const answer = await visitor.send('/identity', { csrf: visitor.csrf, do: 'show', to: '/' }, headers);
     expect(answer.status).toBe(403);
   });
 
-  test('without the token of the session are refused, and a page still works after', async () => {
+  test('forms without the CSRF token of the session are rejected, and pages work afterwards', async () => {
     const visitor = new Visitor(world.port);
     await visitor.get('/roster');
     expect((await visitor.send('/identity', { csrf: 'x', do: 'show', to: '/' })).status).toBe(403);
     expect((await visitor.post('/identity', { do: 'show', to: '/roster' })).status).toBe(200);
   });
 
-  test('that are too long are refused', async () => {
+  test('forms that are too long are rejected', async () => {
     const visitor = new Visitor(world.port);
     await visitor.get('/sql');
     const answer = await visitor.send('/sql', { csrf: visitor.csrf, sql: 'x'.repeat(70_000) });
@@ -134,7 +137,7 @@ describe('forms', () => {
 describe('behind a token', () => {
   const auth = { kind: 'token', token: async () => token } as const;
 
-  test('nobody sees anything before signing in but whether it lives', async () => {
+  test('without a sign-in only the probes are visible', async () => {
     const { port } = await worldFor({ auth });
     for (const path of ['/', '/roster', '/companies', '/sql', '/records/acme/inv_ada']) {
       const answer = await ask(port, path);
@@ -153,7 +156,7 @@ describe('behind a token', () => {
     expect((await ask(port, '/sign-in')).body).not.toContain('api.example.com');
   });
 
-  test('somebody signs in, looks, and signs out', async () => {
+  test('a user can sign in with the token, see pages and sign out', async () => {
     const { port, logged } = await worldFor({ auth });
     const visitor = new Visitor(port);
     const wrong = await visitor.send('/sign-in', { token: 'wrong', to: '/roster' });
@@ -169,7 +172,7 @@ describe('behind a token', () => {
     expect(JSON.stringify(logged)).not.toContain(token);
   });
 
-  test('through a proxy with TLS the cookie is for TLS only', async () => {
+  test('behind a TLS proxy the session cookie is Secure', async () => {
     const { port } = await worldFor({ auth, hosts: ['roster.example'] });
     const answer = await new Visitor(port).send(
       '/sign-in',
@@ -179,7 +182,7 @@ describe('behind a token', () => {
     expect([answer.headers['set-cookie']].flat()[0]).toContain('; Secure');
   });
 
-  test('a program sends the token with each request, forms included', async () => {
+  test('a program can send the token with each request, including forms', async () => {
     const { port } = await worldFor({ auth });
     const headers = { authorization: `Bearer ${token}` };
     expect((await ask(port, '/metrics', { headers })).body).toContain('rosterd_build_info');
@@ -191,7 +194,7 @@ describe('behind a token', () => {
     expect(JSON.parse(file.body)).toMatchObject({ id: 'inv_ada', raised_cents: 777_700 });
   });
 
-  test('wrong tokens get 429 after ten in a minute, while the right one is accepted at any time', async () => {
+  test('wrong tokens get 429 after ten in a minute, and the right one is always accepted', async () => {
     const { port, logged } = await worldFor({ auth });
     const visitor = new Visitor(port);
     await visitor.send('/sign-in', { token, to: '/' });
@@ -229,7 +232,7 @@ describe('behind a token', () => {
     expect(old.status).toBe(401);
   });
 
-  test('sessions opened with the old token end within half a minute, whoever signs in with the new one', async () => {
+  test('sessions of a rotated token end within half a minute, even while another user signs in with the new one', async () => {
     const secret = { is: token };
     const clock = new MovableClock();
     const { port } = await worldFor({ clock, auth: { kind: 'token', token: async () => secret.is } });
@@ -243,7 +246,7 @@ describe('behind a token', () => {
     expect((await visitor.get('/roster')).status).toBe(303);
   });
 
-  test('a secret that cannot be read keeps in who is in, and tells nobody where it is kept', async () => {
+  test('an unreadable secret keeps existing sessions valid and does not reveal where it is stored', async () => {
     const secret = { readable: true };
     const clock = new MovableClock();
     const { port, logged } = await worldFor({
@@ -293,7 +296,7 @@ describe('behind a token', () => {
   });
 });
 
-test('behind a user and password the browser asks, and its forms still have to be ours', async () => {
+test('with a user and password the browser prompts, and forms still need the CSRF token', async () => {
   const auth = { kind: 'basic', user: 'ops', password: async () => 'a pass:word of length' } as const;
   const { port } = await worldFor({ auth });
   const asked = await ask(port, '/');
@@ -313,7 +316,7 @@ test('behind a user and password the browser asks, and its forms still have to b
   expect(forged.status).toBe(403);
 });
 
-test('no more pages are kept up to date than there is room for, and closing ends them', async () => {
+test('the number of live pages is limited, and closing the console ends them', async () => {
   const world = await startConsoleWorld({ rows: 1 });
   const open = await Promise.all(Array.from({ length: 24 }, () => fetch(`${world.url}/events`)));
   expect(new Set(open.map(({ status }) => status))).toEqual(new Set([200]));

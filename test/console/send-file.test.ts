@@ -3,7 +3,7 @@ import express from 'express';
 import { expect, test } from 'vitest';
 import { sendFile } from '../../src/console/routes/page-context.js';
 
-test('whoever takes a large file lets everybody else have their turn', async () => {
+test('sending a large file does not block the event loop', async () => {
   let turns = 0;
   const count = () => {
     turns += 1;

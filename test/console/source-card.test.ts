@@ -30,14 +30,14 @@ const acme: SourceSeen = {
 
 const card = (over: Partial<SourceSeen>) => sourceCard({ ...acme, ...over }, now).text;
 
-test('a card says which rows await deletion, and the command that deletes them', () => {
+test('a source card shows how many rows await deletion, and the command that deletes them', () => {
   const text = card({ health: 'attention', awaiting_deletion: 2 });
   expect(text).toContain('2 rows missing from the last listing await deletion');
   expect(text).toContain('rosterd sync --source acme --accept-deletions');
   expect(card({})).not.toContain('deletion');
 });
 
-test('a card says that names are incomplete, and why', () => {
+test('a source card shows that names are incomplete, and why', () => {
   const note = 'names are incomplete: re-listing is under way';
   expect(card({ names_incomplete: 1, names_note: note })).toContain(
     'Names are incomplete: re-listing is under way.',

@@ -15,7 +15,7 @@ import { openSqlite, type SqliteDatabase } from '../../src/store/dialect/sqlite/
 import { seedHistory, seedIdentity, seedInvestment, seedRow, seedSource } from '../store/support/mirror.js';
 import { testRandom } from '../support/chance.js';
 
-/** A text that would run, load, break out of an attribute or end an element, if anything let it. */
+/** A text that would run a script, load a file, or break out of an attribute or element if it were not escaped. */
 export const hostile = `"><script>window.pwned=1</script><img src=x onerror="window.pwned=1">'{{7*7}}</textarea></title>`;
 
 export const person = 'Ada Lovelace-Byron';
@@ -25,7 +25,7 @@ export interface ConsoleWorld {
   readonly port: number;
   readonly database: SqliteDatabase;
   readonly logged: { readonly fields: LogFields; readonly message: string }[];
-  /** As if a tick had ended. */
+  /** Notifies the console as the end of a tick does. */
   tick(): void;
   close(): Promise<void>;
 }
@@ -34,12 +34,12 @@ export interface WorldWish {
   readonly auth?: ConsoleAuth;
   readonly host?: string;
   readonly hosts?: readonly string[];
-  /** Investments beside the hand-made ones. */
+  /** The number of generated investments, in addition to the hand-made ones. */
   readonly rows?: number;
   readonly clock?: Clock;
 }
 
-/** A console over a mirror of its own on disk: two sources, one of them full of hostile texts. */
+/** A console with its own mirror on disk: two sources, one of them full of hostile text. */
 export async function startConsoleWorld(wish: WorldWish = {}): Promise<ConsoleWorld> {
   const folder = mkdtempSync(join(tmpdir(), 'rosterd-console-'));
   const database = openSqlite(join(folder, 'mirror.db'));
@@ -166,7 +166,7 @@ function investment(database: SqliteDatabase, index: number): void {
   seedIdentity(database, row, { name: `Investor Number ${index}`, email: `n${index}@example.com` });
 }
 
-/** Every column that takes text holds the hostile one, the currency and the ids too. */
+/** A record with the hostile text in every text column, including the currency and the ids. */
 function hostileRows(database: SqliteDatabase): void {
   const texts = {
     ...{ company_id: hostile, offering_id: hostile, investor_id: hostile, status: hostile, reason: hostile },
@@ -261,7 +261,7 @@ export interface Answer {
   readonly body: string;
 }
 
-/** One request with exactly these headers: `fetch` does not let a test choose its Host or Origin. */
+/** Sends one request with exactly these headers: `fetch` does not allow setting Host or Origin. */
 export function ask(
   port: number,
   path: string,
@@ -290,7 +290,7 @@ export function ask(
   });
 }
 
-/** A browser as far as HTTP goes: keeps its cookie, sends the token of the page and says where a form comes from. */
+/** A minimal browser: keeps its cookie, and sends the CSRF token of the page and the Origin of a form. */
 export class Visitor {
   #cookie = '';
   #csrf = '';
@@ -301,7 +301,7 @@ export class Visitor {
     return this.#heard(await ask(this.port, path, { headers: { cookie: this.#cookie } }));
   }
 
-  /** Follows one redirect, as a browser does after a form. */
+  /** Posts a form and follows one redirect, as a browser does. */
   async post(path: string, fields: Readonly<Record<string, string>>): Promise<Answer> {
     const answer = await this.send(path, { csrf: this.#csrf, ...fields });
     return answer.status === 303 ? await this.get(String(answer.headers.location)) : answer;

@@ -17,7 +17,7 @@ import { folder, load } from '../config/world.js';
 import { company, startWorld, type TestWorld, user, worldStart } from '../conformance/running-platform.js';
 import { type ManualClock, manualClock } from '../platform/webhooks/manual-clock.js';
 
-/** What stands between the platform and the receiver: a proxy that can be down. */
+/** A proxy between the platform and the receiver, which can be down. */
 export interface Gate {
   readonly url: string;
   readonly answers: number[];
@@ -32,17 +32,17 @@ export interface Town {
   readonly config: LoadedConfig;
   readonly folder: string;
   daemon(logger?: Logger): Promise<Daemon>;
-  /** Lets time and requests go on until it is so; fails when it never becomes so. */
+  /** Advances time and requests until the condition holds; throws when it never does. */
   until(what: string, so: () => boolean | Promise<boolean>): Promise<void>;
-  /** Requests of one kind the platform has answered, such as `POST /reenable`. */
+  /** Returns the number of requests of one kind that the platform has answered, such as `POST /reenable`. */
   asked(method: string, ending: string): Promise<number>;
   mirrored(): Promise<string>;
-  /** What the daemon knows of its endpoint; nothing before there is a file. */
+  /** Returns the daemon's stored state of its endpoint; empty before the file exists. */
   endpoint(): EndpointState;
   published(): Promise<string>;
 }
 
-/** A platform and what a daemon needs to follow it, under one clock that only the test moves. */
+/** A platform and the parts of a daemon, under one clock that only the test moves. */
 export async function startTown(
   endpoint: Record<string, unknown> = {},
   more: Record<string, unknown> = {},
@@ -79,7 +79,7 @@ export async function startTown(
         name: `company-${index}`,
         ...{ token, installation, company: id },
       })),
-      // So rarely that a change is in the mirror only because somebody told of it.
+      // Polling is so rare that changes reach the mirror only through webhooks.
       sync: { intervalSeconds: 86_400 },
       receiver: {
         listen: '127.0.0.1:0',
@@ -146,7 +146,7 @@ const lines = (rows: readonly Row[]): string =>
     .sort()
     .join('\n');
 
-/** Bounded by the world: a handful of records per company. */
+/** The test world has only a few records per company. */
 async function publishedOf(world: TestWorld, index: number): Promise<Row[]> {
   const { id, token } = company(world, index);
   const { body } = await world.get(`/investments?company_id=${id}&per_page=100`, { token });

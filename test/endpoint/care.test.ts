@@ -10,7 +10,7 @@ const status = ({ config: { config }, clock }: Town) => statusOf(config.database
 const invest = (town: Town, index = 0) =>
   town.world.control('POST', '/investments', { company: company(town.world, index).id });
 const inStep = (town: Town) => async () => (await town.mirrored()) === (await town.published());
-/** Requests under way must not meet a jump of hours: to them it would be a far side that never answers. */
+/** Waits for running requests before the clock jumps by hours, which they would see as a timeout. */
 const looked = async (town: Town) => {
   await town.until('the endpoint was looked at', () => {
     const { health, rotationAskedAt } = town.endpoint();
@@ -30,7 +30,7 @@ const answered = async (town: Town) => {
   await town.until('every delivery is answered', () => pending.get() === 0);
 };
 
-test('the daemon makes its endpoint, keeps the secret to itself, and is told of the next change', async () => {
+test('the daemon creates its endpoint, stores the secret privately, and receives the next change', async () => {
   const town = await startTown();
   await town.daemon();
   await town.until(
@@ -39,7 +39,7 @@ test('the daemon makes its endpoint, keeps the secret to itself, and is told of 
   );
   await town.until('the mirror is whole', inStep(town));
   const file = join(town.folder, 'credentials/endpoint.json');
-  // A secret on disk is not one that verifies yet; the health of the look that made it comes after both.
+  // A secret on disk may not be in use yet; the health of the same check is stored after both.
   await looked(town);
   expect(statSync(file).mode & 0o777).toBe(0o600);
   await invest(town);
@@ -48,7 +48,7 @@ test('the daemon makes its endpoint, keeps the secret to itself, and is told of 
   expect(JSON.stringify(await status(town))).not.toContain('whsec_');
 });
 
-test('a daemon that starts again goes on with the endpoint it has', async () => {
+test('a restarted daemon continues with its existing endpoint', async () => {
   const town = await startTown();
   const first = await town.daemon();
   await town.until('its secret is kept', async () => (await town.asked('POST', '/webhook_endpoints')) === 1);
@@ -62,7 +62,7 @@ test('a daemon that starts again goes on with the endpoint it has', async () => 
   expect(await town.asked('POST', '/webhook_endpoints')).toBe(1);
 });
 
-test('CLIENT-27 after three days of a failing receiver it recovers without a human and without a missing change', async () => {
+test('CLIENT-27 after three days of failures the endpoint recovers without a human and without a lost change', async () => {
   const town = await startTown();
   await town.daemon();
   await town.until('the mirror is whole', inStep(town));
@@ -88,7 +88,7 @@ test('CLIENT-27 after three days of a failing receiver it recovers without a hum
   expect(town.gate.answers).not.toContain(401);
 });
 
-test('CLIENT-27 what happened while the endpoint was off is fetched once it is on again', async () => {
+test('CLIENT-27 changes made while the endpoint was disabled are fetched once it is enabled again', async () => {
   const town = await startTown();
   await town.daemon();
   await town.until('the mirror is whole', inStep(town));
@@ -100,7 +100,7 @@ test('CLIENT-27 what happened while the endpoint was off is fetched once it is o
   expect(town.gate.answers).toEqual([]);
 });
 
-test('CLIENT-23 a rotation refuses no genuine delivery, before, during and after the overlap', async () => {
+test('CLIENT-23 a rotation rejects no genuine delivery before, during or after the overlap', async () => {
   const town = await startTown({ rotateDays: 1 });
   await town.daemon();
   await town.until('the mirror is whole', inStep(town));
@@ -118,7 +118,7 @@ test('CLIENT-23 a rotation refuses no genuine delivery, before, during and after
   expect(new Set(town.gate.answers)).toEqual(new Set([202]));
 });
 
-test('a rotation whose answer was lost is noticed and made again while the old secret still signs', async () => {
+test('a rotation whose response was lost is detected and repeated while the old secret is still valid', async () => {
   const town = await startTown({ rotateDays: 1 });
   await town.daemon();
   await town.until('the mirror is whole', inStep(town));
@@ -139,7 +139,7 @@ test('a rotation whose answer was lost is noticed and made again while the old s
   expect(new Set(town.gate.answers)).toEqual(new Set([202]));
 });
 
-test('an endpoint whose creation was never answered is found by its address, not made twice', async () => {
+test('an endpoint whose creation response was lost is found by its address and not created twice', async () => {
   const town = await startTown();
   await town.world.control('POST', '/faults', [
     { method: 'POST', path: '/webhook_endpoints', times: 1, action: { truncate: 20 } },
@@ -153,7 +153,7 @@ test('an endpoint whose creation was never answered is found by its address, not
   await town.until('the change is mirrored', inStep(town));
 });
 
-test('somebody else rotates: refused deliveries are noticed, and the secret is replaced', async () => {
+test('after a rotation by another program, rejected deliveries are detected and the secret is rotated', async () => {
   const town = await startTown();
   await town.daemon();
   await town.until('the mirror is whole', inStep(town));
@@ -175,7 +175,7 @@ test('somebody else rotates: refused deliveries are noticed, and the secret is r
   await town.until('the change is mirrored', inStep(town));
 });
 
-test('a secret file open to others stops the care and nothing else, and status says so', async () => {
+test('a secret file that others can read stops only the endpoint management, and status reports it', async () => {
   const town = await startTown();
   const first = await town.daemon();
   await town.until('its secret is kept', () => town.endpoint().health?.state === 'ok');
@@ -191,7 +191,7 @@ test('a secret file open to others stops the care and nothing else, and status s
   expect(endpoint).toMatchObject({ state: 'blocked', hint: expect.stringContaining('chmod 600') });
 });
 
-test('a management sign-in that ended leaves the sources alone and says what to type', async () => {
+test('an expired management sign-in does not affect the sources and is reported with a hint', async () => {
   const town = await startTown();
   const owner = town.world.ready.users[0];
   await town.world.control('POST', `/users/${owner?.id}/deactivate`);

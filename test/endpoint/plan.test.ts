@@ -32,7 +32,7 @@ const known = (age = 2 * hour): EndpointState => withSecret(unknownEndpoint, 'wh
 const step = (state: EndpointState, listed: readonly WebhookEndpoint[]) =>
   nextStep(state, listed, wanted, now);
 
-test('nothing there: it is made; one at our address in another mode is not ours', () => {
+test('a missing endpoint is created, and one with our address in another mode is ignored', () => {
   expect(step(unknownEndpoint, [])).toEqual({ kind: 'create' });
   expect(step(unknownEndpoint, [{ ...well, mode: 'test' }])).toEqual({ kind: 'create' });
   expect(step(known(), [{ ...well, id: 'whe_2', url: 'https://other.example.com' }])).toEqual({
@@ -40,16 +40,16 @@ test('nothing there: it is made; one at our address in another mode is not ours'
   });
 });
 
-test('one we know and that is well rests', () => {
+test('a known and healthy endpoint needs no step', () => {
   expect(step(known(), [well])).toEqual({ kind: 'rest', endpoint: well });
 });
 
-test('one at our address whose secret nobody knows gets a new one', () => {
+test('an endpoint with our address and an unknown secret gets a new secret', () => {
   expect(step(unknownEndpoint, [well])).toMatchObject({ kind: 'rotate', why: 'no secret known' });
   expect(step(known(), [{ ...well, id: 'whe_2' }])).toMatchObject({ kind: 'rotate', id: 'whe_2' });
 });
 
-test('address and events are brought back to what is configured, also of one that is switched off', () => {
+test('address and events are updated to the configured ones, even on a disabled endpoint', () => {
   const moved = { ...well, url: 'https://old.example.com/w', enabled: false };
   expect(step(known(), [moved])).toEqual({ kind: 'update', id: 'whe_1', change: { url: wanted.publicUrl } });
   expect(step(known(), [{ ...well, events: ['offering.closed'] }])).toMatchObject({
@@ -58,25 +58,25 @@ test('address and events are brought back to what is configured, also of one tha
   expect(step(known(), [{ ...well, enabled: false }])).toEqual({ kind: 'reenable', id: 'whe_1' });
 });
 
-test('a lost answer is waited for an hour, then the rotation is made again', () => {
+test('a rotation whose response was lost is repeated after an hour', () => {
   const lost = (age: number) => ({ ...known(), rotationAskedAt: instantFromMillis(now - age) });
   expect(step(lost(hour - 1), [well]).kind).toBe('rest');
   expect(step(lost(hour), [well])).toMatchObject({ kind: 'rotate', why: 'answer lost' });
 });
 
-test('refused signatures cost a rotation an hour at most; other failures none', () => {
+test('rejected signatures cause at most one rotation an hour, and other failures none', () => {
   const refused = { ...well, failingSince: '2026-11-20T11:00:00Z', lastDeliveryStatus: '401' };
   expect(step(known(hour), [refused])).toMatchObject({ kind: 'rotate', why: 'secret refused' });
   expect(step(known(hour - 1), [refused]).kind).toBe('rest');
   expect(step(known(hour), [{ ...refused, lastDeliveryStatus: '503' }]).kind).toBe('rest');
 });
 
-test('a secret is replaced when it is due, unless that is switched off', () => {
+test('a secret is rotated when it is due, unless rotation is disabled', () => {
   expect(step(known(24 * hour), [well])).toMatchObject({ kind: 'rotate', why: 'due' });
   expect(nextStep(known(9_999 * hour), [well], { ...wanted, rotateMillis: null }, now).kind).toBe('rest');
 });
 
-test('CLIENT-23 the secret before lives through the overlap, and not for ever', () => {
+test('CLIENT-23 the previous secret stays valid for the overlap and then expires', () => {
   const rotated = withSecret(known(), 'whe_1', 'whsec_b', now);
   const values = (at: number) => liveSecrets(rotated, at).map(({ value }) => value);
   expect(values(now)).toEqual(['whsec_b', 'whsec_a']);

@@ -4,7 +4,7 @@ import { SecretRing } from '../../src/endpoint/secret-ring.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { manualClock } from '../platform/webhooks/manual-clock.js';
 
-/** A secret somewhere else, whose reading ends when the test says so. */
+/** A secret whose reading the test completes. */
 function ringOf(first: string) {
   const clock = manualClock(0);
   let value = first;
@@ -28,7 +28,7 @@ function ringOf(first: string) {
   };
 }
 
-test('secrets are read again in the background, and whoever needs the newest waits for that reading', async () => {
+test('secrets are read again in the background, and newest() waits for a running reading', async () => {
   const { ring, clock, readings, rotateTo } = ringOf('old');
   await ring.load();
   rotateTo('new');
@@ -45,7 +45,7 @@ test('secrets are read again in the background, and whoever needs the newest wai
   expect(await ring.newest()).toBeNull();
 });
 
-test('a reading that fails leaves the ones read before in use, and is not tried again at once', async () => {
+test('a failed reading keeps the previous secrets and is not retried at once', async () => {
   const { ring, clock, readings, rotateTo } = ringOf('old');
   await ring.load();
   rotateTo('new');

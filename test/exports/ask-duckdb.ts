@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { packageRoot } from '../../src/runtime/package-root.js';
 
-/** DuckDB in a process of its own, which knows nothing but the file: `FILE` in the statement. */
+/** Runs a statement in DuckDB in a child process that gets only the file, as `FILE` in the statement. */
 export function askDuckDb(file: string, sql: string): unknown {
   const script = `
     const { DuckDBInstance } = await import('@duckdb/node-api');

@@ -15,7 +15,7 @@ const columns = [
 const asCsv = (rows: readonly (readonly Cell[])[], raw = false) =>
   whole(csv(rowSource(columns, rows), { raw }));
 
-/** Written for these tests alone: reads what RFC 4180 says, knowing nothing of the writer. */
+/** An RFC 4180 parser for these tests, independent of the writer. */
 function parseCsv(text: string): string[][] {
   const rows: string[][] = [];
   let at = 0;
@@ -34,7 +34,7 @@ function parseCsv(text: string): string[][] {
 }
 
 describe('CSV', () => {
-  test('has a header, quotes only what needs it, and tells nothing from an empty text', async () => {
+  test('CSV has a header, quotes only where necessary, and distinguishes null from empty text', async () => {
     expect(
       await asCsv([
         ['Ann "A", Ltd', 5, '1.50', '{"a":1}'],
@@ -52,17 +52,17 @@ describe('CSV', () => {
     },
   );
 
-  test('a decimal that is none is guarded, raw text never', async () => {
+  test('a decimal that is not a number is escaped, and raw text never is', async () => {
     expect(parseCsv(await asCsv([['x', 1, '-1+cmd', null]]))[1]?.[2]).toBe("'-1+cmd");
     expect(parseCsv(await asCsv([['=1', 1, '-1+cmd', null]], true))[1]).toEqual(['=1', '1', '-1+cmd', '']);
   });
 
-  test('integers keep every digit', async () => {
+  test('integers in CSV keep every digit', async () => {
     const [, row] = parseCsv(await asCsv([['x', 9223372036854775807n, null, null]]));
     expect(row?.[1]).toBe('9223372036854775807');
   });
 
-  test('any text comes back as it was but for the guard, any number unchanged', async () => {
+  test('any text round-trips through CSV except for the escape, and any number unchanged', async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: 'binary' }), fc.maxSafeInteger(), async (text, cents) => {
         const [, row] = parseCsv(await asCsv([[text, cents, null, null]]));
@@ -78,7 +78,7 @@ describe('CSV', () => {
 });
 
 describe('JSON Lines', () => {
-  test('a line is an object with every column, JSON columns as JSON, integers whole', async () => {
+  test('each line is an object with every column, JSON columns as JSON and exact integers', async () => {
     const text = await whole(
       jsonLines(
         rowSource(columns, [

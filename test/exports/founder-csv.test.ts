@@ -48,12 +48,12 @@ function founderFile(records: readonly Record<string, Cell>[], raw = false) {
 }
 
 describe('the founder file', () => {
-  test('is byte for byte what the platform writes', async () => {
+  test('the founder file equals the file of the platform byte for byte', async () => {
     const golden = readFileSync(new URL('./golden/founder.csv', import.meta.url));
     expect(Buffer.from(await founderFile([full, plain]))).toEqual(golden);
   });
 
-  test('is named after the company', () => {
+  test('the founder file is named after the company', () => {
     expect(founderCsvName('acme-rockets')).toBe('manage_investments_acme-rockets.csv');
   });
 
@@ -62,7 +62,7 @@ describe('the founder file', () => {
     expect(row?.split(',').slice(0, 4)).toEqual(['inv_1', 'Ada', 'Ada', 'ada@example.org']);
   });
 
-  test('a text that begins like a formula is guarded, unless raw is asked for', async () => {
+  test('text that looks like a formula is escaped, unless raw is set', async () => {
     const record = { ...plain, name: '=HYPERLINK(1)' };
     expect((await founderFile([record])).split('\n')[3]).toContain("inv_1,'=HYPERLINK(1),'=HYPERLINK(1),");
     expect((await founderFile([record], true)).split('\n')[3]).toContain(
@@ -79,7 +79,7 @@ describe('the founder file', () => {
     [7n, '0.07'],
     [-150n, '-1.5'],
     [900_719_925_474_099_312n, '9007199254740993.12'],
-  ])('%d cents are written %s', (cents, text) => {
+  ])('the founder file writes %d cents as %s', (cents, text) => {
     expect(decimalOfCents(cents)).toBe(text);
   });
 
@@ -90,7 +90,7 @@ describe('the founder file', () => {
     ['738', '738'],
     ['0.009', '0'],
     ['', ''],
-  ])('%s shares are written %s', (shares, text) => {
+  ])('the founder file writes %s shares as %s', (shares, text) => {
     expect(truncatedShares(shares)).toBe(text);
   });
 });

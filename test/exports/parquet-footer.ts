@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * What a Parquet file says of itself, read from its bytes: nothing of the library that wrote it is used here. The
- * footer is one struct in Thrift's compact protocol; structs become maps by field number, and names are given below.
+ * Parses the footer of a Parquet file from its bytes, independently of the library that wrote it. The footer is one
+ * struct in Thrift's compact protocol. Structs become maps by field number, and the names are given below.
  */
 export interface ParquetColumn {
   readonly name: string;
-  /** `BOOLEAN`, `INT64`, `FIXED(16)`, `BYTE_ARRAY`, with what it means behind it. */
+  /** The physical type (`BOOLEAN`, `INT64`, `FIXED(16)`, `BYTE_ARRAY`), followed by the logical type. */
   readonly type: string;
   readonly nulls: bigint;
-  /** Over all row groups, for 64-bit integers and moments. */
+  /** Minimum and maximum over all row groups, for 64-bit integers and timestamps. */
   readonly min: bigint | null;
   readonly max: bigint | null;
 }
@@ -101,7 +101,7 @@ export function parquetFooter(file: string): { rows: bigint; groups: number; col
   return { rows: meta[3] as bigint, groups: groups.length, columns };
 }
 
-/** Text and plain integers are marked in the older way, by a number; moments and decimals in the newer one. */
+/** Text and plain integers use the older converted type, a number; timestamps and decimals the newer logical type. */
 function meaning({ 6: converted, 10: declared }: Struct): string {
   const logical = struct(declared);
   if (converted === 0n || 1 in logical) return ' STRING';

@@ -27,7 +27,7 @@ const rows = [
   row('inv_4', null, null, null, 0, '=1+1 "quoted"\n\u{1f41f}'),
 ];
 
-test('the file carries types every reader knows, and another process reads what was written', async () => {
+test('the Parquet file has standard types, and another process reads the same values', async () => {
   const folder = tempFolder();
   const file = join(folder, "it's.parquet");
   writeFileSync(file, 'before');
@@ -55,7 +55,7 @@ test('the file carries types every reader knows, and another process reads what 
   ]);
 });
 
-test('rows of many batches and groups come whole and in their order', async () => {
+test('rows of many batches and row groups are complete and in order', async () => {
   const file = join(tempFolder(), 'many.parquet');
   const count = 70_001;
   const many = Array.from({ length: count }, (_, at) => row(`inv_${at}`, at, null, null, at % 2, '[]'));
@@ -67,7 +67,7 @@ test('rows of many batches and groups come whole and in their order', async () =
   expect(askDuckDb(file, sql)).toEqual([[String(count), String((count * (count - 1)) / 2), true]]);
 });
 
-test('no rows make a file with columns', async () => {
+test('an export without rows is a Parquet file with columns', async () => {
   const file = join(tempFolder(), 'none.parquet');
   await writeParquet(file, rowSource(columns, []), idle);
   expect(parquetFooter(file)).toMatchObject({ rows: 0n, columns: columns.map(({ name }) => ({ name })) });
@@ -81,18 +81,21 @@ test.each([
   ],
   ['shares', row('a', 1, null, `1${'0'.repeat(26)}`, 0, '[]'), 'does not fit DECIMAL(38,12)'],
   ['applied_at', row('a', 1, 'soon', null, 0, '[]'), 'the value soon of applied_at is not a time'],
-])('a value of %s that cannot be kept as it is ends it, and nothing is left', async (_, bad, message) => {
-  const folder = tempFolder();
-  const file = join(folder, 'out.parquet');
-  writeFileSync(file, 'before');
-  await expect(writeParquet(file, rowSource(columns, [bad]), idle)).rejects.toMatchObject({
-    ...{ code: 'usage', message: expect.stringContaining(message) },
-    about: { hint: expect.stringContaining('--format csv') },
-  });
-  expect([readdirSync(folder), readFileSync(file, 'utf8')]).toEqual([['out.parquet'], 'before']);
-});
+])(
+  'a value of %s that Parquet cannot store exactly fails the export and leaves no file',
+  async (_, bad, message) => {
+    const folder = tempFolder();
+    const file = join(folder, 'out.parquet');
+    writeFileSync(file, 'before');
+    await expect(writeParquet(file, rowSource(columns, [bad]), idle)).rejects.toMatchObject({
+      ...{ code: 'usage', message: expect.stringContaining(message) },
+      about: { hint: expect.stringContaining('--format csv') },
+    });
+    expect([readdirSync(folder), readFileSync(file, 'utf8')]).toEqual([['out.parquet'], 'before']);
+  },
+);
 
-test('digits that say nothing do not count against the room', async () => {
+test('leading and trailing zeros do not count as digits of a decimal', async () => {
   const file = join(tempFolder(), 'out.parquet');
   const padded = [
     row('a', 1, null, `${'0'.repeat(30)}1.50${'0'.repeat(30)}`, 0, '[]'),
@@ -105,7 +108,7 @@ test('digits that say nothing do not count against the room', async () => {
   ]);
 });
 
-test('a stop in the middle, a folder that is not there and a missing writer are told, and leave nothing', async () => {
+test('an aborted export, a missing folder and a missing writer are reported and leave no file', async () => {
   const folder = tempFolder();
   const file = join(folder, 'out.parquet');
   const stop = new AbortController();

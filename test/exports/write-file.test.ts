@@ -20,7 +20,7 @@ async function* pieces(count: number, then: () => void = () => {}): AsyncGenerat
 }
 
 describe('writing an export', () => {
-  test('the file is whole, private, and the only one left', async () => {
+  test('the export file is complete, private, and the only file left', async () => {
     const home = folder();
     const file = join(home, 'out.csv');
     const before = process.umask(0);
@@ -31,7 +31,7 @@ describe('writing an export', () => {
     expect(readFileSync(file, 'utf8')).toHaveLength(500_000);
   });
 
-  test('nobody sees a part of it: the name appears with the last byte', async () => {
+  test('a partial export is never visible: the file appears when it is complete', async () => {
     const home = folder();
     const file = join(home, 'out.csv');
     writeFileSync(file, 'before');
@@ -44,7 +44,7 @@ describe('writing an export', () => {
     expect(readFileSync(file, 'utf8')).toHaveLength(200_000);
   });
 
-  test('a failure leaves nothing new and what was there as it was', async () => {
+  test('a failed export leaves no new file and keeps the existing one', async () => {
     const home = folder();
     const file = join(home, 'out.csv');
     writeFileSync(file, 'before');
@@ -56,7 +56,7 @@ describe('writing an export', () => {
     expect(readFileSync(file, 'utf8')).toBe('before');
   });
 
-  test('an abort in the middle does the same', async () => {
+  test('an aborted export leaves no new file and keeps the existing one', async () => {
     const home = folder();
     const stop = new AbortController();
     async function* endless(): AsyncGenerator<string> {
@@ -71,7 +71,7 @@ describe('writing an export', () => {
     expect(readdirSync(home)).toEqual([]);
   });
 
-  test('a folder that is not there is told as such', async () => {
+  test('an export to a missing folder is reported', async () => {
     await expect(
       writeExport(join(folder(), 'none', 'out.csv'), pieces(1), testRandom(), idle),
     ).rejects.toSatisfy((error) => isFault(error, 'usage'));

@@ -4,7 +4,7 @@ import { Interrupter } from '../../src/runtime/interruption.js';
 
 const week = 7 * 86_400_000;
 
-test('a wait ends by itself, or as soon as it is interrupted, however long it was to be', async () => {
+test('a wait of any length ends after its time or as soon as it is interrupted', async () => {
   const from = performance.now();
   await systemClock.wait(20);
   expect(performance.now() - from).toBeGreaterThan(15);
@@ -17,7 +17,7 @@ test('a wait ends by itself, or as soon as it is interrupted, however long it wa
   await systemClock.wait(0);
 });
 
-test('an interrupter tells each listener once, and nobody who went away', () => {
+test('an interrupter calls each listener once, and no removed listener', () => {
   const told: string[] = [];
   const bell = new Interrupter();
   const gone = () => told.push('gone');

@@ -20,24 +20,24 @@ test.each([
     'this process',
   ],
   ['ENFILE', withCode('ENFILE'), 'this machine has no file descriptor left'],
-])('%s is told as a lack of file descriptors, with what to raise', (_, error, says) => {
+])('%s is reported as a lack of file descriptors, with the limit to raise', (_, error, says) => {
   const fault = descriptorsFault(error);
   expect(fault).toMatchObject({ code: 'out_of_descriptors', message: expect.stringContaining(says) });
   expect(fault?.about.hint).toContain('raise the limit');
 });
 
-test('other errors are not, and neither is a file that cannot be opened while descriptors are left', () => {
+test('other errors, and a file that cannot be opened while descriptors are free, are not reported as a lack of descriptors', () => {
   expect(descriptorsFault(withCode('ENOENT'))).toBeNull();
   expect(descriptorsFault('EMFILE')).toBeNull();
   expect(descriptorsSpent(withCode('SQLITE_CANTOPEN'))).toBeNull();
 });
 
-test('the limit of this process is a number or, where the system does not tell, null', () => {
+test('descriptorLimit is a number, or null where the system does not report it', () => {
   const limit = descriptorLimit();
   expect(limit === null || limit > 0).toBe(true);
 });
 
-test('a tick that ran out of file descriptors is tried again and halts nothing', () => {
+test('a tick that ran out of file descriptors is retried and halts nothing', () => {
   const plan = { backoff: { baseMillis: 1_000, capMillis: 300_000 }, failures: 0 };
   const failure = failureOf(withCode('EMFILE'), {
     ...plan,

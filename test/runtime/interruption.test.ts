@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { abortSignalOf, Interrupter } from '../../src/runtime/interruption.js';
 
-test('an abort signal of an interruption is cut with it, before or afterwards, and one that is a signal stays itself', () => {
+test('abortSignalOf returns a signal that aborts with the interruption, and returns an AbortSignal unchanged', () => {
   const early = new Interrupter();
   early.abort();
   expect(abortSignalOf(early).aborted).toBe(true);

@@ -9,7 +9,7 @@ import {
   processName,
 } from '../../src/runtime/process-identity.js';
 
-test('this process is not gone, and neither is what nobody here can know of', () => {
+test('the running process and processes of unknown hosts are not considered gone', () => {
   const own = processName();
   expect(isProcessGone(`${own}:suffix`)).toBe(false);
   expect(isProcessThere(`${own}:suffix`)).toBe(true);
@@ -21,7 +21,7 @@ test('this process is not gone, and neither is what nobody here can know of', ()
     });
 });
 
-test('a process that was killed is gone', async () => {
+test('a killed process is gone', async () => {
   const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)']);
   await once(child, 'spawn');
   const name = processName().replace(/:\d+:\d*\./, `:${child.pid}:.`);
@@ -29,11 +29,11 @@ test('a process that was killed is gone', async () => {
   child.kill('SIGKILL');
   await once(child, 'exit');
   expect(isProcessGone(name)).toBe(true);
-  // Where the kernel does not tell its starts apart, a host of the same name cannot be told from this one.
+  // Without a boot id, another host of the same name cannot be distinguished from this one.
   expect(isSharedProcessGone(name)).toBe(!name.endsWith('.'));
 });
 
-test('a process of another host with the same name is never judged, nor one named by an earlier version', async () => {
+test('a process of another host with the same name, or named by an earlier version, is never considered gone', async () => {
   const child = spawn(process.execPath, ['-e', '']);
   await once(child, 'exit');
   const name = processName().replace(/:\d+:\d*\./, `:${child.pid}:1.`);
@@ -41,12 +41,12 @@ test('a process of another host with the same name is never judged, nor one name
   const earlier = name.replace(/\.[\da-f]*$/, '');
   for (const one of [elsewhere, earlier]) {
     expect(isSharedProcessGone(one)).toBe(false);
-    // In a file of this machine they are of an earlier start of it, or of an earlier version.
+    // In a local file, such names come from an earlier boot of this machine or an earlier version.
     expect(isProcessGone(one)).toBe(true);
   }
 });
 
-test('a process that stands still is there', async () => {
+test('a stopped process (SIGSTOP) is still there', async () => {
   const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)']);
   await once(child, 'spawn');
   const stat = readFileSync(`/proc/${child.pid}/stat`, 'utf8');
@@ -63,7 +63,7 @@ test('a process that stands still is there', async () => {
   expect(isSharedProcessGone(name)).toBe(true);
 });
 
-test('a process whose number another one has now is gone', () => {
+test('a process whose pid another process has now is gone', () => {
   const born = /:(\d+)\./.exec(processName());
   expect(isProcessGone(processName().replace(/:\d+\./, ':1.'))).toBe(born !== null);
 });

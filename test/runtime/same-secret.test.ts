@@ -9,6 +9,6 @@ test.each([
   ['secret', 'secret ', false],
   ['', 'secret', false],
   ['\ud800', '\ud801 ', false],
-])('%j and %j are the same: %s', (given, expected, same) => {
+])('isSameSecret compares %j and %j: %s', (given, expected, same) => {
   expect(isSameSecret(given, expected)).toBe(same);
 });

@@ -44,7 +44,7 @@ function show(receipt: ForgetReceipt, { out }: Parameters<Command['run']>[0]): v
     `${id}: identity of ${counted(identities, 'investment')} erased${already ? ', was already forgotten' : ''}`,
   );
   out.line(`invisible since ${invisible_at}; suppressed until --lift`);
-  if (bytes === 'scrubbed') out.line('no copy of it is left in the bytes of the database files');
+  if (bytes === 'scrubbed') out.line('no bytes of it are left in the database files');
   else {
     out.line(`bytes: pending, ${counted(pending, 'erasure')} since ${pending_since ?? invisible_at}`);
     out.warn(

@@ -19,7 +19,7 @@ const check = async () => {
   return { code, ...JSON.parse(out).sources[0] };
 };
 
-/** So many records are withdrawn, and the feed forgets it: only a listing shows that they are gone. */
+/** Withdraws records and drops their tombstones from the feed, so that only a listing shows their deletion. */
 async function loseSilently(count: number): Promise<readonly string[]> {
   const ids: string[] = (await query('SELECT id FROM investments ORDER BY id')).map(
     ({ id }: { id: string }) => id,
@@ -30,7 +30,7 @@ async function loseSilently(count: number): Promise<readonly string[]> {
   return gone;
 }
 
-test('deletions beyond the brake are held, and everything else goes on until a person accepts them', async () => {
+test('deletions beyond the brake await approval, and everything else continues until a person accepts them', async () => {
   await world.sync();
   const gone = await loseSilently(10);
   const create = async () => {
@@ -87,9 +87,9 @@ test('deletions beyond the brake are held, and everything else goes on until a p
   expect((await world.run(['verify', '--full', '--calls', '500'])).code).toBe(0);
 }, 180_000);
 
-test('verify names a row that awaits deletion and is on the platform all the same', async () => {
+test('verify names a row that awaits deletion although it is on the platform', async () => {
   const [{ id }] = await query('SELECT id FROM investments LIMIT 1');
-  // What a platform that listed too little, and lists it again, leaves behind until the next listing.
+  // The state after a listing that was incomplete, until the next listing.
   const { default: Sqlite } = await import('better-sqlite3');
   const raw = new Sqlite(join(world.folder, 'mirror.db'));
   raw

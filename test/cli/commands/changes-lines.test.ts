@@ -5,7 +5,7 @@ import { mirrorWorld } from '../mirror-world.js';
 
 const at = '2026-11-21T10:15:00.000Z';
 
-test('changes of sources with names of different lengths stand in columns, a reason only where it is no plain change', async () => {
+test('changes are aligned for source names of different lengths, and show only unusual reasons', async () => {
   const world = await mirrorWorld(5);
   onTestFinished(() => world.close());
   await world.sync();

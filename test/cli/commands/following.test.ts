@@ -12,7 +12,7 @@ function folderFor(): string {
   return folder;
 }
 
-/** A command that goes on until it is told to stop; ends with the test whatever happens. */
+/** Runs a command that continues until a signal; always ends with the test. */
 function running(args: readonly string[], cwd: string) {
   const io = fakeIo({ cwd, clock: systemClock });
   const ended = rosterd(args, io);
@@ -39,7 +39,7 @@ test('demo mirrors a made-up platform, prints its addresses, and its example que
     const { code, out } = await query(cwd, sql);
     expect([code, out.trim().split('\n').length > 1]).toEqual([0, true]);
   }
-  // A second one beside it is refused by name, and neither is harmed; once stopped, the lock is gone.
+  // A second demo on the same file is rejected, and the first continues. After a stop the lock is released.
   const beside = await running(['demo', '--records', '60'], cwd).ended;
   expect(beside).toMatchObject({ code: 2, out: '' });
   expect(beside.err).toContain(
@@ -48,14 +48,14 @@ test('demo mirrors a made-up platform, prints its addresses, and its example que
   expect((await query(cwd, demoQueries[0])).code).toBe(0);
   expect(await stop()).toMatchObject({ code: 0 });
   expect(existsSync(join(cwd, 'data/mirror.db.demo.lock'))).toBe(false);
-  // Again over the same file: another platform, the same people, and no complaint.
+  // Again with the same file: another platform with the same people is accepted.
   const again = running(['demo', '--records', '60'], cwd);
   await expect.poll(() => again.io.out(), { timeout: 40_000 }).toContain('npx rosterd query');
   expect(await again.stop()).toMatchObject({ code: 0 });
   expect(again.io.err()).not.toContain('waits for a human');
 }, 120_000);
 
-test('demo leaves alone a mirror that is not its own', async () => {
+test('demo does not overwrite a file that is not its own', async () => {
   const cwd = folderFor();
   writeFileSync(join(cwd, 'mine.db'), 'precious');
   const { code, err } = await rosterd(['demo', '--database', 'mine.db'], fakeIo({ cwd, clock: systemClock }));
@@ -103,7 +103,7 @@ test('sandbox, sync, status and query work together as the README says', async (
   expect((await rosterd(['status', '--check'], io())).code).toBe(1);
 }, 120_000);
 
-test('the same seed prints the same world, two runs apart', async () => {
+test('two sandbox runs with the same seed have the same data', async () => {
   const printed: string[] = [];
   for (const run of [1, 2]) {
     const { io, stop } = running(['sandbox', '--records', '20', '--seed', '5'], folderFor());

@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** The page the platform would answer next, with one record spoiled, served for it once. */
+/** Serves the platform's next page once with one corrupted record. */
 async function spoilNextPage(): Promise<void> {
   const { cursor } = JSON.parse((await world.run(['query', 'SELECT cursor FROM sources', '--json'])).out)[0];
   const url = new URL('/investments', world.sandbox.url);
@@ -47,7 +47,7 @@ test('a record that could not be read is told by sync, status and --check until 
   expect(seen.out).toMatch(/following \(attention\)/);
   expect(seen.out).toContain('acme: 1 record in quarantine');
 
-  // Nothing new came: this run did its work, and still says what is missing.
+  // A run without new records succeeds and still reports the unreadable one.
   const quiet = await world.run(['sync']);
   expect(quiet).toMatchObject({
     code: 0,
@@ -62,7 +62,7 @@ test('a record that could not be read is told by sync, status and --check until 
   expect(await check()).toEqual({ code: 0, health: 'ok' });
 });
 
-test('a source that is configured and never ran is told as not started, and one that is not configured as such', async () => {
+test('status reports a source that never ran as not started, and one without a configuration as not configured', async () => {
   const file = join(world.folder, 'config.json');
   const config = readFileSync(file, 'utf8');
   writeFileSync(file, config.replace('"name":"acme"', '"name":"later"'));
@@ -76,7 +76,7 @@ test('a source that is configured and never ran is told as not started, and one 
   writeFileSync(file, config);
 });
 
-test('a platform whose clock is ahead does not make its data look as fresh as now', async () => {
+test('a platform clock that is ahead does not make old data look fresh', async () => {
   await world.control('POST', '/clock', { advanceSeconds: 3 * 86_400 });
   await world.control('POST', '/investments', { company: world.company.id });
   await world.sync();

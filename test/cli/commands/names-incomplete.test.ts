@@ -12,7 +12,7 @@ const names = async () =>
   JSON.parse((await world.run(['query', 'SELECT count(*) AS n FROM identities', '--json'])).out)[0].n;
 const status = async () => JSON.parse((await world.run(['status', '--json'])).out).sources[0];
 
-test('names that may be read again are listed again by itself, once, and said to be incomplete until then', async () => {
+test('when identity is granted again, names are listed once more automatically and reported as incomplete until then', async () => {
   await world.sync();
   const all = await names();
   expect(all).toBeGreaterThan(20);
@@ -46,7 +46,7 @@ test('names that may be read again are listed again by itself, once, and said to
   expect((await world.run(['sync'])).out, 'once').toMatch(/\nacme +done +delta /);
 }, 180_000);
 
-test('a re-listing for names that the quota stops says until when it waits', async () => {
+test('a re-listing for names that waits for the quota reports the end of the wait', async () => {
   await world.run(['sync'], { env: { ACME: world.company.tokenWithoutIdentity } });
   await world.run(['sync']);
   await world.control('POST', '/faults', [

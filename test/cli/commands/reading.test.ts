@@ -13,7 +13,7 @@ const formula = '=HYPERLINK("http://evil","x")';
 let world: MirrorWorld;
 let target: string;
 let before: string;
-/** Some of a platform's investments are hidden from everybody. */
+/** Some investments of the platform are hidden from every token. */
 let held: number;
 
 const mirror = <Row>(sql: string): Row[] => {
@@ -45,7 +45,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 describe('export', () => {
-  test('writes every investment as CSV to stdout, and no names unless asked for', async () => {
+  test('export writes every investment as CSV to stdout, without names by default', async () => {
     const { code, out, err } = await world.run(['export']);
     expect({ code, err }).toEqual({ code: 0, err: '' });
     const lines = out.split('\r\n');
@@ -57,14 +57,14 @@ describe('export', () => {
     expect((await world.run(['export', '--no-identity'])).out).toBe(out);
   });
 
-  test('with identity a text that begins like a formula is harmless, unless raw is asked for', async () => {
+  test('export --identity escapes text that looks like a formula, and --raw does not', async () => {
     const safe = await world.run(['export', '--identity']);
     expect(safe.out).toContain(`"'=HYPERLINK(""http://evil"",""x"")"`);
     const raw = await world.run(['export', '--identity', '--raw']);
     expect(raw.out).toContain(`,"=HYPERLINK(""http://evil"",""x"")"`);
   });
 
-  test('as JSON Lines has whole objects, with JSON columns as JSON', async () => {
+  test('export as JSON Lines writes whole objects with JSON columns as JSON', async () => {
     const { out } = await world.run(['export', '--format', 'jsonl', '--identity']);
     const rows = out
       .trimEnd()
@@ -77,7 +77,7 @@ describe('export', () => {
     });
   });
 
-  test('as Parquet has the rows and sums of the mirror, with names and as of a moment too', async () => {
+  test('export as Parquet has the rows and sums of the mirror, also with --identity and --as-of', async () => {
     const { code, out, err } = await world.run(['export', '--format', 'parquet', '--out', 'a.parquet']);
     expect({ code, out }).toEqual({ code: 0, out: '' });
     expect(err).toMatch(new RegExp(`^${held} rows, [\\d,]+ bytes: .*a\\.parquet\n$`));
@@ -101,7 +101,7 @@ describe('export', () => {
     expect(leftovers()).toEqual([]);
   });
 
-  test('a file appears whole, for its owner alone, and replaces the one before', async () => {
+  test('export --out creates a complete file of mode 0600 and replaces an existing one', async () => {
     const file = join(world.folder, 'out.csv');
     writeFileSync(file, 'old');
     const { code, out, err } = await world.run(['export', '--out', 'out.csv']);
@@ -112,7 +112,7 @@ describe('export', () => {
     expect(leftovers()).toEqual([]);
   });
 
-  test('stopped before its end it leaves the file that was there and nothing else', async () => {
+  test('a stopped export keeps the existing file and leaves no other', async () => {
     const file = join(world.folder, 'kept.csv');
     writeFileSync(file, 'kept');
     const io = world.io();
@@ -123,7 +123,7 @@ describe('export', () => {
     expect(leftovers()).toEqual([]);
   });
 
-  test('a founder file is named after the company and is byte for byte what stdout gets', async () => {
+  test('a founder file is named after the company and equals the output on stdout', async () => {
     const { code, err } = await world.run(['export', '--format', 'founder-csv', '--identity']);
     expect(code).toBe(0);
     expect(err).toContain('manage_investments_acme.csv');
@@ -139,7 +139,7 @@ describe('export', () => {
     expect(readFileSync(join(world.folder, 'manage_investments_acme-inc.csv'), 'utf8')).not.toContain('Ada');
   });
 
-  test('as of a moment shows what was held then', async () => {
+  test('export --as-of shows the mirror as it was at that time', async () => {
     const { out } = await world.run(['export', '--as-of', before, '--format', 'jsonl']);
     const then = out
       .trimEnd()
@@ -163,14 +163,14 @@ describe('export', () => {
     [['--format', 'xml'], 'Allowed choices'],
     [['--format', 'parquet'], '--out investments.parquet'],
     [['--format', 'parquet', '--out', '-'], '--out investments.parquet'],
-  ])('%j is a mistake of usage and writes nothing', async (args, hint) => {
+  ])('export %j is a usage error and writes nothing', async (args, hint) => {
     const { code, out, err } = await world.run(['export', ...args]);
     expect({ code, out }).toEqual({ code: 2, out: '' });
     expect(err).toContain(hint);
     expect(leftovers()).toEqual([]);
   });
 
-  test('one company’s rows only', async () => {
+  test('export --company writes only the rows of that company', async () => {
     const none = await world.run(['export', '--company', 'co_other', '--format', 'jsonl']);
     expect(none).toMatchObject({ code: 0, out: '' });
     const all = await world.run(['export', '--company', world.company.id, '--format', 'jsonl']);
@@ -179,7 +179,7 @@ describe('export', () => {
 });
 
 describe('changes', () => {
-  test('are listed in their order, as lines and as one JSON array', async () => {
+  test('changes are listed in commit order, as lines and as one JSON array', async () => {
     const { out } = await world.run(['changes']);
     expect(out).toMatch(/^ {6}1 {2}\S+Z {2}acme {2}snapshot {2}-\n {6}2 {2}\S+Z {2}acme {2}changed {3}inv_/);
     const list = jsonOf((await world.run(['changes', '--json'])).out);
@@ -194,13 +194,13 @@ describe('changes', () => {
     expect((await world.run(['changes', '--since', '9999', '--json'])).out).toBe('[]\n');
   });
 
-  test('names of fields are told, never a value of the person', async () => {
+  test('changes name the fields of a person, never their values', async () => {
     const { out } = await world.run(['changes']);
     expect(out).toContain('identity.name');
     expect(out).not.toMatch(/HYPERLINK|Ada/);
   });
 
-  test('followed, they arrive as they are committed, and a signal ends it with 0', async () => {
+  test('changes --follow prints new changes, and a signal ends it with 0', async () => {
     const io = world.io();
     const running = rosterd(['changes', '--follow', '--json', '--since', '1'], io);
     await expect.poll(() => io.out().split('\n').length, { timeout: 40_000 }).toBeGreaterThan(1);
@@ -221,14 +221,14 @@ describe('changes', () => {
     await world.sync();
   });
 
-  test('of a source nobody knows are refused, not empty', async () => {
+  test('changes of an unknown source are an error, not an empty list', async () => {
     expect(await world.run(['changes', '--source', 'nobody'])).toMatchObject({ code: 2, out: '' });
     expect((await world.run(['changes', '--since', '-1'])).code).toBe(2);
   });
 });
 
 describe('history', () => {
-  test('tells every version, newest first, with what ended it and what differs', async () => {
+  test('history lists every version, newest first, with its end and its differences', async () => {
     const { code, out } = await world.run(['history', target]);
     expect(code).toBe(0);
     const [, now = '', then = ''] = out.split('\n');
@@ -241,7 +241,7 @@ describe('history', () => {
     ]);
   });
 
-  test('as of a moment tells the one version of then', async () => {
+  test('history --as-of prints the one version of that time', async () => {
     const then = jsonOf((await world.run(['history', target, '--as-of', before, '--json'])).out);
     expect(then).toMatchObject([{ ended_by: 'update' }]);
     expect(await world.run(['history', target, '--as-of', '2001-01-01'])).toMatchObject({ code: 1, out: '' });
@@ -250,7 +250,7 @@ describe('history', () => {
   test.each([
     ['inv_never', 1, 'is not in this mirror, and the mirror has no version of it'],
     ['usr_1', 2, 'ids of investments begin with inv_'],
-  ])('of %s ends with %i', async (id, code, message) => {
+  ])('history of %s exits with %i', async (id, code, message) => {
     const answer = await world.run(['history', id]);
     expect(answer).toMatchObject({ code, out: '' });
     expect(answer.err).toContain(message);
@@ -258,7 +258,7 @@ describe('history', () => {
 });
 
 describe('query', () => {
-  test('as CSV is safe to open in a spreadsheet, and numbers stay numbers', async () => {
+  test('query --csv is safe to open in a spreadsheet and keeps numbers', async () => {
     const sql =
       "SELECT name, -5 AS whole, '-5.5' AS decimal, '-x' AS word, NULL AS missing, '' AS empty, x'0aff' AS blob FROM identities WHERE name LIKE '=%'";
     const { code, out } = await world.run(['query', '--csv', sql]);
@@ -268,7 +268,7 @@ describe('query', () => {
     );
   });
 
-  test('as CSV gives all rows unless a limit is asked for, and says when it cut', async () => {
+  test('query --csv prints all rows unless --limit is given, and warns when it truncates', async () => {
     const sql =
       'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) SELECT i FROM n';
     const all = await world.run(['query', '--csv', sql]);
@@ -279,7 +279,7 @@ describe('query', () => {
     expect(cut.err).toContain('only the first 2 rows');
   });
 
-  test('reads its statement from stdin', async () => {
+  test('query reads its statement from stdin', async () => {
     const stdin = Readable.from([Buffer.from('SELECT count(*) AS n\n'), Buffer.from('FROM investments;')]);
     const { code, out } = await world.run(['query', '--json', '-'], { stdin });
     expect({ code, out }).toEqual({ code: 0, out: `[{"n":${held}}]\n` });
@@ -287,17 +287,17 @@ describe('query', () => {
     expect(empty).toMatchObject({ code: 2, out: '' });
   });
 
-  test('as JSON keeps each of several columns of one name', async () => {
+  test('query --json keeps all columns of the same name', async () => {
     const twice = 'SELECT 1 AS a, 2 AS a, 3 AS a_2, 4 AS a';
     expect((await world.run(['query', '--json', twice])).out).toBe('[{"a":1,"a_3":2,"a_2":3,"a_4":4}]\n');
   });
 
-  test('has one form at a time', async () => {
+  test('query rejects --csv together with --json', async () => {
     expect(await world.run(['query', '--csv', '--json', 'SELECT 1'])).toMatchObject({ code: 2, out: '' });
   });
 });
 
-test('an address of another kind of server is refused, and its password is not repeated', async () => {
+test('the address of an unsupported database is rejected without printing its password', async () => {
   const { code, out, err } = await world.run([
     'query',
     '--database',
@@ -309,7 +309,7 @@ test('an address of another kind of server is refused, and its password is not r
   expect(err).not.toContain('canary');
 });
 
-test('a mirror that is not there yet is told apart from an empty one', async () => {
+test('a missing mirror is reported differently from an empty one', async () => {
   for (const args of [['export'], ['changes'], ['history', 'inv_1'], ['query', 'SELECT 1']]) {
     const { code, out, err } = await world.run([...args, '--set', 'database=sqlite:./none.db']);
     expect({ args, code, out }).toEqual({ args, code: 1, out: '' });

@@ -9,7 +9,7 @@ export type Shell = (typeof shells)[number];
 
 export const isHere = (shell: Shell): boolean => spawnSync(shell, ['--version']).status === 0;
 
-/** Each reads lines from stdin, and says `line:…` and one `offer:…` for whatever Tab would offer behind it. */
+/** Each script reads lines from stdin and prints `line:…`, then one `offer:…` for each word that Tab would offer. */
 const programs: Readonly<Record<Shell, readonly string[]>> = {
   bash: ['--noprofile', '--norc', 'ask'],
   zsh: ['-f', 'ask'],
@@ -35,7 +35,7 @@ while read -l line
     echo "offer:"(string split -f 1 \t -- $offer)
   end
 end`,
-  // A shell at a terminal of its own, with zsh's own completion system: only there does Tab mean anything.
+  // zsh completes on Tab only in an interactive shell on a terminal with its completion system loaded.
   zsh: String.raw`
 zmodload zsh/zpty
 zpty inner zsh -f -i
@@ -53,7 +53,7 @@ while IFS= read -r line; do
 done`.replaceAll('\\${', '${'),
 };
 
-/** What the shell itself offers behind each line, typed where a file and a folder begin with `report`. */
+/** Returns what the shell offers after each line, in a folder where a file and a folder begin with `report`. */
 export function offersOf(
   shell: Shell,
   script: string,

@@ -8,7 +8,7 @@ import { ago, duration } from '../../../src/cli/output/words.js';
 import { counted } from '../../../src/domain/counted.js';
 import { collector, fakeIo } from '../world.js';
 
-test('a table fits the width it is given, and no letter is lost', () => {
+test('a table fits the given width and keeps every letter', () => {
   const long = 'a sentence that is much too long for one line of a table, and goes on a little';
   const lines = tableLines(
     [{ title: 'ID' }, { title: 'TEXT' }, { title: 'CENTS', align: 'right' }],
@@ -24,7 +24,7 @@ test('a table fits the width it is given, and no letter is lost', () => {
   for (const word of long.split(' ')) expect(lines.join(' ')).toContain(word);
 });
 
-test('rows too wide to be read as a table become blocks on a terminal, and stay a table behind a pipe', () => {
+test('rows too wide for a table become blocks on a terminal and stay a table in a pipe', () => {
   const columns = Array.from({ length: 30 }, (_, at) => ({ title: `column_${at}` }));
   const rows = [columns.map((_, at) => (at === 2 ? 'y'.repeat(100) : `value ${at}`)), columns.map(() => '')];
   const terminal = fakeIo({ tty: true, columns: 40, env: { NO_COLOR: '1' } });
@@ -44,13 +44,13 @@ test('rows too wide to be read as a table become blocks on a terminal, and stay 
   expect(pipe.out().split('\n')).toHaveLength(4);
 });
 
-test('a few columns stay a table on a terminal, however long their texts', () => {
+test('a few columns stay a table on a terminal even with long text', () => {
   const io = fakeIo({ tty: true, columns: 80, env: { NO_COLOR: '1' } });
   new Output(io).rows([{ title: 'ID' }, { title: 'TEXT' }], [['inv_1', 'word '.repeat(40)]]);
   expect(io.out().split('\n')[0]).toBe('ID     TEXT');
 });
 
-test('numbers line up at their last digit and lines have no trailing space', () => {
+test('numbers are right-aligned and lines have no trailing space', () => {
   expect(
     tableLines(
       [{ title: 'A' }, { title: 'N', align: 'right' }],
@@ -63,7 +63,7 @@ test('numbers line up at their last digit and lines have no trailing space', () 
   ).toEqual(['A     N', 'a     1', 'bb  200']);
 });
 
-test('control characters in data are written out, in tables and lines', () => {
+test('tables and lines escape control characters in data', () => {
   const io = fakeIo();
   const out = new Output(io);
   out.line('a\u001b[2Jb');
@@ -71,7 +71,7 @@ test('control characters in data are written out, in tables and lines', () => {
   expect(io.out()).toBe('a\\u001b[2Jb\nT\nx\\u000ay\\u202e\n');
 });
 
-test('a table is cut to the terminal and left whole behind a pipe', () => {
+test('a table wraps to the width of the terminal and not in a pipe', () => {
   const terminal = fakeIo({ tty: true, columns: 40, env: { NO_COLOR: '1' } });
   new Output(terminal).table([{ title: 'T' }], [['y'.repeat(100)]]);
   expect(terminal.out().split('\n')[1]).toHaveLength(40);
@@ -88,11 +88,11 @@ test.each([
   ['a dumb terminal', true, { TERM: 'dumb' }, false],
   ['a pipe with CLICOLOR_FORCE', false, { CLICOLOR_FORCE: '1' }, true],
   ['NO_COLOR against CLICOLOR_FORCE', true, { CLICOLOR_FORCE: '1', NO_COLOR: '1' }, false],
-])('colour on %s', (_, tty, env, expected) => {
+])('colour setting for %s', (_, tty, env, expected) => {
   expect(wantsColor(collector(tty, 80).stream, env)).toBe(expected);
 });
 
-test('JSON behind a pipe is one line', () => {
+test('JSON in a pipe is one line', () => {
   const io = fakeIo();
   new Output(io).json({ a: [1, 2] });
   expect(io.out()).toBe('{"a":[1,2]}\n');
@@ -106,7 +106,7 @@ function clockAt(times: { monotonic: number }) {
   };
 }
 
-test('progress on a terminal is one line, redrawn ten times a second at most', () => {
+test('progress on a terminal is one line, redrawn at most ten times a second', () => {
   const { stream, text } = collector(true, 80);
   const times = { monotonic: 0 };
   const progress = new Progress('acme', new Talk(stream), clockAt(times));
@@ -117,7 +117,7 @@ test('progress on a terminal is one line, redrawn ten times a second at most', (
   expect(text().split('\n')).toHaveLength(2);
 });
 
-test('what is said while progress is drawn stands above it, whole, and progress is drawn again below', () => {
+test('output during progress is printed above the progress line, which is drawn again below it', () => {
   const { stream, text } = collector(true, 80);
   const times = { monotonic: 0 };
   const talk = new Talk(stream);
@@ -139,14 +139,14 @@ test('what is said while progress is drawn stands above it, whole, and progress 
   ]);
 });
 
-/** What a terminal shows of it: a carriage return goes back, and the line is cleared from there. */
+/** Returns what a terminal shows: a carriage return goes to the start of the line, which is then cleared. */
 function screen(text: string): string[] {
   return text
     .split('\n')
     .map((line) => line.slice(line.lastIndexOf('\r\u001b[K') + 1).replace('\u001b[K', ''));
 }
 
-test('progress elsewhere is a plain line each half minute', () => {
+test('progress without a terminal prints a plain line every half minute', () => {
   const { stream, text } = collector(false, 80);
   const times = { monotonic: 0 };
   const progress = new Progress('acme', new Talk(stream), clockAt(times));
@@ -155,7 +155,7 @@ test('progress elsewhere is a plain line each half minute', () => {
   expect(text().trim().split('\n')).toHaveLength(2);
 });
 
-test('a wait is told with its end, and does not count as slowness', () => {
+test('progress shows the end of a wait and excludes it from the speed', () => {
   const { stream, text } = collector(true, 120);
   const times = { monotonic: 0 };
   const progress = new Progress('acme', new Talk(stream), clockAt(times));
@@ -177,11 +177,11 @@ test.each([
   [3_599_500, '1 h 0 min'],
   [86_399_000, '1 d 0 h'],
   [86_400_000 * 90 + 1, '90 d 1 h'],
-])('%i ms read as %s', (millis, text) => {
+])('a duration of %i ms is printed as %s', (millis, text) => {
   expect(duration(millis)).toBe(text);
 });
 
-test('a time ahead of this clock is told as such, never taken for now', () => {
+test('a time in the future is shown as ahead of this clock, not as now', () => {
   const now = Date.UTC(2026, 0, 1);
   expect(
     [null, now - 90_000, now + 1_000, now + 90_000].map((at) =>
@@ -190,7 +190,7 @@ test('a time ahead of this clock is told as such, never taken for now', () => {
   ).toEqual(['never', '1 min 30 s ago', '0 s ago', '1 min 30 s ahead of this clock']);
 });
 
-test('one of a thing is not several', () => {
+test('counted uses the singular for one', () => {
   expect([0, 1, 2, 1_200].map((count) => counted(count, 'page'))).toEqual([
     '0 pages',
     '1 page',
@@ -199,6 +199,6 @@ test('one of a thing is not several', () => {
   ]);
 });
 
-test('progress without a known end shows no bar and no time left', () => {
+test('progress without a known total shows no bar and no remaining time', () => {
   expect(progressText('acme', { pages: 2, rows: 200 }, 1000, 0)).toBe('acme  200 rows, 2 pages  200 rows/s');
 });
