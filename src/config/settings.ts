@@ -63,7 +63,7 @@ const management = z
       description: 'Access token with the scope write:webhooks. Set this or credentials',
     }),
     credentials: credentials.meta({
-      description: 'Sign-in made with `rosterd connect --management`; rosterd refreshes it when it uses it',
+      description: 'Sign-in made with `rosterd connect --management`, refreshed at each use',
     }),
   })
   .optional()
@@ -75,7 +75,7 @@ const platform = z
   .strictObject({
     baseUrl: webAddress.meta({ description: 'Address of the API, without a path' }),
     version: z.enum(versions).default(latestVersion).meta({
-      description: 'API version sent with every request; it changes only when you change it',
+      description: 'API version sent with every request; changes only when you change it',
     }),
     headerPrefix: headerToken.default(defaultHeaderPrefix).meta({
       description: "First word of the platform's own headers, as in Service-Version and Service-Signature",
@@ -87,8 +87,7 @@ const platform = z
       description: 'PEM file of a private certificate authority, trusted in addition to the public ones',
     }),
     requestsPerHour: z.int().min(10).nullable().default(rateLimits.token.limit).meta({
-      description:
-        'Hourly request quota of a token, shared by every client of the token; null where the platform has no quota',
+      description: 'Hourly request quota of a token, shared by all its clients; null for no quota',
     }),
     timeouts: z
       .strictObject({
@@ -96,8 +95,7 @@ const platform = z
           description: 'Timeout in seconds for connecting to the platform',
         }),
         requestSeconds: z.number().min(0.1).max(600).default(60).meta({
-          description:
-            'Timeout in seconds for one request and its complete response; a full page may take a few seconds',
+          description: 'Timeout in seconds for one request with its complete response',
         }),
       })
       .prefault({})
@@ -146,12 +144,10 @@ const sync = z
       description: "Seconds between ticks; 60 uses 60 requests an hour of the token's quota of 1,000",
     }),
     idleIntervalSeconds: z.int().min(1).max(86_400).default(180).meta({
-      description:
-        'Seconds between ticks while webhooks announce every change; used only if it is greater than intervalSeconds',
+      description: 'Seconds between ticks while webhooks announce every change, if above intervalSeconds',
     }),
     perPage: z.int().min(1).max(perPage.max).default(perPage.max).meta({
-      description:
-        'Records per page; the default is the largest page the API allows, because the quota counts requests',
+      description: "Records per page; the default is the API's maximum, because the quota counts requests",
     }),
     concurrency: z.int().min(1).max(32).default(4).meta({
       description: 'Number of sources synced at the same time; each source reads its pages in order',
@@ -163,8 +159,7 @@ const sync = z
             'Share of the stored rows, 0 to 1, that a re-listing may delete without approval. If more are missing, they all await deletion',
         }),
         rows: z.int().min(0).default(50).meta({
-          description:
-            'Number of missing rows up to which deletions need no approval, whatever the share, so that small mirrors need none',
+          description: 'Number of missing rows up to which deletions need no approval, whatever the share',
         }),
       })
       .prefault({})
@@ -193,8 +188,7 @@ const endpoint = z
       description: 'File in which the daemon stores the signing secrets; created with mode 0600',
     }),
     checkSeconds: z.int().min(10).max(86_400).default(300).meta({
-      description:
-        'Seconds between checks of the endpoint; 300 uses 12 requests an hour of the quota of 1,000',
+      description: 'Seconds between checks of the endpoint; 300 uses 12 of the 1,000 requests an hour',
     }),
     rotateDays: z.int().min(1).max(3_650).nullable().default(90).meta({
       description:
@@ -204,15 +198,13 @@ const endpoint = z
   .nullable()
   .default(null)
   .meta({
-    description:
-      'Webhook endpoint that the daemon creates, keeps enabled and rotates; needs platform.management',
+    description: 'Webhook endpoint that the daemon creates and manages; needs platform.management',
   });
 
 const receiver = z
   .strictObject({
     listen: listenAddress.default('127.0.0.1:8787').meta({
-      description:
-        'Address and port for webhooks; the default is loopback, because a TLS proxy must stand in front',
+      description: 'Address and port for webhooks; loopback, because it needs a TLS proxy in front',
     }),
     path: z
       .string()
@@ -260,8 +252,7 @@ const rules = z
       description: 'Only records whose status is one of these, before the change or after it',
     }),
     minCommittedCents: z.int().min(0).optional().meta({
-      description:
-        'Only records whose committed amount in cents is at least this, before the change or after it',
+      description: 'Only records with at least this amount committed in cents, before or after',
     }),
   })
   .prefault({})
@@ -316,22 +307,19 @@ const consoleAuth = z
   .nullable()
   .default(null)
   .meta({
-    description:
-      'Sign-in to the console: a token, or a user and password. Required when other machines can reach it',
+    description: 'Sign-in: a token, or a user and password. Required when other machines can connect',
   });
 
 const consoleSettings = z
   .strictObject({
     listen: listenAddress.default('127.0.0.1:8788').meta({
-      description:
-        'Address and port of the dashboard, health and metrics; an address other than loopback requires auth',
+      description: 'Address and port of the dashboard, health and metrics; requires auth beyond loopback',
     }),
     hosts: z
       .array(z.string().regex(/^[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$/, 'a host name without a port'))
       .default([])
       .meta({
-        description:
-          'Host names of a proxy in front of the console; requests for other names are rejected. Requires auth',
+        description: 'Accepted host names, for a proxy in front of the console. Requires auth',
       }),
     auth: consoleAuth,
   })
@@ -343,10 +331,7 @@ const consoleSettings = z
 
 export const settingsSchema = z
   .strictObject({
-    $schema: z
-      .string()
-      .optional()
-      .meta({ description: 'Path of the JSON Schema, for editors; rosterd ignores it' }),
+    $schema: z.string().optional().meta({ description: 'JSON Schema for editors; otherwise ignored' }),
     platform,
     database: databaseAddress.default('sqlite:./data/mirror.db').meta({
       description: 'Database of the mirror: sqlite:PATH or postgres://USER@HOST:PORT/DATABASE',

@@ -167,7 +167,7 @@ test('connect reports that identity was not granted', async () => {
   expect(code).toBe(0);
   expect(JSON.parse(out)).toMatchObject({ written: false, connected: [{ identity: false }] });
   expect(JSON.parse(out).connected[0].scopes).not.toContain('read:investors:pii');
-  expect(err).toContain('identity is not granted');
+  expect(err).toContain('identity was not granted');
 });
 
 test('connect --no-browser prints the link and reads the pasted redirect address', async () => {
@@ -197,7 +197,7 @@ test('connect with stdin at its end exits 3: a human must re-authorize', async (
     io({ stdin: Readable.from([]) }),
   );
   expect(code).toBe(3);
-  expect(err).toMatch(/\n[^\n]*nobody answered/);
+  expect(err).toMatch(/\n[^\n]*no answer/);
   expect(err).not.toMatch(/the code:.*nobody/);
 });
 

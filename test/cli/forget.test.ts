@@ -54,7 +54,7 @@ test('forget prints text for people, and reports an id that was already forgotte
   database.close();
   const first = await forget('inv_1');
   expect(first.out).toMatch(/inv_1: identity of 1 investment erased\n.*invisible since.*\n.*no bytes/);
-  expect((await forget('inv_1')).out).toContain('was forgotten before');
+  expect((await forget('inv_1')).out).toContain('was already forgotten');
   expect(holding()).toEqual([]);
 });
 
@@ -66,7 +66,7 @@ test('a reader that blocks the scrub makes the erasure pending, with its start t
   const { code, out, err } = await forget('usr_1');
   expect(code).toBe(0);
   expect(out).toMatch(/bytes: pending, 1 erasure since 20/);
-  expect(err).toContain('rosterd run finishes it');
+  expect(err).toContain('a running daemon finishes the erasure');
   reader.close();
 });
 

@@ -59,7 +59,7 @@ test('verify lists drift with the next command and exits 4; --repair exits 0', a
   const drifted = await verify('--full');
   expect(drifted.code).toBe(4);
   expect(drifted.out).toMatch(
-    new RegExp(`^acme: ${id} differs in committed_cents: committed_cents held \\d+, platform \\d+$`, 'm'),
+    new RegExp(`^acme: ${id} differs in committed_cents: committed_cents mirror \\d+, platform \\d+$`, 'm'),
   );
   expect(drifted.err).toContain('Try: rosterd verify --source acme --repair');
   const repaired = await verify('--full', '--repair');

@@ -40,7 +40,7 @@ test('a record that could not be read is told by sync, status and --check until 
   const spoiled = await world.run(['sync']);
   expect(spoiled.code).toBe(1);
   expect(spoiled.out).toMatch(/SET ASIDE.*\nacme +done .* 1 +\d+ ms\n/);
-  expect(spoiled.err).toContain('acme: 1 record could not be read and was set aside');
+  expect(spoiled.err).toContain('acme: 1 record could not be read and is in quarantine');
   expect(spoiled.err).toContain('rosterd query "SELECT id, problem');
   expect(await check()).toEqual({ code: 1, health: 'attention' });
   const seen = await world.run(['status']);

@@ -158,7 +158,7 @@ describe('export', () => {
     [['--as-of', 'yesterday'], 'such as 2026-03-31'],
     [['--as-of', '2026-02-30'], 'such as 2026-03-31'],
     [['--out', '.'], 'Name a file in it'],
-    [['--out', 'no/such/folder.csv'], 'a folder that exists'],
+    [['--out', 'no/such/folder.csv'], 'an existing folder'],
     [['--format', 'founder-csv', '--slug', '../x'], '--slug WORD'],
     [['--format', 'xml'], 'Allowed choices'],
     [['--format', 'parquet'], '--out investments.parquet'],
