@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { versions } from '../../src/wire/versions.js';
 import { apiDescription } from '../tools/api-description.js';
 import { credentialsOf } from './fuzz/credentials.js';
-import { toldIn } from './fuzz/request.js';
+import { operationsIn } from './fuzz/request.js';
 import { company, startWorld, type TestWorld } from './running-platform.js';
 
 let world: TestWorld;
@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 /** Every list that the description pages by a cursor. */
-const lists = toldIn(apiDescription()).filter(({ parameters }) =>
+const lists = operationsIn(apiDescription()).filter(({ parameters }) =>
   parameters.some(({ name }) => name === 'cursor'),
 );
 /** The oldest version still has the removed lists. */

@@ -130,11 +130,11 @@ export class Chaos extends Stage {
 
   protected publish(what: Extract<Act, { kind: 'publish' }>['what'], chance: Chance): void {
     const company = chance.pick(this.companies);
-    const held = [...this.truth.visible(company).values()];
+    const visible = [...this.truth.visible(company).values()];
     const one =
-      what === 'create' || held.length === 0
+      what === 'create' || visible.length === 0
         ? this.truth.create(company)
-        : this.truth[what](chance.pick(held));
+        : this.truth[what](chance.pick(visible));
     this.publishSoon(one, chance, true);
   }
 

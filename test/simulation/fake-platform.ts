@@ -95,17 +95,17 @@ export class FakePlatform {
     return this.#visibleHead;
   }
 
-  handle(asked: PlatformRequest): PlatformResponse {
+  handle(request: PlatformRequest): PlatformResponse {
     const now = this.truth.now();
-    const path = asked.url.pathname;
+    const path = request.url.pathname;
     if (path === '/.well-known/oauth-authorization-server') return this.#json(200, {});
-    if (path === '/oauth/token') return this.#token(asked, now);
+    if (path === '/oauth/token') return this.#token(request, now);
     if (path !== '/investments') return this.#problem(404, 'not_found');
-    const bearer = /^Bearer (.+)$/.exec(asked.headers.authorization ?? '')?.[1] ?? '';
+    const bearer = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1] ?? '';
     const account = this.accounts.find((one) => one.admits(bearer, now));
-    const told = account === undefined ? this.unauthorized() : this.#guarded(asked, account, now);
-    this.#note(asked.url, account, told.status, now);
-    return told;
+    const response = account === undefined ? this.unauthorized() : this.#guarded(request, account, now);
+    this.#note(request.url, account, response.status, now);
+    return response;
   }
 
   #note(url: URL, account: Account | undefined, status: number, at: number): void {
@@ -126,10 +126,10 @@ export class FakePlatform {
     });
   }
 
-  #guarded(asked: PlatformRequest, account: Account, now: number): PlatformResponse {
+  #guarded(request: PlatformRequest, account: Account, now: number): PlatformResponse {
     const limited = this.#limit(account, now);
     if (limited !== undefined) return limited;
-    return this.#failing() ?? this.#feed(asked.url.searchParams, account);
+    return this.#failing() ?? this.#feed(request.url.searchParams, account);
   }
 
   unauthorized(): PlatformResponse {
@@ -138,8 +138,8 @@ export class FakePlatform {
 
   /** In bad weather, returns the response of a proxy in front of the platform instead. */
   edge({ url }: PlatformRequest): PlatformResponse | undefined {
-    const said = this.#limiting(this.truth.now()) ?? this.#failing();
-    if (said !== undefined) return said;
+    const failure = this.#limiting(this.truth.now()) ?? this.#failing();
+    if (failure !== undefined) return failure;
     return url.searchParams.has('cursor') && this.weather.strikes('gone_delta') ? this.#gone() : undefined;
   }
 
@@ -200,8 +200,8 @@ export class FakePlatform {
     return { ...this.#problem(429, 'rate_limited', details), quietMillis };
   }
 
-  #token(asked: PlatformRequest, now: number): PlatformResponse {
-    const form = new URLSearchParams(asked.body);
+  #token(request: PlatformRequest, now: number): PlatformResponse {
+    const form = new URLSearchParams(request.body);
     const account = this.accounts.find((one) => one.name === form.get('client_id')?.replace(/^pk_/, ''));
     const pair = account?.refresh(form.get('refresh_token') ?? '', now);
     if (account === undefined || pair === undefined) {
@@ -221,24 +221,25 @@ export class FakePlatform {
   #feed(query: URLSearchParams, account: Account): PlatformResponse {
     const company = query.get('company_id') ?? '';
     const filters = `${company}&${query.get('offering_id') ?? ''}`;
-    const asked = query.get('cursor');
+    const requestedCursor = query.get('cursor');
     if (company === '') {
       this.violate('B12', 'a page was requested without the filter of its source');
       return this.#problem(400, 'bad_request');
     }
     const perPage = Math.min(Number(query.get('per_page') ?? 25), this.freedom.pageMax);
     const { weather } = this;
-    if (asked === null) {
+    if (requestedCursor === null) {
       const since = query.get('updated_since');
-      if (since === null) return this.#listing(account, company, filters, this.head, '', perPage, asked);
+      if (since === null)
+        return this.#listing(account, company, filters, this.head, '', perPage, requestedCursor);
       const from = this.#seqAt(company, Date.parse(since));
       // With a final cursor at the end, no later response would contain what was published during the listing, so
       // `gone` must not strike.
       const gone = weather.strikes('gone_delta') && this.freedom.finalCursor === 'start';
       if (from < this.horizon || gone) return this.#gone();
-      return this.#delta(account, company, filters, from, perPage, asked);
+      return this.#delta(account, company, filters, from, perPage, requestedCursor);
     }
-    const place = this.places.get(asked);
+    const place = this.places.get(requestedCursor);
     if (place === undefined) {
       this.violate('cursor', 'a cursor was altered or never issued');
       return this.#problem(400, 'bad_request');
@@ -251,8 +252,8 @@ export class FakePlatform {
       return this.#gone();
     }
     return place.kind === 'listing'
-      ? this.#listing(account, company, filters, place.seq, place.last, perPage, asked)
-      : this.#delta(account, company, filters, place.seq, perPage, asked);
+      ? this.#listing(account, company, filters, place.seq, place.last, perPage, requestedCursor)
+      : this.#delta(account, company, filters, place.seq, perPage, requestedCursor);
   }
 
   #gone(): PlatformResponse {
@@ -267,13 +268,13 @@ export class FakePlatform {
     start: number,
     last: string,
     perPage: number,
-    asked: string | null,
+    requestedCursor: string | null,
   ): PlatformResponse {
     const { freedom, weather } = this;
     // A replica that lags an hour: a listing from it moves readers back.
     if (last === '' && weather.strikes('replica_back')) {
       const back = Math.max(this.horizon, start - weather.chanceOf('replica_back').between(1, 10));
-      return this.#listing(account, company, filters, back, ' ', perPage, asked);
+      return this.#listing(account, company, filters, back, ' ', perPage, requestedCursor);
     }
     const shownHead = freedom.livePaging && !weather.forecasts('replica_back') ? this.head : start;
     const rest = this.#inOrder(company, shownHead).filter((one) => this.#keyOf(one) > last.trim());
@@ -299,7 +300,7 @@ export class FakePlatform {
                 this.truth.latest(one.id, shownHead) === one,
             )
         : [];
-    return this.#page('bootstrap', account, [...shown, ...gone], hasMore, next, shownHead, asked);
+    return this.#page('bootstrap', account, [...shown, ...gone], hasMore, next, shownHead, requestedCursor);
   }
 
   #delta(
@@ -308,7 +309,7 @@ export class FakePlatform {
     filters: string,
     from: number,
     perPage: number,
-    asked: string | null,
+    requestedCursor: string | null,
   ): PlatformResponse {
     const { weather } = this;
     // A replica as of the previous request: its response is stale but consistent.
@@ -326,11 +327,11 @@ export class FakePlatform {
     const shown = this.#someOf(rest, perPage);
     const hasMore = rest.length > shown.length;
     const reached = hasMore ? (shown.at(-1)?.seq ?? from) : head;
-    const unchanged = rest.length === 0 && asked !== null && !this.freedom.freshCursorOnEmpty;
+    const unchanged = rest.length === 0 && requestedCursor !== null && !this.freedom.freshCursorOnEmpty;
     const next = unchanged
-      ? asked
+      ? requestedCursor
       : this.#hand({ kind: 'delta', account: account.name, filters, seq: reached, last: '' });
-    return this.#page('delta', account, shown, hasMore, next, head, asked);
+    return this.#page('delta', account, shown, hasMore, next, head, requestedCursor);
   }
 
   /** Returns whether the first page of a listing shows what the token may read. */
@@ -359,7 +360,7 @@ export class FakePlatform {
     hasMore: boolean,
     next: string,
     head: number,
-    asked: string | null,
+    requestedCursor: string | null,
   ): PlatformResponse {
     const { weather } = this;
     const data: unknown[] = shown.map((one) => this.#record(one, account));
@@ -373,8 +374,8 @@ export class FakePlatform {
       page_count: data.length,
       published_through: last === undefined ? null : new Date(last.at).toISOString(),
     };
-    if (asked !== null && weather.strikes('stuck_cursor'))
-      return this.#json(200, { data, meta: { ...meta, has_more: true, next_cursor: asked } });
+    if (requestedCursor !== null && weather.strikes('stuck_cursor'))
+      return this.#json(200, { data, meta: { ...meta, has_more: true, next_cursor: requestedCursor } });
     if (weather.strikes('missing_meta')) return this.#json(200, { data });
     return this.#json(200, { data, meta });
   }

@@ -129,11 +129,11 @@ export class Judge {
     const own = rows.find((row) => row.awaiting === 0);
     const company = own?.text.split('|')[0] ?? this.#companyOf(source);
     const must = truth.visible(company, reach ?? 0);
-    const held = new Map(rows.map(({ id, text }) => [id, text]));
+    const stored = new Map(rows.map(({ id, text }) => [id, text]));
     const marked = new Set(rows.filter((row) => row.awaiting === 1).map(({ id }) => id));
-    if (held.size !== rows.length) violate('I3', `${source.name} shows a record twice`);
-    for (const id of new Set([...must.keys(), ...held.keys()])) {
-      const problem = this.#problemOf(source.name, id, held.get(id), reach ?? 0, marked.has(id));
+    if (stored.size !== rows.length) violate('I3', `${source.name} shows a record twice`);
+    for (const id of new Set([...must.keys(), ...stored.keys()])) {
+      const problem = this.#problemOf(source.name, id, stored.get(id), reach ?? 0, marked.has(id));
       if (problem !== undefined)
         violate(
           problem.invariant,
@@ -211,10 +211,10 @@ export class Judge {
     const { truth, platform } = this.parts;
     const story = truth.story(id);
     if (story.length === 0) return { invariant: 'I1', what: 'the platform never published it' };
-    const told = text === undefined ? [] : story.filter((one) => this.#texts(source, one).includes(text));
-    if (text !== undefined && told.length === 0)
+    const matching = text === undefined ? [] : story.filter((one) => this.#texts(source, one).includes(text));
+    if (text !== undefined && matching.length === 0)
       return { invariant: 'I12', what: `no version ever read ${text}` };
-    const back = this.#wentBack(source, id, told);
+    const back = this.#wentBack(source, id, matching);
     if (back !== undefined) return back;
     // The row keeps its state from when a listing did not name it. A wrongly marked row is missing at rest, once a
     // person has accepted.
@@ -249,10 +249,10 @@ export class Judge {
   #wentBack(
     source: string,
     id: string,
-    told: readonly Publication[],
+    matching: readonly Publication[],
   ): { invariant: string; what: string } | undefined {
-    const newest = told.at(-1);
-    const oldest = told[0];
+    const newest = matching.at(-1);
+    const oldest = matching[0];
     if (newest === undefined || oldest === undefined || this.parts.mayGoBack) return undefined;
     const key = `${source}/${id}`;
     const before = this.#seen.get(key) ?? 0;

@@ -104,7 +104,7 @@ export class Machine {
    * For each lease, by holder and expiry: since when it has kept a process out, and the daemon's clock at that
    * time.
    */
-  readonly #refusals = new Map<string, { readonly at: number; readonly told: number }>();
+  readonly #refusals = new Map<string, { readonly at: number; readonly clockTime: number }>();
 
   constructor(readonly parts: MachineParts) {
     this.#folder = join(parts.root, 'disk-0');
@@ -205,9 +205,9 @@ export class Machine {
    */
   #judgeRefusal(life: Life, refusal: string): void {
     const { now } = this.parts.scheduler;
-    const told = life.clock.now();
-    const first = this.#refusals.get(refusal) ?? { at: now, told };
-    const since = told - first.told < now - first.at ? { at: now, told } : first;
+    const clockTime = life.clock.now();
+    const first = this.#refusals.get(refusal) ?? { at: now, clockTime };
+    const since = clockTime - first.clockTime < now - first.at ? { at: now, clockTime } : first;
     this.#refusals.set(refusal, since);
     if (!life.dead && now - since.at > 3 * leaseMillis)
       this.parts.violate(
@@ -360,8 +360,8 @@ export class Machine {
   #logger(life: Life, inherited: LogFields): Logger {
     const line = (level: string) => (fields: LogFields, message: string) => {
       if (life.dead) return;
-      const { error, ...told } = { ...inherited, ...fields };
-      this.parts.onLog(life, level, JSON.stringify({ ...told, message, error: errorKind(error) }));
+      const { error, ...rest } = { ...inherited, ...fields };
+      this.parts.onLog(life, level, JSON.stringify({ ...rest, message, error: errorKind(error) }));
     };
     return {
       debug: line('debug'),

@@ -5,7 +5,7 @@ import type { Scheduler } from './scheduler.js';
 import type { Weather } from './weather.js';
 
 /** Where requests end: the fake platform or the bundled server. May take real time, but no virtual time. */
-export type Far = (asked: PlatformRequest) => PlatformResponse | Promise<PlatformResponse>;
+export type Far = (request: PlatformRequest) => PlatformResponse | Promise<PlatformResponse>;
 
 /** The process that sends the request; its death ends everything it waits for. */
 export interface Asker {
@@ -38,7 +38,7 @@ export class Network {
     readonly far: Far,
     readonly latencyMax: number,
     /** Returns whether a request may arrive twice. */
-    readonly mayDouble: (asked: PlatformRequest) => boolean,
+    readonly mayDouble: (request: PlatformRequest) => boolean,
   ) {}
 
   get flying(): number {
@@ -60,7 +60,7 @@ export class Network {
       ...{ sentAt: this.scheduler.now, deliveredAt: null, quietMillis: 0 },
     };
     this.exchanges.push(exchange);
-    const asked: PlatformRequest = {
+    const request: PlatformRequest = {
       method: init.method,
       url,
       headers: init.headers,
@@ -79,13 +79,13 @@ export class Network {
       const fail = (code: string) => settle(() => reject(Object.assign(new Error(code), { code })));
       const aborted = () => fail('ABORT_ERR');
       init.signal.addEventListener('abort', aborted, { once: true });
-      const answer = (told: PlatformResponse) => {
+      const answer = (response: PlatformResponse) => {
         const hear = () => {
           const left = asker.suspendedUntil - this.scheduler.now;
           if (left > 0 && !asker.dead) this.scheduler.in(left, `${asker.name} goes on and hears`, hear);
-          else settle(() => resolve(this.#response(told, init.signal, exchange)));
+          else settle(() => resolve(this.#response(response, init.signal, exchange)));
         };
-        this.scheduler.in(this.#latency(), `${asker.name} hears ${told.status}`, hear);
+        this.scheduler.in(this.#latency(), `${asker.name} hears ${response.status}`, hear);
       };
       if (weather.strikes('refuse')) {
         this.scheduler.in(1, `${asker.name} is refused`, () => fail('ECONNREFUSED'));
@@ -93,27 +93,31 @@ export class Network {
       }
       const slow = weather.strikes('slow') ? weather.chanceOf('slow').between(1_000, 40_000) : 0;
       // The response to the first copy counts; the response to the second is dropped.
-      const twice = weather.strikes('twice') && this.mayDouble(asked);
+      const twice = weather.strikes('twice') && this.mayDouble(request);
       const again = () =>
-        Promise.resolve(this.far(asked)).then(
+        Promise.resolve(this.far(request)).then(
           () => {},
           () => {},
         );
       const arrives = async () => {
         if (weather.strikes('reset_before')) return fail('ECONNRESET');
         if (weather.strikes('stall')) return;
-        const told = await this.far(asked);
+        const response = await this.far(request);
         // By the platform's own rule, a refresh token used again after its successor ends the sign-in, and no daemon
         // can recover from a network that causes it. So the copy arrives before the response can be used.
-        if (twice && asked.method === 'POST') await again();
+        if (twice && request.method === 'POST') await again();
         if (weather.strikes('reset_after')) return fail('ECONNRESET');
-        if (asked.method === 'POST' && weather.strikes('refresh_lost')) return;
-        answer(told);
+        if (request.method === 'POST' && weather.strikes('refresh_lost')) return;
+        answer(response);
       };
-      this.scheduler.in(slow + this.#latency(), `${asker.name} asks ${asked.method} ${url.pathname}`, () => {
-        void arrives();
-      });
-      if (twice && asked.method !== 'POST')
+      this.scheduler.in(
+        slow + this.#latency(),
+        `${asker.name} asks ${request.method} ${url.pathname}`,
+        () => {
+          void arrives();
+        },
+      );
+      if (twice && request.method !== 'POST')
         this.scheduler.in(slow + this.#latency() * 2, `${asker.name} asks again`, () => void again());
     });
   }
@@ -123,21 +127,25 @@ export class Network {
   }
 
   /** The daemon can only obey a response that arrives whole. */
-  #response(told: PlatformResponse, signal: AbortSignal, exchange: Exchange): WireResponse {
+  #response(response: PlatformResponse, signal: AbortSignal, exchange: Exchange): WireResponse {
     const { weather } = this;
-    const headers = new Map(Object.entries(told.headers));
+    const headers = new Map(Object.entries(response.headers));
     const read = { get: (name: string) => headers.get(name.toLowerCase()) ?? null };
     if (weather.strikes('redirect')) {
       headers.set('location', 'https://elsewhere.invalid/');
       return { status: 302, headers: read, body: null };
     }
     if (weather.strikes('bad_encoding')) headers.set('content-encoding', 'br');
-    return { status: told.status, headers: read, body: this.#body(told, signal, exchange) };
+    return { status: response.status, headers: read, body: this.#body(response, signal, exchange) };
   }
 
-  async *#body(told: PlatformResponse, signal: AbortSignal, exchange: Exchange): AsyncGenerator<Uint8Array> {
+  async *#body(
+    response: PlatformResponse,
+    signal: AbortSignal,
+    exchange: Exchange,
+  ): AsyncGenerator<Uint8Array> {
     const { weather } = this;
-    const bytes = Buffer.from(told.body);
+    const bytes = Buffer.from(response.body);
     if (weather.strikes('oversized')) for (let sent = 0; sent < 64; sent += 1) yield mebibyte;
     if (weather.strikes('cut')) {
       yield bytes.subarray(0, weather.chanceOf('cut').between(0, Math.max(0, bytes.length - 1)));
@@ -150,16 +158,16 @@ export class Network {
         await this.#pause(weather.chanceOf('drip').between(50, 6_000), signal);
         yield bytes.subarray(at, at + size);
       }
-      this.#obeyed(told, exchange);
+      this.#obeyed(response, exchange);
       return;
     }
-    this.#obeyed(told, exchange);
+    this.#obeyed(response, exchange);
     yield bytes;
   }
 
-  #obeyed(told: PlatformResponse, exchange: Exchange): void {
+  #obeyed(response: PlatformResponse, exchange: Exchange): void {
     exchange.deliveredAt = this.scheduler.now;
-    exchange.quietMillis = told.quietMillis ?? 0;
+    exchange.quietMillis = response.quietMillis ?? 0;
   }
 
   #pause(millis: number, signal: AbortSignal): Promise<void> {

@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { hunt } from '../support/hunt.js';
 import { plantedBugs } from './planted-bugs.js';
 import { plantedPostgresBugs } from './postgres/planted-bugs.js';
-import { serverForWorlds } from './postgres/server-for-runs.js';
+import { serverForRuns } from './postgres/server-for-runs.js';
 
 /*
  * npm run simulate:planted -- [--database postgres] [--seeds 1000] [--from 1] [--only TEXT] [--jobs N]
@@ -22,7 +22,7 @@ const { values } = parseArgs({
   },
 });
 const isServer = values.database === 'postgres';
-const server = isServer ? await serverForWorlds() : null;
+const server = isServer ? await serverForRuns() : null;
 if (server !== null) process.env.ROSTERD_TEST_POSTGRES = server.url;
 const folders = ['src', 'test/simulation', 'test/postgres', 'test/support'];
 const sources = Object.fromEntries(folders.map((folder) => [folder, folder]));

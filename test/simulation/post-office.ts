@@ -56,8 +56,8 @@ export class PostOffice {
   }
 
   announce(one: Publication, id: string, installation: string): void {
-    const told = { id: one.id, company: one.company, observed_at: new Date(one.at).toISOString() };
-    const letter = this.#letter(id, 'investment.changed', installation, told, one.seq);
+    const data = { id: one.id, company: one.company, observed_at: new Date(one.at).toISOString() };
+    const letter = this.#letter(id, 'investment.changed', installation, data, one.seq);
     if (this.weather.strikes('hook_lost')) return;
     const late = this.weather.strikes('hook_late') ? this.chance.between(10_000, 3_600_000) : 0;
     this.send(letter, late + this.chance.skewed(5, 2_000));
@@ -126,13 +126,13 @@ export class PostOffice {
       over = true;
       timeout.cancel();
       // A dead machine sends no response, and a sent one may be lost on its way.
-      const heard = life.dead || answer === null ? null : answer.status;
-      this.scheduler.note(`letter ${letter.id} answered ${heard}`);
+      const status = life.dead || answer === null ? null : answer.status;
+      this.scheduler.note(`letter ${letter.id} answered ${status}`);
       if (answer !== null && !life.dead) this.counters.add(`receiver:${answer.status}`);
-      if (heard !== null && heard >= 200 && heard < 300) this.#taken(letter);
+      if (status !== null && status >= 200 && status < 300) this.#taken(letter);
       else {
-        if (heard !== null && !cut && letter.fake === undefined && refusals.includes(heard))
-          this.violate('E9', `a genuine ${letter.event} was answered ${heard}`);
+        if (status !== null && !cut && letter.fake === undefined && refusals.includes(status))
+          this.violate('E9', `a genuine ${letter.event} was answered ${status}`);
         this.#again(letter, attempt);
       }
     });

@@ -67,16 +67,16 @@ export class SandboxRun extends SimulatedRun {
   /** Tokens for reading the truth: for each company one with identity and one without. */
   readonly #tokens = new Map<string, { readonly full: string; readonly narrow: string }>();
 
-  protected override async far(asked: PlatformRequest): Promise<PlatformResponse> {
-    const told = this.#beforeTheServer(asked) ?? (await this.#ask(asked));
-    const company = asked.url.searchParams.get('company_id') ?? '';
+  protected override async far(request: PlatformRequest): Promise<PlatformResponse> {
+    const response = this.#beforeTheServer(request) ?? (await this.#ask(request));
+    const company = request.url.searchParams.get('company_id') ?? '';
     for (const source of this.sources)
       if (source.company === company)
         this.platform.readings.push({
           ...{ at: this.scheduler.now, account: source.account.name, company },
-          ...{ kind: 'cursor', status: told.status, head: 0 },
+          ...{ kind: 'cursor', status: response.status, head: 0 },
         });
-    return told;
+    return response;
   }
 
   /** The bundled server treats a refresh token used again after its pair as stolen and ends the sign-in. */
@@ -84,27 +84,28 @@ export class SandboxRun extends SimulatedRun {
     return url.pathname !== '/oauth/token';
   }
 
-  #beforeTheServer(asked: PlatformRequest): PlatformResponse | undefined {
-    if (asked.url.pathname !== '/investments') return undefined;
-    const [, token = ''] = asked.headers.authorization?.split(' ') ?? [];
-    return this.#replaced.has(token) ? this.platform.unauthorized() : this.platform.edge(asked);
+  #beforeTheServer(request: PlatformRequest): PlatformResponse | undefined {
+    if (request.url.pathname !== '/investments') return undefined;
+    const [, token = ''] = request.headers.authorization?.split(' ') ?? [];
+    return this.#replaced.has(token) ? this.platform.unauthorized() : this.platform.edge(request);
   }
 
-  async #ask(asked: PlatformRequest): Promise<PlatformResponse> {
+  async #ask(request: PlatformRequest): Promise<PlatformResponse> {
     const port = Number(new URL(this.#server().url).port);
     const server = this.around.servers.get(port);
     if (server === undefined) throw new Error('the bundled server does not listen');
     const connection = new Connection(server);
-    const target = `${asked.url.pathname}${asked.url.search}`;
+    const target = `${request.url.pathname}${request.url.search}`;
     connection.send(
-      requestBytes(asked.method, target, { ...asked.headers, connection: 'close' }, asked.body),
+      requestBytes(request.method, target, { ...request.headers, connection: 'close' }, request.body),
     );
     const answer = await connection.answered;
-    if (answer === null) throw new Error(`the bundled server did not answer ${asked.method} ${target}`);
+    if (answer === null) throw new Error(`the bundled server did not answer ${request.method} ${target}`);
     this.counters.add(`platform answered:${answer.status}`);
-    if (asked.url.pathname === '/oauth/token' && answer.status === 200) this.counters.add('platform:refresh');
+    if (request.url.pathname === '/oauth/token' && answer.status === 200)
+      this.counters.add('platform:refresh');
     if (answer.status >= 500)
-      this.violate('server', `${asked.method} ${target} was answered ${answer.status}`);
+      this.violate('server', `${request.method} ${target} was answered ${answer.status}`);
     return answer;
   }
 
@@ -312,14 +313,14 @@ export class SandboxRun extends SimulatedRun {
     const { scheduler, plan } = this;
     const bound = scheduler.now + 3 * plan.intervalSeconds * 1000 * 1.3 + 7 * 60 * minute;
     let difference: string | undefined = 'no source was read yet';
-    for (let asked = 0; scheduler.now < bound; asked += 1) {
+    for (let attempts = 0; scheduler.now < bound; attempts += 1) {
       const look = this.look();
       difference = await this.#difference(look);
       // Identities that become readable again arrive with a listing that starts by itself.
       if (difference === undefined) return;
       for (const source of this.sources) {
         const seen = look.sources.find(({ name }) => name === source.name);
-        if (seen === undefined || asked >= 400) continue;
+        if (seen === undefined || attempts >= 400) continue;
         if (seen.state === 'halted')
           this.ask(source, seen.halted_code === 'filters_changed' ? { resync: true } : {});
         else if (seen.awaiting_deletion > 0) this.ask(source, { acceptDeletions: true });
@@ -379,12 +380,12 @@ export class SandboxRun extends SimulatedRun {
     for (const { name, company, account } of this.sources) {
       const source = look.sources.find((one) => one.name === name);
       if (source?.state !== 'following') return `${name} is ${source?.state ?? 'not there'}`;
-      const held = new Map(look.rows.get(name)?.map(({ id, text }) => [id, text]));
+      const stored = new Map(look.rows.get(name)?.map(({ id, text }) => [id, text]));
       const { full = '' } = this.#tokens.get(company) ?? {};
-      const said = await this.#listing(company, account.rotating ? full : account.current.access);
-      if (held.size !== said.size) return `${name} shows ${held.size} of ${said.size} records`;
-      for (const [id, text] of said)
-        if (held.get(id) !== text) return `${name} ${id} reads ${held.get(id)} instead of ${text}`;
+      const listed = await this.#listing(company, account.rotating ? full : account.current.access);
+      if (stored.size !== listed.size) return `${name} shows ${stored.size} of ${listed.size} records`;
+      for (const [id, text] of listed)
+        if (stored.get(id) !== text) return `${name} ${id} reads ${stored.get(id)} instead of ${text}`;
     }
     return undefined;
   }
@@ -406,9 +407,9 @@ export class SandboxRun extends SimulatedRun {
       const url = new URL(`https://platform.invalid/investments?company_id=${company}&per_page=100`);
       if (cursor !== null) url.searchParams.set('cursor', cursor);
       const headers = { authorization: `Bearer ${token}` };
-      const told = await this.#ask({ method: 'GET', url, headers, body: '' });
-      const page = JSON.parse(told.body) as ListingPage;
-      if (told.status !== 200) throw new Error(`reading the truth was answered ${told.status}`);
+      const response = await this.#ask({ method: 'GET', url, headers, body: '' });
+      const page = JSON.parse(response.body) as ListingPage;
+      if (response.status !== 200) throw new Error(`reading the truth was answered ${response.status}`);
       for (const one of page.data) texts.set(one.id, textOf(one));
       more = page.meta.has_more;
       cursor = page.meta.next_cursor;

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { missingFrom } from './expected-counters.js';
-import { serverForWorlds } from './postgres/server-for-runs.js';
+import { serverForRuns } from './postgres/server-for-runs.js';
 import { Progress } from './progress.js';
 import { type Setting, type Trier, triers } from './seed-processes.js';
 import { Tally } from './tally.js';
@@ -50,7 +50,7 @@ const one = values.seed === undefined ? null : Number(values.seed);
 const from = one ?? Number(values.from);
 const count = one === null ? Number(values.seeds) : 1;
 const jobs = Math.min(count, Number(values.jobs ?? availableParallelism()));
-const server = values.database === 'postgres' ? await serverForWorlds() : null;
+const server = values.database === 'postgres' ? await serverForRuns() : null;
 const setting: Setting = {
   mode: values.mode === 'platform' ? 'platform' : 'fake',
   server: server?.url ?? null,

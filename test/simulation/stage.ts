@@ -98,9 +98,9 @@ export class Stage {
       this.scheduler,
       this.weather,
       chance.fork('network'),
-      (asked) => this.far(asked),
+      (request) => this.far(request),
       plan.latencyMax,
-      (asked) => this.mayDouble(asked),
+      (request) => this.mayDouble(request),
     );
     this.companies = ['co_0', 'co_1'];
     this.sources = plan.accounts.map(({ rotating, identity }, index) => {
@@ -188,8 +188,8 @@ export class Stage {
   }
 
   /** Where requests end. */
-  protected far(asked: PlatformRequest): PlatformResponse | Promise<PlatformResponse> {
-    return this.platform.handle(asked);
+  protected far(request: PlatformRequest): PlatformResponse | Promise<PlatformResponse> {
+    return this.platform.handle(request);
   }
 
   protected mayDouble(_asked: PlatformRequest): boolean {
@@ -276,16 +276,16 @@ export class Stage {
     if (now - life.startedAt < patience || this.injured.size > 0 || this.machine.rival !== null) return;
     for (const source of look.sources) {
       const plan = this.sources.find((one) => one.name === source.name);
-      const heard = this.platform.readings.findLast(
+      const lastRead = this.platform.readings.findLast(
         (one) => one.status === 200 && one.account === plan?.account.name && one.company === plan.company,
       );
       const health = healthOf(source as never);
       if (health === 'ok' && (source.last_outcome === 'failed' || source.last_outcome === 'waiting'))
         this.violate('I13', `${source.name} reports healthy, but its last tick ended ${source.last_outcome}`);
-      if (health === 'ok' && (heard === undefined || now - heard.at > patience))
+      if (health === 'ok' && (lastRead === undefined || now - lastRead.at > patience))
         this.violate(
           'I13',
-          `${source.name} reads as healthy and heard nothing since ${heard === undefined ? 'ever' : `${now - heard.at} ms`}`,
+          `${source.name} reports healthy but was ${lastRead === undefined ? 'never read' : `not read for ${now - lastRead.at} ms`}`,
         );
     }
   }

@@ -77,16 +77,16 @@ export class Truth {
   }
 
   visible(company: string, seq = this.head): Map<string, Publication> {
-    const held = new Map<string, Publication>();
+    const visible = new Map<string, Publication>();
     for (const one of this.of(company)) {
       if (one.seq > seq) break;
-      if (one.version === null) held.delete(one.id);
+      if (one.version === null) visible.delete(one.id);
       else {
-        held.delete(one.id);
-        held.set(one.id, one);
+        visible.delete(one.id);
+        visible.set(one.id, one);
       }
     }
-    return held;
+    return visible;
   }
 
   create(company: string): Publication {
@@ -175,7 +175,8 @@ function entry<Key, Value>(map: Map<Key, Value[]>, key: Key): Value[] {
 /** Returns the text a mirror row must show, written independently of any code that fills a row. */
 export function rowText(version: Version, identity: boolean): string {
   const { person } = version;
-  const who = person === null || !identity ? '-' : [person.name, person.email, person.message].join('|');
+  const personText =
+    person === null || !identity ? '-' : [person.name, person.email, person.message].join('|');
   return [
     version.company,
     version.mark,
@@ -184,6 +185,6 @@ export function rowText(version: Version, identity: boolean): string {
     version.raised,
     version.investor,
     version.deactivated ? 1 : 0,
-    who,
+    personText,
   ].join('|');
 }

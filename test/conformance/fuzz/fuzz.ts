@@ -4,7 +4,7 @@ import { type Chance, chanceOf } from './chance.js';
 import { type Credential, credentialsOf } from './credentials.js';
 import { furnish } from './furnish.js';
 import { Known } from './known.js';
-import { type Request, requestFor, type Told, toldIn } from './request.js';
+import { type DescribedOperation, operationsIn, type Request, requestFor } from './request.js';
 
 /**
  * The requests of a round build on one another. The data is reset between rounds, so each round can be replayed
@@ -36,7 +36,7 @@ const leak = /\n\s+at |\.ts:\d|\.js:\d|node:internal|SQLITE|SqliteError|TypeErro
  */
 export async function fuzz(world: TestWorld, { seed, rounds, onRound }: FuzzWish): Promise<FuzzReport> {
   const document: ApiDocument = (await world.get('/openapi.json')).body;
-  const operations = toldIn(document);
+  const operations = operationsIn(document);
   const credentials = credentialsOf(world);
   const { known, welcome } = await lookAround(world, operations, credentials);
   const asked = new Map(operations.map(({ id }) => [id, { asked: 0, granted: 0 }]));
@@ -52,22 +52,22 @@ export async function fuzz(world: TestWorld, { seed, rounds, onRound }: FuzzWish
         // Half of the steps cover all operations in turn, half are drawn at random, so that any operation can follow
         // any other.
         const turn = (round * roundSize + step) >> 1;
-        const told = step % 2 === 0 ? at(operations, turn % operations.length) : chance.pick(operations);
-        const credential = credentialFor(told, chance, credentials, welcome);
-        const request = requestFor(document, told, chance, learned);
+        const operation = step % 2 === 0 ? at(operations, turn % operations.length) : chance.pick(operations);
+        const credential = credentialFor(operation, chance, credentials, welcome);
+        const request = requestFor(document, operation, chance, learned);
         kinds.add(credential.kind);
         const { status, body, headers } = await judged(
           world,
-          told,
+          operation,
           request,
           credential,
           `--seed ${seed} --round ${round}`,
         );
         requests += 1;
-        const count = asked.get(told.id) ?? { asked: 0, granted: 0 };
+        const count = asked.get(operation.id) ?? { asked: 0, granted: 0 };
         count.asked += 1;
         if (status < 400) count.granted += 1;
-        if (status < 300) learned.learn(told.path, pathOnly(request.path), body);
+        if (status < 300) learned.learn(operation.path, pathOnly(request.path), body);
         learned.visited(headers.get('set-cookie'), body);
       }
     } finally {
@@ -83,18 +83,18 @@ const pathOnly = (path: string): string => (path.split('?')[0] ?? '').replace(/^
 
 async function judged(
   world: TestWorld,
-  told: Told,
+  operation: DescribedOperation,
   { path, headers, body }: Request,
   credential: Credential,
   again: string,
 ): Promise<Answered> {
-  const token = credential.token(told.scopes);
-  const about = `${told.id} as ${credential.kind}: ${told.method} ${path.slice(0, 300)} ${JSON.stringify(headers)} ${body?.slice(0, 500) ?? ''}`;
+  const token = credential.token(operation.scopes);
+  const about = `${operation.id} as ${credential.kind}: ${operation.method} ${path.slice(0, 300)} ${JSON.stringify(headers)} ${body?.slice(0, 500) ?? ''}`;
   const failed = (why: string, cause?: unknown): Error =>
     new Error(`${why}\n  ${about}\n  again: npm run fuzz:platform -- ${again}`, { cause });
   let answer: Answered;
   try {
-    answer = await world.send(told.method, path, {
+    answer = await world.send(operation.method, path, {
       headers,
       ...(token === undefined ? {} : { token }),
       ...(body === undefined ? {} : { body }),
@@ -112,12 +112,12 @@ async function judged(
 
 /** Mostly returns a credential that has succeeded on an operation of the same kind, otherwise any. */
 function credentialFor(
-  told: Told,
+  operation: DescribedOperation,
   chance: Chance,
   credentials: readonly Credential[],
   welcome: ReadonlyMap<string, readonly Credential[]>,
 ): Credential {
-  const admitted = welcome.get(told.tag) ?? [];
+  const admitted = welcome.get(operation.tag) ?? [];
   return admitted.length > 0 && chance.happens(0.7) ? chance.pick(admitted) : chance.pick(credentials);
 }
 
@@ -131,27 +131,27 @@ interface Sights {
  */
 async function lookAround(
   world: TestWorld,
-  operations: readonly Told[],
+  operations: readonly DescribedOperation[],
   credentials: readonly Credential[],
 ): Promise<Sights> {
   const known = new Known(operations.map(({ path }) => path));
   const welcome = new Map<string, Credential[]>();
   const chance = chanceOf(0);
   known.learn('/', '/', world.ready);
-  const depth = ({ path }: Told): number => path.split('{').length;
+  const depth = ({ path }: DescribedOperation): number => path.split('{').length;
   const reads = operations
     .filter(({ method, scopes }) => method === 'GET' && scopes !== null)
     .sort((a, b) => depth(a) - depth(b));
   await furnish(world, known);
-  for (const told of reads) {
+  for (const operation of reads) {
     for (const credential of credentials) {
-      const token = credential.token(told.scopes);
-      const path = known.path(chance, told.path, () => null);
+      const token = credential.token(operation.scopes);
+      const path = known.path(chance, operation.path, () => null);
       const { status, body } = await world.send('GET', path, token === undefined ? {} : { token });
       if (status >= 300) continue;
-      known.learn(told.path, path, body);
-      const held = welcome.get(told.tag) ?? [];
-      if (!held.includes(credential)) welcome.set(told.tag, [...held, credential]);
+      known.learn(operation.path, path, body);
+      const held = welcome.get(operation.tag) ?? [];
+      if (!held.includes(credential)) welcome.set(operation.tag, [...held, credential]);
     }
   }
   return { known, welcome };

@@ -6,7 +6,7 @@ import type { Known } from './known.js';
 import { type Making, madeOf, type Schema } from './values.js';
 
 /** An operation as the document describes it, which is all that an outsider knows of the platform. */
-export interface Told {
+export interface DescribedOperation {
   readonly id: string;
   readonly tag: string;
   readonly method: string;
@@ -23,9 +23,9 @@ export interface Request {
   readonly body: string | undefined;
 }
 
-export function toldIn(document: ApiDocument): readonly Told[] {
+export function operationsIn(document: ApiDocument): readonly DescribedOperation[] {
   return Object.entries(document.paths ?? {}).flatMap(([path, item]) =>
-    Object.entries(item as Record<string, Schema>).map(([method, operation]): Told => {
+    Object.entries(item as Record<string, Schema>).map(([method, operation]): DescribedOperation => {
       const body = Object.entries(operation.requestBody?.content ?? {})[0] as [string, Schema] | undefined;
       return {
         id: operation.operationId,
@@ -66,24 +66,29 @@ const answers: Readonly<Record<string, readonly string[]>> = {
 /** The share of requests meant to break something; the rest are meant to succeed. */
 const spoiledShare = 0.35;
 
-export function requestFor(document: ApiDocument, told: Told, chance: Chance, known: Known): Request {
+export function requestFor(
+  document: ApiDocument,
+  operation: DescribedOperation,
+  chance: Chance,
+  known: Known,
+): Request {
   const spoiled = chance.happens(spoiledShare);
   const making: Making = { document, chance, known, hostile: spoiled ? 0.25 : 0 };
-  const path = known.path(chance, told.path, () =>
+  const path = known.path(chance, operation.path, () =>
     spoiled && chance.happens(0.3) ? encodeURIComponent(wellFormed(chance.pick(hostileValues))) : null,
   );
   const prefix = chance.happens(0.1) ? '/api/v2' : '';
   return {
-    path: `${prefix}${path}${queryOf(making, told, spoiled)}`,
-    headers: headersOf(making, told, spoiled),
-    body: bodyOf(making, told, spoiled),
+    path: `${prefix}${path}${queryOf(making, operation, spoiled)}`,
+    headers: headersOf(making, operation, spoiled),
+    body: bodyOf(making, operation, spoiled),
   };
 }
 
-function queryOf(making: Making, told: Told, spoiled: boolean): string {
+function queryOf(making: Making, operation: DescribedOperation, spoiled: boolean): string {
   const { chance } = making;
   const query = new URLSearchParams();
-  for (const { name, in: place, schema } of told.parameters) {
+  for (const { name, in: place, schema } of operation.parameters) {
     if (place !== 'query' || !chance.happens(0.3)) continue;
     const times = chance.happens(0.05) ? 2 : 1;
     for (let time = 0; time < times; time += 1) query.append(name, wellFormed(madeOf(making, schema, name)));
@@ -93,14 +98,14 @@ function queryOf(making: Making, told: Told, spoiled: boolean): string {
   return text === '' ? '' : `?${text}`;
 }
 
-function headersOf(making: Making, told: Told, spoiled: boolean): Record<string, string> {
+function headersOf(making: Making, operation: DescribedOperation, spoiled: boolean): Record<string, string> {
   const { chance } = making;
   const headers: Record<string, string> = {};
-  if (told.body !== null) headers['content-type'] = told.body[0];
-  if (told.scopes === null && making.known.visit !== null) headers.cookie = making.known.visit.cookie;
+  if (operation.body !== null) headers['content-type'] = operation.body[0];
+  if (operation.scopes === null && making.known.visit !== null) headers.cookie = making.known.visit.cookie;
   if (spoiled && chance.happens(0.1))
     headers['content-type'] = chance.pick(['text/plain', 'application/xml', 'x']);
-  for (const { name, in: place, schema } of told.parameters) {
+  for (const { name, in: place, schema } of operation.parameters) {
     if (place !== 'header' || !chance.happens(0.3)) continue;
     // A header may carry printable ASCII only, or the client refuses to send it.
     const value = schema.enum === undefined ? `key-${chance.whole(1, 3)}` : madeOf(making, schema, name);
@@ -112,19 +117,20 @@ function headersOf(making: Making, told: Told, spoiled: boolean): Record<string,
   return headers;
 }
 
-function bodyOf(making: Making, told: Told, spoiled: boolean): string | undefined {
+function bodyOf(making: Making, operation: DescribedOperation, spoiled: boolean): string | undefined {
   const { chance } = making;
-  if (told.body === null) return told.method !== 'GET' && spoiled && chance.happens(0.2) ? '{}' : undefined;
+  if (operation.body === null)
+    return operation.method !== 'GET' && spoiled && chance.happens(0.2) ? '{}' : undefined;
   if (chance.happens(0.02)) return undefined;
   if (spoiled && chance.happens(0.1)) return chance.pick(brokenBodies);
-  const [type, schema] = told.body;
+  const [type, schema] = operation.body;
   const value = madeOf(making, schema);
   if (!type.includes('form')) return JSON.stringify(value);
   const form = new URLSearchParams();
   if (typeof value === 'object' && value !== null) {
     for (const [name, held] of Object.entries(value)) form.append(name, wellFormed(held));
   }
-  if (told.scopes === null && making.known.visit !== null && !spoiled) {
+  if (operation.scopes === null && making.known.visit !== null && !spoiled) {
     form.set('csrf', making.known.visit.csrf);
     for (const [name, values] of Object.entries(answers)) form.set(name, chance.pick(values));
   }
