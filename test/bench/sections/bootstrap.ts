@@ -5,7 +5,7 @@ export const bootstrap: Section = {
   name: 'bootstrap',
   each: true,
   says:
-    'A first listing over loopback HTTP into SQLite, published and indexed, beside the floors; its memory and its file. ' +
+    'A first listing over loopback HTTP into SQLite, published and indexed, compared with the floors; its memory and its file. ' +
     'Naive floor: fetch, parse, one prepared upsert of the same columns (identity among them, no raw text), a commit a ' +
     'page with its cursor, WAL, NORMAL, default cache, no secondary index. Tuned floor: the same with ten pages a ' +
     'commit, 64 MB of cache and between checkpoints, pages of 8 KB, FULL, and four suitable indexes built afterwards.',

@@ -5,7 +5,7 @@ export const delta: Section = {
   name: 'delta',
   each: true,
   says:
-    'A tick that finds one changed record, beside a round trip with one upsert and the cursor in a FULL commit into a ' +
+    'A tick that finds one changed record, compared with a round trip with one upsert and the cursor in a FULL commit into a ' +
     'table of as many records; both read the same change, in turns.',
   measure: (scale, records) =>
     withFeed(scale, records, async (feed) => {

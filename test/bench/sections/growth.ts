@@ -6,7 +6,7 @@ export const growth: Section = {
   name: 'growth',
   each: false,
   says:
-    'The same at more and more records. A bootstrap should keep its pace, a delta and a page of the roster should cost ' +
+    'The same at increasing numbers of records. A bootstrap should keep its rate, a delta and a page of the roster should cost ' +
     'the same; totals read everything once and may grow with it.',
   measure: async (scale) => {
     const { growth: sizes, rounds } = scale;

@@ -19,7 +19,7 @@ export const hostile: Section = {
   name: 'hostile',
   each: false,
   says:
-    'The longest turn of the event loop while a whole daemon’s engine meets a hostile answer, as a listing and as a delta, ' +
+    'The longest block of the event loop while a daemon’s engine reads a hostile response, as a listing and as a delta, ' +
     'each in a fresh mirror; the worst of all shapes of `test/hostile/shapes.ts`, and the five shapes that took longest.',
   measure: async (scale) => {
     const platform = await startPlatform();

@@ -14,7 +14,7 @@ export const peer: Section = {
   name: 'peer',
   each: false,
   says:
-    `A first listing into a PostgreSQL of its own, beside what ${wanted} takes for its own upsert of as many objects, ` +
+    `A first listing into a separate PostgreSQL, compared with ${wanted}'s own upsert of as many objects, ` +
     'read from the same pages over loopback HTTP, into the same server.',
   measure: async (scale) => {
     if (!scale.network) return [];

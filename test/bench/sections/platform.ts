@@ -21,8 +21,8 @@ export const platform: Section = {
   name: 'platform',
   each: false,
   says:
-    'The platform’s server: requests a second, eight at a time, beside a bare handler in a process of its own that sends ' +
-    'the same bytes; a delivery from the change to its arrival, beside a bare handler that sends such a POST on every ' +
+    'The platform’s server: requests a second, eight at a time, compared with a bare handler in a separate process that sends ' +
+    'the same bytes; a delivery from the change to its arrival, compared with a bare handler that sends such a POST on every ' +
     'request; and what a page of the feed costs at the end of its listing, one at a time.',
   measure: async (scale) => {
     const parts = new Lifecycle();

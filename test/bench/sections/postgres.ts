@@ -5,8 +5,8 @@ export const postgres: Section = {
   name: 'postgres',
   each: false,
   says:
-    'A first listing over loopback HTTP into a PostgreSQL of its own, beside the best set-based upsert: the text of a page ' +
-    'handed over as it came, taken apart by jsonb_array_elements, one statement and one commit a page with its ' +
+    'A first listing over loopback HTTP into a separate PostgreSQL, compared with the best set-based upsert: the text of a page ' +
+    'passed unchanged, expanded by jsonb_array_elements, one statement and one commit a page with its ' +
     'cursor, the same columns in one table, no secondary index.',
   measure: (scale) =>
     besideOurs(scale, Math.min(100_000, ...scale.records), {

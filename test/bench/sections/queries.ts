@@ -16,8 +16,8 @@ export const queries: Section = {
   name: 'queries',
   each: true,
   says:
-    'Each documented query beside the best hand-written form on a bare table with an index made for it, over the same ' +
-    'rows, in one process and in turns. Both must answer the same.',
+    'Each documented query compared with the best hand-written form on a bare table with a dedicated index, over the same ' +
+    'rows, in one process and in turns. Both must return the same.',
   measure: (scale, records) =>
     withFeed(scale, records, async (feed) => {
       const folder = mkdtempSync(join(tmpdir(), 'rosterd-bench-queries-'));

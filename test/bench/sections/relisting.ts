@@ -4,7 +4,7 @@ import { inTurns, withFeed } from '../processes.js';
 export const relisting: Section = {
   name: 'relisting',
   each: true,
-  says: 'Everything listed again with nothing changed, beside the bootstrap of the naive floor.',
+  says: 'A re-listing without changes, compared with the bootstrap of the naive floor.',
   measure: (scale, records) =>
     withFeed(scale, records, async (feed) => {
       const of = await inTurns(scale, ['naive-bootstrap', 'product-relisting'], feed);

@@ -16,8 +16,8 @@ export const requests: Section = {
   name: 'requests',
   each: false,
   says:
-    'Cost to the platform, counted, not timed: every request of the engine over a clock that is moved by hand. Needed are ' +
-    `a page for every ${perPage} records or changes; beyond them a look at the end of a listing, and once an hour at what the ` +
+    'Requests to the platform, counted on a virtual clock. The minimum is ' +
+    `a page for every ${perPage} records or changes; the rest are one read at the end of a listing and an hourly check of what the ` +
     'token may read. A tick a minute is the setting; where webhooks announced what changed, idle ticks move apart.',
   measure: async ({ records: sizes, burst }) => {
     const records = Math.min(10_000, ...sizes);

@@ -5,8 +5,8 @@ export const soak: Section = {
   name: 'soak',
   each: false,
   says:
-    'Memory of one daemon over many changes that webhooks announce, each tenth a withdrawal, looked at from the middle on, ' +
-    'when everything has found its size.',
+    'Memory of one daemon over many changes that webhooks announce, each tenth a withdrawal, sampled in the second half, ' +
+    'when sizes have settled.',
   measure: (scale) =>
     withFeed(scale, Math.min(10_000, ...scale.records), async (feed) => {
       const { soak: turns, soakSeconds: seconds } = scale;

@@ -12,8 +12,8 @@ export const start: Section = {
   name: 'start',
   each: false,
   says:
-    'How long people wait for the first word of a command, compiled as it is installed, over a mirror of as many records as ' +
-    'the smallest run holds; beside what an empty Node program takes, since that much is nobody’s to save.',
+    'The time to the first output of a command, compiled as installed, over a mirror of as many records as ' +
+    'the smallest run stores; compared with an empty Node program, which is the minimum.',
   measure: async (scale) => {
     const { records: sizes, rounds, starts, apart } = scale;
     const records = Math.min(100_000, ...sizes);

@@ -7,7 +7,7 @@ const perPage = 100;
 export const wan: Section = {
   name: 'wan',
   each: false,
-  says: `A first listing from a platform ${latencyMs} ms away, beside fetching its pages one after the other and nothing else.`,
+  says: `A first listing from a platform ${latencyMs} ms away, compared with only fetching its pages one after the other.`,
   measure: (scale) =>
     withFeed(
       scale,

@@ -14,8 +14,8 @@ export const webhook: Section = {
   name: 'webhook',
   each: false,
   says:
-    'From sending a signed webhook to the row changed for another connection: the daemon as it is, durable inbox ' +
-    'included, beside a bare server that verifies, fetches the page and commits one upsert and the cursor, FULL.',
+    'From sending a signed webhook to the changed row on another connection: the real daemon, durable inbox ' +
+    'included, compared with a bare server that verifies, fetches the page and commits one upsert and the cursor, FULL.',
   measure: async (scale) => {
     const { turns, warmUp, rounds, records: sizes } = scale;
     const records = Math.min(10_000, ...sizes);
