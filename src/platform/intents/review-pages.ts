@@ -69,7 +69,7 @@ ${problem === null ? null : html`<p class="bad" role="alert">${problem}</p>`}
 const words: Readonly<Record<Exclude<Intent['status'], 'pending'>, readonly [string, string]>> = {
   approved: ['Approved', 'The action is about to run.'],
   executing: ['Approved', 'The action is running.'],
-  executed: ['Done', 'The action was approved and has been carried out.'],
+  executed: ['Done', 'The action was approved and has been done.'],
   rejected: ['Rejected', 'The action will not be carried out.'],
   expired: ['Too late', 'Nobody decided in time, or the application lost its access. Nothing was done.'],
   failed: ['It could not be done', 'It was approved, but nothing was changed.'],

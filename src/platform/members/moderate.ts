@@ -18,7 +18,7 @@ const rankOfMember = (member: Member): Rank => {
 export function approve(services: Services, access: Access, member: Member, now: number): Member {
   if (member.standing === 'invitee') {
     throw wrongState(
-      `${member.id} is an invitee and cannot be approved: invitees join with the link of their invitation.`,
+      `${member.id} is an invitee and cannot be approved: an invitee accepts the link of the invitation.`,
     );
   }
   if (member.standing !== 'applicant') {
