@@ -94,7 +94,7 @@ async function round(
   if (sync.code !== 0) return counters.add(`${kind}: sync refuses`);
   const [wanted, mirror] = [await truth(place), place.look(held)];
   if (differences(wanted, mirror).length === 0) return counters.add(`${kind}: nothing of the truth was hit`);
-  // `verify` does not compare publication times (ARCHITECTURE.md, known gaps).
+  // When a record was published is not compared by `verify` (ARCHITECTURE.md, known limitations).
   const wrong = differences(withoutTimes(wanted), withoutTimes(mirror));
   if (wrong.length > 0)
     throw new Violation(`${kind}: ${wrong.length} wrong records and no command reports it: ${wrong[0]}`);
