@@ -19,7 +19,7 @@ test('the README shows the first three queries that the demonstration prints', (
 
 /** Texts for readers, and commands in alerts and service files. */
 const pages = [
-  ...['README.md', 'ARCHITECTURE.md', 'SECURITY.md', 'CHANGELOG.md'],
+  ...['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md'],
   ...['docs', 'packaging'].flatMap((folder) =>
     readdirSync(join(packageRoot, folder), { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())

@@ -11,4 +11,5 @@ export const pages: readonly string[] = [
     .map((name) => `docs/${name}`),
   'SECURITY.md',
   'ARCHITECTURE.md',
+  'CONTRIBUTING.md',
 ];
