@@ -9,7 +9,7 @@ import { generatedFiles } from './tools/generated.js';
 
 const readme = readFileSync(join(packageRoot, 'README.md'), 'utf8');
 
-test.each([...generatedFiles()])('%s matches the code (npm run generate)', (path, text) => {
+test.each([...generatedFiles()])('the generated file %s is up to date (npm run generate)', (path, text) => {
   expect(readFileSync(join(packageRoot, path), 'utf8')).toBe(text);
 });
 
@@ -17,7 +17,7 @@ test('the README shows the first three queries that the demonstration prints', (
   for (const sql of demoQueries) expect(readme).toContain(`npx rosterd query "${sql}"`);
 });
 
-/** Texts for readers, and commands in alerts and service files. */
+/** Pages for readers, alert rules and service files. */
 const pages = [
   ...['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md'],
   ...['docs', 'packaging'].flatMap((folder) =>
@@ -27,7 +27,7 @@ const pages = [
   ),
 ];
 
-test('every command on a page or in an alert exists, with its flags', () => {
+test('every command that a page or an alert names exists, with its flags', () => {
   const typed = pages.flatMap((path) =>
     commandsOnPage(readFileSync(join(packageRoot, path), 'utf8')).map((line) => ({ path, line })),
   );
@@ -40,7 +40,7 @@ test('every command on a page or in an alert exists, with its flags', () => {
   );
 });
 
-test('every command in an error, a hint or an example exists, with its flags', () => {
+test('every command that an error, a hint or an example names exists, with its flags', () => {
   const typed = sourceTexts().flatMap(({ path, text }) => commandsIn(text).map((line) => ({ path, line })));
   expect(typed.length).toBeGreaterThan(120);
   expect(typed.flatMap(({ path, line }) => mistakesIn(line).map((mistake) => `${path}: ${mistake}`))).toEqual(
@@ -48,7 +48,7 @@ test('every command in an error, a hint or an example exists, with its flags', (
   );
 });
 
-test('the command check finds commands where they are typed, and their mistakes', () => {
+test('commandsIn finds commands in texts, and mistakesIn finds unknown commands and flags', () => {
   expect(
     commandsIn('Try: rosterd sync --resync, or `rosterd conect --all`; rosterd writes on (rosterd run)'),
   ).toEqual(['rosterd sync --resync, or ', 'rosterd conect --all', 'rosterd run']);
@@ -58,7 +58,7 @@ test('the command check finds commands where they are typed, and their mistakes'
   expect(mistakesIn('rosterd sync --source acme --resync --log-level debug')).toEqual([]);
 });
 
-/** Returns every string of the product's code, a template with `X` for its values. */
+/** Returns every string of the source code; template placeholders become `X`. */
 function sourceTexts(): { path: string; text: string }[] {
   const found: { path: string; text: string }[] = [];
   const files = readdirSync(join(packageRoot, 'src'), { recursive: true, encoding: 'utf8' });
@@ -75,18 +75,14 @@ function sourceTexts(): { path: string; text: string }[] {
   return found;
 }
 
-/**
- * A command to type begins the string, follows a colon or is in backticks or brackets; elsewhere it is our name.
- */
+/** Returns the commands in a text: at its start, after a colon, in backticks or brackets. Elsewhere `rosterd` is a name. */
 function commandsIn(text: string): string[] {
   return [...text.matchAll(/(?:^|[`(]|: |, |; )(rosterd [a-z][^`()|;]*)/g)]
     .map(([, line = '']) => line)
     .filter((line) => !ourName.test(line));
 }
 
-/**
- * On a page a command to type is in backticks, begins a line of a block, or is in an alert or a service file.
- */
+/** Returns the commands on a page: in backquotes, at the start of a line of a block, or in an alert or a service file. */
 function commandsOnPage(text: string): string[] {
   const [blocks, prose] = [/^```[\s\S]*?^```$/gm, text.replaceAll(/^```[\s\S]*?^```$/gm, '')];
   const inBlocks = [...text.matchAll(blocks)].flatMap(([block]) => [
@@ -101,7 +97,7 @@ function commandsOnPage(text: string): string[] {
     .filter((line) => !ourName.test(line));
 }
 
-/** Sentences that begin with our name. */
+/** Sentences that begin with the name rosterd. */
 const ourName = /^rosterd (?:met|configuration|writes|has|demo may|holds|goes|keeps|does|as a)\b/;
 
 function mistakesIn(line: string): string[] {
@@ -111,7 +107,7 @@ function mistakesIn(line: string): string[] {
     commands.find(({ name }) => name === `${first} ${second}`) ?? commands.find(({ name }) => name === first);
   if (command === undefined) {
     const whole = commands.some(({ name }) => name.startsWith(`${first} `));
-    // A group named alone stands for all its commands.
+    // A group without a command means all its commands.
     if (whole && second === '') return [];
     return [`rosterd ${first}${whole ? ` ${second}` : ''} is no command`];
   }

@@ -2,13 +2,10 @@ import { type Dirent, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import Sqlite from 'better-sqlite3';
 
-/** Enough to recognise a copy by; searching each file for every name of a mirror would take long. */
+/** Enough names to recognise a copy. Searching each file for every name of a mirror would take long. */
 const namesMax = 50;
 
-/**
- * Returns the files below a folder that contain names of people in its mirrors and that other users may read or
- * write.
- */
+/** Returns the files below a folder that contain names from its mirrors and that other users can read or write. */
 export function openNames(folder: string): readonly string[] {
   const files = (readdirSync(folder, { recursive: true, withFileTypes: true }) as Dirent[])
     .filter((entry) => entry.isFile())
@@ -29,7 +26,7 @@ function namesIn(file: string): readonly string[] {
     const sql = 'SELECT DISTINCT name FROM identities WHERE length(name) > 5 ORDER BY name LIMIT ?';
     return raw.prepare<[number], string>(sql).pluck().all(namesMax);
   } catch {
-    // Not a mirror of ours.
+    // The file is not a mirror.
     return [];
   } finally {
     raw.close();

@@ -1,27 +1,28 @@
 export interface Shown {
   readonly text: string;
-  /** ```text like```: output of a running program, so its numbers differ each time. */
+  /** ```text like```: the output changes with each run, so any numbers match. */
   readonly anyNumbers: boolean;
 }
 
-/** The shell commands of a page, in order, and how the page test treats them. */
+/** A block of shell commands on a page, and what the trial of the page does with it. */
 export type Block =
-  /** Runs; a ```text block right after it shows the expected output. */
+  /** Runs. If a ```text block follows directly, the output must match it. */
   | { readonly kind: 'run'; readonly commands: string; readonly shown: Shown | null }
-  /** Keeps running in the background; the page continues once its output contains this text. */
+  /** Runs in the background. The page continues when its output contains this text. */
   | { readonly kind: 'background'; readonly commands: string; readonly until: string }
-  /** Does not run here, for this reason. */
+  /** Does not run, for this reason. */
   | { readonly kind: 'not run'; readonly commands: string; readonly reason: string }
-  /** Not marked either way. */
+  /** Not marked: an error. */
   | { readonly kind: 'undecided'; readonly commands: string };
 
-/** Words after a fence that open a block of commands. */
+/** Info strings of fences that contain shell commands. */
 const shell = /^(?:sh|bash|zsh|fish|shell|console)\b/;
 const reasonLengthMin = 12;
 
 /**
- * Blocks are marked after the fence: ```sh ci``` runs, ```sh ci until "text"``` runs in the background, ```sh no:
- * reason``` does not run. Setup that readers do not need is in a comment: `<!-- ci` … `-->`.
+ * Returns the blocks of shell commands on a page, in order. The info string of the fence marks them: ```sh ci``` runs,
+ * ```sh ci until "text"``` runs in the background, ```sh no: reason``` does not run. Setup that readers do not need is in a
+ * comment: `<!-- ci` … `-->`.
  */
 export function blocksOf(page: string): readonly Block[] {
   const pieces = page.matchAll(/^```([^\n]*)\n(.*?)^```$\n?|^<!-- ci\n(.*?)^-->$\n?/gms);

@@ -18,7 +18,7 @@ describe.each(pages)('page %s', (path) => {
     expect(undecided.map(({ commands }) => commands)).toEqual([]);
   });
 
-  test('a page links only to existing files, and names only existing tests', () => {
+  test('its links and the tests it names exist', () => {
     const text = page(path);
     const links = [...text.matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)]*))?\)/g)];
     const missing = links.filter(([, to = '', anchor]) => {
@@ -32,7 +32,7 @@ describe.each(pages)('page %s', (path) => {
   });
 });
 
-/** As GitHub derives them from headings. */
+/** Returns the anchors that GitHub generates for the headings of a page. */
 const anchorsOf = (text: string): string[] =>
   [...text.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
     title
@@ -41,7 +41,7 @@ const anchorsOf = (text: string): string[] =>
       .replaceAll(' ', '-'),
   );
 
-test('a page types every command that copies the mirror under umask 077', () => {
+test('every command on a page that copies the mirror runs under umask 077', () => {
   const copies = pages.flatMap((path) =>
     [...page(path).matchAll(/^.*(?:\.backup |\bVACUUM INTO\b|\bpg_dump -|--identity\b.* > ).*$/gm)].map(
       ([line]) => line,
@@ -51,7 +51,7 @@ test('a page types every command that copies the mirror under umask 077', () => 
   expect(copies.filter((line) => !line.includes('umask 077'))).toEqual([]);
 });
 
-test('the page test finds a file with names from the mirror that others may read', () => {
+test('openNames finds a file with names of the mirror when other users can read it', () => {
   const folder = mkdtempSync(join(tmpdir(), 'rosterd-names-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const mirror = new Sqlite(join(folder, 'mirror.db'));
@@ -65,7 +65,7 @@ test('the page test finds a file with names from the mirror that others may read
   expect(openNames(folder)).toEqual([]);
 });
 
-test('most commands run, including some of the README and of every task page', () => {
+test('most commands on the pages run, and README and the task pages have several that do', () => {
   const runs = (path: string) => blocksOf(page(path)).filter(({ kind }) => kind === 'run').length;
   for (const path of ['README.md', ...['operating', 'connecting', 'querying', 'sandbox'].map(inDocs)])
     expect(runs(path), path).toBeGreaterThan(1);
@@ -75,12 +75,12 @@ test('most commands run, including some of the README and of every task page', (
 
 const inDocs = (name: string) => `docs/${name}.md`;
 
-test('npm start and npm ci still run the scripts that the page test replaces', () => {
+test('npm start and npm ci run the scripts that the trial of a page replaces', () => {
   const { scripts } = JSON.parse(page('package.json')) as { scripts: Record<string, string> };
   expect(scripts).toMatchObject({ start: 'node .ci/start.mjs', dependencies: 'node .ci/installed.mjs' });
 });
 
-test('the page parser distinguishes blocks by the text after their fence', () => {
+test('blocksOf classifies blocks by the info string of their fence', () => {
   const text = [
     ...['```sh ci', 'echo 1', '```', '', '```text', '1', '```'],
     ...['<!-- ci', 'quiet', '-->', '```sh ci until "ready now"', 'serve', '```'],
@@ -97,11 +97,11 @@ test('the page parser distinguishes blocks by the text after their fence', () =>
   ]);
 });
 
-describe('comparing output with a page', () => {
+describe('the output of a command matches the page', () => {
   const same = (text: string, printed: string, anyNumbers = false) =>
     sameOutput({ text, anyNumbers }, printed);
 
-  test('output matches a page except for times, durations, ids and secrets', () => {
+  test('sameOutput ignores times, durations, ids and secrets', () => {
     const shown = 'acme  done, 3 s ago   inv_9xKq2mVb7sTt  2026-10-20T12:00:00.000Z  712 ms\n';
     expect(same(shown, 'acme  done, 14 s ago  inv_aaaaaaaaaaaaaaaa  2027-01-01T00:00:00.123Z  9 ms\n')).toBe(
       true,
@@ -111,7 +111,7 @@ describe('comparing output with a page', () => {
     expect(same('rows 446\n', 'rows 447\n', true)).toBe(true);
   });
 
-  test('output matches … for anything, in a line or as whole lines', () => {
+  test('sameOutput lets … match anything within a line, or any number of lines', () => {
     expect(same('a … c\n', 'a b c\n')).toBe(true);
     expect(same('a …\n', 'a b\nc\n')).toBe(false);
     expect(same('a\n…\n', 'a\n')).toBe(true);
@@ -120,10 +120,10 @@ describe('comparing output with a page', () => {
   });
 });
 
-describe('trying a page', () => {
+describe('tryPage', () => {
   const tried = (text: string) => tryPage(text, { folder: packageRoot, seconds: 60, preamble: '' });
 
-  test('the page test types a page into one shell and compares its outputs', async () => {
+  test('tryPage runs a page in one shell and compares its outputs', async () => {
     const text =
       '```sh ci\nx=1\n```\n```sh ci\necho $x\n```\n```text\n1\n```\n```sh no: a good reason\n```\n';
     expect(await tried(text)).toEqual({ run: 2, compared: 1, notRun: 1, wrong: null });
@@ -132,7 +132,7 @@ describe('trying a page', () => {
     );
   });
 
-  test('the page test stops at a failing command and reports the command and its output', async () => {
+  test('tryPage stops at the first command that fails and reports the command and its error', async () => {
     const { wrong } = await tried('```sh ci\nls /no/such/place\n```\n```sh ci\necho later\n```\n');
     expect(wrong).toMatch(/ended with 2:\nls \/no\/such\/place\n[\s\S]*No such file/);
   });

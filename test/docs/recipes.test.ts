@@ -13,7 +13,7 @@ import { StandingClock, seedInvestment, seedSource } from '../store/support/mirr
 
 const page = readFileSync(join(packageRoot, 'docs', 'recipes.md'), 'utf8');
 
-/** Returns the code blocks of the page with this word after the fence. */
+/** Returns the code blocks of the page with this info string. */
 function blocks(language: string): readonly string[] {
   return [...page.matchAll(/^```(.+)\n([\s\S]*?)^```$/gm)]
     .filter(([, word = '']) => word.replace(/ no: .*/, '') === language)
@@ -52,9 +52,7 @@ test('the recipes page has exactly the recipes this file runs', () => {
   expect(parquetQuery).toContain('read_parquet');
 });
 
-/**
- * A second row is committed after the checkpoint, so that it is only in the WAL while a writer is connected.
- */
+/** Commits a second row after the checkpoint, so that only the WAL contains it while a writer has the file open. */
 function startWriting(): SqliteDatabase {
   const database = openSqlite(file);
   if (migrateSqlite(database, { clock: new StandingClock(), version: '0.0.0-test' }).ran.length > 0) {
@@ -85,7 +83,7 @@ describe.each(['while the daemon runs', 'while it is stopped'])('recipe %s', (wh
     expect(out).toBe('active usd 90071992547401.5\n');
   });
 
-  test('sqlite3 and Python cannot write to the mirror', () => {
+  test('neither sqlite3 nor Python can write', () => {
     const shell = run('sqlite3', ['file:data/mirror.db?mode=ro', insertion]);
     expect(shell.code).not.toBe(0);
     expect(shell.err).toContain('readonly database');
@@ -119,7 +117,7 @@ test('immutable misses rows that a running daemon has committed, as the page war
 });
 
 if (process.getuid?.() === 0)
-  test('another user can read as the page says, even without the side files', () => {
+  test('another user can read as the page says, with and without the -wal and -shm files', () => {
     const shared = mkdtempSync(join(tmpdir(), 'rosterd-shared-'));
     const moved = join(shared, 'mirror.db');
     renameSync(file, moved);

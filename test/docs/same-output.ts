@@ -1,6 +1,6 @@
 import type { Shown } from './page-blocks.js';
 
-/** Values that differ from run to run, each with its replacement. */
+/** Patterns that differ from run to run, each with its replacement. */
 const volatile: readonly (readonly [RegExp, string])[] = [
   [/\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z/g, '(time)'],
   [/\b(?:at|rt|pk|sk|whsec)_[A-Za-z0-9_]{8,}/g, '(secret)'],
@@ -12,8 +12,8 @@ const volatile: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * Returns whether a page shows the printed output exactly, except for times, durations, ids and secrets. `…` in
- * the page matches anything within a line; a line of only `…` matches any number of lines.
+ * Returns whether the printed output matches what the page shows. Times, durations, ids and secrets may differ. `…` on the
+ * page matches anything within a line; a line with only `…` matches any number of lines.
  */
 export function sameOutput({ text, anyNumbers }: Shown, printed: string): boolean {
   const settled = (output: string) =>
@@ -28,7 +28,7 @@ export function sameOutput({ text, anyNumbers }: Shown, printed: string): boolea
 const number = /\d[\d,]*/g;
 
 const steady = (text: string): string =>
-  // CSV ends lines with CRLF; a page shows them as any other.
+  // CSV lines end with CRLF; pages show LF.
   volatile
     .reduce((rest, [found, word]) => rest.replaceAll(found, word), text.replaceAll('\r\n', '\n'))
     .trim();

@@ -7,19 +7,19 @@ export interface Tried {
   readonly run: number;
   readonly compared: number;
   readonly notRun: number;
-  /** The first mismatch; null if the page is correct. */
+  /** The first mismatch or failure; null when everything matches the page. */
   readonly wrong: string | null;
 }
 
 export interface TryOptions {
-  /** The folder in which the page's commands run; it looks like a clone. */
+  /** Working directory of the commands: a temporary folder that looks like a clone. */
   readonly folder: string;
   readonly seconds: number;
-  /** Runs before the page in its shell: replaces commands that would take too long here. */
+  /** Runs before the page in the same shell: replacements for commands that would take too long. */
   readonly preamble: string;
 }
 
-/** Types a page into one shell, block after block, and compares the output with what the page shows. */
+/** Runs the blocks of a page in one shell and compares their output with what the page shows. */
 export async function tryPage(page: string, options: TryOptions): Promise<Tried> {
   const all = blocksOf(page);
   const blocks = all.filter((block) => block.kind === 'run' || block.kind === 'background');
@@ -43,7 +43,7 @@ export async function tryPage(page: string, options: TryOptions): Promise<Tried>
   return { ...counts, wrong: null };
 }
 
-/** In the background, the program replaces its shell, so that a signal reaches it. */
+/** A background program replaces its subshell (`exec`), so that signals reach it. */
 function lines(block: Block, at: number): string {
   if (block.kind !== 'background') return block.commands;
   const log = `.background-${at}.log`;
@@ -60,7 +60,7 @@ done`;
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
 function inShell(script: string, { folder, seconds }: TryOptions) {
-  // A separate process group, so that processes a block leaves running end here too.
+  // Its own process group, so that background processes of a block can be killed at the end.
   const shell = spawn('bash', ['-euo', 'pipefail', '-c', script], {
     cwd: folder,
     detached: true,
@@ -71,7 +71,7 @@ function inShell(script: string, { folder, seconds }: TryOptions) {
     try {
       if (pid !== undefined) process.kill(-pid, 'SIGKILL');
     } catch {
-      // No process was left.
+      // The process group has already ended.
     }
   };
   const tooLong = setTimeout(endAll, seconds * 1_000);
@@ -85,7 +85,7 @@ function inShell(script: string, { folder, seconds }: TryOptions) {
   });
   return new Promise<{ code: number | string; out: string; err: string }>((resolve, reject) => {
     shell.on('error', reject);
-    // A process that is still running keeps the pipes open, so it is ended before the rest of the output is read.
+    // A process that still runs keeps the pipes open, so kill the group before waiting for the rest of the output.
     shell.on('exit', endAll);
     shell.on('close', (code, signal) => {
       clearTimeout(tooLong);

@@ -7,15 +7,15 @@ import { blocksOf } from './page-blocks.js';
 import { pages } from './pages.js';
 import { tryPage } from './try-page.js';
 
-// usage: tsx test/docs/try-pages.ts [page…] in a built clone; without pages, all of them.
+// usage: tsx test/docs/try-pages.ts [page…]   in a built clone; without arguments, all pages.
 
-/** A page takes a few seconds; the limit is for one that hangs. */
+/** Timeout for a page that hangs. */
 const secondsMax = 600;
 
-/** The first page uses npx itself; the others skip the time npx takes before each command. */
+/** README.md runs with the real npx; the other pages skip its start time of a second or two per command. */
 const withoutNpx = `npx() { shift; \${in_background:+exec} node '${packageRoot}/dist/cli/main.js' "$@"; }`;
 
-/** This clone is already installed and built, or this file could not run. */
+/** This clone is already installed and built, so `npm ci` and `npm start` are replaced. */
 const preamble = (page: string) => `
 unset \${!ROSTERD_@}
 npm() {
