@@ -71,8 +71,8 @@ test('a restored database backup brings back no forgotten person, neither before
   expect(named(investor)).toEqual([]);
   expect(ids('SELECT id FROM identities')).not.toEqual([]);
 
-  const told = readFileSync(config.forget.ledger, 'utf8');
-  expect(told).toMatch(new RegExp(`^\\{"id":"${investor}","event":"forgotten","at":"20[^"]+Z"\\}\\n$`));
+  const ledger = readFileSync(config.forget.ledger, 'utf8');
+  expect(ledger).toMatch(new RegExp(`^\\{"id":"${investor}","event":"forgotten","at":"20[^"]+Z"\\}\\n$`));
   expect(statSync(config.forget.ledger).mode & 0o777).toBe(0o600);
 });
 

@@ -14,45 +14,45 @@ function messenger(script = 'echo "$@" >> "$0.said"; env >> "$0.env"') {
   const program = join(folder, 'systemd-notify');
   writeFileSync(program, `#!/bin/sh\n${script}\n`);
   chmodSync(program, 0o755);
-  const said = (what: 'said' | 'env') => readFileSync(`${program}.${what}`, 'utf8');
+  const recorded = (what: 'said' | 'env') => readFileSync(`${program}.${what}`, 'utf8');
   return {
     env: { PATH: `${folder}:/usr/bin:/bin`, NOTIFY_SOCKET: '/run/nobody', HOOK_SECRET: 'canary' },
-    said,
+    recorded,
   };
 }
 
 test('systemd is notified of start, reload and stop, with the main process id', async () => {
-  const { env, said } = messenger();
+  const { env, recorded } = messenger();
   for (const message of ['ready', 'reloading', 'kept', 'stopping'] as const)
     await tellServiceManager(message, env, silentLogger);
   const main = ` MAINPID=${process.pid}`;
-  const lines = said('said').trimEnd().split('\n');
+  const lines = recorded('said').trimEnd().split('\n');
   expect(lines).toEqual([
     `READY=1 STATUS=following the platform${main}`,
     expect.stringMatching(/^RELOADING=1 MONOTONIC_USEC=\d{6,} STATUS=reloading the configuration MAINPID=/),
     `READY=1 STATUS=following the platform; the last reload was refused, the log says why${main}`,
     `STOPPING=1 STATUS=finishing the page under way${main}`,
   ]);
-  expect(said('env')).toContain('NOTIFY_SOCKET=/run/nobody');
-  expect(said('env')).not.toContain('canary');
+  expect(recorded('env')).toContain('NOTIFY_SOCKET=/run/nobody');
+  expect(recorded('env')).not.toContain('canary');
 });
 
 test('a reload message has the time of the monotonic clock that systemd compares it with', async () => {
-  const { env, said } = messenger();
+  const { env, recorded } = messenger();
   const micros = () => process.hrtime.bigint() / 1_000n;
   const before = micros();
   await tellServiceManager('reloading', env, silentLogger);
-  const told = BigInt(/MONOTONIC_USEC=(\d+)/.exec(said('said'))?.[1] ?? '0');
-  expect([before <= told, told <= micros()]).toEqual([true, true]);
+  const time = BigInt(/MONOTONIC_USEC=(\d+)/.exec(recorded('said'))?.[1] ?? '0');
+  expect([before <= time, time <= micros()]).toEqual([true, true]);
 });
 
 test('the watchdog is notified twice per period until it is closed', async () => {
-  const { env, said } = messenger();
+  const { env, recorded } = messenger();
   const clock = manualClock(0);
   const watchdog = startWatchdog({ ...env, WATCHDOG_USEC: '20000000' }, clock, silentLogger);
   const fed = () => {
     try {
-      return said('said').trimEnd().split('\n');
+      return recorded('said').trimEnd().split('\n');
     } catch {
       return [];
     }
@@ -68,15 +68,15 @@ test.each([
   ['has no WatchdogSec=', {}],
   ['watches another process', { WATCHDOG_USEC: '20000000', WATCHDOG_PID: '1' }],
 ])('the watchdog is not notified when the unit %s', async (_, more) => {
-  const { env, said } = messenger();
+  const { env, recorded } = messenger();
   await startWatchdog({ ...env, ...more }, systemClock, silentLogger).close();
-  expect(() => said('said')).toThrow('ENOENT');
+  expect(() => recorded('said')).toThrow('ENOENT');
 });
 
 test('without NOTIFY_SOCKET no message is sent', async () => {
-  const { env, said } = messenger();
+  const { env, recorded } = messenger();
   await tellServiceManager('ready', { PATH: env.PATH }, silentLogger);
-  expect(() => said('said')).toThrow('ENOENT');
+  expect(() => recorded('said')).toThrow('ENOENT');
 });
 
 test.each([

@@ -80,13 +80,13 @@ test('redirect listener: it uses a configured port, and names the option when th
 test('redirect listener: connections kept open do not block the browser', async () => {
   const { redirectUri, arrived } = await open();
   const { hostname, port } = new URL(redirectUri);
-  const held: Socket[] = [];
+  const sockets: Socket[] = [];
   for (let count = 0; count < 40; count += 1) {
     const socket = connect(Number(port), hostname).on('error', () => {});
     await once(socket, 'connect');
-    held.push(socket);
+    sockets.push(socket);
   }
   expect((await ask('/callback?code=mine&state=ours')).status).toBe(200);
   expect((await arrived).get('code')).toBe('mine');
-  for (const socket of held) socket.destroy();
+  for (const socket of sockets) socket.destroy();
 });

@@ -37,15 +37,15 @@ test('the mirror equals what paging by hand gives: first, after churn, and after
   expect(third.map(({ report }) => [report.outcome, report.mode])).toEqual(
     Array(3).fill(['done', 'relisting']),
   );
-  const held = totalsHeld(reader);
-  expect(held).toEqual(await totalsByHand(sandbox));
+  const stored = totalsHeld(reader);
+  expect(stored).toEqual(await totalsByHand(sandbox));
   // For each source, the reader saw the state before or the state after, never a partial one.
   expect(counts.length).toBeGreaterThan(5);
   for (const { source, count } of counts) {
     expect(
       [
         ...seen.before.filter((row) => row.source === source),
-        ...held.filter((row) => row.source === source),
+        ...stored.filter((row) => row.source === source),
       ].map((row) => row.count),
     ).toContain(count);
   }
