@@ -405,12 +405,6 @@ test('queries start fast: their child processes load only the driver', () => {
     expect(loadedWith(`store/dialect/sqlite/${child}.ts`).packages).toEqual(['better-sqlite3']);
 });
 
-test('no file is longer than 400 lines', () => {
-  expect(
-    complaints(({ text }) => (text.split('\n').length > 401 ? [`${text.split('\n').length} lines`] : [])),
-  ).toEqual([]);
-});
-
 test('names of files and folders are kebab-case', () => {
   expect(
     complaints(({ path }) =>

@@ -213,7 +213,11 @@ describe('rosterd migrate', { timeout: 90_000 }, () => {
         /--to is not the address of a PostgreSQL database\nTry: /,
       ],
       [['--from', file, '--to', world.url.replace('@', ':canary-wrong@')], 1, /refuses the password/],
-      [['--from', file, '--to', foreign.url], 1, /holds public\.budgets, which does not belong to a mirror\nTry: /],
+      [
+        ['--from', file, '--to', foreign.url],
+        1,
+        /holds public\.budgets, which does not belong to a mirror\nTry: /,
+      ],
     ] as const) {
       const answer = await world.run(['migrate', ...words]);
       expect([answer.code, answer.out]).toEqual([code, '']);

@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core';
 import { systemClock } from '../../src/runtime/clock.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { packageRoot } from '../../src/runtime/package-root.js';
-import { systemRandom } from '../../src/runtime/random.js';
+import { seededRandom } from '../../src/runtime/random.js';
 import { startDemo } from '../../src/tasks/demo.js';
 import { launchBrowser } from '../browser/browser.js';
 
@@ -24,7 +24,7 @@ const demo = await startDemo({
   sandbox: { seed: 1, companies: 3, records: 1_500, limits: false },
   pauseMillis: 400,
   clock: systemClock,
-  random: systemRandom,
+  random: seededRandom(1),
   logger: silentLogger,
   onTick: () => {},
 });

@@ -60,7 +60,10 @@ test('deletions beyond the brake await approval, and everything else continues u
 
   const later = await create();
   const followed = await world.run(['sync']);
-  expect(followed).toMatchObject({ code: 0, err: expect.stringContaining('10 rows missing from the last listing') });
+  expect(followed).toMatchObject({
+    code: 0,
+    err: expect.stringContaining('10 rows missing from the last listing'),
+  });
   expect(await query(`SELECT count(*) AS n FROM investments WHERE id = '${later}'`)).toEqual([{ n: 1 }]);
   expect(JSON.parse((await world.run(['sync', '--json'])).out)).toMatchObject([
     { source: 'acme', outcome: 'done', code: null, awaitingDeletion: 10, namesNote: null },

@@ -33,7 +33,8 @@ export function controlRoute<Body extends z.ZodType>(
 export function refuseBrowsers(exchange: Exchange): void {
   if (exchange.headers.origin === undefined && isOwnName(exchange)) return;
   throw new Problem(403, 'forbidden', 'The control API rejects requests from web pages.', {
-    remediation: 'Call it without an Origin header, by IP address, by localhost or by the configured public URL.',
+    remediation:
+      'Call it without an Origin header, by IP address, by localhost or by the configured public URL.',
   });
 }
 
