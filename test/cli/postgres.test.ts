@@ -167,7 +167,7 @@ describe('a mirror on PostgreSQL', { timeout: 60_000 }, () => {
     const role = new URL(world.url).username;
     await world.admin(`ALTER ROLE "${role}" CONNECTION LIMIT 0`);
     await world.admin(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '${role}'`);
-    await expect.poll(() => io.err(), { timeout: 20_000 }).toContain('it is asked again until it answers');
+    await expect.poll(() => io.err(), { timeout: 20_000 }).toContain('retrying until it is reachable');
     expect((await run('changes', '--follow')).code).toBe(1);
     await world.admin(`ALTER ROLE "${role}" CONNECTION LIMIT -1`);
     const [{ id }] = (await json('query', 'SELECT id FROM investments ORDER BY id LIMIT 1')) as [Investment];
