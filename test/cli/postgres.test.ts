@@ -174,7 +174,7 @@ describe('a mirror on PostgreSQL', { timeout: 60_000 }, () => {
     await world.control('PATCH', `/investments/${id}`, { amounts: { committed_cents: 812_345 } });
     expect((await run('sync')).code).toBe(0);
     await expect.poll(seqs, { timeout: 30_000 }).toEqual([before, before + 1]);
-    expect(io.err().match(/asked again/g)).toHaveLength(1);
+    expect(io.err().match(/retrying until/g)).toHaveLength(1);
     expect(io.err()).not.toMatch(/\n\s+at /);
     io.signals.emit('SIGTERM');
     expect(await following).toMatchObject({ code: 0 });
