@@ -69,7 +69,8 @@ function signedInAs(
   return {
     redirectUri: settings.platform.application?.redirectUri ?? 'http://127.0.0.1/callback',
     authorizeUrl: application?.authorizeUrl ?? null,
-    ...{ clientId, clientSecret },
+    clientId,
+    clientSecret,
   };
 }
 

@@ -87,7 +87,10 @@ async function answersOf(
       ? await answer('webhookSecretEnv', 'Receive webhooks? Environment variable with the signing secret', '')
       : '';
   return {
-    ...{ baseUrl, database, source, clientId },
+    baseUrl,
+    database,
+    source,
+    clientId,
     identity: identity === 'drop' ? 'drop' : 'keep',
     webhookSecret: hookFile === undefined ? (hookEnv === '' ? null : { env: hookEnv }) : { file: hookFile },
   };

@@ -108,7 +108,8 @@ export class Budgets {
     const { state } = await this.#get(key);
     const { left, resetsAt } = remaining(state, rule, time.now());
     return {
-      ...{ limit: rule.limit, left },
+      limit: rule.limit,
+      left,
       resetsAt: instantFromMillis(time.clock.now() + resetsAt - time.now()),
     };
   }

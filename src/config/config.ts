@@ -211,7 +211,8 @@ export function databaseAt(
     return { kind: 'sqlite', file: resolve(folder, database.slice('sqlite:'.length)) };
   const { url, password } = withoutPassword(database);
   return {
-    ...{ kind: 'postgres', url },
+    kind: 'postgres',
+    url,
     password: password === null ? null : new Secret('database', password, { env, folder }),
   };
 }
@@ -305,7 +306,9 @@ function endpointFrom(
 ): EndpointConfig {
   const { publicUrl, mode, events, file, checkSeconds, rotateDays } = endpoint;
   return {
-    ...{ publicUrl, mode, events },
+    publicUrl,
+    mode,
+    events,
     file: located(file, 'receiver', 'endpoint', 'file'),
     checkMillis: checkSeconds * 1000,
     rotateMillis: rotateDays === null ? null : rotateDays * 86_400_000,

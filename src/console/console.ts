@@ -55,7 +55,9 @@ const closeMillisMax = 2_000;
  * address, so there is no limit per address.
  */
 const connectionLimits = {
-  ...{ connections: 512, perAddress: 512, bytes: Number.POSITIVE_INFINITY },
+  connections: 512,
+  perAddress: 512,
+  bytes: Number.POSITIVE_INFINITY,
   keepsStrangers: true,
 };
 

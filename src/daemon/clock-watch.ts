@@ -22,7 +22,9 @@ export function watchClock(
   lifecycle: Lifecycle,
 ): ClockWatch {
   const watch = createClockWatch({
-    ...{ clock, health, platform: platform.client.time },
+    clock,
+    health,
+    platform: platform.client.time,
     logger: logger.child({ component: 'clock' }),
   });
   lifecycle.add(

@@ -50,14 +50,20 @@ export function connectPlatform({ platform }: Config, parts: PlatformParts): Pla
     timeoutMillis: platform.requestTimeoutMillis,
     requestsPerHour: platform.requestsPerHour,
     wire: parts.beforeCall === undefined ? pool.fetch : announced(pool.fetch, parts.beforeCall),
-    ...{ clock, random, logger, budgets },
+    clock,
+    random,
+    logger,
+    budgets,
   });
   const providers = new Map<Access, TokenProvider>();
   const providerOf = (access: Access): TokenProvider => {
     if (access.kind === 'token') return staticToken(() => access.token.reveal());
     const { file: path, clientSecret } = access;
     return refreshingToken({
-      ...{ path, application: client.asApplication, clock, logger },
+      path,
+      application: client.asApplication,
+      clock,
+      logger,
       ...(clientSecret === null ? {} : { clientSecret: () => clientSecret.reveal() }),
     });
   };

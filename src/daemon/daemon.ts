@@ -193,7 +193,8 @@ export async function startReceiver(
     },
     onGenuine: (signerAheadSeconds) => clockWatch.delivered(signerAheadSeconds),
     limits: receiverConnections(settings, logger),
-    ...{ clock, logger },
+    clock,
+    logger,
   });
   lifecycle.add('receiver', () => receiver.close());
   await drain.start();
@@ -205,7 +206,8 @@ export async function startReceiver(
   return {
     url: `${addressOf(host, port)}${settings.path}`,
     rereadSecrets: () => ring.reread(),
-    ...{ receiver, drain },
+    receiver,
+    drain,
   };
 }
 

@@ -97,8 +97,12 @@ export function dashboardSource({
     query: (sql, identity, signal) => queried(place, sql, identity, clock, signal),
     queryFile: async (sql, identity, signal) => {
       const limits = {
-        ...{ timeoutMs: fileSeconds * 1_000, rowsMax: queryLimits.fileRows, identity },
-        ...{ rowBytesMax, memoryMegabytes, bytesMax: queryLimits.fileMegabytes * megabyte },
+        timeoutMs: fileSeconds * 1_000,
+        rowsMax: queryLimits.fileRows,
+        identity,
+        rowBytesMax,
+        memoryMegabytes,
+        bytesMax: queryLimits.fileMegabytes * megabyte,
       };
       const handle = await runQuery(place, sql, limits, clock, signal);
       return wholeOnly(queryCsv(handle), () => handle.truncated());
@@ -132,7 +136,9 @@ async function recordOf(
   const record = await readRecord(db, source, id, identity);
   if (record === null) return null;
   const versions = record.versions.map(({ valid_from, valid_to, ended_by, ...cells }) => ({
-    ...{ valid_from, valid_to, ended_by },
+    valid_from,
+    valid_to,
+    ended_by,
     cells,
   }));
   return { ...record, versions };
@@ -146,8 +152,12 @@ async function queried(
   signal: AbortSignal,
 ): Promise<QuerySeen> {
   const limits = {
-    ...{ timeoutMs: queryLimits.seconds * 1_000, rowsMax: queryLimits.rows, identity },
-    ...{ rowBytesMax, memoryMegabytes, bytesMax: queryLimits.megabytes * megabyte },
+    timeoutMs: queryLimits.seconds * 1_000,
+    rowsMax: queryLimits.rows,
+    identity,
+    rowBytesMax,
+    memoryMegabytes,
+    bytesMax: queryLimits.megabytes * megabyte,
   };
   const handle = await runQuery(place, sql, limits, clock, signal);
   // Measures what the time limit covers: from the compiled statement to its last row.

@@ -57,7 +57,8 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
     const health = new HealthRegister();
     let back: DatabaseReturn | null = null;
     const watch = new WorkWatch({
-      ...{ register: health, clock },
+      register: health,
+      clock,
       onAway: () => back?.away(),
       onWorks: () => back?.works(),
     });
@@ -71,7 +72,10 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
     lifecycle.add('mirror', () => opened.close());
     const mirror = watch.over(opened);
     const platform = connectPlatform(config, {
-      ...{ clock, random, logger, budgets: mirror.budgets },
+      clock,
+      random,
+      logger,
+      budgets: mirror.budgets,
       ...given('wire', parts.wire),
       ...given('beforeCall', parts.beforeCall),
     });
@@ -107,7 +111,12 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
       lifecycle.add('database probe', back.close);
     }
     return {
-      ...{ mirror, platform, sync, health, watch, holder },
+      mirror,
+      platform,
+      sync,
+      health,
+      watch,
+      holder,
       onDatabaseBack: (listener) => void listeners.push(listener),
       close: () => lifecycle.close(),
     };

@@ -68,7 +68,10 @@ export async function serveConsole(
       }),
     },
     dashboard: dashboardSource({
-      ...{ config, clock, status, read: readings.read },
+      config,
+      clock,
+      status,
+      read: readings.read,
       quotaOf: (source) => quotaOf(source, config.sources, engine.platform),
       onTick: (listener) => engine.sync.onTick(listener),
     }),
@@ -76,7 +79,9 @@ export async function serveConsole(
     own: { key, process: name },
     auth: auth === null ? null : await consoleAuthOf(auth),
     host: at.host,
-    ...{ hosts, clock, random },
+    hosts,
+    clock,
+    random,
     logger: parts.logger.child({ component: 'console' }),
     version: packageVersion(),
   });

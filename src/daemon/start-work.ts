@@ -36,7 +36,11 @@ export async function startWork(work: WorkParts, lifecycle: Lifecycle): Promise<
   const fleet = createFleet({
     open: mirror.fleet,
     member: holder,
-    ...{ sources, clock, logger, isGone: isSharedProcessGone, onLead },
+    sources,
+    clock,
+    logger,
+    isGone: isSharedProcessGone,
+    onLead,
     onHeartbeat: (error) => engine.watch.heartbeat(error),
     follow: (source) => sync.follow(source),
     leave: (source) => sync.leave(source),

@@ -77,7 +77,8 @@ export class WorkWatch {
         register.report(key, {
           severity: 'ill',
           text: `its last tick failed${recorded ? '' : ' and could not be written down'}: ${message}`,
-          ...{ since, source },
+          since,
+          source,
         });
       else register.clear(key);
     }

@@ -81,7 +81,9 @@ async function configured(
         ? null
         : await namelessSources(reader.db).catch((error: unknown) => unreadable(reader.faultOf(error)));
     const tools = {
-      ...{ config, session, signal },
+      config,
+      session,
+      signal,
       nameless: (name: string) => nameless?.has(name) === true,
       budgetOf: budgets === null ? null : (key: string) => budgets.load(key),
     };

@@ -94,7 +94,9 @@ export function clockCheck(aheadMillis: number): Check {
 
 function secured(host: string, port: number, timeout: number, caFile: string | null) {
   return connectTls({
-    ...{ host, port, timeout },
+    host,
+    port,
+    timeout,
     ...(/^[\d.:]+$/.test(host) ? {} : { servername: host }),
     ...(caFile === null ? {} : { ca: [...rootCertificates, readFileSync(caFile, 'utf8')] }),
   });

@@ -55,7 +55,9 @@ export function blockedHealth(
     lastDeliveryAt: before?.lastDeliveryAt ?? null,
     lastDeliveryStatus: before?.lastDeliveryStatus ?? null,
     reenabledAt: before?.reenabledAt ?? null,
-    ...{ code, message, hint: about.hint ?? null },
+    code,
+    message,
+    hint: about.hint ?? null,
   };
 }
 

@@ -28,7 +28,10 @@ const unguarded = (text: string): string => text;
 const guards: Readonly<Record<ExportColumn['kind'], (text: string) => string>> = {
   text: neutral,
   decimal: neutralUnlessNumber,
-  ...{ number: unguarded, flag: unguarded, time: unguarded, json: unguarded },
+  number: unguarded,
+  flag: unguarded,
+  time: unguarded,
+  json: unguarded,
 };
 
 function line(cells: readonly string[]): string {

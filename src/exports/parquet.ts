@@ -53,9 +53,12 @@ async function convert(
   signal: AbortSignal,
 ): Promise<void> {
   const instance = await duckdb.DuckDBInstance.create(join(workshop, 'rows.duckdb'), {
-    ...{ memory_limit: memoryMax, threads: '1', temp_directory: workshop },
+    memory_limit: memoryMax,
+    threads: '1',
+    temp_directory: workshop,
     // All needed extensions are built in; never download one.
-    ...{ autoinstall_known_extensions: 'false', autoload_known_extensions: 'false' },
+    autoinstall_known_extensions: 'false',
+    autoload_known_extensions: 'false',
   });
   const connection = await instance.connect();
   const interrupt = () => connection.interrupt();

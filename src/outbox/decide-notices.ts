@@ -122,7 +122,10 @@ function noticeFrom(change: ChangeToTell): Notice {
     committed_cents: change.committedCentsAfter,
   };
   return noticeOf({
-    ...{ source: change.source, id: change.id, seq: change.seq, at: change.at },
+    source: change.source,
+    id: change.id,
+    seq: change.seq,
+    at: change.at,
     company_id: change.companyId,
     offering_id: change.offeringId,
     currency: change.currency,

@@ -83,7 +83,8 @@ export async function leaveAddress(
   const address: DaemonAddress = {
     process: processName(),
     database: placeText(config.database),
-    ...{ url, key },
+    url,
+    key,
   };
   try {
     await removeStale(where);

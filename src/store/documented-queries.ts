@@ -11,7 +11,10 @@ export interface DocumentedQuery {
 }
 
 const bare = (name: string, question: string, sql: string, postgres?: string): DocumentedQuery => ({
-  ...{ name, question, sql, identity: false },
+  name,
+  question,
+  sql,
+  identity: false,
   ...(postgres === undefined ? {} : { postgres }),
 });
 

@@ -110,7 +110,9 @@ export function createSync(parts: SyncParts): Sync {
     loops.set(
       name,
       new SourceLoop({
-        ...{ clock, random, onIdle },
+        clock,
+        random,
+        onIdle,
         intervalMillis: options.intervalMillis,
         idleIntervalMillis: options.idleIntervalMillis,
         runQueued: (urgent, ask) => runQueued(source, log, urgent, ask),
@@ -154,8 +156,14 @@ export function createSync(parts: SyncParts): Sync {
 function report(log: SyncParts['logger'], { report, standing }: TickResult): void {
   const { trigger, mode, pages, tookMs, outcome, applied } = report;
   const fields = {
-    ...{ trigger, mode, pages, tookMs, outcome },
-    ...{ added: applied.added, changed: applied.changed, removed: applied.removed },
+    trigger,
+    mode,
+    pages,
+    tookMs,
+    outcome,
+    added: applied.added,
+    changed: applied.changed,
+    removed: applied.removed,
     quarantined: applied.quarantined,
     ...(report.code === null ? {} : { code: report.code }),
     ...(report.retryAt === null ? {} : { until: report.retryAt }),

@@ -239,7 +239,10 @@ function failed(state: TickState, failure: Failure, now: number): Decision {
     case 'retry':
     case 'relist':
       return finish(state, {
-        ...{ outcome: 'failed', code, message, retryAt },
+        outcome: 'failed',
+        code,
+        message,
+        retryAt,
         ...(lasting === true ? { lasting } : {}),
       });
     case 'stop':

@@ -101,7 +101,10 @@ export async function runTick(
         tookMs: Math.round(parts.clock.monotonic() - begun),
         pages: 0,
         applied: nothingApplied,
-        ...{ outcome: 'failed', code, message, retryAt },
+        outcome: 'failed',
+        code,
+        message,
+        retryAt,
       },
       standing: null,
       publishedThrough: null,
@@ -325,7 +328,7 @@ class Tick {
       if (end.outcome === 'done' || seen !== standing) {
         const { code, message, retryAt } = failureOf(error, planOf(this.ask, this.parts));
         return {
-          report: { ...report, ...{ outcome: 'failed', code, message, retryAt } },
+          report: { ...report, outcome: 'failed', code, message, retryAt },
           standing: seen,
           publishedThrough: null,
           grant,

@@ -52,10 +52,15 @@ export async function forget(
     const scrubbed = await upkeep.scrub(0, signal);
     const { receipts, since } = await erasures.pending();
     return {
-      ...{ id, identities, already, invisible_at: invisibleAt },
+      id,
+      identities,
+      already,
+      invisible_at: invisibleAt,
       // The process that blocked the scrub may have been scrubbing itself, this erasure included.
       bytes: scrubbed.kind === 'clean' || receipts === 0 ? 'scrubbed' : scrubbed.kind,
-      ...{ pending: receipts, pending_since: since, backups_removed: backups },
+      pending: receipts,
+      pending_since: since,
+      backups_removed: backups,
     };
   });
 }

@@ -37,10 +37,10 @@ export function schemaOf(place: MirrorPlace, clock: Clock, apply: boolean): Sche
   const reader = openSqlite(file, { readonly: true });
   const { ran: pending } = closing(reader, () => migrateSqlite(reader, { ...stamp, dryRun: true }));
   if (!apply || pending.length === 0)
-    return { ...{ file, newest, pending }, schema: newest - pending.length, ran: [], backup: null };
+    return { file, newest, pending, schema: newest - pending.length, ran: [], backup: null };
   const writer = openSqlite(file);
   const { ran, backup } = closing(writer, () => upgradeSqlite(writer, stamp));
-  return { ...{ file, newest, ran, backup }, schema: newest, pending: [] };
+  return { file, newest, ran, backup, schema: newest, pending: [] };
 }
 
 function closing<Result>(opened: { close(): void }, work: () => Result): Result {

@@ -71,7 +71,12 @@ export async function verifySource(parts: VerifyParts, ask: VerifyAsk): Promise<
     published_through: publishedThrough,
     rows: await held.count(),
     awaiting_deletion: awaiting,
-    ...{ stats, sample, full, drift: named, unsettled: [...new Set(unsettled)], ended },
+    stats,
+    sample,
+    full,
+    drift: named,
+    unsettled: [...new Set(unsettled)],
+    ended,
   };
 }
 

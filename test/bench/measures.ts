@@ -46,24 +46,31 @@ export interface Scale {
 }
 
 export const quick: Scale = {
-  ...{ records: [100_000], rounds: 3, turns: 300, warmUp: 30, farPages: 200 },
-  ...{
-    growth: [10_000, 100_000],
-    soak: 3_000,
-    soakSeconds: null,
-    burst: 1_000,
-    requests: 600,
-    starts: 3,
-    apart: true,
-    network: false,
-    postgres: null,
-  },
+  records: [100_000],
+  rounds: 3,
+  turns: 300,
+  warmUp: 30,
+  farPages: 200,
+  growth: [10_000, 100_000],
+  soak: 3_000,
+  soakSeconds: null,
+  burst: 1_000,
+  requests: 600,
+  starts: 3,
+  apart: true,
+  network: false,
+  postgres: null,
 };
 
 export const full: Scale = {
   ...quick,
-  ...{ records: [200_000, 1_000_000], turns: 1_000, farPages: 600 },
-  ...{ growth: [10_000, 100_000, 1_000_000], soakSeconds: 3_600, requests: 2_000, network: true },
+  records: [200_000, 1_000_000],
+  turns: 1_000,
+  farPages: 600,
+  growth: [10_000, 100_000, 1_000_000],
+  soakSeconds: 3_600,
+  requests: 2_000,
+  network: true,
 };
 
 export interface Section {
@@ -84,7 +91,11 @@ export const median = (values: readonly number[]): number => quantile(values, 0.
 
 export function measure(name: string, unit: Measure['unit'], values: readonly number[], aim?: Aim): Measure {
   return {
-    ...{ name, unit, value: median(values), low: Math.min(...values), high: Math.max(...values) },
+    name,
+    unit,
+    value: median(values),
+    low: Math.min(...values),
+    high: Math.max(...values),
     ...(aim === undefined ? {} : { aim }),
   };
 }

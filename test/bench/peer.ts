@@ -39,7 +39,8 @@ await engine.runMigrations({ databaseUrl: database, schema: 'stripe' });
 const sync = new engine.StripeSync({
   poolConfig: { connectionString: database, max: 10 },
   schema: 'stripe',
-  ...{ stripeSecretKey: 'sk_test_bench', stripeWebhookSecret: 'whsec_bench' },
+  stripeSecretKey: 'sk_test_bench',
+  stripeWebhookSecret: 'whsec_bench',
 });
 const began = performance.now();
 let cursor = '';
@@ -65,8 +66,18 @@ function customerOf(record: Readonly<Record<string, unknown>>): object {
   const { name, email, address, bio, ...others } = investor;
   const { id, message, amounts, contracts, blockers, ...rest } = record;
   return {
-    ...{ id, object: 'customer', name, email, address, description: bio, created: 1_760_000_000 },
-    ...{ livemode: false, balance: 0, currency: 'usd', delinquent: false, invoice_prefix: 'BENCH' },
+    id,
+    object: 'customer',
+    name,
+    email,
+    address,
+    description: bio,
+    created: 1_760_000_000,
+    livemode: false,
+    balance: 0,
+    currency: 'usd',
+    delinquent: false,
+    invoice_prefix: 'BENCH',
     metadata: { ...rest, investor: others, message, amounts, contracts, blockers },
     ...{ preferred_locales: [], invoice_settings: {}, next_invoice_sequence: 1, tax_exempt: 'none' },
   };

@@ -20,7 +20,10 @@ export async function openProduct(
   const { database = `sqlite:${productFile}`, ...others } = parts;
   const config = productConfig(baseUrl, folder, database);
   return await startEngine({
-    ...{ config, clock: systemClock, random: systemRandom, logger: silentLogger },
+    config,
+    clock: systemClock,
+    random: systemRandom,
+    logger: silentLogger,
     ...others,
   });
 }

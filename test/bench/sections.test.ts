@@ -6,23 +6,38 @@ import { sections } from './sections/index.js';
 
 /** Too little to measure speed: it only shows that every section still runs and returns its figures. */
 const tiny: Scale = {
-  ...{
-    records: [300],
-    rounds: 1,
-    turns: 2,
-    warmUp: 1,
-    farPages: 2,
-    growth: [100, 300],
-    soak: 4,
-    soakSeconds: null,
-  },
-  ...{ burst: 300, requests: 4, starts: 1, apart: false, network: false, postgres: null },
+  records: [300],
+  rounds: 1,
+  turns: 2,
+  warmUp: 1,
+  farPages: 2,
+  growth: [100, 300],
+  soak: 4,
+  soakSeconds: null,
+  burst: 300,
+  requests: 4,
+  starts: 1,
+  apart: false,
+  network: false,
+  postgres: null,
 };
 
 /** How many figures each section returns; add new sections here. */
 const figures: Readonly<Record<string, number>> = {
-  ...{ bootstrap: 11, relisting: 4, delta: 6, webhook: 6, wan: 2, queries: 15, start: 9, growth: 12 },
-  ...{ requests: 5, platform: 9, postgres: 3, soak: 3, hostile: 6, peer: 0 },
+  bootstrap: 11,
+  relisting: 4,
+  delta: 6,
+  webhook: 6,
+  wan: 2,
+  queries: 15,
+  start: 9,
+  growth: 12,
+  requests: 5,
+  platform: 9,
+  postgres: 3,
+  soak: 3,
+  hostile: 6,
+  peer: 0,
 };
 
 test('the table has the number of figures of every bench section', () => {

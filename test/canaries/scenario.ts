@@ -84,12 +84,19 @@ export async function playDay(folder: string, program: Program, own?: OwnDatabas
     };
     const env = {
       ...secrets,
-      ...{ HOOK: secret, TOKEN: company.token, CLIENT_SECRET: app.live.clientSecret },
+      HOOK: secret,
+      TOKEN: company.token,
+      CLIENT_SECRET: app.live.clientSecret,
       TMPDIR: join(folder, 'tmp'),
     };
     await writeCredentials(join(folder, 'credentials.json'), {
-      ...{ clientId: app.live.clientId, clientSecret: null, accessToken: 'canary-spent-access-token' },
-      ...{ refreshToken: user.liveRefreshToken, previousRefreshToken: null, expiresAt: null, scope: '' },
+      clientId: app.live.clientId,
+      clientSecret: null,
+      accessToken: 'canary-spent-access-token',
+      refreshToken: user.liveRefreshToken,
+      previousRefreshToken: null,
+      expiresAt: null,
+      scope: '',
     });
     writeFileSync(
       join(folder, 'config.json'),
@@ -99,7 +106,8 @@ export async function playDay(folder: string, program: Program, own?: OwnDatabas
           requestsPerHour: 1_000_000,
           management: {
             credentials: {
-              ...{ file: 'credentials.json', clientId: app.live.clientId },
+              file: 'credentials.json',
+              clientId: app.live.clientId,
               clientSecret: { env: 'CLIENT_SECRET' },
             },
           },
@@ -220,7 +228,9 @@ async function hostileDeliveries(url: string, secret: string): Promise<string[]>
     { text: `"${person.name.repeat(4_000)}"`, headers: json },
   ];
   const event = JSON.stringify({
-    ...{ id: 'evt_canary', event: person.email, created_at: new Date(systemClock.now()).toISOString() },
+    id: 'evt_canary',
+    event: person.email,
+    created_at: new Date(systemClock.now()).toISOString(),
     ...{ mode: 'test', installation: { id: person.name, target: null, test: false } },
     data: { id: message, visible: true, investor: person },
   });

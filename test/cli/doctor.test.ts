@@ -58,7 +58,9 @@ async function office(platform = sandbox): Promise<Office> {
   expect((await rosterd(['sync'], io())).code).toBe(0);
   const database = join(folder, 'mirror.db');
   return {
-    ...{ folder, database, configure },
+    folder,
+    database,
+    configure,
     sql: (...statements) => {
       const raw = new Sqlite(database);
       for (const statement of statements) raw.exec(statement);
@@ -159,24 +161,34 @@ function spoil(database: string, table: string): void {
 
 const breakages: readonly Breakage[] = [
   {
-    ...{ check: 'config', verdict: 'fail', mend: /rosterd config validate/ },
+    check: 'config',
+    verdict: 'fail',
+    mend: /rosterd config validate/,
     how: ({ configure }) => configure({ sync: { intervalSeconds: 'often' } }),
   },
   {
-    ...{ check: 'secrets', verdict: 'fail', mend: /^chmod 600 .*acme\.token$/ },
+    check: 'secrets',
+    verdict: 'fail',
+    mend: /^chmod 600 .*acme\.token$/,
     how: ({ folder }) => chmodSync(join(folder, 'acme.token'), 0o644),
   },
   {
-    ...{ check: 'credentials', verdict: 'fail', mend: /rosterd connect/ },
+    check: 'credentials',
+    verdict: 'fail',
+    mend: /rosterd connect/,
     how: ({ configure }) =>
       configure({ sources: [{ name: 'acme', credentials: { file: 'none.json', clientId: 'pk_test_1' } }] }),
   },
   {
-    ...{ check: 'database.mode', verdict: 'fail', mend: /^chmod 600 / },
+    check: 'database.mode',
+    verdict: 'fail',
+    mend: /^chmod 600 /,
     how: ({ database }) => chmodSync(database, 0o644),
   },
   {
-    ...{ check: 'database.folder', verdict: 'warn', mend: /^chmod o-w / },
+    check: 'database.folder',
+    verdict: 'warn',
+    mend: /^chmod o-w /,
     how: ({ folder }) => chmodSync(folder, 0o703),
   },
   {
@@ -185,23 +197,33 @@ const breakages: readonly Breakage[] = [
       writeFileSync(database, 'what somebody else keeps here, and it is long enough to tell '.repeat(3)),
   },
   {
-    ...{ check: 'database.integrity', verdict: 'fail', mend: /aside.*(?:rosterd sync|rebuilds itself)/ },
+    check: 'database.integrity',
+    verdict: 'fail',
+    mend: /aside.*(?:rosterd sync|rebuilds itself)/,
     how: ({ database }) => spoil(database, 'investment_rows'),
   },
   {
-    ...{ check: 'database.holders', verdict: 'fail', mend: /aside.*(?:rosterd sync|rebuilds itself)/ },
+    check: 'database.holders',
+    verdict: 'fail',
+    mend: /aside.*(?:rosterd sync|rebuilds itself)/,
     how: ({ database }) => spoil(database, 'leases'),
   },
   {
-    ...{ check: 'database.totals', verdict: 'fail', mend: /^rosterd sync --resync$/ },
+    check: 'database.totals',
+    verdict: 'fail',
+    mend: /^rosterd sync --resync$/,
     how: ({ sql }) => sql('UPDATE round_rows SET raised_cents = raised_cents + 1'),
   },
   {
-    ...{ check: 'database.schema', verdict: 'warn', mend: /rosterd sync/ },
+    check: 'database.schema',
+    verdict: 'warn',
+    mend: /rosterd sync/,
     how: ({ sql }) => sql('DELETE FROM migrations WHERE number = 5'),
   },
   {
-    ...{ check: 'database.holders', verdict: 'warn', mend: /ps / },
+    check: 'database.holders',
+    verdict: 'warn',
+    mend: /ps /,
     how: ({ sql }) =>
       sql(
         "INSERT INTO sources (name, fingerprint) VALUES ('b', 'f')",
@@ -209,82 +231,108 @@ const breakages: readonly Breakage[] = [
       ),
   },
   {
-    ...{ check: 'platform.dns', verdict: 'fail', mend: /getent hosts/ },
+    check: 'platform.dns',
+    verdict: 'fail',
+    mend: /getent hosts/,
     how: ({ configure }) => configure({ platform: { baseUrl: 'https://nowhere.invalid' } }),
   },
   {
-    ...{ check: 'platform.tcp', verdict: 'fail', mend: /curl -v/ },
+    check: 'platform.tcp',
+    verdict: 'fail',
+    mend: /curl -v/,
     how: async ({ configure }) =>
       configure({ platform: { baseUrl: `http://127.0.0.1:${await freePort()}` } }),
   },
   {
-    ...{ check: 'platform.tls', verdict: 'fail', mend: /platform\.baseUrl/ },
+    check: 'platform.tls',
+    verdict: 'fail',
+    mend: /platform\.baseUrl/,
     how: ({ configure }) =>
       configure({ platform: { baseUrl: sandbox.ready.baseUrl.replace('http:', 'https:') } }),
   },
   {
-    ...{
-      check: 'token.acme',
-      verdict: 'fail',
-      mend: /^rosterd connect, or another token \(this one is written out\)$/,
-    },
+    check: 'token.acme',
+    verdict: 'fail',
+    mend: /^rosterd connect, or another token \(this one is written out\)$/,
     how: ({ configure }) => configure(other('at_test_nobody0000000000000000')),
   },
   {
-    ...{ check: 'identity.acme', verdict: 'warn', mend: /rosterd connect/ },
+    check: 'identity.acme',
+    verdict: 'warn',
+    mend: /rosterd connect/,
     how: ({ configure }) => configure(other(sandbox.ready.companies[0]?.tokenWithoutIdentity ?? '')),
   },
   {
-    ...{ check: 'identity.acme', verdict: 'warn', mend: /^rosterd sync --source acme --resync$/ },
+    check: 'identity.acme',
+    verdict: 'warn',
+    mend: /^rosterd sync --source acme --resync$/,
     // A record that has changed since then has its own names.
     how: ({ sql }) => sql('DELETE FROM identity_rows WHERE row_no > (SELECT min(row_no) FROM identity_rows)'),
   },
   {
-    ...{ check: 'budget.acme', verdict: 'warn', mend: /rosterd/ },
+    check: 'budget.acme',
+    verdict: 'warn',
+    mend: /rosterd/,
     how: ({ sql }) => sql(`UPDATE budgets SET spent = 990, window_start = '${new Date().toISOString()}'`),
   },
   {
-    ...{ check: 'health.acme', verdict: 'fail', mend: /rosterd sync --source acme --accept-deletions/ },
+    check: 'health.acme',
+    verdict: 'fail',
+    mend: /rosterd sync --source acme --accept-deletions/,
     how: ({ sql }) => sql('UPDATE sources SET awaiting_deletion = 3'),
   },
   {
-    ...{ check: 'health.acme', verdict: 'warn', mend: /rosterd run/ },
+    check: 'health.acme',
+    verdict: 'warn',
+    mend: /rosterd run/,
     how: ({ sql }) => sql('UPDATE sources SET identity_included = 1, names_from_generation = 9'),
   },
   {
-    ...{ check: 'cursor.acme', verdict: 'warn', mend: /rosterd sync --source acme/ },
+    check: 'cursor.acme',
+    verdict: 'warn',
+    mend: /rosterd sync --source acme/,
     how: ({ sql }) => sql(`UPDATE sources SET cursor_saved_at = '${past(85)}'`),
   },
   {
-    ...{ check: 'quarantine.acme', verdict: 'warn', mend: /FROM quarantine/ },
+    check: 'quarantine.acme',
+    verdict: 'warn',
+    mend: /FROM quarantine/,
     how: ({ sql }) =>
       sql(
         `INSERT INTO quarantine_rows (source_no, id, problem, seen_at) VALUES (1, 'inv_1', 'bad', '${past(1)}')`,
       ),
   },
   {
-    ...{ check: 'inbox', verdict: 'warn', mend: /rosterd run/ },
+    check: 'inbox',
+    verdict: 'warn',
+    mend: /rosterd run/,
     how: ({ sql }) =>
       sql(
         `INSERT INTO webhook_inbox (event_id, installation, event, received_at) VALUES ('evt_1', '', 'investment.changed', '${past(1)}')`,
       ),
   },
   {
-    ...{ check: 'notices', verdict: 'warn', mend: /given_up/ },
+    check: 'notices',
+    verdict: 'warn',
+    mend: /given_up/,
     how: ({ sql }) =>
       sql(
         `INSERT INTO notice_rows (source_no, seq, target, body, queued_at, state, next_at) VALUES (1, 1, 't', '{}', '${past(1)}', 'given_up', '${past(1)}')`,
       ),
   },
   {
-    ...{ check: 'erasures', verdict: 'fail', mend: /rosterd run/ },
+    check: 'erasures',
+    verdict: 'fail',
+    mend: /rosterd run/,
     how: ({ sql }) =>
       sql(
         `INSERT INTO erasures (source_no, id, cause, invisible_at) VALUES (1, 'inv_1', 'forget', '${past(2)}')`,
       ),
   },
   {
-    ...{ check: 'receiver.port', verdict: 'fail', mend: /^ss -ltnp/ },
+    check: 'receiver.port',
+    verdict: 'fail',
+    mend: /^ss -ltnp/,
     how: async ({ configure }) => {
       const squatter = createServer((_, response) => response.writeHead(404).end());
       await new Promise<void>((resolve) => squatter.listen(0, '127.0.0.1', resolve));
@@ -301,7 +349,9 @@ const fault = async (status: number, type: string, message: string) => {
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify([
       {
-        ...{ method: 'GET', path: '/investments', times: 1 },
+        method: 'GET',
+        path: '/investments',
+        times: 1,
         action: { status, body: { error: { type, message } } },
       },
     ]),

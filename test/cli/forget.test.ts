@@ -37,7 +37,12 @@ test('forget scrubs the file while another program has it open, removes a backup
   expect(err).toBe('');
   expect(code).toBe(0);
   expect(JSON.parse(out)).toEqual({
-    ...{ id: 'usr_1', identities: 1, already: false, bytes: 'scrubbed', pending: 0, pending_since: null },
+    id: 'usr_1',
+    identities: 1,
+    already: false,
+    bytes: 'scrubbed',
+    pending: 0,
+    pending_since: null,
     invisible_at: expect.stringMatching(/^20\d\d-/),
     backups_removed: [backup],
   });

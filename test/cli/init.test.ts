@@ -46,7 +46,8 @@ describe('init from flags', () => {
     expect(out).not.toMatch(/^(?:pass|skip)/m);
     expect(err).toContain(`wrote ${join(folder, 'config.json')}\n`);
     expect({ code, fails: out.split('\n').filter((line) => line.startsWith('fail')) }).toEqual({
-      ...{ code: 0, fails: [] },
+      code: 0,
+      fails: [],
     });
     expect(err).toContain('Try: rosterd sync');
     const config = written(folder);

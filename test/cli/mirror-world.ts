@@ -37,7 +37,11 @@ export async function mirrorWorld(records = 40): Promise<MirrorWorld> {
     fakeIo({ cwd: folder, env: { ACME: company.token }, clock: systemClock, ...options });
   const run: MirrorWorld['run'] = (args, options) => rosterd(args, io(options));
   return {
-    ...{ folder, sandbox, company, io, run },
+    folder,
+    sandbox,
+    company,
+    io,
+    run,
     async control(method, path, body) {
       const answer = await fetch(`${sandbox.url}/_sandbox${path}`, {
         method,

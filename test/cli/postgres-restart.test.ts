@@ -73,7 +73,10 @@ const addressIn = (words: string) => new RegExp(`${words} (http://\\S+)`).exec(l
 async function deliver(id: string): Promise<number> {
   const [company] = sandbox.ready.companies;
   const body = JSON.stringify({
-    ...{ id, event: 'investment.changed', created_at: new Date().toISOString(), mode: 'test' },
+    id,
+    event: 'investment.changed',
+    created_at: new Date().toISOString(),
+    mode: 'test',
     installation: { id: company?.installation, target: null, test: false },
     data: {
       id: 'inv_x',

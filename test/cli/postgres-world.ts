@@ -29,7 +29,9 @@ export async function postgresWorld(records = 40): Promise<PostgresWorld> {
     world.io({ ...options, env: { ACME: world.company.token, DB_PASSWORD: password, ...options?.env } });
   return {
     ...world,
-    ...{ io, configure, url },
+    io,
+    configure,
+    url,
     run: async (args, options) => {
       const { rosterd } = await import('./world.js');
       return await rosterd(args, io(options));

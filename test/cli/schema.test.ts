@@ -52,7 +52,8 @@ test('a mirror migrated by schema --apply has every index, so that the next read
   const file = join(tempFolder(), 'mirror.db');
   const older = openSqlite(file);
   migrateSqlite(older, {
-    ...{ clock: systemClock, version: '0.0.1' },
+    clock: systemClock,
+    version: '0.0.1',
     migrations: shippedMigrations('sqlite').slice(0, 9),
   });
   seedSource(older, 1);

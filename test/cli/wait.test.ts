@@ -59,7 +59,8 @@ test('wait exits 5 after the timeout with a hint', async () => {
       'Try: rosterd status, which shows the last tick of each source\n',
   );
   expect(JSON.parse(out)).toMatchObject({
-    ...{ verdict: 'waiting', wanted_up_to: '2026-10-20T11:55:30.000Z' },
+    verdict: 'waiting',
+    wanted_up_to: '2026-10-20T11:55:30.000Z',
     sources: [
       { source: 'acme', fresh: false, human: false, complete_up_to: minutesAgo(60) },
       { source: 'beta', fresh: true },
@@ -126,6 +127,7 @@ test('a signal ends wait with exit code 5', async () => {
   here.clock.onWait = () => io.signals.emit('SIGTERM');
   const { code } = await rosterd(['wait', '--database', here.mirror.file], io);
   expect({ code, looks: here.clock.looks }).toEqual({
-    ...{ code: 5, looks: 1 },
+    code: 5,
+    looks: 1,
   });
 });

@@ -77,7 +77,9 @@ test('budgets: with shared budgets, a webhook does not wait for another request 
   });
   const clock = { now: () => start, monotonic: () => start, wait: async () => {} };
   const one = new Budgets({
-    ...{ store, time: new PlatformTime(clock), logger: silentLogger },
+    store,
+    time: new PlatformTime(clock),
+    logger: silentLogger,
     askTime: () => asked,
   });
   const refused = one.take('key', rule, 'routine', signal);

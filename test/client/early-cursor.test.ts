@@ -4,7 +4,10 @@ import { parsePage } from '../../src/client/parse-page.js';
 import fc from '../support/property.js';
 
 const meta = (more: boolean, next: string) => ({
-  ...{ mode: 'bootstrap', has_more: more, page_count: 1, next_cursor: next },
+  mode: 'bootstrap',
+  has_more: more,
+  page_count: 1,
+  next_cursor: next,
   published_through: '2026-10-20T09:30:04.000Z',
 });
 

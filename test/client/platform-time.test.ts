@@ -11,7 +11,9 @@ const year = 365 * 24 * 3_600_000;
 
 const call: Call = {
   ...{ method: 'GET', url: new URL('https://platform.invalid/'), headers: {}, body: null },
-  ...{ urgency: 'routine', replayable: true, signal },
+  urgency: 'routine',
+  replayable: true,
+  signal,
 };
 
 test.each([

@@ -12,18 +12,28 @@ import { testRandom } from '../support/chance.js';
 import { counts } from './world.js';
 
 const acme: SourceHealth = {
-  ...{ source: 'acme', health: 'ok', state: 'following', readable: 1, rows: 12, rows_incoming: 0 },
-  ...{
-    complete_up_to: '2026-10-20T12:00:00.000Z',
-    cursor_expires_at: null,
-    cursor_saved_at: '2026-10-20T11:00:00.000Z',
-    last_success_at: null,
-  },
-  ...{ last_error_code: null, quarantine_open: 2, awaiting_deletion: 3, names_incomplete: 1, followed: true },
+  source: 'acme',
+  health: 'ok',
+  state: 'following',
+  readable: 1,
+  rows: 12,
+  rows_incoming: 0,
+  complete_up_to: '2026-10-20T12:00:00.000Z',
+  cursor_expires_at: null,
+  cursor_saved_at: '2026-10-20T11:00:00.000Z',
+  last_success_at: null,
+  last_error_code: null,
+  quarantine_open: 2,
+  awaiting_deletion: 3,
+  names_incomplete: 1,
+  followed: true,
 };
 
 const status = (...sources: SourceHealth[]): StatusSeen => ({
-  ...{ at: '2026-10-20T12:00:01.000Z', health: sources[0]?.health ?? 'working', sources, change_seq: 7 },
+  at: '2026-10-20T12:00:01.000Z',
+  health: sources[0]?.health ?? 'working',
+  sources,
+  change_seq: 7,
   ...{ inbox: { pending: 3, given_up: 0 }, notices: { pending: 0, given_up: 1 }, erasures: { pending: 4 } },
   problems: [],
 });
@@ -38,8 +48,13 @@ async function consoleOver(
     // These tests request none of its pages.
     dashboard: { mirrorOf: 'a platform', onChange: () => () => {} } as unknown as ConsoleParts['dashboard'],
     processed,
-    ...{ auth: null, hosts: [], host: '127.0.0.1' },
-    ...{ clock: systemClock, random: testRandom(), logger: silentLogger, version: '1.2.3' },
+    auth: null,
+    hosts: [],
+    host: '127.0.0.1',
+    clock: systemClock,
+    random: testRandom(),
+    logger: silentLogger,
+    version: '1.2.3',
   });
   onTestFinished(() => shown.close());
   const { port } = await shown.listen(0);
@@ -141,7 +156,10 @@ test('a request for an unknown host name is rejected', async () => {
 });
 
 const diskFull: ProblemSeen = {
-  ...{ key: 'tick.acme', severity: 'ill', source: 'acme', since: '2026-10-20T11:59:00.000Z' },
+  key: 'tick.acme',
+  severity: 'ill',
+  source: 'acme',
+  since: '2026-10-20T11:59:00.000Z',
   text: 'its last tick failed and could not be written down: no room left',
 };
 

@@ -193,7 +193,10 @@ test('names are masked until requested, in that browser only, and never appear i
   expect((await ask(world.port, '/records/acme/inv_ada')).body).not.toContain('London');
 
   const file = await visitor.send('/roster/file', {
-    ...{ csrf: visitor.csrf, format: 'csv', identity: 'yes', to },
+    csrf: visitor.csrf,
+    format: 'csv',
+    identity: 'yes',
+    to,
   });
   expect(file.body.split('\r\n')).toHaveLength(5);
   expect(file.body).toContain(person);

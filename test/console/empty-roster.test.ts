@@ -10,7 +10,10 @@ test.each([
   const body = rosterBody({
     address: addressFrom(new URLSearchParams(query)),
     seen: { rows: [], count: 0, countMax: 10, choices: [] },
-    ...{ csrf: 'c', identityUntil: person === undefined ? null : 1, person, rowsMax: 50 },
+    csrf: 'c',
+    identityUntil: person === undefined ? null : 1,
+    person,
+    rowsMax: 50,
   });
   expect(body.text).toContain(says);
 });

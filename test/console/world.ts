@@ -63,18 +63,24 @@ export async function startConsoleWorld(wish: WorldWish = {}): Promise<ConsoleWo
         listeners.add(listener);
         return () => void listeners.delete(listener);
       },
-      ...{ clock: systemClock, status, read: (work) => readMirror(place, work) },
+      clock: systemClock,
+      status,
+      read: (work) => readMirror(place, work),
     }),
     auth: wish.auth ?? null,
     host: wish.host ?? '127.0.0.1',
     hosts: wish.hosts ?? [],
-    ...{ clock: wish.clock ?? systemClock, random: testRandom() },
-    ...{ logger: rememberedIn(logged), version: '1.2.3' },
+    clock: wish.clock ?? systemClock,
+    random: testRandom(),
+    logger: rememberedIn(logged),
+    version: '1.2.3',
   });
   const { port } = await shown.listen(0);
   return {
     url: `http://127.0.0.1:${port}`,
-    ...{ port, database, logged },
+    port,
+    database,
+    logged,
     tick: () => {
       for (const listener of listeners) listener();
     },
@@ -93,32 +99,45 @@ const statuses = ['active', 'executed', 'reserved', 'needs_whitelisting'];
 
 function fill(database: SqliteDatabase, rows: number): void {
   seedSource(database, 1, {
-    ...{ name: 'acme', cursor_saved_at: at(-1), published_through: at(-1), rows_held: rows + 3 },
-    ...{ last_tick_at: at(-1), last_success_at: at(-1), last_outcome: 'done', identity_included: 1 },
+    name: 'acme',
+    cursor_saved_at: at(-1),
+    published_through: at(-1),
+    rows_held: rows + 3,
+    last_tick_at: at(-1),
+    last_success_at: at(-1),
+    last_outcome: 'done',
+    identity_included: 1,
   });
   seedSource(database, 2, {
-    ...{ name: 'hostile', state: 'halted', halted_from: 'following' },
-    ...{ halted_code: 'unauthorized', halted_message: hostile, halted_at: at(-3) },
-    ...{
-      last_outcome: 'failed',
-      last_error_code: 'unauthorized',
-      last_error: hostile,
-      last_error_at: at(-3),
-    },
-    ...{ cursor_saved_at: at(-70 * 1_440 - 60), published_through: at(-70 * 1_440), last_tick_at: at(-3) },
+    name: 'hostile',
+    state: 'halted',
+    halted_from: 'following',
+    halted_code: 'unauthorized',
+    halted_message: hostile,
+    halted_at: at(-3),
+    last_outcome: 'failed',
+    last_error_code: 'unauthorized',
+    last_error: hostile,
+    last_error_at: at(-3),
+    cursor_saved_at: at(-70 * 1_440 - 60),
+    published_through: at(-70 * 1_440),
+    last_tick_at: at(-3),
   });
   seedSource(database, 3, {
-    ...{
-      name: 'newcomer',
-      state: 'listing',
-      listed_at: null,
-      listed_seq: null,
-      cursor: null,
-      retry_at: at(34),
-    },
-    ...{ cursor_saved_at: null, published_through: null, last_outcome: 'waiting', last_tick_at: at(-1) },
-    ...{ last_error_code: 'rate_limited', last_error: 'the budget is spent', rows_incoming: 95_000 },
-    ...{ pages_incoming: 950 },
+    name: 'newcomer',
+    state: 'listing',
+    listed_at: null,
+    listed_seq: null,
+    cursor: null,
+    retry_at: at(34),
+    cursor_saved_at: null,
+    published_through: null,
+    last_outcome: 'waiting',
+    last_tick_at: at(-1),
+    last_error_code: 'rate_limited',
+    last_error: 'the budget is spent',
+    rows_incoming: 95_000,
+    pages_incoming: 950,
   });
   seedRow(database, 'listings', { source_no: 3, kind: 'first', generation: 1, started_at: at(-60) });
   for (let index = 0; index < rows; index += 1) investment(database, index);
@@ -129,11 +148,19 @@ function fill(database: SqliteDatabase, rows: number): void {
     change_seq: 2,
   });
   seedHistory(database, 1, 'inv_ada', {
-    ...{ valid_from: '2026-10-01T00:00:00.000Z', change_seq: 1, valid_to: at(-5), ended_by: 'update' },
-    ...{ committed_cents: 100_000, raised_cents: 100_000, status: 'reserved' },
+    valid_from: '2026-10-01T00:00:00.000Z',
+    change_seq: 1,
+    valid_to: at(-5),
+    ended_by: 'update',
+    committed_cents: 100_000,
+    raised_cents: 100_000,
+    status: 'reserved',
   });
   seedHistory(database, 1, 'inv_gone', {
-    ...{ valid_from: '2026-10-01T00:00:00.000Z', change_seq: 1, valid_to: at(-4), ended_by: 'tombstone' },
+    valid_from: '2026-10-01T00:00:00.000Z',
+    change_seq: 1,
+    valid_to: at(-4),
+    ended_by: 'tombstone',
   });
   one(database, 'inv_undated', { applied_at: null, committed_cents: null });
   one(database, 'inv_euro', { currency: 'eur', raised_cents: 50_000 });
@@ -146,7 +173,11 @@ function fill(database: SqliteDatabase, rows: number): void {
 
 function change(database: SqliteDatabase, kind: string, id: string | null, when: string): void {
   seedRow(database, 'change_rows', {
-    ...{ source_no: 1, kind, id, at: when, fields: kind === 'changed' ? '["raised_cents","status"]' : '[]' },
+    source_no: 1,
+    kind,
+    id,
+    at: when,
+    fields: kind === 'changed' ? '["raised_cents","status"]' : '[]',
   });
 }
 
@@ -159,9 +190,12 @@ function investment(database: SqliteDatabase, index: number): void {
   const cents = 10_000 + ((index * 7_919) % 500) * 1_000;
   const day = new Date(Date.UTC(2026, 7, 1) + index * 17 * 3_600_000).toISOString();
   const row = seedInvestment(database, 1, `inv_${String(index).padStart(4, '0')}`, {
-    ...{ applied_at: day, observed_at: day, status: statuses[index % 4] ?? 'active' },
+    applied_at: day,
+    observed_at: day,
+    status: statuses[index % 4] ?? 'active',
     ...{ offering_id: `ofr_${1 + (index % 3)}`, investor_id: `usr_${index % 40}` },
-    ...{ committed_cents: cents, raised_cents: index % 4 < 2 ? cents : 0 },
+    committed_cents: cents,
+    raised_cents: index % 4 < 2 ? cents : 0,
   });
   seedIdentity(database, row, { name: `Investor Number ${index}`, email: `n${index}@example.com` });
 }
@@ -169,15 +203,21 @@ function investment(database: SqliteDatabase, index: number): void {
 /** A record with the hostile text in every text column, including the currency and the ids. */
 function hostileRows(database: SqliteDatabase): void {
   const texts = {
-    ...{ company_id: hostile, offering_id: hostile, investor_id: hostile, status: hostile, reason: hostile },
-    ...{ group_label: hostile, investment_type: hostile, offering_type: hostile, currency: hostile },
-    ...{
-      shares: hostile,
-      average_share_price: hostile,
-      converted_to: hostile,
-      extra: JSON.stringify(hostile),
-    },
-    ...{ blockers: JSON.stringify([hostile]), contracts: JSON.stringify([hostile]) },
+    company_id: hostile,
+    offering_id: hostile,
+    investor_id: hostile,
+    status: hostile,
+    reason: hostile,
+    group_label: hostile,
+    investment_type: hostile,
+    offering_type: hostile,
+    currency: hostile,
+    shares: hostile,
+    average_share_price: hostile,
+    converted_to: hostile,
+    extra: JSON.stringify(hostile),
+    blockers: JSON.stringify([hostile]),
+    contracts: JSON.stringify([hostile]),
   };
   const row = seedInvestment(database, 2, hostile, { ...texts, valid_from: at(-9), change_seq: 9 });
   seedIdentity(database, row, {
@@ -188,51 +228,82 @@ function hostileRows(database: SqliteDatabase): void {
     message: hostile,
   });
   seedHistory(database, 2, hostile, {
-    ...{ ...texts, status: 'active', valid_from: '2026-10-01T00:00:00.000Z', change_seq: 1 },
-    ...{ valid_to: at(-9), ended_by: 'update' },
+    ...texts,
+    status: 'active',
+    valid_from: '2026-10-01T00:00:00.000Z',
+    change_seq: 1,
+    valid_to: at(-9),
+    ended_by: 'update',
   });
 }
 
 function activity(database: SqliteDatabase): void {
   for (const [index, trigger] of (['start', 'timer', 'webhook'] as const).entries())
     seedRow(database, 'tick_rows', {
-      ...{ source_no: 1, trigger, mode: 'delta', started_at: at(index - 9), took_ms: 80 + index, pages: 1 },
-      ...{ added: index, changed: 1, removed: 0, quarantined: 0, outcome: 'done', code: null, message: null },
+      source_no: 1,
+      trigger,
+      mode: 'delta',
+      started_at: at(index - 9),
+      took_ms: 80 + index,
+      pages: 1,
+      added: index,
+      changed: 1,
+      removed: 0,
+      quarantined: 0,
+      outcome: 'done',
+      code: null,
+      message: null,
     });
   seedRow(database, 'tick_rows', {
-    ...{
-      source_no: 2,
-      trigger: 'timer',
-      mode: 'none',
-      started_at: at(-3),
-      took_ms: 1_240,
-      pages: 0,
-      added: 0,
-    },
-    ...{ changed: 0, removed: 0, quarantined: 0, outcome: 'failed', code: 'unauthorized', message: hostile },
+    source_no: 2,
+    trigger: 'timer',
+    mode: 'none',
+    started_at: at(-3),
+    took_ms: 1_240,
+    pages: 0,
+    added: 0,
+    changed: 0,
+    removed: 0,
+    quarantined: 0,
+    outcome: 'failed',
+    code: 'unauthorized',
+    message: hostile,
   });
   for (const [index, state] of (['worked', 'pending', 'given_up'] as const).entries())
     seedRow(database, 'webhook_inbox', {
       ...{ event_id: `evt_${index}`, installation: 'inst_1', event: 'investment.changed', source: 'acme' },
-      ...{ investment: 'inv_ada', received_at: at(-index), state, attempts: index, test: 0, next_at: at(1) },
+      investment: 'inv_ada',
+      received_at: at(-index),
+      state,
+      attempts: index,
+      test: 0,
+      next_at: at(1),
     });
   seedRow(database, 'webhook_inbox', {
-    ...{ event_id: hostile, installation: hostile, event: hostile, source: hostile, investment: hostile },
-    ...{ received_at: at(-8), state: 'ignored', attempts: 1 },
+    event_id: hostile,
+    installation: hostile,
+    event: hostile,
+    source: hostile,
+    investment: hostile,
+    received_at: at(-8),
+    state: 'ignored',
+    attempts: 1,
   });
   seedRow(database, 'quarantine_rows', {
-    ...{ source_no: 2, id: hostile, problem: hostile, body: hostile, seen_at: at(-7) },
+    source_no: 2,
+    id: hostile,
+    problem: hostile,
+    body: hostile,
+    seen_at: at(-7),
   });
   seedRow(database, 'notice_rows', {
-    ...{
-      source_no: 1,
-      seq: 2,
-      target: 'team',
-      body: hostile,
-      queued_at: at(-2),
-      next_at: at(3),
-      attempts: 2,
-    },
+    source_no: 1,
+    seq: 2,
+    target: 'team',
+    body: hostile,
+    queued_at: at(-2),
+    next_at: at(3),
+    attempts: 2,
     last_error: hostile,
   });
   seedRow(database, 'erasures', { source_no: 1, id: 'inv_gone', cause: 'tombstone', invisible_at: at(-4) });
@@ -270,7 +341,11 @@ export function ask(
   return new Promise((resolve, reject) => {
     const outgoing = request(
       {
-        ...{ port, path, host: '127.0.0.1', method: wish.method ?? 'GET', agent: false },
+        port,
+        path,
+        host: '127.0.0.1',
+        method: wish.method ?? 'GET',
+        agent: false,
         headers: { accept: 'text/html', ...wish.headers },
       },
       (incoming) => {
@@ -312,7 +387,8 @@ export class Visitor {
       method: 'POST',
       headers: {
         ...{ cookie: this.#cookie, origin: `http://127.0.0.1:${this.port}`, host: `127.0.0.1:${this.port}` },
-        ...{ 'content-type': 'application/x-www-form-urlencoded', ...headers },
+        'content-type': 'application/x-www-form-urlencoded',
+        ...headers,
       },
       body: new URLSearchParams(fields).toString(),
     });

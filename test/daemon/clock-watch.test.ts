@@ -25,7 +25,10 @@ function world() {
   const platform = { aheadMillis: 0, sinceObservedMillis: Number.POSITIVE_INFINITY };
   const { warned, logger } = remembering();
   return {
-    ...{ clock, health, platform, warned },
+    clock,
+    health,
+    platform,
+    warned,
     watch: createClockWatch({ clock, logger, health, platform }),
   };
 }

@@ -19,7 +19,8 @@ beforeEach(() => {
       asked.push(clock.monotonic());
       if (!up) throw new Error('nobody listens');
     },
-    ...{ clock, logger: silentLogger },
+    clock,
+    logger: silentLogger,
     onBack: () => void back.push(clock.monotonic()),
   });
 });

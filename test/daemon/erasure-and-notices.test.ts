@@ -58,7 +58,10 @@ async function world(more: Record<string, unknown> = {}) {
     return loadConfig({ file: path, cwd: folder, env: { T: token, S: secret }, flags: [] }).config;
   };
   const parts = (set: Record<string, unknown> = more, token?: string) => ({
-    ...{ config: configOf(set, token), clock: systemClock, random: testRandom(), logger: silentLogger },
+    config: configOf(set, token),
+    clock: systemClock,
+    random: testRandom(),
+    logger: silentLogger,
   });
   const control = async (method: string, path: string, body?: unknown) => {
     const response = await fetch(`${sandbox.url}/_sandbox${path}`, {

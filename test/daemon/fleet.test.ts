@@ -65,7 +65,10 @@ async function workerOf(source: string): Promise<Daemon> {
 async function deliver(to: Daemon, id: string, index: number): Promise<number> {
   const company = sandbox.ready.companies[index];
   const body = JSON.stringify({
-    ...{ id, event: 'investment.changed', created_at: new Date().toISOString(), mode: 'test' },
+    id,
+    event: 'investment.changed',
+    created_at: new Date().toISOString(),
+    mode: 'test',
     installation: { id: company?.installation, target: null, test: false },
     data: { id: 'inv_x', visible: true, company: company?.id, observed_at: new Date().toISOString() },
   });

@@ -31,7 +31,9 @@ async function world() {
   };
   const copy = `${sqliteFileOf(config.database)}.copy`;
   return {
-    ...{ config, sync, ids },
+    config,
+    sync,
+    ids,
     investor: personOrInvestment(
       ids('SELECT investor_id FROM roster WHERE investor_id IS NOT NULL AND name IS NOT NULL LIMIT 1')[0] ??
         '',

@@ -43,7 +43,8 @@ test('a scrub that cannot finish backs off, however often it is requested, and r
   let receipts = 1;
   let blocked = true;
   const housekeeping = startHousekeeping({
-    ...{ clock, logger: silentLogger },
+    clock,
+    logger: silentLogger,
     pending: () => (receipts === 0 ? nothing : { ...nothing, receipts, since: since(20) }),
     scrub: async () => {
       tried.push((clock.now() - now) / 1000);
@@ -140,7 +141,9 @@ test('expired rows are deleted every hour', async () => {
   const clock = new VirtualClock(now);
   const at: number[] = [];
   const housekeeping = startHousekeeping({
-    ...{ clock, logger: silentLogger, pending: () => nothing },
+    clock,
+    logger: silentLogger,
+    pending: () => nothing,
     scrub: async () => ({ kind: 'clean' }),
     purge: async (when) => at.push(when),
   });
@@ -227,7 +230,8 @@ test('after the clock was set, nothing expires for an hour', async () => {
   const clock = new VirtualClock(now);
   const purged: string[] = [];
   const housekeeping = startHousekeeping({
-    ...{ clock, logger: silentLogger },
+    clock,
+    logger: silentLogger,
     pending: () => nothing,
     scrub: async () => ({ kind: 'clean' }),
     purge: async (at) => {

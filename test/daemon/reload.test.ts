@@ -48,13 +48,19 @@ async function runningWorld() {
   const log = (level: string) => (fields: LogFields, message: string) =>
     void lines.push({ ...fields, level, message });
   const logger: Logger = {
-    ...{ debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') },
+    debug: log('debug'),
+    info: log('info'),
+    warn: log('warn'),
+    error: log('error'),
     child: () => logger,
   };
   const parts = {
     load: async () => loadConfig({ cwd: folder, env: {} }),
     partsOf: async ({ config }: Running['loaded']) => ({
-      ...{ config, clock: systemClock, random: testRandom(), logger },
+      config,
+      clock: systemClock,
+      random: testRandom(),
+      logger,
     }),
   };
   const loaded = await parts.load();
@@ -66,7 +72,15 @@ async function runningWorld() {
   const metrics = (token: string) =>
     fetch(`http://${settings.console.listen}/metrics`, { headers: { authorization: `Bearer ${token}` } });
   return {
-    ...{ sandbox, folder, settings, beta, lines, metrics, write, configure, second },
+    sandbox,
+    folder,
+    settings,
+    beta,
+    lines,
+    metrics,
+    write,
+    configure,
+    second,
     /** Reloads, and checks that a daemon runs afterwards. */
     reload: async (more: Partial<Parameters<typeof reload>[1]> = {}) => {
       const before = current.running;

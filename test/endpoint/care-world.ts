@@ -77,7 +77,9 @@ export async function startTown(
       },
       sources: world.ready.companies.map(({ id, token, installation }, index) => ({
         name: `company-${index}`,
-        ...{ token, installation, company: id },
+        token,
+        installation,
+        company: id,
       })),
       // Polling is so rare that changes reach the mirror only through webhooks.
       sync: { intervalSeconds: 86_400 },
@@ -91,7 +93,11 @@ export async function startTown(
     { cwd: home, env: { LIVE_SECRET: app?.live.clientSecret } },
   );
   const town: Town = {
-    ...{ clock, world, gate, config, folder: home },
+    clock,
+    world,
+    gate,
+    config,
+    folder: home,
     async daemon(logger = silentLogger) {
       const daemon = await startDaemon({ config: config.config, clock, random: seededRandom(1), logger });
       onTestFinished(() => daemon.close());

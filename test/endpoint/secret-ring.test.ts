@@ -20,7 +20,9 @@ function ringOf(first: string) {
   };
   const ring = new SecretRing([secret as Secret], clock, silentLogger, () => ['managed']);
   return {
-    ...{ ring, clock, readings },
+    ring,
+    clock,
+    readings,
     rotateTo: (next: string) => {
       value = next;
       held = true;

@@ -88,7 +88,8 @@ test.each([
     const file = join(folder, 'out.parquet');
     writeFileSync(file, 'before');
     await expect(writeParquet(file, rowSource(columns, [bad]), idle)).rejects.toMatchObject({
-      ...{ code: 'usage', message: expect.stringContaining(message) },
+      code: 'usage',
+      message: expect.stringContaining(message),
       about: { hint: expect.stringContaining('--format csv') },
     });
     expect([readdirSync(folder), readFileSync(file, 'utf8')]).toEqual([['out.parquet'], 'before']);

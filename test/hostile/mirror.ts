@@ -49,7 +49,11 @@ export async function meet(
   });
   const config = configFrom(settings, { env: {}, folderOf: () => folder });
   const engine = await startEngine({
-    ...{ config, clock: hasty, random: testRandom(), logger: silentLogger, asksGrants: false },
+    config,
+    clock: hasty,
+    random: testRandom(),
+    logger: silentLogger,
+    asksGrants: false,
   });
   try {
     if (where === 'delta') await engine.sync.tick(source, {});

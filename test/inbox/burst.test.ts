@@ -57,8 +57,13 @@ test('CLIENT-21 drain: a thousand events within one tick cost their source at mo
     const now = instantFromMillis(clock.now());
     await inbox.accept({
       ...{ eventId: `evt_${number}` as EventId, installation: 'inst_1', event: 'investment.changed' },
-      ...{ company: null, investment: null, test: false, body: '{}', lane: acme },
-      ...{ observedAt: now, receivedAt: now },
+      company: null,
+      investment: null,
+      test: false,
+      body: '{}',
+      lane: acme,
+      observedAt: now,
+      receivedAt: now,
     });
     drain.accepted([acme]);
   }

@@ -28,7 +28,10 @@ const patient = { headersMillis: 600_000, requestMillis: 600_000 };
 async function build(limits: ReceiverParts['limits'] = {}, over: Partial<ReceiverParts> = {}) {
   inbox = new MemoryInbox();
   receiver = createReceiver({
-    ...{ inbox, clock: systemClock, logger: silentLogger, path: '/webhooks' },
+    inbox,
+    clock: systemClock,
+    logger: silentLogger,
+    path: '/webhooks',
     signatureHeader: 'Service-Signature',
     secrets: () => [secret],
     resolveSources: () => ['acme' as SourceName],

@@ -18,7 +18,10 @@ const collect: () => void = runInNewContext('gc');
 const now = () => Math.floor(Date.now() / 1000);
 const event = (id: string, more = {}) =>
   JSON.stringify({
-    ...{ id, event: 'investment.changed', created_at: '2026-10-20T09:30:00Z', mode: 'live' },
+    id,
+    event: 'investment.changed',
+    created_at: '2026-10-20T09:30:00Z',
+    mode: 'live',
     installation: { id: 'inst_1' },
     data: { id: 'inv_1', visible: true, company: 'co_1', observed_at: '2026-10-20T09:29:58Z' },
     ...more,
@@ -63,7 +66,10 @@ test('receiver: thousands of hostile requests store nothing, start no tick and l
   const nudged: SourceName[][] = [];
   const receiver = createReceiver({
     inbox: new Inbox(sqliteConnection(accepting)),
-    ...{ clock: systemClock, logger: silentLogger, path: '/webhooks', signatureHeader: 'Service-Signature' },
+    clock: systemClock,
+    logger: silentLogger,
+    path: '/webhooks',
+    signatureHeader: 'Service-Signature',
     secrets: () => [secret, 'whsec_other'],
     resolveSources: () => ['acme' as SourceName],
     onAccepted: (_event, sources) => nudged.push([...sources]),

@@ -560,7 +560,11 @@ let port: number;
 
 beforeAll(async () => {
   receiver = createReceiver({
-    ...{ inbox, clock: systemClock, logger: silentLogger, path: '/webhooks', limits },
+    inbox,
+    clock: systemClock,
+    logger: silentLogger,
+    path: '/webhooks',
+    limits,
     signatureHeader: 'Service-Signature',
     secrets: () => [secret],
     resolveSources: () => ['acme' as SourceName],

@@ -507,7 +507,9 @@ test('receiver: a leading byte order mark of a signed event is ignored, and the 
   expect((await deliver({ body, signature })).status).toBe(202);
   expect(inbox.rows).toMatchObject([{ eventId: 'evt_1', lane: 'acme' }]);
   expect(JSON.parse(inbox.rows[0]?.body ?? '')).toEqual({
-    ...{ id: 'evt_1', event: 'investment.changed', created_at: '2026-10-20T09:30:00Z' },
+    id: 'evt_1',
+    event: 'investment.changed',
+    created_at: '2026-10-20T09:30:00Z',
     data: { id: 'inv_1' },
   });
   // Without the mark the bytes differ from the signed ones.

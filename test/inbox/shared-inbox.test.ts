@@ -67,7 +67,11 @@ async function store(sources: readonly SourceName[], more: { at?: number; observ
   const at = instantFromMillis(more.at ?? clock.now());
   await inbox.accept({
     eventId: `evt_${number}` as EventId,
-    ...{ installation: '', event: 'investment.changed', company: null, investment: null, test: false },
+    installation: '',
+    event: 'investment.changed',
+    company: null,
+    investment: null,
+    test: false,
     observedAt: more.observed === false ? null : at,
     receivedAt: at,
     body: '{}',

@@ -7,12 +7,10 @@ test('redact body: the announcement is kept and personal data is removed, wherev
     event: 'investment.created',
     actor: { name: 'CANARY' },
     data: {
-      ...{
-        id: 'inv_1',
-        status: 'active',
-        fields: ['status', 'amounts'],
-        observed_at: '2026-10-20T12:00:00Z',
-      },
+      id: 'inv_1',
+      status: 'active',
+      fields: ['status', 'amounts'],
+      observed_at: '2026-10-20T12:00:00Z',
       investor: { id: 'usr_1', name: 'CANARY', email: 'CANARY@example.org' },
       message: 'CANARY',
       offering: { name: 'CANARY' },

@@ -104,17 +104,25 @@ describe('the library: a mirror inside another program', () => {
 
   test("the library's types name exactly what the dictionary names", () => {
     const named: Record<keyof MirrorDatabase, true> = {
-      ...{ investments: true, identities: true, roster: true, investment_history: true, incoming: true },
-      ...{
-        changes: true,
-        round_totals: true,
-        daily_raised: true,
-        investor_totals: true,
-        sync_status: true,
-        awaiting_deletion: true,
-      },
-      ...{ ticks: true, notices: true, quarantine: true, drift: true, sources: true, webhook_inbox: true },
-      ...{ erasures: true, forgotten: true },
+      investments: true,
+      identities: true,
+      roster: true,
+      investment_history: true,
+      incoming: true,
+      changes: true,
+      round_totals: true,
+      daily_raised: true,
+      investor_totals: true,
+      sync_status: true,
+      awaiting_deletion: true,
+      ticks: true,
+      notices: true,
+      quarantine: true,
+      drift: true,
+      sources: true,
+      webhook_inbox: true,
+      erasures: true,
+      forgotten: true,
     };
     expect(Object.keys(named).sort()).toEqual(publicRelations.map(({ name }) => name).sort());
     type Columns<Relation extends keyof MirrorDatabase> = Record<keyof MirrorDatabase[Relation], true>;
@@ -128,12 +136,17 @@ describe('the library: a mirror inside another program', () => {
     } as const;
     const round: Columns<'round_totals'> = {
       ...totals,
-      ...{ company_id: true, offering_id: true, status: true, in_escrow_cents: true },
+      company_id: true,
+      offering_id: true,
+      status: true,
+      in_escrow_cents: true,
     };
     const daily: Columns<'daily_raised'> = { ...totals, company_id: true, day: true };
     const investor: Columns<'investor_totals'> = {
       ...totals,
-      ...{ investor_id: true, first_applied_at: true, last_applied_at: true },
+      investor_id: true,
+      first_applied_at: true,
+      last_applied_at: true,
     };
     const typed = { round_totals: round, daily_raised: daily, investor_totals: investor };
     for (const [relation, columns] of Object.entries(typed))

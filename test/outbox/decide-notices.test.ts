@@ -54,8 +54,14 @@ describe('notices: the text of a notice', () => {
   test('notices: a notice as data has ids and amounts and nothing else', () => {
     expect(JSON.parse(noticesFor(status)[0]?.body ?? '')).toEqual({
       type: 'investment.changed',
-      ...{ source: 'acme', id: 'inv_1', seq: 7, at: '2026-10-20T12:00:00.000Z' },
-      ...{ company_id: 'co_1', offering_id: 'ofr_1', currency: 'usd', converted_from: null },
+      source: 'acme',
+      id: 'inv_1',
+      seq: 7,
+      at: '2026-10-20T12:00:00.000Z',
+      company_id: 'co_1',
+      offering_id: 'ofr_1',
+      currency: 'usd',
+      converted_from: null,
       before: { status: 'active', group_label: 'PENDING', committed_cents: 250_000 },
       after: { status: 'executed', group_label: 'PENDING', committed_cents: 250_000 },
       text: 'acme: investment inv_1: status active → executed',

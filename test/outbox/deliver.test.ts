@@ -36,7 +36,10 @@ function world(notices: number, answers: Record<string, (notice: DueNotice) => S
   for (const name of Object.keys(answers)) for (let seq = 1; seq <= notices; seq++) queue(seq, name);
   const parts = {
     outbox: new Outbox(sqliteConnection(mirror)),
-    ...{ targets, clock, random: seededRandom(1), logger: silentLogger },
+    targets,
+    clock,
+    random: seededRandom(1),
+    logger: silentLogger,
   };
   const states = () =>
     mirror.raw

@@ -24,7 +24,8 @@ export async function giveToOwnRole(administrator: string): Promise<OwnDatabase>
   url.username = role;
   url.password = '';
   return {
-    ...{ url: url.href, administrator },
+    url: url.href,
+    administrator,
     dropRole: (server) =>
       withClient(server, async (client) => void (await client.query(`DROP ROLE ${role}`))),
   };

@@ -67,7 +67,10 @@ export async function startSandboxAndMirror(options: SandboxOptions): Promise<Sa
           },
           { cwd: folder, env: {} },
         ),
-        ...{ clock: sandbox.clock, random, logger: silentLogger, wire: pool.fetch },
+        clock: sandbox.clock,
+        random,
+        logger: silentLogger,
+        wire: pool.fetch,
         ...more,
       }),
     reader: () => {

@@ -120,7 +120,10 @@ export class FakePlatform {
             ? 'since'
             : 'start';
     this.readings.push({
-      ...{ at, kind, status, head: this.head },
+      at,
+      kind,
+      status,
+      head: this.head,
       account: account?.name ?? '',
       company: query.get('company_id') ?? '',
     });
@@ -283,7 +286,10 @@ export class FakePlatform {
     const end = freedom.finalCursor === 'end' ? shownHead : start;
     const next = hasMore
       ? this.#hand({
-          ...{ kind: 'listing', account: account.name, filters, seq: start },
+          kind: 'listing',
+          account: account.name,
+          filters,
+          seq: start,
           last: shown.at(-1) === undefined ? last || ' ' : this.#keyOf(shown.at(-1) as Publication),
         })
       : this.#hand({ kind: 'delta', account: account.name, filters, seq: end, last: '' });

@@ -120,8 +120,12 @@ export class Machine {
   signIn(account: Account): void {
     const { access, refresh, expiresAt } = account.current;
     const credentials = {
-      ...{ clientId: account.clientId, clientSecret: account.clientSecret },
-      ...{ accessToken: access, refreshToken: refresh, previousRefreshToken: null, scope: '' },
+      clientId: account.clientId,
+      clientSecret: account.clientSecret,
+      accessToken: access,
+      refreshToken: refresh,
+      previousRefreshToken: null,
+      scope: '',
       expiresAt: new Date(expiresAt).toISOString(),
     };
     writeFileSync(join(this.#folder, `${account.name}.json`), JSON.stringify(credentials), { mode: 0o600 });
@@ -148,9 +152,17 @@ export class Machine {
     const no = this.#lives;
     const name = `daemon ${no}`;
     const life = {
-      ...{ no, name, folder, file: join(folder, 'mirror.db'), startedAt: scheduler.now },
+      no,
+      name,
+      folder,
+      file: join(folder, 'mirror.db'),
+      startedAt: scheduler.now,
       clock: new MachineClock(scheduler, name, this.parts.wallOffset()),
-      ...{ dead: false, armed: null, pagesMax: null, daemon: null, port: null },
+      dead: false,
+      armed: null,
+      pagesMax: null,
+      daemon: null,
+      port: null,
       onStep: (step: Step) => this.#onStep(life, step),
       onCommit: () => {
         if (!life.dead) this.parts.onCommit(life);

@@ -57,7 +57,9 @@ export class Network {
         token: init.headers.authorization ?? `form:${url.pathname}`,
         path: url.pathname,
       },
-      ...{ sentAt: this.scheduler.now, deliveredAt: null, quietMillis: 0 },
+      sentAt: this.scheduler.now,
+      deliveredAt: null,
+      quietMillis: 0,
     };
     this.exchanges.push(exchange);
     const request: PlatformRequest = {

@@ -138,8 +138,15 @@ export function planFor(seed: number, intervals: readonly number[] = [60, 120, 3
   const sources = chance.pick([1, 1, 2, 2, 3]);
   const records = chance.skewed(0, 70);
   const plain: Plan = {
-    ...{ seed, classes, intervalSeconds, calmUntil, chaosUntil, records, start: epoch },
-    ...{ accessMillis: 2 * hour, theme: null },
+    seed,
+    classes,
+    intervalSeconds,
+    calmUntil,
+    chaosUntil,
+    records,
+    start: epoch,
+    accessMillis: 2 * hour,
+    theme: null,
     freedom: freedomFrom(chance.fork('freedom')),
     perPage: chance.pick([1, 3, 10, 100, 100]),
     latencyMax: chance.pick([20, 200, 2_000]),

@@ -89,8 +89,12 @@ export class Laboratory {
   #around(keepLines: boolean, postgres: PostgresAround | null): Surroundings {
     return {
       postgres,
-      ...{ watch: this.#watch, files: this.#files, servers: this.#servers.ports, keepLines },
-      ...{ scratch: this.#scratch, template: this.#template },
+      watch: this.#watch,
+      files: this.#files,
+      servers: this.#servers.ports,
+      keepLines,
+      scratch: this.#scratch,
+      template: this.#template,
     };
   }
 

@@ -73,8 +73,12 @@ export class SandboxRun extends SimulatedRun {
     for (const source of this.sources)
       if (source.company === company)
         this.platform.readings.push({
-          ...{ at: this.scheduler.now, account: source.account.name, company },
-          ...{ kind: 'cursor', status: response.status, head: 0 },
+          at: this.scheduler.now,
+          account: source.account.name,
+          company,
+          kind: 'cursor',
+          status: response.status,
+          head: 0,
         });
     return response;
   }
@@ -115,7 +119,10 @@ export class SandboxRun extends SimulatedRun {
     const undo = routeRequests((port) => this.#receiver(port));
     try {
       this.#sandbox = await startSandbox({
-        ...{ seed: plan.seed, companies: 2, records: Math.min(plan.records, 30), random },
+        seed: plan.seed,
+        companies: 2,
+        records: Math.min(plan.records, 30),
+        random,
         clock: new MachineClock(scheduler, 'the platform', 0),
       });
       this.#settle(this.#sandbox);
@@ -151,15 +158,17 @@ export class SandboxRun extends SimulatedRun {
       const rotating = index < 2 && founder !== undefined && source.account.rotating;
       const current = rotating
         ? {
-            ...{ access: founder.token, refresh: founder.refreshToken },
+            access: founder.token,
+            refresh: founder.refreshToken,
             expiresAt: this.plan.start + accessMillis,
           }
         : { access: token };
       const { clientId, clientSecret } = app;
       const account = { name: source.account.name, rotating, revoked: false, identity: true, spent: 0 };
       Object.assign(source, {
-        ...{ company: id, installation },
-        account: { ...account, ...{ clientId, clientSecret, current } },
+        company: id,
+        installation,
+        account: { ...account, clientId, clientSecret, current },
       });
       this.#tokens.set(id, { full: token, narrow: tokenWithoutIdentity });
       if (rotating) this.machine.signIn(source.account);
@@ -239,7 +248,9 @@ export class SandboxRun extends SimulatedRun {
         narrow: hand.narrow === access ? next.access : hand.narrow,
       });
     const form = new URLSearchParams({
-      ...{ token: account.rotating ? refresh : access, client_id: clientId, client_secret: clientSecret },
+      token: account.rotating ? refresh : access,
+      client_id: clientId,
+      client_secret: clientSecret,
     });
     const url = new URL('https://platform.invalid/oauth/revoke');
     const headers = { 'content-type': 'application/x-www-form-urlencoded' };

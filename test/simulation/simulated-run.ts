@@ -44,9 +44,13 @@ export class SimulatedRun extends Chaos {
       rmSync(this.root, { recursive: true, force: true });
     }
     return {
-      ...{ seed: this.plan.seed, violation: this.violation, trace: this.scheduler.trace },
-      ...{ events: this.scheduler.events, virtualMillis: this.scheduler.now - this.plan.start },
-      ...{ counters: this.counters, lines: this.scheduler.lines },
+      seed: this.plan.seed,
+      violation: this.violation,
+      trace: this.scheduler.trace,
+      events: this.scheduler.events,
+      virtualMillis: this.scheduler.now - this.plan.start,
+      counters: this.counters,
+      lines: this.scheduler.lines,
     };
   }
 

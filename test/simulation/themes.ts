@@ -102,9 +102,15 @@ function changesWhileListing(plan: Plan, chance: Chance): Plan {
       ...plan,
       freedom: {
         ...plan.freedom,
-        ...{ finalCursor: 'end', livePaging: true, order: 'id', publishDelayMax: 0, emptyPages: 0 },
+        finalCursor: 'end',
+        livePaging: true,
+        order: 'id',
+        publishDelayMax: 0,
+        emptyPages: 0,
       },
-      ...{ perPage: chance.pick([1, 2]), latencyMax: 2 * second, records: Math.max(plan.records, 50) },
+      perPage: chance.pick([1, 2]),
+      latencyMax: 2 * second,
+      records: Math.max(plan.records, 50),
     },
     begins.flatMap((begin) => [
       { at: begin, act: { kind: 'resync' } as const },
@@ -131,7 +137,8 @@ function largePages(plan: Plan, chance: Chance): Plan {
     {
       ...plan,
       freedom: { ...plan.freedom, pageMax: 100, publishDelayMax: 0 },
-      ...{ perPage: 100, records: Math.max(plan.records, 70) },
+      perPage: 100,
+      records: Math.max(plan.records, 70),
     },
     some(2, () => ({
       at: within(plan, chance, 0.1, 1),
@@ -149,7 +156,8 @@ function clockAhead(plan: Plan, chance: Chance): Plan {
       ...plan,
       wallOffset: chance.pick([30 * day, 365 * day]),
       freedom: { ...plan.freedom, pageMax: Math.min(plan.freedom.pageMax, 5) },
-      ...{ perPage: chance.pick([1, 3]), records: Math.max(plan.records, 30) },
+      perPage: chance.pick([1, 3]),
+      records: Math.max(plan.records, 30),
     },
     some(3, () => ({ at: within(plan, chance, 0.7, 1), act: { kind: 'resync' } as const })),
     [{ ...gone, from }],
@@ -181,7 +189,10 @@ const within = ({ calmUntil, chaosUntil }: Plan, chance: Chance, from: number, t
   Math.round(calmUntil + (from + (to - from) * chance.fraction()) * (chaosUntil - calmUntil));
 
 const front = ({ calmUntil, chaosUntil }: Plan, fault: WeatherFault, probability: number): Front => ({
-  ...{ fault, probability, from: calmUntil, to: chaosUntil },
+  fault,
+  probability,
+  from: calmUntil,
+  to: chaosUntil,
 });
 
 const without = (plan: Plan, kinds: readonly FaultClass[]): Plan => ({

@@ -42,7 +42,14 @@ export async function trySeed(laboratory: Laboratory, seed: number, wish: Wish):
     invariant === null ? null : storyOf(await shrink(laboratory, laboratory.plan(seed), invariant));
   const { trace, events, virtualMillis, counters, lines } = verdict;
   return {
-    ...{ seed, violation, story, trace, events, virtualMillis, lines },
-    ...{ processorMillis: (user + system) / 1_000, counts: counters.counts },
+    seed,
+    violation,
+    story,
+    trace,
+    events,
+    virtualMillis,
+    lines,
+    processorMillis: (user + system) / 1_000,
+    counts: counters.counts,
   };
 }

@@ -135,7 +135,11 @@ describe('accepting', () => {
     });
     await fixture.delta([record('c', { status: 'x' })]);
     expect(await fixture.mirror.deleteAwaiting(fixture.lease)).toEqual({
-      ...{ added: 0, changed: 0, removed: 1, unchanged: 0, quarantined: 0 },
+      added: 0,
+      changed: 0,
+      removed: 1,
+      unchanged: 0,
+      quarantined: 0,
     });
     expect(await shown(fixture)).toBe('a b c / 0');
     expect(await fixture.rows("SELECT id, kind, fields, reason FROM changes WHERE kind = 'removed'")).toEqual(

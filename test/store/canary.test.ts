@@ -17,9 +17,18 @@ function canary(id: string, round = 0): Identity {
   const mark = (field: string) =>
     `CANARY-${id}-${field}-${round}-${'x'.repeat((id.length * 37 + round * 11) % 400)}`;
   return {
-    ...{ name: mark('name'), legal_name: mark('legal'), email: mark('email'), address_line: mark('line') },
-    ...{ city: mark('city'), state: mark('state'), postal_code: mark('code'), country: mark('country') },
-    ...{ bio: mark('bio'), message: mark('message'), external_username: mark('user'), email_hidden: false },
+    name: mark('name'),
+    legal_name: mark('legal'),
+    email: mark('email'),
+    address_line: mark('line'),
+    city: mark('city'),
+    state: mark('state'),
+    postal_code: mark('code'),
+    country: mark('country'),
+    bio: mark('bio'),
+    message: mark('message'),
+    external_username: mark('user'),
+    email_hidden: false,
     extra: JSON.stringify({ phone: mark('phone') }),
   };
 }

@@ -26,9 +26,16 @@ async function jumped() {
   };
   const tick = async () => {
     const report: TickReport = {
-      ...{ trigger: 'timer', mode: 'delta', pages: 1, tookMs: 3, applied: nothingApplied },
-      ...{ startedAt: instantFromMillis(clock.millis), outcome: 'done' },
-      ...{ code: null, message: null, retryAt: null },
+      trigger: 'timer',
+      mode: 'delta',
+      pages: 1,
+      tookMs: 3,
+      applied: nothingApplied,
+      startedAt: instantFromMillis(clock.millis),
+      outcome: 'done',
+      code: null,
+      message: null,
+      retryAt: null,
     };
     await mirror.recordTick(lease, report, null);
   };

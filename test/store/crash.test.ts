@@ -86,13 +86,19 @@ const writes: Record<
   'a page of a re-listing': { listed: true, before: [begin('relist')], write: addPage },
   'publishing a re-listing': { listed: true, before: [begin('relist'), addPage], write: publish },
   'publishing a re-listing whose deletions exceed the brake': {
-    ...{ listed: true, before: [begin('relist'), addFew], write: publishBraked },
+    listed: true,
+    before: [begin('relist'), addFew],
+    write: publishBraked,
   },
   'publishing another re-listing after it': {
-    ...{ listed: true, before: [...awaiting, begin('relist'), addPage], write: publishBraked },
+    listed: true,
+    before: [...awaiting, begin('relist'), addPage],
+    write: publishBraked,
   },
   'deleting the rows that await deletion': {
-    ...{ listed: true, before: awaiting, write: (mirror, lease) => mirror.deleteAwaiting(lease) },
+    listed: true,
+    before: awaiting,
+    write: (mirror, lease) => mirror.deleteAwaiting(lease),
   },
   'a delta page that names rows awaiting deletion': { listed: true, before: awaiting, write: apply },
   'a re-listing page that names rows awaiting deletion': {

@@ -8,7 +8,10 @@ import { rejected } from './samples.js';
 const wire = (id: string, more: object): FeedItem =>
   parseInvestment(
     {
-      ...{ id, visible: true, status: 'approved', observed_at: '2026-02-01T00:00:00Z' },
+      id,
+      visible: true,
+      status: 'approved',
+      observed_at: '2026-02-01T00:00:00Z',
       amounts: { currency: 'USD', committed_cents: 1 },
       ...more,
     },
@@ -20,19 +23,20 @@ const first = [
   wire('inv_cents', {
     amounts: {
       currency: 'JPY',
-      ...{ committed_cents: Number.MAX_SAFE_INTEGER, investment_size_cents: -1, in_escrow_cents: 0 },
+      committed_cents: Number.MAX_SAFE_INTEGER,
+      investment_size_cents: -1,
+      in_escrow_cents: 0,
     },
-    ...{ shares: '1234567890123456789.000000001', applied_at: '2026-01-01T00:00:00.123456+02:00' },
+    shares: '1234567890123456789.000000001',
+    applied_at: '2026-01-01T00:00:00.123456+02:00',
   }),
   wire('inv_names', {
     group: 'a\u0000b\ud83dc',
     investor: {
-      ...{
-        id: 'usr_1',
-        name: 'José Ñandú 李雷 محمد \u202e 👩‍👩‍👧',
-        email: '',
-        bio: 'O\u2019Neil \\ "x" \n\t\u0001',
-      },
+      id: 'usr_1',
+      name: 'José Ñandú 李雷 محمد \u202e 👩‍👩‍👧',
+      email: '',
+      bio: 'O\u2019Neil \\ "x" \n\t\u0001',
       address: { line: "1'; DROP TABLE sources; --", city: '$1 ? :id', country: 'ÅÄÖ' },
     },
     message: '\udc00 alone, \u0000 nothing',

@@ -37,7 +37,10 @@ describe('forgetting', () => {
     const staged = (id: string, investor: string) =>
       seedRow(store, 'staged_rows', {
         ...recordDefaults,
-        ...{ source_no: 1, id, investor_id: investor, identity: '{"name":"CANARY"}' },
+        source_no: 1,
+        id,
+        investor_id: investor,
+        identity: '{"name":"CANARY"}',
       });
     await staged('inv_d', 'usr_x');
     await staged('inv_e', 'usr_y');
@@ -217,7 +220,9 @@ describe('scrubbing a file', () => {
       expect(erasures.scrub()).toMatchObject({ kind: 'blocked', erasures: 1 });
       expect(performance.now() - began).toBeLessThan(1_000);
       expect((await statusOf(mirror.file, clock)).erasures).toEqual({
-        ...{ pending: 1, since: '2026-10-20T12:00:00.000Z', residue: false },
+        pending: 1,
+        since: '2026-10-20T12:00:00.000Z',
+        residue: false,
       });
       reader.raw.exec('COMMIT');
       reader.close();

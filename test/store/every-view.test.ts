@@ -39,21 +39,27 @@ async function fill(store: Store): Promise<void> {
     ...unlisted,
   });
   await seedSource(store, 5, {
-    ...{ name: 'relisting', state: 'relisting', identity_included: 0, awaiting_deletion: 1 },
+    name: 'relisting',
+    state: 'relisting',
+    identity_included: 0,
+    awaiting_deletion: 1,
   });
   await seedSource(store, 6, {
-    ...{ name: 'held', state: 'held', identity_included: 1, names_from_generation: 2 },
+    name: 'held',
+    state: 'held',
+    identity_included: 1,
+    names_from_generation: 2,
   });
   await seedSource(store, 7, { name: 'sweeping', state: 'sweeping', last_outcome: 'stopped' });
   await seedSource(store, 8, {
-    ...{
-      name: 'halted',
-      state: 'halted',
-      halted_from: 'following',
-      halted_code: 'unauthorized',
-      halted_at: at,
-    },
-    ...{ halted_message: 'a person', quarantined: 3, retry_at: later },
+    name: 'halted',
+    state: 'halted',
+    halted_from: 'following',
+    halted_code: 'unauthorized',
+    halted_at: at,
+    halted_message: 'a person',
+    quarantined: 3,
+    retry_at: later,
   });
   const listing = { generation: 2, rows: 4, pages: 1, started_at: at };
   await seedRow(store, 'listings', { source_no: 4, kind: 'first', ...listing });
@@ -82,7 +88,8 @@ async function fill(store: Store): Promise<void> {
         visible: n % 2,
         via_entity: 1 - (n % 2),
       },
-      ...{ blockers: n === 3 ? '[{"key":"needs_id"}]' : '[]', extra: n === 2 ? '{"new":true}' : null },
+      blockers: n === 3 ? '[{"key":"needs_id"}]' : '[]',
+      extra: n === 2 ? '{"new":true}' : null,
       ...(n > 5 ? { valid_from: at, change_seq: n } : {}),
     });
     if (n !== 1)
@@ -91,7 +98,10 @@ async function fill(store: Store): Promise<void> {
   const held = await seedInvestment(store, 5, 'inv_named');
   const unnamed = await seedInvestment(store, 5, 'inv_unnamed');
   await seedRow(store, 'awaiting_deletion_rows', {
-    ...{ row_no: unnamed, source_no: 5, generation: 1, missing_since: at },
+    row_no: unnamed,
+    source_no: 5,
+    generation: 1,
+    missing_since: at,
   });
   await seedRow(store, 'staged_pages', { source_no: 5, page: 1, seen: numbersIn(store, [held]) });
   await seedRow(store, 'staged_rows', {
@@ -102,18 +112,21 @@ async function fill(store: Store): Promise<void> {
   });
   for (const ended_by of ['update', 'tombstone', 'relist'])
     await seedRow(store, 'history_rows', {
-      ...{
-        source_no: 1,
-        id: 'inv_0',
-        ...recordDefaults,
-        valid_from: '2026-10-01T00:00:00.000Z',
-        change_seq: 1,
-      },
-      ...{ valid_to: later, ended_by },
+      source_no: 1,
+      id: 'inv_0',
+      ...recordDefaults,
+      valid_from: '2026-10-01T00:00:00.000Z',
+      change_seq: 1,
+      valid_to: later,
+      ended_by,
     });
   for (const [seq, kind] of ['snapshot', 'added', 'changed', 'removed'].entries())
     await seedRow(store, 'change_rows', {
-      ...{ seq: seq + 1, source_no: 1, kind, at, id: seq === 0 ? null : 'inv_0' },
+      seq: seq + 1,
+      source_no: 1,
+      kind,
+      at,
+      id: seq === 0 ? null : 'inv_0',
       ...(kind === 'changed' ? { fields: '["status"]', reason: 'status_changed' } : {}),
     });
   for (const [outcome, code] of [
@@ -121,8 +134,19 @@ async function fill(store: Store): Promise<void> {
     ['failed', 'unreachable'],
   ] as const)
     await seedRow(store, 'tick_rows', {
-      ...{ source_no: 1, trigger: 'timer', mode: 'delta', started_at: at, took_ms: 5, pages: 1, added: 1 },
-      ...{ changed: 2, removed: 3, quarantined: 4, outcome, code, message: code },
+      source_no: 1,
+      trigger: 'timer',
+      mode: 'delta',
+      started_at: at,
+      took_ms: 5,
+      pages: 1,
+      added: 1,
+      changed: 2,
+      removed: 3,
+      quarantined: 4,
+      outcome,
+      code,
+      message: code,
     });
   for (const [target, body] of [
     ['hook', '{"text":"Élodie"}'],
@@ -154,11 +178,9 @@ async function fill(store: Store): Promise<void> {
         source,
         received_at: at,
       },
-      ...{
-        observed_at: at,
-        body: source === null ? null : '{}',
-        state: source === null ? 'ignored' : 'pending',
-      },
+      observed_at: at,
+      body: source === null ? null : '{}',
+      state: source === null ? 'ignored' : 'pending',
     });
   await seedRow(store, 'erasures', { source_no: 1, id: 'inv_9', cause: 'tombstone', invisible_at: at });
   await seedRow(store, 'erasures', { id: 'usr_9', cause: 'forget', invisible_at: at, scrubbed_at: later });

@@ -12,12 +12,10 @@ const saturated = '9223372036854775807';
 const huge = (count: number, cents: Cents = most): FeedItem[] =>
   Array.from({ length: count }, (_, at) =>
     record(`inv_${at}`, {
-      ...{
-        investor_id: 'usr_1',
-        committed_cents: cents,
-        in_escrow_cents: 0 as Cents,
-        raised_cents: 7 as Cents,
-      },
+      investor_id: 'usr_1',
+      committed_cents: cents,
+      in_escrow_cents: 0 as Cents,
+      raised_cents: 7 as Cents,
     }),
   );
 
@@ -34,7 +32,11 @@ const totals = async (rows: (sql: string) => Promise<unknown[]>) => {
 };
 
 const row = (view: string, investments: number, committed: string, exact: string | null) => ({
-  ...{ view, investments, committed, raised: String(7 * investments), exact_cents: exact },
+  view,
+  investments,
+  committed,
+  raised: String(7 * investments),
+  exact_cents: exact,
 });
 
 const three = (investments: number, committed: string, sum: bigint | null) => {

@@ -43,14 +43,21 @@ async function fillHeld(store: Store, halted: boolean): Promise<void> {
       ...Object.values(row),
     );
   await insert('sources', {
-    ...{ no: 1, name: 'acme', fingerprint: 'f1', cursor: 'c_old', cursor_saved_at: at, generation: 2 },
-    ...{ listed_at: at, listed_seq: 1, rows_held: 4, last_listing_at: at, last_committed_at: at },
-    ...{
-      identity_included: 1,
-      last_outcome: 'held',
-      last_error_code: 'too_many_deletions',
-      last_error_at: at,
-    },
+    no: 1,
+    name: 'acme',
+    fingerprint: 'f1',
+    cursor: 'c_old',
+    cursor_saved_at: at,
+    generation: 2,
+    listed_at: at,
+    listed_seq: 1,
+    rows_held: 4,
+    last_listing_at: at,
+    last_committed_at: at,
+    identity_included: 1,
+    last_outcome: 'held',
+    last_error_code: 'too_many_deletions',
+    last_error_at: at,
     ...(halted
       ? {
           state: 'halted',
@@ -69,15 +76,29 @@ async function fillHeld(store: Store, halted: boolean): Promise<void> {
     await insert('identity_rows', { row_no: index + 1, name: id });
   }
   await insert('listings', {
-    ...{ source_no: 1, kind: 'relist', generation: 2, pages: 1, rows: 2, started_at: at, low_mark: at },
-    ...{ final: 'f_new', would_remove: 2 },
+    source_no: 1,
+    kind: 'relist',
+    generation: 2,
+    pages: 1,
+    rows: 2,
+    started_at: at,
+    low_mark: at,
+    final: 'f_new',
+    would_remove: 2,
   });
   await insert('staged_rows', {
-    ...{ source_no: 1, id: 'b', row_no: 2, ...recordDefaults, status: 'executed', investor_id: 'usr_b' },
+    source_no: 1,
+    id: 'b',
+    row_no: 2,
+    ...recordDefaults,
+    status: 'executed',
+    investor_id: 'usr_b',
     identity: JSON.stringify({ name: 'b', email_hidden: false }),
   });
   await insert('staged_pages', {
-    ...{ source_no: 1, page: 0, seen: store.kind === 'sqlite' ? '[1,2]' : [1, 2] },
+    source_no: 1,
+    page: 0,
+    seen: store.kind === 'sqlite' ? '[1,2]' : [1, 2],
   });
 }
 

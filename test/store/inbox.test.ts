@@ -13,9 +13,16 @@ import { freshMirror } from './support/mirror.js';
 const at = (minute: number) => `2026-10-20T12:${String(minute).padStart(2, '0')}:00.000Z` as Instant;
 
 const event = (eventId: string, set: Partial<AcceptedEvent> = {}): AcceptedEvent => ({
-  ...{ eventId: eventId as EventId, installation: 'inst_1', event: 'investment.changed', lane: 'acme' },
-  ...{ company: null, investment: 'inv_1', observedAt: null, test: false },
-  ...{ receivedAt: at(0), body: '{"id":"evt"}' },
+  eventId: eventId as EventId,
+  installation: 'inst_1',
+  event: 'investment.changed',
+  lane: 'acme',
+  company: null,
+  investment: 'inv_1',
+  observedAt: null,
+  test: false,
+  receivedAt: at(0),
+  body: '{"id":"evt"}',
   ...set,
 });
 

@@ -5,15 +5,14 @@ const now = Date.parse('2026-05-01T12:00:00.000Z');
 const at = (seconds: number) => new Date(now + seconds * 1_000).toISOString();
 
 const facts: SourceFacts = {
-  ...{
-    state: 'following',
-    last_outcome: 'done',
-    quarantineOpen: 0,
-    retry_at: null,
-    awaiting_deletion: 0,
-    names_incomplete: 0,
-  },
-  ...{ last_tick_at: at(-60), last_committed_at: at(-60) },
+  state: 'following',
+  last_outcome: 'done',
+  quarantineOpen: 0,
+  retry_at: null,
+  awaiting_deletion: 0,
+  names_incomplete: 0,
+  last_tick_at: at(-60),
+  last_committed_at: at(-60),
 };
 const surroundings: Surroundings = { now, staleMillis: 285_000, followed: true, reports: [] };
 const report = { key: 'tick.acme', text: 'the disk is full', since: at(-9) as never, source: 'acme' };

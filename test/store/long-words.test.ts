@@ -12,7 +12,8 @@ function longest(n: number): Partial<Investment> {
     ).join('');
   const id = (prefix: string) => (prefix + String(n).padEnd(200, 'x0Yz')).slice(0, 200);
   return {
-    ...{ status: word(1), currency: word(2) },
+    status: word(1),
+    currency: word(2),
     company_id: id('co_') as never,
     offering_id: id('ofr_') as never,
     investor_id: id('usr_') as never,

@@ -160,7 +160,8 @@ test('notices about a record stay a minute apart and none is lost, for any respo
     }
   };
   await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), play), {
-    ...{ numRuns: worlds, endOnFailure: true },
+    numRuns: worlds,
+    endOnFailure: true,
   });
 }, 240_000);
 

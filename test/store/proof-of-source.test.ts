@@ -15,9 +15,16 @@ const inboxOn = (store: Store) =>
 const startedAt = '2026-04-30T23:00:00.000Z' as Instant;
 
 const report = (more: Partial<TickReport> = {}): TickReport => ({
-  ...{ trigger: 'timer', mode: 'delta', startedAt, tookMs: 5, pages: 1, retryAt: null },
+  trigger: 'timer',
+  mode: 'delta',
+  startedAt,
+  tookMs: 5,
+  pages: 1,
+  retryAt: null,
   ...{ applied: { added: 0, changed: 0, removed: 0, unchanged: 1, quarantined: 0 } },
-  ...{ outcome: 'done', code: null, message: null },
+  outcome: 'done',
+  code: null,
+  message: null,
   ...more,
 });
 

@@ -27,7 +27,11 @@ describe('views during a listing', () => {
     await seedInvestment(store, 1, 'inv_unnamed');
     await seedRow(store, 'staged_rows', {
       ...recordDefaults,
-      ...{ source_no: 1, id: 'inv_changed', row_no: changed, committed_cents: 5, extra: '{"a":1}' },
+      source_no: 1,
+      id: 'inv_changed',
+      row_no: changed,
+      committed_cents: 5,
+      extra: '{"a":1}',
     });
     await seedRow(store, 'staged_pages', { source_no: 1, page: 1, seen: numbersIn(store, [same, changed]) });
     await seedRow(store, 'staged_pages', { source_no: 1, page: 2, seen: numbersIn(store, [same]) });
@@ -50,12 +54,27 @@ describe('totals', () => {
     await seedInvestment(store, 1, 'inv_c', { currency: 'eur', raised_cents: 3, committed_cents: 4 });
     expect(await rowsOf(store, 'SELECT * FROM round_totals ORDER BY currency')).toEqual([
       {
-        ...{ source: 'source1', company_id: 'co_1', offering_id: 'ofr_1', status: 'active', currency: 'eur' },
-        ...{ investments: 1, committed_cents: 4, in_escrow_cents: 0, raised_cents: 3, exact_cents: null },
+        source: 'source1',
+        company_id: 'co_1',
+        offering_id: 'ofr_1',
+        status: 'active',
+        currency: 'eur',
+        investments: 1,
+        committed_cents: 4,
+        in_escrow_cents: 0,
+        raised_cents: 3,
+        exact_cents: null,
       },
       {
-        ...{ source: 'source1', company_id: 'co_1', offering_id: 'ofr_1', status: 'active', currency: 'usd' },
-        ...{ investments: 2, committed_cents: 200_000, in_escrow_cents: 7, raised_cents: 100_000 },
+        source: 'source1',
+        company_id: 'co_1',
+        offering_id: 'ofr_1',
+        status: 'active',
+        currency: 'usd',
+        investments: 2,
+        committed_cents: 200_000,
+        in_escrow_cents: 7,
+        raised_cents: 100_000,
         exact_cents: null,
       },
     ]);

@@ -22,7 +22,10 @@ export interface PlantedBug {
 }
 
 export const bug = (name: string, file: string, search: string, replace: string): PlantedBug => ({
-  ...{ name, file, search, replace },
+  name,
+  file,
+  search,
+  replace,
 });
 
 export interface Layout {

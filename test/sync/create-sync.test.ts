@@ -408,7 +408,8 @@ test('sync: a source whose halt another process ended is followed again within m
   expect(mirror.of(acme).halted).toMatchObject({ code: 'unauthorized' });
   revoked = false;
   const other = createSync({
-    ...{ ...partsOf(mirror, clock), holder: 'a second process' },
+    ...partsOf(mirror, clock),
+    holder: 'a second process',
     sources: [sourceOf(feed)],
     options: {
       ...partsOf(mirror, clock).options,

@@ -308,7 +308,9 @@ test('a relisting that would delete too much is published without the deletions,
   truth.expire();
   truth.publish(101, 7);
   expect((await tick()).report).toMatchObject({
-    ...{ outcome: 'done', code: null, mode: 'relisting' },
+    outcome: 'done',
+    code: null,
+    mode: 'relisting',
     applied: { added: 1, removed: 0 },
   });
   expect(mirror.of(acme).active.kind).toBe('following');
@@ -320,7 +322,8 @@ test('a relisting that would delete too much is published without the deletions,
   expect(mirror.of(acme).awaiting.size, 'one of them came back').toBe(59);
   truth.asked.length = 0;
   expect((await tick({ trigger: 'manual', acceptDeletions: true })).report).toMatchObject({
-    ...{ outcome: 'done', mode: 'delta' },
+    outcome: 'done',
+    mode: 'delta',
     applied: { removed: 59 },
   });
   expect(kinds(), 'nothing is listed again').toEqual(['cursor']);

@@ -12,7 +12,10 @@ export async function deliver({ hook, sandbox }: Place, eventId: string): Promis
   const [company] = sandbox.ready.companies;
   const now = systemClock.now();
   const body = JSON.stringify({
-    ...{ id: eventId, event: 'investment.changed', created_at: new Date(now).toISOString(), mode: 'test' },
+    id: eventId,
+    event: 'investment.changed',
+    created_at: new Date(now).toISOString(),
+    mode: 'test',
     installation: { id: company?.installation, target: null, test: false },
     data: { id: 'inv_unheardof', visible: true, company: company?.id, observed_at: null },
   });

@@ -14,8 +14,12 @@ test('three processes share the sources, are killed and frozen, and the copy is 
 }, async () => {
   const [database, random, counters] = [await freshDatabase(), seededRandom(seed), new Counters()];
   const world = await startFleet({
-    ...{ url: database.url, program: built, random },
-    ...{ companies: 4, records: 20, pageMillis: 100 },
+    url: database.url,
+    program: built,
+    random,
+    companies: 4,
+    records: 20,
+    pageMillis: 100,
   });
   try {
     const play = { changes: 60, perBatch: 10, pauseMillisMax: 500, frozenMillis: [8_500, 9_500] } as const;

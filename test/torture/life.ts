@@ -61,7 +61,8 @@ export function startLife(args: readonly string[], options: LifeOptions): Life {
     {
       cwd: packageRoot,
       env: {
-        ...{ PATH: process.env.PATH, ...env },
+        PATH: process.env.PATH,
+        ...env,
         ROSTERD_TORTURE: JSON.stringify({ ...program, ...stop, pagesMax, outlast }),
       },
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -112,7 +112,9 @@ export async function openPlace({ program, records, perPage = 100 }: PlaceOption
       [],
     ).flatMap(({ id }) => (forgiven.has(id) ? [] : [id]));
   return {
-    ...{ sandbox, folder, file },
+    sandbox,
+    folder,
+    file,
     look: (work) => looking(file, { readonly: true }, work),
     lookAtRemains: (work) => {
       if (!existsSync(file)) return null;
@@ -132,7 +134,9 @@ export async function openPlace({ program, records, perPage = 100 }: PlaceOption
       lives.add(life);
       return life;
     },
-    ...{ living, outlived, deserted },
+    living,
+    outlived,
+    deserted,
     killAll,
     churn: async (changes) => void (await control('/churn', { changes })),
     accepted,

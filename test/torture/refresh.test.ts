@@ -13,7 +13,8 @@ afterAll(() => torture.close());
  */
 const rounds: readonly Round[] = steps.flatMap((step, index) =>
   (['before', 'after'] as const).map((when, side) => ({
-    ...{ step, when },
+    step,
+    when,
     wire: wires[(2 * index + side) % wires.length] ?? 'prompt',
   })),
 );

@@ -23,11 +23,9 @@ function stage(listed: readonly FeedItem[], still: readonly string[]) {
             awaiting: async () => new Set<string>(),
           },
           async *ids() {},
-          ...{
-            records: async () => new Map(),
-            mark: async () => 1,
-            changedSince: async () => new Set<string>(),
-          },
+          records: async () => new Map(),
+          mark: async () => 1,
+          changedSince: async () => new Set<string>(),
           keepable: async (items) => items,
         },
         platform: {

@@ -58,7 +58,10 @@ export const exportCommand: Command = {
     let rows = 0;
     let rowsTotal: number | undefined;
     const ask = {
-      ...{ format, identity, raw: options.flag('raw'), ...asOf(options, io.clock.now()) },
+      format,
+      identity,
+      raw: options.flag('raw'),
+      ...asOf(options, io.clock.now()),
       ...(source === undefined ? {} : { source }),
       ...(company === undefined ? {} : { company }),
       onRow: () => {

@@ -102,7 +102,8 @@ function withJson(version: Version) {
   const { blockers, contracts, extra, ...rest } = version;
   return {
     ...rest,
-    ...{ blockers: JSON.parse(blockers) as unknown, contracts: JSON.parse(contracts) as unknown },
+    blockers: JSON.parse(blockers) as unknown,
+    contracts: JSON.parse(contracts) as unknown,
     extra: extra === null ? null : (JSON.parse(extra) as unknown),
   };
 }

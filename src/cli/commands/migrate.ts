@@ -38,7 +38,12 @@ export const migrate: Command = {
     const progress = out.progress('migrate', io.clock);
     let moved = 0;
     const done = await migrate({
-      ...{ from, to, dryRun, signal, clock: io.clock, ledgerFile: await ledgerOf(context) },
+      from,
+      to,
+      dryRun,
+      signal,
+      clock: io.clock,
+      ledgerFile: await ledgerOf(context),
       onRows: (rows, rowsTotal) => {
         moved = rows;
         if (io.stderr.isTTY === true || rows >= rowsWorthALine)

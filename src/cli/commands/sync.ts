@@ -47,7 +47,11 @@ export const sync: Command = {
     if (options.flag('json'))
       out.json(
         results.map(({ source, report, quarantineOpen, awaitingDeletion, namesNote }) => ({
-          ...{ source, ...report, quarantineOpen, awaitingDeletion, namesNote },
+          source,
+          ...report,
+          quarantineOpen,
+          awaitingDeletion,
+          namesNote,
         })),
       );
     else out.table(columns, results.map(rowOf));

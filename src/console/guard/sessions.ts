@@ -50,8 +50,14 @@ export class Sessions {
   begin(signedIn: boolean, mark: string): Session {
     const now = this.clock.monotonic();
     const session: Session = {
-      ...{ id: randomText(this.random, 32), csrf: randomText(this.random, 32), signedIn },
-      ...{ identityUntil: 0, names: new NameSearches(this.random), mark, beganAt: now, usedAt: now },
+      id: randomText(this.random, 32),
+      csrf: randomText(this.random, 32),
+      signedIn,
+      identityUntil: 0,
+      names: new NameSearches(this.random),
+      mark,
+      beganAt: now,
+      usedAt: now,
     };
     if (this.#held.size >= sessionsMax) this.#held.delete(this.#leastMissed());
     this.#held.set(session.id, session);

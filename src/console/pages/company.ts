@@ -87,7 +87,10 @@ function raisedOverTime(days: CompanySeen['byDay'], currency: Currency): Html {
     ];
   });
   return chart({
-    ...{ id: 'raised', title: 'Raised over time', kind: 'line', unit: currencyCode(currency) },
+    id: 'raised',
+    title: 'Raised over time',
+    kind: 'line',
+    unit: currencyCode(currency),
     note: 'Current investments, by the day the investor applied.',
     columns: [
       { title: 'Day' },
@@ -139,7 +142,10 @@ function comingAndGoing({ byDay, leftByDay, goneByDay }: CompanySeen, currency: 
   for (const one of leftByDay) if (one.currency === currency) at(one.day).left += one.investments;
   const rows = [...days].sort(([one], [other]) => (one < other ? -1 : 1));
   return chart({
-    ...{ id: 'flow', title: 'New and withdrawn per day', kind: 'bars', unit: '' },
+    id: 'flow',
+    title: 'New and withdrawn per day',
+    kind: 'bars',
+    unit: '',
     note: 'New: by the day the investor applied, including investments withdrawn since. Withdrawn: by the day rosterd saw it.',
     columns: [
       { title: 'Day' },

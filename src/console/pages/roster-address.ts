@@ -24,7 +24,8 @@ export function addressFrom(query: URLSearchParams): RosterAddress {
   const order = rosterOrders.find((one) => one === query.get('order')) ?? 'applied_at';
   return {
     ...{ filter, search: /^\w{1,32}$/.exec(query.get('search') ?? '')?.[0] ?? '' },
-    ...{ order, descending: query.get('dir') !== 'asc' },
+    order,
+    descending: query.get('dir') !== 'asc',
     after: placeFrom(query.get('after') ?? '', order),
   };
 }
@@ -48,7 +49,11 @@ export function wantedFrom(
 ): RosterWanted {
   return {
     filter: identity && person !== undefined ? { ...filter, person } : filter,
-    ...{ order, descending, after, rowsMax, identity },
+    order,
+    descending,
+    after,
+    rowsMax,
+    identity,
   };
 }
 

@@ -24,7 +24,8 @@ export function companyRoutes(context: PageContext): Router {
     context.show(request, response, {
       title: company ?? source,
       place: '/companies',
-      ...{ body, scripts: ['charts'] },
+      body,
+      scripts: ['charts'],
     });
   });
   return router;

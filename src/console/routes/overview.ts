@@ -13,7 +13,8 @@ export function overviewRoutes(context: PageContext): Closable & { readonly rout
       return { fragment: overviewParts(seen).text, mark: markOf(seen) };
     },
     onChange: (listener) => source.onChange(listener),
-    ...{ clock, logger },
+    clock,
+    logger,
   });
   router.get('/', async (request, response) => {
     const body = overviewBody(await source.overview());

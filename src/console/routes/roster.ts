@@ -26,7 +26,11 @@ export function rosterRoutes(context: PageContext): Router {
     const seen = await source.roster(wantedFrom(address, person, identity, rowsPerPage + 1));
     if (identity) context.audit('roster', { rows: Math.min(seen.rows.length, rowsPerPage) });
     const body = rosterBody({
-      ...{ address, seen, identityUntil, csrf: session.csrf, person },
+      address,
+      seen,
+      identityUntil,
+      csrf: session.csrf,
+      person,
       rowsMax: rowsPerPage,
     });
     context.show(request, response, { title: 'Roster', place: '/roster', body });

@@ -46,8 +46,13 @@ export function sqlRoutes(context: PageContext): Router {
   const show = (request: Request, response: Response, sql: string, name: string, answer: Answer) => {
     const session = context.session(request, response);
     const body = sqlBody({
-      ...{ sql, name, ...answer, queries: source.queries, limits: source.queryLimits },
-      ...{ csrf: session.csrf, identityUntil: context.identityUntil(session) },
+      sql,
+      name,
+      ...answer,
+      queries: source.queries,
+      limits: source.queryLimits,
+      csrf: session.csrf,
+      identityUntil: context.identityUntil(session),
     });
     const page = { title: 'SQL', place: '/sql', body, scripts: ['charts', 'query'] } as const;
     context.show(request, response, page, answer.problem === null ? 200 : 422);

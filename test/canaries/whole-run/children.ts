@@ -11,7 +11,8 @@ type Env = Readonly<Record<string, string | undefined>>;
 function heardIn(env: Env): Env {
   const { testPath, currentTestName } = expect.getState();
   return {
-    ...{ ROSTERD_LOG__LEVEL: 'debug', ...env },
+    ROSTERD_LOG__LEVEL: 'debug',
+    ...env,
     NODE_OPTIONS: `${env.NODE_OPTIONS ?? ''} --import ${ears}`.trim(),
     CANARY_FOLDER: process.env.CANARY_FOLDER,
     CANARY_TEST: `${testPath ?? '?'} > ${currentTestName ?? '?'}`,

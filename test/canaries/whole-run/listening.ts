@@ -20,7 +20,11 @@ const clock: Clock = { now: () => 0, monotonic: () => 0, wait: () => Promise.res
 
 /** The product's own logger at debug level, recorded. */
 export const listening: Logger = createLogger({
-  ...{ level: 'debug', format: 'json', stream, color: false, clock },
+  level: 'debug',
+  format: 'json',
+  stream,
+  color: false,
+  clock,
 });
 
 /** Returns a logger that passes everything to the test's logger unchanged and also to the listener. */
@@ -32,7 +36,10 @@ export function heard(logger: Logger, listener: Logger = listening): Logger {
       listener[level](fields, message);
     };
   return {
-    ...{ debug: both('debug'), info: both('info'), warn: both('warn'), error: both('error') },
+    debug: both('debug'),
+    info: both('info'),
+    warn: both('warn'),
+    error: both('error'),
     child: (fields) => heard(logger.child(fields), listener.child(fields)),
   };
 }

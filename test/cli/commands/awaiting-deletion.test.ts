@@ -52,7 +52,11 @@ test('deletions beyond the brake await approval, and everything else continues u
   expect(await query(`SELECT count(*) AS n FROM investments WHERE id = '${fresh}'`)).toEqual([{ n: 1 }]);
 
   expect(await check()).toMatchObject({
-    ...{ code: 1, state: 'following', health: 'attention', awaiting_deletion: 10, deletions_waiting: 10 },
+    code: 1,
+    state: 'following',
+    health: 'attention',
+    awaiting_deletion: 10,
+    deletions_waiting: 10,
   });
   const seen = await world.run(['status']);
   expect(seen.out).toMatch(/following \(attention\)/);

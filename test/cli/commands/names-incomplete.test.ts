@@ -51,7 +51,9 @@ test('a re-listing for names that waits for the quota reports the end of the wai
   await world.run(['sync']);
   await world.control('POST', '/faults', [
     {
-      ...{ method: 'GET', path: '/investments', times: 10 },
+      method: 'GET',
+      path: '/investments',
+      times: 10,
       action: { status: 429, headers: { 'retry-after': '3000' }, body: { error: { type: 'rate_limited' } } },
     },
   ]);

@@ -72,7 +72,9 @@ describe('export', () => {
       .map((line) => JSON.parse(line) as Record<string, unknown>);
     expect(rows).toHaveLength(held);
     expect(rows.find(({ id }) => id === target)).toMatchObject({
-      ...{ committed_cents: 777_700, name: formula, source: 'acme' },
+      committed_cents: 777_700,
+      name: formula,
+      source: 'acme',
       blockers: expect.any(Array),
     });
   });
@@ -86,8 +88,11 @@ describe('export', () => {
       'SELECT min(committed_cents) AS min, max(committed_cents) AS max, sum(committed_cents IS NULL) AS nulls FROM investments',
     );
     expect(columns('a.parquet').find(({ name }) => name === 'committed_cents')).toEqual({
-      ...{ name: 'committed_cents', type: 'INT64 INTEGER(64)' },
-      ...{ min: BigInt(least?.min ?? 0), max: BigInt(least?.max ?? 0), nulls: BigInt(least?.nulls ?? 0) },
+      name: 'committed_cents',
+      type: 'INT64 INTEGER(64)',
+      min: BigInt(least?.min ?? 0),
+      max: BigInt(least?.max ?? 0),
+      nulls: BigInt(least?.nulls ?? 0),
     });
     expect(columns('a.parquet').map(({ name }) => name)).not.toContain('email');
     const sums = 'count(*), sum(committed_cents), sum(raised_cents), sum(change_seq)';

@@ -94,7 +94,11 @@ test.each([
   const clock = new StandingClock();
   const random = seededRandom(1);
   const fetch = withRetry(open(ca), {
-    ...{ plan: defaultRetryPlan, clock, random, logger: silentLogger, outage: new Outage() },
+    plan: defaultRetryPlan,
+    clock,
+    random,
+    logger: silentLogger,
+    outage: new Outage(),
   });
   const error: unknown = await fetch(callTo(server.url)).catch((reason: unknown) => reason);
   if (!isFault(error, 'unreachable')) throw error;

@@ -28,7 +28,9 @@ export async function run(
   until?: RegExp,
 ): Promise<Ended> {
   const child = spawn(program, args, {
-    ...{ cwd, env: environment(path), detached: true },
+    cwd,
+    env: environment(path),
+    detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let said = '';

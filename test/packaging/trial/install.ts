@@ -20,8 +20,13 @@ const manifest = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf
 /** Strict settings that also check the declarations of every package. */
 const strict = {
   compilerOptions: {
-    ...{ strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false, noEmit: true },
-    ...{ module: 'nodenext', target: 'es2023', types: ['node'] },
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    skipLibCheck: false,
+    noEmit: true,
+    module: 'nodenext',
+    target: 'es2023',
+    types: ['node'],
   },
   files: ['example.ts'],
 };

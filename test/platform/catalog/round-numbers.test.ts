@@ -18,7 +18,10 @@ interface Added {
 const told = () =>
   roundsOfRealm(world.services, 'test', world.clock.now()).map(
     ({ no, raised_cents, investor_count, reserved_cents }) => ({
-      ...{ no, raised_cents, investor_count, reserved_cents },
+      no,
+      raised_cents,
+      investor_count,
+      reserved_cents,
     }),
   );
 

@@ -25,7 +25,8 @@ export class Looks {
     const { port1, port2 } = new MessageChannel();
     this.#port = port1;
     this.#worker = new Worker(beginning(), {
-      ...{ eval: true, execArgv: [] },
+      eval: true,
+      execArgv: [],
       workerData: { port: port2, answered: this.#answered },
       transferList: [port2],
     });

@@ -58,7 +58,11 @@ describe.each(databases)('dashboard queries on $database', ({ open }) => {
       at: changed.valid_from,
     });
     await mirror.insert('change_rows', {
-      ...{ ...change, seq: 3, kind: 'removed', id: 'inv_d', at: '2026-10-13T00:00:00.000Z' },
+      ...change,
+      seq: 3,
+      kind: 'removed',
+      id: 'inv_d',
+      at: '2026-10-13T00:00:00.000Z',
     });
   });
 
@@ -182,7 +186,11 @@ describe.each(databases)('dashboard queries on $database', ({ open }) => {
       invisible_at: '2026-10-13T00:00:00.000Z',
     });
     await mirror.insert('quarantine_rows', {
-      ...{ source_no: 1, id: 'inv_x', problem: 'no status', body: '{}', seen_at: '2026-10-13T00:00:00.000Z' },
+      source_no: 1,
+      id: 'inv_x',
+      problem: 'no status',
+      body: '{}',
+      seen_at: '2026-10-13T00:00:00.000Z',
     });
     const { erasures, quarantine, ticks } = await read((db) => readActivity(db, 5));
     expect(erasures).toMatchObject([{ source: 'source1', id: 'inv_d', scrubbed_at: null }]);

@@ -23,8 +23,11 @@ async function seeded(kind?: Store['kind']): Promise<Store> {
     company_id: 'co_2',
   });
   await seedHistory(store, 1, 'inv_b', {
-    ...{ valid_from: '2026-10-01T00:00:00.000Z', change_seq: 1, committed_cents: 1 },
-    ...{ valid_to: '2026-10-06T00:00:00.000Z', ended_by: 'update' },
+    valid_from: '2026-10-01T00:00:00.000Z',
+    change_seq: 1,
+    committed_cents: 1,
+    valid_to: '2026-10-06T00:00:00.000Z',
+    ended_by: 'update',
   });
   await seedInvestment(store, 2, 'inv_a');
   return store;

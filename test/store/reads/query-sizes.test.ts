@@ -7,13 +7,11 @@ import { databases } from '../support/databases.js';
 
 const megabyte = 1_048_576;
 const limits: QueryLimits = {
-  ...{
-    timeoutMs: 60_000,
-    rowsMax: null,
-    rowBytesMax: megabyte,
-    bytesMax: 4 * megabyte,
-    memoryMegabytes: 300,
-  },
+  timeoutMs: 60_000,
+  rowsMax: null,
+  rowBytesMax: megabyte,
+  bytesMax: 4 * megabyte,
+  memoryMegabytes: 300,
 };
 
 async function read(place: MirrorPlace, sql: string, more: Partial<QueryLimits> = {}): Promise<string> {

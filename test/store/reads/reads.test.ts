@@ -80,7 +80,8 @@ describe('the local feed', () => {
     for (let seq = 1; seq <= count; seq++)
       await seedRow(store, 'change_rows', {
         ...{ seq, source_no: 1, id: `inv_${seq}`, kind: 'changed' },
-        ...{ fields: '["status"]', at: '2026-10-20T12:00:00.000Z' },
+        fields: '["status"]',
+        at: '2026-10-20T12:00:00.000Z',
       });
     return store;
   };
@@ -187,8 +188,12 @@ describe('the status document', () => {
     });
     expect(status.sources).toMatchObject([
       {
-        ...{ source: 'source1', health: 'attention', rows: 12, quarantine_open: 1 },
-        ...{ cursor_age_seconds: 60, cursor_days_left: 89 },
+        source: 'source1',
+        health: 'attention',
+        rows: 12,
+        quarantine_open: 1,
+        cursor_age_seconds: 60,
+        cursor_days_left: 89,
       },
     ]);
     expect(status.sources[0]?.ticks.map(({ tick: number }) => number)).toEqual([7, 6, 5, 4, 3]);

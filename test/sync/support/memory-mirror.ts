@@ -117,8 +117,15 @@ export class MemoryMirror implements Mirror {
     held.generation += 1;
     const { kind, restarts, notBefore } = start;
     const listing: ListingProgress = {
-      ...{ kind, restarts, notBefore, generation: held.generation },
-      ...{ token: null, lowMark: null, pages: 0, rows: 0, final: null },
+      kind,
+      restarts,
+      notBefore,
+      generation: held.generation,
+      token: null,
+      lowMark: null,
+      pages: 0,
+      rows: 0,
+      final: null,
     };
     held.active = { kind: 'listing', listing };
     this.onCommit(held);

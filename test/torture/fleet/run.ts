@@ -19,8 +19,12 @@ const server = await startPostgres();
 const counters = new Counters();
 const begun = systemClock.monotonic();
 const world = await startFleet({
-  ...{ url: server.url, program: isBuilt() ? built : sources, random },
-  ...{ companies: 12, records: 100, pageMillis: 150 },
+  url: server.url,
+  program: isBuilt() ? built : sources,
+  random,
+  companies: 12,
+  records: 100,
+  pageMillis: 150,
 });
 try {
   const seen = await playFleet(

@@ -70,7 +70,9 @@ export async function startFleet(options: RunningFleetOptions): Promise<RunningF
   ]);
   let lives = 0;
   return {
-    ...{ sandbox, url, hosts },
+    sandbox,
+    url,
+    hosts,
     start: (host, stop) => {
       lives += 1;
       const name = `life-${lives}`;

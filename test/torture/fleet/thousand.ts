@@ -45,18 +45,25 @@ export async function startMember({ url, name, sources, intervalMillis }: Member
   const ticks = new Map<SourceName, number[]>();
   const common = { clock: systemClock, logger: silentLogger };
   const sync = createSync({
-    ...{ ...common, random: systemRandom, holder: name },
+    ...common,
+    random: systemRandom,
+    holder: name,
     mirror: new PostgresMirror(database, { clock: systemClock, leaseMs: 30_000 }),
     sources: sources.map((source) => ({ identity: { name: source, fingerprint: 'f' }, feed: () => quiet })),
     options: {
-      ...{ intervalMillis, idleIntervalMillis: intervalMillis, concurrency: 4, leaseRenewMillis: 10_000 },
+      intervalMillis,
+      idleIntervalMillis: intervalMillis,
+      concurrency: 4,
+      leaseRenewMillis: 10_000,
       brake: { share: 0.2, rows: 50 },
       backoff: { baseMillis: 1_000, capMillis: 10_000 },
     },
   });
   sync.onTick((source) => void ticks.set(source, [...(ticks.get(source) ?? []), systemClock.monotonic()]));
   const fleet = createFleet({
-    ...{ ...common, member: name, sources },
+    ...common,
+    member: name,
+    sources,
     open: (member, ears) => new PostgresFleet(member, { url, database, version: packageVersion() }, ears),
     isGone: () => false,
     follow: (source) => sync.follow(source),
@@ -69,7 +76,10 @@ export async function startMember({ url, name, sources, intervalMillis }: Member
   await Promise.all(sources.map((source) => sync.leave(source)));
   await fleet.start();
   return {
-    ...{ name, fleet, sync, ticks },
+    name,
+    fleet,
+    sync,
+    ticks,
     close: async () => {
       await sync.close();
       await fleet.close();

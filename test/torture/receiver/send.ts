@@ -64,7 +64,9 @@ const others: Record<string, number> = {};
 for (const { status } of done) if (status !== 202) others[status] = (others[status] ?? 0) + 1;
 const sent: Sent = {
   ...{ accepted: done.filter(({ status }) => status === 202).length, others },
-  ...{ p50: at(0.5), p99: at(0.99), longest: at(1) },
+  p50: at(0.5),
+  p99: at(0.99),
+  longest: at(1),
 };
 process.stdout.write(`${JSON.stringify(sent)}\n`);
 process.exit(0);

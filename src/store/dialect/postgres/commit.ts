@@ -232,15 +232,17 @@ export class Commit {
       case 'insert':
         return changeOf('added', null, step.record, {
           ...common,
-          ...{ fields: [], reason: step.record.investment.reason },
+          fields: [],
+          reason: step.record.investment.reason,
         });
       case 'replace':
         return changeOf('changed', step.held, step.record, {
           ...common,
-          ...{ fields: step.fields, reason: step.record.investment.reason },
+          fields: step.fields,
+          reason: step.record.investment.reason,
         });
       case 'remove':
-        return changeOf('removed', step.held, null, { ...common, ...{ fields: [], reason: step.reason } });
+        return changeOf('removed', step.held, null, { ...common, fields: [], reason: step.reason });
     }
   }
 

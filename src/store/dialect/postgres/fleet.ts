@@ -48,7 +48,8 @@ export class PostgresFleet implements FleetStore {
     return {
       late: mine.late === 1,
       members: members.map(({ member, joined_at, alive, holds }) => ({
-        ...{ member, holds },
+        member,
+        holds,
         joinedAt: joined_at as Instant,
         alive: alive === 1,
       })),

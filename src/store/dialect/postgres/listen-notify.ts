@@ -28,7 +28,9 @@ export class ListenedNews implements ChangeNews {
     private readonly clock: Clock,
   ) {
     this.#connection = new OwnConnection({
-      ...{ url, channel, applicationName: 'rosterd-changes' },
+      url,
+      channel,
+      applicationName: 'rosterd-changes',
       onPayload: (payload) => {
         if (payload === '') this.#signal();
         else this.#echoes.add(payload);

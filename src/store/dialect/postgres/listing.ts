@@ -41,9 +41,18 @@ export async function beginListing(commit: Commit, start: ListingStart): Promise
   source.fingerprint = start.fingerprint;
   commit.moveTo(start.kind === 'first' ? 'listing' : 'relisting');
   const listing: ListingRow = {
-    ...{ source_no: source.no, kind: start.kind, generation: source.generation, started_at: commit.at },
-    ...{ restarts: start.restarts, not_before: start.notBefore, token: null, low_mark: null },
-    ...{ pages: 0, rows: 0, final: null, would_remove: null },
+    source_no: source.no,
+    kind: start.kind,
+    generation: source.generation,
+    started_at: commit.at,
+    restarts: start.restarts,
+    not_before: start.notBefore,
+    token: null,
+    low_mark: null,
+    pages: 0,
+    rows: 0,
+    final: null,
+    would_remove: null,
   };
   transaction.send(
     `INSERT INTO listings (source_no, kind, generation, restarts, not_before, started_at)

@@ -63,7 +63,10 @@ async function collectNotices(commit: Commit, seq: number, total: number): Promi
     ))
       await commit.collectNotice({
         ...change,
-        ...{ source: source.name as SourceName, at, origin: 'listing', fields: JSON.parse(fields) },
+        source: source.name as SourceName,
+        at,
+        origin: 'listing',
+        fields: JSON.parse(fields),
       });
 }
 

@@ -82,7 +82,11 @@ export async function querySqlite(
   }
 
   const request: QueryRequest = {
-    ...{ file, sql, memoryMegabytes, rowsMax: limits.rowsMax, identity: limits.identity ?? true },
+    file,
+    sql,
+    memoryMegabytes,
+    rowsMax: limits.rowsMax,
+    identity: limits.identity ?? true,
     rowBytesMax: limits.rowBytesMax ?? rowBytesMaxDefault,
     bytesMax: limits.bytesMax ?? null,
   };

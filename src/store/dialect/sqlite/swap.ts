@@ -70,7 +70,10 @@ function collectNotices(
     for (const change of slice.all({ seq, after: last, through: last + changesPerCall }))
       commit.collectNotice({
         ...change,
-        ...{ source: source.name as SourceName, at, origin: 'listing', fields: JSON.parse(change.fields) },
+        source: source.name as SourceName,
+        at,
+        origin: 'listing',
+        fields: JSON.parse(change.fields),
       });
 }
 

@@ -210,19 +210,24 @@ test('a forged message about a finished tick settles no delivery; the recorded t
   const lane = 'acme,beta';
   const observedAt = '2026-02-20T00:00:00.000Z' as Instant;
   await inbox.accept({
-    ...{ eventId: 'evt_1' as EventId, installation: '', event: 'investment.changed', lane, observedAt },
-    ...{
-      company: null,
-      investment: null,
-      test: false,
-      receivedAt: '2026-02-20T00:00:01.000Z' as Instant,
-      body: '{}',
-    },
+    eventId: 'evt_1' as EventId,
+    installation: '',
+    event: 'investment.changed',
+    lane,
+    observedAt,
+    company: null,
+    investment: null,
+    test: false,
+    receivedAt: '2026-02-20T00:00:01.000Z' as Instant,
+    body: '{}',
   });
   let end: (source: SourceName, tick: Ticked) => void = () => {};
   const lookups = vi.spyOn(inbox, 'proofOf');
   const drain = createDrain({
-    ...{ inbox, clock, logger: silentLogger, sources },
+    inbox,
+    clock,
+    logger: silentLogger,
+    sources,
     ticks: {
       nudge: () => {},
       onTick: (listener) => {
@@ -269,8 +274,16 @@ test('a forged message about a finished tick settles no delivery; the recorded t
     deltaPage([], 'c2'),
     { kind: 'following', cursor: 'c2' as Cursor },
     (applied) => ({
-      ...{ trigger: 'webhook', mode: 'delta', startedAt: now, tookMs: 5, pages: 1, applied },
-      ...{ outcome: 'done', code: null, message: null, retryAt: null },
+      trigger: 'webhook',
+      mode: 'delta',
+      startedAt: now,
+      tookMs: 5,
+      pages: 1,
+      applied,
+      outcome: 'done',
+      code: null,
+      message: null,
+      retryAt: null,
     }),
   );
   await there.tell({ kind: 'ticked', source: beta.name });
@@ -282,8 +295,16 @@ test('of two daemons that settle the same delivery, one does and the other skips
   const inbox = new Inbox(postgresConnection(database), true);
   const at = '2026-10-20T12:00:00.000Z' as Instant;
   await inbox.accept({
-    ...{ eventId: 'evt_1' as EventId, installation: '', event: 'investment.changed', lane: 'acme' },
-    ...{ company: null, investment: null, observedAt: null, test: false, receivedAt: at, body: '{}' },
+    eventId: 'evt_1' as EventId,
+    installation: '',
+    event: 'investment.changed',
+    lane: 'acme',
+    company: null,
+    investment: null,
+    observedAt: null,
+    test: false,
+    receivedAt: at,
+    body: '{}',
   });
   const other = await database.pool.connect();
   await other.query('BEGIN');

@@ -35,8 +35,11 @@ test('the pooler check warns about transaction mode and says what does not work 
 
 test('the roles check prints a command that sets every variable of grants.sql', () => {
   const report = {
-    ...{ rolesMissing: ['rosterd_analyst'], mayMask: false, user: 'app' },
-    ...{ schema: 'roster', identitySchema: 'roster_people' },
+    rolesMissing: ['rosterd_analyst'],
+    mayMask: false,
+    user: 'app',
+    schema: 'roster',
+    identitySchema: 'roster_people',
   };
   const { mend = '' } = rolesCheck(report);
   expect(mend).toContain('CREATE ROLE rosterd_analyst NOLOGIN;');

@@ -181,8 +181,12 @@ describe('opening', () => {
     );
     expect(rows).toEqual([
       {
-        ...{ most: Number.MAX_SAFE_INTEGER, more: '9007199254740993', total: 3, yes: 1 },
-        ...{ at: '2026-01-02 03:04:05', json: '{"b":1,"a":2}' },
+        most: Number.MAX_SAFE_INTEGER,
+        more: '9007199254740993',
+        total: 3,
+        yes: 1,
+        at: '2026-01-02 03:04:05',
+        json: '{"b":1,"a":2}',
       },
     ]);
   });

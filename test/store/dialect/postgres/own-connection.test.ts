@@ -8,7 +8,9 @@ test('a connection that stops responding is dropped after one failed query, and 
   const connected: string[] = [];
   const received: string[] = [];
   const connection = new OwnConnection({
-    ...{ url, applicationName: 'rosterd-test', channel: 'told' },
+    url,
+    applicationName: 'rosterd-test',
+    channel: 'told',
     onPayload: (payload) => received.push(payload),
     onConnected: () => connected.push('connected'),
   });
@@ -33,7 +35,9 @@ test('a connection that stops responding is dropped after one failed query, and 
 test('a connection that stops responding can be closed', async () => {
   const { url, swallow } = await wayTo((await freshDatabase()).url);
   const connection = new OwnConnection({
-    ...{ url, applicationName: 'rosterd-test', channel: 'told' },
+    url,
+    applicationName: 'rosterd-test',
+    channel: 'told',
     ...{ onPayload: () => {}, onConnected: () => {} },
   });
   await connection.rows('SELECT 1 AS one');
@@ -48,7 +52,9 @@ test('concurrent queries on one connection all return, without a warning from th
   process.on('warning', onWarning);
   onTestFinished(() => void process.off('warning', onWarning));
   const connection = new OwnConnection({
-    ...{ url: (await freshDatabase()).url, applicationName: 'rosterd-test', channel: 'told' },
+    url: (await freshDatabase()).url,
+    applicationName: 'rosterd-test',
+    channel: 'told',
     onPayload: () => {},
     onConnected: () => {},
   });

@@ -59,7 +59,9 @@ const content = fc.record({
   status: fc.constantFrom('active', 'executed'),
   applied_at: fc.constantFrom(null, '2026-10-10T23:59:59.999Z', '2026-10-11T00:00:00.000Z'),
   currency: fc.constantFrom(null, 'usd', 'eur'),
-  ...{ committed_cents: cents, in_escrow_cents: cents, raised_cents: cents },
+  committed_cents: cents,
+  in_escrow_cents: cents,
+  raised_cents: cents,
 });
 const amounts = fc.record({ committed_cents: cents, in_escrow_cents: cents, raised_cents: cents });
 const source = fc.constantFrom(1, 2);

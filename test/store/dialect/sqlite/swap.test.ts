@@ -134,21 +134,46 @@ test('a re-listing drafts notices for each change once, with the values before a
   );
   expect(told).toHaveLength(1_202);
   expect(told[0]).toMatchObject({
-    ...{ kind: 'removed', id: 'inv_gone', source: 'acme', seq: 2, fields: [], reason: null },
-    ...{ statusBefore: 'approved', statusAfter: null, groupBefore: 'G', groupAfter: null },
-    ...{ committedCentsBefore: 100_00, committedCentsAfter: null, origin: 'listing' },
-    ...{ companyId: 'co_1', offeringId: 'ofr_1', currency: 'USD', convertedFrom: null },
+    kind: 'removed',
+    id: 'inv_gone',
+    source: 'acme',
+    seq: 2,
+    fields: [],
+    reason: null,
+    statusBefore: 'approved',
+    statusAfter: null,
+    groupBefore: 'G',
+    groupAfter: null,
+    committedCentsBefore: 100_00,
+    committedCentsAfter: null,
+    origin: 'listing',
+    companyId: 'co_1',
+    offeringId: 'ofr_1',
+    currency: 'USD',
+    convertedFrom: null,
   });
   expect(told[1]).toMatchObject({
-    ...{ kind: 'changed', id: 'inv_0', seq: 3 },
+    kind: 'changed',
+    id: 'inv_0',
+    seq: 3,
     fields: expect.arrayContaining(['committed_cents', 'offering_id', 'currency', 'converted_from']),
-    ...{ statusBefore: 'approved', statusAfter: 'approved' },
-    ...{ committedCentsBefore: 100_00, committedCentsAfter: 7, origin: 'listing' },
+    statusBefore: 'approved',
+    statusAfter: 'approved',
+    committedCentsBefore: 100_00,
+    committedCentsAfter: 7,
+    origin: 'listing',
     // The current values, even where they are null.
-    ...{ companyId: 'co_1', offeringId: null, currency: 'EUR', convertedFrom: 'inv_before' },
+    companyId: 'co_1',
+    offeringId: null,
+    currency: 'EUR',
+    convertedFrom: 'inv_before',
   });
   expect(told.at(-1)).toMatchObject({
-    ...{ kind: 'added', id: 'inv_new', seq: 1_203, statusBefore: null, statusAfter: 'new' },
+    kind: 'added',
+    id: 'inv_new',
+    seq: 1_203,
+    statusBefore: null,
+    statusAfter: 'new',
   });
   expect(
     await rows(
