@@ -187,7 +187,7 @@ test('the dashboard works with the keyboard alone: skip, filter, open a record, 
   await page.getByText(person).waitFor();
   await tabTo(page, 'Mask again');
   await page.keyboard.press('Enter');
-  await page.getByText('Nothing of the person was read.').waitFor();
+  await page.getByText('No personal data was read.').waitFor();
 
   await page.goto(`${world.url}/sql`);
   await tabTo(page, 'sql');
