@@ -31,8 +31,9 @@ export async function openPostgresMirror(place: PostgresPlace, parts: OpenMirror
   const url = await secretUrlOf(place);
   const main = await openPostgres(url);
   try {
-    const { ran } = await migratePostgres(main, { clock, version: packageVersion() });
+    const { ran, withoutTypedViews } = await migratePostgres(main, { clock, version: packageVersion() });
     if (ran.length > 0) logger.info({ count: ran.length }, 'schema migrated');
+    if (withoutTypedViews !== null) logger.warn({}, withoutTypedViews);
     const receiving = await openPostgres(url, accepting);
     const erasures = new PostgresErasures(main, clock);
     return {

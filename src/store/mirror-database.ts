@@ -26,6 +26,7 @@ export interface MirrorDatabase
       | 'sources'
       | 'webhook_inbox'
       | 'erasures'
+      | 'data_dictionary'
     >,
     Pick<ReadViews, 'roster' | 'awaiting_deletion' | 'sync_status' | 'forgotten'> {
   incoming: Omit<InvestmentsView, 'valid_from' | 'change_seq'>;

@@ -32,6 +32,7 @@ export interface Database {
   notices: NoticesView;
   quarantine: QuarantineView;
   drift: DriftView;
+  data_dictionary: DataDictionaryTable;
 }
 
 /** SQLite's boolean. */
@@ -354,6 +355,15 @@ export interface NoticesView extends NoticeColumns {
 
 export interface QuarantineView extends QuarantineColumns {
   source: string;
+}
+
+export interface DataDictionaryTable {
+  relation: string;
+  position: number;
+  column_name: string | null;
+  type: string;
+  meaning: string;
+  null_when: string | null;
 }
 
 export interface DriftView extends DriftColumns {

@@ -123,6 +123,7 @@ describe('the library: a mirror inside another program', () => {
       webhook_inbox: true,
       erasures: true,
       forgotten: true,
+      data_dictionary: true,
     };
     expect(Object.keys(named).sort()).toEqual(publicRelations.map(({ name }) => name).sort());
     type Columns<Relation extends keyof MirrorDatabase> = Record<keyof MirrorDatabase[Relation], true>;

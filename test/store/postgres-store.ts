@@ -31,7 +31,7 @@ export async function emptyPostgres({ pool }: PostgresDatabase): Promise<void> {
     DECLARE found record;
     BEGIN
       FOR found IN SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables
-        WHERE schemaname IN ('public', 'rosterd_identity') AND tablename NOT IN ('migrations', 'feed_counter')
+        WHERE schemaname IN ('public', 'rosterd_identity') AND tablename NOT IN ('migrations', 'feed_counter', 'data_dictionary')
       LOOP EXECUTE 'TRUNCATE ' || found.name || ' RESTART IDENTITY CASCADE'; END LOOP;
       FOR found IN SELECT indexname AS name FROM pg_indexes
         WHERE tablename = 'investment_rows' AND indexname <> 'investment_rows_pkey'

@@ -1,7 +1,9 @@
 import { documentedQueries } from '../documented-queries.js';
 import type { RelationEntry } from './column.js';
+import { plain } from './data-dictionary.js';
 import { innerRelations } from './inner-relations.js';
 import { publicRelations } from './relations.js';
+import { moneyViewName, moneyViews } from './typed-views.js';
 
 /** Datasette names a database after its file: `mirror.db`. */
 const databaseName = 'mirror';
@@ -25,6 +27,12 @@ export function renderDatasette(): string {
       [databaseName]: {
         tables: {
           ...Object.fromEntries(publicRelations.map((relation) => [relation.name, tableOf(relation)])),
+          ...Object.fromEntries(
+            moneyViews.map(({ name }) => [
+              moneyViewName(name),
+              { description: `The view ${name} with its amounts in whole units beside the cents` },
+            ]),
+          ),
           ...Object.fromEntries(
             Object.entries(innerRelations).map(([name, meaning]) => [
               name,
@@ -63,9 +71,4 @@ function tableOf({ meaning, columns }: RelationEntry) {
       ]),
     ),
   };
-}
-
-/** Returns the text without Markdown backticks. */
-function plain(text: string): string {
-  return text.replaceAll('`', '');
 }

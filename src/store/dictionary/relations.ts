@@ -21,12 +21,9 @@ const awaitingDeletion =
   'Number of rows of this source in the view `awaiting_deletion`. A healthy source has 0';
 const namesIncomplete =
   '1 while the platform sends identities but earlier pages left some out. A listing that completes them is scheduled or in progress';
-const currencyOf = column(
-  'currency',
-  'text',
-  'Currency of the sums',
-  'not sent',
-); /** The public tables and views. Columns are in the order of the table or view. */
+const currencyOf = column('currency', 'text', 'Currency of the sums', 'not sent');
+
+/** The public tables and views. Columns are in the order of the table or view. */
 export const publicRelations: readonly RelationEntry[] = [
   {
     name: 'investments',
@@ -372,6 +369,23 @@ export const publicRelations: readonly RelationEntry[] = [
       ),
       column('invisible_at', 'time', 'When the identity became invisible to queries'),
       column('scrubbed_at', 'time', 'When its bytes were scrubbed from the file', 'still to be scrubbed'),
+    ],
+  },
+  {
+    name: 'data_dictionary',
+    kind: 'table',
+    meaning: 'This dictionary as rows: one for each relation (position 0) and one for each of its columns.',
+    columns: [
+      column('relation', 'text', 'Name of the table or view'),
+      column('position', 'integer', 'Position of the column, from 1; 0 for the relation itself'),
+      column('column_name', 'text', 'Name of the column', '`position` is 0'),
+      column(
+        'type',
+        'text',
+        'Type of the column: `text`, `integer`, `cents`, `flag`, `time`, `day`, `decimal` or `json`; `table` or `view` for a relation',
+      ),
+      column('meaning', 'text', 'What it means'),
+      column('null_when', 'text', 'When the column is null', 'never, or `position` is 0'),
     ],
   },
   {

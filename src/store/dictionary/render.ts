@@ -1,6 +1,7 @@
 import type { ColumnType, RelationEntry } from './column.js';
 import { innerRelations } from './inner-relations.js';
 import { publicRelations } from './relations.js';
+import { moneyViewName, moneyViews } from './typed-views.js';
 
 const typeWords: Readonly<Record<ColumnType, string>> = {
   text: 'text',
@@ -32,11 +33,27 @@ export function renderDictionary(): string {
   return [
     opening,
     ...publicRelations.map(section),
+    typedSection(),
     '## Internal tables\n',
     'These are not public; any version may change them.\n',
     '| Table | Content |',
     '|---|---|',
     ...inner,
+    '',
+  ].join('\n');
+}
+
+function typedSection(): string {
+  return [
+    '## Typed views\n',
+    'The same views with the types that tools for analysts expect. They are made from this dictionary at each upgrade.\n',
+    '- **PostgreSQL:** the schema `analytics` (`SCHEMA_analytics` for a mirror in another schema than `public`) has',
+    '  every view above except `quarantine`. A time is a `timestamptz`, a day a `date`, a decimal a `numeric`; the stored',
+    '  text is beside it, such as `applied_at_text`. Beside each amount in cents is the amount in whole units as',
+    '  `numeric`, such as `committed`. Every table, view and column has a comment with its meaning.',
+    `- **SQLite:** ${moneyViews.map(({ name }) => `\`${moneyViewName(name)}\``).join(', ')} have the columns of the views that`,
+    '  they are named after, and beside each amount in cents the amount in whole units, such as `committed`, as a',
+    '  floating-point number: show it, and add up the cents.',
     '',
   ].join('\n');
 }

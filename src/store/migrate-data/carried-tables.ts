@@ -38,6 +38,7 @@ export const carriedTables: readonly CarriedTable[] = [
 
 /** The tables that are not copied, with the reason. */
 export const leftBehind: Readonly<Record<string, string>> = {
+  data_dictionary: 'each database fills its own',
   migrations: 'each database keeps its own',
   leases: 'each process acquires its leases again',
   round_rows: 'PostgreSQL computes these totals at query time',

@@ -4,6 +4,7 @@ import { schemaPath } from '../../../src/runtime/package-root.js';
 import { innerRelations } from '../../../src/store/dictionary/inner-relations.js';
 import { publicRelations } from '../../../src/store/dictionary/relations.js';
 import { renderDictionary } from '../../../src/store/dictionary/render.js';
+import { moneyViewName, moneyViews } from '../../../src/store/dictionary/typed-views.js';
 import { freshMirror } from '../support/mirror.js';
 
 test('schema/dictionary.md is up to date with the dictionary in the code', () => {
@@ -20,6 +21,7 @@ test('the dictionary describes exactly the tables and views of a migrated databa
   const described = [
     ...publicRelations.map(({ name, kind }) => `${kind} ${name}`),
     ...Object.keys(innerRelations).map((name) => `table ${name}`),
+    ...moneyViews.map(({ name }) => `view ${moneyViewName(name)}`),
   ];
   expect(described.sort()).toEqual(relations.map(({ name, type }) => `${type} ${name}`).sort());
 });

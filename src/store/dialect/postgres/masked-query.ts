@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { Fault } from '../../../domain/fault.js';
 import { type Described, describeColumns } from './described.js';
+import { analyticsSchemaOf } from './described-schema.js';
 import { identitySchemaOf } from './open.js';
 import { readerRoles } from './roles.js';
 
@@ -135,7 +136,11 @@ function cannotMask({ what, next }: ReturnType<Advice>): Fault {
 
 /** Throws `usage` if the role can read names because it was granted more than schema/postgres/grants.sql grants. */
 async function requireNoNameAccess(client: pg.Client, schema: string): Promise<void> {
-  const { rows } = await client.query<{ what: string }>(mayRead, [schema, identitySchemaOf(schema)]);
+  const { rows } = await client.query<{ what: string }>(mayRead, [
+    schema,
+    identitySchemaOf(schema),
+    analyticsSchemaOf(schema),
+  ]);
   const [first] = rows;
   if (first === undefined) return;
   throw cannotMask({
@@ -149,7 +154,7 @@ const mayRead = `
   SELECT format('%I.%I', n.nspname, c.relname) AS what
   FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
   WHERE c.relkind IN ('r', 'p', 'v', 'm') AND has_any_column_privilege(c.oid, 'SELECT')
-    AND (n.nspname = $2 OR n.nspname = $1 AND c.relname IN ('identities', 'roster', 'identity_rows', 'staged_rows', 'quarantine_rows'))
+    AND (n.nspname = $2 OR n.nspname = $3 AND c.relname IN ('identities', 'roster') OR n.nspname = $1 AND c.relname IN ('identities', 'roster', 'identity_rows', 'staged_rows', 'quarantine_rows'))
   UNION ALL
   SELECT format('%I.%I.%I', n.nspname, c.relname, a.attname)
   FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid

@@ -7,6 +7,7 @@ import {
   pendingMigrations,
   shippedMigrations,
 } from '../../migrate.js';
+import { describePostgres, dropTypedViews } from './described-schema.js';
 import type { PostgresDatabase } from './open.js';
 import { grantReaders } from './roles.js';
 import { withSchemas } from './schema-sql.js';
@@ -17,6 +18,8 @@ export interface Migrated {
   readonly ran: readonly string[];
   /** Always null: PostgreSQL is backed up with its own tools. */
   readonly backup: null;
+  /** Why the schema `analytics` has no views, or null. */
+  readonly withoutTypedViews: string | null;
 }
 
 const ledger = `CREATE TABLE IF NOT EXISTS migrations (
@@ -37,17 +40,19 @@ export async function migratePostgres(
 ): Promise<Migrated> {
   const known = options.migrations ?? shippedMigrations('postgres');
   const pending = pendingMigrations(known, await appliedMigrations(database));
-  if (pending.length === 0 || options.dryRun === true) return { ran: pending.map(labelOf), backup: null };
-  const ran = await inTransaction(database, async (transaction) => {
+  if (options.dryRun === true) return { ran: pending.map(labelOf), backup: null, withoutTypedViews: null };
+  return inTransaction(database, async (transaction) => {
     await transaction.run(lock);
     await transaction.run(ledger);
     // Another process may have migrated while this one waited for the lock.
     const remaining = pendingMigrations(known, await readLedger(transaction));
+    if (remaining.length > 0) await dropTypedViews(transaction, database);
     for (const migration of remaining) await runOne(transaction, database, migration, options);
     if (remaining.length > 0 && options.migrations === undefined) await grantReaders(transaction, database);
-    return remaining;
+    const withoutTypedViews =
+      options.migrations === undefined ? await describePostgres(transaction, database) : null;
+    return { ran: remaining.map(labelOf), backup: null, withoutTypedViews };
   });
-  return { ran: ran.map(labelOf), backup: null };
 }
 
 export function appliedMigrations(database: PostgresDatabase): Promise<readonly AppliedMigration[]> {

@@ -5,7 +5,7 @@
 
 /** Tables without personal data. */
 export const openTables: ReadonlySet<string> = new Set([
-  ...['sqlite_schema', 'sqlite_sequence', 'sqlite_stat1', 'migrations'],
+  ...['sqlite_schema', 'sqlite_sequence', 'sqlite_stat1', 'migrations', 'data_dictionary'],
   ...['sources', 'listings', 'sweeps', 'staged_pages', 'leases', 'fleet_members', 'fleet_sources'],
   ...[
     'investment_rows',

@@ -10,6 +10,7 @@ import {
   pendingMigrations,
   shippedMigrations,
 } from '../../migrate.js';
+import { describeSqlite } from './described-schema.js';
 import { withSqliteFaults } from './faults.js';
 import type { SqliteDatabase } from './open.js';
 import { inTransaction } from './transaction.js';
@@ -36,9 +37,17 @@ export function migrateSqlite(database: SqliteDatabase, options: MigrateOptions)
     const applied = appliedMigrations(database);
     const pending = pendingMigrations(known, applied);
     const names = pending.map(labelOf);
-    if (pending.length === 0 || options.dryRun === true) return { ran: names, backup: null };
+    const describe = () => {
+      if (options.migrations === undefined) describeSqlite(database.raw);
+    };
+    if (options.dryRun === true) return { ran: names, backup: null };
+    if (pending.length === 0) {
+      describe();
+      return { ran: [], backup: null };
+    }
     const backup = applied.length === 0 ? null : backUp(database, applied.length);
     const ran = pending.filter((migration) => runOne(database, migration, known, options));
+    describe();
     return { ran: ran.map(labelOf), backup };
   });
 }

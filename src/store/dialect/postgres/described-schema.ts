@@ -1,0 +1,213 @@
+import { createHash } from 'node:crypto';
+import pg from 'pg';
+import { Fault } from '../../../domain/fault.js';
+import type { ColumnEntry } from '../../dictionary/column.js';
+import { dictionaryRows, plain } from '../../dictionary/data-dictionary.js';
+import { innerRelations } from '../../dictionary/inner-relations.js';
+import { publicRelations } from '../../dictionary/relations.js';
+import { moneyName, type TypedView, typedViews } from '../../dictionary/typed-views.js';
+import type { PostgresDatabase } from './open.js';
+import { readerRoles } from './roles.js';
+import type { Transaction } from './transaction.js';
+
+const [analyst, withNames] = readerRoles;
+const id = pg.escapeIdentifier;
+
+/** Returns the schema of the typed views: `analytics` for a mirror in `public`, otherwise `SCHEMA_analytics`. */
+export function analyticsSchemaOf(schema: string): string {
+  return schema === 'public' ? 'analytics' : `${schema}_analytics`;
+}
+
+/** Whether the schema of the typed views is ours, free, someone else's, or may not be created. */
+export type AnalyticsState = 'ours' | 'free' | 'taken' | 'forbidden';
+
+/**
+ * Fills `data_dictionary`, comments every table, view and column with its meaning, and creates the typed views in the
+ * schema `analytics`. Does nothing when this version did it before. Returns why there are no typed views, or null.
+ */
+export async function describePostgres(
+  transaction: Transaction,
+  database: PostgresDatabase,
+): Promise<string | null> {
+  const analytics = analyticsSchemaOf(database.schema);
+  const { state, comment, roles } = await lookAt(transaction, database.schema);
+  const mark = markOf(database.schema, roles);
+  if (state === 'ours' && comment === mark) return null;
+  await transaction.run('DELETE FROM data_dictionary');
+  await transaction.run(
+    `INSERT INTO data_dictionary
+     SELECT * FROM json_populate_recordset(NULL::data_dictionary, $1::json)`,
+    JSON.stringify(dictionaryRows),
+  );
+  await transaction.run((await presentComments(transaction)).join(';\n'));
+  if (state === 'taken')
+    return `the schema ${analytics} exists and was not made by rosterd; rename it to get the typed views`;
+  if (state === 'forbidden')
+    return `this login may not create the schema ${analytics} with the typed views: GRANT CREATE ON DATABASE`;
+  await dropTypedViews(transaction, database);
+  await transaction.run(`CREATE SCHEMA IF NOT EXISTS ${id(analytics)}`);
+  await transaction.run(
+    [
+      ...typedViews.map((view) => viewSql(view, analytics)),
+      ...typedViews.flatMap((view) => viewComments(view, analytics)),
+      ...grants(analytics, roles),
+      `COMMENT ON SCHEMA ${id(analytics)} IS ${pg.escapeLiteral(mark)}`,
+    ].join(';\n'),
+  );
+  return null;
+}
+
+/**
+ * Drops the typed views, because a migration cannot change a view that they select from. They are created again in the
+ * same transaction.
+ */
+export async function dropTypedViews(transaction: Transaction, { schema }: PostgresDatabase): Promise<void> {
+  const { state } = await lookAt(transaction, schema);
+  if (state !== 'ours') return;
+  const analytics = analyticsSchemaOf(schema);
+  const views = await transaction.rows<{ name: string }>(
+    `SELECT c.relname AS name FROM pg_class c WHERE c.relkind = 'v' AND c.relnamespace = $1::regnamespace
+       AND c.relname = ANY ($2)`,
+    id(analytics),
+    [...typedViews.map(({ name }) => name)],
+  );
+  const [dependent] = await transaction.rows<{ name: string }>(
+    `SELECT DISTINCT r.ev_class::regclass::text AS name FROM pg_depend d JOIN pg_rewrite r ON r.oid = d.objid
+     JOIN pg_class c ON c.oid = d.refobjid
+     WHERE d.classid = 'pg_rewrite'::regclass AND d.refclassid = 'pg_class'::regclass AND r.ev_class <> c.oid
+       AND c.relnamespace = $1::regnamespace AND c.relname = ANY ($2) ORDER BY 1 LIMIT 1`,
+    id(analytics),
+    views.map(({ name }) => name),
+  );
+  if (dependent !== undefined)
+    throw new Fault('database_unusable', `the view ${dependent.name} selects from the schema ${analytics}`, {
+      hint: `An upgrade creates those views again. Drop ${dependent.name}, start rosterd, and create it again.`,
+    });
+  for (const { name } of views) await transaction.run(`DROP VIEW ${id(analytics)}.${id(name)}`);
+}
+
+interface Found {
+  readonly state: AnalyticsState;
+  readonly comment: string | null;
+  /** The reader roles that exist. */
+  readonly roles: readonly string[];
+}
+
+async function lookAt(transaction: Transaction, schema: string): Promise<Found> {
+  const [found] = await transaction.rows<{
+    present: 0 | 1;
+    comment: string | null;
+    allowed: 0 | 1;
+    roles: string;
+  }>(
+    `SELECT (n.oid IS NOT NULL)::int AS present, obj_description(n.oid, 'pg_namespace') AS comment,
+       has_database_privilege(current_database(), 'CREATE')::int AS allowed,
+       (SELECT coalesce(json_agg(role ORDER BY role), '[]')::text FROM unnest($2::text[]) AS role
+        WHERE to_regrole(role) IS NOT NULL) AS roles
+     FROM (SELECT $1::text AS wanted) w LEFT JOIN pg_namespace n ON n.nspname = w.wanted`,
+    analyticsSchemaOf(schema),
+    readerRoles,
+  );
+  if (found === undefined) throw new Error('no answer about the schema of the typed views');
+  const ours = found.comment?.startsWith(ownMark) === true;
+  const state = found.present === 1 ? (ours ? 'ours' : 'taken') : found.allowed === 1 ? 'free' : 'forbidden';
+  return { state, comment: found.comment, roles: JSON.parse(found.roles) as string[] };
+}
+
+const ownMark = 'Typed views of the mirror, made by rosterd';
+
+/** Identifies what this version creates, so that it is created once. */
+function markOf(schema: string, roles: readonly string[]): string {
+  const analytics = analyticsSchemaOf(schema);
+  const all = [dictionaryRows, [...comments], typedViews.map((view) => viewSql(view, analytics)), roles];
+  const digest = createHash('sha256').update(JSON.stringify(all)).digest('hex').slice(0, 16);
+  return `${ownMark} (${digest})`;
+}
+
+interface Comment {
+  /** Null for the relation itself. */
+  readonly column: string | null;
+  readonly text: string;
+}
+
+const comments: ReadonlyMap<string, readonly Comment[]> = new Map([
+  ...Object.entries(innerRelations).map(([name, meaning]): [string, Comment[]] => [
+    name,
+    [{ column: null, text: `Internal, may change with any version. ${plain(meaning)}` }],
+  ]),
+  ...publicRelations.map(({ name }): [string, Comment[]] => [
+    name,
+    dictionaryRows
+      .filter(({ relation }) => relation === name)
+      .map(({ column_name, meaning, null_when }) => ({
+        column: column_name,
+        text: null_when === null ? meaning : `${meaning}. Null: ${null_when}`,
+      })),
+  ]),
+]);
+
+/**
+ * The COMMENT statements for the relations of this database. Some internal tables exist on SQLite only, and the tables
+ * of the identity schema appear in the mirror's as views.
+ */
+async function presentComments(transaction: Transaction): Promise<string[]> {
+  const rows = await transaction.rows<{ name: string; view: 0 | 1 }>(
+    `SELECT name, (c.relkind = 'v')::int AS view FROM unnest($1::text[]) AS name
+     JOIN pg_class c ON c.oid = to_regclass(quote_ident(name))`,
+    [...comments.keys()],
+  );
+  return rows.flatMap(({ name, view }) =>
+    (comments.get(name) ?? []).map(({ column, text }) => {
+      const target =
+        column === null ? `${view === 1 ? 'VIEW' : 'TABLE'} ${id(name)}` : `COLUMN ${id(name)}.${id(column)}`;
+      return `COMMENT ON ${target} IS ${pg.escapeLiteral(text)}`;
+    }),
+  );
+}
+
+const viewSql = ({ name, columns }: TypedView, analytics: string): string =>
+  `CREATE VIEW ${id(analytics)}.${id(name)} AS SELECT ${columns.flatMap(typed).join(', ')} FROM ${id(name)}`;
+
+/** A column with its type of PostgreSQL, and beside it the stored text or the cents. */
+function typed({ name, type }: ColumnEntry): string[] {
+  const column = id(name);
+  switch (type) {
+    case 'time':
+      return [`${column}::timestamptz AS ${column}`, `${column} AS ${id(`${name}_text`)}`];
+    case 'day':
+      return [`${column}::date AS ${column}`, `${column} AS ${id(`${name}_text`)}`];
+    case 'decimal':
+      return [`${column}::numeric AS ${column}`, `${column} AS ${id(`${name}_text`)}`];
+    case 'cents':
+      return [column, `(${column} * 0.01)::numeric(20, 2) AS ${id(moneyName(name))}`];
+    default:
+      return [column];
+  }
+}
+
+function viewComments({ name, columns }: TypedView, analytics: string): string[] {
+  const view = `${id(analytics)}.${id(name)}`;
+  const about = (column: string, text: string) =>
+    `COMMENT ON COLUMN ${view}.${id(column)} IS ${pg.escapeLiteral(plain(text))}`;
+  return [
+    `COMMENT ON VIEW ${view} IS ${pg.escapeLiteral(`The view ${name} with typed times and amounts`)}`,
+    ...columns.flatMap(({ name: column, type, meaning }) => [
+      about(column, meaning),
+      ...(type === 'cents' ? [about(moneyName(column), `${column} in whole units of the currency`)] : []),
+      ...(type === 'time' || type === 'day' || type === 'decimal'
+        ? [about(`${column}_text`, `${column} as stored`)]
+        : []),
+    ]),
+  ];
+}
+
+/** Views run with the rights of their owner, so a view with names is granted to the role that may read names only. */
+function grants(analytics: string, roles: readonly string[]): string[] {
+  return roles.flatMap((role) => [
+    `GRANT USAGE ON SCHEMA ${id(analytics)} TO ${id(role)}`,
+    ...typedViews
+      .filter(({ identity }) => !identity || role === withNames)
+      .map(({ name }) => `GRANT SELECT ON ${id(analytics)}.${id(name)} TO ${id(role)}`),
+    ...(role === analyst || role === withNames ? [`GRANT SELECT ON data_dictionary TO ${id(role)}`] : []),
+  ]);
+}

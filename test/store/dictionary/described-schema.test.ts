@@ -1,0 +1,191 @@
+import { expect, test } from 'vitest';
+import { systemClock } from '../../../src/runtime/clock.js';
+import { describePostgres } from '../../../src/store/dialect/postgres/described-schema.js';
+import { migratePostgres } from '../../../src/store/dialect/postgres/migrate.js';
+import { openPostgres, type PostgresDatabase } from '../../../src/store/dialect/postgres/open.js';
+import { inTransaction } from '../../../src/store/dialect/postgres/transaction.js';
+import { migrateSqlite } from '../../../src/store/dialect/sqlite/migrate.js';
+import { dictionaryRows } from '../../../src/store/dictionary/data-dictionary.js';
+import { publicRelations } from '../../../src/store/dictionary/relations.js';
+import { moneyViews, typedViews } from '../../../src/store/dictionary/typed-views.js';
+import { freshDatabase } from '../../postgres/fresh-database.js';
+import { freshMirror, seedInvestment, seedSource } from '../support/mirror.js';
+
+const options = { clock: systemClock, version: '0.0.0-test' };
+
+async function postgres(prepare = ''): Promise<PostgresDatabase> {
+  const { url } = await freshDatabase();
+  const database = await openPostgres(url, { max: 2 });
+  if (prepare !== '') await database.pool.query(prepare);
+  return database;
+}
+
+async function rows(database: PostgresDatabase, sql: string): Promise<Record<string, unknown>[]> {
+  return (await database.pool.query<Record<string, unknown>>(sql)).rows;
+}
+
+/** A source with two investments, one with every typed column, one with nulls. */
+const seeded = `
+  INSERT INTO sources (name, fingerprint, state, listed_at, listed_seq, published_through)
+    VALUES ('acme', 'f', 'following', '2026-10-20T00:00:00.000Z', 1, '2026-10-20T00:00:00.000Z');
+  INSERT INTO investment_rows (source_no, id, status, currency, committed_cents, shares, applied_at, needs_whitelisting,
+    visible, investor_deactivated, via_entity, blockers, contracts, observed_at, valid_from, change_seq)
+    VALUES (1, 'inv_1', 'active', 'usd', 9223372036854775807, '12.50', '2026-10-19T23:59:59.999Z', 0, 1, 0, 0, '[]', '[]',
+            '2026-10-20T00:00:00.000Z', NULL, NULL),
+           (1, 'inv_2', 'active', NULL, -150, NULL, NULL, 0, 1, 0, 0, '[]', '[]', '2026-10-20T00:00:00.000Z', NULL, NULL)`;
+
+test('data_dictionary lists every public relation and column on both databases', async () => {
+  const { raw } = freshMirror();
+  const inFile = raw.prepare('SELECT * FROM data_dictionary ORDER BY relation, position').all();
+  const database = await postgres();
+  await migratePostgres(database, options);
+  const onServer = await rows(database, 'SELECT * FROM data_dictionary ORDER BY relation, position');
+  await database.close();
+  expect(inFile).toEqual(dictionaryRows);
+  expect(onServer).toEqual(dictionaryRows);
+  expect(new Set(dictionaryRows.map(({ relation }) => relation)).size).toBe(publicRelations.length);
+});
+
+test('a changed dictionary is written again at the next start, and an unchanged one is left alone', () => {
+  const database = freshMirror();
+  const { raw } = database;
+  raw.exec("UPDATE data_dictionary SET meaning = 'of an older version' WHERE relation = 'changes'");
+  raw.exec('DROP VIEW analytics_roster; CREATE VIEW analytics_gone AS SELECT 1');
+  migrateSqlite(database, options);
+  expect(raw.prepare('SELECT * FROM data_dictionary ORDER BY relation, position').all()).toEqual(
+    dictionaryRows,
+  );
+  expect(
+    raw.prepare("SELECT name FROM sqlite_schema WHERE name LIKE 'analytics%' ORDER BY name").pluck().all(),
+  ).toEqual(moneyViews.map(({ name }) => `analytics_${name}`).sort());
+  const before = raw.pragma('data_version', { simple: true });
+  const changes = raw.prepare('SELECT total_changes()').pluck();
+  const written = changes.get();
+  migrateSqlite(database, options);
+  expect([raw.pragma('data_version', { simple: true }), changes.get()]).toEqual([before, written]);
+});
+
+test('on SQLite the analytics views have the amounts in whole units beside the cents', () => {
+  const database = freshMirror();
+  seedSource(database, 1, { listed_at: '2026-10-20T00:00:00.000Z', listed_seq: 1 });
+  seedInvestment(database, 1, 'inv_1', { committed_cents: 12_345, in_escrow_cents: null });
+  expect(
+    database.raw.prepare('SELECT id, committed_cents, committed, in_escrow FROM analytics_investments').all(),
+  ).toEqual([{ id: 'inv_1', committed_cents: 12_345, committed: 123.45, in_escrow: null }]);
+});
+
+test('on PostgreSQL the analytics views have times, numbers and amounts with their types', async () => {
+  const database = await postgres();
+  await migratePostgres(database, options);
+  await database.pool.query(seeded);
+  const found = await rows(
+    database,
+    `SELECT id, pg_typeof(applied_at)::text AS at_type, applied_at_text, pg_typeof(committed)::text AS money_type,
+       committed::text AS committed, committed_cents, shares * 2 AS doubled,
+       (applied_at AT TIME ZONE 'UTC')::date::text AS day
+     FROM analytics.investments ORDER BY id`,
+  );
+  const typed = await rows(
+    database,
+    `SELECT table_name AS view, count(*)::int AS columns FROM information_schema.columns
+     WHERE table_schema = 'analytics' GROUP BY 1 ORDER BY 1`,
+  );
+  // Reads every row of every view, so that each cast is evaluated.
+  for (const { name } of typedViews) await rows(database, `SELECT v::text FROM analytics.${name} v`);
+  await database.close();
+  expect(found).toMatchObject([
+    {
+      id: 'inv_1',
+      at_type: 'timestamp with time zone',
+      applied_at_text: '2026-10-19T23:59:59.999Z',
+      money_type: 'numeric',
+      committed: '92233720368547758.07',
+      day: '2026-10-19',
+    },
+    { id: 'inv_2', applied_at_text: null, committed: '-1.50', doubled: null },
+  ]);
+  expect(String(found[0]?.['doubled'])).toBe('25.00');
+  expect(typed.map(({ view }) => view)).toEqual(typedViews.map(({ name }) => name).sort());
+});
+
+test('on PostgreSQL every public table, view and column has its meaning as a comment', async () => {
+  const database = await postgres();
+  await migratePostgres(database, options);
+  const without = await rows(
+    database,
+    `SELECT c.relname || coalesce('.' || a.attname, '') AS what FROM pg_class c
+     LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+     WHERE c.relnamespace IN ('public'::regnamespace, 'analytics'::regnamespace) AND c.relkind IN ('r', 'v')
+       AND c.relname IN (SELECT relation FROM data_dictionary)
+       AND col_description(c.oid, a.attnum) IS NULL`,
+  );
+  const [changes] = await rows(
+    database,
+    `SELECT obj_description('changes'::regclass, 'pg_class') AS view, obj_description('change_rows'::regclass) AS inner`,
+  );
+  await database.close();
+  expect(without).toEqual([]);
+  expect(changes).toEqual({
+    view: 'The local change feed: every change, in commit order.',
+    inner: 'Internal, may change with any version. Rows behind changes.',
+  });
+});
+
+test('the analyst role reads the typed views without names only', async () => {
+  const database = await postgres();
+  await migratePostgres(database, options);
+  const may = await rows(
+    database,
+    `SELECT role, c.relname AS name FROM unnest(ARRAY['rosterd_analyst', 'rosterd_identity']) AS role, pg_class c
+     WHERE c.relnamespace = 'analytics'::regnamespace AND NOT has_table_privilege(role, c.oid, 'SELECT')
+     ORDER BY 1, 2`,
+  );
+  await database.close();
+  expect(may).toEqual([
+    { role: 'rosterd_analyst', name: 'identities' },
+    { role: 'rosterd_analyst', name: 'roster' },
+  ]);
+});
+
+test('a schema analytics of somebody else is left alone and reported', async () => {
+  const database = await postgres(
+    'CREATE SCHEMA analytics; CREATE VIEW analytics.roster AS SELECT 1 AS theirs',
+  );
+  const { withoutTypedViews } = await migratePostgres(database, options);
+  const theirs = await rows(database, 'SELECT theirs FROM analytics.roster');
+  await database.close();
+  expect(withoutTypedViews).toContain('analytics exists and was not made by rosterd');
+  expect(theirs).toEqual([{ theirs: 1 }]);
+});
+
+test('typed views are made once, and again when the roles that may read them change', async () => {
+  const database = await postgres();
+  await migratePostgres(database, options);
+  const oids = `SELECT string_agg(oid::text, ',' ORDER BY oid) AS oids FROM pg_class
+    WHERE relnamespace = 'analytics'::regnamespace`;
+  const [first] = await rows(database, oids);
+  await migratePostgres(database, options);
+  const [second] = await rows(database, oids);
+  await database.pool.query(
+    "COMMENT ON SCHEMA analytics IS 'Typed views of the mirror, made by rosterd (older)'",
+  );
+  await inTransaction(database, (transaction) => describePostgres(transaction, database));
+  const [third] = await rows(database, oids);
+  await database.close();
+  expect(second).toEqual(first);
+  expect(third).not.toEqual(first);
+});
+
+test("a user's view over a typed view is named before an upgrade would break it", async () => {
+  const database = await postgres();
+  await migratePostgres(database, options);
+  await database.pool.query('CREATE VIEW public.mine AS SELECT id FROM analytics.investments');
+  await database.pool.query(
+    "COMMENT ON SCHEMA analytics IS 'Typed views of the mirror, made by rosterd (older)'",
+  );
+  await expect(migratePostgres(database, options)).rejects.toMatchObject({
+    code: 'database_unusable',
+    message: expect.stringContaining('the view mine selects from the schema analytics') as unknown,
+  });
+  await database.close();
+});
