@@ -104,7 +104,7 @@ test('on PostgreSQL the analytics views have times, numbers and amounts with the
     },
     { id: 'inv_2', applied_at_text: null, committed: '-1.50', doubled: null },
   ]);
-  expect(String(found[0]?.['doubled'])).toBe('25.00');
+  expect(String(found[0]?.doubled)).toBe('25.00');
   expect(typed.map(({ view }) => view)).toEqual(typedViews.map(({ name }) => name).sort());
 });
 

@@ -51,7 +51,11 @@ describe('migrating', () => {
     const daemons = [await opened(url), await opened(url), await opened(url)];
     const ran = await Promise.all(daemons.map((database) => migratePostgres(database, base)));
     expect(ran.flatMap((one) => one.ran).slice(0, 2)).toEqual(['0001_mirror', '0002_views']);
-    expect(await migratePostgres(daemons[0] as PostgresDatabase, base)).toEqual({ ran: [], backup: null, withoutTypedViews: null });
+    expect(await migratePostgres(daemons[0] as PostgresDatabase, base)).toEqual({
+      ran: [],
+      backup: null,
+      withoutTypedViews: null,
+    });
     expect(await column(daemons[0] as PostgresDatabase, 'SELECT DISTINCT version FROM migrations')).toEqual([
       '0.1.0',
     ]);
