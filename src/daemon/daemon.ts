@@ -55,6 +55,7 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
     const housekeeping = startHousekeeping({
       ...logged,
       ...maintenanceByLeader(maintenanceOf(config, engine.mirror), seat),
+      platform: engine.platform.client.time,
     });
     lifecycle.add('housekeeping', () => housekeeping.close());
     lifecycle.add(

@@ -14,6 +14,7 @@ import { VirtualClock } from '../sync/support/virtual-clock.js';
 const now = Date.parse('2026-10-20T12:00:00.000Z');
 const minutes = (count: number) => count * 60_000;
 const since = (age: number) => new Date(now - minutes(age)).toISOString() as Instant;
+const agreeing = { aheadMillis: 0, sinceObservedMillis: 0 };
 const nothing: PendingErasures = { receipts: 0, since: null, residue: false, listing: false };
 
 test.each<[string, Partial<PendingErasures>, number | null, boolean]>([
@@ -43,6 +44,7 @@ test('a scrub that cannot finish backs off, however often it is requested, and r
   let receipts = 1;
   let blocked = true;
   const housekeeping = startHousekeeping({
+    platform: agreeing,
     clock,
     logger: silentLogger,
     pending: () => (receipts === 0 ? nothing : { ...nothing, receipts, since: since(20) }),
@@ -83,6 +85,7 @@ test('a blocked scrub is retried and logged once; failures do not stop the backg
   const warned: string[] = [];
   let waiting = true;
   const housekeeping = startHousekeeping({
+    platform: agreeing,
     clock,
     logger: { ...silentLogger, warn: (_, message) => warned.push(message) },
     pending: () => (waiting ? { ...nothing, receipts: 1, since: since(0) } : nothing),
@@ -110,6 +113,7 @@ test('a database that stays locked is logged once, and again after it was free i
   let warned = 0;
   let locked = true;
   const housekeeping = startHousekeeping({
+    platform: agreeing,
     clock,
     logger: {
       ...silentLogger,
@@ -141,6 +145,7 @@ test('expired rows are deleted every hour', async () => {
   const clock = new VirtualClock(now);
   const at: number[] = [];
   const housekeeping = startHousekeeping({
+    platform: agreeing,
     clock,
     logger: silentLogger,
     pending: () => nothing,
@@ -230,6 +235,7 @@ test('after the clock was set, nothing expires for an hour', async () => {
   const clock = new VirtualClock(now);
   const purged: string[] = [];
   const housekeeping = startHousekeeping({
+    platform: agreeing,
     clock,
     logger: silentLogger,
     pending: () => nothing,
@@ -247,9 +253,33 @@ test('after the clock was set, nothing expires for an hour', async () => {
   expect(purged).toEqual(['2026-10-20T12:00:00.000Z']);
   await clock.advance(minutes(60));
   expect(purged.map((at) => at.slice(0, 10))).toEqual(['2026-10-20', '2026-10-20']);
-  // A clock that stays wrong is trusted in the end: nothing here can tell that it is wrong.
-  clock.setBack(-40 * 86_400_000);
+  await housekeeping.close();
+});
+
+test('nothing expires before the platform has answered, and a clock that is ahead of the platform expires nothing early', async () => {
+  const clock = new VirtualClock(now);
+  const purged: string[] = [];
+  const platform = { aheadMillis: 0, sinceObservedMillis: Number.POSITIVE_INFINITY };
+  const housekeeping = startHousekeeping({
+    platform,
+    clock,
+    logger: silentLogger,
+    pending: () => nothing,
+    scrub: async () => ({ kind: 'clean' }),
+    purge: async (at) => {
+      purged.push(new Date(at).toISOString());
+      return 0;
+    },
+  });
   await clock.advance(minutes(120));
-  expect(purged.at(-1)?.slice(0, 10)).toBe('2026-11-29');
+  expect(purged).toEqual([]);
+  // The process was started with a clock 40 days ahead.
+  Object.assign(platform, { aheadMillis: -40 * 86_400_000, sinceObservedMillis: 0 });
+  await clock.advance(minutes(1));
+  expect(purged.map((at) => at.slice(0, 10))).toEqual(['2026-09-10']);
+  // A sandbox whose time was advanced expires nothing early either.
+  Object.assign(platform, { aheadMillis: 90 * 86_400_000 });
+  await clock.advance(minutes(60));
+  expect(purged.at(-1)?.slice(0, 10)).toBe('2026-10-20');
   await housekeeping.close();
 });
