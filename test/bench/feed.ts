@@ -20,6 +20,8 @@ export const committedAfter = (no: number, version: number): number => 100_000 +
 
 export class Feed {
   readonly #log: { readonly no: number; readonly gone: boolean }[] = [];
+  /** The last change of each record, as its position in the log. */
+  readonly #latest = new Map<number, number>();
   #requests = 0;
 
   constructor(
@@ -32,9 +34,16 @@ export class Feed {
     return this.#requests;
   }
 
+  /** Changes made since it started. */
+  get changes(): number {
+    return this.#log.length;
+  }
+
   /** Marks a record as changed or gone. Returns the position of the change in the log, counted from 1. */
   change(no: number, gone = false): number {
-    return this.#log.push({ no: no % this.records, gone });
+    const place = this.#log.push({ no: no % this.records, gone });
+    this.#latest.set(no % this.records, place);
+    return place;
   }
 
   /** Returns the page for a request. */
@@ -49,8 +58,11 @@ export class Feed {
   #listing(from: number): string {
     const end = Math.min(this.records, from + perPage);
     const rows: string[] = [];
-    for (let no = from; no < end; no += 1)
-      rows.push(recordText(no, committedAfter(no, 0), ',"cursor":null,"reason":null'));
+    for (let no = from; no < end; no += 1) {
+      const place = this.#latest.get(no) ?? 0;
+      if (this.#log[place - 1]?.gone === true) continue;
+      rows.push(recordText(no, committedAfter(no, place), ',"cursor":null,"reason":null'));
+    }
     const more = end < this.records;
     return this.#text(rows, 'bootstrap', more, more ? `p${end}` : `c${this.#log.length}`);
   }

@@ -7,10 +7,9 @@ import { systemClock } from '../../src/runtime/clock.js';
 import type { Lifecycle } from '../../src/runtime/lifecycle.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { systemRandom } from '../../src/runtime/random.js';
+import { secret } from './deliveries.js';
 import { observedAt } from './feed.js';
 import { productConfig, productFile } from './product.js';
-
-export const secret = 'whsec_benchbenchbenchbenchbenchbench';
 
 /** Each change comes alone: without this pause before it the daemon would space its ticks. */
 export const quietMillis = 6_000;

@@ -37,12 +37,36 @@ export interface Scale {
   readonly requests: number;
   /** Runs of each command in a round: they are short. */
   readonly starts: number;
+  readonly live: LiveScale;
+  /** Changes one after the other. */
+  readonly sequence: number;
+  /** Deliveries of a flood; a tenth as many are sent one by one. */
+  readonly deliveries: number;
+  readonly stalls: StallScale;
   /** Whether to run in separate processes, with the command line compiled as installed; a test does not. */
   readonly apart: boolean;
   /** Whether it may fetch a third-party package for comparison. */
   readonly network: boolean;
   /** A server on which to create databases; null starts one for the run. */
   readonly postgres: string | null;
+}
+
+export interface LiveScale {
+  /** How long each rate lasts. */
+  readonly seconds: number;
+  /** Changes a second, over all sources. */
+  readonly rates: readonly number[];
+  /** The numbers of sources. */
+  readonly sources: readonly number[];
+}
+
+export interface StallScale {
+  /** The numbers of records of the large source. */
+  readonly records: readonly number[];
+  /** How long the phases last that have no end of their own: rest, scrapes, browsing. */
+  readonly seconds: number;
+  /** Changes a second of the other sources. */
+  readonly perSecond: number;
 }
 
 export const quick: Scale = {
@@ -57,6 +81,10 @@ export const quick: Scale = {
   burst: 1_000,
   requests: 600,
   starts: 3,
+  live: { seconds: 60, rates: [0.2, 1, 10], sources: [1, 20] },
+  sequence: 20,
+  deliveries: 5_000,
+  stalls: { records: [200_000], seconds: 10, perSecond: 10 },
   apart: true,
   network: false,
   postgres: null,
@@ -70,6 +98,9 @@ export const full: Scale = {
   growth: [10_000, 100_000, 1_000_000],
   soakSeconds: 3_600,
   requests: 2_000,
+  sequence: 400,
+  deliveries: 20_000,
+  stalls: { ...quick.stalls, records: [200_000, 1_000_000] },
   network: true,
 };
 
@@ -79,6 +110,8 @@ export interface Section {
   readonly says: string;
   /** Whether it runs once for every number of records, or once in total. */
   readonly each: boolean;
+  /** The numbers of records it runs for, if they are its own. */
+  sizes?(scale: Scale): readonly number[];
   measure(scale: Scale, records: number): Promise<readonly Measure[]>;
 }
 

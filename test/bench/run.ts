@@ -15,6 +15,9 @@ import { sections } from './sections/index.js';
  *   npm run bench -- --only peer           that package alone
  *   npm run bench -- --only delta,webhook --records 10000 --rounds 5
  *   npm run bench -- --only soak --soak-seconds 3600   an hour, at twenty changes a second
+ *   npm run bench -- --only live --seconds 10          ten seconds instead of a minute for each rate
+ *   npm run bench -- --only sequence --changes 400
+ *   npm run bench -- --only stalls --records 1000000 --rounds 1
  *   npm run bench -- --json                for programs
  *   npm run bench -- --write               also appends table and JSON to test/bench/results.md
  */
@@ -25,6 +28,8 @@ const { values } = parseArgs({
     records: { type: 'string' },
     rounds: { type: 'string' },
     'soak-seconds': { type: 'string' },
+    seconds: { type: 'string' },
+    changes: { type: 'string' },
     json: { type: 'boolean', default: false },
     write: { type: 'boolean', default: false },
   },
@@ -44,11 +49,15 @@ function countOf(flag: string, text: string): number {
 
 const base = values.full ? full : quick;
 const only = values.only?.flatMap((names) => names.split(','));
+const records = values.records === undefined ? null : [countOf('records', values.records)];
+const seconds = values.seconds === undefined ? null : countOf('seconds', values.seconds);
 const scale: Scale = {
   ...base,
   // Naming the section enables it.
   network: base.network || only?.includes('peer') === true,
-  ...(values.records === undefined ? {} : { records: [countOf('records', values.records)] }),
+  ...(records === null ? {} : { records, stalls: { ...base.stalls, records } }),
+  ...(seconds === null ? {} : { live: { ...base.live, seconds } }),
+  ...(values.changes === undefined ? {} : { sequence: countOf('changes', values.changes) }),
   ...(values['soak-seconds'] === undefined
     ? {}
     : { soakSeconds: countOf('soak-seconds', values['soak-seconds']) }),
@@ -61,7 +70,7 @@ for (const name of only ?? [])
 const measured: Measured[] = [];
 for (const section of sections) {
   if (only !== undefined && !only.includes(section.name)) continue;
-  for (const records of section.each ? scale.records : [null]) {
+  for (const records of section.each ? (section.sizes?.(scale) ?? scale.records) : [null]) {
     const began = performance.now();
     const measures = await section.measure(scale, records ?? 0);
     // A section that could not measure has printed why.

@@ -17,6 +17,10 @@ const tiny: Scale = {
   burst: 300,
   requests: 4,
   starts: 1,
+  live: { seconds: 0.1, rates: [20, 40], sources: [1, 3] },
+  sequence: 3,
+  deliveries: 20,
+  stalls: { records: [300], seconds: 0.01, perSecond: 20 },
   apart: false,
   network: false,
   postgres: null,
@@ -24,10 +28,14 @@ const tiny: Scale = {
 
 /** How many figures each section returns; add new sections here. */
 const figures: Readonly<Record<string, number>> = {
-  bootstrap: 11,
+  bootstrap: 13,
   relisting: 4,
-  delta: 6,
-  webhook: 6,
+  delta: 12,
+  webhook: 12,
+  live: 36,
+  sequence: 7,
+  accept: 12,
+  stalls: 54,
   wan: 2,
   queries: 15,
   start: 9,

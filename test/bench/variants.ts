@@ -5,6 +5,7 @@ import Sqlite from 'better-sqlite3';
 import { Agent, fetch } from 'undici';
 import { changeAt } from './feed-client.js';
 import { type FloorOptions, feedPath, lasting, naive, openFloor, suitableIndexes, tuned } from './floors.js';
+import { leanBootstrap } from './lean/listing.js';
 import { quantile, times } from './measures.js';
 import { listInto } from './postgres-floor.js';
 import { openProduct, productFile, tickOf } from './product.js';
@@ -153,6 +154,7 @@ const variants = {
   'fetch-only': fetchOnly,
   'naive-bootstrap': (stage: Stage) => floorBootstrap(stage, naive, ''),
   'tuned-bootstrap': (stage: Stage) => floorBootstrap(stage, tuned, suitableIndexes),
+  'lean-bootstrap': leanBootstrap,
   'product-bootstrap': productBootstrap,
   'product-relisting': productRelisting,
   'postgres-floor': postgresFloor,

@@ -3,9 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Agent } from 'undici';
 import { Lifecycle } from '../../../src/runtime/lifecycle.js';
+import { secret } from '../deliveries.js';
 import { committedAfter, idOf } from '../feed.js';
-import { announced, quietMillis, reading, secret, startFollowing } from '../following.js';
-import { measure, quantile, ratio, type Section, times } from '../measures.js';
+import { type Follower, followers, oneByOne, withFollower } from '../followers.js';
+import { announced, quietMillis, reading, startFollowing } from '../following.js';
+import { measure, quantile, ratio, type Scale, type Section, times } from '../measures.js';
 import { withFeed } from '../processes.js';
 import { productFile } from '../product.js';
 import { startWebhookFloor } from '../webhook-floor.js';
@@ -15,7 +17,9 @@ export const webhook: Section = {
   each: false,
   says:
     'From sending a signed webhook to the changed row on another connection: the real daemon, durable inbox ' +
-    'included, compared with a bare server that verifies, fetches the page and commits one upsert and the cursor, FULL.',
+    'included, compared with a bare server that verifies, fetches the page and commits one upsert and the cursor, FULL. ' +
+    'Beside the lean floor, connections are kept alive, and platform, receiver and the polling reader are processes of ' +
+    'their own; that floor stores each delivery in a FULL commit too, and uses `dispatch`.',
   measure: async (scale) => {
     const { turns, warmUp, rounds, records: sizes } = scale;
     const records = Math.min(10_000, ...sizes);
@@ -62,6 +66,7 @@ export const webhook: Section = {
           }
         }
         const of = (who: number, share: number) => (took[who] ?? []).map((millis) => quantile(millis, share));
+        const lean = await besideLeanFloor(scale, records);
         return [
           ratio('median ÷ floor', of(1, 0.5), of(0, 0.5), { most: 2 }),
           ratio('p99 ÷ floor', of(1, 0.99), of(0, 0.99), { most: 2.5 }),
@@ -69,6 +74,12 @@ export const webhook: Section = {
           measure('p99', 'ms', of(1, 0.99)),
           measure('median of the floor', 'ms', of(0, 0.5)),
           measure('p99 of the floor', 'ms', of(0, 0.99)),
+          ratio('median ÷ lean floor', lean('rosterd', 0.5), lean('lean floor', 0.5), { most: 1.5 }),
+          ratio('p99 ÷ lean floor', lean('rosterd', 0.99), lean('lean floor', 0.99), { most: 2 }),
+          measure('median, beside the lean floor', 'ms', lean('rosterd', 0.5)),
+          measure('p99, beside the lean floor', 'ms', lean('rosterd', 0.99)),
+          measure('median of the lean floor', 'ms', lean('lean floor', 0.5)),
+          measure('p99 of the lean floor', 'ms', lean('lean floor', 0.99)),
         ];
       } finally {
         // Before the feed, from which the floor may still be reading.
@@ -77,3 +88,20 @@ export const webhook: Section = {
     });
   },
 };
+
+/** Follows the changes of each round by the one and then by the other, and returns a quantile for each round. */
+async function besideLeanFloor(
+  scale: Scale,
+  records: number,
+): Promise<(who: Follower, share: number) => readonly number[]> {
+  const { turns, warmUp, rounds } = scale;
+  const took: Readonly<Record<Follower, (readonly number[])[]>> = { 'lean floor': [], rosterd: [] };
+  for (let round = 0; round < rounds; round += 1)
+    for (const who of round % 2 === 0 ? followers : followers.toReversed())
+      took[who].push(
+        await withFollower(scale, who, [records], null, (following) =>
+          oneByOne(following, turns, warmUp, quietMillis),
+        ),
+      );
+  return (who, share) => took[who].map((millis) => quantile(millis, share));
+}

@@ -1,0 +1,104 @@
+import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Secret } from '../../../src/config/secrets.js';
+import { startDaemon } from '../../../src/daemon/daemon.js';
+import { maintenanceOf } from '../../../src/daemon/maintenance.js';
+import { systemClock } from '../../../src/runtime/clock.js';
+import { keepHeapLean } from '../../../src/runtime/lean-heap.js';
+import { silentLogger } from '../../../src/runtime/logger.js';
+import { systemRandom } from '../../../src/runtime/random.js';
+import { secret } from '../deliveries.js';
+import { sharedNow } from '../shared-time.js';
+import { mirrorConfig, mirrorFile, sourceNameOf } from './mirror-config.js';
+
+export interface DaemonOptions {
+  readonly folder: string;
+  readonly feedUrl: string;
+  readonly companies: readonly string[];
+  readonly requestsPerHour: number | null;
+  readonly console: boolean;
+  /** Whether to wait for the first listings. */
+  readonly untilIdle: boolean;
+  /** Whether the process is its own. */
+  readonly apart: boolean;
+}
+
+/** Reads one row by its source and id, to see from another connection what is committed. */
+export const mirrorRowSql = 'SELECT committed_cents FROM investments WHERE source = ? AND id = ?';
+
+/** The resolution of the event loop monitor in milliseconds. */
+const resolution = 1;
+
+/** The real daemon as `rosterd run` starts it. Webhooks alone cause ticks: the timer is an hour. */
+export async function startDaemonPart(options: DaemonOptions) {
+  const { folder, console: withConsole, untilIdle, apart } = options;
+  // As the command line does.
+  if (apart) keepHeapLean();
+  const base = mirrorConfig(options, {
+    sync: { intervalSeconds: 3_600, idleIntervalSeconds: 3_600 },
+    console: withConsole ? { listen: '127.0.0.1:0' } : null,
+    receiver: { listen: '127.0.0.1:0', secrets: [{ env: 'UNUSED' }] },
+  });
+  if (base.receiver === null) throw new Error('the benchmark needs a receiver');
+  const secrets = [new Secret('bench', secret, { env: {}, folder })];
+  const config = { ...base, receiver: { ...base.receiver, secrets } };
+  let passed = 0;
+  const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + passed };
+  const daemon = await startDaemon({ config, clock, random: systemRandom, logger: silentLogger });
+  const { engine } = daemon;
+  if (untilIdle) await engine.sync.idle();
+  const delay = monitorEventLoopDelay({ resolution });
+  delay.enable();
+  return {
+    receiverUrl: async () => daemon.receiverUrl ?? '',
+    consoleUrl: async () => daemon.consoleUrl ?? '',
+    file: async () => join(folder, mirrorFile),
+    /** Runs one tick. Returns its milliseconds. */
+    tick: async (source: number, resync = false): Promise<number> => {
+      const began = sharedNow();
+      const { report } = await engine.sync.tick(sourceNameOf(source), { resync });
+      if (report.outcome !== 'done')
+        throw new Error(`the tick ended ${report.outcome}: ${report.message ?? ''}`);
+      return sharedNow() - began;
+    },
+    /** Resolves after the next tick of this source. */
+    ticked: async (source: number): Promise<void> => {
+      await new Promise<void>((resolve) => {
+        const remove = engine.sync.onTick((name) => {
+          if (name !== sourceNameOf(source)) return;
+          remove();
+          resolve();
+        });
+      });
+    },
+    /** Moves the monotonic clock ahead, as if nothing had happened for so long. */
+    pass: async (millis: number): Promise<void> => {
+      passed += millis;
+    },
+    /** Rewrites the file as housekeeping does, until no erased bytes are left. */
+    scrub: async (): Promise<void> => {
+      const { scrub } = maintenanceOf(config, engine.mirror);
+      const { signal } = new AbortController();
+      for (let rewritten = 0; ; ) {
+        const result = await scrub(rewritten, signal);
+        if (result.kind === 'clean' || result.kind === 'scrubbed') return;
+        if (result.kind === 'no_room') throw new Error('the disk has no room to rewrite the file');
+        rewritten = result.rewritten;
+        await pause(20);
+      }
+    },
+    /** Returns the longest turn of the event loop in milliseconds since the last call. */
+    longestTurn: async (): Promise<number> => {
+      // A turn that ends with this message appears in the next sample.
+      await pause(5 * resolution);
+      const millis = delay.max / 1e6;
+      delay.reset();
+      return millis;
+    },
+    close: async (): Promise<void> => {
+      delay.disable();
+      await daemon.close();
+    },
+  };
+}

@@ -1,0 +1,56 @@
+import { type Follower, visibleAfter, withFollower } from '../followers.js';
+import { type Measure, measure, quantile, ratio, type Scale, type Section, times } from '../measures.js';
+
+/** The platform's quota for a token. */
+const requestsPerHour = 1_000;
+/** Records of all sources together: their listing should cost little of the hour's quota. */
+const recordsOfAll = 1_000;
+
+export const live: Section = {
+  name: 'live',
+  each: false,
+  says:
+    'From a change on the platform to its visible row on another connection, in real time over connections kept alive. ' +
+    'Changes arrive at random (Poisson, seeded), for a minute at each rate unless `--seconds` says otherwise; every source ' +
+    'has a token with a fresh hour of 1,000 requests. Requests are those sent meanwhile. Compared with the lean floor under ' +
+    'the same changes: a tick for each webhook, and no budget.',
+  measure: async (scale) => {
+    const found: Measure[] = [];
+    for (const sources of scale.live.sources)
+      for (const perSecond of scale.live.rates) {
+        const floor = await followed(scale, 'lean floor', sources, perSecond);
+        const ours = await followed(scale, 'rosterd', sources, perSecond);
+        const where = `${sources} ${sources === 1 ? 'source' : 'sources'}, ${perSecond} a second`;
+        const p = (share: number) => (run: Followed) => [quantile(run.millis, share)];
+        const requests = ({ requests }: Followed) => [requests];
+        found.push(
+          ratio(`${where}: median ÷ lean floor`, p(0.5)(ours), p(0.5)(floor), { most: 1.5 }),
+          ratio(`${where}: p99 ÷ lean floor`, p(0.99)(ours), p(0.99)(floor), { most: 2 }),
+          ratio(`${where}: requests ÷ lean floor`, requests(ours), requests(floor), { most: 1 }),
+          measure(`${where}: median`, 'ms', p(0.5)(ours)),
+          measure(`${where}: p99`, 'ms', p(0.99)(ours)),
+          measure(`${where}: requests`, 'requests', requests(ours)),
+          measure(`${where}: median of the lean floor`, 'ms', p(0.5)(floor)),
+          measure(`${where}: p99 of the lean floor`, 'ms', p(0.99)(floor)),
+          measure(`${where}: requests of the lean floor`, 'requests', requests(floor)),
+        );
+      }
+    return found;
+  },
+};
+
+interface Followed {
+  readonly millis: readonly number[];
+  readonly requests: number;
+}
+
+const followed = (scale: Scale, who: Follower, sources: number, perSecond: number): Promise<Followed> => {
+  const records = times(sources).map(() => Math.ceil(recordsOfAll / sources));
+  return withFollower(scale, who, records, requestsPerHour, async ({ platform, reader }) => {
+    const before = await platform.requests();
+    const { seconds } = scale.live;
+    const traffic = { seed: 1, perSecond, seconds, sources: times(sources) };
+    const millis = await visibleAfter(reader, await platform.traffic(traffic));
+    return { millis, requests: (await platform.requests()) - before };
+  });
+};
