@@ -71,43 +71,42 @@ test('bench sequence: ten changes are shown one by one, the others in at most te
   expect(blocks.at(-1)).toMatchObject({ name: 'changes 362 to 400', low: 361, high: 399 });
 });
 
-test('bench stalls: a change counts in every phase that it lasted into', () => {
-  const spans = [
-    { phase: 'listing', from: 0, to: 100, turn: 5 },
-    { phase: 'publishing', from: 100, to: 1_100, turn: 990 },
-    { phase: 're-listing', from: 1_100, to: 1_200, turn: 3 },
-    { phase: 're-listing', from: 1_300, to: 1_400, turn: 8 },
-  ] as const;
-  const change = { source: 1, status: 202 };
-  const changes = [
-    { ...change, place: 1, madeAt: 50, answeredAt: 60 },
-    { ...change, place: 2, madeAt: 90, answeredAt: 1_000 },
-    { ...change, place: 3, madeAt: 1_150, answeredAt: 1_151, status: 503 },
-    { ...change, place: 4, madeAt: 1_250, answeredAt: 1_260 },
+const spans = [
+  { phase: 'listing', from: 0, to: 100 },
+  { phase: 'publishing', from: 100, to: 1_100 },
+  { phase: 're-listing', from: 1_100, to: 1_200 },
+  { phase: 'scrubbing', from: 1_200, to: 1_300 },
+  { phase: 're-listing', from: 1_300, to: 1_400 },
+] as const;
+const change = { source: 1, status: 202 };
+const changes = [
+  { ...change, place: 1, madeAt: 50, answeredAt: 60 },
+  { ...change, place: 2, madeAt: 90, answeredAt: 1_000 },
+  { ...change, place: 3, madeAt: 1_150, answeredAt: 1_151, status: 503 },
+  { ...change, place: 4, madeAt: 1_350, answeredAt: 1_360 },
+];
+const seen = [[70, 1_090, 1_190, 1_390]];
+
+test('bench stalls: a change counts in every phase that it lasted into, and in one that met none the next', () => {
+  const figures = figuresOf(spans, [], changes, seen);
+  const of = (phase: keyof typeof figures) => {
+    const { delivery, visible, refused, changes: count, seconds } = figures[phase];
+    return [delivery, visible, refused, count, seconds];
+  };
+  expect(of('listing')).toEqual([910, 1_000, 0, 2, 0.1]);
+  expect(of('publishing')).toEqual([910, 1_000, 0, 1, 1]);
+  expect(of('re-listing')).toEqual([10, 40, 1, 2, 0.2]);
+  expect(of('scrubbing')).toEqual([10, 40, 0, 0, 0.1]);
+});
+
+test('bench stalls: a turn of the event loop counts in the phase in which it ended, also if that came in parts', () => {
+  const turns = [
+    { endedAt: 99, millis: 7 },
+    { endedAt: 1_090, millis: 985 },
+    { endedAt: 1_150, millis: 4 },
+    { endedAt: 1_320, millis: 9 },
   ];
-  const figures = figuresOf(spans, changes, [[70, 1_090, 1_350, 1_290]]);
-  expect(figures.listing).toEqual({
-    turn: 5,
-    delivery: 910,
-    visible: 1_000,
-    refused: 0,
-    changes: 2,
-    seconds: 0.1,
-  });
-  expect(figures.publishing).toEqual({
-    turn: 990,
-    delivery: 910,
-    visible: 1_000,
-    refused: 0,
-    changes: 1,
-    seconds: 1,
-  });
-  expect(figures['re-listing']).toEqual({
-    turn: 8,
-    delivery: 1,
-    visible: 200,
-    refused: 1,
-    changes: 1,
-    seconds: 0.2,
-  });
+  const figures = figuresOf(spans, turns, changes, seen);
+  const of = ['listing', 'publishing', 're-listing', 'scrubbing'] as const;
+  expect(of.map((phase) => figures[phase].turn)).toEqual([7, 985, 9, 2]);
 });

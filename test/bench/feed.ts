@@ -27,6 +27,7 @@ export class Feed {
   constructor(
     readonly records: number,
     readonly now: () => number = Date.now,
+    readonly company = 'co_bench',
   ) {}
 
   /** Requests answered since it started. */
@@ -61,7 +62,7 @@ export class Feed {
     for (let no = from; no < end; no += 1) {
       const place = this.#latest.get(no) ?? 0;
       if (this.#log[place - 1]?.gone === true) continue;
-      rows.push(recordText(no, committedAfter(no, place), ',"cursor":null,"reason":null'));
+      rows.push(recordText(no, this.company, committedAfter(no, place), ',"cursor":null,"reason":null'));
     }
     const more = end < this.records;
     return this.#text(rows, 'bootstrap', more, more ? `p${end}` : `c${this.#log.length}`);
@@ -72,7 +73,7 @@ export class Feed {
     const rows = this.#log.slice(from, end).map(({ no, gone }, at) => {
       const place = from + at + 1;
       const extra = `,"cursor":"c${place}","reason":"${gone ? 'withdrawn' : 'changed'}"`;
-      return gone ? tombstoneText(no, extra) : recordText(no, committedAfter(no, place), extra);
+      return gone ? tombstoneText(no, extra) : recordText(no, this.company, committedAfter(no, place), extra);
     });
     return this.#text(rows, 'delta', end < this.#log.length, `c${end}`);
   }
@@ -86,13 +87,13 @@ export class Feed {
 const tombstoneText = (no: number, extra: string) =>
   `{"id":"${idOf(no)}","visible":false,"status":null,"observed_at":"${observedAt}"${extra}}`;
 
-function recordText(no: number, cents: number, extra: string): string {
+function recordText(no: number, company: string, cents: number, extra: string): string {
   const day = String(1 + (no % 28)).padStart(2, '0');
   // Few records share one time, as on the platform, so a query that groups by time first gains nothing.
   const time = new Date((no * 7_919) % 86_400_000).toISOString().slice(11);
   return (
     `{"id":"${idOf(no)}","visible":true,"status":"${statuses[no % 5]}","converted_to":null,"converted_from":null,` +
-    `"offering":"ofr_bench${no % 7}","company":"co_bench","investment_type":"SAFE","offering_type":"Reg CF",` +
+    `"offering":"ofr_bench${no % 7}","company":"${company}","investment_type":"SAFE","offering_type":"Reg CF",` +
     `"group":"CONFIRMED","applied_at":"2026-0${1 + (no % 9)}-${day}T${time}","amounts":{"currency":"usd",` +
     `"committed_cents":${cents},"investment_size_cents":${cents},"in_escrow_cents":${no % 4 === 0 ? cents : 0},"raised_cents":${cents}},` +
     `"shares":null,"average_share_price":null,"needs_whitelisting":false,"external_username":null,` +

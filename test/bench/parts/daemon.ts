@@ -30,6 +30,16 @@ export const mirrorRowSql = 'SELECT committed_cents FROM investments WHERE sourc
 /** The resolution of the event loop monitor in milliseconds. */
 const resolution = 1;
 
+/** Turns below this many milliseconds are not noted. */
+export const turnMillisMin = 2;
+
+/** A long turn of the event loop. */
+export interface Turn {
+  /** On the clock of `sharedNow`. */
+  readonly endedAt: number;
+  readonly millis: number;
+}
+
 /** The real daemon as `rosterd run` starts it. Webhooks alone cause ticks: the timer is an hour. */
 export async function startDaemonPart(options: DaemonOptions) {
   const { folder, console: withConsole, untilIdle, apart } = options;
@@ -48,8 +58,17 @@ export async function startDaemonPart(options: DaemonOptions) {
   const daemon = await startDaemon({ config, clock, random: systemRandom, logger: silentLogger });
   const { engine } = daemon;
   if (untilIdle) await engine.sync.idle();
+  // The monitor knows how long the longest turn was, but not when; and the first interval after a reset counts nowhere.
   const delay = monitorEventLoopDelay({ resolution });
   delay.enable();
+  const turns: Turn[] = [];
+  let before = sharedNow();
+  const watching = setInterval(() => {
+    const endedAt = sharedNow();
+    const millis = endedAt - before;
+    if (millis >= turnMillisMin) turns.push({ endedAt, millis });
+    before = endedAt;
+  }, resolution);
   return {
     receiverUrl: async () => daemon.receiverUrl ?? '',
     consoleUrl: async () => daemon.consoleUrl ?? '',
@@ -88,15 +107,14 @@ export async function startDaemonPart(options: DaemonOptions) {
         await pause(20);
       }
     },
-    /** Returns the longest turn of the event loop in milliseconds since the last call. */
-    longestTurn: async (): Promise<number> => {
+    /** Returns the long turns of the event loop since the start, and the longest that the monitor counted. */
+    turns: async (): Promise<{ readonly turns: readonly Turn[]; readonly longest: number }> => {
       // A turn that ends with this message appears in the next sample.
       await pause(5 * resolution);
-      const millis = delay.max / 1e6;
-      delay.reset();
-      return millis;
+      return { turns, longest: delay.max / 1e6 };
     },
     close: async (): Promise<void> => {
+      clearInterval(watching);
       delay.disable();
       await daemon.close();
     },

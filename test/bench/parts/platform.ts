@@ -44,7 +44,9 @@ export type Platform = Awaited<ReturnType<typeof startPlatform>>;
 
 /** Serves a feed for each source, and announces each change over connections that it keeps alive. */
 export async function startPlatform({ records }: PlatformOptions) {
-  const feeds = new Map(records.map((count, source) => [companyOf(source), new Feed(count)]));
+  const feeds = new Map(
+    records.map((count, source) => [companyOf(source), new Feed(count, Date.now, companyOf(source))]),
+  );
   const feedOf = (source: number) => {
     const feed = feeds.get(companyOf(source));
     if (feed === undefined) throw new Error(`there is no source ${source}`);
@@ -88,7 +90,6 @@ export async function startPlatform({ records }: PlatformOptions) {
   let deliverer: Deliverer | null = null;
   let stopped = false;
   const waking = new Set<AbortController>();
-  const next: (() => void)[] = [];
 
   const change = async (source: number): Promise<Change> => {
     const feed = feedOf(source);
@@ -100,7 +101,6 @@ export async function startPlatform({ records }: PlatformOptions) {
     const status = await deliverer.send(
       signedRequest(deliverer.url, `evt_bench${events}`, companyOf(source), idOf(no)),
     );
-    for (const resolve of next.splice(0)) resolve();
     return { source, place, madeAt, answeredAt: sharedNow(), status };
   };
 
@@ -147,8 +147,6 @@ export async function startPlatform({ records }: PlatformOptions) {
       releases.get(companyOf(source))?.();
       held.delete(companyOf(source));
     },
-    /** Resolves when the next change of the traffic is answered. */
-    changed: (): Promise<void> => new Promise((resolve) => next.push(resolve)),
     /** Resolves when the last page of a listing of this source was served, with the time. */
     listed: async (source: number): Promise<number> => {
       await new Promise<void>((resolve) => {
