@@ -7,6 +7,7 @@ import { changeAt } from './feed-client.js';
 import { type FloorOptions, feedPath, lasting, naive, openFloor, suitableIndexes, tuned } from './floors.js';
 import { leanBootstrap } from './lean/listing.js';
 import { quantile, times } from './measures.js';
+import { peakMegabytes } from './peak-memory.js';
 import { listInto } from './postgres-floor.js';
 import { openProduct, productFile, tickOf } from './product.js';
 import { soak } from './soak.js';
@@ -168,7 +169,7 @@ export async function runVariant(name: Variant, baseUrl: string, amount: Amount)
   const folder = mkdtempSync(join(tmpdir(), 'rosterd-bench-'));
   try {
     const result = await variants[name]({ ...amount, baseUrl, folder, change: changeAt(baseUrl) });
-    return { ...result, peakMegabytes: [process.resourceUsage().maxRSS / 1024] };
+    return { ...result, peakMegabytes: [peakMegabytes()] };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
