@@ -87,21 +87,13 @@ function refuseLost(changes: readonly Change[]): void {
 }
 
 /**
- * Makes changes one after the other, each when the one before is visible. Returns the milliseconds of each, without
- * the first `warmUp`.
+ * Makes the change at that place of the only source and waits until it is visible. Returns the milliseconds. The reader
+ * looks only meanwhile.
  */
-export async function oneByOne(
-  { platform, reader, pass }: Following,
-  count: number,
-  warmUp = 0,
-  quietMillis = 0,
-): Promise<readonly number[]> {
-  const took: number[] = [];
-  for (let place = 1; place <= warmUp + count; place += 1) {
-    if (quietMillis > 0) await pass(quietMillis);
-    const [change, seenAt] = await Promise.all([platform.change(0), reader.seen(0, place, visibleMillisMax)]);
-    refuseLost([change]);
-    if (place > warmUp) took.push(seenAt - change.madeAt);
-  }
-  return took;
+export async function changeSeen({ platform, reader }: Following, place: number): Promise<number> {
+  await reader.watch(true);
+  const [change, seenAt] = await Promise.all([platform.change(0), reader.seen(0, place, visibleMillisMax)]);
+  await reader.watch(false);
+  refuseLost([change]);
+  return seenAt - change.madeAt;
 }

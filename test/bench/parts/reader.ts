@@ -28,6 +28,8 @@ export async function startReader({ file, rowSql, sources, everyMillis, apart }:
   const cell = new Int32Array(new SharedArrayBuffer(4));
   let closed = false;
   let problem: unknown;
+  let wanted = false;
+  let wake = () => {};
 
   const look = () => {
     for (const [source, { key, records }] of sources.entries()) {
@@ -49,6 +51,12 @@ export async function startReader({ file, rowSql, sources, everyMillis, apart }:
   };
   const watch = async () => {
     for (let last: number | undefined; !closed; ) {
+      if (!wanted) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+        continue;
+      }
       const now = version.get();
       if (now !== last) look();
       last = now;
@@ -60,6 +68,11 @@ export async function startReader({ file, rowSql, sources, everyMillis, apart }:
     problem = error;
   });
   return {
+    /** Begins or ends looking: a reader that looks takes time from the others. */
+    watch: async (on: boolean): Promise<void> => {
+      wanted = on;
+      wake();
+    },
     /** Resolves when the change at that place of a source is visible, with the time on the clock of `sharedNow`. */
     seen: (source: number, place: number, withinMillis: number): Promise<number> => {
       const at = seen[source]?.[place - 1];
@@ -83,6 +96,7 @@ export async function startReader({ file, rowSql, sources, everyMillis, apart }:
     value: async (sql: string): Promise<unknown> => db.prepare<[], unknown>(sql).pluck().get(),
     close: async (): Promise<void> => {
       closed = true;
+      wake();
       await watching;
       db.close();
     },

@@ -47,6 +47,7 @@ interface Followed {
 const followed = (scale: Scale, who: Follower, sources: number, perSecond: number): Promise<Followed> => {
   const records = times(sources).map(() => Math.ceil(recordsOfAll / sources));
   return withFollower(scale, who, records, requestsPerHour, async ({ platform, reader }) => {
+    await reader.watch(true);
     const before = await platform.requests();
     const { seconds } = scale.live;
     const traffic = { seed: 1, perSecond, seconds, sources: times(sources) };

@@ -1,4 +1,4 @@
-import { followers, oneByOne, withFollower } from '../followers.js';
+import { changeSeen, followers, withFollower } from '../followers.js';
 import { type Measure, measure, quantile, type Section } from '../measures.js';
 
 /** The first changes are shown one by one, the rest in blocks of this size. */
@@ -16,7 +16,11 @@ export const sequence: Section = {
     for (const who of followers)
       took.set(
         who,
-        await withFollower(scale, who, [1_000], 1_000, (following) => oneByOne(following, scale.sequence)),
+        await withFollower(scale, who, [1_000], 1_000, async (following) => {
+          const millis: number[] = [];
+          while (millis.length < scale.sequence) millis.push(await changeSeen(following, millis.length + 1));
+          return millis;
+        }),
       );
     const ours = took.get('rosterd') ?? [];
     const floor = took.get('lean floor') ?? [];

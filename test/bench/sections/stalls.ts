@@ -115,6 +115,7 @@ async function roundOf(scale: Scale, records: number): Promise<Round> {
     const sources = others.map((source) => ({ key: sourceNameOf(source), records: recordsOfOthers }));
     const reading = { file, rowSql: mirrorRowSql, sources, everyMillis, apart };
     const reader = await startPart(scale, 'reader', reading, lifecycle);
+    await reader.watch(true);
     const verifier = await startPart(scale, 'verifier', mirror, lifecycle);
     while ((await reader.value('SELECT count(*) FROM sources WHERE listed_at IS NOT NULL')) !== others.length)
       await pause(5);

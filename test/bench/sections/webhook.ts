@@ -5,7 +5,7 @@ import { Agent } from 'undici';
 import { Lifecycle } from '../../../src/runtime/lifecycle.js';
 import { secret } from '../deliveries.js';
 import { committedAfter, idOf } from '../feed.js';
-import { type Follower, followers, oneByOne, withFollower } from '../followers.js';
+import { changeSeen, type Follower, withFollower } from '../followers.js';
 import { announced, quietMillis, reading, startFollowing } from '../following.js';
 import { measure, quantile, ratio, type Scale, type Section, times } from '../measures.js';
 import { withFeed } from '../processes.js';
@@ -89,19 +89,26 @@ export const webhook: Section = {
   },
 };
 
-/** Follows the changes of each round by the one and then by the other, and returns a quantile for each round. */
+/** Both follow the same changes in alternating order, each on its own platform. Returns a quantile for each round. */
 async function besideLeanFloor(
   scale: Scale,
   records: number,
 ): Promise<(who: Follower, share: number) => readonly number[]> {
   const { turns, warmUp, rounds } = scale;
-  const took: Readonly<Record<Follower, (readonly number[])[]>> = { 'lean floor': [], rosterd: [] };
-  for (let round = 0; round < rounds; round += 1)
-    for (const who of round % 2 === 0 ? followers : followers.toReversed())
-      took[who].push(
-        await withFollower(scale, who, [records], null, (following) =>
-          oneByOne(following, turns, warmUp, quietMillis),
-        ),
-      );
+  const took: Readonly<Record<Follower, number[][]>> = { 'lean floor': [], rosterd: [] };
+  await withFollower(scale, 'lean floor', [records], null, (floor) =>
+    withFollower(scale, 'rosterd', [records], null, async (ours) => {
+      const works = [['lean floor', floor] as const, ['rosterd', ours] as const];
+      for (let turn = -warmUp; turn < rounds * turns; turn += 1)
+        for (const [who, following] of turn % 2 === 0 ? works : works.toReversed()) {
+          await following.pass(quietMillis);
+          const millis = await changeSeen(following, turn + warmUp + 1);
+          const round = Math.floor(turn / turns);
+          if (turn < 0) continue;
+          took[who][round] ??= [];
+          took[who][round]?.push(millis);
+        }
+    }),
+  );
   return (who, share) => took[who].map((millis) => quantile(millis, share));
 }
