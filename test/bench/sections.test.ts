@@ -20,7 +20,7 @@ const tiny: Scale = {
   live: { seconds: 0.1, rates: [30], sources: [1, 3] },
   sequence: 3,
   deliveries: 20,
-  stalls: { records: [300], seconds: 0.01, perSecond: 20 },
+  stalls: { records: [300], seconds: 0.01, perSecond: 8 },
   apart: false,
   network: false,
   postgres: null,

@@ -73,7 +73,7 @@ async function startReceivers(scale: Scale, folder: string, lifecycle: Lifecycle
   const platform = await startPart(scale, 'platform', { records: [records] }, lifecycle);
   const feedUrl = await platform.url();
   const options = { folder, feedUrl, companies: [company], requestsPerHour: 1_000, apart };
-  const daemon = await startPart(scale, 'daemon', { ...options, console: false, untilIdle: true }, lifecycle);
+  const daemon = await startPart(scale, 'daemon', { ...options, watched: false, untilIdle: true }, lifecycle);
   const bare = await startPart(scale, 'bare server', {}, lifecycle);
   const sender = await startPart(scale, 'sender', {}, lifecycle);
   const urls = { 'bare server': await bare.url(), rosterd: await daemon.receiverUrl() };

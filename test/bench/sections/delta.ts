@@ -49,7 +49,7 @@ async function leanDelta(scale: Scale, records: number) {
     const common = { feedUrl: await platform.url(), companies: [companyOf(0)] };
     const file = join(folder, 'lean.db');
     const floor = await startPart(scale, 'lean floor', { ...common, file }, lifecycle);
-    const options = { ...common, folder, requestsPerHour: null, console: false, untilIdle: true, apart };
+    const options = { ...common, folder, requestsPerHour: null, watched: false, untilIdle: true, apart };
     const product = await startPart(scale, 'daemon', options, lifecycle);
     const works = [
       ['floor', () => floor.tick(0)],

@@ -10,7 +10,7 @@ export const sequence: Section = {
   says:
     'Changes one after the other, each made when the one before was visible: how long each took, in order, in a fresh ' +
     'hour of 1,000 requests; real time, connections kept alive. Compared with the lean floor, which has no budget. A wait ' +
-    'that depends on the changes before shows as a ladder.',
+    'that depends on the changes before shows as a ladder. Measured once, whatever the rounds.',
   measure: async (scale) => {
     const took = new Map<string, readonly number[]>();
     for (const who of followers)
