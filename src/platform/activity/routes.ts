@@ -40,8 +40,8 @@ interface Row {
 
 type Query = z.output<typeof listActivity.query>;
 
-function answerActivity(exchange: Exchange): Reply {
-  const query = exchange.input.query as Query;
+function answerActivity(exchange: Exchange<typeof listActivity>): Reply {
+  const query = exchange.input.query;
   const { state } = exchange.services;
   const { userNo, realm } = userOf(exchange);
   const keeps = keeperOf(query);

@@ -1,4 +1,3 @@
-import type { z } from 'zod';
 import * as operations from '../contract/applications.js';
 import { callerOf, created, type Exchange, ok, type Reply, type Step } from '../http/exchange.js';
 import { invalidFields, notFound, Problem } from '../http/problem.js';
@@ -76,8 +75,8 @@ function list(exchange: Exchange): Reply {
   return ok({ data, meta: { page_count: data.length, has_more: false, next_cursor: null } });
 }
 
-function create(exchange: Exchange): Reply {
-  const body = exchange.input.body as z.output<typeof operations.applicationBody>;
+function create(exchange: Exchange<typeof operations.createApplication>): Reply {
+  const body = exchange.input.body;
   const scopes = canonicalScopes(body.scopes);
   refuseUnlessSelfServe(scopes);
   checkRedirects(body.redirect_uris, body.client_type === 'confidential');
@@ -96,8 +95,8 @@ function create(exchange: Exchange): Reply {
   return created({ data: applicationResource(exchange.services, application, clients.live) });
 }
 
-function change(exchange: Exchange): Reply {
-  const body = exchange.input.body as z.infer<typeof operations.applicationPatch>;
+function change(exchange: Exchange<typeof operations.changeApplication>): Reply {
+  const body = exchange.input.body;
   const app = named(exchange);
   const redirectUris = body.redirect_uris ?? app.redirectUris;
   checkRedirects(redirectUris, app.confidential);
@@ -117,8 +116,8 @@ function checkRedirects(uris: readonly string[], confidential: boolean): void {
   throw invalidFields([{ field: 'redirect_uris', code: 'required', message }]);
 }
 
-function add(exchange: Exchange): Reply {
-  const { scopes } = exchange.input.body as z.infer<typeof operations.scopesBody>;
+function add(exchange: Exchange<typeof operations.addScopes>): Reply {
+  const { scopes } = exchange.input.body;
   return shown(exchange, addScopes(exchange.services, named(exchange), scopes));
 }
 

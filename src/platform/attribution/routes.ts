@@ -50,8 +50,8 @@ function filterOf(exchange: Exchange, query: Query): AttributionFilter & { reado
   };
 }
 
-function stats(exchange: Exchange): Reply {
-  const { end, ...filter } = filterOf(exchange, exchange.input.query as Query);
+function stats(exchange: Exchange<typeof operations.attributionStats>): Reply {
+  const { end, ...filter } = filterOf(exchange, exchange.input.query);
   const clicks = referredTo(exchange.services.state, filter);
   const done = clicks.filter((row) => row.investment_no !== null);
   const paces = done.map(paceOf);
@@ -85,8 +85,8 @@ function slices(rows: readonly Referred[], nameOf: (row: Referred) => string | n
   });
 }
 
-function investments(exchange: Exchange): Reply {
-  const query = exchange.input.query as z.output<typeof operations.attributionInvestments.query>;
+function investments(exchange: Exchange<typeof operations.attributionInvestments>): Reply {
+  const query = exchange.input.query;
   const full = query.detail_level === 'full';
   if (full) refuseWithout(exchange, ['read:attribution:full']);
   const { end: _, ...filter } = filterOf(exchange, query);
@@ -147,9 +147,9 @@ function campaigns(exchange: Exchange): Reply {
   return ok({ data, meta: metaOf(exchange) });
 }
 
-function register(exchange: Exchange): Reply {
+function register(exchange: Exchange<typeof operations.registerPartner>): Reply {
   const userNo = personOf(exchange);
-  const body = exchange.input.body as z.output<typeof operations.registerPartner.body>;
+  const body = exchange.input.body;
   if (partnerOf(exchange, userNo) !== null) {
     throw new Problem(409, 'conflict', 'This person has applied already.');
   }
@@ -203,11 +203,11 @@ function listInvites(exchange: Exchange): Reply {
   return ok({ data: invitesOf(exchange), meta: metaOf(exchange) });
 }
 
-function createInvite(exchange: Exchange): Reply {
+function createInvite(exchange: Exchange<typeof operations.createAttributionInvite>): Reply {
   const { services, now } = exchange;
   const { app, realm } = callerOf(exchange);
   const userNo = personOf(exchange);
-  const body = exchange.input.body as z.output<typeof operations.createAttributionInvite.body>;
+  const body = exchange.input.body;
   const company = one<{ no: number; edits: number }>(
     services.state,
     `SELECT c.no, EXISTS (SELECT 1 FROM company_members m WHERE m.company_no = c.no AND m.user_no = ? AND m.can_edit = 1)

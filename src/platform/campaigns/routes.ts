@@ -1,4 +1,3 @@
-import type { z } from 'zod';
 import type { Version } from '../../wire/versions.js';
 import { timeOrNull } from '../catalog/money.js';
 import { type Round, roundsOfCompany } from '../catalog/rounds.js';
@@ -33,9 +32,9 @@ function requireFounderView(...[exchange]: Parameters<Step>): void {
 
 const states = { upcoming: 'upcoming', open: 'active', closed: 'closed', canceled: 'canceled' } as const;
 
-function answerCampaigns(exchange: Exchange): Reply {
+function answerCampaigns(exchange: Exchange<typeof listCampaigns>): Reply {
   const { services, now } = exchange;
-  const query = exchange.input.query as z.output<typeof listCampaigns.query>;
+  const query = exchange.input.query;
   const caller = callerOf(exchange);
   const rounds = companiesRunBy(services.state, caller, exchange.version).flatMap((no) =>
     roundsOfCompany(services, no, now),

@@ -1,7 +1,8 @@
+import type { explore } from '../contract/offerings.js';
 import type { exploreSorts } from '../contract/vocabulary.js';
 import { callerOf, type Exchange, ok, type Reply } from '../http/exchange.js';
 import { type Place, pageOf, pageSizeOf } from '../http/paging.js';
-import { type ExploreQuery, type Filter, filtersOf, refuseCombinations } from './filters.js';
+import { type Filter, filtersOf, refuseCombinations } from './filters.js';
 import { offeringResource } from './present.js';
 import { type Round, roundsOfRealm } from './rounds.js';
 import { type Viewer, viewerOf } from './viewer.js';
@@ -25,9 +26,9 @@ const placeOf =
   (round: Round): Place =>
     round.status === 'open' ? [0, orders[sort](round), round.id] : [1, -(round.closed_at ?? 0), round.id];
 
-export function answerExplore(exchange: Exchange): Reply {
+export function answerExplore(exchange: Exchange<typeof explore>): Reply {
   const { services, now } = exchange;
-  const query = exchange.input.query as ExploreQuery;
+  const query = exchange.input.query;
   const viewer = viewerOf(services.state, callerOf(exchange));
   const filters = filtersOf(query, viewer);
   refuseCombinations(query, filters, viewer);

@@ -1,4 +1,3 @@
-import type { z } from 'zod';
 import type { Json, JsonObject } from '../../domain/json.js';
 import type { Round } from '../catalog/rounds.js';
 import { exemptionOf } from '../catalog/securities.js';
@@ -22,9 +21,9 @@ interface Row {
   readonly hidden: string;
 }
 
-export function answerDisclosures(exchange: Exchange): Reply {
+export function answerDisclosures(exchange: Exchange<typeof getDisclosures>): Reply {
   const { services, now } = exchange;
-  const query = exchange.input.query as z.output<typeof getDisclosures.query>;
+  const query = exchange.input.query;
   const asked = wordsOf('sections', query.sections, disclosureSections) ?? disclosureSections;
   const { company, viewer } = visitPage(exchange);
   const filing = visibleRounds(services, company.company_no, viewer, now).flatMap((round) => {

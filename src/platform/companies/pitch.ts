@@ -1,4 +1,3 @@
-import type { z } from 'zod';
 import { dollarsOf } from '../catalog/money.js';
 import type { Round } from '../catalog/rounds.js';
 import { siteUrl } from '../catalog/site.js';
@@ -24,9 +23,9 @@ interface Tier {
   readonly description: string;
 }
 
-export function answerPitch(exchange: Exchange): Reply {
+export function answerPitch(exchange: Exchange<typeof getPitch>): Reply {
   const { services, now } = exchange;
-  const query = exchange.input.query as z.output<typeof getPitch.query>;
+  const query = exchange.input.query;
   const asked = wordsOf('sections', query.sections, pitchSections) ?? pitchSections;
   const { company, viewer } = visitPage(exchange);
   const rounds = visibleRounds(services, company.company_no, viewer, now);

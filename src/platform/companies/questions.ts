@@ -1,4 +1,3 @@
-import type { z } from 'zod';
 import { tabPerPage } from '../../wire/limits.js';
 import type { CompanyRow } from '../catalog/rounds.js';
 import { siteUrl } from '../catalog/site.js';
@@ -31,9 +30,9 @@ const places: Readonly<Record<Sort, (question: Found) => Place>> = {
 
 const queryBytesMax = 200;
 
-export function answerQuestions(exchange: Exchange): Reply {
+export function answerQuestions(exchange: Exchange<typeof listQuestions>): Reply {
   const { services, now } = exchange;
-  const query = exchange.input.query as z.output<typeof listQuestions.query>;
+  const query = exchange.input.query;
   const search = searchOf(query.q);
   const { company, viewer } = visitPage(exchange);
   const sort: Sort = search === null ? (query.sort ?? 'relevance') : 'search';

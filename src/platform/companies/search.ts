@@ -1,4 +1,3 @@
-import type { z } from 'zod';
 import { companySearchLimit } from '../../wire/limits.js';
 import { type CompanyRow, companiesOf, roundsOfCompany } from '../catalog/rounds.js';
 import { type Viewer, viewerOf } from '../catalog/viewer.js';
@@ -13,9 +12,9 @@ import { contains, wordsIn } from './words.js';
 
 const queryBytesMax = 500;
 
-export function answerSearch(exchange: Exchange): Reply {
+export function answerSearch(exchange: Exchange<typeof searchCompanies>): Reply {
   const { services, now } = exchange;
-  const query = exchange.input.query as z.output<typeof searchCompanies.query>;
+  const query = exchange.input.query;
   const q = query.q.trim();
   if (q === '') throw badParameter('q', 'q must not be blank.');
   if (Buffer.byteLength(q) > queryBytesMax)

@@ -26,9 +26,9 @@ interface Post {
   readonly likes_count: number;
 }
 
-export function answerUpdates(exchange: Exchange): Reply {
+export function answerUpdates(exchange: Exchange<typeof listUpdates>): Reply {
   const { services } = exchange;
-  const query = exchange.input.query as z.output<typeof listUpdates.query>;
+  const query = exchange.input.query;
   const { company, viewer } = visitPage(exchange);
   const page = pageOf(
     services.state,

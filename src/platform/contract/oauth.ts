@@ -30,37 +30,39 @@ const unknownPerson = {
   422: { description: 'The sign-in page again: no account has this email', type: 'text/html' },
 } as const;
 
-const describeAuthorize = (id: string, method: 'GET' | 'POST', path: string, keys: string) =>
+const form = { body: z.record(z.string(), z.string()), bodyType: 'form' } as const;
+
+const openPage = (id: string, path: string, keys: string) =>
   operation({
     id,
-    method,
+    method: 'GET',
     path,
     tag,
-    summary:
-      method === 'GET'
-        ? `Ask a user for consent (${keys} keys)`
-        : `Submit the user's decision (${keys} keys)`,
+    summary: `Ask a user for consent (${keys} keys)`,
     scopes: null,
     query: authorizeQuery,
-    ...(method === 'POST' ? { body: z.record(z.string(), z.string()), bodyType: 'form' as const } : {}),
-    responses: { ...page, ...moved, ...(method === 'POST' ? unknownPerson : {}) },
+    responses: { ...page, ...moved },
     errors: [400, 403],
   });
 
-export const openAuthorize = describeAuthorize('authorize', 'GET', paths.authorize, 'live');
-export const answerAuthorize = describeAuthorize('answerAuthorize', 'POST', paths.authorize, 'live');
-export const openSandboxAuthorize = describeAuthorize(
-  'sandboxAuthorize',
-  'GET',
-  paths.sandboxAuthorize,
-  'test',
-);
-export const answerSandboxAuthorize = describeAuthorize(
-  'answerSandboxAuthorize',
-  'POST',
-  paths.sandboxAuthorize,
-  'test',
-);
+const answerPage = (id: string, path: string, keys: string) =>
+  operation({
+    id,
+    method: 'POST',
+    path,
+    tag,
+    summary: `Submit the user's decision (${keys} keys)`,
+    scopes: null,
+    query: authorizeQuery,
+    ...form,
+    responses: { ...page, ...moved, ...unknownPerson },
+    errors: [400, 403],
+  });
+
+export const openAuthorize = openPage('authorize', paths.authorize, 'live');
+export const answerAuthorize = answerPage('answerAuthorize', paths.authorize, 'live');
+export const openSandboxAuthorize = openPage('sandboxAuthorize', paths.sandboxAuthorize, 'test');
+export const answerSandboxAuthorize = answerPage('answerSandboxAuthorize', paths.sandboxAuthorize, 'test');
 
 const tokenForm = z
   .object({

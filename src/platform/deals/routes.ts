@@ -1,4 +1,3 @@
-import type { z } from 'zod';
 import * as operations from '../contract/deals.js';
 import { callerOf, created, type Exchange, type Handler, ok, type Reply } from '../http/exchange.js';
 import { pageSizeOf, readPage } from '../http/paging.js';
@@ -52,10 +51,10 @@ function dealOf(exchange: Exchange, access: Access): Deal {
   return findDeal(exchange.services.state, access, exchange.params.offering_id ?? '');
 }
 
-function list(exchange: Exchange): Reply {
+function list(exchange: Exchange<typeof operations.listDeals>): Reply {
   const { services, now } = exchange;
   const { syndicate, reader } = accessTo(exchange);
-  const query = exchange.input.query as z.output<typeof operations.listDeals.query>;
+  const query = exchange.input.query;
   publishDue(services, now);
   const page = readPage<Deal, readonly [number]>(
     services.state,
@@ -66,15 +65,15 @@ function list(exchange: Exchange): Reply {
   return ok({ data: page.items.map(dealResourceOf), meta: page.meta });
 }
 
-function create(exchange: Exchange): Reply {
+function create(exchange: Exchange<typeof operations.createDeal>): Reply {
   const access = operatorAccess(exchange);
-  const { deal } = exchange.input.body as z.output<typeof operations.createDealBody>;
+  const { deal } = exchange.input.body;
   return created({ data: dealResourceOf(createDeal(exchange.services, access, deal, exchange.now)) });
 }
 
-function investors(exchange: Exchange): Reply {
+function investors(exchange: Exchange<typeof operations.listDealInvestors>): Reply {
   const access = accessTo(exchange);
-  const query = exchange.input.query as z.output<typeof operations.listDealInvestors.query>;
+  const query = exchange.input.query;
   const page = offsetPageOf(query);
   const deal = dealOf(exchange, access);
   return ok(investorsOf(exchange.services.state, deal, page, sightOf(exchange, access)));

@@ -1,10 +1,29 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { z } from 'zod';
 import type { Version } from '../../wire/versions.js';
+import type { Operation } from '../contract/operation.js';
 import type { Services } from '../services.js';
 import type { Caller } from './caller.js';
 
-/** One request as it passes through the steps. Each step may set fields that later steps read. */
-export interface Exchange {
+/** The query of a declared operation, as its schema returns it; unknown if it declares none. */
+type QueryOf<Declared extends Operation> = Declared extends { readonly query: infer Query extends z.ZodType }
+  ? z.output<Query>
+  : unknown;
+
+type BodyOf<Declared extends Operation> = Declared extends { readonly body: infer Body extends z.ZodType }
+  ? z.output<Body>
+  : unknown;
+
+/** Operations whose body is a form of a page, as text by name. */
+export interface PostedForm extends Operation {
+  readonly body: z.ZodType<Readonly<Record<string, string>>>;
+}
+
+/**
+ * One request as it passes through the steps. Each step may set fields that later steps read. Operations with the same
+ * schemas have the same exchange, so they can share a handler.
+ */
+export interface ExchangeWith<Query, Body> {
   readonly services: Services;
   readonly method: string;
   /** Decoded, without the legacy prefix and without the query. */
@@ -20,9 +39,15 @@ export interface Exchange {
   version: Version;
   /** Null before `identify` has run, and on routes without authentication. */
   caller: Caller | null;
-  /** The parsed query and body, set by `validate`. */
-  input: { query: unknown; body: unknown };
+  /** Set by `validate`, which runs after the steps and before the handler. */
+  input: { query: Query; body: Body };
 }
+
+/** The exchange of an operation. Without a parameter, its input is unknown. */
+export type Exchange<Declared extends Operation = Operation> = ExchangeWith<
+  QueryOf<Declared>,
+  BodyOf<Declared>
+>;
 
 export interface Reply {
   readonly status: number;
@@ -31,8 +56,18 @@ export interface Reply {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export type Step = (exchange: Exchange) => void | Promise<void>;
-export type Handler = (exchange: Exchange) => Reply | Promise<Reply>;
+/**
+ * A step or a handler. An interface instead of a function type, so that TypeScript compares two of them by their query
+ * and body and not by their operation.
+ */
+export interface CallWith<Query, Body, Result> {
+  (exchange: ExchangeWith<Query, Body>): Result | Promise<Result>;
+  /** Set by `idempotent` on a handler that honours the `Idempotency-Key`. */
+  readonly takesKey?: true;
+}
+type CallOf<Declared extends Operation, Result> = CallWith<QueryOf<Declared>, BodyOf<Declared>, Result>;
+export type Step<Declared extends Operation = Operation> = CallOf<Declared, void>;
+export type Handler<Declared extends Operation = Operation> = CallOf<Declared, Reply>;
 
 export const ok = (body: unknown): Reply => ({ status: 200, body });
 export const created = (body: unknown): Reply => ({ status: 201, body });

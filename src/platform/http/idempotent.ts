@@ -3,7 +3,7 @@ import { canonicalJson, type Json } from '../../domain/json.js';
 import { idempotencyKeyHeader } from '../../wire/headers.js';
 import { one, run } from '../state/statements.js';
 import type { Caller } from './caller.js';
-import { callerOf, type Exchange, type Reply } from './exchange.js';
+import { callerOf, type Exchange, type ExchangeWith, type Reply } from './exchange.js';
 import { Problem } from './problem.js';
 
 interface Kept {
@@ -19,8 +19,10 @@ const keptMillis = 24 * 60 * 60 * 1000;
  * the first response. The handler and the key commit together and requests do not interleave, so of several concurrent
  * requests only one takes effect. Errors are not stored, so a rejected request can be retried with the same key.
  */
-export function idempotent(handler: (exchange: Exchange) => Reply): KeyedHandler {
-  const keyed = (exchange: Exchange): Reply => {
+export function idempotent<Query, Body>(
+  handler: (exchange: ExchangeWith<Query, Body>) => Reply,
+): KeyedHandler<Query, Body> {
+  const keyed = (exchange: ExchangeWith<Query, Body>): Reply => {
     const key = keyOf(exchange);
     if (key === null) return handler(exchange);
     const { state } = exchange.services;
@@ -50,8 +52,8 @@ export function idempotent(handler: (exchange: Exchange) => Reply): KeyedHandler
 }
 
 /** Marks a handler that honours the key, so that `route` can check it against the declaration. */
-export interface KeyedHandler {
-  (exchange: Exchange): Reply;
+export interface KeyedHandler<Query, Body> {
+  (exchange: ExchangeWith<Query, Body>): Reply;
   readonly takesKey: true;
 }
 

@@ -8,8 +8,15 @@ export interface Route {
   readonly handler: Handler;
 }
 
-/** One row of a feature's route table: the declared operation, its steps in order and its handler. */
-export function route(operation: Operation, ...rest: readonly [...Step[], Handler]): Route {
+/**
+ * One row of a feature's route table: the declared operation, its steps in order and its handler. A handler for other
+ * schemas does not compile.
+ */
+export function route<const Declared extends Operation>(
+  operation: Declared,
+  ...rest: readonly [...Step<NoInfer<Declared>>[], Handler<NoInfer<Declared>>]
+): Route {
+  // The casts are safe: the pipeline validates the input with the schemas of this operation before it calls the handler.
   const handler = rest.at(-1) as Handler;
   if ((operation.idempotencyKey === true) !== 'takesKey' in handler)
     throw new Error(

@@ -1,4 +1,3 @@
-import type { z } from 'zod';
 import { revokedInstallationsListedSeconds } from '../../wire/limits.js';
 import { administersOrganization, managesOrganization } from '../applications/model.js';
 import * as operations from '../contract/installations.js';
@@ -94,10 +93,10 @@ function list(exchange: Exchange): Reply {
   return ok({ data: rows.map(installationResourceOf), meta: whole(rows.length) });
 }
 
-function eligible(exchange: Exchange): Reply {
+function eligible(exchange: Exchange<typeof operations.listEligible>): Reply {
   const caller = userOf(exchange);
   const { state } = exchange.services;
-  const { target_type } = exchange.input.query as z.infer<typeof operations.listEligible.query>;
+  const { target_type } = exchange.input.query;
   const data = targetsOf(state, caller.realm, caller.userNo)
     .filter((target) => target_type === undefined || target.type === target_type)
     .flatMap((target) => {
@@ -111,8 +110,8 @@ function eligible(exchange: Exchange): Reply {
   return ok({ data, meta: whole(data.length) });
 }
 
-function create(exchange: Exchange): Reply {
-  const body = exchange.input.body as z.infer<typeof operations.installBody>;
+function create(exchange: Exchange<typeof operations.createInstallation>): Reply {
+  const body = exchange.input.body;
   const wish = {
     targetType: body.target_type,
     targetId: body.target_id,
@@ -137,8 +136,8 @@ function revoke(exchange: Exchange): Reply {
 }
 
 /** Every user who may see an installation may also create tokens for it. */
-function mint(exchange: Exchange): Reply {
-  const { scopes: asked } = exchange.input.body as z.infer<typeof operations.mintBody>;
+function mint(exchange: Exchange<typeof operations.mintInstallationToken>): Reply {
+  const { scopes: asked } = exchange.input.body;
   const row = visible(exchange);
   if (row.revoked_at !== null) {
     throw new Problem(409, 'conflict', `The installation ${row.id} is revoked and cannot be restored.`, {

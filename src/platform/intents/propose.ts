@@ -92,8 +92,6 @@ interface Proposal {
   readonly params: JsonObject;
 }
 
-type Body = z.output<typeof createIntent.body>;
-
 function readProposal(
   actions: Actions,
   exchange: Exchange,
@@ -129,14 +127,17 @@ export interface Preview {
   readonly plan: Plan;
 }
 
-export function preview(actions: Actions, exchange: Exchange): Preview {
-  const body = exchange.input.body as z.output<typeof previewIntent.body>;
+export function preview(actions: Actions, exchange: Exchange<typeof previewIntent>): Preview {
+  const body = exchange.input.body;
   const proposal = readProposal(actions, exchange, body);
   return { proposal, plan: proposal.action.propose(exchange, proposal.resourceId, proposal.params) };
 }
 
-export function proposeFromBody(actions: Actions, exchange: Exchange): { intent: Intent; made: boolean } {
-  const body = exchange.input.body as Body;
+export function proposeFromBody(
+  actions: Actions,
+  exchange: Exchange<typeof createIntent>,
+): { intent: Intent; made: boolean } {
+  const body = exchange.input.body;
   const proposal = readProposal(actions, exchange, body);
   return propose(exchange, proposal, body.idempotency_key, body.requested_by_agent ?? null);
 }

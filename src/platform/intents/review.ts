@@ -1,4 +1,5 @@
-import type { Exchange, Handler, Reply } from '../http/exchange.js';
+import type { Operation } from '../contract/operation.js';
+import type { Exchange, Handler, PostedForm, Reply } from '../http/exchange.js';
 import { seeOther } from '../pages/layout.js';
 import { isForged, noticePage, outdatedForm, peopleToChoose, personByEmail } from '../pages/parts.js';
 import { endVisit, signIn, type Visit, visitOf } from '../pages/visit.js';
@@ -23,9 +24,9 @@ export const openReview = (actions: readonly IntentAction[]): Handler =>
     return askDecision(review, user, null);
   });
 
-export const answerReview = (actions: readonly IntentAction[]): Handler =>
-  reviewed(actions, (exchange, review) => {
-    const form = exchange.input.body as Form;
+export const answerReview = (actions: readonly IntentAction[]): Handler<PostedForm> =>
+  reviewed<PostedForm>(actions, (exchange, review) => {
+    const form = exchange.input.body;
     if (isForged(review.visit, form)) return outdatedForm();
     switch (form.action) {
       case 'sign_in': {
@@ -75,10 +76,10 @@ function objection(exchange: Exchange, { intent, action }: Review, user: User): 
     : 'You have no permission to decide this.';
 }
 
-function reviewed(
+function reviewed<Declared extends Operation>(
   actions: readonly IntentAction[],
-  then: (exchange: Exchange, review: Review) => Reply,
-): Handler {
+  then: (exchange: Exchange<Declared>, review: Review) => Reply,
+): Handler<Declared> {
   return (exchange) => {
     const { state } = exchange.services;
     const intent = intentByToken(state, exchange.params.token ?? '');

@@ -1,4 +1,3 @@
-import type { z } from 'zod';
 import type { Closable } from '../../runtime/lifecycle.js';
 import * as operations from '../contract/intents.js';
 import type { Feature } from '../feature.js';
@@ -49,12 +48,12 @@ export function intents(actions: readonly IntentAction[]): Feature {
     start: (services) => start(services, settleAll),
   };
 
-  function create(exchange: Exchange): Reply {
+  function create(exchange: Exchange<typeof operations.createIntent>): Reply {
     const { intent, made } = proposeFromBody(actions, exchange);
     return single(exchange, intent, made ? created : ok);
   }
 
-  function look(exchange: Exchange): Reply {
+  function look(exchange: Exchange<typeof operations.previewIntent>): Reply {
     const { proposal, plan } = preview(actions, exchange);
     return ok({
       data: {
@@ -93,8 +92,8 @@ function own(exchange: Exchange): Intent {
   return intent;
 }
 
-function list(exchange: Exchange): Reply {
-  const query = exchange.input.query as z.output<typeof operations.listIntents.query>;
+function list(exchange: Exchange<typeof operations.listIntents>): Reply {
+  const query = exchange.input.query;
   const holder = accountOf(callerOf(exchange));
   const subject = `intents:${holder}`;
   const status = operations.intentStatuses.find((known) => known === query.status) ?? null;

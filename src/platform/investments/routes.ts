@@ -1,4 +1,3 @@
-import type { z } from 'zod';
 import { parseInstant } from '../../domain/instant.js';
 import {
   getInvestment,
@@ -26,9 +25,9 @@ export const investmentRoutes: readonly Route[] = [
   route(listCompanyChanges, ...bearer, requireScope('read:investments', 'read:companies'), answerChanges),
 ];
 
-function answerList(exchange: Exchange): Reply {
+function answerList(exchange: Exchange<typeof listInvestments>): Reply {
   const { services, now } = exchange;
-  const query = exchange.input.query as z.output<typeof listInvestments.query>;
+  const query = exchange.input.query;
   const view = viewOf(services.state, callerOf(exchange));
   const filters = resolveFilters(services.state, view, query);
   const page = readPage(
@@ -66,9 +65,9 @@ function answerStats(exchange: Exchange): Reply {
   return ok(offeringStats(services, offering, now));
 }
 
-function answerChanges(exchange: Exchange): Reply {
+function answerChanges(exchange: Exchange<typeof listCompanyChanges>): Reply {
   const { services, now } = exchange;
-  const query = exchange.input.query as z.output<typeof listCompanyChanges.query>;
+  const query = exchange.input.query;
   const view = viewOf(services.state, callerOf(exchange));
   const company = findCompany(services.state, exchange.params.company_id ?? '', view.realm);
   if (company === undefined) throw notFound('The company');

@@ -1,4 +1,4 @@
-import type { Exchange, Handler, Reply } from '../http/exchange.js';
+import type { Exchange, Handler, PostedForm, Reply } from '../http/exchange.js';
 import { html } from '../pages/html.js';
 import { answerLanding, type Landing, showLanding } from '../pages/landing.js';
 import { seeOther } from '../pages/layout.js';
@@ -25,7 +25,7 @@ export const openInvited: Handler = (exchange) =>
     return showLanding(exchange, landing(exchange, link, offering));
   });
 
-export const answerInvited: Handler = (exchange) =>
+export const answerInvited: Handler<PostedForm> = (exchange) =>
   landed(exchange, (link, offering) => answerLanding(exchange, landing(exchange, link, offering)));
 
 function landed(exchange: Exchange, then: (link: InviteLink, offering: Offering) => Reply): Reply {

@@ -50,8 +50,8 @@ function reachPath(exchange: Exchange): void {
 
 const offeringOf = (exchange: Exchange): Offering => reachOffering(exchange, exchange.params.id ?? '');
 
-function create(exchange: Exchange): Reply {
-  const body = exchange.input.body as z.output<typeof operations.createInviteLink.body>;
+function create(exchange: Exchange<typeof operations.createInviteLink>): Reply {
+  const body = exchange.input.body;
   return single(exchange, make(exchange, offeringOf(exchange), body.invite_link), created);
 }
 
@@ -74,9 +74,9 @@ function accountOf(exchange: Exchange, wish: operations.InviteWish): number | nu
   return user.no;
 }
 
-function bulk(exchange: Exchange): Reply {
+function bulk(exchange: Exchange<typeof operations.bulkInviteLinks>): Reply {
   const offering = offeringOf(exchange);
-  const { invite_links: items } = exchange.input.body as z.output<typeof operations.bulkInviteLinks.body>;
+  const { invite_links: items } = exchange.input.body;
   const data: unknown[] = [];
   const errors: { index: number; type: string; detail: string }[] = [];
   for (const [index, item] of items.entries()) {
@@ -104,10 +104,10 @@ function wrong(error: z.ZodError): { type: string; detail: string } {
   return { type: exclusive ? 'mutually_exclusive_params' : 'validation_error', detail };
 }
 
-function list(exchange: Exchange): Reply {
+function list(exchange: Exchange<typeof operations.listInviteLinks>): Reply {
   const { app } = callerOf(exchange);
   const offering = offeringOf(exchange);
-  const query = exchange.input.query as z.output<typeof operations.listInviteLinks.query>;
+  const query = exchange.input.query;
   const subject = `invites:${app.no}:${offering.no}`;
   const read = (before: number, limit: number) =>
     listInvites(exchange.services.state, app.no, offering.no, before, limit);
@@ -122,9 +122,9 @@ function own(exchange: Exchange): InviteLink {
   return link;
 }
 
-function update(exchange: Exchange): Reply {
+function update(exchange: Exchange<typeof operations.updateInviteLink>): Reply {
   const link = own(exchange);
-  const { invite_link: change } = exchange.input.body as z.output<typeof operations.updateInviteLink.body>;
+  const { invite_link: change } = exchange.input.body;
   const maxUses = change.max_uses === undefined ? link.max_uses : change.max_uses;
   const refuse = (message: string) =>
     invalidFields([{ field: 'invite_link.max_uses', code: 'invalid', message: `max_uses: ${message}.` }]);

@@ -1,4 +1,3 @@
-import type { z } from 'zod';
 import * as operations from '../contract/join-sessions.js';
 import { baseUrl } from '../http/base-url.js';
 import { callerOf, created, type Exchange, ok, type Reply } from '../http/exchange.js';
@@ -24,21 +23,21 @@ export const joinSessionRoutes: readonly Route[] = [
   route(operations.answerJoinPage, anyone, answerJoinPage),
 ];
 
-function create(exchange: Exchange): Reply {
+function create(exchange: Exchange<typeof operations.createJoinSession>): Reply {
   const { services, now } = exchange;
   const access = operatorAccess(exchange);
   const installation = installationFor(services.state, callerOf(exchange), access);
-  const body = exchange.input.body as z.output<typeof operations.createJoinSessionBody>;
+  const body = exchange.input.body;
   const session = createJoinSession(services, access, installation, body.join_session, now);
   return created({ data: joinSessionResourceOf(session, baseUrl(exchange)) });
 }
 
-function list(exchange: Exchange): Reply {
+function list(exchange: Exchange<typeof operations.listJoinSessions>): Reply {
   const { services, now } = exchange;
   const { state } = services;
   const access = operatorAccess(exchange);
   const installation = installationFor(state, callerOf(exchange), access);
-  const query = exchange.input.query as z.output<typeof operations.listJoinSessions.query>;
+  const query = exchange.input.query;
   expireDue(services, now);
   const filters = { status: query.status ?? null, email: query.email ?? null };
   const list = `join_sessions:${access.reader}:${installation}:${JSON.stringify(filters)}`;

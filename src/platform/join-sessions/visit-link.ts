@@ -1,5 +1,5 @@
 import { baseUrl } from '../http/base-url.js';
-import type { Exchange, Reply } from '../http/exchange.js';
+import type { Exchange, PostedForm, Reply } from '../http/exchange.js';
 import { acceptInvitation, endMembership, join } from '../members/join-and-leave.js';
 import { withParameters } from '../oauth/redirect-uris.js';
 import { seeOther } from '../pages/layout.js';
@@ -21,11 +21,11 @@ export function openJoinPage(exchange: Exchange): Reply {
   return 'status' in link ? link : show(exchange, link, visitOf(exchange));
 }
 
-export function answerJoinPage(exchange: Exchange): Reply {
+export function answerJoinPage(exchange: Exchange<PostedForm>): Reply {
   const link = liveLink(exchange);
   if ('status' in link) return link;
   const visit = visitOf(exchange);
-  const form = exchange.input.body as Readonly<Record<string, string>>;
+  const form = exchange.input.body;
   if (isForged(visit, form)) return outdatedForm();
   if (form.action === 'sign_in') return answerSignIn(exchange, link, visit, (form.email ?? '').trim());
   if (form.action === 'sign_out') return seeOther(exchange.path, endVisit(exchange));

@@ -1,4 +1,3 @@
-import type { z } from 'zod';
 import * as operations from '../contract/members.js';
 import { created, type Exchange, type Handler, ok, type Reply } from '../http/exchange.js';
 import { badParameter } from '../http/problem.js';
@@ -53,10 +52,10 @@ function acting(rank: Parameters<typeof requireRank>[1], act: Act): Handler {
 const memberOf = (exchange: Exchange, access: Access): Member =>
   findMember(exchange.services.state, access.syndicate.no, exchange.params.member_id ?? '');
 
-function list(exchange: Exchange): Reply {
+function list(exchange: Exchange<typeof operations.listMembers>): Reply {
   const { services, now } = exchange;
   const { syndicate, moderator, reader } = accessTo(exchange);
-  const query = exchange.input.query as z.output<typeof operations.listMembers.query>;
+  const query = exchange.input.query;
   publishDue(services, now);
   const page = listMembers(
     services.state,
@@ -90,20 +89,20 @@ function investments(exchange: Exchange): Reply {
   return ok(investmentsOf(services.state, member));
 }
 
-function answerInvite(exchange: Exchange): Reply {
+function answerInvite(exchange: Exchange<typeof operations.inviteMember>): Reply {
   const access = operatorAccess(exchange);
-  const body = exchange.input.body as z.output<typeof operations.inviteBody>;
+  const body = exchange.input.body;
   const invitation = { email: body.email, name: body.name ?? null, permission: body.syndicate_permission };
   return created({
     data: memberResourceOf(invite(exchange.services, access, invitation, exchange.now), true),
   });
 }
 
-function update(exchange: Exchange): Reply {
+function update(exchange: Exchange<typeof operations.updateMember>): Reply {
   const { services, now } = exchange;
   const access = operatorAccess(exchange);
   const before = memberOf(exchange, access);
-  const { member } = exchange.input.body as z.output<typeof operations.updateMemberBody>;
+  const { member } = exchange.input.body;
   const title = member.title === undefined ? before.title : member.title === '' ? null : member.title;
   const { carry_percentage_override: carry = before.carry_percentage_override } = member;
   services.state.transaction(() => {
@@ -123,9 +122,9 @@ function refuseRemoval(exchange: Exchange): Reply {
   throw useIntents(memberOf(exchange, access), access.syndicate.id);
 }
 
-function answerReorder(exchange: Exchange): Reply {
+function answerReorder(exchange: Exchange<typeof operations.reorderMembers>): Reply {
   const access = operatorAccess(exchange);
-  const body = exchange.input.body as z.output<typeof operations.reorderBody>;
+  const body = exchange.input.body;
   const rows = reorder(exchange.services, access, body.member_ids, exchange.now);
   return ok({ data: rows.map((row) => memberResourceOf(row, true)), meta: { count: rows.length } });
 }

@@ -1,6 +1,7 @@
 import { paths } from '../../wire/paths.js';
 import { identityScope } from '../applications/scopes.js';
-import type { Exchange, Handler, Reply } from '../http/exchange.js';
+import type { Operation } from '../contract/operation.js';
+import type { Exchange, Handler, PostedForm, Reply } from '../http/exchange.js';
 import { mayCarryIdentity } from '../installations/grantable.js';
 import { seeOther } from '../pages/layout.js';
 import { isForged, noticePage, outdatedForm, peopleToChoose, personByEmail } from '../pages/parts.js';
@@ -16,10 +17,10 @@ import { passesReview } from './review-gate.js';
 export const openAuthorize = (realm: Realm): Handler =>
   checked(realm, (exchange, request) => showPage(exchange, request, visitOf(exchange)));
 
-export const answerAuthorize = (realm: Realm): Handler =>
-  checked(realm, (exchange, request) => {
+export const answerAuthorize = (realm: Realm): Handler<PostedForm> =>
+  checked<PostedForm>(realm, (exchange, request) => {
     const visit = visitOf(exchange);
-    const form = exchange.input.body as Readonly<Record<string, string>>;
+    const form = exchange.input.body;
     if (isForged(visit, form)) return outdatedForm();
     const action = Object.hasOwn(actions, form.action ?? '') ? actions[form.action ?? ''] : undefined;
     return action === undefined
@@ -27,9 +28,12 @@ export const answerAuthorize = (realm: Realm): Handler =>
       : action(exchange, request, visit, form);
   });
 
-type Asked = (exchange: Exchange, request: AuthorizationRequest) => Reply;
+type Asked<Declared extends Operation> = (
+  exchange: Exchange<Declared>,
+  request: AuthorizationRequest,
+) => Reply;
 
-function checked(realm: Realm, then: Asked): Handler {
+function checked<Declared extends Operation>(realm: Realm, then: Asked<Declared>): Handler<Declared> {
   return (exchange) => {
     const result = checkAuthorization(exchange.services.state, exchange.query, realm);
     switch (result.kind) {

@@ -1,4 +1,4 @@
-import type { Exchange, Reply } from '../http/exchange.js';
+import type { Exchange, PostedForm, Reply } from '../http/exchange.js';
 import type { Realm } from '../state/secrets.js';
 import { type Html, html } from './html.js';
 import { pageReply, seeOther } from './layout.js';
@@ -61,9 +61,9 @@ function next(landing: Landing, visit: Visit, person: Person): Html {
   return html`${signedIn(visit, person)}<form method="post">${csrfField(visit)}<div class="actions">${buttons}</div></form>`;
 }
 
-export function answerLanding(exchange: Exchange, landing: Landing): Reply {
+export function answerLanding(exchange: Exchange<PostedForm>, landing: Landing): Reply {
   const visit = visitOf(exchange);
-  const form = exchange.input.body as Readonly<Record<string, string>>;
+  const form = exchange.input.body;
   if (isForged(visit, form)) return outdatedForm();
   if (form.action === 'sign_in') {
     const email = (form.email ?? '').trim();

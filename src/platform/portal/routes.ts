@@ -1,7 +1,7 @@
 import { administersOrganization, applicationsOf, managesOrganization } from '../applications/model.js';
 import { reviewOf } from '../applications/standing.js';
 import * as operations from '../contract/portal.js';
-import type { Exchange, Handler, Reply } from '../http/exchange.js';
+import type { Exchange, Handler, PostedForm, Reply } from '../http/exchange.js';
 import { Problem } from '../http/problem.js';
 import { type Route, route } from '../http/route.js';
 import { spendIp } from '../http/steps/spend.js';
@@ -54,9 +54,9 @@ function overview(exchange: Exchange, visit: Visit, unknownEmail: string | null 
   return overviewPage(visit, visit.user, organizations);
 }
 
-function answer(exchange: Exchange): Reply {
+function answer(exchange: Exchange<PostedForm>): Reply {
   const visit = visitOf(exchange);
-  const form = exchange.input.body as Readonly<Record<string, string>>;
+  const form = exchange.input.body;
   if (isForged(visit, form)) return outdatedForm();
   switch (form.action) {
     case 'sign_in': {
@@ -90,11 +90,11 @@ function accept(exchange: Exchange, visit: Visit, organizationId: string): Reply
   return seeOther('/portal');
 }
 
-function answerApplication(webhooks: Resender): Handler {
+function answerApplication(webhooks: Resender): Handler<PostedForm> {
   return (exchange) => {
     const { state } = exchange.services;
     const visit = visitOf(exchange);
-    const form = exchange.input.body as Readonly<Record<string, string>>;
+    const form = exchange.input.body;
     if (isForged(visit, form)) return outdatedForm();
     if (form.action === 'sign_out') return seeOther('/portal', endVisit(exchange));
     if (visit.user === null) return seeOther('/portal');

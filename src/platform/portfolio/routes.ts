@@ -1,4 +1,3 @@
-import type { z } from 'zod';
 import { findCompany } from '../catalog/rounds.js';
 import * as operations from '../contract/portfolio.js';
 import { callerOf, type Exchange, ok, type Reply } from '../http/exchange.js';
@@ -35,12 +34,13 @@ function ownLots(exchange: Exchange): readonly Lot[] {
 const syndicateLots = (exchange: Exchange): readonly Lot[] =>
   lotsOfSyndicate(exchange.services.state, managedSyndicate(exchange));
 
-type Query = z.output<typeof operations.listPositions.query>;
-
-function filtered(exchange: Exchange, lots: readonly Lot[]): readonly Position[] {
+function filtered(
+  exchange: Exchange<typeof operations.getPortfolio>,
+  lots: readonly Lot[],
+): readonly Position[] {
   const { services, now } = exchange;
   const { realm } = callerOf(exchange);
-  const { status, company } = exchange.input.query as Query;
+  const { status, company } = exchange.input.query;
   const named = company === undefined ? null : findCompany(services.state, realm, company);
   if (named === undefined) throw notFound('The company');
   return positionsOf(services, realm, lots, now).filter(
@@ -50,13 +50,13 @@ function filtered(exchange: Exchange, lots: readonly Lot[]): readonly Position[]
   );
 }
 
-function answerSummary(exchange: Exchange): Reply {
+function answerSummary(exchange: Exchange<typeof operations.getPortfolio>): Reply {
   const positions = filtered(exchange, ownLots(exchange));
   const attributes = { ...summaryOf(positions, exchange.now), position_counts: countsOf(positions) };
   return ok({ data: { type: 'portfolio_summary', attributes } });
 }
 
-function answerSyndicateSummary(exchange: Exchange): Reply {
+function answerSyndicateSummary(exchange: Exchange<typeof operations.getSyndicatePortfolio>): Reply {
   const positions = filtered(exchange, syndicateLots(exchange));
   const attributes = {
     ...summaryOf(positions, exchange.now),
@@ -66,9 +66,13 @@ function answerSyndicateSummary(exchange: Exchange): Reply {
   return ok({ data: { type: 'syndicate_portfolio_summary', attributes } });
 }
 
-function answerPositions(exchange: Exchange, lots: readonly Lot[], perspective: Perspective): Reply {
+function answerPositions(
+  exchange: Exchange<typeof operations.listPositions>,
+  lots: readonly Lot[],
+  perspective: Perspective,
+): Reply {
   const { services } = exchange;
-  const query = exchange.input.query as Query;
+  const query = exchange.input.query;
   const page = pageOf(
     services.state,
     filtered(exchange, lots),

@@ -1,4 +1,4 @@
-import type { Exchange, Handler, Reply } from '../http/exchange.js';
+import type { Exchange, Handler, PostedForm, Reply } from '../http/exchange.js';
 import { html } from '../pages/html.js';
 import { answerLanding, type Landing, showLanding } from '../pages/landing.js';
 import { seeOther } from '../pages/layout.js';
@@ -14,7 +14,7 @@ export const openInvest: Handler = (exchange) =>
     return showLanding(exchange, landing(exchange, offering, code));
   });
 
-export const answerInvest: Handler = (exchange) =>
+export const answerInvest: Handler<PostedForm> = (exchange) =>
   landed(exchange, (offering, code) => answerLanding(exchange, landing(exchange, offering, code)));
 
 function landed(exchange: Exchange, then: (offering: Offering, code: ReferralCode) => Reply): Reply {

@@ -57,9 +57,9 @@ function requireTerms(exchange: Exchange): void {
   );
 }
 
-function create(exchange: Exchange): Reply {
+function create(exchange: Exchange<typeof operations.createReferralCode>): Reply {
   const { app, realm } = callerOf(exchange);
-  const body = exchange.input.body as z.output<typeof operations.createReferralCode.body>;
+  const body = exchange.input.body;
   const offering =
     body.offering_id == null ? null : findOfferingById(exchange.services.state, body.offering_id);
   if (offering === undefined || (offering !== null && offering.realm !== realm))
@@ -72,9 +72,9 @@ function create(exchange: Exchange): Reply {
   return single(exchange, code, created);
 }
 
-function list(exchange: Exchange): Reply {
+function list(exchange: Exchange<typeof operations.listReferralCodes>): Reply {
   const { app, realm } = callerOf(exchange);
-  const query = exchange.input.query as z.output<typeof operations.listReferralCodes.query>;
+  const query = exchange.input.query;
   const subject = `referrals:${realm}:${app.no}`;
   const read = (before: number, limit: number) =>
     listReferrals(exchange.services.state, app.no, realm, before, limit);

@@ -1,4 +1,4 @@
-import type { Exchange, Handler, Reply } from '../http/exchange.js';
+import type { Exchange, Handler, PostedForm, Reply } from '../http/exchange.js';
 import { seeOther } from '../pages/layout.js';
 import {
   isForged,
@@ -40,11 +40,11 @@ export const openCheckout: Handler = (exchange) => {
   return show(exchange, entered(exchange, checkout));
 };
 
-export function answerCheckout(completed: readonly Completed[]): Handler {
+export function answerCheckout(completed: readonly Completed[]): Handler<PostedForm> {
   return (exchange) => {
     const found = checkoutOf(exchange);
     if (found === null) return unknownLink();
-    const form = exchange.input.body as Form;
+    const form = exchange.input.body;
     if (isForged(found.visit, form)) return outdatedForm();
     if (!isActive(found.session)) return ended(found);
     const checkout = entered(exchange, found);

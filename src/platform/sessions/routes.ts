@@ -1,4 +1,3 @@
-import type { z } from 'zod';
 import * as operations from '../contract/sessions.js';
 import { callerOf, created, type Exchange, ok, type Reply } from '../http/exchange.js';
 import { idempotent } from '../http/idempotent.js';
@@ -46,21 +45,19 @@ function reachPath(exchange: Exchange): void {
   reachOffering(exchange, exchange.params.id ?? '');
 }
 
-function create(exchange: Exchange): Reply {
+function create(exchange: Exchange<typeof operations.createSession>): Reply {
   const offering = reachOffering(exchange, exchange.params.id ?? '');
-  const body = exchange.input.body as z.output<typeof operations.createSession.body>;
+  const body = exchange.input.body;
   const { session, made } = createSession(exchange, offering, body.investment_session);
   return (made ? created : ok)(presentWithEvents(exchange, session));
 }
 
-type ListQuery = z.output<typeof operations.listSessions.query>;
-
-function listOnOffering(exchange: Exchange): Reply {
+function listOnOffering(exchange: Exchange<typeof operations.listOfferingSessions>): Reply {
   return list(exchange, [reachOffering(exchange, exchange.params.id ?? '').no]);
 }
 
-function listAll(exchange: Exchange): Reply {
-  const { spv_id: spvId } = exchange.input.query as ListQuery;
+function listAll(exchange: Exchange<typeof operations.listSessions>): Reply {
+  const { spv_id: spvId } = exchange.input.query;
   if (spvId === undefined) return list(exchange, reachedOfferings(exchange));
   const offering = findOfferingById(exchange.services.state, offeringIdOf(spvId));
   if (offering === undefined || offering.realm !== callerOf(exchange).realm) throw notFound('The SPV');
@@ -68,9 +65,12 @@ function listAll(exchange: Exchange): Reply {
   return list(exchange, [offering.no]);
 }
 
-function list(exchange: Exchange, offerings: readonly number[]): Reply {
+function list(
+  exchange: Exchange<typeof operations.listOfferingSessions>,
+  offerings: readonly number[],
+): Reply {
   const caller = callerOf(exchange);
-  const query = exchange.input.query as ListQuery;
+  const query = exchange.input.query;
   const subject = `sessions:${caller.realm}:${caller.app.no}`;
   const filter = {
     applicationNo: caller.app.no,

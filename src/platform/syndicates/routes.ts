@@ -1,4 +1,3 @@
-import type { z } from 'zod';
 import * as operations from '../contract/syndicates.js';
 import { callerOf, type Exchange, ok, type Reply } from '../http/exchange.js';
 import { pageSizeOf, readPage } from '../http/paging.js';
@@ -26,10 +25,10 @@ export const syndicateRoutes: readonly Route[] = [
   }),
 ];
 
-function list(exchange: Exchange): Reply {
+function list(exchange: Exchange<typeof operations.listSyndicates>): Reply {
   const { state } = exchange.services;
   const caller = callerOf(exchange);
-  const query = exchange.input.query as z.output<typeof operations.listSyndicates.query>;
+  const query = exchange.input.query;
   const by = {
     realm: caller.realm,
     user: caller.kind === 'user' ? caller.userNo : null,
@@ -45,10 +44,10 @@ function list(exchange: Exchange): Reply {
   return ok({ data: page.items.map(syndicateResourceOf), meta: page.meta });
 }
 
-function update(exchange: Exchange): Reply {
+function update(exchange: Exchange<typeof operations.updateSyndicate>): Reply {
   const { services, now } = exchange;
   const { syndicate, userNo } = operatorAccess(exchange);
-  const body = exchange.input.body as z.output<typeof operations.updateSyndicateBody>;
+  const body = exchange.input.body;
   services.state.transaction(() => {
     writeText(services.state, syndicate, body.syndicate, now);
     recordActivity(services, { syndicateNo: syndicate.no, action: 'syndicate.updated' }, userNo, now);

@@ -1,4 +1,3 @@
-import type { z } from 'zod';
 import { recordActivity } from '../activity/record.js';
 import { type CompanyRow, companyColumns, findCompany } from '../catalog/rounds.js';
 import { personView, viewerOf } from '../catalog/viewer.js';
@@ -14,10 +13,10 @@ import { all, run } from '../state/statements.js';
 const followsSql = `SELECT ${companyColumns}, f.followed_at FROM follows f JOIN companies c ON c.no = f.company_no
   LEFT JOIN company_profiles p ON p.company_no = c.no WHERE f.user_no = ? AND c.realm = ?`;
 
-export function answerFollows(exchange: Exchange): Reply {
+export function answerFollows(exchange: Exchange<typeof listMyFollows>): Reply {
   const { services, now } = exchange;
   const { state } = services;
-  const query = exchange.input.query as z.output<typeof listMyFollows.query>;
+  const query = exchange.input.query;
   const caller = callerOf(exchange);
   const { userNo, realm } = userOf(exchange);
   // Profile scopes list only companies that allow promotion; a scope that manages follows lists all of them.

@@ -1,4 +1,3 @@
-import type { z } from 'zod';
 import { endpointQuota } from '../../wire/limits.js';
 import {
   createWebhookEndpoint,
@@ -64,8 +63,8 @@ function list(exchange: Exchange): Reply {
   return ok({ data, meta: { count: data.length, quota, request_id: exchange.requestId } });
 }
 
-async function create(exchange: Exchange, wire: Wire): Promise<Reply> {
-  const wanted = exchange.input.body as z.infer<typeof createWebhookEndpoint.body>;
+async function create(exchange: Exchange<typeof createWebhookEndpoint>, wire: Wire): Promise<Reply> {
+  const wanted = exchange.input.body;
   const installationNo = bindingFor(exchange, wanted);
   await requirePublicUrl(exchange, wire, wanted.url);
   const { endpoint, secret } = createEndpoint(exchange, wanted, installationNo);
@@ -74,8 +73,8 @@ async function create(exchange: Exchange, wire: Wire): Promise<Reply> {
     : shown(exchange, endpoint, { secret, url: true }, created);
 }
 
-async function update(exchange: Exchange, wire: Wire): Promise<Reply> {
-  const change = exchange.input.body as z.infer<typeof updateWebhookEndpoint.body>;
+async function update(exchange: Exchange<typeof updateWebhookEndpoint>, wire: Wire): Promise<Reply> {
+  const change = exchange.input.body;
   if (change.url !== undefined) await requirePublicUrl(exchange, wire, change.url);
   // Check again after the await: the endpoint may have been removed.
   return show(exchange, updateEndpoint(exchange, requireEndpoint(exchange), change));
@@ -103,8 +102,12 @@ function reenable(exchange: Exchange): Reply {
   return show(exchange, found(endpointByNo(state, no)));
 }
 
-async function test(exchange: Exchange, wire: Wire, signal: AbortSignal): Promise<Reply> {
-  const { event: asked } = exchange.input.body as z.infer<typeof testWebhookEndpoint.body>;
+async function test(
+  exchange: Exchange<typeof testWebhookEndpoint>,
+  wire: Wire,
+  signal: AbortSignal,
+): Promise<Reply> {
+  const { event: asked } = exchange.input.body;
   const endpoint = requireEndpoint(exchange);
   const { app } = callerOf(exchange);
   const result = await sendTest(exchange.services, wire, app, endpoint, asked, exchange.now, signal);
