@@ -12,6 +12,7 @@ import {
   refresh,
   type TestClient,
   tokensFor,
+  userToken,
   Visitor,
   works,
 } from './credentials.js';
@@ -661,13 +662,82 @@ test('discovery lists the addresses of each realm and nothing the server does no
   });
 });
 
-test('OAUTH-31 pages of registered redirect origins may post to the token endpoint, others may not', async () => {
-  const origins = ['https://partner.example', 'https://elsewhere.example'];
-  const answers = await Promise.all(
-    origins.map((origin) => world.post('/oauth/token', { headers: { origin }, body: form({}) })),
+test("OAUTH-31 a page may post to the token endpoint only from an origin of the client's own redirect URIs", async () => {
+  const own = makeClient(world, { redirectUris: ['https://own.example/callback'] });
+  makeClient(world, { redirectUris: ['https://other.example/callback'] });
+  const allowed = async (origin: string, client_id?: string) => {
+    const body = form({ grant_type: 'refresh_token', client_id, refresh_token: 'rt_test_none' });
+    const { headers } = await world.post('/oauth/token', { headers: { origin }, body });
+    return headers.get('access-control-allow-origin');
+  };
+  expect(await allowed('https://own.example', own.clientId)).toBe('https://own.example');
+  expect(await allowed('https://other.example', own.clientId)).toBeNull();
+  expect(await allowed('https://elsewhere.example', own.clientId)).toBeNull();
+  expect(await allowed('https://own.example')).toBeNull();
+});
+
+describe('OAUTH-31 cross-origin writes', () => {
+  const writes = [
+    ['PUT', '/users/me/follows/co_none'],
+    ['POST', '/installations'],
+    ['PATCH', '/syndicates/syn_none'],
+    ['DELETE', '/users/me/follows/co_none'],
+  ] as const;
+
+  test.each(writes)(
+    "%s answers only the origins of the application's own redirect URIs",
+    async (method, path) => {
+      const client = makeClient(world, {
+        redirectUris: ['https://own.example/a', 'https://second.example/b'],
+      });
+      makeClient(world, { redirectUris: ['https://other.example/callback'] });
+      const token = userToken(world, client, ida, [
+        'write:follows',
+        'write:syndicates',
+        'write:installations',
+      ]);
+      const allowed = async (origin: string) => {
+        const { status, headers } = await world.send(method, path, { token, headers: { origin }, body: {} });
+        expect(status).toBeGreaterThanOrEqual(400);
+        return headers.get('access-control-allow-origin');
+      };
+      expect(await allowed('https://own.example')).toBe('https://own.example');
+      expect(await allowed('https://second.example')).toBe('https://second.example');
+      for (const origin of [
+        'https://other.example',
+        'https://elsewhere.example',
+        'https://own.example:444',
+        'null',
+      ]) {
+        expect([origin, await allowed(origin)]).toEqual([origin, null]);
+      }
+    },
   );
-  expect(answers.map((answer) => answer.headers.get('access-control-allow-origin'))).toEqual([
-    'https://partner.example',
-    null,
-  ]);
+
+  test("a page of the application's origin can read why an expired token was refused", async () => {
+    const client = makeClient(world, { redirectUris: ['https://own.example/callback'] });
+    const token = userToken(world, client, ida, ['write:follows']);
+    const { state } = world.services;
+    run(state, 'UPDATE access_tokens SET expires_at = 1 WHERE no = (SELECT max(no) FROM access_tokens)');
+    const ask = (origin: string) => world.put('/users/me/follows/co_none', { token, headers: { origin } });
+    const own = await ask('https://own.example');
+    expect([own.status, own.headers.get('access-control-allow-origin')]).toEqual([
+      401,
+      'https://own.example',
+    ]);
+    expect((await ask('https://elsewhere.example')).headers.get('access-control-allow-origin')).toBeNull();
+  });
+
+  test('a preflight of an unregistered origin names only the methods that read', async () => {
+    makeClient(world, { redirectUris: ['https://own.example/callback'] });
+    const preflight = async (origin: string, method: string) => {
+      const headers = { origin, 'access-control-request-method': method };
+      const answer = await world.send('OPTIONS', '/installations', { headers });
+      return ['origin', 'methods'].map((name) => answer.headers.get(`access-control-allow-${name}`));
+    };
+    expect(await preflight('https://elsewhere.example', 'GET')).toEqual(['*', 'GET']);
+    expect(await preflight('https://elsewhere.example', 'POST')).toEqual([null, null]);
+    expect(await preflight('https://own.example', 'GET')).toEqual(['*', 'GET, POST']);
+    expect(await preflight('https://own.example', 'POST')).toEqual(['https://own.example', 'GET, POST']);
+  });
 });

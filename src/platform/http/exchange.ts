@@ -39,6 +39,11 @@ export interface ExchangeWith<Query, Body> {
   version: Version;
   /** Null before `identify` has run, and on routes without authentication. */
   caller: Caller | null;
+  /**
+   * The application that sent the request: that of its credential, also of an expired one, or the client of an OAuth
+   * endpoint. Null while unknown. Only CORS uses it; it proves nothing.
+   */
+  applicationNo: number | null;
   /** Set by `validate`, which runs after the steps and before the handler. */
   input: { query: Query; body: Body };
 }

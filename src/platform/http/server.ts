@@ -80,6 +80,7 @@ async function serve(
     now: services.clock.now(),
     version: latestVersion,
     caller: null,
+    applicationNo: null,
     input: { query: {}, body: {} },
   };
   let answer: Answer | undefined;

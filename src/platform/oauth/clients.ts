@@ -60,8 +60,11 @@ export function authenticateClient(
 
 /** Returns the authenticated client of a form. Throws `invalid_client` otherwise. */
 export function clientOf(exchange: Exchange, form: ReadonlyMap<string, string>): Client {
+  const { state } = exchange.services;
+  const clientId = needed(form, 'client_id');
+  exchange.applicationNo = findClient(state, clientId)?.app.no ?? null;
   return (
-    authenticateClient(exchange.services.state, needed(form, 'client_id'), form.get('client_secret')) ??
+    authenticateClient(state, clientId, form.get('client_secret')) ??
     refuse('invalid_client', 'The client is unknown or its client_secret is missing or wrong.')
   );
 }

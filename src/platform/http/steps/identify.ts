@@ -58,6 +58,7 @@ export function identify(exchange: Exchange): void {
 
 function publishable(exchange: Exchange, key: string): Caller {
   const row = one<AppRow & { realm: 'test' | 'live' }>(exchange.services.state, keySql, [key]);
+  exchange.applicationNo = row?.no ?? null;
   if (row === undefined || row.status === 'deleted') {
     throw unauthorized(
       'This publishable key is not known.',
@@ -73,6 +74,7 @@ function publishable(exchange: Exchange, key: string): Caller {
 function minted(exchange: Exchange, token: string): Caller {
   const { state, events } = exchange.services;
   const row = realmOf(token) === undefined ? undefined : one<TokenRow>(state, tokenSql, [digestOf(token)]);
+  exchange.applicationNo = row?.no ?? null;
   if (row === undefined)
     throw unauthorized(
       'This access token is not valid.',
