@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { oas31 } from 'zod-openapi';
 import type { Operation } from '../../src/platform/contract/operation.js';
 import { createReferralCode } from '../../src/platform/contract/referrals.js';
 import { allScopes, impliedScopes, universalScope } from '../../src/platform/contract/scopes.js';
+import { securityOf } from '../../src/platform/openapi/security.js';
 import { apiDescription, declaredOperations } from '../tools/api-description.js';
 import { type Cast, type CastName, makeCast } from './matrix/cast.js';
 import type { OpenTable } from './matrix/table.js';
@@ -67,6 +69,63 @@ describe.each(tables)('$name', (table) => {
       expect(found).toEqual(Object.fromEntries(cells));
     },
   );
+});
+
+/** The security scheme of each caller of the tables. A caller without a credential has none. */
+const schemes: Readonly<Record<string, readonly string[]>> = {
+  publishableKey: ['publishable', 'publishableOther'],
+  clientCredentials: ['application'],
+  oauth: [
+    ...[
+      'owner',
+      'developer',
+      'founder',
+      'founderOtherRealm',
+      'otherFounder',
+      'investor',
+      'stranger',
+      'unscoped',
+    ],
+    ...['readOnly', 'otherRealm', 'elsewhere', 'applicant', 'member', 'operator', 'fullAccess', 'creator'],
+  ],
+  installation: [
+    ...['install', 'installIdentity', 'installOther', 'installSyndicate', 'syndicateKey', 'company'],
+    ...[
+      'otherCompany',
+      'syndicate',
+      'otherSyndicate',
+      'otherApplication',
+      'companyInstall',
+      'installation',
+      'key',
+    ],
+  ],
+};
+
+test.each(guarded)(
+  'OAUTH-22 OAUTH-25 $id lists in the document exactly the credentials it accepts',
+  (operation) => {
+    const cells = tables
+      .flatMap(({ rows }) => rows)
+      .filter((row) => row.operation === operation.id)
+      .flatMap((row) => row.cells);
+    const accepted = Object.entries(schemes).filter(([, callers]) =>
+      // A 404 may hide a refusal; a 409 or 422 comes after every check of the credential.
+      cells.some(([caller, cell]) => callers.includes(caller) && /^(2|409|422)/.test(String(cell))),
+    );
+    const listed = new Set(securityOf(operation).flatMap(Object.keys));
+    expect([...listed].sort()).toEqual(accepted.map(([scheme]) => scheme).sort());
+  },
+);
+
+test('OAUTH-22 the document offers each scope only in the flow that can grant it', () => {
+  const { oauth, clientCredentials } = apiDescription().components?.securitySchemes ?? {};
+  const people = Object.keys((oauth as oas31.SecuritySchemeObject).flows?.authorizationCode?.scopes ?? {});
+  const applications = (clientCredentials as oas31.SecuritySchemeObject).flows?.clientCredentials?.scopes;
+  const own = ['read:public', 'read:referral_codes', 'write:referral_codes'];
+  expect(Object.keys(applications ?? {})).toEqual(own);
+  expect(people.filter((scope) => own.includes(scope))).toEqual(['read:public']);
+  expect(people).toContain('read:investments');
 });
 
 describe('the scopes of the matrix', () => {

@@ -2,26 +2,14 @@ import type { z } from 'zod';
 import { parseInstant } from '../../domain/instant.js';
 import type { JsonObject } from '../../domain/json.js';
 import { listActivity } from '../contract/activity.js';
-import { type Exchange, ok, type Reply } from '../http/exchange.js';
+import { type Exchange, ok, type Reply, userOf } from '../http/exchange.js';
 import { pageOf, pageSizeOf } from '../http/paging.js';
 import { badParameter } from '../http/problem.js';
 import { type Route, route } from '../http/route.js';
-import { bearer } from '../http/steps/bearer.js';
-import { refuseRemoved } from '../http/steps/refuse-removed.js';
-import { requireScope } from '../http/steps/require-scope.js';
-import { requireUser, userOf } from '../http/steps/require-user.js';
+import { guarded } from '../http/steps/guarded.js';
 import { all } from '../state/statements.js';
 
-export const activityRoutes: readonly Route[] = [
-  route(
-    listActivity,
-    ...bearer,
-    refuseRemoved(listActivity.removedIn),
-    requireScope('read:profile'),
-    requireUser('read:profile'),
-    answerActivity,
-  ),
-];
+export const activityRoutes: readonly Route[] = [route(listActivity, ...guarded, answerActivity)];
 
 interface Row {
   readonly id: string;

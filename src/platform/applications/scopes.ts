@@ -4,9 +4,6 @@ import { expandScopes } from '../http/scopes.js';
 /** Granted per installation, and only to an application approved to see the identity of investors. */
 export const identityScope = 'read:investors:pii';
 
-/** Only client-credentials tokens have these scopes; users and installations cannot grant them. */
-export const applicationOnlyScopes: readonly string[] = ['read:referral_codes', 'write:referral_codes'];
-
 /** Returns the scopes with retired names replaced and duplicates removed, in the same order. */
 export function canonicalScopes(scopes: readonly string[]): string[] {
   return [...new Set(scopes.map((scope) => scopeAliases[scope] ?? scope))];

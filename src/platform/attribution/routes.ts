@@ -4,26 +4,22 @@ import { callerOf, created, type Exchange, ok, type Reply } from '../http/exchan
 import { newestFirst } from '../http/newest-first.js';
 import { invalidFields, notFound, Problem } from '../http/problem.js';
 import { type Route, route } from '../http/route.js';
-import { bearer } from '../http/steps/bearer.js';
-import { refuseWithout, requireScope } from '../http/steps/require-scope.js';
+import { guarded } from '../http/steps/guarded.js';
+import { refuseWithout } from '../http/steps/refuse-without.js';
 import { reachedOfferings, reachOffering } from '../sessions/offering-access.js';
 import { newSecret } from '../state/secrets.js';
 import { all, one, run } from '../state/statements.js';
 import { type AttributionFilter, paceOf, presentReferred, type Referred, referredTo } from './model.js';
 
-const aggregate = [...bearer, requireScope('read:attribution:aggregate')] as const;
-const anonymized = [...bearer, requireScope('read:attribution:anonymized')] as const;
-const writes = [...bearer, requireScope('write:attribution')] as const;
-
 export const attributionRoutes: readonly Route[] = [
-  route(operations.attributionStats, ...aggregate, reachPath, stats),
-  route(operations.attributionInvestments, ...anonymized, reachPath, investments),
-  route(operations.attributionMe, ...aggregate, me),
-  route(operations.attributionCampaigns, ...aggregate, campaigns),
-  route(operations.registerPartner, ...writes, register),
-  route(operations.listAttributionInvites, ...writes, listInvites),
-  route(operations.createAttributionInvite, ...writes, createInvite),
-  route(operations.revokeAttributionInvite, ...writes, revokeInvite),
+  route(operations.attributionStats, ...guarded, reachPath, stats),
+  route(operations.attributionInvestments, ...guarded, reachPath, investments),
+  route(operations.attributionMe, ...guarded, me),
+  route(operations.attributionCampaigns, ...guarded, campaigns),
+  route(operations.registerPartner, ...guarded, register),
+  route(operations.listAttributionInvites, ...guarded, listInvites),
+  route(operations.createAttributionInvite, ...guarded, createInvite),
+  route(operations.revokeAttributionInvite, ...guarded, revokeInvite),
 ];
 
 const dayMillis = 24 * 60 * 60 * 1000;

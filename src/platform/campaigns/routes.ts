@@ -7,13 +7,12 @@ import { callerOf, type Exchange, ok, type Reply, type Step } from '../http/exch
 import { pageOf, pageSizeOf } from '../http/paging.js';
 import { Problem } from '../http/problem.js';
 import { type Route, route } from '../http/route.js';
-import { bearer } from '../http/steps/bearer.js';
-import { requireScope } from '../http/steps/require-scope.js';
+import { guarded } from '../http/steps/guarded.js';
 import type { State } from '../state/database.js';
 import { all } from '../state/statements.js';
 
 export const campaignRoutes: readonly Route[] = [
-  route(listCampaigns, ...bearer, requireScope('read:companies'), requireFounderView, answerCampaigns),
+  route(listCampaigns, ...guarded, requireFounderView, answerCampaigns),
 ];
 
 /** Requires a user or an installation on a company, because campaigns show the view of the company's team. */

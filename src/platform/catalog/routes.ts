@@ -2,8 +2,7 @@ import { explore, getOffering } from '../contract/offerings.js';
 import { callerOf, type Exchange, ok, type Reply, type Step } from '../http/exchange.js';
 import { notFound } from '../http/problem.js';
 import { type Route, route } from '../http/route.js';
-import { bearer } from '../http/steps/bearer.js';
-import { requireScope } from '../http/steps/require-scope.js';
+import { guarded } from '../http/steps/guarded.js';
 import { spendIp } from '../http/steps/spend.js';
 import { answerExplore } from './explore.js';
 import { offeringResource } from './present.js';
@@ -12,10 +11,7 @@ import { viewerOf } from './viewer.js';
 import { roundVisible } from './visibility.js';
 
 /** The first steps of every public read. Catalog reads also count against a separate limit per IP address. */
-export const publicRead: readonly [Step, ...Step[]] = [
-  ...bearer,
-  requireScope('read:public', 'read:explore'),
-];
+export const publicRead: readonly [Step, ...Step[]] = [...guarded];
 export const catalogRead: readonly [Step, ...Step[]] = [spendIp('catalogIp'), ...publicRead];
 
 export const catalogRoutes: readonly Route[] = [

@@ -1,20 +1,15 @@
 import { recordActivity } from '../activity/record.js';
 import { timeOrNull } from '../catalog/money.js';
 import { listConnectedApps, revokeConnectedApp } from '../contract/connected-apps.js';
-import { type Exchange, ok, type Reply } from '../http/exchange.js';
+import { type Exchange, ok, type Reply, userOf } from '../http/exchange.js';
 import { notFound } from '../http/problem.js';
 import { type Route, route } from '../http/route.js';
-import { bearer } from '../http/steps/bearer.js';
-import { requireScope } from '../http/steps/require-scope.js';
-import { requireUser, userOf } from '../http/steps/require-user.js';
+import { guarded } from '../http/steps/guarded.js';
 import { connectedApps, disconnect } from './model.js';
 
-const reads = [...bearer, requireScope('read:profile'), requireUser('read:profile')] as const;
-const writes = [...bearer, requireScope('write:profile'), requireUser('write:profile')] as const;
-
 export const connectedAppRoutes: readonly Route[] = [
-  route(listConnectedApps, ...reads, answerList),
-  route(revokeConnectedApp, ...writes, answerRevoke),
+  route(listConnectedApps, ...guarded, answerList),
+  route(revokeConnectedApp, ...guarded, answerRevoke),
 ];
 
 function answerList(exchange: Exchange): Reply {

@@ -38,6 +38,7 @@ export const listActivity = operation({
   tag: 'Activity',
   summary: 'List what applications did on behalf of the user, newest first',
   scopes: ['read:profile'],
+  callers: ['user'],
   removedIn: '2026-10-15',
   deprecated: true,
   query: z.object({

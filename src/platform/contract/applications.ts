@@ -45,6 +45,7 @@ export const listApplications = operation({
   summary: 'List the applications of the organization',
   description: 'The organization is that of the calling application. The user must have a role in it.',
   scopes: [],
+  callers: ['user'],
   responses: {
     200: {
       description: 'Applications',
@@ -75,6 +76,7 @@ export const createApplication = operation({
   tag,
   summary: 'Create an application with a test and a live key pair',
   scopes: [],
+  callers: ['user'],
   body: applicationBody,
   responses: {
     201: { description: 'Created. The live secret is shown only in this response', schema: single },
@@ -99,6 +101,7 @@ export const changeApplication = operation({
   summary: 'Change the name, redirect URIs or setup URL',
   description: 'A removed redirect URI is rejected for authorizations that start afterwards.',
   scopes: [],
+  callers: ['user'],
   body: applicationPatch,
   responses: { 200: { description: 'The application', schema: single } },
   errors: [403, 404, 422],
@@ -111,6 +114,7 @@ export const getApplication = operation({
   tag,
   summary: 'Get an application',
   scopes: [],
+  callers: ['user'],
   responses: { 200: { description: 'The application', schema: single } },
   errors: [403, 404],
 });
@@ -125,6 +129,7 @@ export const addScopes = operation({
   summary: 'Add scopes to an application',
   description: 'Existing tokens and installations keep the scopes they have.',
   scopes: [],
+  callers: ['user'],
   body: scopesBody,
   responses: { 200: { description: 'The application', schema: single } },
   errors: [403, 404, 409, 422],
@@ -137,6 +142,7 @@ export const removeScope = operation({
   tag,
   summary: 'Remove a scope from the application, its installations and its tokens',
   scopes: [],
+  callers: ['user'],
   responses: {
     200: {
       description: 'The application, and the installations and tokens that changed',
@@ -162,6 +168,7 @@ export const requestReview = operation({
   tag,
   summary: 'Request a review of the application by the platform',
   scopes: [],
+  callers: ['user'],
   responses: { 200: { description: 'The application', schema: single } },
   errors: [403, 404, 409],
 });
@@ -173,6 +180,7 @@ export const disableApplication = operation({
   tag,
   summary: 'Disable the application and revoke all its tokens',
   scopes: [],
+  callers: ['user'],
   responses: { 200: { description: 'The application', schema: single } },
   errors: [403, 404],
 });
@@ -184,6 +192,7 @@ export const deleteApplication = operation({
   tag,
   summary: 'Delete an application that was never approved, installed or given a live token',
   scopes: [],
+  callers: ['user'],
   responses: {
     200: {
       description: 'Deleted',

@@ -129,6 +129,7 @@ export const attributionMe = operation({
   tag,
   summary: 'Get the user and their partner status',
   scopes: anyTier,
+  callers: ['user'],
   responses: {
     200: {
       description: 'The user; partner is null when they never applied.',
@@ -174,6 +175,7 @@ export const registerPartner = operation({
   tag,
   summary: 'Apply to become a partner',
   scopes: write,
+  callers: ['user'],
   body: z.object({
     company_name: z.string().trim().min(1).max(200),
     website: z.url({ protocol: /^https?$/ }).max(500),
@@ -203,6 +205,7 @@ export const listAttributionInvites = operation({
   tag,
   summary: 'List the invites the user created, newest first',
   scopes: write,
+  callers: ['user'],
   responses: { 200: { description: 'All of them.', schema: z.object({ data: z.array(invite), meta }) } },
   errors: [403],
 });
@@ -214,6 +217,7 @@ export const createAttributionInvite = operation({
   tag,
   summary: 'Offer or request access to attribution data',
   scopes: write,
+  callers: ['user'],
   body: z.object({
     direction: z.enum(['partner_to_founder', 'founder_to_partner']),
     company_id: z.string().max(200),
@@ -231,6 +235,7 @@ export const revokeAttributionInvite = operation({
   tag,
   summary: 'Revoke an invite',
   scopes: write,
+  callers: ['user'],
   responses: { 204: { description: 'Revoked.' } },
   errors: [403, 404],
 });

@@ -30,6 +30,7 @@ export const listCampaigns = operation({
   tag: 'Campaigns',
   summary: 'List the rounds of the companies the caller manages, newest first',
   scopes: ['read:companies'],
+  callers: ['user', 'installation'],
   query: z.object({ cursor: cursorText.optional(), per_page: perPageText.optional() }),
   responses: {
     200: {

@@ -10,6 +10,7 @@ export const listConnectedApps = operation({
   tag: 'Connected apps',
   summary: 'List the applications that act for the user; not paginated',
   scopes: ['read:profile'],
+  callers: ['user'],
   responses: {
     200: {
       description: 'Every connected application.',
@@ -43,6 +44,7 @@ export const revokeConnectedApp = operation({
   tag: 'Connected apps',
   summary: 'Disconnect an application and revoke its tokens for this user',
   scopes: ['write:profile'],
+  callers: ['user'],
   responses: {
     200: {
       description: 'Disconnected.',

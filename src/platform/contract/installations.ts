@@ -77,6 +77,7 @@ export const listInstallations = operation({
   description:
     'Managers of the organization see every installation; other users see those they created or may revoke. Revoked installations are listed for 30 days.',
   scopes: read,
+  callers: ['user'],
   responses: {
     200: {
       description: 'Installations, newest first',
@@ -93,6 +94,7 @@ export const listEligible = operation({
   tag,
   summary: 'List the companies and syndicates the user may install the application on',
   scopes: read,
+  callers: ['user'],
   query: z.object({ target_type: z.enum(installationTargetTypes).optional() }),
   responses: {
     200: {
@@ -119,6 +121,7 @@ export const createInstallation = operation({
   description:
     'Scopes that the application or the tier does not have are dropped. The response lists the granted scopes.',
   scopes: write,
+  callers: ['user'],
   body: installBody,
   responses: { 201: { description: 'Installed. The token is shown only in this response', schema: minted } },
   errors: [403, 404, 409, 422],
@@ -131,6 +134,7 @@ export const getInstallation = operation({
   tag,
   summary: 'Get an installation',
   scopes: read,
+  callers: ['user'],
   responses: { 200: { description: 'The installation', schema: single } },
   errors: [403, 404],
 });
@@ -142,6 +146,7 @@ export const revokeInstallation = operation({
   tag,
   summary: 'Revoke an installation and all its tokens',
   scopes: write,
+  callers: ['user'],
   responses: { 200: { description: 'The revoked installation', schema: single } },
   errors: [403, 404],
 });
@@ -156,6 +161,7 @@ export const mintInstallationToken = operation({
   summary: 'Create another token for an installation',
   description: 'Scopes default to those of the installation and can only be narrowed.',
   scopes: write,
+  callers: ['user'],
   body: mintBody,
   responses: { 201: { description: 'The token, shown only in this response', schema: minted } },
   errors: [403, 404, 409, 422],

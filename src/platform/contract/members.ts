@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { paths } from '../../wire/paths.js';
-import { operation } from './operation.js';
+import { type Operation, operation } from './operation.js';
 import { dollars, flag, pageMeta, pageQuery, timestamp } from './pages.js';
 import { syndicateRead, syndicateWrite } from './syndicates.js';
 
@@ -202,7 +202,13 @@ export const removeMember = operation({
   errors: [403, 404, 422],
 });
 
-const action = (id: string, name: string, summary: string, description: string) =>
+const action = (
+  id: string,
+  name: string,
+  summary: string,
+  description: string,
+  callers?: Operation['callers'],
+) =>
   operation({
     id,
     method: 'POST',
@@ -211,6 +217,7 @@ const action = (id: string, name: string, summary: string, description: string) 
     summary,
     description,
     scopes: syndicateWrite,
+    ...(callers === undefined ? {} : { callers }),
     responses: answers,
     errors: [403, 404, 422],
   });
@@ -237,7 +244,8 @@ export const promoteMember = action(
   'promoteSyndicateMember',
   'promote',
   'Grant full access',
-  'Only the creator of the syndicate may promote.',
+  'Only the creator of the syndicate may promote, in person.',
+  ['user'],
 );
 export const demoteMember = action(
   'demoteSyndicateMember',

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { RateLimitName } from '../../wire/limits.js';
 import type { Version } from '../../wire/versions.js';
+import { type CredentialKind, canHold, credentialKinds } from './scopes.js';
 
 /**
  * Declaration of one endpoint: its parameters, its responses and the scopes it requires. The server validates
@@ -17,6 +18,8 @@ export interface Operation {
   readonly description?: string;
   /** Any one of these scopes is enough. Empty: any valid credential. Null: no credential is required. */
   readonly scopes: readonly string[] | null;
+  /** The kinds of credential that may be used. Default: every kind that can hold one of the scopes. */
+  readonly callers?: readonly CredentialKind[];
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;
   /** Encoding of the request body. Default JSON. */
@@ -50,6 +53,16 @@ export function errorStatusesOf(operation: Operation): readonly number[] {
   if (operation.body !== undefined && operation.bodyType !== 'form') own.add(422);
   if (operation.removedIn !== undefined) own.add(404);
   return [...own].sort((a, b) => a - b);
+}
+
+/** Returns the kinds of credential that may use the operation. The server checks them and the document lists them. */
+export function callersOf({
+  callers,
+  scopes,
+}: Pick<Operation, 'callers' | 'scopes'>): readonly CredentialKind[] {
+  const able = (kind: CredentialKind) =>
+    scopes !== null && (scopes.length === 0 || scopes.some((scope) => canHold(kind, scope)));
+  return (callers ?? credentialKinds).filter(able);
 }
 
 /** Keeps the literal types of a declaration while checking its shape. */

@@ -104,6 +104,7 @@ export const getPortfolio = operation({
   tag: 'Portfolio',
   summary: 'Get the totals of the user’s positions',
   scopes: ['read:investments'],
+  callers: ['user'],
   query: z.object(filters),
   responses: {
     200: {
@@ -128,6 +129,7 @@ export const listPositions = operation({
   tag: 'Portfolio',
   summary: 'List the user’s positions, newest first',
   scopes: ['read:investments'],
+  callers: ['user'],
   query: z.object({ ...filters, ...paging }),
   responses: {
     200: {

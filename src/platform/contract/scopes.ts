@@ -54,6 +54,26 @@ export const programScopes = [
 /** Never granted to a partner application, by consent or by installation. */
 export const reservedScopes = ['read:mcp', 'admin:read', 'admin:write', 'admin:attribution'] as const;
 
+/** Held by client-credentials tokens alone; users and installations cannot grant them. */
+export const applicationOnlyScopes: readonly string[] = ['read:referral_codes', 'write:referral_codes'];
+
+/** What a bearer credential stands for. */
+export const credentialKinds = [
+  'user',
+  'installation',
+  'syndicate_key',
+  'application',
+  'publishable',
+] as const;
+export type CredentialKind = (typeof credentialKinds)[number];
+
+/** Returns whether any credential of the kind can hold the scope. */
+export function canHold(kind: CredentialKind, scope: string): boolean {
+  if (scope === universalScope) return true;
+  if (kind === 'publishable') return false;
+  return applicationOnlyScopes.includes(scope) === (kind === 'application');
+}
+
 export const scopeAliases = lookup({
   'read:offerings': 'read:companies',
   'write:offerings': 'write:companies',

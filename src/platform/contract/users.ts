@@ -35,6 +35,7 @@ export const getMe = operation({
   tag: 'Users',
   summary: 'Get the basic profile; without read:profile, only the id',
   scopes: [],
+  callers: ['user'],
   responses: { 200: { description: 'The user of the token.', schema: z.object({ data: user }) } },
   errors: [403],
 });
@@ -46,6 +47,7 @@ export const listMyCompanies = operation({
   tag: 'Users',
   summary: 'List the companies the user helps manage; not paginated',
   scopes: ['read:companies'],
+  callers: ['user'],
   responses: {
     200: {
       description: 'Every company of the user.',
@@ -81,6 +83,7 @@ export const listMyFollows = operation({
   description:
     'Only write:follows lists all followed companies. Other scopes omit companies that opted out of promotion.',
   scopes: ['read:profile', 'read:profile:follows', 'write:follows', 'read:mcp'],
+  callers: ['user'],
   query: z.object({ cursor: cursorText.optional(), per_page: perPageText.optional() }),
   responses: {
     200: {
@@ -108,6 +111,7 @@ export const followCompany = operation({
   tag: 'Users',
   summary: 'Follow a company; repeating the request changes nothing',
   scopes: ['write:follows'],
+  callers: ['user'],
   responses: { 200: { description: 'Followed.', schema: followState } },
   errors: [403, 404],
 });
@@ -119,6 +123,7 @@ export const unfollowCompany = operation({
   tag: 'Users',
   summary: 'Stop following a company, even if it is no longer visible',
   scopes: ['write:follows'],
+  callers: ['user'],
   responses: { 200: { description: 'Not followed.', schema: followState } },
   errors: [403, 404],
 });

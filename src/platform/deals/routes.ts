@@ -3,9 +3,7 @@ import { callerOf, created, type Exchange, type Handler, ok, type Reply } from '
 import { pageSizeOf, readPage } from '../http/paging.js';
 import { Problem } from '../http/problem.js';
 import { type Route, route } from '../http/route.js';
-import { bearer } from '../http/steps/bearer.js';
-import { refuseRemoved } from '../http/steps/refuse-removed.js';
-import { requireScope } from '../http/steps/require-scope.js';
+import { guarded } from '../http/steps/guarded.js';
 import { publishDue } from '../investments/publisher.js';
 import { one } from '../state/statements.js';
 import { type Access, accessTo, operatorAccess } from '../syndicates/access.js';
@@ -17,30 +15,25 @@ import { dealResourceOf } from './present.js';
 import { readinessOf } from './readiness.js';
 import { dealStatisticsOf } from './statistics.js';
 
-const reads = [...bearer, requireScope('read:syndicates')] as const;
-const writes = [...bearer, requireScope('write:syndicates')] as const;
-/** A removed operation returns 404 before the scope of the caller is checked. */
-const removed = [...bearer, refuseRemoved('2026-10-15'), requireScope('write:syndicates')] as const;
-
 /** `propose` creates the intent of the two retired operations. No other operation needs an approval. */
 export const dealRoutes = (propose: ProposeIntent): readonly Route[] => [
-  route(operations.listDeals, ...reads, list),
-  route(operations.getDeal, ...reads, (exchange) =>
+  route(operations.listDeals, ...guarded, list),
+  route(operations.getDeal, ...guarded, (exchange) =>
     ok({ data: dealResourceOf(dealOf(exchange, accessTo(exchange))) }),
   ),
-  route(operations.createDeal, ...writes, create),
-  route(operations.getDealReadiness, ...reads, (exchange) => {
+  route(operations.createDeal, ...guarded, create),
+  route(operations.getDealReadiness, ...guarded, (exchange) => {
     const access = operatorAccess(exchange);
     return ok({ data: readinessOf(access.syndicate, dealOf(exchange, access)) });
   }),
-  route(operations.listDealInvestors, ...reads, investors),
-  route(operations.getDealStatistics, ...reads, (exchange) =>
+  route(operations.listDealInvestors, ...guarded, investors),
+  route(operations.getDealStatistics, ...guarded, (exchange) =>
     ok({ data: dealStatisticsOf(dealOf(exchange, operatorAccess(exchange))) }),
   ),
-  route(operations.closeDeal, ...removed, proposing('syndicates.close_deal', 'close_deal_intent', propose)),
+  route(operations.closeDeal, ...guarded, proposing('syndicates.close_deal', 'close_deal_intent', propose)),
   route(
     operations.finalizeDeal,
-    ...removed,
+    ...guarded,
     proposing('syndicates.finalize_deal', 'finalize_deal_intent', propose),
   ),
 ];

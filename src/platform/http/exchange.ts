@@ -26,6 +26,8 @@ export interface PostedForm extends Operation {
 export interface ExchangeWith<Query, Body> {
   readonly services: Services;
   readonly method: string;
+  /** Null when no route matched; then no step and no handler runs. */
+  readonly operation: Operation | null;
   /** Decoded, without the legacy prefix and without the query. */
   readonly path: string;
   readonly query: URLSearchParams;
@@ -77,8 +79,21 @@ export type Handler<Declared extends Operation = Operation> = CallOf<Declared, R
 export const ok = (body: unknown): Reply => ({ status: 200, body });
 export const created = (body: unknown): Reply => ({ status: 201, body });
 
+/** Returns the operation of the route. Throws outside its steps and its handler. */
+export function operationOf(exchange: Exchange): Operation {
+  if (exchange.operation === null) throw new Error(`${exchange.method} ${exchange.path} has no route`);
+  return exchange.operation;
+}
+
 /** Returns the caller. Throws when the route has no `identify` step, which is a bug in its route table. */
 export function callerOf(exchange: Exchange): Caller {
   if (exchange.caller === null) throw new Error(`${exchange.method} ${exchange.path} has no identify step`);
   return exchange.caller;
+}
+
+/** Returns the caller of an operation that only users may call. Throws when its declaration admits others. */
+export function userOf(exchange: Exchange): Extract<Caller, { readonly kind: 'user' }> {
+  const caller = callerOf(exchange);
+  if (caller.kind !== 'user') throw new Error(`${exchange.path} admits callers that are not users`);
+  return caller;
 }

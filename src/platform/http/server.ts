@@ -70,6 +70,7 @@ async function serve(
   const exchange: Exchange = {
     services,
     method,
+    operation: match?.route?.operation ?? null,
     path: path ?? url?.pathname ?? '/',
     query: url?.searchParams ?? new URLSearchParams(),
     headers: request.headers,

@@ -1,11 +1,7 @@
 import type { Application } from '../applications/model.js';
 import { managesOrganization } from '../applications/model.js';
-import {
-  applicationOnlyScopes,
-  canonicalScopes,
-  identityScope,
-  offeredScopes,
-} from '../applications/scopes.js';
+import { canonicalScopes, identityScope, offeredScopes } from '../applications/scopes.js';
+import { applicationOnlyScopes } from '../contract/scopes.js';
 import { expandScopes } from '../http/scopes.js';
 import type { State } from '../state/database.js';
 

@@ -2,11 +2,10 @@ import { revokedInstallationsListedSeconds } from '../../wire/limits.js';
 import { administersOrganization, managesOrganization } from '../applications/model.js';
 import * as operations from '../contract/installations.js';
 import type { Caller } from '../http/caller.js';
-import { callerOf, created, type Exchange, ok, type Reply, type Step } from '../http/exchange.js';
+import { created, type Exchange, ok, type Reply, userOf } from '../http/exchange.js';
 import { notFound, Problem } from '../http/problem.js';
 import { type Route, route } from '../http/route.js';
-import { bearer } from '../http/steps/bearer.js';
-import { requireScope } from '../http/steps/require-scope.js';
+import { guarded } from '../http/steps/guarded.js';
 import type { MintedToken } from '../oauth/tokens.js';
 import type { State } from '../state/database.js';
 import { narrowedScopes } from './grantable.js';
@@ -23,32 +22,15 @@ import { actorRole, installRightOn, mayManageTarget, type Target, targetsOf } fr
 
 type UserCaller = Extract<Caller, { kind: 'user' }>;
 
-/** Requires a user token: only a person may decide on installations. */
-const requireUser: Step = (exchange) => {
-  if (callerOf(exchange).kind === 'user') return;
-  throw new Problem(403, 'forbidden', 'This operation needs the token of a user.', {
-    remediation: 'Authorize a user and send that access token.',
-  });
-};
-
-function userOf(exchange: Exchange): UserCaller {
-  const caller = callerOf(exchange);
-  if (caller.kind !== 'user') throw new Error('a route of installations lacks the requireUser step');
-  return caller;
-}
-
-const reads = [...bearer, requireScope('read:installations'), requireUser] as const;
-const writes = [...bearer, requireScope('write:installations'), requireUser] as const;
-
 export const installationRoutes: readonly Route[] = [
-  route(operations.listInstallations, ...reads, list),
-  route(operations.listEligible, ...reads, eligible),
-  route(operations.createInstallation, ...writes, create),
-  route(operations.getInstallation, ...reads, (exchange) =>
+  route(operations.listInstallations, ...guarded, list),
+  route(operations.listEligible, ...guarded, eligible),
+  route(operations.createInstallation, ...guarded, create),
+  route(operations.getInstallation, ...guarded, (exchange) =>
     ok({ data: installationResourceOf(visible(exchange)) }),
   ),
-  route(operations.revokeInstallation, ...writes, revoke),
-  route(operations.mintInstallationToken, ...writes, mint),
+  route(operations.revokeInstallation, ...guarded, revoke),
+  route(operations.mintInstallationToken, ...guarded, mint),
 ];
 
 const targetOf = (row: Installation): Pick<Target, 'type' | 'no'> => {
@@ -144,7 +126,7 @@ function mint(exchange: Exchange<typeof operations.mintInstallationToken>): Repl
       remediation: 'Install the application again with POST /installations.',
     });
   }
-  if (callerOf(exchange).app.status !== 'active') throw suspended();
+  if (userOf(exchange).app.status !== 'active') throw suspended();
   const scopes = narrowedScopes(row.scopes.split(' '), asked);
   if (scopes.length === 0) throw noGrantableScopes();
   return created(withToken(row, mintFor(exchange.services, row, scopes, exchange.now), scopes, exchange.now));

@@ -5,7 +5,7 @@ import { callerOf, type Exchange, type Step } from '../http/exchange.js';
 import { accountOf } from '../http/idempotent.js';
 import { invalidFields, Problem } from '../http/problem.js';
 import { expandScopes } from '../http/scopes.js';
-import { refuseWithout } from '../http/steps/require-scope.js';
+import { refuseWithout } from '../http/steps/refuse-without.js';
 import { spendFrom } from '../http/steps/spend.js';
 import { one } from '../state/statements.js';
 import type { IntentAction, Plan } from './action.js';

@@ -7,7 +7,7 @@ import { newestFirst } from '../http/newest-first.js';
 import { invalidFields, notFound } from '../http/problem.js';
 import { route } from '../http/route.js';
 import { bearer } from '../http/steps/bearer.js';
-import { requireScope } from '../http/steps/require-scope.js';
+import { guarded } from '../http/steps/guarded.js';
 import { spendIp } from '../http/steps/spend.js';
 import type { Services } from '../services.js';
 import { startSettling } from '../sessions/lifecycle.js';
@@ -33,14 +33,8 @@ export function intents(actions: readonly IntentAction[]): Feature {
         settle,
         look,
       ),
-      route(operations.listIntents, ...bearer, requireScope('read:syndicates'), settle, list),
-      route(
-        operations.getIntent,
-        ...bearer,
-        requireScope('read:syndicates', 'write:comments'),
-        settle,
-        (exchange) => single(exchange, own(exchange)),
-      ),
+      route(operations.listIntents, ...guarded, settle, list),
+      route(operations.getIntent, ...guarded, settle, (exchange) => single(exchange, own(exchange))),
       route(operations.openReview, spendIp('ip'), settle, openReview(actions)),
       route(operations.answerReview, spendIp('ip'), settle, answerReview(actions)),
     ],

@@ -9,8 +9,7 @@ import { callerOf, type Exchange, ok, type Reply } from '../http/exchange.js';
 import { pageSizeOf } from '../http/paging.js';
 import { badParameter, notFound } from '../http/problem.js';
 import { type Route, route } from '../http/route.js';
-import { bearer } from '../http/steps/bearer.js';
-import { requireScope } from '../http/steps/require-scope.js';
+import { guarded } from '../http/steps/guarded.js';
 import { noFilters, refuseForeign, resolveFilters } from './filters.js';
 import { type InvestmentPage, readPage } from './pages.js';
 import { readOne } from './read-one.js';
@@ -19,10 +18,10 @@ import { offeringStats } from './stats.js';
 import { findCompany, findOffering, viewOf } from './view.js';
 
 export const investmentRoutes: readonly Route[] = [
-  route(listInvestments, ...bearer, requireScope('read:investments'), answerList),
-  route(getInvestment, ...bearer, requireScope('read:investments'), answerOne),
-  route(getOfferingStats, ...bearer, requireScope('read:investments'), answerStats),
-  route(listCompanyChanges, ...bearer, requireScope('read:investments', 'read:companies'), answerChanges),
+  route(listInvestments, ...guarded, answerList),
+  route(getInvestment, ...guarded, answerOne),
+  route(getOfferingStats, ...guarded, answerStats),
+  route(listCompanyChanges, ...guarded, answerChanges),
 ];
 
 function answerList(exchange: Exchange<typeof listInvestments>): Reply {

@@ -6,8 +6,7 @@ import { idempotent } from '../http/idempotent.js';
 import { newestFirst } from '../http/newest-first.js';
 import { invalidFields, notFound, Problem } from '../http/problem.js';
 import { type Route, route } from '../http/route.js';
-import { bearer } from '../http/steps/bearer.js';
-import { requireScope } from '../http/steps/require-scope.js';
+import { guarded } from '../http/steps/guarded.js';
 import { spendIp } from '../http/steps/spend.js';
 import { type Offering, reachOffering, requireOpen } from '../sessions/offering-access.js';
 import { one } from '../state/statements.js';
@@ -26,8 +25,8 @@ import {
   revokeInvite,
 } from './model.js';
 
-const reads = [...bearer, requireScope('read:invite_links'), reachPath] as const;
-const writes = [...bearer, requireScope('write:invite_links'), reachPath] as const;
+const reads = [...guarded, reachPath] as const;
+const writes = [...guarded, reachPath] as const;
 
 export const inviteLinkRoutes: readonly Route[] = [
   route(operations.listInviteLinks, ...reads, list),

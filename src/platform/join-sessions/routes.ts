@@ -3,8 +3,7 @@ import { baseUrl } from '../http/base-url.js';
 import { callerOf, created, type Exchange, ok, type Reply } from '../http/exchange.js';
 import { pageSizeOf, readPage } from '../http/paging.js';
 import { type Route, route } from '../http/route.js';
-import { bearer } from '../http/steps/bearer.js';
-import { requireScope } from '../http/steps/require-scope.js';
+import { guarded } from '../http/steps/guarded.js';
 import { spendIp } from '../http/steps/spend.js';
 import { operatorAccess } from '../syndicates/access.js';
 import { createJoinSession, installationFor } from './create.js';
@@ -13,12 +12,11 @@ import { joinSessionResourceOf } from './present.js';
 import { expireDue } from './transitions.js';
 import { answerJoinPage, openJoinPage } from './visit-link.js';
 
-const team = [...bearer, requireScope('write:syndicate_members')] as const;
 const anyone = spendIp('ip');
 
 export const joinSessionRoutes: readonly Route[] = [
-  route(operations.createJoinSession, ...team, create),
-  route(operations.listJoinSessions, ...team, list),
+  route(operations.createJoinSession, ...guarded, create),
+  route(operations.listJoinSessions, ...guarded, list),
   route(operations.openJoinPage, anyone, openJoinPage),
   route(operations.answerJoinPage, anyone, answerJoinPage),
 ];

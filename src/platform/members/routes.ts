@@ -2,8 +2,7 @@ import * as operations from '../contract/members.js';
 import { created, type Exchange, type Handler, ok, type Reply } from '../http/exchange.js';
 import { badParameter } from '../http/problem.js';
 import { type Route, route } from '../http/route.js';
-import { bearer } from '../http/steps/bearer.js';
-import { requireScope } from '../http/steps/require-scope.js';
+import { guarded } from '../http/steps/guarded.js';
 import { publishDue } from '../investments/publisher.js';
 import type { Services } from '../services.js';
 import { run } from '../state/statements.js';
@@ -19,23 +18,20 @@ import { memberResourceOf } from './present.js';
 import { useIntents } from './remove.js';
 import { reorder } from './reorder.js';
 
-const reads = [...bearer, requireScope('read:syndicates')] as const;
-const writes = [...bearer, requireScope('write:syndicates')] as const;
-
 export const memberRoutes: readonly Route[] = [
-  route(operations.listMembers, ...reads, list),
-  route(operations.listMemberInvestments, ...reads, investments),
-  route(operations.inviteMember, ...writes, answerInvite),
-  route(operations.updateMember, ...writes, update),
-  route(operations.removeMember, ...writes, refuseRemoval),
-  route(operations.approveMember, ...writes, acting('operator', approve)),
-  route(operations.hideMember, ...writes, acting('operator', hide)),
-  route(operations.restoreMember, ...writes, acting('operator', restore)),
-  route(operations.promoteMember, ...writes, acting('creator', promote)),
-  route(operations.demoteMember, ...writes, acting('full_access', demote)),
-  route(operations.resendInvite, ...writes, acting('operator', resendInvite)),
-  route(operations.reorderMembers, ...writes, answerReorder),
-  route(operations.exportMembers, ...writes, exportCsv),
+  route(operations.listMembers, ...guarded, list),
+  route(operations.listMemberInvestments, ...guarded, investments),
+  route(operations.inviteMember, ...guarded, answerInvite),
+  route(operations.updateMember, ...guarded, update),
+  route(operations.removeMember, ...guarded, refuseRemoval),
+  route(operations.approveMember, ...guarded, acting('operator', approve)),
+  route(operations.hideMember, ...guarded, acting('operator', hide)),
+  route(operations.restoreMember, ...guarded, acting('operator', restore)),
+  route(operations.promoteMember, ...guarded, acting('creator', promote)),
+  route(operations.demoteMember, ...guarded, acting('full_access', demote)),
+  route(operations.resendInvite, ...guarded, acting('operator', resendInvite)),
+  route(operations.reorderMembers, ...guarded, answerReorder),
+  route(operations.exportMembers, ...guarded, exportCsv),
 ];
 
 type Act = (services: Services, access: Access, member: Member, now: number) => Member;

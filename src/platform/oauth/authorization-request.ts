@@ -1,9 +1,5 @@
-import {
-  applicationOnlyScopes,
-  canonicalScopes,
-  offeredScopes,
-  splitScopes,
-} from '../applications/scopes.js';
+import { canonicalScopes, offeredScopes, splitScopes } from '../applications/scopes.js';
+import { applicationOnlyScopes } from '../contract/scopes.js';
 import type { State } from '../state/database.js';
 import type { Realm } from '../state/secrets.js';
 import { type Client, findClient } from './clients.js';

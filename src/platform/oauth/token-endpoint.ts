@@ -1,10 +1,5 @@
-import {
-  applicationOnlyScopes,
-  canonicalScopes,
-  offeredScopes,
-  splitScopes,
-} from '../applications/scopes.js';
-import { universalScope } from '../contract/scopes.js';
+import { canonicalScopes, offeredScopes, splitScopes } from '../applications/scopes.js';
+import { applicationOnlyScopes, universalScope } from '../contract/scopes.js';
 import type { Exchange, Reply } from '../http/exchange.js';
 import { spendFrom } from '../http/steps/spend.js';
 import { type Client, clientOf, findClient } from './clients.js';

@@ -1,24 +1,30 @@
 import type { oas31 } from 'zod-openapi';
 import { paths } from '../../wire/paths.js';
-import type { Operation } from '../contract/operation.js';
-import { allScopes, reservedScopes, universalScope } from '../contract/scopes.js';
+import { callersOf, type Operation } from '../contract/operation.js';
+import { allScopes, type CredentialKind, canHold, reservedScopes } from '../contract/scopes.js';
 
 const reserved: readonly string[] = reservedScopes;
-const offered = Object.fromEntries(
-  allScopes.filter((scope) => !reserved.includes(scope)).map((scope) => [scope, '']),
-);
-const flow = { tokenUrl: paths.token, refreshUrl: paths.token, scopes: offered };
+const offered = allScopes.filter((scope) => !reserved.includes(scope));
+const scopesOf = (kind: CredentialKind): Record<string, string> =>
+  Object.fromEntries(offered.filter((scope) => canHold(kind, scope)).map((scope) => [scope, '']));
 
 const schemes: Readonly<Record<string, oas31.SecuritySchemeObject>> = {
   oauth: {
     type: 'oauth2',
-    description:
-      'Authorization code with PKCE (S256) for users, client credentials for applications. Sandbox keys are ' +
-      `authorized at ${paths.sandboxAuthorize}.`,
+    description: `Authorization code with PKCE (S256), for users. Sandbox keys are authorized at ${paths.sandboxAuthorize}.`,
     flows: {
-      authorizationCode: { ...flow, authorizationUrl: paths.authorize },
-      clientCredentials: { tokenUrl: paths.token, scopes: { [universalScope]: '' } },
+      authorizationCode: {
+        authorizationUrl: paths.authorize,
+        tokenUrl: paths.token,
+        refreshUrl: paths.token,
+        scopes: scopesOf('user'),
+      },
     },
+  },
+  clientCredentials: {
+    type: 'oauth2',
+    description: 'Client credentials, for the application itself.',
+    flows: { clientCredentials: { tokenUrl: paths.token, scopes: scopesOf('application') } },
   },
   installation: {
     type: 'http',
@@ -34,6 +40,14 @@ const schemes: Readonly<Record<string, oas31.SecuritySchemeObject>> = {
   },
 };
 
+const schemeOf: Readonly<Record<CredentialKind, string>> = {
+  user: 'oauth',
+  installation: 'installation',
+  syndicate_key: 'installation',
+  application: 'clientCredentials',
+  publishable: 'publishableKey',
+};
+
 /** Returns the security schemes that at least one operation uses. */
 export function securitySchemesOf(
   operations: readonly Operation[],
@@ -42,14 +56,17 @@ export function securitySchemesOf(
   return Object.fromEntries(Object.entries(schemes).filter(([name]) => used.has(name)));
 }
 
-/** One requirement per scope, because any one is sufficient. Reserved scopes are never granted and are left out. */
+/**
+ * Returns one requirement per credential the server accepts and scope it can hold, because any one is sufficient. A key
+ * carries no scopes. Reserved scopes are never granted and are left out.
+ */
 export function securityOf(operation: Operation): oas31.SecurityRequirementObject[] {
-  if (operation.scopes === null) return [];
-  if (operation.scopes.length === 0) return [{ oauth: [] }];
-  const given = operation.scopes.filter((scope) => !reserved.includes(scope));
-  return given.flatMap((scope) => [
-    { oauth: [scope] },
-    { installation: [scope] },
-    ...(scope === universalScope ? [{ publishableKey: [] }] : []),
-  ]);
+  const given = operation.scopes?.filter((scope) => !reserved.includes(scope)) ?? [];
+  const found = callersOf(operation).flatMap((kind) =>
+    given.length === 0 || kind === 'publishable'
+      ? [{ [schemeOf[kind]]: [] }]
+      : given.filter((scope) => canHold(kind, scope)).map((scope) => ({ [schemeOf[kind]]: [scope] })),
+  );
+  // Installations and syndicate keys share a scheme.
+  return [...new Map(found.map((requirement) => [JSON.stringify(requirement), requirement])).values()];
 }

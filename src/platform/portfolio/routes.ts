@@ -1,27 +1,22 @@
 import { findCompany } from '../catalog/rounds.js';
 import * as operations from '../contract/portfolio.js';
-import { callerOf, type Exchange, ok, type Reply } from '../http/exchange.js';
+import { callerOf, type Exchange, ok, type Reply, userOf } from '../http/exchange.js';
 import { pageOf, pageSizeOf } from '../http/paging.js';
 import { notFound } from '../http/problem.js';
 import { type Route, route } from '../http/route.js';
-import { bearer } from '../http/steps/bearer.js';
-import { requireScope } from '../http/steps/require-scope.js';
-import { requireUser, userOf } from '../http/steps/require-user.js';
+import { guarded } from '../http/steps/guarded.js';
 import { type Lot, lotsOfPerson, lotsOfSyndicate } from './lots.js';
 import { investorsOf, type Perspective, type Position, positionResource, positionsOf } from './positions.js';
 import { countsOf, summaryOf } from './summary.js';
 import { managedSyndicate } from './syndicate.js';
 
-const own = [...bearer, requireScope('read:investments'), requireUser('read:investments')] as const;
-const syndicate = [...bearer, requireScope('read:syndicates')] as const;
-
 export const portfolioRoutes: readonly Route[] = [
-  route(operations.getPortfolio, ...own, answerSummary),
-  route(operations.listPositions, ...own, (exchange) =>
+  route(operations.getPortfolio, ...guarded, answerSummary),
+  route(operations.listPositions, ...guarded, (exchange) =>
     answerPositions(exchange, ownLots(exchange), 'investor'),
   ),
-  route(operations.getSyndicatePortfolio, ...syndicate, answerSyndicateSummary),
-  route(operations.listSyndicatePositions, ...syndicate, (exchange) =>
+  route(operations.getSyndicatePortfolio, ...guarded, answerSyndicateSummary),
+  route(operations.listSyndicatePositions, ...guarded, (exchange) =>
     answerPositions(exchange, syndicateLots(exchange), 'syndicate'),
   ),
 ];

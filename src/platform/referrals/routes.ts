@@ -1,12 +1,11 @@
 import { z } from 'zod';
 import * as operations from '../contract/referrals.js';
-import { callerOf, created, type Exchange, ok, type Reply, type Step } from '../http/exchange.js';
+import { callerOf, created, type Exchange, ok, type Reply } from '../http/exchange.js';
 import { idempotent } from '../http/idempotent.js';
 import { newestFirst } from '../http/newest-first.js';
 import { notFound, Problem } from '../http/problem.js';
 import { type Route, route } from '../http/route.js';
-import { bearer } from '../http/steps/bearer.js';
-import { requireScope } from '../http/steps/require-scope.js';
+import { guarded } from '../http/steps/guarded.js';
 import { spendIp } from '../http/steps/spend.js';
 import { controlRoute } from '../sandbox/control/control-route.js';
 import { findOfferingById } from '../sessions/offering-access.js';
@@ -23,24 +22,11 @@ import {
   termsAccepted,
 } from './model.js';
 
-/** Requires a client-credentials token. User and installation tokens are rejected regardless of their scopes. */
-const requireApplication: Step = (exchange) => {
-  const { kind } = callerOf(exchange);
-  // The next step rejects a publishable key, because its only scope is the catalog.
-  if (kind === 'application' || kind === 'publishable') return;
-  throw new Problem(403, 'app_credentials_required', 'Referral codes need a client-credentials token.', {
-    remediation: 'Ask the token endpoint with grant_type client_credentials.',
-  });
-};
-
-const reads = [...bearer, requireApplication, requireScope('read:referral_codes')] as const;
-const writes = [...bearer, requireApplication, requireScope('write:referral_codes')] as const;
-
 export const referralRoutes: readonly Route[] = [
-  route(operations.createReferralCode, ...writes, requireTerms, idempotent(create)),
-  route(operations.listReferralCodes, ...reads, list),
-  route(operations.getReferralCode, ...reads, (exchange) => single(exchange, own(exchange))),
-  route(operations.disableReferralCode, ...writes, (exchange) =>
+  route(operations.createReferralCode, ...guarded, requireTerms, idempotent(create)),
+  route(operations.listReferralCodes, ...guarded, list),
+  route(operations.getReferralCode, ...guarded, (exchange) => single(exchange, own(exchange))),
+  route(operations.disableReferralCode, ...guarded, (exchange) =>
     single(exchange, disableReferral(exchange.services.state, own(exchange), exchange.now)),
   ),
   route(operations.openInvest, spendIp('ip'), openInvest),

@@ -4,8 +4,7 @@ import { idempotent } from '../http/idempotent.js';
 import { newestFirst } from '../http/newest-first.js';
 import { invalidFields, notFound, Problem } from '../http/problem.js';
 import { type Route, route } from '../http/route.js';
-import { bearer } from '../http/steps/bearer.js';
-import { requireScope } from '../http/steps/require-scope.js';
+import { guarded } from '../http/steps/guarded.js';
 import { spendIp } from '../http/steps/spend.js';
 import { countInvite } from '../invite-links/invited.js';
 import { announceReferred } from '../referrals/referred.js';
@@ -23,8 +22,8 @@ import {
 } from './offering-access.js';
 import { presentSession, presentWithEvents } from './present.js';
 
-const reads = [...bearer, requireScope('read:investment_sessions'), settle] as const;
-const writes = [...bearer, requireScope('write:investment_sessions'), settle] as const;
+const reads = [...guarded, settle] as const;
+const writes = [...guarded, settle] as const;
 
 export const sessionRoutes: readonly Route[] = [
   route(operations.listOfferingSessions, ...reads, reachPath, listOnOffering),

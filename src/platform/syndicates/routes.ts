@@ -2,24 +2,20 @@ import * as operations from '../contract/syndicates.js';
 import { callerOf, type Exchange, ok, type Reply } from '../http/exchange.js';
 import { pageSizeOf, readPage } from '../http/paging.js';
 import { type Route, route } from '../http/route.js';
-import { bearer } from '../http/steps/bearer.js';
-import { requireScope } from '../http/steps/require-scope.js';
+import { guarded } from '../http/steps/guarded.js';
 import { accessTo, boundSyndicate, operatorAccess } from './access.js';
 import { recordActivity } from './activity.js';
 import { managedSyndicates, type Syndicate, syndicateByNo, writeText } from './model.js';
 import { syndicateResourceOf } from './present.js';
 import { statisticsOf } from './statistics.js';
 
-const reads = [...bearer, requireScope('read:syndicates')] as const;
-const writes = [...bearer, requireScope('write:syndicates')] as const;
-
 export const syndicateRoutes: readonly Route[] = [
-  route(operations.listSyndicates, ...reads, list),
-  route(operations.getSyndicate, ...reads, (exchange) =>
+  route(operations.listSyndicates, ...guarded, list),
+  route(operations.getSyndicate, ...guarded, (exchange) =>
     ok({ data: syndicateResourceOf(accessTo(exchange).syndicate) }),
   ),
-  route(operations.updateSyndicate, ...writes, update),
-  route(operations.getSyndicateStatistics, ...reads, (exchange) => {
+  route(operations.updateSyndicate, ...guarded, update),
+  route(operations.getSyndicateStatistics, ...guarded, (exchange) => {
     const { syndicate } = operatorAccess(exchange);
     return ok({ data: statisticsOf(exchange.services, syndicate, exchange.now) });
   }),

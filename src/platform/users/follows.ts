@@ -4,10 +4,9 @@ import { personView, viewerOf } from '../catalog/viewer.js';
 import { pageVisible } from '../catalog/visibility.js';
 import { cardAttributes } from '../companies/card.js';
 import type { listMyFollows } from '../contract/users.js';
-import { callerOf, type Exchange, ok, type Reply } from '../http/exchange.js';
+import { callerOf, type Exchange, ok, type Reply, userOf } from '../http/exchange.js';
 import { pageOf, pageSizeOf } from '../http/paging.js';
 import { notFound } from '../http/problem.js';
-import { userOf } from '../http/steps/require-user.js';
 import { all, run } from '../state/statements.js';
 
 const followsSql = `SELECT ${companyColumns}, f.followed_at FROM follows f JOIN companies c ON c.no = f.company_no

@@ -1,6 +1,5 @@
 import { timeOrNull } from '../catalog/money.js';
-import { callerOf, type Exchange, ok, type Reply } from '../http/exchange.js';
-import { userOf } from '../http/steps/require-user.js';
+import { callerOf, type Exchange, ok, type Reply, userOf } from '../http/exchange.js';
 import { one } from '../state/statements.js';
 
 interface Row {

@@ -1,7 +1,6 @@
 import { type CompanyRow, companyColumns, roundsOfCompany } from '../catalog/rounds.js';
 import { siteUrl } from '../catalog/site.js';
-import { type Exchange, ok, type Reply } from '../http/exchange.js';
-import { userOf } from '../http/steps/require-user.js';
+import { type Exchange, ok, type Reply, userOf } from '../http/exchange.js';
 import { all } from '../state/statements.js';
 
 const teamSql = `SELECT ${companyColumns}, m.tier FROM company_members m JOIN companies c ON c.no = m.company_no

@@ -12,8 +12,7 @@ import {
 import { callerOf, created, type Exchange, ok, type Reply } from '../http/exchange.js';
 import { invalidFields } from '../http/problem.js';
 import { type Route, route } from '../http/route.js';
-import { bearer } from '../http/steps/bearer.js';
-import { requireScope } from '../http/steps/require-scope.js';
+import { guarded } from '../http/steps/guarded.js';
 import type { Wire } from './attempt.js';
 import { rotateSecret } from './endpoint-secrets.js';
 import { type Endpoint, enableEndpoint, endpointByNo, endpointsOf, removeEndpoint } from './endpoints.js';
@@ -24,26 +23,19 @@ import { resolvesToPublic } from './resolves-to-public.js';
 import { sendTest, wasDelivered } from './test-send.js';
 import { judgeUrl } from './url-policy.js';
 
-const reads = requireScope('read:webhooks');
-const writes = requireScope('write:webhooks');
-
 /** `signal` aborts test sends in flight when the server stops. */
 export function webhookRoutes(wire: Wire, signal: AbortSignal): readonly Route[] {
   return [
-    route(listWebhookEndpoints, ...bearer, reads, requireSomeReach, list),
-    route(createWebhookEndpoint, ...bearer, writes, refuseInSandbox, requireSomeReach, (exchange) =>
+    route(listWebhookEndpoints, ...guarded, requireSomeReach, list),
+    route(createWebhookEndpoint, ...guarded, refuseInSandbox, requireSomeReach, (exchange) =>
       create(exchange, wire),
     ),
-    route(getWebhookEndpoint, ...bearer, reads, access, (exchange) =>
-      show(exchange, requireEndpoint(exchange)),
-    ),
-    route(updateWebhookEndpoint, ...bearer, writes, refuseInSandbox, access, (exchange) =>
-      update(exchange, wire),
-    ),
-    route(deleteWebhookEndpoint, ...bearer, writes, refuseInSandbox, access, remove),
-    route(rotateWebhookSecret, ...bearer, writes, refuseInSandbox, access, rotate),
-    route(reenableWebhookEndpoint, ...bearer, writes, access, reenable),
-    route(testWebhookEndpoint, ...bearer, writes, access, (exchange) => test(exchange, wire, signal)),
+    route(getWebhookEndpoint, ...guarded, access, (exchange) => show(exchange, requireEndpoint(exchange))),
+    route(updateWebhookEndpoint, ...guarded, refuseInSandbox, access, (exchange) => update(exchange, wire)),
+    route(deleteWebhookEndpoint, ...guarded, refuseInSandbox, access, remove),
+    route(rotateWebhookSecret, ...guarded, refuseInSandbox, access, rotate),
+    route(reenableWebhookEndpoint, ...guarded, access, reenable),
+    route(testWebhookEndpoint, ...guarded, access, (exchange) => test(exchange, wire, signal)),
   ];
 }
 

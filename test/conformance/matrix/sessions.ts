@@ -14,6 +14,7 @@ import { expandScopes } from '../../../src/platform/http/scopes.js';
 import { insertInstallation, mintFor } from '../../../src/platform/installations/install.js';
 import { one } from '../../../src/platform/state/statements.js';
 import { makeClient, type TestClient, userToken } from '../credentials.js';
+import { narrowToken, tokenOn } from '../installs.js';
 import { company, type TestWorld } from '../running-platform.js';
 import { credentialKinds, type Cells as Kinds } from './credential-kinds.js';
 import { type Cell, defineTable } from './table.js';
@@ -81,16 +82,15 @@ const ofApplication = (answer: Cells['owner']): Cells => ({
   otherApplication: credentials,
 });
 
-/** The sandbox's installations hold no program scopes. */
-const installed = {
-  company: lacking,
-  otherCompany: lacking,
-  syndicate: lacking,
-  otherSyndicate: lacking,
-  otherApplication: lacking,
-} as const;
-const ofProgram: Cells = { ...onOffering(200), ...installed };
-const ofPartner = (answer: Cells['owner']): Cells => ({ ...ofAccount(answer), ...installed });
+/** About the person of the token. */
+const ofPerson = (answer: Cells['owner']): Cells => ({
+  ...ofAccount(answer),
+  company: forbidden,
+  otherCompany: forbidden,
+  syndicate: forbidden,
+  otherSyndicate: forbidden,
+  otherApplication: forbidden,
+});
 
 /**
  * Records that the application made on that offering, visible to callers that act there through it. Its tokens
@@ -109,7 +109,15 @@ const ofMaker = (answer: Cells['owner']): Cells => ({
 const ofProposer = (answer: Cells['owner']): Cells => ({ ...ofAccount(missing), syndicate: answer });
 
 /** The kind of record whose id fills the last path parameter; absent if the path has none. */
-type Thing = 'session' | 'intent' | 'invite' | 'foreignInvite' | 'code' | 'foreignCode' | 'partnerInvite';
+type Thing =
+  | 'session'
+  | 'intent'
+  | 'personIntent'
+  | 'invite'
+  | 'foreignInvite'
+  | 'code'
+  | 'foreignCode'
+  | 'partnerInvite';
 
 interface SessionRow {
   readonly operation: Operation;
@@ -136,6 +144,7 @@ const rows: readonly SessionRow[] = [
   { operation: listIntents, cells: ofAccount(200) },
   { operation: getIntent, cells: ofAccount(missing) },
   { operation: getIntent, thing: 'intent', cells: ofProposer(200) },
+  { operation: getIntent, thing: 'personIntent', cells: { ...ofAccount(missing), owner: 200 } },
   { operation: invites.listInviteLinks, cells: onOffering(200) },
   { operation: invites.createInviteLink, cells: onOffering(invalid) },
   { operation: invites.bulkInviteLinks, cells: onOffering(invalid) },
@@ -181,18 +190,18 @@ const rows: readonly SessionRow[] = [
   { operation: referrals.disableReferralCode, thing: 'code', cells: ofApplication(200) },
   { operation: referrals.getReferralCode, thing: 'foreignCode', cells: ofApplication(missing) },
   { operation: referrals.disableReferralCode, thing: 'foreignCode', cells: ofApplication(missing) },
-  { operation: attribution.attributionStats, cells: ofProgram },
-  { operation: attribution.attributionInvestments, cells: ofProgram },
-  { operation: attribution.attributionMe, cells: ofPartner(200) },
-  { operation: attribution.attributionCampaigns, cells: ofPartner(200) },
-  { operation: attribution.registerPartner, cells: ofPartner(invalid) },
-  { operation: attribution.listAttributionInvites, cells: ofPartner(200) },
-  { operation: attribution.createAttributionInvite, cells: ofPartner(invalid) },
-  { operation: attribution.revokeAttributionInvite, cells: ofPartner(missing) },
+  { operation: attribution.attributionStats, cells: onOffering(200) },
+  { operation: attribution.attributionInvestments, cells: onOffering(200) },
+  { operation: attribution.attributionMe, cells: ofPerson(200) },
+  { operation: attribution.attributionCampaigns, cells: ofAccount(200) },
+  { operation: attribution.registerPartner, cells: ofPerson(invalid) },
+  { operation: attribution.listAttributionInvites, cells: ofPerson(200) },
+  { operation: attribution.createAttributionInvite, cells: ofPerson(invalid) },
+  { operation: attribution.revokeAttributionInvite, cells: ofPerson(missing) },
   {
     operation: attribution.revokeAttributionInvite,
     thing: 'partnerInvite',
-    cells: { ...ofPartner(missing), owner: 204 },
+    cells: { ...ofPerson(missing), owner: 204 },
   },
 ];
 
@@ -201,7 +210,8 @@ interface Stage {
   /** The sandbox's application is installed everywhere, and people act through it as well. */
   readonly app: TestClient;
   readonly application: string;
-  readonly otherApplication: string;
+  readonly other: TestClient;
+  readonly otherSeat: number;
   readonly things: Readonly<Record<Thing, string>>;
 }
 
@@ -210,6 +220,8 @@ const program = ['read:attribution:full', 'write:attribution'];
 function credential({ world, app, ...held }: Stage, kind: Caller, operation: Operation): string | null {
   const asked = operation.scopes ?? [];
   const attribution = asked.some((scope) => scope.includes('attribution'));
+  const installed = (installation = '') =>
+    narrowToken(world, installation, attribution ? program : selfServeScopes);
   const others = selfServeScopes.filter((scope) => !asked.some((one) => expandScopes([scope]).has(one)));
   switch (kind) {
     case 'none':
@@ -227,15 +239,15 @@ function credential({ world, app, ...held }: Stage, kind: Caller, operation: Ope
     case 'unscoped':
       return userToken(world, app, 'founder1@people.example', others);
     case 'company':
-      return company(world).token;
+      return installed(company(world).installation);
     case 'otherCompany':
-      return company(world, 1).token;
+      return installed(company(world, 1).installation);
     case 'syndicate':
-      return world.ready.syndicates[0]?.token ?? null;
+      return installed(world.ready.syndicates[0]?.installation);
     case 'otherSyndicate':
-      return world.ready.syndicates[1]?.token ?? null;
+      return installed(world.ready.syndicates[1]?.installation);
     case 'otherApplication':
-      return held.otherApplication;
+      return tokenOn(world, held.other, held.otherSeat, attribution ? program : selfServeScopes);
   }
 }
 
@@ -288,7 +300,8 @@ async function stageOf(world: TestWorld): Promise<Stage> {
     world,
     app,
     application,
-    otherApplication,
+    other,
+    otherSeat: seat.no,
     things: {
       session: await made(`${round}/investment_sessions`, company(world).token, {
         investment_session: { email: 'ida@people.example' },
@@ -299,6 +312,16 @@ async function stageOf(world: TestWorld): Promise<Stage> {
         params: { member_id: members.body.data.at(-1)?.id },
         idempotency_key: 'matrix',
       }),
+      personIntent: await made(
+        '/intents',
+        userToken(world, app, 'founder1@people.example', ['write:comments']),
+        {
+          action: 'comments.create',
+          resource_id: company(world).id,
+          params: { target_type: 'company', target: company(world).id, body: 'Since when?' },
+          idempotency_key: 'matrix-person',
+        },
+      ),
       invite: await made(`${round}/invite_links`, company(world).token, {
         invite_link: { email: 'ivan@people.example' },
       }),
@@ -320,6 +343,7 @@ async function stageOf(world: TestWorld): Promise<Stage> {
 const thingWords: Readonly<Record<Thing, string>> = {
   session: 'of an existing session',
   intent: 'of an existing intent',
+  personIntent: 'of an intent of a person',
   invite: 'of an existing link',
   foreignInvite: 'of a link of another application',
   code: 'of the caller’s own code',

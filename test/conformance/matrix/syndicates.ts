@@ -1,3 +1,5 @@
+import { run } from '../../../src/platform/state/statements.js';
+import { makeCompany } from '../credentials.js';
 import { company, type TestWorld } from '../running-platform.js';
 import {
   applicationToken,
@@ -177,6 +179,30 @@ const rows: readonly MatrixRow[] = [
     expected: teamWrites(404),
     request: at('/deals', { deal: { company: 'co_nobody_edits' } }),
   },
+  {
+    operation: 'createSyndicateDeal',
+    about: 'for a company the creator edits',
+    expected: { ...teamWrites(404), creator: 201, installation: 201, key: 201 },
+    request: ({ world, syndicate }) => {
+      const company = makeCompany(world, {});
+      run(
+        world.services.state,
+        `INSERT INTO company_members (company_no, user_no, tier) VALUES (?, ?, 'founder')`,
+        [company.no, syndicate.creator.person.no],
+      );
+      const deal = { company: company.id, name: 'Matrix Deal', exemption: 'Reg CF', security: 'SAFE' };
+      return { path: `${syndicate.path}/deals`, body: { deal } };
+    },
+  },
+  // In the first version.
+  ...(['close', 'finalize'] as const).map(
+    (action): MatrixRow => ({
+      operation: `${action}SyndicateDeal`,
+      about: 'in the first version',
+      expected: teamWrites(200),
+      request: (stage) => ({ ...onDeal(`/${action}`)(stage), headers: { 'service-version': '2026-10-01' } }),
+    }),
+  ),
   // Removed in the version the application is pinned to, for every credential.
   ...(['close', 'finalize'] as const).map((action) => ({
     operation: `${action}SyndicateDeal`,

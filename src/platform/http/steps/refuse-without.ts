@@ -1,12 +1,7 @@
-import { callerOf, type Exchange, type Step } from '../exchange.js';
+import { callerOf, type Exchange } from '../exchange.js';
 import { Problem } from '../problem.js';
 
-/** Requires at least one of the scopes, including implied ones. Throws a 403 otherwise. */
-export const requireScope =
-  (...scopes: readonly string[]): Step =>
-  (exchange) =>
-    refuseWithout(exchange, scopes);
-
+/** Throws a 403 unless the caller holds at least one of the scopes, including implied ones. */
 export function refuseWithout(exchange: Exchange, scopes: readonly string[]): void {
   const granted = callerOf(exchange).scopes;
   if (scopes.some((scope) => granted.has(scope))) return;
