@@ -26,7 +26,7 @@ export const strictOptions: PlatformOptions = {
   headers: headerNames(),
   limits: true,
   trustedProxies: [],
-  loopbackWebhooks: false,
+  loopbackWebhooks: 'nobody',
   boundEndpoints: true,
   deliverPerInstallation: true,
   publicUrl: null,

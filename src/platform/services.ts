@@ -13,8 +13,11 @@ export interface PlatformOptions {
   readonly limits: boolean;
   /** Proxies whose X-Forwarded-For is trusted. Empty: none. */
   readonly trustedProxies: readonly string[];
-  /** Allows webhook URLs on loopback and over plain HTTP. Only a sandbox sets this. */
-  readonly loopbackWebhooks: boolean;
+  /**
+   * Who may create webhook endpoints on loopback and over plain HTTP: nobody, the control API of a sandbox, or every caller.
+   * Except for `nobody`, deliveries to such endpoints are sent.
+   */
+  readonly loopbackWebhooks: 'nobody' | 'control' | 'everyone';
   /** Allows webhook endpoints bound to an installation. */
   readonly boundEndpoints: boolean;
   /** True: one delivery per matching installation. False: one per event. */

@@ -43,7 +43,7 @@ export async function startDemo(parts: DemoParts): Promise<Demo> {
   const lifecycle = new Lifecycle();
   lifecycle.add('lock', lock(parts.file));
   try {
-    const sandbox = await openSandbox(parts.sandbox);
+    const sandbox = await openSandbox({ allowLoopbackWebhooks: true, ...parts.sandbox });
     lifecycle.add('sandbox', () => sandbox.close());
     const port = await freePort(receiverPort);
     const url = `http://127.0.0.1:${port}/webhooks`;

@@ -176,11 +176,16 @@ describe('app-wide endpoints', () => {
   });
 
   test('SEC-07 plain HTTP and private addresses are refused on create and on PATCH', async () => {
-    const strict = await startHookWorld({ options: { loopbackWebhooks: false } });
+    const strict = await startHookWorld({ options: { loopbackWebhooks: 'control' } });
     const token = strict.userToken(strict.person('owner', 'owner'));
     const { id } = await createEndpoint(strict, token, url, events);
     for (const bad of [
       'http://127.0.0.1:9/x',
+      'http://localhost:9/x',
+      'http://[::1]:9/x',
+      'http://2130706433:9/x',
+      'http://0x7f.1:9/x',
+      'http://127.1:9/x',
       'https://localhost/x',
       'https://192.168.1.1/',
       'https://[::1]/',

@@ -17,9 +17,17 @@ export const sandbox: Command = {
     { flags: '--listen <host:port>', summary: 'where to listen (default: 127.0.0.1:0, a free port)' },
     { flags: '--data <file>', summary: 'keep the data in this file (default: :memory:)' },
     { flags: '--seed <number>', summary: 'seed of the made-up data (default: 1)' },
-    { flags: '--companies <number>', summary: 'number of companies (default: 3)' },
-    { flags: '--records <number>', summary: 'investments per company (default: 1000)' },
+    { flags: '--companies <number>', summary: 'number of companies (default: 2)' },
+    { flags: '--records <number>', summary: 'investments per company (default: 100)' },
     { flags: '--header-prefix <word>', summary: 'first word of its headers (default: Service)' },
+    {
+      flags: '--request-id-header <name>',
+      summary: 'header with the request id (default: X-Service-Request-Id, whatever the prefix)',
+    },
+    {
+      flags: '--allow-loopback-webhooks',
+      summary: 'let the API create webhook endpoints on this machine, which the platform refuses',
+    },
     { flags: '--limits <switch>', summary: 'rate limits (default: on)', choices: ['on', 'off'] },
   ],
   async run({ options, out, signal }) {
@@ -45,12 +53,13 @@ function sandboxOptions(options: Options, parse: typeof parseListen): SandboxOpt
     });
   }
   const data = options.text('data');
-  const prefix = options.text('headerPrefix');
-  if (prefix !== undefined && !/^[A-Za-z][A-Za-z0-9-]*$/.test(prefix)) {
-    throw new Fault('usage', `--header-prefix is ${JSON.stringify(prefix)}`, {
-      hint: 'letters, digits and -, such as Service',
-    });
-  }
+  const headerPrefix = headerText(options, 'headerPrefix', '--header-prefix', 'Service');
+  const requestIdHeader = headerText(
+    options,
+    'requestIdHeader',
+    '--request-id-header',
+    'X-Service-Request-Id',
+  );
   const seed = options.whole('seed', { min: 0, max: 2 ** 32 - 1 });
   const companies = options.whole('companies', { min: 1, max: 1_000 });
   const records = options.whole('records', { min: 0, max: 10_000_000 });
@@ -61,6 +70,16 @@ function sandboxOptions(options: Options, parse: typeof parseListen): SandboxOpt
     ...(seed === undefined ? {} : { seed }),
     ...(companies === undefined ? {} : { companies }),
     ...(records === undefined ? {} : { records }),
-    ...(prefix === undefined ? {} : { headerPrefix: prefix }),
+    ...(headerPrefix === undefined ? {} : { headerPrefix }),
+    ...(requestIdHeader === undefined ? {} : { requestIdHeader }),
+    allowLoopbackWebhooks: options.flag('allowLoopbackWebhooks'),
   };
+}
+
+function headerText(options: Options, name: string, flag: string, example: string): string | undefined {
+  const text = options.text(name);
+  if (text === undefined || /^[A-Za-z][A-Za-z0-9-]*$/.test(text)) return text;
+  throw new Fault('usage', `${flag} is ${JSON.stringify(text)}`, {
+    hint: `letters, digits and -, such as ${example}`,
+  });
 }

@@ -23,6 +23,8 @@ export interface SandboxOptions {
   readonly headerPrefix?: string;
   readonly requestIdHeader?: string;
   readonly limits?: boolean;
+  /** Lets the API create webhook endpoints on loopback, which the platform refuses. The control call always does. */
+  readonly allowLoopbackWebhooks?: boolean;
   /** The clock that the movable clock is based on. */
   readonly clock?: Clock;
   readonly logger?: Logger;
@@ -55,7 +57,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       options: {
         headers: headerNames(options.headerPrefix, options.requestIdHeader),
         limits: options.limits ?? true,
-        loopbackWebhooks: true,
+        loopbackWebhooks: options.allowLoopbackWebhooks === true ? 'everyone' : 'control',
         ...options.platform,
       },
     });

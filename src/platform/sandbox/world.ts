@@ -18,7 +18,8 @@ export interface World {
 /** Syndicates use a separate random stream, so that changes to them do not affect the rest of the world. */
 const membershipStream = 0x73796e64;
 
-const defaultPlan: WorldPlan = { seed: 1, companies: 2, records: 100 };
+/** The help of `rosterd sandbox` names these numbers. */
+export const defaultPlan: WorldPlan = { seed: 1, companies: 2, records: 100 };
 
 interface Row {
   readonly seed: number;

@@ -76,7 +76,7 @@ export async function post(
   body: string,
   signal: AbortSignal,
 ): Promise<Outcome | null> {
-  const verdict = judgeUrl(endpoint.url, services.options.loopbackWebhooks);
+  const verdict = judgeUrl(endpoint.url, services.options.loopbackWebhooks !== 'nobody');
   if (!verdict.ok) return { status: null, error: 'blocked_url', durationMs: 0, response: '' };
   const secrets = signingSecrets(services.state, endpoint.no, services.clock.now());
   const headers = {

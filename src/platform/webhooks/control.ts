@@ -35,8 +35,8 @@ export function controlRoutes(loop: DeliveryLoop): readonly Route[] {
 }
 
 function create(exchange: Exchange, wanted: z.output<typeof createBody>): Reply {
-  const { state, random, options } = exchange.services;
-  const verdict = judgeUrl(wanted.url, options.loopbackWebhooks);
+  const { state, random } = exchange.services;
+  const verdict = judgeUrl(wanted.url, true);
   if (!verdict.ok) throw invalidFields([{ field: 'url', code: 'invalid', message: verdict.why }]);
   const owner = ownerOf(exchange, wanted.installation);
   const { installationNo } = owner;

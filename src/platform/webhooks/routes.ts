@@ -133,7 +133,7 @@ function shown(
 }
 
 async function requirePublicUrl(exchange: Exchange, wire: Wire, text: string): Promise<void> {
-  const verdict = judgeUrl(text, exchange.services.options.loopbackWebhooks);
+  const verdict = judgeUrl(text, exchange.services.options.loopbackWebhooks === 'everyone');
   const why = !verdict.ok
     ? verdict.why
     : (await resolvesToPublic(verdict.target, wire))

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { demoQueries } from '../../../src/cli/commands/demo.js';
+import { defaultPlan } from '../../../src/platform/sandbox/world.js';
 import { systemClock } from '../../../src/runtime/clock.js';
 import { fakeIo, rosterd } from '../world.js';
 
@@ -112,4 +113,28 @@ test('two sandbox runs with the same seed have the same data', async () => {
     await stop();
   }
   expect(printed[0]).toBe(printed[1]);
+});
+
+test('sandbox --help states the defaults that the sandbox uses', async () => {
+  const { out } = await rosterd(['sandbox', '--help'], fakeIo({ columns: 200 }));
+  expect(out).toMatch(new RegExp(`--companies .*default: ${defaultPlan.companies}\\)`));
+  expect(out).toMatch(new RegExp(`--records .*default: ${defaultPlan.records}\\)`));
+  expect(out).toMatch(new RegExp(`--seed .*default: ${defaultPlan.seed}\\)`));
+});
+
+test('sandbox --request-id-header renames the header, and --allow-loopback-webhooks accepts this machine', async () => {
+  const flags = ['--header-prefix', 'Acme', '--request-id-header', 'X-Acme-Id', '--allow-loopback-webhooks'];
+  const { io, stop } = running(['sandbox', '--records', '1', '--companies', '1', ...flags], folderFor());
+  await expect.poll(() => io.out(), { timeout: 40_000 }).toContain('\n');
+  const { baseUrl, users } = JSON.parse(io.out()) as { baseUrl: string; users: { liveToken: string }[] };
+  const answer = await fetch(`${baseUrl}/webhook_endpoints`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${users[0]?.liveToken}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ url: 'http://127.0.0.1:9/hook', events: ['investment.changed'], mode: 'test' }),
+  });
+  expect([answer.status, answer.headers.get('x-acme-id')]).toEqual([201, expect.stringMatching(/^req_/)]);
+  expect(answer.headers.get('x-service-request-id')).toBeNull();
+  await stop();
+  const wrong = await rosterd(['sandbox', '--request-id-header', 'X Id'], fakeIo());
+  expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('--request-id-header is "X Id"')]);
 });

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { company, startWorld, type TestWorld, user, worldStart } from '../../conformance/running-platform.js';
 import { stillClock } from '../still-clock.js';
 import { type Receiver, startReceiver } from './receiver.js';
@@ -140,4 +140,52 @@ test('WHE-20 an endpoint created on the live API with mode test is visible in th
   expect(seen.body.data.map((it: { id: string }) => it.id)).toEqual([made.body.data.id]);
   await invest();
   await receiver.count(1);
+});
+
+describe('a sandbox without allowLoopbackWebhooks', () => {
+  let strict: TestWorld;
+  beforeEach(async () => {
+    strict = await startWorld({ clock: stillClock(worldStart + 500), allowLoopbackWebhooks: false });
+  });
+  afterEach(() => strict.close());
+
+  test('SEC-07 the API refuses loopback addresses in every spelling, as the platform does', async () => {
+    const { port } = new URL(receiver.url);
+    const create = (host: string) =>
+      strict.post('/webhook_endpoints', {
+        token: user(strict).liveToken,
+        body: { url: `http://${host}:${port}/hook`, events: ['investment.changed'], mode: 'test' },
+      });
+    for (const host of ['127.0.0.1', 'localhost', '[::1]', '2130706433', '0x7f.1']) {
+      const { status, body } = await create(host);
+      expect([host, status, body.error.details.errors[0].field]).toEqual([host, 422, 'url']);
+    }
+    const open = await world.post('/webhook_endpoints', {
+      token: user(world).liveToken,
+      body: { url: receiver.url, events: ['investment.changed'], mode: 'test' },
+    });
+    expect(open.status).toBe(201);
+  });
+
+  test('the control call accepts a loopback address, and its deliveries arrive', async () => {
+    const wanted = { url: receiver.url, events: ['investment.changed'] };
+    expect((await strict.control('POST', '/webhooks', wanted)).status).toBe(201);
+    await strict.control('POST', '/investments', { company: company(strict).id });
+    expect((await receiver.count(1))[0]?.envelope.event).toBe('investment.changed');
+  });
+
+  test('an endpoint on loopback cannot be moved to another loopback address by the API', async () => {
+    const { id } = (await strict.control('POST', '/webhooks', { url: receiver.url })).body;
+    const token = user(strict).liveToken;
+    const moved = await strict.patch(`/webhook_endpoints/${id}`, {
+      token,
+      body: { url: `${receiver.url}/b` },
+    });
+    expect(moved.status).toBe(422);
+    const kept = await strict.patch(`/webhook_endpoints/${id}`, {
+      token,
+      body: { events: ['investment.created'] },
+    });
+    expect([kept.status, kept.body.data.attributes.url]).toEqual([200, receiver.url]);
+  });
 });

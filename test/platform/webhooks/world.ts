@@ -72,7 +72,7 @@ export async function startHookWorld(settings: HookWorldSettings = {}): Promise<
     random: seededRandom(7),
     hazards,
     ...(dataFile === undefined ? {} : { dataFile }),
-    options: { loopbackWebhooks: true, ...options },
+    options: { loopbackWebhooks: 'everyone', ...options },
   });
   const { state } = services;
   const parts = new Lifecycle();
