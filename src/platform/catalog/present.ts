@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { businessModelLabels, industryLabels } from '../contract/vocabulary.js';
 import type { Services } from '../services.js';
 import { dollarsOf, dollarsOrNull, timeOrNull } from './money.js';
 import type { Round } from './rounds.js';
@@ -45,8 +46,8 @@ function attributesOf(services: Services, round: Round, viewer: Viewer): object 
       reserving && round.intended_security_type !== null
         ? securityKindOf(round.intended_security_type)
         : null,
-    industries: labelled(round.industries),
-    business_models: labelled(round.business_models),
+    industries: labelled(round.industries, industryLabels),
+    business_models: labelled(round.business_models, businessModelLabels),
     status: round.status,
     testing_the_waters: reserving,
     funding_target: dollarsOrNull(round.funding_target_cents),
@@ -91,10 +92,7 @@ function warningsOf(round: Round, siblings: readonly Round[]): readonly object[]
   return warnings;
 }
 
-/** Derives labels from the values, such as "Ar and vr" from `ar_and_vr`: the platform publishes no labels. */
-function labelled(json: string): readonly object[] {
-  return (JSON.parse(json) as string[]).map((type) => {
-    const words = type.replaceAll('_', ' ');
-    return { type, label: `${words.charAt(0).toUpperCase()}${words.slice(1)}` };
-  });
+/** A stored value outside the vocabulary is its own label. */
+function labelled(json: string, labels: Readonly<Record<string, string>>): readonly object[] {
+  return (JSON.parse(json) as string[]).map((type) => ({ type, label: labels[type] ?? type }));
 }

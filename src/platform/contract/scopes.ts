@@ -57,6 +57,9 @@ export const reservedScopes = ['read:mcp', 'admin:read', 'admin:write', 'admin:a
 /** Held by client-credentials tokens alone; users and installations cannot grant them. */
 export const applicationOnlyScopes: readonly string[] = ['read:referral_codes', 'write:referral_codes'];
 
+/** The self-serve scopes that users and installations can grant. */
+export const grantedScopes = selfServeScopes.filter((scope) => !applicationOnlyScopes.includes(scope));
+
 /** What a bearer credential stands for. */
 export const credentialKinds = [
   'user',

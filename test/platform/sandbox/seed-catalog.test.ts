@@ -38,3 +38,51 @@ test('sandbox: churn changes only companies with an installation', async () => {
   expect(count()).toBe(before);
   await world.close();
 });
+
+test('sandbox: the pitch of every company with perks shows them', async () => {
+  const world = await startWorld();
+  const seeded = all<{ company: string; offering: string }>(
+    world.services.state,
+    `SELECT c.id AS company, o.id AS offering FROM perks p JOIN offerings o ON o.no = p.offering_no
+     JOIN companies c ON c.no = o.company_no ORDER BY p.offering_no`,
+  );
+  expect(seeded.map((row) => row.company)).toEqual(
+    expect.arrayContaining(world.ready.companies.map(({ id }) => id)),
+  );
+  // She may see every page that is not hidden.
+  const ida = world.ready.users.find(({ email }) => email === 'ida@people.example');
+  const shown = [];
+  for (const { company } of seeded) {
+    const path = `/companies/${company}/pitch?sections=perks`;
+    const { status, body } = await world.get(path, { token: ida?.token ?? '' });
+    if (status === 200) shown.push({ company, offering: body.data.attributes.perks?.offering_id });
+  }
+  expect(shown.length).toBeGreaterThan(4);
+  expect(seeded).toEqual(expect.arrayContaining(shown));
+  await world.close();
+});
+
+test('sandbox: no seeded user or installation holds a scope that only client credentials can hold', async () => {
+  const world = await startWorld();
+  const held = all<{ scopes: string }>(
+    world.services.state,
+    'SELECT scopes FROM access_tokens UNION SELECT scopes FROM installations UNION SELECT scopes FROM grants',
+  ).flatMap((row) => row.scopes.split(' '));
+  expect(held).toContain('read:investments');
+  expect(held.filter((scope) => scope.includes('referral'))).toEqual([]);
+  await world.close();
+});
+
+test('explore: tags have labels as people write them', async () => {
+  const world = await startWorld();
+  const { body } = await world.get('/explore?status=all&per_page=100', { token: publishableKey(world) });
+  const labels = new Map<string, string>();
+  for (const { attributes } of body.data) {
+    for (const { type, label } of [...attributes.industries, ...attributes.business_models])
+      labels.set(type, label);
+  }
+  expect(labels.get('b2b')).toBe('B2B');
+  expect(labels.get('saas')).toBe('SaaS');
+  expect([...labels.values()].filter((label) => !/^[A-Z][A-Za-z0-9 -]+$/.test(label))).toEqual([]);
+  await world.close();
+});

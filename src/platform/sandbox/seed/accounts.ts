@@ -1,12 +1,11 @@
 import type { Random } from '../../../runtime/random.js';
 import { latestVersion } from '../../../wire/versions.js';
-import { selfServeScopes } from '../../contract/scopes.js';
+import { grantedScopes, selfServeScopes } from '../../contract/scopes.js';
 import type { State } from '../../state/database.js';
 import { digestOf, newId, newSecret, type Realm } from '../../state/secrets.js';
 import { run } from '../../state/statements.js';
 
 export const sandboxRedirectUri = 'http://127.0.0.1:8790/callback';
-const allScopesText = selfServeScopes.join(' ');
 
 export interface Seeding {
   readonly state: State;
@@ -120,7 +119,7 @@ export function seedInstallation(seeding: Seeding, target: InstallTarget): { no:
       target.companyNo ?? null,
       target.syndicateNo ?? null,
       target.tier,
-      allScopesText,
+      grantedScopes.join(' '),
       target.installer.no,
       seeding.now,
     ],

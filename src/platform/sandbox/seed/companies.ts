@@ -1,4 +1,4 @@
-import { selfServeScopes } from '../../contract/scopes.js';
+import { grantedScopes } from '../../contract/scopes.js';
 import { mintToken } from '../../oauth/mint.js';
 import { newId } from '../../state/secrets.js';
 import { run } from '../../state/statements.js';
@@ -77,7 +77,7 @@ export function seedCompany(seeding: Seeding, application: number, index: number
     name,
     founder,
     installation: installation.id,
-    token: installationToken(seeding, application, installation.no, selfServeScopes),
+    token: installationToken(seeding, application, installation.no, grantedScopes),
     tokenWithoutIdentity: installationToken(seeding, application, installation.no, scopesWithoutIdentity),
     offerings: seedOfferings(seeding, no, index),
   };
@@ -152,11 +152,11 @@ export function seedSyndicate(seeding: Seeding, application: number, manager: Se
     tier: 'full_access',
     syndicateNo: no,
   });
-  const token = installationToken(seeding, application, installation.no, selfServeScopes);
+  const token = installationToken(seeding, application, installation.no, grantedScopes);
   return { id, installation: installation.id, token };
 }
 
-const scopesWithoutIdentity = selfServeScopes.filter((scope) => scope !== 'read:investors:pii');
+const scopesWithoutIdentity = grantedScopes.filter((scope) => scope !== 'read:investors:pii');
 
 function installationToken(
   seeding: Seeding,

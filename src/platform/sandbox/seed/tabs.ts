@@ -2,7 +2,7 @@ import type { JsonObject } from '../../../domain/json.js';
 import { postComment } from '../../companies/comments.js';
 import type { StoryBlock } from '../../contract/company-pitch.js';
 import { newId } from '../../state/secrets.js';
-import { run } from '../../state/statements.js';
+import { one, run } from '../../state/statements.js';
 import type { SeededUser, Seeding } from './accounts.js';
 import { between } from './picks.js';
 
@@ -186,6 +186,10 @@ const story = (name: string, slug: number): readonly StoryBlock[] => [
   { type: 'footnote', number: 1, text: 'Our own tests of 2025.' },
 ];
 
+/** The perks belong to the round that the pitch shows: the newest open one, of those that take money if there is one. */
+const shownRoundSql = `SELECT no FROM offerings WHERE company_no = ? AND status IN ('open', 'closed')
+  ORDER BY status = 'open' DESC, testing_the_waters, coalesce(started_at, created_at) DESC, no DESC LIMIT 1`;
+
 function seedPitch({ state }: Seeding, company: TabsOf): void {
   run(
     state,
@@ -210,10 +214,9 @@ function seedPitch({ state }: Seeding, company: TabsOf): void {
     { qualifying_cents: 25_000, description: 'Your name on the wall.' },
     { qualifying_cents: 500_000, description: 'Dinner with the founders.' },
   ];
-  run(state, 'INSERT INTO perks (offering_no, tiers) VALUES (?, ?)', [
-    company.offeringNo,
-    JSON.stringify(tiers),
-  ]);
+  const shown = one<{ no: number }>(state, shownRoundSql, [company.no]);
+  if (shown === undefined) return;
+  run(state, 'INSERT INTO perks (offering_no, tiers) VALUES (?, ?)', [shown.no, JSON.stringify(tiers)]);
 }
 
 const posts = [

@@ -1,5 +1,5 @@
 import { type Random, seededRandom } from '../../../runtime/random.js';
-import { selfServeScopes } from '../../contract/scopes.js';
+import { grantedScopes } from '../../contract/scopes.js';
 import { insertInvestment } from '../../investments/model.js';
 import { publishFirst } from '../../investments/publisher.js';
 import { mintToken } from '../../oauth/mint.js';
@@ -85,7 +85,7 @@ function worldUser(seeding: Seeding, application: SeededApplication, user: Seede
         applicationNo: application.no,
         clientId: application[realm].clientId,
         userNo: user.no,
-        scopes: selfServeScopes,
+        scopes: grantedScopes,
       },
       seeding.now,
     );
