@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { postComment } from '../../src/platform/companies/comments.js';
 import { getCompany, searchCompanies } from '../../src/platform/contract/companies.js';
-import { getDisclosures } from '../../src/platform/contract/company-disclosures.js';
+import { disclosureSectionShapes, getDisclosures } from '../../src/platform/contract/company-disclosures.js';
 import { getPitch } from '../../src/platform/contract/company-pitch.js';
 import { getUpdate, listQuestions, listUpdates } from '../../src/platform/contract/company-tabs.js';
 import { disclosureSections } from '../../src/platform/contract/vocabulary.js';
@@ -244,6 +244,15 @@ describe('searching companies', () => {
 });
 
 describe('disclosures of a company', () => {
+  test('COMP-14 the titles of directors and officers are a list, in the declaration too', async () => {
+    const { body } = await read(lanterns, '/disclosures?sections=directors,officers');
+    const { directors, officers } = body.data.attributes;
+    const titles = ['Chief Executive Officer', 'President'];
+    expect([directors[0].titles, officers[0].titles]).toEqual([titles, titles]);
+    const one = { ...directors[0], titles: 'President' };
+    expect(disclosureSectionShapes.directors.safeParse([one]).success).toBe(false);
+  });
+
   test('COMP-07 COMP-08 COMP-09 COMP-10 COMP-12 COMP-13 COMP-14 COMP-15 COMP-16 COMP-17 disclosures are complete and have the declared shape', async () => {
     const { body } = conforms(getDisclosures, await read(lanterns, '/disclosures'));
     const shown = body.data.attributes;
@@ -609,7 +618,7 @@ describe('questions of a company', () => {
       q: null,
       unanswered_by_team: false,
       past_raises: false,
-      questions_since: new Date(worldStart - 20 * day).toISOString(),
+      questions_since: new Date(worldStart - 20 * day).toISOString().slice(0, 10),
       total: 3,
       has_more: false,
       page_count: 3,

@@ -102,6 +102,16 @@ test('REF-04 an application can use only its own referral codes', async () => {
   expect(errorOf(await create({ offering_id: 'ofr_no' }))).toEqual([404, 'not_found']);
 });
 
+test('REF-05 creating a code rejects a field it does not know, such as a wrapper or a misspelled offering', async () => {
+  const offering = company(world).offerings[1];
+  for (const body of [{ referral_code: { offering_id: offering } }, { offering }, { offeringId: offering }]) {
+    const answer = await create(body);
+    expect(errorOf(answer)).toEqual([422, 'validation_error']);
+    expect(answer.body.error.message).toContain(Object.keys(body)[0]);
+  }
+  expect((await world.get('/referral_codes', { token })).body.data).toEqual([]);
+});
+
 test('ERR-16 creating a code without accepted terms returns 422 attribution_terms_required', async () => {
   const organizationNo = makeOrganization(world, 'newcomers');
   const other = await tokenOf(makeClient(world, { organizationNo, scopes: ['write:referral_codes'] }));

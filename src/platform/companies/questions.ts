@@ -58,7 +58,7 @@ export function answerQuestions(exchange: Exchange<typeof listQuestions>): Reply
       q: search === null ? null : (query.q ?? null),
       unanswered_by_team: unanswered,
       past_raises: pastRaises,
-      questions_since: pastRaises || since === null ? null : new Date(since).toISOString(),
+      questions_since: pastRaises || since === null ? null : new Date(since).toISOString().slice(0, 10),
       total: found.length,
       ...page.meta,
     },

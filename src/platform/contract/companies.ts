@@ -53,7 +53,11 @@ export const company = z
         .array(
           z.object({
             offering_id: z.string(),
-            current: z.boolean(),
+            current: z
+              .boolean()
+              .describe(
+                'Part of current_raise. False for open reservations beside a round that takes money.',
+              ),
             status: z.enum(['open', 'closed']),
             exemption,
             security: securityKind.nullable(),
@@ -72,7 +76,10 @@ export const company = z
         profile_total_raised_cents: cents,
         profile_reported_off_platform: dollars,
         profile_reported_off_platform_cents: cents,
-        profile_includes_past_rounds: z.boolean().nullable(),
+        profile_includes_past_rounds: z
+          .boolean()
+          .nullable()
+          .describe('Whether profile_total_raised counts past rounds; null without past rounds.'),
       }),
     }),
   })

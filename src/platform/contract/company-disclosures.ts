@@ -26,7 +26,7 @@ const statement = z
 const documents = z.array(z.object({ name: text, url: text }));
 const officer = z.object({
   name: text,
-  titles: z.union([z.string(), z.array(z.string())]).nullable(),
+  titles: z.array(z.string()).describe('Every title, most important first; empty when none is disclosed.'),
   since: z.int().nullable(),
   director: z.boolean(),
   officer: z.boolean(),

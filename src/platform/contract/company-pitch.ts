@@ -83,7 +83,10 @@ export const getPitch = operation({
                   character_count: z.int(),
                 })
                 .optional(),
-              perks: perks.nullable().optional(),
+              perks: perks
+                .nullable()
+                .optional()
+                .describe('Null without a visible round, and when the round has no perks.'),
             }),
           })
           .meta({ id: 'CompanyPitch' }),

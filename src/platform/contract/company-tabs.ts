@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { paths } from '../../wire/paths.js';
 import { operation } from './operation.js';
-import { cursorText, flagText, listMeta, perPageText, timestamp } from './shapes.js';
+import { cursorText, date, flagText, listMeta, perPageText, timestamp } from './shapes.js';
 import { questionSorts, updateKinds, updateVisibilities } from './vocabulary.js';
 
 const scopes = ['read:public', 'read:explore'] as const;
@@ -130,7 +130,9 @@ export const listQuestions = operation({
           q: text,
           unanswered_by_team: z.boolean(),
           past_raises: z.boolean(),
-          questions_since: timestamp.nullable(),
+          questions_since: date
+            .nullable()
+            .describe('The day (UTC) the current raise opened; null without one and with past_raises.'),
           total: z.int(),
           ...listMeta,
         }),

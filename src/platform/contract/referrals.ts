@@ -35,10 +35,11 @@ export const createReferralCode = operation({
   path: paths.referralCodes,
   tag,
   summary: 'Create a referral code',
-  description: 'For client-credentials tokens only.',
+  description: 'For client-credentials tokens only. Unknown fields are rejected.',
   scopes: write,
   idempotencyKey: true,
-  body: z.object({
+  // Strict: a code for every offering instead of one, because its name was misspelled, would be found too late.
+  body: z.strictObject({
     label: text.nullable().optional(),
     offering_id: z.string().max(200).nullable().optional(),
   }),

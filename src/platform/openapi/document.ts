@@ -28,7 +28,8 @@ export function describeApi(operations: readonly Operation[], headers: HeaderNam
         version: latestVersion,
         description:
           'Companies, offerings, syndicates, investors and their investments, with a change feed and webhooks. ' +
-          'Responses may gain fields and values at any time: ignore unknown ones.',
+          'Responses may gain fields and values at any time: ignore unknown ones. The server ignores unknown query parameters, ' +
+          'and unknown body fields unless the schema forbids them.',
         license: { name: 'MIT', identifier: 'MIT' },
       },
       servers: [

@@ -47,7 +47,8 @@ function wrongParameter(error: z.ZodError): Problem {
 }
 
 function fieldError(issue: z.core.$ZodIssue): { field: string; code: string; message: string } {
-  const field = issue.path.join('.');
+  const unknown = issue.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : [];
+  const field = [...issue.path, ...unknown].join('.');
   const code = issue.code === 'invalid_type' && issue.message.includes('undefined') ? 'required' : 'invalid';
   return { field, code, message: `${field === '' ? 'body' : field}: ${issue.message}.` };
 }
