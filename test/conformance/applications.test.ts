@@ -125,16 +125,29 @@ describe('creating an application', () => {
   });
 
   test('APP-12 the portal requires a role in the organization of the calling application', async () => {
-    for (const token of [as(ida), portal.clientId]) {
-      const answer = await world.get('/developer/applications', { token });
-      expect([answer.status, answer.body.error.type]).toEqual([403, 'forbidden_role']);
-    }
+    const answer = await world.get('/developer/applications', { token: as(ida) });
+    expect([answer.status, answer.body.error.type]).toEqual([403, 'forbidden_role']);
     const stranger = makeClient(world, { organizationNo: makeOrganization(world, 'strangers') });
     const through = await world.get('/developer/applications', { token: as(owner, stranger) });
     expect(through.status).toBe(403);
     const foreign = await world.get(path(stranger), { token: as(owner) });
     expect([foreign.status, foreign.body.error.type]).toEqual([404, 'not_found']);
   });
+});
+
+test('OAUTH-26 APP-12 a publishable key and client credentials get insufficient_scope from the portal', async () => {
+  const credentials = await world.post('/oauth/token', {
+    body: form({
+      grant_type: 'client_credentials',
+      client_id: portal.clientId,
+      client_secret: portal.secret,
+    }),
+  });
+  for (const token of [portal.clientId, credentials.body.access_token]) {
+    const { status, body } = await world.get('/developer/applications', { token });
+    expect([status, body.error.type]).toEqual([403, 'insufficient_scope']);
+    expect(body.error.remediation).toContain('Authorize a user');
+  }
 });
 
 describe('reviewing an application', () => {

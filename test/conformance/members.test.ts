@@ -515,6 +515,15 @@ describe('changing a member', () => {
     expect(syndicate.told()).toEqual([]);
   });
 
+  test('MEM-19 deleting an unknown member returns use_intents too', async () => {
+    const syndicate = foundSyndicate(world);
+    const elsewhere = foundSyndicate(world).add('Eve');
+    for (const id of ['mem_unknown', elsewhere.id, 'nonsense']) {
+      const answer = await world.delete(`${syndicate.path}/members/${id}`, { token: syndicate.creatorToken });
+      expect([id, ...refusal(answer)]).toEqual([id, 422, 'use_intents']);
+    }
+  });
+
   test('MEM-19 EVT-08 an approved removal removes the member from every listing and sends the left event', async () => {
     const syndicate = foundSyndicate(world);
     const max = syndicate.add('Max', 'full_access');

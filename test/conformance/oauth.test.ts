@@ -676,6 +676,23 @@ test("OAUTH-31 a page may post to the token endpoint only from an origin of the 
   expect(await allowed('https://own.example')).toBeNull();
 });
 
+test.each(['/oauth/token', '/oauth/revoke'])(
+  'OAUTH-13 %s names the supported scheme to a client that sends HTTP Basic',
+  async (path) => {
+    const basic = Buffer.from(`${client.clientId}:${client.secret}`).toString('base64');
+    const ask = (fields: Readonly<Record<string, string>>) =>
+      world.post(path, {
+        headers: { authorization: `Basic ${basic}` },
+        body: form({ grant_type: 'client_credentials', token: 'at_test_none', ...fields }),
+      });
+    const refused = await ask({});
+    expect([refused.status, refused.body.error]).toEqual([401, 'invalid_client']);
+    expect(refused.body.error_description).toMatch(/HTTP Basic.*client_secret_post/);
+    // The form counts; a header beside it is ignored.
+    expect((await ask({ client_id: client.clientId, client_secret: client.secret })).status).toBe(200);
+  },
+);
+
 describe('OAUTH-31 cross-origin writes', () => {
   const writes = [
     ['PUT', '/users/me/follows/co_none'],

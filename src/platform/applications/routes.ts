@@ -3,6 +3,7 @@ import { callerOf, created, type Exchange, ok, type Reply, type Step } from '../
 import { invalidFields, notFound, Problem } from '../http/problem.js';
 import { type Route, route } from '../http/route.js';
 import { bearer } from '../http/steps/bearer.js';
+import { isWithoutUser, lacksUser } from '../http/steps/guarded.js';
 import { redirectProblem } from '../oauth/redirect-uris.js';
 import type { Services } from '../services.js';
 import type { Realm } from '../state/secrets.js';
@@ -26,6 +27,7 @@ import { disable, remove, requestReview, reviewOf } from './standing.js';
 function requireRole(...roles: readonly string[]): Step {
   return (exchange) => {
     const caller = callerOf(exchange);
+    if (isWithoutUser(caller.kind)) throw lacksUser();
     const { state } = exchange.services;
     const role =
       caller.kind === 'user' ? organizationRole(state, caller.app.organization_no, caller.userNo) : null;

@@ -42,12 +42,12 @@ export function removeMember(
 }
 
 /** The 422 of the remove operation: removals need an intent. */
-export const useIntents = (member: Member, syndicateId: string): Problem =>
+export const useIntents = (memberId: string, syndicateId: string): Problem =>
   new Problem(422, 'use_intents', 'A person must approve this removal: propose it with POST /intents.', {
     details: {
       action: 'syndicates.remove_member',
       resource_id: syndicateId,
-      params: { member_id: member.id },
+      params: { member_id: memberId },
     },
     remediation: 'POST /intents with the action, resource_id and params of details.',
   });

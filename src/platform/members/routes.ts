@@ -113,9 +113,10 @@ function update(exchange: Exchange<typeof operations.updateMember>): Reply {
   return ok({ data: memberResourceOf(memberByNo(services.state, before.no), true) });
 }
 
+/** Rejects also an unknown member, so that the response does not tell who belongs to the syndicate. */
 function refuseRemoval(exchange: Exchange): Reply {
-  const access = operatorAccess(exchange);
-  throw useIntents(memberOf(exchange, access), access.syndicate.id);
+  const { syndicate } = operatorAccess(exchange);
+  throw useIntents(exchange.params.member_id ?? '', syndicate.id);
 }
 
 function answerReorder(exchange: Exchange<typeof operations.reorderMembers>): Reply {

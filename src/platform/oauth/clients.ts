@@ -61,10 +61,23 @@ export function authenticateClient(
 /** Returns the authenticated client of a form. Throws `invalid_client` otherwise. */
 export function clientOf(exchange: Exchange, form: ReadonlyMap<string, string>): Client {
   const { state } = exchange.services;
+  refuseBasic(exchange, form);
   const clientId = needed(form, 'client_id');
   exchange.applicationNo = findClient(state, clientId)?.app.no ?? null;
   return (
     authenticateClient(state, clientId, form.get('client_secret')) ??
     refuse('invalid_client', 'The client is unknown or its client_secret is missing or wrong.')
+  );
+}
+
+/**
+ * Throws `invalid_client` for HTTP Basic without a client id in the form: clients authenticate with client_secret_post
+ * only. There is no `WWW-Authenticate: Basic`, because the endpoint would refuse that too.
+ */
+export function refuseBasic(exchange: Exchange, form: ReadonlyMap<string, string>): void {
+  if (form.has('client_id') || !/^basic\b/i.test(exchange.headers.authorization ?? '')) return;
+  refuse(
+    'invalid_client',
+    'HTTP Basic (client_secret_basic) is not supported. Send client_id and client_secret in the form (client_secret_post).',
   );
 }

@@ -2,7 +2,7 @@ import { canonicalScopes, offeredScopes, splitScopes } from '../applications/sco
 import { applicationOnlyScopes, universalScope } from '../contract/scopes.js';
 import type { Exchange, Reply } from '../http/exchange.js';
 import { spendFrom } from '../http/steps/spend.js';
-import { type Client, clientOf, findClient } from './clients.js';
+import { type Client, clientOf, findClient, refuseBasic } from './clients.js';
 import { exchangeCode } from './codes.js';
 import { formOf, needed, refuse } from './form.js';
 import type { Outcome } from './outcome.js';
@@ -39,6 +39,7 @@ export function tokenEndpoint(exchange: Exchange): Reply {
   if (answer === undefined) {
     return refuse('unsupported_grant_type', `Use one of ${Object.keys(answers).join(', ')} as grant_type.`);
   }
+  refuseBasic(exchange, form);
   countClient(exchange, form);
   const client = clientOf(exchange, form);
   if (client.app.status === 'suspended') {

@@ -3,12 +3,9 @@ import { type Cell, defineTable, type MatrixRow } from './table.js';
 
 const noRole = '403 forbidden_role' as const;
 
-/** The portal requires no scope but a role in the organization, which only a person has. */
+/** The portal requires no scope but a role in the organization, which only a person has. A key has no person at all. */
 const members = (owner: Cell, developer: Cell): Expected => ({
   ...outside,
-  publishable: noRole,
-  publishableOther: noRole,
-  application: noRole,
   owner,
   developer,
   founder: noRole,

@@ -26,19 +26,26 @@ export const allowed: Step = (exchange) => {
   if (!kinds.includes(kind)) throw wrongKind(kind, kinds, scopes);
 };
 
-/** A credential of an application alone has no user, so the error names the scope a user would grant. */
 function wrongKind(
   kind: Caller['kind'],
   kinds: readonly CredentialKind[],
   scopes: readonly string[],
 ): Problem {
-  if (kind !== 'publishable' && kind !== 'application') {
+  if (!isWithoutUser(kind)) {
     const holders = kinds.flatMap((one) => nouns[one] ?? []).join(' or of ');
     return new Problem(403, 'forbidden', `This operation needs the token of ${holders}.`, {
       remediation: 'Authorize a user and send that access token.',
     });
   }
-  const required = scopes.length > 0 ? scopes : [defaultScope];
+  return lacksUser(scopes.length > 0 ? scopes : [defaultScope]);
+}
+
+/** Returns whether the credential is of an application alone. */
+export const isWithoutUser = (kind: Caller['kind']): boolean =>
+  kind === 'publishable' || kind === 'application';
+
+/** The 403 for a credential of an application alone on an operation about a user. */
+export function lacksUser(required: readonly string[] = [defaultScope]): Problem {
   return new Problem(
     403,
     'insufficient_scope',
