@@ -2,6 +2,7 @@ import type { Clock } from '../runtime/clock.js';
 import { activityRoutes } from './activity/routes.js';
 import { applicationControl } from './applications/control.js';
 import { applicationRoutes } from './applications/routes.js';
+import { attributionControl } from './attribution/control.js';
 import { attributionRoutes } from './attribution/routes.js';
 import { campaignRoutes } from './campaigns/routes.js';
 import { catalogRoutes } from './catalog/routes.js';
@@ -29,6 +30,7 @@ import { referralControl, referralRoutes } from './referrals/routes.js';
 import type { Services } from './services.js';
 import { settleSessions, startSettling } from './sessions/lifecycle.js';
 import { sessionRoutes } from './sessions/routes.js';
+import { syndicateControl } from './syndicates/keys.js';
 import { syndicateRoutes } from './syndicates/routes.js';
 import { userRoutes } from './users/routes.js';
 import { webhooks } from './webhooks/webhooks.js';
@@ -38,14 +40,14 @@ const features: readonly Feature[] = [
   { routes: oauthRoutes, start: followTokenUse },
   { routes: applicationRoutes, sandboxRoutes: applicationControl },
   { routes: installationRoutes },
-  { routes: syndicateRoutes },
+  { routes: syndicateRoutes, sandboxRoutes: syndicateControl },
   { routes: memberRoutes },
   { routes: joinSessionRoutes, sandboxRoutes: joinControl, start: startExpiry },
   { routes: dealRoutes(proposeDeal) },
   intents([...syndicateActions, ...dealActions, commentAction]),
   { routes: referralRoutes, sandboxRoutes: referralControl },
   { routes: inviteLinkRoutes },
-  { routes: attributionRoutes },
+  { routes: attributionRoutes, sandboxRoutes: attributionControl },
   { routes: sessionRoutes, start: (services) => startSettling(services, settleSessions) },
   { routes: catalogRoutes },
   { routes: companyRoutes },

@@ -418,6 +418,7 @@ test('the sandbox control API decides the review of an application', async () =>
     status: 'active',
     approved: true,
     piiApproved: true,
+    scopes: ['read:profile', 'read:investments', 'write:webhooks', 'write:installations'],
   });
   expect((await patch({ suspended: true }, client.applicationId)).body.status).toBe('suspended');
   expect((await world.get(authorizePath(client))).status).toBe(400);

@@ -1,7 +1,7 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import * as operations from '../../src/platform/contract/attribution.js';
 import { run } from '../../src/platform/state/statements.js';
-import { makeClient, userNo, userToken, Visitor } from './credentials.js';
+import { makeClient, tokensFor, userNo, userToken, Visitor } from './credentials.js';
 import { otherApp, tokenOn } from './installs.js';
 import { type Answered, company, startWorld, type TestWorld, user } from './running-platform.js';
 
@@ -142,4 +142,66 @@ test('SCOPE-19 a person applies as a partner, and either side can invite the oth
   const list = await world.get('/attribution/invites', { token: founder });
   expect(list.body.data).toEqual([{ ...made.body.data, status: 'revoked' }]);
   expect(errorOf(await world.get('/attribution/me', { token: tokens.full }))).toEqual([403, 'forbidden']);
+});
+
+describe('the attribution program of the ready document', () => {
+  test.each(['token', 'liveToken'] as const)(
+    'SCOPE-19 SCOPE-24 every operation succeeds with the tokens of the ready document (%s)',
+    async (realm) => {
+      const { attribution, live, companies } = world.ready;
+      const home = realm === 'token' ? companies[0] : live.companies[0];
+      const [founder, partner, ida] = attribution.users.map((person) => person[realm]);
+      const round = `/campaigns/${home?.offering}/attribution`;
+      for (const credential of [attribution[realm], founder ?? '']) {
+        expect((await world.get(`${round}/stats`, { token: credential })).status).toBe(200);
+        const path = `${round}/investments?detail_level=full`;
+        expect((await world.get(path, { token: credential })).status).toBe(200);
+        const campaigns = await world.get('/attribution/campaigns', { token: credential });
+        expect(campaigns.body.data.map(({ id }: { id: string }) => id)).toEqual(home?.offerings);
+      }
+      const me = (await world.get('/attribution/me', { token: partner ?? '' })).body.data;
+      expect(me.partner).toMatchObject({ status: 'approved' });
+      const body = { company_name: 'Ida Media', website: 'https://ida.example' };
+      expect((await world.post('/attribution/partners/register', { token: ida ?? '', body })).status).toBe(
+        201,
+      );
+      const asked = await world.post('/attribution/invites', {
+        token: partner ?? '',
+        body: { direction: 'partner_to_founder', company_id: home?.id, access_level: 1 },
+      });
+      expect(asked.status).toBe(201);
+      const invites = await world.get('/attribution/invites', { token: partner ?? '' });
+      expect(invites.body.data).toHaveLength(1);
+      const revoked = await world.delete(`/attribution/invites/${asked.body.data.token}`, {
+        token: partner ?? '',
+      });
+      expect(revoked.status).toBe(204);
+    },
+  );
+
+  test('SCOPE-24 a control call assigns program scopes to an application, and takes them away', async () => {
+    const client = makeClient(world, { scopes: ['read:profile'] });
+    const asked = { scope: 'read:attribution:full' };
+    const assign = (programScopes: readonly string[]) =>
+      world.control('PATCH', `/applications/${client.clientId}`, { programScopes });
+    const granted = await assign(['read:attribution:full', 'write:attribution']);
+    expect(granted.body.scopes).toEqual(['read:profile', 'read:attribution:full', 'write:attribution']);
+    const { access_token: token, scope } = await tokensFor(world, client, 'founder1@people.example', asked);
+    expect(scope).toBe('read:attribution:full');
+    expect((await world.get('/attribution/me', { token })).status).toBe(200);
+    expect((await assign([])).body.scopes).toEqual(['read:profile']);
+    expect((await world.get('/attribution/me', { token })).status).toBe(401);
+    expect((await assign(['admin:read'])).status).toBe(400);
+  });
+
+  test('a control call decides about a partner', async () => {
+    const [, , ida] = world.ready.attribution.users;
+    const token = ida?.token ?? '';
+    const decide = (status: string) => world.control('PATCH', `/attribution/partners/${ida?.id}`, { status });
+    expect((await decide('approved')).status).toBe(404);
+    const body = { company_name: 'Ida Media', website: 'https://ida.example' };
+    await world.post('/attribution/partners/register', { token, body });
+    expect((await decide('approved')).body).toEqual({ user: ida?.id, status: 'approved' });
+    expect((await world.get('/attribution/me', { token })).body.data.partner.status).toBe('approved');
+  });
 });

@@ -110,7 +110,8 @@ test('the portal shows a bound endpoint by a hint, lets only its installation re
 
 test('an owner can accept the attribution terms in the portal, a developer cannot', async () => {
   await world.control('PUT', '/attribution-terms', { accepted: false });
-  const organization = one<{ id: string }>(world.services.state, 'SELECT id FROM organizations')?.id ?? '';
+  const organization =
+    one<{ id: string }>(world.services.state, 'SELECT id FROM organizations ORDER BY no')?.id ?? '';
   const developer = await as('developer@people.example');
   const fields = { action: 'accept_terms', organization };
   expect((await developer.answer('/portal', fields)).status).toBe(403);

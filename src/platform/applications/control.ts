@@ -1,16 +1,20 @@
 import { z } from 'zod';
+import { programScopes } from '../contract/scopes.js';
 import { type Exchange, ok } from '../http/exchange.js';
 import { notFound } from '../http/problem.js';
 import type { Route } from '../http/route.js';
 import { controlRoute } from '../sandbox/control/control-route.js';
 import { one } from '../state/statements.js';
 import { type Application, applicationByNo } from './model.js';
+import { assignProgramScopes } from './scope-edits.js';
 import { approveIdentity, decideReview, suspend } from './standing.js';
 
 const standing = z.strictObject({
   approved: z.boolean().optional(),
   piiApproved: z.boolean().optional(),
   suspended: z.boolean().optional(),
+  /** The scopes of the platform's programs that the application has from now on. */
+  programScopes: z.array(z.enum(programScopes)).optional(),
 });
 
 /** Decisions the platform makes about an application. In a sandbox the tester makes them with control calls. */
@@ -22,9 +26,10 @@ export const applicationControl: readonly Route[] = [
       if (body.approved !== undefined) decideReview(services, app, body.approved, now);
       if (body.piiApproved !== undefined) approveIdentity(services, app, body.piiApproved);
       if (body.suspended !== undefined) suspend(services, app, body.suspended);
+      if (body.programScopes !== undefined) assignProgramScopes(services, app, body.programScopes, now);
     })();
-    const { id, status, approved_at, piiApproved } = applicationByNo(services.state, app.no);
-    return ok({ id, status, approved: approved_at !== null, piiApproved });
+    const { id, status, approved_at, piiApproved, scopes } = applicationByNo(services.state, app.no);
+    return ok({ id, status, approved: approved_at !== null, piiApproved, scopes });
   }),
 ];
 

@@ -1,4 +1,4 @@
-import { selfServeScopes } from '../contract/scopes.js';
+import { programScopes, selfServeScopes } from '../contract/scopes.js';
 import { invalidFields, Problem } from '../http/problem.js';
 import { expandScopes } from '../http/scopes.js';
 import { endFamily } from '../installations/connections.js';
@@ -21,6 +21,24 @@ export function addScopes(services: Services, app: Application, scopes: readonly
   refuseUnlessSelfServe(added);
   return writeScopes(services, app, [...new Set([...app.scopes, ...added])]);
 }
+
+/**
+ * Assigns the scopes of the platform's programs, as only the platform does. Like other changes of scopes, it widens no
+ * token; tokens that hold a scope the application loses are revoked.
+ */
+export function assignProgramScopes(
+  services: Services,
+  app: Application,
+  scopes: readonly string[],
+  now: number,
+): void {
+  const lost = app.scopes.filter((scope) => isProgramScope(scope) && !scopes.includes(scope));
+  const kept = app.scopes.filter((scope) => !isProgramScope(scope) || !lost.includes(scope));
+  if (lost.length > 0) removeScopes(services, app, lost, now);
+  writeScopes(services, app, [...new Set([...kept, ...scopes])]);
+}
+
+const isProgramScope = (scope: string): boolean => (programScopes as readonly string[]).includes(scope);
 
 export function refuseUnlessSelfServe(scopes: readonly string[]): void {
   const others = scopes.filter((scope) => !(selfServeScopes as readonly string[]).includes(scope));

@@ -31,22 +31,70 @@ export interface WorldCompany {
   readonly investments: number;
 }
 
-/** The part of the ready document that depends only on the seed. */
-export interface WorldDocument {
-  readonly apps: readonly {
-    readonly name: string;
-    readonly clientId: string;
-    readonly clientSecret: string;
-    readonly redirectUri: string;
-    readonly live: { readonly clientId: string; readonly clientSecret: string };
-  }[];
+/** The seeded sandbox realm. */
+export interface SandboxRealm {
+  readonly apps: readonly WorldApp[];
   readonly users: readonly WorldUser[];
   readonly companies: readonly WorldCompany[];
-  readonly syndicates: readonly {
+  readonly syndicates: readonly Omit<WorldSyndicate, 'key'>[];
+}
+
+/** Keys of an application in both realms. The first pair is for the sandbox realm. */
+export interface WorldApp {
+  readonly name: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly redirectUri: string;
+  readonly live: { readonly clientId: string; readonly clientSecret: string };
+}
+
+/** The live realm, apart from the sandbox realm. Its users are those of the sandbox realm, with their `liveToken`. */
+export interface LiveRealm {
+  readonly companies: readonly WorldCompany[];
+  readonly syndicates: readonly WorldSyndicate[];
+  /** An application of another organization that the platform has not reviewed: its live key is restricted. */
+  readonly unreviewed: WorldApp & {
+    /** The owner of its organization, for whom the live key works. */
+    readonly owner: {
+      readonly id: string;
+      readonly email: string;
+      readonly token: string;
+      readonly liveToken: string;
+    };
+  };
+}
+
+/** An application of the attribution program with its tokens. Every scope is one that the platform grants. */
+export interface AttributionWorld {
+  readonly app: WorldApp;
+  readonly scopes: readonly string[];
+  /** On the first company, in the sandbox realm and in the live realm. */
+  readonly installation: string;
+  readonly token: string;
+  readonly liveInstallation: string;
+  readonly liveToken: string;
+  /** The founder of that company, an approved partner, and two users who are no partners yet. */
+  readonly users: readonly {
     readonly id: string;
-    readonly installation: string;
+    readonly email: string;
     readonly token: string;
+    readonly liveToken: string;
   }[];
+}
+
+export interface WorldSyndicate {
+  readonly id: string;
+  readonly installation: string;
+  readonly token: string;
+  /** API key of the syndicate. Does not expire. */
+  readonly key: string;
+}
+
+/** The part of the ready document that depends only on the seed. */
+export interface WorldDocument extends SandboxRealm {
+  readonly syndicates: readonly WorldSyndicate[];
+  readonly live: LiveRealm;
+  readonly attribution: AttributionWorld;
 }
 
 /** Printed on one line when the sandbox is ready, and returned by `GET /_sandbox`. */

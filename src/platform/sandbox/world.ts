@@ -3,8 +3,8 @@ import type { Random } from '../../runtime/random.js';
 import type { State } from '../state/database.js';
 import { all, one, run } from '../state/statements.js';
 import type { MovableClock } from './clock.js';
-import type { WorldDocument, WorldPlan } from './document.js';
-import { seedAttribution } from './seed/attribution.js';
+import type { SandboxRealm, WorldDocument, WorldPlan } from './document.js';
+import { seedFurther } from './seed/further.js';
 import { seedMemberships } from './seed/memberships.js';
 import { seedWorld } from './seed/world.js';
 
@@ -17,6 +17,7 @@ export interface World {
 
 /** Syndicates use a separate random stream, so that changes to them do not affect the rest of the world. */
 const membershipStream = 0x73796e64;
+const furtherStream = 0x6c697665;
 
 /** The help of `rosterd sandbox` names these numbers. */
 export const defaultPlan: WorldPlan = { seed: 1, companies: 2, records: 100 };
@@ -40,12 +41,21 @@ export function openWorld(
   const plan = stored === undefined ? planFrom(asked) : requireSamePlan(stored, asked);
   if (stored !== undefined) clock.advance(stored.offset_millis);
   const make = () => {
-    const document = seedWorld(state, randomFrom(plan.seed), plan, clock.now());
+    const sandbox = seedWorld(state, randomFrom(plan.seed), plan, clock.now());
     state.transaction(() => seedMemberships(state, randomFrom(plan.seed ^ membershipStream), clock.now()))();
-    seedAttribution(state, clock.now());
-    return document;
+    return further(sandbox);
   };
-  const document = stored === undefined ? makeOnce(state, plan, clock, make) : storedDocument(stored);
+  const further = (sandbox: SandboxRealm) =>
+    seedFurther(state, randomFrom(plan.seed ^ furtherStream), clock.now(), plan, sandbox);
+  const continued = (row: Row): WorldDocument => {
+    const document = storedDocument(row);
+    if (document.live !== undefined) return document;
+    // A file of an earlier version, which had only the sandbox realm.
+    const whole = further(document);
+    remember(state, plan, clock, whole);
+    return whole;
+  };
+  const document = stored === undefined ? makeOnce(state, plan, clock, make) : continued(stored);
   clock.onMove(() => run(state, 'UPDATE sandbox SET offset_millis = ?', [clock.offsetMillis]));
   return {
     plan,
@@ -97,8 +107,10 @@ function remember(state: State, plan: WorldPlan, clock: MovableClock, document: 
   );
 }
 
-function storedDocument(stored: Row): WorldDocument {
-  if (stored.document !== null) return JSON.parse(stored.document) as WorldDocument;
+type StoredDocument = WorldDocument | (SandboxRealm & { readonly live?: undefined });
+
+function storedDocument(stored: Row): StoredDocument {
+  if (stored.document !== null) return JSON.parse(stored.document) as StoredDocument;
   throw new Fault('usage', 'the data file has a half-seeded world', {
     hint: 'Delete the file, or give another --data file.',
   });

@@ -1,6 +1,8 @@
 import type { Random } from '../../../runtime/random.js';
 import { latestVersion } from '../../../wire/versions.js';
-import { grantedScopes, selfServeScopes } from '../../contract/scopes.js';
+import { grantedScopes } from '../../contract/scopes.js';
+import { type LoneTokenWish, mintToken } from '../../oauth/mint.js';
+import type { MintedPair } from '../../oauth/pairs.js';
 import type { State } from '../../state/database.js';
 import { digestOf, newId, newSecret, type Realm } from '../../state/secrets.js';
 import { run } from '../../state/statements.js';
@@ -38,51 +40,55 @@ export function seedUser(seeding: Seeding, username: string, name: string): Seed
 
 export interface SeededApplication {
   readonly no: number;
+  readonly organizationNo: number;
   readonly name: string;
   readonly test: SeededClient;
   readonly live: SeededClient;
 }
 
-/** Seeds the organization with its users, and one application with all self-serve scopes. */
-export function seedApplication(
-  seeding: Seeding,
-  owner: SeededUser,
-  developer: SeededUser,
-): SeededApplication {
+export interface ApplicationPlan {
+  readonly organization: string;
+  readonly name: string;
+  readonly members: readonly (readonly [user: SeededUser, role: 'owner' | 'developer'])[];
+  readonly scopes: readonly string[];
+  /** Whether the platform has reviewed it, and approved it to see the identity of investors. */
+  readonly approved: boolean;
+}
+
+/** Seeds an organization with its users and one application. */
+export function seedApplication(seeding: Seeding, plan: ApplicationPlan): SeededApplication {
   const { state, random, now } = seeding;
   const organization = run(state, 'INSERT INTO organizations (id, name) VALUES (?, ?)', [
     newId(random, 'org_'),
-    'Sandbox Partners',
+    plan.organization,
   ]).no;
-  for (const [user, role] of [
-    [owner, 'owner'],
-    [developer, 'developer'],
-  ] as const) {
+  for (const [user, role] of plan.members) {
     run(state, 'INSERT INTO organization_members (organization_no, user_no, role) VALUES (?, ?, ?)', [
       organization,
       user.no,
       role,
     ]);
   }
-  const name = 'Roster Mirror';
   const application = run(
     state,
     `INSERT INTO applications (id, organization_no, name, redirect_uris, scopes, approved_at, pii_approved, pinned_version, created_at)
-     VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?)`,
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     [
       newId(random, 'app_'),
       organization,
-      name,
+      plan.name,
       JSON.stringify([sandboxRedirectUri]),
-      JSON.stringify(selfServeScopes),
-      now,
+      JSON.stringify(plan.scopes),
+      plan.approved ? now : null,
+      plan.approved ? 1 : 0,
       latestVersion,
       now,
     ],
   ).no;
   return {
     no: application,
-    name,
+    organizationNo: organization,
+    name: plan.name,
     test: seedClient(seeding, application, 'test'),
     live: seedClient(seeding, application, 'live'),
   };
@@ -99,12 +105,28 @@ function seedClient(seeding: Seeding, application: number, realm: Realm): Seeded
   return { clientId, clientSecret };
 }
 
+/** Mints the tokens of a user who has connected the application. */
+export function seedUserToken(
+  seeding: Seeding,
+  application: SeededApplication,
+  realm: Realm,
+  userNo: number,
+  scopes: readonly string[],
+): MintedPair {
+  const { clientId } = application[realm];
+  const wish = { kind: 'user', realm, applicationNo: application.no, clientId, userNo, scopes } as const;
+  return mintToken(seeding, wish, seeding.now);
+}
+
 export interface InstallTarget {
   readonly application: number;
   readonly installer: SeededUser;
   readonly tier: string;
   readonly companyNo?: number;
   readonly syndicateNo?: number;
+  /** Default: the sandbox realm, with every scope an installation can hold. */
+  readonly realm?: Realm;
+  readonly scopes?: readonly string[];
 }
 
 export function seedInstallation(seeding: Seeding, target: InstallTarget): { no: number; id: string } {
@@ -112,17 +134,33 @@ export function seedInstallation(seeding: Seeding, target: InstallTarget): { no:
   const { no } = run(
     seeding.state,
     `INSERT INTO installations (id, application_no, realm, company_no, syndicate_no, tier, scopes, installed_by_no, installed_at)
-     VALUES (?, ?, 'test', ?, ?, ?, ?, ?, ?)`,
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     [
       id,
       target.application,
+      target.realm ?? 'test',
       target.companyNo ?? null,
       target.syndicateNo ?? null,
       target.tier,
-      grantedScopes.join(' '),
+      (target.scopes ?? grantedScopes).join(' '),
       target.installer.no,
       seeding.now,
     ],
   );
   return { no, id };
+}
+
+export function seedInstallationToken(
+  seeding: Seeding,
+  wish: Omit<Extract<LoneTokenWish, { kind: 'installation' }>, 'kind'>,
+): string {
+  return mintToken(seeding, { kind: 'installation', ...wish }, seeding.now).token;
+}
+
+/** Mints an API key of a syndicate. */
+export function seedSyndicateKey(
+  seeding: Seeding,
+  wish: Omit<Extract<LoneTokenWish, { kind: 'syndicate_key' }>, 'kind'>,
+): string {
+  return mintToken(seeding, { kind: 'syndicate_key', ...wish }, seeding.now).token;
 }

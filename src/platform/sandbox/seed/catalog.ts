@@ -96,7 +96,7 @@ function seedEntry(
   return { entry, companyNo: no, offerings };
 }
 
-function seedProfile(
+export function seedProfile(
   { state, now }: Seeding,
   companyNo: number,
   slug: string,
@@ -122,7 +122,7 @@ function seedProfile(
 }
 
 /** Seeds the terms of the offerings that have the world's investments. */
-function seedTerms({ state, random }: Seeding, offering: SeededOffering): void {
+export function seedTerms({ state, random }: Seeding, offering: SeededOffering): void {
   const ecsp = offering.offering_type === 'ECSP';
   const security = offering.investment_type === 'Equity' ? 'equity' : 'safe';
   const terms =

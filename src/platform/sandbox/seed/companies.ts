@@ -84,7 +84,7 @@ export function seedCompany(seeding: Seeding, application: number, index: number
 }
 
 /** Each company has a round with shares and one without. Every third raises in euros, every second tests the waters. */
-function seedOfferings(seeding: Seeding, companyNo: number, index: number): readonly SeededOffering[] {
+export function seedOfferings(seeding: Seeding, companyNo: number, index: number): readonly SeededOffering[] {
   const currency = index % 3 === 2 ? 'eur' : 'usd';
   const offeringType = currency === 'eur' ? 'ECSP' : 'Reg CF';
   const offerings = [

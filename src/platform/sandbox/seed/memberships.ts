@@ -35,19 +35,30 @@ export function seedMemberships(state: State, random: Random, now: number): void
   const context: SeedContext = { state, random, now };
   const syndicates = all<SyndicateRow>(state, 'SELECT no, created_by_no FROM syndicates ORDER BY no');
   for (const [index, syndicate] of syndicates.entries()) {
-    describe(context, syndicate, index);
-    const deal = seedDeal(context, syndicate, index);
-    const crowd = deal === undefined ? [] : investorsIn(state, deal, syndicate.created_by_no);
-    insert(context, syndicate, { user: syndicate.created_by_no, standing: 'member', title: 'Lead' });
-    const helper = crowd.findLast((user) => isInvented(state, user));
-    for (const user of crowd) {
-      seedProfile(context, user);
-      const titled = chance(random, 0.2) ? pick(random, titles) : null;
-      insert(context, syndicate, { user, standing: 'member', title: titled });
-      if (user === helper) helpRun(state, syndicate, user);
-    }
-    seedOthers(context, syndicate, index, new Set([syndicate.created_by_no, ...crowd]));
+    seedMembers(context, syndicate, index, secondRound(state, index));
   }
+}
+
+/** Seeds one syndicate. Its deal is a round whose investors become members. */
+export function seedMembers(
+  context: SeedContext,
+  syndicate: SyndicateRow,
+  index: number,
+  deal: number | undefined,
+): void {
+  const { state, random } = context;
+  describe(context, syndicate, index);
+  if (deal !== undefined) seedDeal(context, syndicate, index, deal);
+  const crowd = deal === undefined ? [] : investorsIn(state, deal, syndicate.created_by_no);
+  insert(context, syndicate, { user: syndicate.created_by_no, standing: 'member', title: 'Lead' });
+  const helper = crowd.findLast((user) => isInvented(state, user));
+  for (const user of crowd) {
+    seedProfile(context, user);
+    const titled = chance(random, 0.2) ? pick(random, titles) : null;
+    insert(context, syndicate, { user, standing: 'member', title: titled });
+    if (user === helper) helpRun(state, syndicate, user);
+  }
+  seedOthers(context, syndicate, index, new Set([syndicate.created_by_no, ...crowd]));
 }
 
 function describe({ state, now }: SeedContext, syndicate: SyndicateRow, index: number): void {
@@ -66,23 +77,23 @@ function describe({ state, now }: SeedContext, syndicate: SyndicateRow, index: n
   );
 }
 
-/** Assigns the round without shares of the company with the same index to the syndicate as its deal. */
-function seedDeal({ state, now }: SeedContext, syndicate: SyndicateRow, index: number): number | undefined {
-  const offering = one<{ no: number }>(
+/** Returns the round without shares of the company with this index. */
+const secondRound = (state: State, index: number): number | undefined =>
+  one<{ no: number }>(
     state,
     `SELECT no FROM offerings WHERE company_no = (SELECT no FROM companies ORDER BY no LIMIT 1 OFFSET ?)
      ORDER BY no LIMIT 1 OFFSET 1`,
     [index],
-  );
-  if (offering === undefined) return undefined;
-  run(state, 'UPDATE offerings SET syndicate_no = ? WHERE no = ?', [syndicate.no, offering.no]);
+  )?.no;
+
+function seedDeal({ state, now }: SeedContext, syndicate: SyndicateRow, index: number, deal: number): void {
+  run(state, 'UPDATE offerings SET syndicate_no = ? WHERE no = ?', [syndicate.no, deal]);
   run(
     state,
     `INSERT INTO deal_terms (offering_no, name, description, max_investment_cents, updated_at)
      VALUES (?, ?, ?, ?, ?)`,
-    [offering.no, `Sandbox Deal ${index + 1}`, 'One entry on the cap table.', 10_000_000, now],
+    [deal, `Sandbox Deal ${index + 1}`, 'One entry on the cap table.', 10_000_000, now],
   );
-  return offering.no;
 }
 
 const investorsIn = (state: State, offering: number, except: number): readonly number[] =>

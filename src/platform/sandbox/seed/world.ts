@@ -1,12 +1,10 @@
 import { type Random, seededRandom } from '../../../runtime/random.js';
-import { grantedScopes } from '../../contract/scopes.js';
+import { grantedScopes, selfServeScopes } from '../../contract/scopes.js';
 import { insertInvestment } from '../../investments/model.js';
 import { publishFirst } from '../../investments/publisher.js';
-import { mintToken } from '../../oauth/mint.js';
 import type { State } from '../../state/database.js';
-import type { Realm } from '../../state/secrets.js';
 import { one, run } from '../../state/statements.js';
-import type { WorldDocument, WorldPlan, WorldUser } from '../document.js';
+import type { SandboxRealm, WorldPlan, WorldUser } from '../document.js';
 import {
   type SeededApplication,
   type SeededUser,
@@ -14,16 +12,17 @@ import {
   sandboxRedirectUri,
   seedApplication,
   seedUser,
+  seedUserToken,
 } from './accounts.js';
 import { seedCatalog } from './catalog.js';
 import { type SeededCompany, seedCompany, seedSyndicate } from './companies.js';
 import { Crowd, inventInvestment } from './investments.js';
 
 /**
- * Seeds the whole world in one transaction. Random values are drawn in a fixed order, so the same seed produces the same
+ * Seeds the sandbox realm in one transaction. Random values are drawn in a fixed order, so the same seed produces the same
  * ids, names, amounts and secrets. Only times depend on when the world is made.
  */
-export function seedWorld(state: State, random: Random, plan: WorldPlan, now: number): WorldDocument {
+export function seedWorld(state: State, random: Random, plan: WorldPlan, now: number): SandboxRealm {
   return state.transaction(() => {
     const seeding: Seeding = { state, random, now };
     run(state, 'INSERT INTO feed (no, head, observed_at, cursor_key) VALUES (1, 0, ?, ?)', [
@@ -33,7 +32,16 @@ export function seedWorld(state: State, random: Random, plan: WorldPlan, now: nu
     const owner = seedUser(seeding, 'owner', 'Olga Owner');
     const developer = seedUser(seeding, 'developer', 'Deniz Developer');
     const investors = [seedUser(seeding, 'ida', 'Ida Investor'), seedUser(seeding, 'ivan', 'Ivan Investor')];
-    const application = seedApplication(seeding, owner, developer);
+    const application = seedApplication(seeding, {
+      organization: 'Sandbox Partners',
+      name: 'Roster Mirror',
+      members: [
+        [owner, 'owner'],
+        [developer, 'developer'],
+      ],
+      scopes: selfServeScopes,
+      approved: true,
+    });
     const companies = Array.from({ length: plan.companies }, (_, index) =>
       seedCompany(seeding, application.no, index),
     );
@@ -76,21 +84,8 @@ export function seedWorld(state: State, random: Random, plan: WorldPlan, now: nu
 const catalogStream = 0x0ca7a106;
 
 function worldUser(seeding: Seeding, application: SeededApplication, user: SeededUser): WorldUser {
-  const minted = (realm: Realm) =>
-    mintToken(
-      seeding,
-      {
-        kind: 'user',
-        realm,
-        applicationNo: application.no,
-        clientId: application[realm].clientId,
-        userNo: user.no,
-        scopes: grantedScopes,
-      },
-      seeding.now,
-    );
-  const test = minted('test');
-  const live = minted('live');
+  const test = seedUserToken(seeding, application, 'test', user.no, grantedScopes);
+  const live = seedUserToken(seeding, application, 'live', user.no, grantedScopes);
   return {
     id: user.id,
     email: user.email,
