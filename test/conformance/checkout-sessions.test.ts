@@ -368,7 +368,7 @@ describe('states of an investment session', () => {
 });
 
 describe('the checkout page', () => {
-  test('SESS-03 SESS-15 SESS-18 EVT-10 a completed checkout publishes an investment and sends its event with the id in the timeline', async () => {
+  test('SESS-03 SESS-15 SESS-18 EVT-10 CONV-09 a completed checkout publishes an investment and sends its event with the id in the timeline', async () => {
     const before = (await world.get(`/offerings/${company(world).offerings[1]}/stats`, { token })).body.data
       .total;
     const made = await create();

@@ -253,14 +253,27 @@ describe('disclosures of a company', () => {
     expect(disclosureSectionShapes.directors.safeParse([one]).success).toBe(false);
   });
 
-  test('COMP-07 COMP-08 COMP-09 COMP-10 COMP-12 COMP-13 COMP-14 COMP-15 COMP-16 COMP-17 disclosures are complete and have the declared shape', async () => {
+  const keysOf = (one: object): string[] => Object.keys(one).sort();
+  const decimal = /^-?\d+(\.\d+)?$/;
+  const section = async (name: string): Promise<Item> =>
+    (await attributes(lanterns, `/disclosures?sections=${name}`))[name];
+
+  test('COMP-07 COMP-08 disclosures name their round, both currencies and every section', async () => {
     const { body } = conforms(getDisclosures, await read(lanterns, '/disclosures'));
     const shown = body.data.attributes;
     expect(body.data).toMatchObject({ id: companyOf(world, lanterns).id, type: 'company_disclosures' });
-    expect(Object.keys(shown).sort()).toEqual(
+    expect(keysOf(shown)).toEqual(
       ['currency', 'filing', 'financials_currency', 'offering_id', ...disclosureSections].sort(),
     );
-    expect(shown.offering_id).toBe(roundOf(world, lanterns, 1).id);
+    expect([shown.offering_id, shown.currency, shown.financials_currency]).toEqual([
+      roundOf(world, lanterns, 1).id,
+      'USD',
+      'USD',
+    ]);
+  });
+
+  test('COMP-09 the filing and the business have the declared fields', async () => {
+    const shown = await attributes(lanterns, '/disclosures?sections=business');
     expect(shown.filing).toEqual({
       exemption: { family: 'reg_cf', subtype: null, label: 'Reg CF' },
       sec_filing_url: expect.any(String),
@@ -268,9 +281,128 @@ describe('disclosures of a company', () => {
       statement_date: '2026-06-30',
       fiscal_year_end: '--12-31',
     });
-    expect(Object.keys(shown.financial_statements)).toEqual(['most_recent', 'prior']);
-    expect(shown.directors[0]).toMatchObject({ since: 2021, director: true, officer: true });
-    expect(shown.current_position.currency).toBe('USD');
+    expect(shown.business).toEqual({
+      legal_name: expect.stringContaining('Harbour Lanterns'),
+      legal_form: 'Corporation',
+      jurisdiction: 'Delaware',
+      incorporated_on: '2021-03-15',
+      employees: expect.any(Number),
+    });
+  });
+
+  test('COMP-10 each financial statement has eleven decimal figures, and a year without figures is absent', async () => {
+    const years = await section('financial_statements');
+    expect(Object.keys(years)).toEqual(['most_recent', 'prior']);
+    for (const year of Object.values(years) as object[]) {
+      expect(keysOf(year)).toEqual(
+        [
+          ...['total_assets', 'cash_and_equivalents', 'accounts_receivable', 'current_liabilities'],
+          ...['non_current_liabilities', 'short_term_debt', 'long_term_debt', 'revenue'],
+          ...['cost_of_goods_sold', 'taxes_paid', 'net_income'],
+        ].sort(),
+      );
+      for (const figure of Object.values(year)) expect(figure).toMatch(decimal);
+    }
+  });
+
+  test('COMP-12 the current position has its currency, its date and decimal figures', async () => {
+    const { currency, cash_on_hand_as_of: date, ...figures } = await section('current_position');
+    expect([currency, date]).toEqual(['USD', '2026-09-30']);
+    expect(keysOf(figures)).toEqual([
+      'average_monthly_burn',
+      'average_monthly_cost_of_goods',
+      'average_monthly_expenses',
+      'average_monthly_revenue',
+      'cash_on_hand',
+    ]);
+    for (const figure of Object.values(figures)) expect(figure).toMatch(decimal);
+  });
+
+  test('COMP-13 texts, documents and the use of funds have the declared fields', async () => {
+    expect(await section('financial_condition')).toEqual(expect.any(String));
+    for (const risk of await section('risks')) expect(risk).toEqual(expect.any(String));
+    for (const name of ['financial_statement_documents', 'investment_documents'])
+      expect(await section(name)).toEqual([
+        { name: expect.any(String), url: expect.stringMatching(/^https:/) },
+      ]);
+    for (const use of await section('use_of_funds'))
+      expect(use).toEqual({ if_raised: expect.stringMatching(decimal), plan: expect.any(String) });
+  });
+
+  test('COMP-14 people, voting power and capital structure have the declared fields', async () => {
+    for (const name of ['directors', 'officers']) {
+      const [person] = await section(name);
+      expect(keysOf(person)).toEqual(['director', 'name', 'officer', 'since', 'titles']);
+      expect(person).toMatchObject({ since: 2021, director: true, officer: true });
+    }
+    expect(await section('voting_power')).toEqual([
+      {
+        name: expect.any(String),
+        holding: expect.any(String),
+        voting_power_percent: expect.stringMatching(decimal),
+      },
+    ]);
+    expect(keysOf((await section('capital_structure'))[0])).toEqual([
+      'authorized',
+      'class_of_security',
+      'other_rights',
+      'outstanding',
+      'voting_rights',
+    ]);
+  });
+
+  test('COMP-15 a prior offering has the declared fields', async () => {
+    expect(await section('prior_offerings')).toEqual([
+      {
+        date: '2024-05-01',
+        exemption: 'Section 4(a)(2)',
+        security_type: 'SAFE',
+        amount_sold: '150000.00',
+        use_of_proceeds: 'General operations',
+        offering_id: null,
+      },
+    ]);
+  });
+
+  test('COMP-16 an outstanding note has the declared fields', async () => {
+    const [note] = await section('outstanding_notes');
+    expect(note).toEqual({
+      amount: '100000.00',
+      outstanding_principal: '100000.00',
+      valuation_cap: '5000000.00',
+      uncapped: false,
+      interest_rate_percent: '5.00',
+      discount_percent: '20.00',
+      maturity_date: '2027-05-01',
+      description: null,
+    });
+  });
+
+  test('COMP-17 outstanding debts and related parties have the declared fields', async () => {
+    const debts = await section('outstanding_debts');
+    expect(keysOf(debts)).toEqual(['items', 'note']);
+    expect(keysOf(debts.items[0])).toEqual([
+      'current_with_payments',
+      'description',
+      'maturity_date',
+      'original_amount',
+      'outstanding_principal',
+    ]);
+    const { no } = roundOf(world, lanterns, 1);
+    const hide = (names: string) =>
+      run(world.services.state, 'UPDATE disclosures SET hidden = ? WHERE offering_no = ?', [names, no]);
+    hide('[]');
+    const related = await section('related_parties');
+    hide('["related_parties"]');
+    expect(keysOf(related)).toEqual(['description', 'parties']);
+    expect(keysOf(related.parties[0])).toEqual([
+      'amount',
+      'date',
+      'description',
+      'name',
+      'outstanding_principal',
+      'relationship',
+    ]);
   });
 
   test('COMP-08 COMP-19 COMP-20 an ECSP round is in euro and its statements in their own currency', async () => {

@@ -117,6 +117,45 @@ test('CONV-15 no record exposes the integer key of a database row', async () => 
   }
 });
 
+test('CONV-17 every time of every kind of record is ISO 8601 in UTC, and created_at of a token is Unix time', async () => {
+  const [syndicate] = world.ready.syndicates;
+  const home = company(world);
+  const founder = user(world, 2).token;
+  const asked: readonly (readonly [path: string, token: string])[] = [
+    ['/investments?per_page=100', home.token],
+    ['/installations', founder],
+    ['/campaigns', founder],
+    ['/users/me', user(world, 4).token],
+    [`/offerings/${home.offering}`, home.token],
+    [`/companies/${home.id}`, home.token],
+    [`/companies/${home.id}/updates`, home.token],
+    [`/companies/${home.id}/questions?past_raises=true`, home.token],
+    [`/syndicates/${syndicate?.id}`, syndicate?.token ?? ''],
+    [`/syndicates/${syndicate?.id}/members?per_page=100`, syndicate?.token ?? ''],
+    [`/syndicates/${syndicate?.id}/deals`, syndicate?.token ?? ''],
+  ];
+  for (const [path, token] of asked) {
+    const times = timesIn((await world.get(path, { token })).body);
+    expect([path, times.length > 0]).toEqual([path, true]);
+    for (const [key, value] of times)
+      expect([path, key, value]).toEqual([
+        path,
+        key,
+        expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/),
+      ]);
+  }
+  const minted = await world.post(`/installations/${home.installation}/tokens`, { token: founder });
+  expect(minted.body.token.created_at).toBe(Math.floor(world.services.clock.now() / 1000));
+});
+
+/** Every value below a key that says it is a time. */
+function timesIn(value: unknown, key = ''): readonly (readonly [key: string, value: unknown])[] {
+  if (Array.isArray(value)) return value.flatMap((one) => timesIn(one, key));
+  if (typeof value === 'object' && value !== null)
+    return Object.entries(value).flatMap(([name, one]) => timesIn(one, name));
+  return value !== null && /(?:_at|_through)$/.test(key) ? [[key, value]] : [];
+}
+
 test('VERS-01 VERS-05 VERS-06 VERS-07 VERS-09 the version header selects the version, and an unknown value is refused', async () => {
   const ask = (version?: string) =>
     world.get('/investments', {

@@ -128,7 +128,7 @@ test('CONV-05 a single resource is data with id, type and attributes', async () 
   }
 });
 
-test('CONV-09 every endpoint prefixes investment ids with inv_', async () => {
+test('CONV-09 investment records prefix investment ids with inv_', async () => {
   const { data } = (await ask('/investments?per_page=100')).body;
   expect(data.length).toBeGreaterThan(0);
   for (const record of data) {

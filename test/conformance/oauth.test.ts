@@ -33,6 +33,33 @@ beforeEach(() => {
 });
 
 describe('the authorize page', () => {
+  test('OAUTH-02 the authorize step reads every one of its parameters', async () => {
+    const complete = authorizePath(client, { scope: 'read:profile read:investments', state: 'kept' });
+    const page = await world.get(complete);
+    expect(page.status).toBe(200);
+    const without = async (name: string) => {
+      const [path, query] = complete.split('?');
+      const parameters = new URLSearchParams(query);
+      parameters.delete(name);
+      return world.get(`${path}?${parameters}`);
+    };
+    // Without a client or an address to return to, the person sees a page.
+    for (const name of ['client_id', 'redirect_uri'])
+      expect([name, (await without(name)).status]).toEqual([name, 400]);
+    for (const [name, error] of [
+      ['response_type', 'unsupported_response_type'],
+      ['code_challenge', 'invalid_request'],
+      ['code_challenge_method', 'invalid_request'],
+    ] as const) {
+      const { searchParams } = location(await without(name));
+      expect([name, searchParams.get('error'), searchParams.get('state')]).toEqual([name, error, 'kept']);
+    }
+    const granted = async (scope?: string) =>
+      (await tokensFor(world, client, ida, scope === undefined ? {} : { scope })).scope;
+    expect(await granted('read:profile read:investments')).toBe('read:profile read:investments');
+    expect(await granted()).toBe('read:profile');
+  });
+
   test('OAUTH-02 OAUTH-04 a granted request redirects with a code and the unchanged state', async () => {
     const state = `a b+c%20&d="<é>'#`;
     const to = await approve(world, client, ida, { scope: 'read:profile read:investments', state });

@@ -108,6 +108,7 @@ test('REF-05 creating a code rejects a field it does not know, such as a wrapper
     const answer = await create(body);
     expect(errorOf(answer)).toEqual([422, 'validation_error']);
     expect(answer.body.error.message).toContain(Object.keys(body)[0]);
+    expect(answer.body.error.details.errors[0].field).toBe(Object.keys(body)[0]);
   }
   expect((await world.get('/referral_codes', { token })).body.data).toEqual([]);
 });
