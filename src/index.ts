@@ -11,7 +11,7 @@ export type { FullStatus } from './reading/status.js';
 export type { Clock } from './runtime/clock.js';
 export type { LogFields, Logger } from './runtime/logger.js';
 export type { MirrorDatabase, MirrorQuery } from './store/mirror-database.js';
-export type { Change } from './store/reads/changes.js';
+export type { Change, ChangedColumns } from './store/reads/changes.js';
 export type { Health, SourceStatus, StatusDocument } from './store/reads/status.js';
 export type { TickReport } from './sync/ports.js';
 export type { ManualAsk } from './sync/source-loop.js';

@@ -7,7 +7,7 @@ import { openReader } from '../store/reads/open-reader.js';
 import { readMirror } from '../store/reads/read-mirror.js';
 import { requireSource } from './read-mirror.js';
 
-export type { Change } from '../store/reads/changes.js';
+export type { Change, ChangedColumns } from '../store/reads/changes.js';
 
 export interface ChangesAsk {
   /** Returns changes with a greater number. */

@@ -343,6 +343,10 @@ export interface ChangesView {
   fields: string;
   reason: string | null;
   at: string;
+  /** JSON. */
+  before: string | null;
+  /** JSON. */
+  after: string | null;
 }
 
 export interface TicksView extends TickColumns {

@@ -10,6 +10,7 @@ import { configFrom } from '../../src/config/config.js';
 import { settingsSchema } from '../../src/config/settings.js';
 import { startEngine } from '../../src/daemon/engine.js';
 import type { SourceName } from '../../src/domain/ids.js';
+import { contentFields } from '../../src/domain/investment.js';
 import { type Sandbox, startSandbox } from '../../src/platform/sandbox/sandbox.js';
 import { statusOf } from '../../src/reading/status.js';
 import { type Clock, systemClock } from '../../src/runtime/clock.js';
@@ -89,6 +90,20 @@ async function fill(client: pg.Client, tables: Readonly<Record<string, readonly 
     );
 }
 
+type FeedRow = Readonly<Record<string, unknown>>;
+
+/** Returns the columns that `before` and `after` of a change have. */
+const valuesNamed = ({ before, after }: FeedRow) =>
+  [before, after].map((text) => (text === null ? null : Object.keys(JSON.parse(String(text)))));
+
+/** Returns the columns that they should have. */
+function valuesExpected({ kind, fields }: FeedRow) {
+  const named = (JSON.parse(String(fields)) as string[]).filter((name) => !name.startsWith('identity.'));
+  if (kind === 'snapshot') return [null, null];
+  if (kind === 'added') return [null, contentFields];
+  return kind === 'removed' ? [contentFields, null] : [named, named];
+}
+
 async function sandbox(folder: string): Promise<Sandbox> {
   const dataFile = join(folder, 'platform.db');
   writeFileSync(dataFile, unpacked('platform.db'), { mode: 0o600 });
@@ -142,6 +157,12 @@ test.each(Object.keys(databases))(
         before,
       );
       expect(await rows('SELECT seq, at, source, kind, id FROM changes ORDER BY seq')).toEqual(changes);
+      // Changes that 0.1.0 wrote have the values before and after, from its history.
+      const feed = await rows('SELECT kind, fields, before, after FROM changes ORDER BY seq');
+      expect(feed.map(valuesNamed)).toEqual(feed.map(valuesExpected));
+      expect(new Set(feed.map(({ kind }) => kind))).toEqual(
+        new Set(['snapshot', 'added', 'changed', 'removed']),
+      );
       // Who was forgotten under 0.1.0 stays without a name.
       expect(
         await rows("SELECT id FROM roster WHERE name IS NULL AND id = 'inv_176j3gnXyihThXljIhVRFX'"),

@@ -1,6 +1,7 @@
 import { type Fault, isFault } from '../../domain/fault.js';
+import type { Json } from '../../domain/json.js';
 import { printable } from '../../domain/printable.js';
-import type { Change } from '../../reading/changes.js';
+import type { Change, ChangedColumns } from '../../reading/changes.js';
 import type { Command } from '../command.js';
 import { databaseOptions, placeOf } from '../database-options.js';
 import { exitCodes } from '../exit-codes.js';
@@ -10,7 +11,10 @@ export const changes: Command = {
   name: 'changes',
   summary: 'List the changes of the mirror in commit order',
   examples: [
-    ['rosterd changes --since 1200', 'everything after change 1200'],
+    [
+      'rosterd changes --since 1200',
+      'everything after change 1200, with values such as status active → canceled',
+    ],
     [
       'rosterd changes --follow --json | while read -r line; do …; done',
       'new changes as they happen, one JSON object per line',
@@ -49,14 +53,35 @@ export const changes: Command = {
 /** Later rows are not known yet, so a column is as wide as the widest value so far. */
 async function* lines(found: AsyncIterable<Change>): AsyncGenerator<string> {
   let width = 0;
-  for await (const { seq, at, source, kind, id, fields, reason } of found) {
+  for await (const change of found) {
+    const { seq, at, source, kind, id, reason } = change;
     width = Math.max(width, source.length);
     // "changed" is the usual reason and would confuse readers after the kind "removed".
     const why = reason === null || reason === 'changed' ? '' : `(${reason})`;
-    const what = [fields.join(','), why].filter((text) => text !== '').join(' ');
+    const what = [whatChanged(change), why].filter((text) => text !== '').join(' ');
     const line = `${String(seq).padStart(7)}  ${at}  ${source.padEnd(width)}  ${kind.padEnd(8)}  ${id ?? '-'}  ${what}`;
     yield `${printable(line.trimEnd())}\n`;
   }
+}
+
+/**
+ * Returns each changed column with its values, such as `status active → canceled`, and only its name when they are not
+ * known or when the column is of identity.
+ */
+function whatChanged({ fields, before, after }: Change): string {
+  const parts = fields.map((field) => {
+    const [was, is] = [before, after].map((columns) => columns?.[field as keyof ChangedColumns]);
+    return was === undefined || is === undefined ? field : `${field} ${shown(was)} → ${shown(is)}`;
+  });
+  return parts.join(before === null || after === null ? ',' : ', ');
+}
+
+const charactersMax = 60;
+
+function shown(value: Json): string {
+  if (value === null || value === '') return 'none';
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return text.length <= charactersMax ? text : `${text.slice(0, charactersMax - 1)}…`;
 }
 
 async function* jsonLines(found: AsyncIterable<Change>): AsyncGenerator<string> {

@@ -108,6 +108,18 @@ export const publicRelations: readonly RelationEntry[] = [
       column('fields', 'json', 'Array of the columns that changed; `[]` unless `kind` is `changed`'),
       column('reason', 'text', "The platform's reason", 'the platform gave none'),
       column('at', 'time', 'When this mirror committed the change'),
+      column(
+        'before',
+        'json',
+        'Object of the columns that changed, as they were; of a removed investment all columns. Identity is never included: `fields` names its columns',
+        '`kind` is `added` or `snapshot`, or the version is not stored any more (`history.keepDays`)',
+      ),
+      column(
+        'after',
+        'json',
+        'The same columns after the change; of an added investment all columns. Never identity',
+        '`kind` is `removed` or `snapshot`, or the version is not stored any more',
+      ),
     ],
   },
   {

@@ -1,10 +1,28 @@
 import type { Kysely, Selectable } from 'kysely';
 import { Fault } from '../../domain/fault.js';
-import type { ChangesView } from '../schema.js';
+import type { Json } from '../../domain/json.js';
+import type { ChangesView, RecordColumns } from '../schema.js';
 import type { ChangeNews } from './change-signal.js';
 import type { ReadDatabase } from './views.js';
 
-export type Change = Omit<Selectable<ChangesView>, 'fields'> & { readonly fields: readonly string[] };
+type JsonColumn = 'blockers' | 'contracts' | 'extra';
+
+/** Values of columns of `investments`, as they are there; JSON columns are parsed. Never identity. */
+export type ChangedColumns = Readonly<
+  Partial<Omit<RecordColumns, 'observed_at' | 'reason' | JsonColumn> & Record<JsonColumn, Json>>
+>;
+
+export interface Change extends Omit<Readonly<Selectable<ChangesView>>, 'fields' | 'before' | 'after'> {
+  /** Names of the columns that changed; those of identity begin with `identity.`. */
+  readonly fields: readonly string[];
+  /**
+   * The columns that changed, as they were; of a removed investment all columns. Null for an added one, and when the
+   * version is not stored any more.
+   */
+  readonly before: ChangedColumns | null;
+  /** The same columns after the change; of an added investment all columns. Null for a removed one, and as above. */
+  readonly after: ChangedColumns | null;
+}
 
 export interface ChangesWanted {
   /** Returns changes with a greater `seq`; 0 for all of them. */
@@ -19,8 +37,16 @@ export async function changesSince(db: Kysely<ReadDatabase>, wanted: ChangesWant
   let query = db.selectFrom('changes').selectAll().where('seq', '>', wanted.after);
   if (wanted.source !== undefined) query = query.where('source', '=', wanted.source);
   const rows = await query.orderBy('seq').limit(batchMax).execute();
-  return rows.map((row) => ({ ...row, fields: JSON.parse(row.fields) as string[] }));
+  return rows.map((row) => ({
+    ...row,
+    fields: JSON.parse(row.fields) as string[],
+    before: columnsIn(row.before),
+    after: columnsIn(row.after),
+  }));
 }
+
+const columnsIn = (text: string | null): ChangedColumns | null =>
+  text === null ? null : (JSON.parse(text) as ChangedColumns);
 
 /** Returns the number of the last change; 0 before the first. */
 export async function newestChange(db: Kysely<ReadDatabase>): Promise<number> {

@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
+import { openSqlite } from '../../../src/store/dialect/sqlite/open.js';
+import { seedHistory, seedInvestment, seedRow, seedSource } from '../../store/support/mirror.js';
 import { mirrorWorld } from '../mirror-world.js';
 
 const at = '2026-11-21T10:15:00.000Z';
@@ -23,5 +25,50 @@ test('changes are aligned for source names of different lengths, and show only u
     `     13  ${at}  acme       changed   inv_a  group_label (recomputed)`,
     `     14  ${at}  acme       removed   inv_a`,
     '',
+  ]);
+});
+
+test('changes print the values before and after, names alone where they are not known, and never identity', async () => {
+  const world = await mirrorWorld(5);
+  onTestFinished(() => world.close());
+  await world.sync();
+  const database = openSqlite(join(world.folder, 'mirror.db'));
+  const fields = [
+    ...['status', 'group_label', 'committed_cents', 'visible', 'blockers', 'converted_to'],
+    ...['identity.name', 'identity.email'],
+  ];
+  const before = { status: 'active', group_label: null, committed_cents: 100, visible: 1 };
+  const blockers = JSON.stringify([{ key: 'kyc', text: 'x'.repeat(80) }]);
+  seedSource(database, 2, { name: 'beta' });
+  const change = { source_no: 2, id: 'inv_a', kind: 'changed', reason: null };
+  seedRow(database, 'change_rows', {
+    ...change,
+    seq: 11,
+    fields: '["status"]',
+    at: '2026-11-20T00:00:00.000Z',
+  });
+  seedRow(database, 'change_rows', { ...change, seq: 12, fields: JSON.stringify(fields), at });
+  const span = { valid_from: '2026-11-20T00:00:00.000Z', valid_to: at, change_seq: 11, ended_by: 'update' };
+  seedHistory(database, 2, 'inv_a', { ...before, ...span });
+  const after = { status: 'canceled', group_label: '', committed_cents: null, visible: 0, blockers };
+  seedInvestment(database, 2, 'inv_a', { ...after, converted_to: 'inv_b', valid_from: at, change_seq: 12 });
+  database.close();
+  const shown = [
+    ...['status active → canceled', 'group_label none → none', 'committed_cents 100 → none', 'visible 1 → 0'],
+    ...[`blockers [] → [{"key":"kyc","text":"${'x'.repeat(37)}…`, 'converted_to none → inv_b'],
+    ...['identity.name', 'identity.email'],
+  ];
+  expect((await world.run(['changes', '--since', '10'])).out.split('\n')).toEqual([
+    '     11  2026-11-20T00:00:00.000Z  beta  changed   inv_a  status',
+    `     12  ${at}  beta  changed   inv_a  ${shown.join(', ')}`,
+    '',
+  ]);
+  const json = JSON.parse((await world.run(['changes', '--since', '11', '--json'])).out) as object[];
+  expect(json).toEqual([
+    {
+      ...{ seq: 12, source: 'beta', id: 'inv_a', kind: 'changed', fields, reason: null, at },
+      before: { ...before, blockers: [], converted_to: null },
+      after: { ...after, blockers: JSON.parse(blockers), converted_to: 'inv_b' },
+    },
   ]);
 });
