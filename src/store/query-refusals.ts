@@ -34,6 +34,13 @@ export function notValid(complaint: string, cause?: unknown): Fault {
   });
 }
 
+/** `present`: the name that reads the present state of the relation in any query. */
+export function hasNoPast(relation: string, present: string): Fault {
+  return new Fault('usage', `${relation} shows only the present, and this query reads a past state`, {
+    hint: `Write ${present} to read it as it is now.`,
+  });
+}
+
 export function hasParameters(): Fault {
   return notValid('it has parameters, and no values are bound to them');
 }

@@ -1,5 +1,6 @@
 import { Fault } from '../../domain/fault.js';
 import type { QueryHandle, SqlValue } from '../../reading/query.js';
+import { asOfOption, asOfPast } from '../as-of.js';
 import { type Command, type CommandContext, jsonOption } from '../command.js';
 import { databaseOptions, placeOf } from '../database-options.js';
 import { exitCodes } from '../exit-codes.js';
@@ -23,11 +24,16 @@ export const query: Command = {
       'rosterd query --csv - < report.sql > report.csv',
       'reads a longer statement from stdin, prints all rows as CSV',
     ],
+    [
+      'rosterd query --as-of 2026-03-31 "SELECT * FROM round_totals"',
+      'reads the views as they stood at the end of that day',
+    ],
   ],
   args: [{ name: '<sql>', summary: 'one SELECT, or - to read it from stdin' }],
   options: [
     ...databaseOptions,
     jsonOption,
+    asOfOption,
     { flags: '--csv', summary: 'print CSV; text that looks like a formula is escaped' },
     {
       flags: '--limit <rows>',
@@ -40,13 +46,16 @@ export const query: Command = {
     const asCsv = options.flag('csv');
     if (asCsv && options.flag('json')) throw new Fault('usage', '--csv and --json exclude each other');
     const limit = options.whole('limit', { min: 1, max: 10_000_000 });
+    const moment = asOfPast(options, io.clock.now());
     const rowsMax = limit ?? (asCsv ? null : rowsShownMax);
     const timeoutMs = (options.whole('timeout', { min: 1, max: 3_600 }) ?? 30) * 1_000;
     const place = await placeOf(context);
     const sql = await sqlOf(context);
     const { gathered, queryCsv, runQuery } = await import('../../reading/query.js');
-    const result = await runQuery(place, sql, { rowsMax, timeoutMs }, io.clock, signal);
+    const result = await runQuery(place, sql, { rowsMax, timeoutMs, ...moment }, io.clock, signal);
     try {
+      for (const { source, from } of result.younger)
+        out.warn(`${source}: its history begins at ${from}, after the requested time`);
       if (asCsv) await writePieces(io.stdout, queryCsv(result), signal);
       else await writePieces(io.stdout, gathered(shownBy(result, context)), signal);
     } finally {

@@ -1,7 +1,9 @@
 import type { Kysely } from 'kysely';
+import type { Instant } from '../../domain/instant.js';
 import type { Clock } from '../../runtime/clock.js';
 import type { DocumentedQuery } from '../documented-queries.js';
 import type { Readings } from '../mirror-database.js';
+import type { YoungerSource } from '../reads/as-of-reach.js';
 import type { ReadDatabase } from '../reads/views.js';
 
 /**
@@ -86,12 +88,16 @@ export interface QueryLimits {
   readonly memoryMegabytes?: number;
   /** False refuses statements that would read names and addresses with `usage`. Default: true. */
   readonly identity?: boolean;
+  /** Reads the public views as they stood at this time. Throws `usage` when the history does not reach back to it. */
+  readonly asOf?: Instant;
 }
 
 export interface QueryHandle {
   readonly columns: readonly string[];
   /** Rows as they are found, each with its values in the order of `columns`. Can be iterated once. */
   readonly rows: AsyncIterable<readonly SqlValue[]>;
+  /** With `asOf`: the sources that the mirror did not have yet. */
+  readonly younger: readonly YoungerSource[];
   /** Returns whether `rowsMax` cut the result short. Only valid after `rows` has ended. */
   truncated(): boolean;
   /** Ends the query wherever it is. Has no effect after its end. */

@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely';
 import type { Instant } from '../../domain/instant.js';
 import type { ColumnEntry, ColumnType } from '../dictionary/column.js';
 import { publicRelations } from '../dictionary/relations.js';
-import { investmentsAsOf, requireReach } from './as-of.js';
+import { investmentsAsOf, requireReach, rosterAsOf } from './as-of.js';
 import { investmentColumns, personColumns } from './columns.js';
 import type { ReadDatabase } from './views.js';
 
@@ -65,13 +65,8 @@ export function exportQuery(db: Kysely<ReadDatabase>, wanted: ExportWanted) {
 function relation(db: Kysely<ReadDatabase>, { asOf, identity }: ExportWanted) {
   if (asOf === undefined)
     return sql<ExportRow>`${sql.table(identity ? 'roster' : 'investments')}`.as<'i'>(sql.ref('i'));
-  const then = investmentsAsOf(db, asOf);
-  if (!identity) return sql<ExportRow>`(${then})`.as<'i'>(sql.ref('i'));
-  return sql<ExportRow>`(
-    SELECT t.*, p.name, p.legal_name, p.email, p.address_line, p.city, p.state, p.postal_code, p.country, p.bio,
-           p.message, p.external_username, p.email_hidden, p.extra AS identity_extra
-    FROM (${then}) t LEFT JOIN identities p ON p.source = t.source AND p.id = t.id
-  )`.as<'i'>(sql.ref('i'));
+  if (!identity) return sql<ExportRow>`(${investmentsAsOf(db, asOf)})`.as<'i'>(sql.ref('i'));
+  return sql<ExportRow>`${rosterAsOf(db, asOf)}`.as<'i'>(sql.ref('i'));
 }
 
 const kinds: Readonly<Record<ColumnType, ExportKind>> = {

@@ -189,10 +189,14 @@ describe('changes', () => {
     expect(out).toMatch(/^ {6}1 {2}\S+Z {2}acme {2}snapshot {2}-\n {6}2 {2}\S+Z {2}acme {2}changed {3}inv_/);
     const list = jsonOf((await world.run(['changes', '--json'])).out);
     expect(list).toEqual(
-      mirror<{ fields: string }>('SELECT * FROM changes ORDER BY seq').map((row) => ({
-        ...row,
-        fields: JSON.parse(row.fields) as unknown,
-      })),
+      mirror<Record<'fields' | 'before' | 'after', string>>('SELECT * FROM changes ORDER BY seq').map(
+        (row) => ({
+          ...row,
+          fields: JSON.parse(row.fields) as unknown,
+          before: JSON.parse(row.before) as unknown,
+          after: JSON.parse(row.after) as unknown,
+        }),
+      ),
     );
     expect(list[1]).toMatchObject({ seq: 2, id: target, kind: 'changed' });
     expect(jsonOf((await world.run(['changes', '--since', '1', '--json'])).out)).toEqual(list.slice(1));
@@ -202,6 +206,7 @@ describe('changes', () => {
   test('changes name the fields of a person, never their values', async () => {
     const { out } = await world.run(['changes']);
     expect(out).toContain('identity.name');
+    expect(out).toMatch(/committed_cents \d+ → 777700/);
     expect(out).not.toMatch(/HYPERLINK|Ada/);
   });
 
@@ -295,6 +300,48 @@ describe('query', () => {
   test('query --json keeps all columns of the same name', async () => {
     const twice = 'SELECT 1 AS a, 2 AS a, 3 AS a_2, 4 AS a';
     expect((await world.run(['query', '--json', twice])).out).toBe('[{"a":1,"a_3":2,"a_2":3,"a_4":4}]\n');
+  });
+
+  test('query --as-of reads the views as they stood at that time, and today reads the present', async () => {
+    const sql = `SELECT committed_cents AS cents FROM investments WHERE id = '${target}'`;
+    const now = await world.run(['query', '--json', sql]);
+    expect(jsonOf(now.out)).toEqual([{ cents: 777_700 }]);
+    const then = await world.run(['query', '--as-of', before, '--json', sql]);
+    expect({ code: then.code, err: then.err }).toEqual({ code: 0, err: '' });
+    expect(jsonOf(then.out)).not.toEqual(jsonOf(now.out));
+    const today = instantFromMillis(Date.now()).slice(0, 10);
+    expect(await world.run(['query', '--as-of', today, '--json', sql])).toMatchObject({ out: now.out });
+    const count = 'SELECT sum(investments) AS n FROM round_totals';
+    expect(jsonOf((await world.run(['query', '--as-of', before, '--json', count])).out)).toEqual([
+      { n: held },
+    ]);
+  });
+
+  test.each([
+    ['yesterday', /^error: --as-of is "yesterday"\nTry: a day or a time with its zone/],
+    ['2026-02-30', /^error: --as-of is "2026-02-30"/],
+    ['9998-01-01', /^error: --as-of is in the future: "9998-01-01"/],
+    ['2001-01-01', /^error: the history of this mirror begins at \S+Z, after 2001-01-01T23:59:59\.999Z\n/],
+  ])('query --as-of %s is a usage error that says why', async (time, says) => {
+    const { code, out, err } = await world.run(['query', '--as-of', time, 'SELECT 1']);
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toMatch(says);
+  });
+
+  test('query --as-of warns about a source that the mirror did not have yet', async () => {
+    const raw = new Sqlite(join(world.folder, 'mirror.db'));
+    const late = instantFromMillis(Date.now());
+    raw
+      .prepare("INSERT INTO sources (no, name, fingerprint, listed_at) VALUES (9, 'late', 'f', ?)")
+      .run(late);
+    try {
+      const { code, out, err } = await world.run(['query', '--as-of', before, '--csv', 'SELECT 1 AS one']);
+      expect({ code, out }).toEqual({ code: 0, out: 'one\r\n1\r\n' });
+      expect(err).toBe(`warning: late: its history begins at ${late}, after the requested time\n`);
+    } finally {
+      raw.exec('DELETE FROM sources WHERE no = 9');
+      raw.close();
+    }
   });
 
   test('query rejects --csv together with --json', async () => {

@@ -16,12 +16,14 @@ const [maskedRole] = readerRoles;
  * call `set_config('role', …)` and read the rest of its rows with the rights of the login. So it runs inside a function
  * that is `SECURITY DEFINER` and belongs to that role; within one, PostgreSQL changes neither role nor session user,
  * whatever is called and however deep. The function is temporary and is rolled back with the transaction. It fetches
- * row by row, so that rows and bytes are bounded before anything is sent.
+ * row by row, so that rows and bytes are bounded before anything is sent. `prepare` runs before, with the rights of that
+ * role and in a transaction that can still write.
  */
 export async function withoutNames(
   client: pg.Client,
   statement: string,
   limits: MaskedLimits,
+  prepare: () => Promise<void> = async () => {},
 ): Promise<Masked> {
   const { login, schema } = await pinSearchPath(client);
   await becomeAnalyst(client, login);
@@ -30,6 +32,7 @@ export async function withoutNames(
     what: `${maskedRole} may not create the temporary function that the statement runs in (${reason})`,
     next: 'As an administrator: GRANT TEMPORARY ON DATABASE … TO rosterd_analyst, with the name of the database.',
   }));
+  await prepare();
   // Irreversible: PostgreSQL refuses to set a transaction back to READ WRITE after its first query.
   await client.query('SET TRANSACTION READ ONLY');
   const description = await describeColumns(client, statement);

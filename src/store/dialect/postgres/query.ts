@@ -5,6 +5,7 @@ import { addressText } from '../../database-location.js';
 import {
   cannotJudge,
   endedEarly,
+  hasNoPast,
   hasParameters,
   notOneStatement,
   notValid,
@@ -14,9 +15,11 @@ import {
   rowTooLarge,
   tooSlow,
 } from '../../query-refusals.js';
+import type { YoungerSource } from '../../reads/as-of-reach.js';
 import { bytesOf, ResultSize, rowBytesMaxDefault } from '../../reads/result-size.js';
 import { statementText } from '../../statement-text.js';
 import type { QueryHandle, QueryLimits, SqlValue } from '../port.js';
+import { presentOnlyCode, readAsOf } from './as-of.js';
 import { postgresFault } from './faults.js';
 import { resultTooLargeCode, rowTooLargeCode, withoutNames } from './masked-query.js';
 import { cellsOf } from './row-text.js';
@@ -89,13 +92,23 @@ export async function queryPostgres(
       throw cause ?? queryFault(error, { timeoutMs: limits.timeoutMs, url: safeUrl, masked, ...size });
     }
   };
+  const { asOf } = limits;
+  let younger: readonly YoungerSource[] = [];
   const first = await attempt(async () => {
     await client.connect();
     arriving.watch();
-    await client.query(opening(limits.timeoutMs, masked ? 'READ WRITE' : 'READ ONLY'));
-    if (!masked) return await begin(client, statement, arriving);
+    await client.query(opening(limits.timeoutMs, masked || asOf !== undefined ? 'READ WRITE' : 'READ ONLY'));
+    const travel = async () => {
+      if (asOf !== undefined) younger = await readAsOf(client, asOf);
+    };
+    if (!masked) {
+      await travel();
+      // Irreversible, as in masked-query.ts.
+      if (asOf !== undefined) await client.query('SET TRANSACTION READ ONLY');
+      return await begin(client, statement, arriving);
+    }
     const rowsMax = limits.rowsMax === null ? null : limits.rowsMax + 1;
-    return await beginMasked(client, statement, { ...size, rowsMax }, arriving);
+    return await beginMasked(client, statement, { ...size, rowsMax }, travel, arriving);
   });
 
   let truncated = false;
@@ -118,7 +131,7 @@ export async function queryPostgres(
       close();
     }
   }
-  return { columns: first.columns, rows: rows(), truncated: () => truncated, close };
+  return { columns: first.columns, younger, rows: rows(), truncated: () => truncated, close };
 }
 
 const opening = (timeoutMs: number, access: 'READ ONLY' | 'READ WRITE'): string =>
@@ -158,9 +171,10 @@ async function beginMasked(
   client: pg.Client,
   statement: string,
   limits: Parameters<typeof withoutNames>[2],
+  travel: () => Promise<void>,
   arriving: ArrivingBytes,
 ): Promise<Batch> {
-  const masked = await withoutNames(client, statement, limits);
+  const masked = await withoutNames(client, statement, limits, travel);
   if (masked.description === null) throw readsOnly();
   const { columns, types } = masked.description;
   const parsers = types.map(parserOf);
@@ -248,6 +262,8 @@ function queryFault(error: unknown, { timeoutMs, url, masked, rowBytesMax, bytes
   const { code, message } = error as { readonly code?: unknown; readonly message?: string };
   if (typeof code !== 'string') return postgresFault(error, url);
   if (code === '57014') return tooSlow(timeoutMs);
+  if (code === presentOnlyCode)
+    return hasNoPast(String(message), `the name with its schema, such as public.${message},`);
   if (code === rowTooLargeCode) return rowTooLarge(rowBytesMax);
   if (code === resultTooLargeCode) return resultTooLarge(bytesMax ?? rowBytesMax);
   if (code === '42501' && masked)

@@ -6,8 +6,8 @@ import { callingInstructions, knownInstructions, openModules, plainFunctions } f
 import { prepareReading } from './reading-statement.js';
 
 /**
- * Compiles a statement to run while names are masked. Throws `usage` if it could read names. Begins a read transaction
- * and leaves it open: root pages move when the file is rewritten, and within one transaction the schema cannot change, so
+ * Compiles a statement to run while names are masked. Throws `usage` if it could read names. Begins a read transaction,
+ * unless there is one, and leaves it open: root pages move when the file is rewritten, and within one transaction the schema cannot change, so
  * the program that was checked is the one that runs.
  */
 export function prepareMasked(
@@ -15,7 +15,7 @@ export function prepareMasked(
   statement: string,
 ): Sqlite.Statement<unknown[], SqlValue[]> {
   const prepared = prepareReading(raw, statement);
-  raw.exec('BEGIN');
+  if (!raw.inTransaction) raw.exec('BEGIN');
   raw.prepare('SELECT 1 FROM sqlite_schema').get();
   checkProgram(raw, statement);
   return prepared;
@@ -109,10 +109,15 @@ function openTrees(raw: Sqlite.Database): ReadonlyMap<number, readonly number[]>
   return trees;
 }
 
-/** Returns the columns' positions in a stored row. Generated columns shift them, so a table with one is hidden whole. */
+/**
+ * Returns the columns' positions in a stored row of the main database; a temporary view may have the table's name.
+ * Generated columns shift them, so a table with one is hidden whole.
+ */
 function positionsOf(raw: Sqlite.Database, table: string, hidden: readonly string[]): readonly number[] {
   const columns = raw
-    .prepare<[string], { cid: number; name: string; hidden: number }>('SELECT * FROM pragma_table_xinfo(?)')
+    .prepare<[string], { cid: number; name: string; hidden: number }>(
+      "SELECT * FROM pragma_table_xinfo(?, 'main')",
+    )
     .all(table);
   const plain = columns.every((column) => column.hidden === 0);
   return columns.filter(({ name }) => !plain || hidden.includes(name)).map(({ cid }) => cid);
@@ -121,7 +126,7 @@ function positionsOf(raw: Sqlite.Database, table: string, hidden: readonly strin
 /** Whether an index contains a hidden column. An expression has no name, so an index with one counts as if it did. */
 function indexHolds(raw: Sqlite.Database, index: string, hidden: readonly string[]): boolean {
   const names = raw
-    .prepare<[string], string | null>('SELECT name FROM pragma_index_xinfo(?) WHERE cid <> -1')
+    .prepare<[string], string | null>("SELECT name FROM pragma_index_xinfo(?, 'main') WHERE cid <> -1")
     .pluck()
     .all(index);
   return names.some((name) => name === null || hidden.includes(name));

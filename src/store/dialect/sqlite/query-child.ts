@@ -5,6 +5,7 @@ import { hasParameters, rowTooLarge, tooMuchMemory } from '../../query-refusals.
 import { bytesOf, ResultSize } from '../../reads/result-size.js';
 import { statementText } from '../../statement-text.js';
 import type { SqlValue } from '../port.js';
+import { readAsOf } from './as-of.js';
 import { connectSqlite } from './connect.js';
 import { prepareMasked } from './judge-program.js';
 import type { QueryDemand, QueryReply, QueryRequest } from './query-messages.js';
@@ -40,8 +41,9 @@ async function run(request: QueryRequest): Promise<void> {
   try {
     const { raw } = database;
     const text = statementText(request.sql);
+    const younger = request.asOf === null ? [] : readAsOf(raw, request.asOf);
     const statement = request.identity ? prepareReading(raw, text) : prepareMasked(raw, text);
-    await send({ kind: 'columns', columns: statement.columns().map(({ name }) => name) });
+    await send({ kind: 'columns', columns: statement.columns().map(({ name }) => name), younger });
     await sendAll(statement, request);
   } finally {
     database.close();

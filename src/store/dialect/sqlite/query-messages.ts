@@ -1,3 +1,5 @@
+import type { Instant } from '../../../domain/instant.js';
+import type { YoungerSource } from '../../reads/as-of-reach.js';
 import type { SqlValue } from '../port.js';
 
 /** The query that the child process runs. */
@@ -10,11 +12,17 @@ export interface QueryRequest {
   readonly memoryMegabytes: number;
   /** With false, a statement that would read personal data is refused. */
   readonly identity: boolean;
+  /** The time as of which to read; null for the present state. */
+  readonly asOf: Instant | null;
 }
 
 /** From the child: the columns once, then batches. After each batch the child waits for `more`. */
 export type QueryReply =
-  | { readonly kind: 'columns'; readonly columns: readonly string[] }
+  | {
+      readonly kind: 'columns';
+      readonly columns: readonly string[];
+      readonly younger: readonly YoungerSource[];
+    }
   | { readonly kind: 'rows'; readonly rows: readonly (readonly SqlValue[])[] }
   | { readonly kind: 'end'; readonly truncated: boolean }
   | {

@@ -89,12 +89,14 @@ export async function querySqlite(
     identity: limits.identity ?? true,
     rowBytesMax: limits.rowBytesMax ?? rowBytesMaxDefault,
     bytesMax: limits.bytesMax ?? null,
+    asOf: limits.asOf ?? null,
   };
   sendDemand(child, { kind: 'start', request });
   const first = await next();
   startTimeout(limits.timeoutMs);
   if (first.kind !== 'columns') throw new Error(`a query began with ${first.kind}`);
-  return { columns: first.columns, rows: rows(), truncated: () => truncated, close };
+  const { columns, younger } = first;
+  return { columns, younger, rows: rows(), truncated: () => truncated, close };
 }
 
 /** Enough to sort a million rows, and bounded, so that one statement cannot use up the machine's memory. */

@@ -1,6 +1,7 @@
 import Sqlite from 'better-sqlite3';
-import { notOneStatement, notValid, onlyReads } from '../../query-refusals.js';
+import { hasNoPast, notOneStatement, notValid, onlyReads } from '../../query-refusals.js';
 import type { SqlValue } from '../port.js';
+import { presentOnlyIn } from './as-of.js';
 
 /**
  * Prepares one read-only statement. Throws `usage` for anything else. The connection is read-only already; this check
@@ -23,8 +24,10 @@ function prepared(raw: Sqlite.Database, sql: string): Sqlite.Statement {
     // A write to a view fails to compile, before it is known that the statement writes.
     if (error instanceof Sqlite.SqliteError && /^cannot modify .* because it is a view$/.test(error.message))
       throw readsOnly(error);
-    if (error instanceof Sqlite.SqliteError && error.code === 'SQLITE_ERROR')
-      throw notValid(error.message, error);
+    if (error instanceof Sqlite.SqliteError && error.code === 'SQLITE_ERROR') {
+      const relation = presentOnlyIn(error.message);
+      throw relation === undefined ? notValid(error.message, error) : hasNoPast(relation, `main.${relation}`);
+    }
     throw error;
   }
 }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isFault } from '../../../../src/domain/fault.js';
+import type { Instant } from '../../../../src/domain/instant.js';
 import { systemClock } from '../../../../src/runtime/clock.js';
 import { openPostgres, type PostgresDatabase } from '../../../../src/store/dialect/postgres/open.js';
 import { queryPostgres } from '../../../../src/store/dialect/postgres/query.js';
@@ -10,6 +11,9 @@ import { giveToOwnRole, rolePassword } from '../../../postgres/own-role.js';
 import { withClient } from '../../../postgres/run-databases.js';
 import { fillWithCanaries, showsPeople } from '../../support/canaries.js';
 import { postgresMirror } from '../../support/databases.js';
+
+/** A time after the first listing of the mirror. */
+const then = '2026-10-10T00:00:00.000Z' as Instant;
 
 interface Seen {
   readonly text: string;
@@ -186,6 +190,42 @@ describe('with names masked', () => {
     expect(text).toBe(
       'the query failed: a text cannot be converted to the type that was asked for (SQLSTATE 22P02)\n',
     );
+  });
+
+  test('masked and as of a past time, no attempt returns names', { timeout: 120_000 }, async () => {
+    const more = [
+      'SELECT name FROM pg_temp.identities',
+      'SELECT name FROM pg_temp.roster',
+      'SELECT name FROM public.roster',
+      "SELECT query_to_xml('TABLE pg_temp.roster', true, false, '')",
+      'CREATE TEMP VIEW people AS SELECT * FROM identities',
+      'CREATE OR REPLACE TEMP VIEW investments AS SELECT name FROM identities',
+      'ALTER VIEW pg_temp.roster OWNER TO SESSION_USER',
+    ];
+    const shown: unknown[] = [];
+    for (const sql of [...tricks, ...more]) {
+      const { text, refused } = await run(database.url, sql, { asOf: then });
+      if (showsPeople(text) || !(refused || empty.has(sql))) shown.push([sql, text]);
+    }
+    expect(shown).toEqual([]);
+  });
+
+  test.each([
+    ['SELECT id, status FROM investments', 'id\nstatus\ninv_1\nactive'],
+    ['SELECT investments, raised_cents FROM round_totals', 'investments\nraised_cents\n1\n100'],
+    ['SELECT source FROM public.sync_status', 'source\nacme'],
+  ])('masked and as of a past time, %s is allowed', { timeout: 60_000 }, async (sql, text) => {
+    expect(await run(database.url, sql, { asOf: then })).toEqual({ text, refused: false });
+  });
+
+  test('a past time leaves no view and no function behind on the server', { timeout: 60_000 }, async () => {
+    await run(database.url, 'SELECT 1', { asOf: then });
+    await run(database.url, 'SELECT 1', { asOf: then, identity: true });
+    const { rows } = await opened.pool.query(
+      `SELECT relname FROM pg_class WHERE relnamespace::regnamespace::text LIKE 'pg\\_temp%'
+       UNION ALL SELECT proname FROM pg_proc WHERE proname LIKE 'rosterd\\_%'`,
+    );
+    expect(rows).toEqual([]);
   });
 
   test('masked, the row limit truncates the result and the byte limits refuse it', {

@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isFault } from '../../../../src/domain/fault.js';
+import type { Instant } from '../../../../src/domain/instant.js';
+import { readAsOf } from '../../../../src/store/dialect/sqlite/as-of.js';
 import { prepareMasked } from '../../../../src/store/dialect/sqlite/judge-program.js';
 import {
   closedTables,
@@ -19,9 +21,14 @@ import { sqliteMirror } from '../../support/databases.js';
 import { freshMirror, StandingClock } from '../../support/mirror.js';
 
 /** Runs a masked query as the query process does. Returns everything a caller could see: columns, rows or the error. */
-function masked(file: string, sql: string): { readonly text: string; readonly refused: boolean } {
+function masked(
+  file: string,
+  sql: string,
+  asOf?: Instant,
+): { readonly text: string; readonly refused: boolean } {
   const reader = openSqlite(file, { readonly: true });
   try {
+    if (asOf !== undefined) readAsOf(reader.raw, asOf);
     const statement = prepareMasked(reader.raw, statementText(sql));
     const names = statement.columns().map(({ name }) => name);
     const rows = statement
@@ -36,6 +43,8 @@ function masked(file: string, sql: string): { readonly text: string; readonly re
   }
 }
 
+/** A time after the first listing of the mirror. */
+const then = '2026-10-10T00:00:00.000Z' as Instant;
 const folder = mkdtempSync(join(tmpdir(), 'rosterd-masked-'));
 const file = join(folder, 'mirror.db');
 
@@ -150,6 +159,33 @@ describe('with names masked', () => {
     const { text, refused } = masked(file, sql);
     expect(showsPeople(text)).toBe(false);
     expect([sql, refused]).toEqual([sql, true]);
+  });
+
+  test.each([
+    ...tricks,
+    'SELECT name FROM temp.identities',
+    'SELECT name FROM temp.roster',
+    'SELECT name FROM main.roster',
+    'SELECT body FROM main.quarantine',
+    'SELECT body FROM main.webhook_inbox',
+    'SELECT identity FROM main.staged_rows',
+    'SELECT sql FROM sqlite_temp_schema',
+    'SELECT * FROM temp.sqlite_master',
+    'SELECT t.id, p.name FROM investments t JOIN main.identities p USING (source, id)',
+  ])('masked and as of a past time, %j is refused and reveals no names', (sql) => {
+    const { text, refused } = masked(file, sql, then);
+    expect(showsPeople(text)).toBe(false);
+    expect([sql, refused]).toEqual([sql, true]);
+  });
+
+  test.each([
+    'SELECT * FROM investments, main.sync_status',
+    'SELECT * FROM investment_history',
+    'SELECT * FROM changes',
+    'SELECT * FROM round_totals JOIN daily_raised USING (source, company_id) JOIN investor_totals USING (source)',
+    'EXPLAIN QUERY PLAN SELECT * FROM round_totals',
+  ])('masked and as of a past time, %s is allowed', (sql) => {
+    expect(masked(file, sql, then)).toMatchObject({ refused: false });
   });
 
   test.each([

@@ -1,0 +1,97 @@
+import type { Instant } from '../domain/instant.js';
+import { publicRelations } from './dictionary/relations.js';
+
+/*
+ * The public views as they stood at a past time, as definitions of views that hide the stored ones: a statement names
+ * `investments` and reads the versions of then. Times are the mirror's commit times.
+ */
+
+/** How one database names relations and adds up amounts. */
+export interface AsOfDialect {
+  /** Names a stored relation, with its schema. */
+  readonly stored: (relation: string) => string;
+  /** Names a view of this module. */
+  readonly past: (relation: string) => string;
+  /** Returns the SELECT of a view of totals over the investments of `from`. */
+  readonly totals: (view: TotalsView, from: string) => string;
+}
+
+export const totalsViews = ['round_totals', 'daily_raised', 'investor_totals'] as const;
+export type TotalsView = (typeof totalsViews)[number];
+
+export interface AsOfView {
+  readonly name: string;
+  readonly select: string;
+}
+
+type Past = (dialect: AsOfDialect, at: string) => string;
+
+const columnsOf = (name: string): readonly string[] =>
+  publicRelations.find((relation) => relation.name === name)?.columns.map((column) => column.name) ?? [];
+
+const listed = (names: readonly string[], of?: string): string =>
+  names.map((name) => (of === undefined ? name : `${of}.${name}`)).join(', ');
+
+const investments: Past = ({ stored }, at) => {
+  const columns = listed(columnsOf('investments'));
+  return `SELECT ${columns} FROM ${stored('investments')} WHERE valid_from <= ${at}
+    UNION ALL
+    SELECT ${columns} FROM ${stored('investment_history')} WHERE valid_from <= ${at} AND valid_to > ${at}`;
+};
+
+const roster: Past = ({ past, stored }) => {
+  const ofRecord = new Set(columnsOf('investments'));
+  const ofPerson = columnsOf('roster').filter((name) => !ofRecord.has(name));
+  const person = ofPerson.map((name) =>
+    name === 'identity_extra' ? 'p.extra AS identity_extra' : `p.${name}`,
+  );
+  return `SELECT ${listed([...ofRecord], 't')}, ${person.join(', ')}
+    FROM ${past('investments')} t
+    LEFT JOIN ${stored('identities')} p ON p.source = t.source AND p.id = t.id`;
+};
+
+const identities: Past = ({ past, stored }) =>
+  `SELECT ${listed(columnsOf('identities'), 'p')} FROM ${stored('identities')} p
+    WHERE EXISTS (SELECT 1 FROM ${past('investments')} t WHERE t.source = p.source AND t.id = p.id)`;
+
+const until =
+  (relation: string, time: string): Past =>
+  ({ stored }, at) =>
+    `SELECT ${listed(columnsOf(relation))} FROM ${stored(relation)} WHERE ${time} <= ${at}`;
+
+const totals =
+  (view: TotalsView): Past =>
+  ({ past, totals }) =>
+    totals(view, past('investments'));
+
+/**
+ * The views with a past, in an order in which each can be created. Identity has none: `identities` and `roster` have
+ * the identity that is stored now, for the investments of then.
+ */
+const dated: Readonly<Record<string, Past>> = {
+  investments,
+  identities,
+  roster,
+  investment_history: until('investment_history', 'valid_to'),
+  changes: until('changes', 'at'),
+  round_totals: totals('round_totals'),
+  daily_raised: totals('daily_raised'),
+  investor_totals: totals('investor_totals'),
+};
+
+/** Public relations that show only the present. A query as of a past time cannot read them by their plain name. */
+export const presentOnly: readonly string[] = publicRelations
+  .map(({ name }) => name)
+  .filter((name) => !(name in dated));
+
+/** Returns the views with a past at `at`, in the order in which they have to be created. */
+export function asOfViews(dialect: AsOfDialect, at: Instant): readonly AsOfView[] {
+  const quoted = `'${requireInstant(at)}'`;
+  return Object.entries(dated).map(([name, past]) => ({ name, select: past(dialect, quoted) }));
+}
+
+/** The time becomes part of a statement, so its shape is checked here again. */
+function requireInstant(at: Instant): string {
+  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(at)) throw new Error('not an instant');
+  return at;
+}

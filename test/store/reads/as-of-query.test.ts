@@ -1,0 +1,237 @@
+import { describe, expect, test } from 'vitest';
+import { presentState } from '../../../src/domain/as-of.js';
+import { isFault } from '../../../src/domain/fault.js';
+import type { Instant } from '../../../src/domain/instant.js';
+import { systemClock } from '../../../src/runtime/clock.js';
+import { presentOnly } from '../../../src/store/as-of-views.js';
+import { publicRelations } from '../../../src/store/dictionary/relations.js';
+import { type QueryLimits, runQuery } from '../../../src/store/reads/query.js';
+import { databases, sourceRow, type WorkingMirror } from '../support/databases.js';
+import { recordDefaults } from '../support/mirror.js';
+
+const [listed, changed, removed] = ['2026-10-01', '2026-10-05', '2026-10-08'].map(
+  (day) => `${day}T00:00:00.000Z`,
+) as [Instant, Instant, Instant];
+const between = '2026-10-03T00:00:00.000Z' as Instant;
+const idle = new AbortController().signal;
+
+async function read(
+  { place }: WorkingMirror,
+  sql: string,
+  asOf: Instant | undefined,
+  more: Partial<QueryLimits> = {},
+) {
+  const limits = { timeoutMs: 30_000, rowsMax: null, ...(asOf === undefined ? {} : { asOf }), ...more };
+  const query = await runQuery(place, sql, limits, systemClock, idle);
+  const rows: unknown[] = [];
+  for await (const row of query.rows) rows.push(row);
+  return { rows, younger: query.younger, truncated: query.truncated() };
+}
+
+const fault = (text: RegExp, hint = /./) =>
+  expect.toSatisfy(
+    (error: unknown) =>
+      isFault(error, 'usage') && text.test(error.message) && hint.test(error.about.hint ?? ''),
+  );
+
+/** A source with an investment that stayed, one that changed and one that was withdrawn; names for the two left. */
+async function seeded(open: () => Promise<WorkingMirror>): Promise<WorkingMirror> {
+  const mirror = await open();
+  await mirror.insert('sources', sourceRow(1, { name: 'acme', listed_at: listed, listed_seq: 1 }));
+  const current = (id: string, row: number, more: object) =>
+    mirror.insert('investment_rows', { row_no: row, source_no: 1, id, ...recordDefaults, ...more });
+  const past = (id: string, more: object) =>
+    mirror.insert('history_rows', {
+      ...{ source_no: 1, id, ...recordDefaults, valid_from: listed, change_seq: 1 },
+      ...(more as { valid_to: string }),
+    });
+  await current('inv_stays', 1, {});
+  await current('inv_changes', 2, { status: 'executed', valid_from: changed, change_seq: 2 });
+  await past('inv_changes', { valid_to: changed, ended_by: 'update' });
+  await past('inv_leaves', { valid_to: removed, ended_by: 'tombstone' });
+  const change = (seq: number, id: string | null, kind: string, at: string, fields = '[]') =>
+    mirror.insert('change_rows', { seq, source_no: 1, id, kind, fields, at, reason: null });
+  await change(1, null, 'snapshot', listed);
+  await change(2, 'inv_changes', 'changed', changed, '["status"]');
+  await change(3, 'inv_leaves', 'removed', removed);
+  await mirror.insert('identity_rows', { row_no: 1, name: 'Ann', email_hidden: 0 });
+  await mirror.insert('identity_rows', { row_no: 2, name: 'Bob', email_hidden: 0 });
+  return mirror;
+}
+
+const byStatus = 'SELECT status, investments FROM round_totals ORDER BY status';
+const statuses = 'SELECT id, status FROM investments ORDER BY id';
+
+describe.each(databases)('a query as of a past time in $database', ({ open }) => {
+  test('as of a past time, a query reads the states, totals, history and changes of then', async () => {
+    const mirror = await seeded(open);
+    const then = async (at: Instant | undefined) => ({
+      states: (await read(mirror, statuses, at)).rows,
+      totals: (await read(mirror, byStatus, at)).rows,
+      ended: (await read(mirror, 'SELECT id FROM investment_history ORDER BY id', at)).rows,
+      changes: (await read(mirror, 'SELECT seq FROM changes ORDER BY seq', at)).rows,
+    });
+    const [stays, changes, leaves] = ['inv_stays', 'inv_changes', 'inv_leaves'];
+    expect(await then(listed)).toEqual(await then(between));
+    expect(await then(between)).toEqual({
+      states: [
+        [changes, 'active'],
+        [leaves, 'active'],
+        [stays, 'active'],
+      ],
+      totals: [['active', 3]],
+      ended: [],
+      changes: [[1]],
+    });
+    expect(await then(changed)).toMatchObject({
+      states: [
+        [changes, 'executed'],
+        [leaves, 'active'],
+        [stays, 'active'],
+      ],
+      ended: [[changes]],
+      changes: [[1], [2]],
+    });
+    expect(await then(removed)).toEqual({
+      states: [
+        [changes, 'executed'],
+        [stays, 'active'],
+      ],
+      totals: [
+        ['active', 1],
+        ['executed', 1],
+      ],
+      ended: [[changes], [leaves]],
+      changes: [[1], [2], [3]],
+    });
+  });
+
+  test('as of the present state, a version dated ahead of the clock is read', async () => {
+    const mirror = await seeded(open);
+    expect((await read(mirror, statuses, presentState)).rows).toHaveLength(2);
+  });
+
+  test('as of a past time, roster and identities show the names of now for the investments of then', async () => {
+    const mirror = await seeded(open);
+    const named = (at: Instant) => read(mirror, 'SELECT id, status, name FROM roster ORDER BY id', at);
+    expect((await named(between)).rows).toEqual([
+      ['inv_changes', 'active', 'Bob'],
+      ['inv_leaves', 'active', null],
+      ['inv_stays', 'active', 'Ann'],
+    ]);
+    const people = await read(mirror, 'SELECT id, name FROM identities ORDER BY id', between);
+    expect(people.rows).toEqual([
+      ['inv_changes', 'Bob'],
+      ['inv_stays', 'Ann'],
+    ]);
+  });
+
+  test('as of a past time, a name with its schema reads the present beside the past', async () => {
+    const mirror = await seeded(open);
+    const schema = mirror.place.kind === 'sqlite' ? 'main' : 'public';
+    const sql = `SELECT t.id, t.status, n.status FROM investments t JOIN ${schema}.investments n USING (source, id)
+      WHERE t.status <> n.status`;
+    expect((await read(mirror, sql, between)).rows).toEqual([['inv_changes', 'active', 'executed']]);
+    expect((await read(mirror, `SELECT state FROM ${schema}.sync_status`, between)).rows).toEqual([
+      ['following'],
+    ]);
+  });
+
+  test('as of a past time, every public relation without a past is refused by name, also when it is empty', async () => {
+    const mirror = await seeded(open);
+    expect(publicRelations.map(({ name }) => name).filter((name) => !presentOnly.includes(name))).toEqual([
+      ...['investments', 'identities', 'roster', 'investment_history', 'changes'],
+      ...['round_totals', 'daily_raised', 'investor_totals'],
+    ]);
+    for (const name of presentOnly)
+      await expect(read(mirror, `SELECT count(*) FROM ${name}`, between)).rejects.toEqual(
+        fault(new RegExp(`^${name} shows only the present`), new RegExp(`(?:main|public)\\.${name}\\b`)),
+      );
+  }, 60_000);
+
+  test('as of a past time, a statement that writes is refused and limits apply', async () => {
+    const mirror = await seeded(open);
+    for (const sql of [
+      'DELETE FROM investments',
+      'INSERT INTO investments SELECT * FROM investments',
+      'DROP VIEW investments',
+      'CREATE TEMP TABLE t (x int)',
+      "WITH x AS (SELECT 1) UPDATE investments SET id = 'y'",
+    ])
+      await expect(read(mirror, sql, between)).rejects.toEqual(fault(/only statements that read/));
+    await expect(read(mirror, 'SELECT 1; SELECT 2', between)).rejects.toEqual(
+      fault(/one statement at a time/),
+    );
+    expect(await read(mirror, statuses, between, { rowsMax: 2 })).toMatchObject({ truncated: true });
+    await expect(read(mirror, statuses, between, { rowBytesMax: 3 })).rejects.toEqual(
+      fault(/a row of the result/),
+    );
+    expect((await read(mirror, 'SELECT count(*) FROM sources', undefined)).rows).toEqual([[1]]);
+  });
+
+  test('as of a past time, masked, totals are read and names are refused', async () => {
+    const mirror = await seeded(open);
+    const masked = { identity: false };
+    expect((await read(mirror, byStatus, between, masked)).rows).toEqual([['active', 3]]);
+    for (const sql of [
+      'SELECT name FROM roster',
+      'SELECT name FROM identities',
+      'SELECT count(*) FROM roster',
+    ])
+      await expect(read(mirror, sql, between, masked)).rejects.toEqual(fault(/which are masked/));
+  });
+
+  test('as of a time before the history began, a query fails and says when it began', async () => {
+    const mirror = await seeded(open);
+    const early = '2026-09-30T23:59:59.999Z' as Instant;
+    await expect(read(mirror, statuses, early)).rejects.toEqual(
+      fault(
+        /^the history of this mirror begins at 2026-10-01T00:00:00.000Z, after 2026-09-30T23:59:59.999Z$/,
+      ),
+    );
+    await mirror.insert('sources', sourceRow(2, { name: 'beta', listed_at: changed }));
+    expect(await read(mirror, statuses, between)).toMatchObject({
+      younger: [{ source: 'beta', from: changed }],
+    });
+    expect(await read(mirror, statuses, removed)).toMatchObject({ younger: [] });
+  });
+
+  test('as of a time whose versions were purged, a query fails and says how far the history reaches', async () => {
+    const mirror = await seeded(open);
+    await mirror.rows(`UPDATE sources SET history_from = '${changed}'`);
+    await expect(read(mirror, statuses, between)).rejects.toEqual(
+      fault(/^the history of acme reaches back to 2026-10-05/, /history\.keepDays/),
+    );
+    expect((await read(mirror, statuses, changed)).rows).toHaveLength(3);
+  });
+
+  test('as of any time, a mirror without a complete listing has no history', async () => {
+    const mirror = await open();
+    await expect(read(mirror, statuses, between)).rejects.toEqual(fault(/no history yet/));
+    await mirror.insert('sources', sourceRow(1, { listed_at: null, listed_seq: null, state: 'listing' }));
+    await expect(read(mirror, statuses, between)).rejects.toEqual(fault(/no first listing is complete/));
+  });
+
+  test('as of a past time, a total beyond 64 bits has its digits in exact_cents', async () => {
+    const mirror = await open();
+    await mirror.insert('sources', sourceRow(1, { listed_at: listed }));
+    const columns = Object.keys(recordDefaults).filter((name) => !/_cents$/.test(name));
+    await mirror.rows(
+      `INSERT INTO investment_rows (source_no, id, committed_cents, in_escrow_cents, raised_cents, ${columns.join(', ')})
+       WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1030)
+       SELECT 1, 'inv_' || i, 9007199254740991, -9007199254740991, CASE WHEN i = 1 THEN -1 ELSE 0 END,
+         ${columns.map((name) => textOf(recordDefaults[name as keyof typeof recordDefaults])).join(', ')} FROM n`,
+    );
+    const sql = 'SELECT committed_cents, in_escrow_cents, raised_cents, exact_cents FROM round_totals';
+    const digits = '9277415232383220730';
+    expect((await read(mirror, sql, between)).rows).toEqual([
+      [
+        ...[9223372036854775807n, -9223372036854775807n, -1],
+        `{"committed_cents":"${digits}","in_escrow_cents":"-${digits}","raised_cents":"-1"}`,
+      ],
+    ]);
+  });
+});
+
+const textOf = (value: string | number | null): string =>
+  typeof value === 'string' ? `'${value}'` : String(value ?? 'NULL');
