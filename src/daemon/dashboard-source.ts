@@ -2,6 +2,7 @@ import type { Config } from '../config/config.js';
 import type {
   CompanySeen,
   DashboardSource,
+  QueryReading,
   QuerySeen,
   QuotaSeen,
   RecordSeen,
@@ -17,6 +18,7 @@ import type { Clock } from '../runtime/clock.js';
 import type { MirrorPlace } from '../store/database-location.js';
 import { dialectFor } from '../store/dialect/dialect-for.js';
 import { documentedQueries } from '../store/documented-queries.js';
+import { youngerSources } from '../store/reads/as-of.js';
 import { readActivity } from '../store/reads/dashboard/activity.js';
 import {
   companiesHeld,
@@ -26,6 +28,7 @@ import {
   totalsByRound,
   totalsByStatus,
 } from '../store/reads/dashboard/company.js';
+import { readPast } from '../store/reads/dashboard/past.js';
 import { readRecord } from '../store/reads/dashboard/record.js';
 import { rosterChoices, rosterCount, rosterPage, rosterRows } from '../store/reads/dashboard/roster.js';
 import type { ReadingsApart } from '../store/reads/open-readings.js';
@@ -79,27 +82,34 @@ export function dashboardSource({
       const activity = await read((db) => readActivity(db, activityRows));
       return { ...seen, sources: await Promise.all(counted), activity };
     },
+    overviewAsOf: (at) => read((db) => readPast(db, at, activityRows)),
     companies: () => read(companiesHeld),
     company: (source, company) => read((db) => companyOf(db, source, company)),
     roster: (wanted) =>
-      read(async (db) => ({
-        rows: await rosterPage(db, wanted),
-        count: await rosterCount(db, wanted.filter, countMax),
-        countMax,
-        choices: await rosterChoices(db),
-      })),
+      read(async (db) => {
+        const { asOf } = wanted;
+        return {
+          younger: asOf === undefined ? [] : await youngerSources(db, asOf),
+          rows: await rosterPage(db, wanted),
+          count: await rosterCount(db, wanted.filter, countMax, asOf),
+          countMax,
+          choices: await rosterChoices(db, asOf),
+        };
+      }),
     record: (source, id, identity) => read((db) => recordOf(db, source, id, identity)),
     rosterFile: (wanted, format, take) =>
-      read((db) => {
-        const rows = rosterRows(db, wanted.filter, wanted.identity);
-        return take(gathered(format === 'csv' ? csv(rows, { raw: false }) : jsonLines(rows)));
+      read(async (db) => {
+        const { filter, identity, asOf } = wanted;
+        if (asOf !== undefined) await youngerSources(db, asOf);
+        const rows = rosterRows(db, filter, identity, asOf);
+        return await take(gathered(format === 'csv' ? csv(rows, { raw: false }) : jsonLines(rows)));
       }),
-    query: (sql, identity, signal) => queried(place, sql, identity, clock, signal),
-    queryFile: async (sql, identity, signal) => {
+    query: (sql, reading, signal) => queried(place, sql, reading, clock, signal),
+    queryFile: async (sql, reading, signal) => {
       const limits = {
         timeoutMs: fileSeconds * 1_000,
         rowsMax: queryLimits.fileRows,
-        identity,
+        ...reading,
         rowBytesMax,
         memoryMegabytes,
         bytesMax: queryLimits.fileMegabytes * megabyte,
@@ -147,14 +157,14 @@ async function recordOf(
 async function queried(
   place: MirrorPlace,
   sql: string,
-  identity: boolean,
+  reading: QueryReading,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<QuerySeen> {
   const limits = {
     timeoutMs: queryLimits.seconds * 1_000,
     rowsMax: queryLimits.rows,
-    identity,
+    ...reading,
     rowBytesMax,
     memoryMegabytes,
     bytesMax: queryLimits.megabytes * megabyte,
@@ -165,7 +175,8 @@ async function queried(
   const rows: QuerySeen['rows'][number][] = [];
   for await (const row of handle.rows) rows.push(row);
   const tookMs = Math.round(clock.monotonic() - began);
-  return { columns: handle.columns, rows, truncated: handle.truncated(), tookMs };
+  const { columns, younger } = handle;
+  return { columns, rows, truncated: handle.truncated(), tookMs, younger };
 }
 
 /** Throws `usage` instead of ending early: the reader of a truncated file could not tell. */

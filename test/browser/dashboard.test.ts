@@ -22,6 +22,9 @@ const pages = {
   roster: '/roster?source=acme',
   record: '/records/acme/inv_ada',
   sql: '/sql',
+  'overview-then': '/?as-of=2026-10-15',
+  'roster-then': '/roster?source=acme&as-of=2026-10-15',
+  'sql-then': '/sql?as-of=2026-10-15',
   'hostile-company': `/companies/hostile/${hostileAddress}`,
   'hostile-roster': '/roster?source=hostile',
   'hostile-record': `/records/hostile/${hostileAddress}`,
@@ -217,6 +220,24 @@ async function tabTo(page: Page, wanted: string): Promise<void> {
   }
   throw new Error(`no way to ${wanted} with the keyboard`);
 }
+
+test('a date chosen on the SQL page becomes part of its address, and the statement is kept', async () => {
+  const { context, page, complaints } = await visit();
+  await page.goto(`${world.url}/sql`);
+  await page.locator('#sql').fill("SELECT status FROM investments WHERE id = 'inv_ada'");
+  await page.getByLabel('As of').fill('2026-10-15');
+  expect(new URL(page.url()).search).toBe('?as-of=2026-10-15');
+  await page.getByRole('button', { name: 'Run' }).click();
+  await page.getByText('As of 2026-10-15 23:59:59 UTC.').waitFor({ timeout: 15_000 });
+  expect(await page.locator('#result').textContent()).toContain('reserved');
+  expect(new URL(page.url()).search).toBe('?as-of=2026-10-15');
+  await page.getByLabel('As of').fill('');
+  await page.getByRole('button', { name: 'Run' }).click();
+  await page.locator('#result').getByText('active').first().waitFor({ timeout: 15_000 });
+  expect(new URL(page.url()).search).toBe('');
+  expect(complaints).toEqual([]);
+  await context.close();
+});
 
 test('an open overview updates itself and keeps the focus', async () => {
   const { context, page, complaints } = await visit();

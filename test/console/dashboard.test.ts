@@ -229,6 +229,77 @@ test('a roster download escapes formulas and has names only while they are shown
   expect(rows[0]).not.toHaveProperty('name');
 });
 
+test('the overview as of a past day shows the totals and changes of then, and leads back to now', async () => {
+  const { status, body } = await ask(world.port, '/?as-of=2026-10-15');
+  const text = texts(body);
+  expect(status).toBe(200);
+  expect(text).toMatch(/As of 2026-10-15 23:59:59 UTC\. Back to now/);
+  expect(text).toMatch(/acme reserved usd 31 /);
+  expect(text).toMatch(/Newest changes then .* #1 2026-10-01 00:00:00 acme snapshot/);
+  expect(text).not.toContain('inv_gone');
+  expect(body).toMatch(/<input type="date" name="as-of" value="2026-10-15" max="\d{4}-\d\d-\d\d">/);
+  expect(body).toContain('<a href="/">Back to now</a>');
+  expect(body).not.toContain('live.js');
+});
+
+test('the roster as of a past day shows the rows of then, and its links and its file stay in the past', async () => {
+  const visitor = new Visitor(world.port);
+  const then = await visitor.get('/roster?id=inv_ada&as-of=2026-10-15');
+  expect(texts(then.body)).toMatch(/As of 2026-10-15 23:59:59 UTC\..*inv_ada .* reserved .*\$1,000\.00/);
+  const now = await visitor.get('/roster?id=inv_ada');
+  expect(texts(now.body)).toMatch(/inv_ada .* active .*\$7,777\.00/);
+  const left = await visitor.get('/roster?id=inv_gone&as-of=2026-10-15');
+  expect(ids(left.body)).toEqual(['inv_gone']);
+  expect(ids((await visitor.get('/roster?id=inv_gone')).body)).toEqual([]);
+  const all = await visitor.get('/roster?source=acme&as-of=2026-10-15');
+  expect(all.body).toMatch(/href="\/roster\?source=acme&amp;as-of=2026-10-15&amp;after=/);
+  expect(all.body).toMatch(/href="\/roster\?source=acme">Back to now/);
+  expect(all.body).toMatch(/name="to" value="\/roster\?source=acme&amp;as-of=2026-10-15"/);
+  const file = await visitor.send('/roster/file', {
+    ...{ csrf: visitor.csrf, format: 'csv', to: '/roster?id=inv_ada&as-of=2026-10-15' },
+  });
+  expect(file.body).toContain('reserved');
+  await visitor.post('/identity', { do: 'show', to: '/roster?id=inv_ada&as-of=2026-10-15' });
+  const named = await visitor.get('/roster?id=inv_ada&as-of=2026-10-15');
+  expect(texts(named.body)).toMatch(new RegExp(`inv_ada .*${person}.* reserved`));
+});
+
+test.each([
+  ['/?as-of=soon', 'as-of is &quot;soon&quot;'],
+  ['/?as-of=9998-01-01', 'as-of is in the future'],
+  ['/?as-of=2001-01-01', 'the history of this mirror begins at 2026-10-01'],
+  ['/roster?as-of=soon', 'as-of is &quot;soon&quot;'],
+  ['/roster?as-of=2001-01-01', 'the history of this mirror begins at 2026-10-01'],
+  ['/sql?query=latest-changes&as-of=2001-01-01', 'the history of this mirror begins at 2026-10-01'],
+])('the page %s reports why that time cannot be shown', { timeout: 60_000 }, async (path, says) => {
+  const { status, body } = await ask(world.port, path);
+  expect(status).toBe(422);
+  expect(body).toContain(says);
+});
+
+test('the SQL box reads as of the chosen day, with names masked and in its file too', {
+  timeout: 120_000,
+}, async () => {
+  const visitor = new Visitor(world.port);
+  const page = await visitor.get('/sql?as-of=2026-10-15');
+  expect(page.body).toContain('action="/sql?as-of=2026-10-15"');
+  expect(page.body).toContain('href="/sql?query=latest-changes&amp;as-of=2026-10-15"');
+  const sql = "SELECT status FROM investments WHERE id = 'inv_ada'";
+  const then = { sql, do: 'run', 'as-of': '2026-10-15' };
+  const ran = await visitor.post('/sql', then);
+  expect(texts(ran.body)).toMatch(/As of 2026-10-15 23:59:59 UTC.* status reserved /);
+  expect(texts((await visitor.post('/sql', { ...then, 'as-of': '' })).body)).toMatch(/ status active /);
+  const { 'as-of': _, ...without } = then;
+  const addressed = await visitor.post('/sql?as-of=2026-10-15', without);
+  expect(texts(addressed.body)).toMatch(/ status reserved /);
+  const file = await visitor.send('/sql', { csrf: visitor.csrf, ...then, do: 'file' });
+  expect(file.body).toBe('status\r\nreserved\r\n');
+  const masked = await visitor.post('/sql', { ...then, sql: 'SELECT name FROM roster' });
+  expect([masked.status, masked.body.includes(person)]).toEqual([422, false]);
+  const present = await visitor.post('/sql', { ...then, sql: 'SELECT * FROM sync_status' });
+  expect(texts(present.body)).toContain('sync_status shows only the present');
+});
+
 test('a record page shows the changes of each version and reports a removed record', async () => {
   const text = texts((await ask(world.port, '/records/acme/inv_ada')).body);
   expect(text).toMatch(/status reserved active/);

@@ -9,11 +9,13 @@ test.each([
 ])('an empty roster for %j and %j explains why', (query, person, says) => {
   const body = rosterBody({
     address: addressFrom(new URLSearchParams(query)),
-    seen: { rows: [], count: 0, countMax: 10, choices: [] },
+    seen: { rows: [], count: 0, countMax: 10, choices: [], younger: [] },
     csrf: 'c',
     identityUntil: person === undefined ? null : 1,
     person,
     rowsMax: 50,
+    asOf: null,
+    now: Date.parse('2026-10-20T12:00:00.000Z'),
   });
   expect(body.text).toContain(says);
 });

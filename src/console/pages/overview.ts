@@ -1,14 +1,50 @@
+import { type Fault, isFault } from '../../domain/fault.js';
 import { type Html, html } from '../../runtime/html.js';
-import { age, count, duration, moment } from '../parts/format.js';
+import { type AsOf, asOfBanner, asOfField, asOfProblem } from '../parts/as-of.js';
+import { age, count, duration, moment, money } from '../parts/format.js';
 import { table } from '../parts/table.js';
-import type { ActivitySeen, OverviewSeen } from '../ports/dashboard.js';
+import type { ActivitySeen, OverviewSeen, PastOverviewSeen } from '../ports/dashboard.js';
 import { recordLink } from './record-link.js';
 import { sourceCard } from './source-card.js';
 
 /** Returns the overview page. Its live part is sent again whenever something changes. */
 export function overviewBody(seen: OverviewSeen): Html {
-  return html`<div class="heading"><h1>Overview</h1><p class="soft" id="freshness" data-live-state>As of ${age(seen.at, Date.parse(seen.at))}</p></div>
+  const now = Date.parse(seen.at);
+  return html`<div class="heading"><h1>Overview</h1>${asOfForm('', now)}<p class="soft" id="freshness" data-live-state>As of ${age(seen.at, now)}</p></div>
 <div id="live">${overviewParts(seen)}</div>`;
+}
+
+const asOfForm = (asOf: string, now: number): Html =>
+  html`<form class="as-of" method="get" action="/">${asOfField(asOf, now)} <button>Show</button></form>`;
+
+/** Returns the overview of a past time. `seen` is an error when that time cannot be shown. */
+export function pastOverviewBody(asOf: string, seen: (PastOverviewSeen & AsOf) | Fault, now: number): Html {
+  const heading = html`<div class="heading"><h1>Overview</h1>${asOfForm(asOf, now)}</div>`;
+  if (isFault(seen)) return html`${heading}${asOfProblem(seen, '/')}`;
+  return html`${heading}${asOfBanner(seen, '/', seen.younger)}
+<section aria-labelledby="then-title"><h2 id="then-title">Investments then</h2>
+${table(
+  'Investments then',
+  [
+    ...['Source', 'Status', 'Currency'].map((title) => ({ title })),
+    ...['Investments', 'Committed', 'Raised'].map((title) => ({ title, number: true })),
+  ],
+  seen.totals.map(({ source, status, currency, investments, committed_cents, raised_cents }) => [
+    ...[source, status, currency ?? '–', count(investments)],
+    ...[money(committed_cents, currency), money(raised_cents, currency)],
+  ]),
+  'No investments.',
+)}</section>
+<section aria-labelledby="before-title"><h2 id="before-title">Newest changes then</h2>
+${table(
+  'Newest changes then',
+  ['Change', 'When', 'Source', 'Kind', 'Investment', 'Columns'].map((title) => ({ title })),
+  seen.changes.map(({ seq, at, source, kind, id, fields }) => [
+    ...[`#${count(seq)}`, moment(at), source, kind],
+    ...[id === null ? '–' : recordLink(source, id), fields.join(', ')],
+  ]),
+  'No changes.',
+)}</section>`;
 }
 
 export function overviewParts(seen: OverviewSeen): Html {

@@ -1,3 +1,4 @@
+import type { Instant } from '../../domain/instant.js';
 import { storableText } from '../../domain/text.js';
 import type { RosterFilter, RosterOrder, RosterPlace, RosterWanted } from '../ports/dashboard.js';
 import { rosterOrders } from '../ports/dashboard.js';
@@ -10,10 +11,13 @@ export interface RosterAddress {
   readonly order: RosterOrder;
   readonly descending: boolean;
   readonly after: RosterPlace | null;
+  /** The past time to show, as it was typed; empty for the present. */
+  readonly asOf: string;
 }
 
 const filterKeys = ['source', 'company', 'round', 'status', 'id'] as const;
 const textMax = 200;
+const asOfCharactersMax = 40;
 
 export function addressFrom(query: URLSearchParams): RosterAddress {
   const filter: Record<string, string> = {};
@@ -27,16 +31,18 @@ export function addressFrom(query: URLSearchParams): RosterAddress {
     order,
     descending: query.get('dir') !== 'asc',
     after: placeFrom(query.get('after') ?? '', order),
+    asOf: (query.get('as-of') ?? '').trim().slice(0, asOfCharactersMax),
   };
 }
 
 export function rosterPath(address: RosterAddress, change: Partial<RosterAddress> = {}): string {
-  const { filter, search, order, descending, after } = { ...address, ...change };
+  const { filter, search, order, descending, after, asOf } = { ...address, ...change };
   const query = new URLSearchParams();
   for (const key of filterKeys) if (filter[key] !== undefined) query.set(key, filter[key]);
   if (search !== '') query.set('search', search);
   if (order !== 'applied_at') query.set('order', order);
   if (!descending) query.set('dir', 'asc');
+  if (asOf !== '') query.set('as-of', asOf);
   if (after !== null) query.set('after', placeText(after));
   return query.size === 0 ? '/roster' : `/roster?${query}`;
 }
@@ -46,6 +52,7 @@ export function wantedFrom(
   person: string | undefined,
   identity: boolean,
   rowsMax: number,
+  at?: Instant,
 ): RosterWanted {
   return {
     filter: identity && person !== undefined ? { ...filter, person } : filter,
@@ -54,6 +61,7 @@ export function wantedFrom(
     after,
     rowsMax,
     identity,
+    ...(at === undefined ? {} : { asOf: at }),
   };
 }
 

@@ -1,4 +1,6 @@
+import type { Fault } from '../../domain/fault.js';
 import { type Html, html } from '../../runtime/html.js';
+import { type AsOf, asOfBanner, asOfField, asOfProblem } from '../parts/as-of.js';
 import { count, counted, day, moneyOrNothing } from '../parts/format.js';
 import { identityBar, masked } from '../parts/identity-bar.js';
 import { csrfField } from '../parts/layout.js';
@@ -16,6 +18,15 @@ export interface RosterShown {
   /** The name that the address searches for, used only while names are shown; undefined when it is not known. */
   readonly person: string | undefined;
   readonly rowsMax: number;
+  /** The past time that the rows are of; null for the present. */
+  readonly asOf: AsOf | null;
+  readonly now: number;
+}
+
+/** Returns the page for a past time that cannot be shown. */
+export function noPastRoster(problem: Fault, asOf: string, now: number): Html {
+  return html`<h1>Roster</h1>${asOfProblem(problem, '/roster')}
+<form class="filters" method="get" action="/roster">${asOfField(asOf, now)}<span class="buttons"><button>Show</button></span></form>`;
 }
 
 const narrowed = (shown: RosterShown): boolean =>
@@ -28,6 +39,7 @@ const isSearched = ({ person, identityUntil }: RosterShown): boolean =>
 export function rosterBody(shown: RosterShown): Html {
   const { address, seen, csrf, identityUntil } = shown;
   return html`<div class="heading"><h1>Roster</h1>${identityBar(csrf, identityUntil, pathAfterIdentity(shown))}</div>
+${shown.asOf === null ? null : asOfBanner(shown.asOf, rosterPath(address, { asOf: '', after: null }), seen.younger)}
 ${find(shown)}${filters(shown)}
 <p class="soft" role="status">${howMany(shown)}</p>
 ${table(
@@ -55,7 +67,9 @@ ${table(
     ]),
   narrowed(shown)
     ? 'No investment matches. Remove a filter to see more.'
-    : 'No investments yet. Rows appear when the first listing is complete.',
+    : shown.asOf === null
+      ? 'No investments yet. Rows appear when the first listing is complete.'
+      : 'The mirror had no investments then.',
 )}
 ${paging(shown)}${download(shown)}`;
 }
@@ -96,7 +110,7 @@ function findNote(search: string, person: string | undefined, identityUntil: num
     : 'Filtered by your search text, which is not part of the page address. Clear the field to see all rows.';
 }
 
-function filters({ address, seen }: RosterShown): Html {
+function filters({ address, seen, now }: RosterShown): Html {
   const { filter } = address;
   const options = (pick: (row: RosterSeen['choices'][number]) => string | null) =>
     [...new Set(seen.choices.map(pick))].filter((value) => value !== null).sort();
@@ -128,6 +142,7 @@ ${choose(
   'Status',
   options(({ status }) => status),
 )}
+${asOfField(address.asOf, now)}
 ${address.search === '' ? null : html`<input type="hidden" name="search" value="${address.search}">`}
 ${filter.id === undefined ? null : html`<input type="hidden" name="id" value="${filter.id}">`}
 <input type="hidden" name="order" value="${address.order}"><input type="hidden" name="dir" value="${address.descending ? 'desc' : 'asc'}">

@@ -1,3 +1,4 @@
+import type { Instant } from '../../domain/instant.js';
 import type { SourceHealth, StatusSeen } from '../ports.js';
 
 /** The data of the dashboard. All reads are async, because the mirror may be behind a socket. */
@@ -5,6 +6,8 @@ export interface DashboardSource {
   /** Names the platform that is mirrored, in a word or two. */
   readonly mirrorOf: string;
   overview(): Promise<OverviewSeen>;
+  /** Throws `usage` when the history does not reach back to `at`, as do all readings of the past. */
+  overviewAsOf(at: Instant): Promise<PastOverviewSeen>;
   companies(): Promise<readonly CompanyTotals[]>;
   /** Returns null when the source has no investment in that company. */
   company(source: string, company: string | null): Promise<CompanySeen | null>;
@@ -13,15 +16,15 @@ export interface DashboardSource {
   record(source: string, id: string, identity: boolean): Promise<RecordSeen | null>;
   /** Passes all matching rows to `take`, as the text of a file in pieces from one snapshot. */
   rosterFile(
-    wanted: Pick<RosterWanted, 'filter' | 'identity'>,
+    wanted: Pick<RosterWanted, 'filter' | 'identity' | 'asOf'>,
     format: FileFormat,
     take: (pieces: AsyncIterable<string>) => Promise<void>,
   ): Promise<void>;
   readonly queries: readonly ReadyQuery[];
   /** Throws `usage` for SQL that is invalid, writes, is too slow or too large, or reads identity without `identity`. */
-  query(sql: string, identity: boolean, signal: AbortSignal): Promise<QuerySeen>;
+  query(sql: string, reading: QueryReading, signal: AbortSignal): Promise<QuerySeen>;
   /** Returns the whole result as CSV. Ends with an error, never truncated, when it is too long or too slow. */
-  queryFile(sql: string, identity: boolean, signal: AbortSignal): Promise<AsyncIterable<string>>;
+  queryFile(sql: string, reading: QueryReading, signal: AbortSignal): Promise<AsyncIterable<string>>;
   readonly queryLimits: {
     readonly seconds: number;
     readonly rows: number;
@@ -31,6 +34,12 @@ export interface DashboardSource {
   };
   /** Calls `listener` when the data may have changed. Returns a function that stops this. */
   onChange(listener: () => void): () => void;
+}
+
+/** What a query may read: identity or not, the present or a past state. */
+export interface QueryReading {
+  readonly identity: boolean;
+  readonly asOf?: Instant;
 }
 
 export type FileFormat = 'csv' | 'jsonl';
@@ -69,6 +78,24 @@ export interface OverviewSeen extends StatusSeen {
   readonly notices: StatusSeen['notices'] & { readonly oldest_at: string | null };
   readonly erasures: { readonly pending: number; readonly since: string | null; readonly residue: boolean };
   readonly activity: ActivitySeen;
+}
+
+/** The mirror as it was at a past time. */
+export interface PastOverviewSeen {
+  readonly totals: readonly (Amounts & { readonly source: string; readonly status: string })[];
+  /** Sources that the mirror did not have yet. */
+  readonly younger: readonly { readonly source: string; readonly from: string }[];
+  /** The number of the newest change of then; 0 before the first. */
+  readonly change_seq: number;
+  /** The newest changes of then, latest first. */
+  readonly changes: readonly {
+    readonly seq: number;
+    readonly at: string;
+    readonly source: string;
+    readonly kind: string;
+    readonly id: string | null;
+    readonly fields: readonly string[];
+  }[];
 }
 
 export interface ActivitySeen {
@@ -211,6 +238,8 @@ export interface RosterWanted {
   readonly rowsMax: number;
   /** Adds names and emails to the rows. */
   readonly identity: boolean;
+  /** Reads the versions of this time; names are those stored now. */
+  readonly asOf?: Instant;
 }
 
 export interface RosterSeen {
@@ -218,6 +247,8 @@ export interface RosterSeen {
   /** The number of matching rows, counted up to `countMax`. */
   readonly count: number;
   readonly countMax: number;
+  /** Sources that the mirror did not have at the time of which the rows are. */
+  readonly younger: PastOverviewSeen['younger'];
   readonly choices: readonly {
     readonly source: string;
     readonly company_id: string | null;
@@ -276,4 +307,6 @@ export interface QuerySeen {
   readonly rows: readonly (readonly QueryCell[])[];
   readonly truncated: boolean;
   readonly tookMs: number;
+  /** Sources that the mirror did not have at the time of which the query reads. */
+  readonly younger: PastOverviewSeen['younger'];
 }

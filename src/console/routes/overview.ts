@@ -1,7 +1,10 @@
 import { Router } from 'express';
+import { pastTime } from '../../domain/as-of.js';
+import { isFault } from '../../domain/fault.js';
 import type { Closable } from '../../runtime/lifecycle.js';
 import { createLive } from '../live.js';
-import { overviewBody, overviewParts } from '../pages/overview.js';
+import { overviewBody, overviewParts, pastOverviewBody } from '../pages/overview.js';
+import { asOfText, pastOrProblem } from './as-of.js';
 import type { PageContext } from './page-context.js';
 
 export function overviewRoutes(context: PageContext): Closable & { readonly router: Router } {
@@ -17,6 +20,16 @@ export function overviewRoutes(context: PageContext): Closable & { readonly rout
     logger,
   });
   router.get('/', async (request, response) => {
+    const text = asOfText(request);
+    if (text !== '') {
+      const now = clock.now();
+      const seen = await pastOrProblem(async () => {
+        const at = pastTime(text, 'as-of', now);
+        return { ...(await source.overviewAsOf(at)), text, at };
+      });
+      const page = { title: 'Overview', place: '/', body: pastOverviewBody(text, seen, now) } as const;
+      return context.show(request, response, page, isFault(seen) ? 422 : 200);
+    }
     const body = overviewBody(await source.overview());
     context.show(request, response, { title: 'Overview', place: '/', body, scripts: ['live'] });
   });

@@ -1,9 +1,11 @@
 import { Router } from 'express';
+import { isFault } from '../../domain/fault.js';
 import { storableText } from '../../domain/text.js';
 import { fieldOf } from '../guard/own-forms.js';
 import { problemBody } from '../pages/problem.js';
-import { rosterBody } from '../pages/roster.js';
+import { noPastRoster, rosterBody } from '../pages/roster.js';
 import { addressFrom, rosterPath, wantedFrom } from '../pages/roster-address.js';
+import { asOfFrom, pastOrProblem } from './as-of.js';
 import { ownForm, type PageContext, sendFile } from './page-context.js';
 
 const rowsPerPage = 50;
@@ -14,7 +16,7 @@ const queryOf = (path: string): URLSearchParams =>
   new URLSearchParams(path.includes('?') ? path.slice(path.indexOf('?')) : '');
 
 export function rosterRoutes(context: PageContext): Router {
-  const { source } = context;
+  const { source, clock } = context;
   const router = Router();
   router.get('/roster', async (request, response) => {
     const session = context.session(request, response);
@@ -22,8 +24,18 @@ export function rosterRoutes(context: PageContext): Router {
     const identity = identityUntil !== null;
     const address = addressFrom(queryOf(request.originalUrl));
     const person = session.names.textOf(address.search);
-    // One row more than the page shows whether there is a next page.
-    const seen = await source.roster(wantedFrom(address, person, identity, rowsPerPage + 1));
+    const now = clock.now();
+    const past = await pastOrProblem(async () => {
+      const asOf = asOfFrom(address.asOf, now);
+      // One row more than the page shows whether there is a next page.
+      const seen = await source.roster(wantedFrom(address, person, identity, rowsPerPage + 1, asOf?.at));
+      return { asOf, seen };
+    });
+    if (isFault(past)) {
+      const body = noPastRoster(past, address.asOf, now);
+      return context.show(request, response, { title: 'Roster', place: '/roster', body }, 422);
+    }
+    const { asOf, seen } = past;
     if (identity) context.audit('roster', { rows: Math.min(seen.rows.length, rowsPerPage) });
     const body = rosterBody({
       address,
@@ -32,6 +44,8 @@ export function rosterRoutes(context: PageContext): Router {
       csrf: session.csrf,
       person,
       rowsMax: rowsPerPage,
+      asOf,
+      now,
     });
     context.show(request, response, { title: 'Roster', place: '/roster', body });
   });
@@ -64,11 +78,20 @@ export function rosterRoutes(context: PageContext): Router {
       context.show(request, response, { title: 'Search again', place: '/roster', body }, 409);
       return;
     }
-    const { filter } = wantedFrom(address, person, shown, 0);
-    if (identity) context.audit('roster file', {});
-    await source.rosterFile({ filter, identity }, format, (pieces) =>
-      sendFile(response, `roster.${format}`, pieces),
-    );
+    const failed = await pastOrProblem(async () => {
+      const at = asOfFrom(address.asOf, clock.now())?.at;
+      const { filter } = wantedFrom(address, person, shown, 0);
+      if (identity) context.audit('roster file', {});
+      await source.rosterFile(
+        { filter, identity, ...(at === undefined ? {} : { asOf: at }) },
+        format,
+        (pieces) => sendFile(response, `roster.${format}`, pieces),
+      );
+    });
+    if (!isFault(failed)) return;
+    if (response.headersSent) throw failed;
+    const body = noPastRoster(failed, address.asOf, clock.now());
+    context.show(request, response, { title: 'Roster', place: '/roster', body }, 422);
   });
   return router;
 }

@@ -2,7 +2,9 @@ import { type Request, type Response, Router } from 'express';
 import { Fault, isFault } from '../../domain/fault.js';
 import { fieldOf } from '../guard/own-forms.js';
 import { sqlBody } from '../pages/sql.js';
-import type { QuerySeen } from '../ports/dashboard.js';
+import type { AsOf } from '../parts/as-of.js';
+import type { QueryReading, QuerySeen } from '../ports/dashboard.js';
+import { asOfFrom, asOfText } from './as-of.js';
 import { goneSignal, ownForm, type PageContext, sendFile } from './page-context.js';
 
 /** Each query runs in a child process; more at once would slow down the sync. */
@@ -15,8 +17,41 @@ interface Answer {
 
 const nothing: Answer = { result: null, problem: null };
 
+/** What the page shows again: the statement, the name of a ready query or none, and the past time as it was typed. */
+interface Typed {
+  readonly sql: string;
+  readonly name: string;
+  readonly asOf: string;
+}
+
+interface Reading {
+  readonly identity: boolean;
+  readonly asOf: string;
+}
+
+/** Throws `usage` for a text that is not a past time. */
+function wantedBy({ identity, asOf }: Reading, now: number): QueryReading {
+  const past = asOfFrom(asOf, now);
+  return past === null ? { identity } : { identity, asOf: past.at };
+}
+
+/** Returns null for a text that is not a past time; the query then fails with the reason. */
+function pastOf(asOf: string, now: number): AsOf | null {
+  try {
+    return asOfFrom(asOf, now);
+  } catch {
+    return null;
+  }
+}
+
+/** The date picker is a field of the form. A program may leave it out and name the time in the address. */
+function asOfTyped(request: Request): string {
+  const body = request.body as Readonly<Record<string, unknown>> | undefined;
+  return body !== undefined && 'as-of' in body ? fieldOf(request, 'as-of') : asOfText(request);
+}
+
 export function sqlRoutes(context: PageContext): Router {
-  const { source } = context;
+  const { source, clock } = context;
   const router = Router();
   let running = 0;
 
@@ -31,9 +66,11 @@ export function sqlRoutes(context: PageContext): Router {
     }
   };
 
-  const answerTo = async (sql: string, identity: boolean, response: Response): Promise<Answer> => {
+  const answerTo = async (sql: string, reading: Reading, response: Response): Promise<Answer> => {
+    const { identity } = reading;
     try {
-      const result = await taking(() => source.query(sql, identity, goneSignal(response)));
+      const wanted = wantedBy(reading, clock.now());
+      const result = await taking(() => source.query(sql, wanted, goneSignal(response)));
       if (identity) context.audit('query', { rows: result.rows.length });
       return { result, problem: null };
     } catch (error) {
@@ -43,8 +80,10 @@ export function sqlRoutes(context: PageContext): Router {
     }
   };
 
-  const show = (request: Request, response: Response, sql: string, name: string, answer: Answer) => {
+  const show = (request: Request, response: Response, typed: Typed, answer: Answer) => {
+    const { sql, name, asOf } = typed;
     const session = context.session(request, response);
+    const now = clock.now();
     const body = sqlBody({
       sql,
       name,
@@ -53,6 +92,9 @@ export function sqlRoutes(context: PageContext): Router {
       limits: source.queryLimits,
       csrf: session.csrf,
       identityUntil: context.identityUntil(session),
+      asOf,
+      past: pastOf(asOf, now),
+      now,
     });
     const page = { title: 'SQL', place: '/sql', body, scripts: ['charts', 'query'] } as const;
     context.show(request, response, page, answer.problem === null ? 200 : 422);
@@ -61,28 +103,34 @@ export function sqlRoutes(context: PageContext): Router {
   // A ready query runs from its address. A typed query is sent in a form, because it may contain a name.
   router.get('/sql', async (request, response) => {
     const ready = source.queries.find(({ name }) => name === request.query.query);
-    if (ready === undefined) return show(request, response, source.queries[0]?.sql ?? '', '', nothing);
+    const asOf = asOfText(request);
+    if (ready === undefined)
+      return show(request, response, { sql: source.queries[0]?.sql ?? '', name: '', asOf }, nothing);
+    const { sql, name } = ready;
     const identity = context.identityUntil(context.session(request, response)) !== null;
-    show(request, response, ready.sql, ready.name, await answerTo(ready.sql, identity, response));
+    show(request, response, { sql, name, asOf }, await answerTo(sql, { identity, asOf }, response));
   });
 
   router.post('/sql', ...ownForm, async (request, response) => {
     // Browsers send the text of a form with \r\n.
     const sql = fieldOf(request, 'sql').replaceAll('\r\n', '\n');
+    const asOf = asOfTyped(request);
     const identity = context.identityUntil(context.session(request, response)) !== null;
+    const typed = { sql, name: '', asOf };
     if (fieldOf(request, 'do') !== 'file') {
-      show(request, response, sql, '', await answerTo(sql, identity, response));
+      show(request, response, typed, await answerTo(sql, { identity, asOf }, response));
       return;
     }
     await taking(async () => {
-      const pieces = await source.queryFile(sql, identity, goneSignal(response));
+      const wanted = wantedBy({ identity, asOf }, clock.now());
+      const pieces = await source.queryFile(sql, wanted, goneSignal(response));
       if (identity) context.audit('query file', {});
       await sendFile(response, 'query.csv', pieces);
     }).catch((error: unknown) => {
       if (!isFault(error)) throw error;
       context.auditRefusal('query file', identity);
       if (response.headersSent) throw error;
-      show(request, response, sql, '', {
+      show(request, response, typed, {
         result: null,
         problem: { message: error.message, hint: error.about.hint },
       });

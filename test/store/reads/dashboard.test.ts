@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { RosterWanted } from '../../../src/console/ports/dashboard.js';
+import type { Instant } from '../../../src/domain/instant.js';
 import { systemClock } from '../../../src/runtime/clock.js';
 import { readActivity } from '../../../src/store/reads/dashboard/activity.js';
 import {
@@ -10,6 +11,7 @@ import {
   totalsByRound,
   totalsByStatus,
 } from '../../../src/store/reads/dashboard/company.js';
+import { readPast } from '../../../src/store/reads/dashboard/past.js';
 import { readRecord } from '../../../src/store/reads/dashboard/record.js';
 import {
   rosterChoices,
@@ -74,6 +76,60 @@ describe.each(databases)('dashboard queries on $database', ({ open }) => {
     mirror.insert('history_rows', { source_no: 1, id, ...recordDefaults, ...set });
   const read = <Result>(work: Parameters<typeof readMirror<Result>>[1]) => readMirror(mirror.place, work);
   const page = (change: Partial<RosterWanted>) => read((db) => rosterPage(db, { ...wanted, ...change }));
+
+  test('the overview and the roster as of a past time have the rows of then, and names of now', async () => {
+    const then = '2026-10-11T00:00:00.000Z' as Instant;
+    await read(async (db) => {
+      expect(await readPast(db, then, 10)).toEqual({
+        younger: [],
+        change_seq: 1,
+        changes: [
+          {
+            seq: 1,
+            at: '2026-10-01T00:00:00.000Z',
+            source: 'source1',
+            kind: 'snapshot',
+            id: null,
+            fields: ['raised_cents'],
+          },
+        ],
+        totals: [
+          {
+            ...{ source: 'source1', status: 'active', currency: 'usd' },
+            investments: 3,
+            committed_cents: 200_300,
+            raised_cents: 500,
+          },
+          {
+            ...{ source: 'source1', status: 'reserved', currency: 'usd' },
+            investments: 1,
+            committed_cents: 0,
+            raised_cents: 0,
+          },
+        ],
+      });
+      const rows = await rosterPage(db, { ...wanted, asOf: then, order: 'raised_cents', identity: true });
+      expect(rows.map(({ id, raised_cents, name }) => [id, raised_cents, name])).toEqual([
+        ['inv_a', 300, 'Person of inv_a'],
+        ['inv_c', 100, 'Person of inv_c'],
+        ['inv_d', 100, null],
+        ['inv_b', 0, 'Person of inv_b'],
+      ]);
+      expect(await rosterCount(db, { person: 'person of inv_c' }, 10, then)).toBe(1);
+      expect((await rosterChoices(db, then)).map(({ offering_id, status }) => [offering_id, status])).toEqual(
+        [
+          ['ofr_1', 'active'],
+          ['ofr_1', 'reserved'],
+        ],
+      );
+      const file: unknown[] = [];
+      for await (const [, id] of rosterRows(db, { status: 'active' }, false, then).rows()) file.push(id);
+      expect(file).toEqual(['inv_a', 'inv_c', 'inv_d']);
+      await expect(readPast(db, '2026-09-01T00:00:00.000Z' as Instant, 10)).rejects.toMatchObject({
+        code: 'usage',
+      });
+    });
+  });
 
   test('the dashboard reads totals of a company by status, round and day', async () => {
     const [companies, byStatus, byRound, byDay] = await read(async (db) => [

@@ -6,9 +6,11 @@ import type {
   RosterRow,
   RosterWanted,
 } from '../../../console/ports/dashboard.js';
+import type { Instant } from '../../../domain/instant.js';
+import { investmentsAsOf, rosterAsOf } from '../as-of.js';
 import { investmentColumns, personColumns } from '../columns.js';
 import { kindOf } from '../export-rows.js';
-import type { ReadDatabase } from '../views.js';
+import type { ReadDatabase, RosterView } from '../views.js';
 
 type Db = Kysely<ReadDatabase>;
 
@@ -29,8 +31,8 @@ export async function rosterPage(db: Db, wanted: RosterWanted): Promise<RosterRo
 }
 
 async function part(db: Db, wanted: RosterWanted, valued: boolean, rowsMax: number): Promise<RosterRow[]> {
-  const { order, descending, after, identity } = wanted;
-  let query = filtered(db, wanted.filter, identity).where(order, valued ? 'is not' : 'is', null);
+  const { order, descending, after, identity, asOf } = wanted;
+  let query = filtered(db, wanted.filter, identity, asOf).where(order, valued ? 'is not' : 'is', null);
   if (after !== null && (after.value === null) === !valued)
     query = query.where(behind(order, descending, after));
   // There are no nulls here; the clause matches the order of the indexes.
@@ -50,15 +52,16 @@ function behind(order: RosterOrder, descending: boolean, { value, id, source }: 
   return sql<SqlBool>`(${notBefore} AND (${beyond} OR ${next}))`;
 }
 
-function filtered(db: Db, filter: RosterFilter, identity: boolean) {
-  return narrowed(db, filter, identity)
+function filtered(db: Db, filter: RosterFilter, identity: boolean, asOf?: Instant) {
+  return narrowed(db, filter, identity, asOf)
     .select(columns)
     .$if(identity, (query) => query.select(['name', 'email']));
 }
 
-function narrowed(db: Db, filter: RosterFilter, identity: boolean) {
+function narrowed(db: Db, filter: RosterFilter, identity: boolean, asOf?: Instant) {
   const relation = identity || filter.person !== undefined ? 'roster' : 'investments';
-  let query = db.selectFrom(relation as 'roster');
+  const rows = asOf === undefined ? sql<RosterView>`${sql.table(relation)}` : pastOf(db, relation, asOf);
+  let query = db.selectFrom(rows.as<'r'>(sql.ref('r')));
   if (filter.source !== undefined) query = query.where('source', '=', filter.source);
   if (filter.company !== undefined) query = query.where('company_id', '=', filter.company);
   if (filter.round !== undefined) query = query.where('offering_id', '=', filter.round);
@@ -72,6 +75,9 @@ function narrowed(db: Db, filter: RosterFilter, identity: boolean) {
   return query;
 }
 
+const pastOf = (db: Db, relation: 'roster' | 'investments', asOf: Instant) =>
+  relation === 'roster' ? rosterAsOf(db, asOf) : sql<RosterView>`(${investmentsAsOf(db, asOf)})`;
+
 const columnOfPrefix: readonly (readonly [string, string])[] = [
   ['usr_', 'investor_id'],
   ['ofr_', 'offering_id'],
@@ -84,18 +90,24 @@ function startsWith(text: string) {
 }
 
 /** Returns how many rows match the filter, counted up to `max`. */
-export async function rosterCount(db: Db, filter: RosterFilter, max: number): Promise<number> {
+export async function rosterCount(
+  db: Db,
+  filter: RosterFilter,
+  max: number,
+  asOf?: Instant,
+): Promise<number> {
   const { count } = await db
-    .selectFrom(filtered(db, filter, false).limit(max).as('r'))
+    .selectFrom(filtered(db, filter, false, asOf).limit(max).as('n'))
     .select(({ fn }) => fn.countAll<number>().as('count'))
     .executeTakeFirstOrThrow();
   return Number(count);
 }
 
 /** Returns the choices of the filter: each source with its statuses and rounds. */
-export async function rosterChoices(db: Db) {
+export async function rosterChoices(db: Db, asOf?: Instant) {
+  const rows = asOf === undefined ? sql<RosterView>`round_totals` : pastOf(db, 'investments', asOf);
   return await db
-    .selectFrom('round_totals')
+    .selectFrom(rows.as<'r'>(sql.ref('r')))
     .select(['source', 'company_id', 'offering_id', 'status'])
     .distinct()
     .orderBy('source')
@@ -105,12 +117,12 @@ export async function rosterChoices(db: Db) {
 }
 
 /** Returns every column of the matching rows as a stream from one snapshot, for a file. */
-export function rosterRows(db: Db, filter: RosterFilter, identity: boolean) {
+export function rosterRows(db: Db, filter: RosterFilter, identity: boolean, asOf?: Instant) {
   const names: readonly string[] = identity ? [...investmentColumns, ...personColumns] : investmentColumns;
   return {
     columns: names.map((name) => ({ name, kind: kindOf(name) })),
     async *rows() {
-      const query = narrowed(db, filter, identity)
+      const query = narrowed(db, filter, identity, asOf)
         .select(investmentColumns)
         .$if(identity, (all) => all.select(personColumns));
       for await (const row of query.orderBy('id').orderBy('source').stream()) {

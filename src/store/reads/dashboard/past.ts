@@ -1,0 +1,45 @@
+import { type Kysely, sql } from 'kysely';
+import type { PastOverviewSeen } from '../../../console/ports/dashboard.js';
+import type { Instant } from '../../../domain/instant.js';
+import { investmentsAsOf, youngerSources } from '../as-of.js';
+import type { ReadDatabase } from '../views.js';
+
+/** As in company.ts: exact within 2^53, and never an error. */
+const sumOf = (cents: string) => sql<number>`coalesce(sum(CAST(${sql.ref(cents)} AS double precision)), 0)`;
+
+/** Returns the overview as of a past time. Throws `usage` when the history does not reach back to it. */
+export async function readPast(
+  db: Kysely<ReadDatabase>,
+  at: Instant,
+  changesMax: number,
+): Promise<PastOverviewSeen> {
+  const younger = await youngerSources(db, at);
+  const totals = await db
+    .selectFrom(investmentsAsOf(db, at).as('t'))
+    .select(['source', 'status', 'currency'])
+    .select(({ fn }) => fn.countAll<number>().as('investments'))
+    .select([sumOf('committed_cents').as('committed_cents'), sumOf('raised_cents').as('raised_cents')])
+    .groupBy(['source', 'status', 'currency'])
+    .orderBy('source')
+    .orderBy('status')
+    .orderBy('currency')
+    .execute();
+  const changes = await db
+    .selectFrom('changes')
+    .select(['seq', 'at', 'source', 'kind', 'id', 'fields'])
+    .where('at', '<=', at)
+    .orderBy('seq', 'desc')
+    .limit(changesMax)
+    .execute();
+  return {
+    younger,
+    totals: totals.map((row) => ({
+      ...row,
+      investments: Number(row.investments),
+      committed_cents: Number(row.committed_cents),
+      raised_cents: Number(row.raised_cents),
+    })),
+    change_seq: changes[0]?.seq ?? 0,
+    changes: changes.map((change) => ({ ...change, fields: JSON.parse(change.fields) as string[] })),
+  };
+}
