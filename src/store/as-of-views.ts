@@ -79,10 +79,15 @@ const dated: Readonly<Record<string, Past>> = {
   investor_totals: totals('investor_totals'),
 };
 
+export const hasPast = (relation: string): boolean => relation in dated;
+
+/** Describes the columns of this version, whatever the time. */
+const timeless = new Set(['data_dictionary']);
+
 /** Public relations that show only the present. A query as of a past time cannot read them by their plain name. */
 export const presentOnly: readonly string[] = publicRelations
   .map(({ name }) => name)
-  .filter((name) => !(name in dated));
+  .filter((name) => !hasPast(name) && !timeless.has(name));
 
 /** Returns the views with a past at `at`, in the order in which they have to be created. */
 export function asOfViews(dialect: AsOfDialect, at: Instant): readonly AsOfView[] {

@@ -141,13 +141,19 @@ describe.each(databases)('a query as of a past time in $database', ({ open }) =>
     const mirror = await seeded(open);
     expect(publicRelations.map(({ name }) => name).filter((name) => !presentOnly.includes(name))).toEqual([
       ...['investments', 'identities', 'roster', 'investment_history', 'changes'],
-      ...['round_totals', 'daily_raised', 'investor_totals'],
+      ...['round_totals', 'daily_raised', 'investor_totals', 'data_dictionary'],
     ]);
     for (const name of presentOnly)
       await expect(read(mirror, `SELECT count(*) FROM ${name}`, between)).rejects.toEqual(
         fault(new RegExp(`^${name} shows only the present`), new RegExp(`(?:main|public)\\.${name}\\b`)),
       );
   }, 60_000);
+
+  test('as of a past time, the data dictionary is read as it is', async () => {
+    const mirror = await seeded(open);
+    const sql = "SELECT count(*) FROM data_dictionary WHERE relation = 'investments'";
+    expect((await read(mirror, sql, between)).rows).toEqual((await read(mirror, sql, undefined)).rows);
+  });
 
   test('as of a past time, a statement that writes is refused and limits apply', async () => {
     const mirror = await seeded(open);
@@ -235,3 +241,15 @@ describe.each(databases)('a query as of a past time in $database', ({ open }) =>
 
 const textOf = (value: string | number | null): string =>
   typeof value === 'string' ? `'${value}'` : String(value ?? 'NULL');
+
+test('as of a past time, the views with whole units of SQLite read the past or are refused', async () => {
+  const [sqlite] = databases;
+  if (sqlite === undefined) throw new Error('no database');
+  const mirror = await seeded(sqlite.open);
+  const sql = "SELECT status, committed_cents, committed FROM analytics_investments WHERE id = 'inv_changes'";
+  expect((await read(mirror, sql, between)).rows).toEqual([['active', 100_000, 1_000]]);
+  const incoming = read(mirror, 'SELECT count(*) FROM analytics_incoming', between);
+  await expect(incoming).rejects.toEqual(fault(/^analytics_incoming shows only the present/));
+  const masked = read(mirror, 'SELECT name FROM analytics_roster', between, { identity: false });
+  await expect(masked).rejects.toEqual(fault(/which are masked/));
+});

@@ -42,14 +42,14 @@ export async function readAsOf(client: pg.Client, at: Instant): Promise<readonly
   return younger;
 }
 
-/** Returns the schema of the mirror, which need not be the first one of the search_path. */
+/** Returns the schema of the mirror's tables, which need not be the first one of the search_path. */
 async function schemaOfMirror(client: pg.Client): Promise<string> {
   const { rows } = await client.query<{ schema: string }>(
     `SELECT n.nspname::text AS schema FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-     WHERE c.oid = to_regclass('investment_history')`,
+     WHERE c.oid = to_regclass('sources')`,
   );
   const [row] = rows;
-  if (row === undefined) throw notValid('relation "investment_history" does not exist');
+  if (row === undefined) throw notValid('relation "sources" does not exist');
   return row.schema;
 }
 

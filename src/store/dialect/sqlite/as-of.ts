@@ -1,7 +1,9 @@
 import type Sqlite from 'better-sqlite3';
 import type { Instant } from '../../../domain/instant.js';
-import { type AsOfDialect, asOfViews, presentOnly, type TotalsView } from '../../as-of-views.js';
+import { type AsOfDialect, asOfViews, hasPast, presentOnly, type TotalsView } from '../../as-of-views.js';
+import { moneyViewName, moneyViews } from '../../dictionary/typed-views.js';
 import { type SourceReach, sourcesYoungerThan, type YoungerSource } from '../../reads/as-of-reach.js';
+import { moneySelect } from './described-schema.js';
 
 /**
  * Hides the public views behind temporary ones that show the mirror as it was at `at`, and those without a past behind
@@ -18,9 +20,13 @@ export function readAsOf(raw: Sqlite.Database, at: Instant): readonly YoungerSou
     .prepare<[], SourceReach>('SELECT name, listed_at, history_from FROM main.sources')
     .all();
   const younger = sourcesYoungerThan(at, sources);
-  for (const { name, select } of asOfViews(dialect, at)) raw.exec(`CREATE TEMP VIEW ${name} AS ${select}`);
-  for (const name of presentOnly)
-    raw.exec(`CREATE TEMP VIEW ${name} AS SELECT * FROM temp."${presentOnlyMark}${name}"`);
+  const hide = (name: string, select: string) => raw.exec(`CREATE TEMP VIEW ${name} AS ${select}`);
+  const refuse = (name: string) => hide(name, `SELECT * FROM temp."${presentOnlyMark}${name}"`);
+  for (const { name, select } of asOfViews(dialect, at)) hide(name, select);
+  for (const name of presentOnly) refuse(name);
+  for (const view of moneyViews)
+    if (hasPast(view.name)) hide(moneyViewName(view.name), moneySelect(view, `temp.${view.name}`));
+    else refuse(moneyViewName(view.name));
   raw.pragma('query_only = ON');
   return younger;
 }

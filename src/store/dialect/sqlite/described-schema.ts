@@ -42,9 +42,14 @@ const wantedViews: readonly string[] = [...moneyViews]
   .sort((one, other) => (one.name < other.name ? -1 : 1))
   .map(viewSql);
 
-function viewSql({ name, columns }: TypedView): string {
+function viewSql(view: TypedView): string {
+  return `CREATE VIEW ${moneyViewName(view.name)} AS ${moneySelect(view, view.name)}`;
+}
+
+/** Returns the SELECT of a view with amounts in whole units, over the relation `from`. */
+export function moneySelect({ columns }: TypedView, from: string): string {
   const selected = columns.flatMap(({ name: column, type }) =>
     type === 'cents' ? [column, `${column} / 100.0 AS ${moneyName(column)}`] : [column],
   );
-  return `CREATE VIEW ${moneyViewName(name)} AS SELECT ${selected.join(', ')} FROM ${name}`;
+  return `SELECT ${selected.join(', ')} FROM ${from}`;
 }
