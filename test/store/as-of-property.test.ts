@@ -13,7 +13,7 @@ import { freshStore, mirrorFixture, placeOf, SteppingClock, type Store } from '.
 import { acme, identity, record, tombstone } from './samples.js';
 
 const id = fc.constantFrom('inv_1', 'inv_2', 'inv_3', 'inv_4');
-/** Three of the largest amounts do not fit into 64 bits when a thousand of them are added, two of these do. */
+/** The last one is the largest amount of a record: sums of it are beyond what a number can hold exactly. */
 const cents = fc.constantFrom(null, 0, 100, -1, 9_007_199_254_740_991) as fc.Arbitrary<Cents | null>;
 const content = fc.record({
   status: fc.constantFrom('active', 'canceled'),
