@@ -104,19 +104,22 @@ const reachable = (host: string): string => (host === '0.0.0.0' ? '127.0.0.1' : 
 /** Sign-in attempts are rate limited, but that does not protect a short secret. */
 const lengthMin = 12;
 
-/** Reads the secret once, so that a missing or short one fails at the start. Throws `usage`. */
+/**
+ * Reads the secret once, so that a missing or short one fails at the start, and checks the length of every later
+ * reading, because a secret can be rotated at any time. Throws `usage`.
+ */
 export async function consoleAuthOf(auth: ConsoleSignIn): Promise<ConsoleAuth> {
-  if (auth.kind === 'token') {
-    requireLength(auth.token, await auth.token.reveal());
-    return { kind: 'token', token: () => auth.token.reveal() };
-  }
-  requireLength(auth.password, await auth.password.reveal());
-  return { kind: 'basic', user: auth.user, password: () => auth.password.reveal() };
+  const read = () => longEnough(auth.kind === 'token' ? auth.token : auth.password);
+  await read();
+  return auth.kind === 'token'
+    ? { kind: 'token', token: read }
+    : { kind: 'basic', user: auth.user, password: read };
 }
 
-function requireLength({ name }: Secret, value: string): void {
-  if (value.length >= lengthMin) return;
-  throw new Fault('usage', `${name}: shorter than ${lengthMin} characters`, {
+async function longEnough(secret: Secret): Promise<string> {
+  const value = await secret.reveal();
+  if (value.length >= lengthMin) return value;
+  throw new Fault('usage', `${secret.name}: shorter than ${lengthMin} characters`, {
     hint: 'for example what `openssl rand -hex 24` prints',
   });
 }
