@@ -337,6 +337,29 @@ test('the SQL box runs queries, reports errors, and reads no identity while name
   expect(file.body).toBe("one,formula\r\n1,'=2+2\r\n");
 });
 
+test('showing and masking names on the SQL page keeps the typed statement and does not run it', async () => {
+  const visitor = new Visitor(world.port);
+  const page = await visitor.get('/sql');
+  expect(page.body).toMatch(
+    /<button form="sql-form" name="do" value="show" formnovalidate>Show for 15 minutes/,
+  );
+  const typed = { sql: "SELECT 'unfinished", 'as-of': '2026-10-15' };
+  const shown = await visitor.post('/sql', { ...typed, do: 'show' });
+  expect(shown.status).toBe(200);
+  expect(shown.body).toContain('SELECT &#39;unfinished</textarea>');
+  expect(shown.body).toContain('value="2026-10-15"');
+  expect(texts(shown.body)).toMatch(
+    /Names and emails are shown in this browser until \d\d:\d\d\. Mask again/,
+  );
+  const masked = await visitor.post('/sql', { ...typed, do: 'mask' });
+  expect(masked.body).toContain('SELECT &#39;unfinished</textarea>');
+  expect(texts(masked.body)).toContain('Names and emails are masked. Show for 15 minutes');
+  expect(world.logged.map(({ message }) => message).slice(-2)).toEqual([
+    'identity is shown on request',
+    'identity is masked again',
+  ]);
+});
+
 test('the SQL box and its file never show masked names, whatever precedes the statement, and refusals are logged', {
   timeout: 240_000,
 }, async () => {

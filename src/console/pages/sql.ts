@@ -1,7 +1,7 @@
 import { type Html, html } from '../../runtime/html.js';
 import { type AsOf, asOfBanner, asOfField } from '../parts/as-of.js';
 import { counted, duration } from '../parts/format.js';
-import { identityBar } from '../parts/identity-bar.js';
+import { identityBarOf } from '../parts/identity-bar.js';
 import { csrfField } from '../parts/layout.js';
 import { table } from '../parts/table.js';
 import type { DashboardSource, QueryCell, QuerySeen } from '../ports/dashboard.js';
@@ -23,6 +23,8 @@ export interface SqlShown {
   readonly now: number;
 }
 
+const formId = 'sql-form';
+
 /** Returns the address of the page. It has no statement, which may contain a name. */
 export function sqlPath(name: string, asOf: string): string {
   const query = new URLSearchParams();
@@ -33,7 +35,7 @@ export function sqlPath(name: string, asOf: string): string {
 
 export function sqlBody(shown: SqlShown): Html {
   const { sql, queries, limits, csrf, name, identityUntil, asOf, past } = shown;
-  return html`<div class="heading"><h1>SQL</h1>${identityBar(csrf, identityUntil, sqlPath(name, asOf))}</div>
+  return html`<div class="heading"><h1>SQL</h1>${identityBarOf(formId, identityUntil)}</div>
 ${past === null ? null : asOfBanner(past, sqlPath(name, ''), shown.result?.younger)}
 <div class="beside">
 <nav class="ready" aria-label="Ready queries"><h2>Ready queries</h2><ul>${queries.map(
@@ -41,7 +43,7 @@ ${past === null ? null : asOfBanner(past, sqlPath(name, ''), shown.result?.young
       html`<li><a href="${sqlPath(one.name, asOf)}"${one.name === name ? html` aria-current="true"` : null}>${one.question}${one.identity ? html` <span class="tag">names</span>` : null}</a></li>`,
   )}</ul></nav>
 <div>
-<form class="sql" id="sql-form" method="post" action="${sqlPath('', asOf)}">${csrfField(csrf)}
+<form class="sql" id="${formId}" method="post" action="${sqlPath('', asOf)}">${csrfField(csrf)}
 <label for="sql">One read-only statement. At most ${limits.seconds} seconds, ${counted(limits.rows, 'row')} and ${limits.megabytes} MB; a file takes up to ${counted(limits.fileRows, 'row')} and ${limits.fileMegabytes} MB.</label>
 <textarea id="sql" name="sql" rows="10" maxlength="20000" spellcheck="false" autocapitalize="off" autocomplete="off" required${shown.problem === null ? null : html` aria-invalid="true" aria-describedby="problem"`}>
 ${sql}</textarea>

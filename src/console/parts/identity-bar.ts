@@ -5,8 +5,22 @@ export const masked = html`<span class="masked"><span aria-hidden="true">••�
 
 /** The form that shows names on request, in this browser only and for a limited time, or masks them again. */
 export function identityBar(csrf: string, until: number | null, to: string): Html {
-  const action = until === null ? 'show' : 'mask';
   return html`<form class="identity" method="post" action="/identity">${csrfField(csrf)}<input type="hidden" name="to" value="${to}">
-<span>${until === null ? 'Names and emails are masked.' : html`<strong>Names and emails are shown</strong> in this browser until ${new Date(until).toISOString().slice(11, 16)}.`}</span>
-<button name="do" value="${action}">${until === null ? 'Show for 15 minutes' : 'Mask again'}</button></form>`;
+${identityState(until)}
+<button name="do" value="${identityAction(until)}">${identityWords(until)}</button></form>`;
+}
+
+/** The same with a button of the form `form`, so that what was typed there is sent along and shown again. */
+export function identityBarOf(form: string, until: number | null): Html {
+  return html`<div class="identity">${identityState(until)}
+<button form="${form}" name="do" value="${identityAction(until)}" formnovalidate>${identityWords(until)}</button></div>`;
+}
+
+const identityAction = (until: number | null): 'show' | 'mask' => (until === null ? 'show' : 'mask');
+const identityWords = (until: number | null): string =>
+  until === null ? 'Show for 15 minutes' : 'Mask again';
+
+function identityState(until: number | null): Html {
+  if (until === null) return html`<span>Names and emails are masked.</span>`;
+  return html`<span><strong>Names and emails are shown</strong> in this browser until ${new Date(until).toISOString().slice(11, 16)}.</span>`;
 }

@@ -25,6 +25,8 @@ export interface PageContext extends DashboardParts {
   session(request: Request, response: Response): Session;
   /** Returns the time until which names are shown in this browser; null while they are masked. */
   identityUntil(session: Session): number | null;
+  /** Shows names in this browser for a limited time, or masks them again. */
+  setIdentity(session: Session, show: boolean): void;
   /** Logs that names were read, and how many, but never whose. */
   audit(what: string, fields: { readonly rows?: number; readonly investment?: string }): void;
   /** Logs that a query was rejected, and whether names were shown or masked, but never the query. */
@@ -39,6 +41,12 @@ export function pageContextOf(parts: DashboardParts): PageContext {
     ...parts,
     session: (request, response) => sessionFor(request, response, sessions),
     identityUntil: ({ identityUntil }) => (isShown(identityUntil, clock.now()) ? identityUntil : null),
+    setIdentity: (session, show) => {
+      session.identityUntil = show ? clock.now() + shownMillis : 0;
+      // Masking also drops the names that were searched for.
+      if (!show) session.names.forget();
+      logger.info({}, show ? 'identity is shown on request' : 'identity is masked again');
+    },
     audit: (what, fields) => logger.info({ ...fields, event: what }, 'identity was shown at the console'),
     auditRefusal: (what, identity) =>
       logger.info(
@@ -54,7 +62,7 @@ export function pageContextOf(parts: DashboardParts): PageContext {
 }
 
 /** Long enough to finish a task, short enough to mask names again before another person uses the browser. */
-export const shownMillis = 15 * 60_000;
+const shownMillis = 15 * 60_000;
 
 /** An end further away was set while the clock was ahead, and does not count. */
 const isShown = (until: number, now: number) => until > now && until - now <= shownMillis;

@@ -115,15 +115,21 @@ export function sqlRoutes(context: PageContext): Router {
     // Browsers send the text of a form with \r\n.
     const sql = fieldOf(request, 'sql').replaceAll('\r\n', '\n');
     const asOf = asOfTyped(request);
+    const wanted = fieldOf(request, 'do');
+    if (wanted === 'show' || wanted === 'mask') {
+      context.setIdentity(context.session(request, response), wanted === 'show');
+      // What was typed is shown again and not run: it may be unfinished.
+      return show(request, response, { sql, name: '', asOf }, nothing);
+    }
     const identity = context.identityUntil(context.session(request, response)) !== null;
     const typed = { sql, name: '', asOf };
-    if (fieldOf(request, 'do') !== 'file') {
+    if (wanted !== 'file') {
       show(request, response, typed, await answerTo(sql, { identity, asOf }, response));
       return;
     }
     await taking(async () => {
-      const wanted = wantedBy({ identity, asOf }, clock.now());
-      const pieces = await source.queryFile(sql, wanted, goneSignal(response));
+      const reading = wantedBy({ identity, asOf }, clock.now());
+      const pieces = await source.queryFile(sql, reading, goneSignal(response));
       if (identity) context.audit('query file', {});
       await sendFile(response, 'query.csv', pieces);
     }).catch((error: unknown) => {
