@@ -10,6 +10,7 @@ import { PostgresMirror } from '../store/dialect/postgres/mirror.js';
 import { openPostgres } from '../store/dialect/postgres/open.js';
 import { purgeHistory, purgeTicks } from '../store/dialect/postgres/purge.js';
 import { isAway, reachPostgres } from '../store/dialect/postgres/reach.js';
+import { watchPool } from '../store/dialect/postgres/watch-pool.js';
 import { Inbox } from '../store/inbox.js';
 import { Outbox } from '../store/outbox.js';
 import { inBatches } from './in-batches.js';
@@ -35,6 +36,7 @@ export async function openPostgresMirror(place: PostgresPlace, parts: OpenMirror
     if (ran.length > 0) logger.info({ count: ran.length }, 'schema migrated');
     if (withoutTypedViews !== null) logger.warn({}, withoutTypedViews);
     const receiving = await openPostgres(url, accepting);
+    const watch = watchPool(main.pool, url, clock);
     const erasures = new PostgresErasures(main, clock);
     return {
       mirror: new PostgresMirror(main, {
@@ -60,6 +62,7 @@ export async function openPostgresMirror(place: PostgresPlace, parts: OpenMirror
         new PostgresFleet(member, { url, database: main, version: packageVersion() }, ears),
       server: { isAway, ask: () => reachPostgres(url) },
       close: async () => {
+        await watch.close();
         await receiving.close();
         await main.close();
       },

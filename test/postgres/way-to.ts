@@ -36,5 +36,7 @@ export async function wayTo(url: string) {
       far.pause();
     }
   };
-  return { url: through.href, swallow };
+  /** From now on, new connections are refused. */
+  const refuse = () => void server.close();
+  return { url: through.href, swallow, refuse };
 }

@@ -1,0 +1,100 @@
+import pg from 'pg';
+import type { Clock } from '../../../runtime/clock.js';
+import { isServerAway } from './faults.js';
+
+/** A connection that is in use for longer is looked at. No page takes that long; a published listing may. */
+const busyMillis = 30_000;
+const pauseMillis = 10_000;
+/** A reachable server answers within milliseconds. */
+const answerMillis = 1_000;
+/** One lost answer can be an accident. */
+const missesMax = 3;
+
+/**
+ * Closes connections of a pool that are in use and will never get an answer: the server hangs, or the network dropped
+ * the connection without a word. The driver would wait for ever. A fixed timeout would not do, because publishing a large
+ * listing or rewriting a table takes as long as it takes: so the server is asked, over a new connection, whether it still
+ * works for the connection. What waited for it fails with `database_busy` and is repeated as after any lost connection.
+ */
+export function watchPool(pool: pg.Pool, url: string, clock: Clock): { close(): Promise<void> } {
+  const since = new Map<pg.PoolClient, number>();
+  pool.on('acquire', (client) => since.set(client, clock.monotonic()));
+  pool.on('release', (_, client) => since.delete(client));
+  pool.on('remove', (client) => since.delete(client));
+  const closing = new AbortController();
+  let misses = 0;
+  /** What the server waited for at the last look. */
+  let before = new Map<pg.PoolClient, string>();
+
+  const look = async () => {
+    const longest = clock.monotonic() - busyMillis;
+    const busy = [...since].flatMap(([client, from]) => (from <= longest ? [client] : []));
+    const waits = busy.length === 0 ? () => null : await waitsOf(url, busy);
+    misses = waits === null ? misses + 1 : 0;
+    const now = new Map<pg.PoolClient, string>();
+    for (const client of busy) {
+      const waiting = waits?.(client) ?? null;
+      if (waiting !== null) now.set(client, waiting);
+      // Between two statements the server waits for a moment, too: it is lost when nothing came since the last look.
+      const lost = waits === null ? misses >= missesMax : waiting !== null && before.get(client) === waiting;
+      // It may have been given back meanwhile.
+      if (lost && since.has(client)) client.connection.stream.destroy();
+    }
+    before = now;
+  };
+  const running = (async () => {
+    while (!closing.signal.aborted) {
+      await clock.wait(pauseMillis, closing.signal);
+      if (!closing.signal.aborted) await look();
+    }
+  })();
+  return {
+    close: async () => {
+      closing.abort();
+      await running;
+    },
+  };
+}
+
+/**
+ * Returns since when the server waits for each connection to send something, as a function that returns null for one
+ * that it works for; or null when the server does not answer. A connection pooler hides which connection is whose:
+ * behind one, every connection counts as worked for.
+ */
+async function waitsOf(
+  url: string,
+  clients: readonly pg.PoolClient[],
+): Promise<((client: pg.PoolClient) => string | null) | null> {
+  const probe = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: answerMillis,
+    query_timeout: answerMillis,
+    application_name: 'rosterd-probe',
+  });
+  probe.on('error', () => {});
+  try {
+    await probe.connect();
+    const { rows } = await probe.query<{ pid: number; own: boolean; since: string | null }>(
+      `SELECT pid, pid = pg_backend_pid() AS own, CASE WHEN state LIKE 'idle%' THEN state_change::text END AS since
+       FROM pg_stat_activity WHERE pid = ANY($1) OR pid = pg_backend_pid()`,
+      [clients.map(processOf)],
+    );
+    if (!rows.some(({ pid, own }) => own && pid === processOf(probe))) return () => null;
+    const found = new Map(rows.map((row) => [row.pid, row.since]));
+    return (client) => {
+      const since = found.get(processOf(client));
+      return since === undefined ? 'ended' : since;
+    };
+  } catch (error) {
+    // A server that refuses another connection is there.
+    return isServerAway(error) ? null : () => null;
+  } finally {
+    // Not awaited: `end` waits for the server, which may be unreachable again.
+    void probe.end().catch(() => {});
+  }
+}
+
+/** Returns the server's number of the process behind a connection. */
+function processOf(client: pg.ClientBase): number {
+  return (client as pg.ClientBase & { readonly processID?: number | null }).processID ?? 0;
+}
