@@ -3,6 +3,7 @@ import { createEndpointCare, type EndpointCare } from '../endpoint/care.js';
 import { SecretRing } from '../endpoint/secret-ring.js';
 import type { Seat } from '../fleet/membership.js';
 import type { Drain } from '../inbox/drain.js';
+import { ownLane } from '../inbox/ports.js';
 import { createReceiver, type Receiver } from '../inbox/receiver.js';
 import { type Delivery, startDelivery } from '../outbox/deliver.js';
 import { descriptorLimit, raiseLimit } from '../runtime/file-descriptors.js';
@@ -229,7 +230,7 @@ function careFor(
     catchUp: () => {
       for (const { name } of config.sources) {
         engine.sync.nudge(name);
-        if (!seat.worksHere(name)) seat.tellAccepted(name);
+        if (!seat.worksHere(name)) seat.tellAccepted(ownLane(name));
       }
     },
   });

@@ -1,4 +1,5 @@
 import type { SourceName } from '../domain/ids.js';
+import type { Lane } from '../inbox/ports.js';
 import type { Fleet } from './fleet.js';
 import type { Message } from './ports.js';
 
@@ -18,7 +19,7 @@ export interface Seat {
    * Announces stored deliveries of a lane. Lanes announced while a message is being sent share the next one, so a
    * burst is a few messages.
    */
-  tellAccepted(lane: string): void;
+  tellAccepted(lane: Lane): void;
 }
 
 export const alone: Seat = {
@@ -33,7 +34,7 @@ export const alone: Seat = {
 export class FleetSeat implements Seat {
   #fleet: Fleet | null = null;
   #sending = false;
-  readonly #lanes = new Set<string>();
+  readonly #lanes = new Set<Lane>();
 
   take(fleet: Fleet): void {
     this.#fleet = fleet;
@@ -64,7 +65,7 @@ export class FleetSeat implements Seat {
     void this.#fleet?.tell(message);
   }
 
-  tellAccepted(lane: string): void {
+  tellAccepted(lane: Lane): void {
     this.#lanes.add(lane);
     if (!this.#sending) void this.#sendLanes();
   }

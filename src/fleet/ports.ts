@@ -1,5 +1,6 @@
 import type { SourceName } from '../domain/ids.js';
 import type { Instant } from '../domain/instant.js';
+import type { Lane } from '../inbox/ports.js';
 
 /** A daemon of the fleet, as stored in the database. */
 export interface MemberSeen {
@@ -31,8 +32,8 @@ export interface Holdings {
  * the database may have sent one. So a message is only a reason to look, and its content is never trusted.
  */
 export type Message =
-  /** Deliveries were stored for these lanes; see `Lane` in the inbox. */
-  | { readonly kind: 'accepted'; readonly lanes: readonly string[] }
+  /** Deliveries were stored for these lanes. */
+  | { readonly kind: 'accepted'; readonly lanes: readonly Lane[] }
   /** The grants of these sources may have changed. */
   | { readonly kind: 'recheck'; readonly sources: readonly SourceName[] }
   /** A source that shares deliveries with other members was read to its end; its commits say how far. */

@@ -1,4 +1,5 @@
-import type { EventId, SourceName } from '../domain/ids.js';
+import type { Brand } from '../domain/brand.js';
+import { type EventId, parseSourceName, type SourceName } from '../domain/ids.js';
 import type { Instant } from '../domain/instant.js';
 
 /**
@@ -26,15 +27,31 @@ export interface AcceptedEvent extends EventSeen {
 }
 
 /**
- * The sources an event belongs to, as stored in the column `source`: one name, or several joined by commas when
- * sources with different filters share a company.
+ * The set of sources that an event belongs to; several when sources with different filters share a company. Events of
+ * one lane are settled together. Equal sets are equal values, because the names are sorted and joined by commas, as in
+ * the column `source`.
  */
-export type Lane = string;
+export type Lane = Brand<string, 'Lane'>;
 
-export const laneOf = (sources: readonly SourceName[]): Lane | null =>
-  sources.length === 0 ? null : [...new Set(sources)].sort().join(',');
+/** Returns the lane of these sources, or null for none. */
+export function laneOf(sources: readonly SourceName[]): Lane | null {
+  return sources.length === 0 ? null : ([...new Set(sources)].sort().join(',') as Lane);
+}
 
-export const sourcesOf = (lane: Lane): readonly SourceName[] => lane.split(',') as SourceName[];
+/** Returns the lane of events that belong to this source alone. */
+export function ownLane(source: SourceName): Lane {
+  return source as string as Lane;
+}
+
+export function sourcesOf(lane: Lane): readonly SourceName[] {
+  return lane.split(',') as SourceName[];
+}
+
+/** Returns a lane that another process sent, or undefined when it does not consist of source names. */
+export function parseLane(value: unknown): Lane | undefined {
+  if (typeof value !== 'string') return undefined;
+  return value.split(',').every((name) => parseSourceName(name) !== undefined) ? (value as Lane) : undefined;
+}
 
 export interface PendingEvent {
   /** Rises in order of arrival. */

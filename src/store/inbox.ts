@@ -72,7 +72,7 @@ export class Inbox implements InboxPort {
         .execute(),
     );
     return rows.flatMap(({ source, events, dueAt }) =>
-      source === null ? [] : [{ lane: source, events, dueAt: dueAt as Instant }],
+      source === null ? [] : [{ lane: source as Lane, events, dueAt: dueAt as Instant }],
     );
   }
 

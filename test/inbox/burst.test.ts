@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { EventId } from '../../src/domain/ids.js';
 import { instantFromMillis } from '../../src/domain/instant.js';
 import { createDrain } from '../../src/inbox/drain.js';
-import type { Ticks } from '../../src/inbox/ports.js';
+import { ownLane, type Ticks } from '../../src/inbox/ports.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { createSync } from '../../src/sync/create-sync.js';
 import type { Feed } from '../../src/sync/ports.js';
@@ -61,7 +61,7 @@ test('CLIENT-21 drain: a thousand events within one tick cost their source at mo
       investment: null,
       test: false,
       body: '{}',
-      lane: acme,
+      lane: ownLane(acme),
       observedAt: now,
       receivedAt: now,
     });

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { isFault } from '../../src/domain/fault.js';
-import type { EventId } from '../../src/domain/ids.js';
+import type { EventId, SourceName } from '../../src/domain/ids.js';
 import type { Instant } from '../../src/domain/instant.js';
-import type { AcceptedEvent } from '../../src/inbox/ports.js';
+import { type AcceptedEvent, ownLane } from '../../src/inbox/ports.js';
 import { sqliteConnection } from '../../src/store/connection.js';
 import { openSqlite } from '../../src/store/dialect/sqlite/open.js';
 import { Inbox } from '../../src/store/inbox.js';
@@ -12,11 +12,13 @@ import { freshMirror } from './support/mirror.js';
 
 const at = (minute: number) => `2026-10-20T12:${String(minute).padStart(2, '0')}:00.000Z` as Instant;
 
+const acme = ownLane('acme' as SourceName);
+
 const event = (eventId: string, set: Partial<AcceptedEvent> = {}): AcceptedEvent => ({
   eventId: eventId as EventId,
   installation: 'inst_1',
   event: 'investment.changed',
-  lane: 'acme',
+  lane: acme,
   company: null,
   investment: 'inv_1',
   observedAt: null,
@@ -63,11 +65,11 @@ describe.each(databases)('the inbox in $database', ({ open, database }) => {
     test('a burst is settled in one statement, and later events stay pending', async () => {
       const { mirror, inbox } = await fresh();
       for (const id of ['evt_1', 'evt_2', 'evt_3']) await inbox.accept(event(id));
-      await inbox.accept(event('evt_4', { lane: 'other' }));
-      expect((await inbox.pending('acme', 0, 10)).map(({ no }) => no)).toEqual([1, 2, 3]);
-      expect((await inbox.pending('acme', 1, 1)).map(({ no }) => no)).toEqual([2]);
+      await inbox.accept(event('evt_4', { lane: ownLane('other' as SourceName) }));
+      expect((await inbox.pending(acme, 0, 10)).map(({ no }) => no)).toEqual([1, 2, 3]);
+      expect((await inbox.pending(acme, 1, 1)).map(({ no }) => no)).toEqual([2]);
       await inbox.settle([1, 2], 'worked', at(2));
-      expect((await inbox.pending('acme', 0, 10)).map(({ no }) => no)).toEqual([3]);
+      expect((await inbox.pending(acme, 0, 10)).map(({ no }) => no)).toEqual([3]);
       expect(await inbox.waiting()).toEqual([
         { lane: 'acme', events: 1, dueAt: at(0) },
         { lane: 'other', events: 1, dueAt: at(0) },
@@ -82,7 +84,7 @@ describe.each(databases)('the inbox in $database', ({ open, database }) => {
       const { inbox } = await fresh();
       await inbox.accept(event('evt_1'));
       await inbox.retry([1], at(5));
-      expect(await inbox.pending('acme', 0, 10)).toMatchObject([{ no: 1, attempts: 1, nextAt: at(5) }]);
+      expect(await inbox.pending(acme, 0, 10)).toMatchObject([{ no: 1, attempts: 1, nextAt: at(5) }]);
       expect(await inbox.waiting()).toEqual([{ lane: 'acme', events: 1, dueAt: at(5) }]);
     });
 

@@ -1,5 +1,6 @@
 import { parseSourceName, type SourceName } from '../../../domain/ids.js';
 import type { Message } from '../../../fleet/ports.js';
+import { type Lane, parseLane } from '../../../inbox/ports.js';
 
 /*
  * The messages between members, as JSON in the payload of a notification. Every role that may connect to the database
@@ -60,8 +61,7 @@ function isListOf<Value>(value: unknown, is: (one: unknown) => one is Value): va
 
 const isSource = (value: unknown): value is SourceName => parseSourceName(value) !== undefined;
 
-const isLane = (value: unknown): value is string =>
-  typeof value === 'string' && value.split(',').every(isSource);
+const isLane = (value: unknown): value is Lane => parseLane(value) !== undefined;
 
 function inParts(message: Message): readonly Message[] {
   switch (message.kind) {

@@ -4,7 +4,7 @@ import type { Instant } from '../../../../src/domain/instant.js';
 import type { Cursor } from '../../../../src/domain/position.js';
 import type { Message } from '../../../../src/fleet/ports.js';
 import { createDrain } from '../../../../src/inbox/drain.js';
-import type { Ticked } from '../../../../src/inbox/ports.js';
+import { type Lane, ownLane, type Ticked } from '../../../../src/inbox/ports.js';
 import { silentLogger } from '../../../../src/runtime/logger.js';
 import { postgresConnection } from '../../../../src/store/connection.js';
 import { PostgresFleet } from '../../../../src/store/dialect/postgres/fleet.js';
@@ -130,7 +130,7 @@ describe('members', () => {
     const gaps: string[] = [];
     const [one] = [await member('one', gaps), await member('two', gaps)];
     expect(gaps).toEqual(['one', 'two']);
-    const lanes = Array.from({ length: 250 }, (_, n) => `source-with-a-rather-long-name-${n}`);
+    const lanes = Array.from({ length: 250 }, (_, n) => `source-with-a-rather-long-name-${n}` as Lane);
     await one.tell({ kind: 'accepted', lanes });
     await expect.poll(() => received, patient).toHaveLength(3);
     expect(received.flatMap((message) => (message.kind === 'accepted' ? message.lanes : []))).toEqual(lanes);
@@ -207,7 +207,7 @@ describe('a tick', () => {
 test('a forged message about a finished tick settles no delivery; the recorded tick does', async () => {
   const inbox = new Inbox(postgresConnection(database), true);
   const clock = new SteppingClock(Date.parse('2026-10-20T12:00:00.000Z'));
-  const lane = 'acme,beta';
+  const lane = 'acme,beta' as Lane;
   const observedAt = '2026-02-20T00:00:00.000Z' as Instant;
   await inbox.accept({
     eventId: 'evt_1' as EventId,
@@ -298,7 +298,7 @@ test('of two daemons that settle the same delivery, one does and the other skips
     eventId: 'evt_1' as EventId,
     installation: '',
     event: 'investment.changed',
-    lane: 'acme',
+    lane: ownLane(acme.name),
     company: null,
     investment: null,
     observedAt: null,
@@ -312,5 +312,5 @@ test('of two daemons that settle the same delivery, one does and the other skips
   await inbox.retry([1], at);
   await other.query('COMMIT');
   other.release();
-  expect(await inbox.pending('acme', 0, 10)).toMatchObject([{ no: 1, attempts: 1 }]);
+  expect(await inbox.pending(ownLane(acme.name), 0, 10)).toMatchObject([{ no: 1, attempts: 1 }]);
 });

@@ -1,0 +1,85 @@
+import type { SourceName } from '../domain/ids.js';
+import { instantFromMillis } from '../domain/instant.js';
+import { type Inbox, type Lane, type Others, type Proof, sourcesOf, type Ticked } from './ports.js';
+
+/** How long deliveries wait for a daemon that knows their sources. */
+const strangeMillis = 24 * 3_600_000;
+
+export interface LaneSourcesParts {
+  readonly inbox: Pick<Inbox, 'proofOf'>;
+  /** Configured sources. Events that an earlier configuration left for other sources belong to none. */
+  readonly sources: readonly SourceName[];
+  readonly others: Others | undefined;
+}
+
+/** Knows which sources of a lane this daemon works, and how far each source was read. */
+export class LaneSources {
+  readonly #known: ReadonlySet<SourceName>;
+  /** For sources that this daemon works. */
+  readonly #lastDone = new Map<SourceName, Proof>();
+
+  constructor(private readonly parts: LaneSourcesParts) {
+    this.#known = new Set(parts.sources);
+  }
+
+  /** Returns the configured sources of a lane. */
+  of(lane: Lane): readonly SourceName[] {
+    return sourcesOf(lane).filter((source) => this.#known.has(source));
+  }
+
+  isHere(source: SourceName): boolean {
+    return this.parts.others?.worksHere(source) !== false;
+  }
+
+  /** Returns the sources of a lane that this daemon works. */
+  here(lane: Lane): readonly SourceName[] {
+    return this.of(lane).filter((source) => this.isHere(source));
+  }
+
+  /** Returns whether ticks or deliveries of other daemons may count for this lane. */
+  isShared(lane: Lane): boolean {
+    return this.here(lane).length < this.of(lane).length || this.parts.others?.alone() === false;
+  }
+
+  ticked(source: SourceName, tick: Ticked): void {
+    this.#lastDone.set(source, tick);
+  }
+
+  lastDone(source: SourceName): Proof | undefined {
+    return this.#lastDone.get(source);
+  }
+
+  /**
+   * Returns how far each source of the lane was read, or null while that is unknown for one of them. The proofs of this
+   * daemon come first, because they cost nothing.
+   */
+  async proofsOf(lane: Lane, now: number): Promise<readonly Proof[] | null> {
+    const sources = this.of(lane);
+    if (sources.length === 0) return this.#proofsOfUnknown(now);
+    const proofs: Proof[] = [];
+    const here = this.here(lane);
+    for (const source of here) {
+      const proof = this.#lastDone.get(source);
+      if (proof === undefined) return null;
+      proofs.push(proof);
+    }
+    for (const source of sources) {
+      if (here.includes(source)) continue;
+      const proof = await this.parts.inbox.proofOf(source);
+      if (proof === null) return null;
+      proofs.push(proof);
+    }
+    return proofs;
+  }
+
+  /**
+   * Returns the proofs for a lane without configured sources, or null to keep it. Another daemon, perhaps only briefly
+   * away, may know its sources.
+   */
+  #proofsOfUnknown(now: number): readonly Proof[] | null {
+    const { others } = this.parts;
+    if (others === undefined) return [];
+    const startedAt = instantFromMillis(now - strangeMillis);
+    return others.alone() ? [{ startedAt, publishedThrough: null }] : null;
+  }
+}
