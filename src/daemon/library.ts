@@ -10,7 +10,7 @@ import { placeText } from '../store/database-location.js';
 import { dialectFor } from '../store/dialect/dialect-for.js';
 import type { MirrorQuery } from '../store/mirror-database.js';
 import { openReader } from '../store/reads/open-reader.js';
-import type { ManualAsk } from '../sync/source-loop.js';
+import type { ManualAsk } from '../sync/schedule.js';
 import { type ChangeListener, ChangePump } from './change-pump.js';
 import { watchClock } from './clock-watch.js';
 import { startReceiver } from './daemon.js';

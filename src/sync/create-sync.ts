@@ -3,7 +3,8 @@ import type { SourceName } from '../domain/ids.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import type { SyncSource } from './ports.js';
 import { runTick, type TickAsk, type TickOptions, type TickParts, type TickResult } from './run-tick.js';
-import { type ManualAsk, SourceLoop } from './source-loop.js';
+import type { ManualAsk } from './schedule.js';
+import { SourceLoop } from './source-loop.js';
 
 export interface SyncOptions extends TickOptions {
   readonly intervalMillis: number;

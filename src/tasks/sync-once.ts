@@ -4,7 +4,7 @@ import { noticeTargets } from '../daemon/notices.js';
 import type { SourceResult } from '../daemon/source-result.js';
 import { deliverDue } from '../outbox/deliver.js';
 import { statusOf } from '../reading/status.js';
-import type { ManualAsk } from '../sync/source-loop.js';
+import type { ManualAsk } from '../sync/schedule.js';
 import { scrubOnce } from './scrub-once.js';
 
 export interface SyncedOnce extends SourceResult {

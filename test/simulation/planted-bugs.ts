@@ -198,15 +198,15 @@ export const plantedBugs: readonly PlantedBug[] = [
   ),
   bug(
     'a nudge during a tick is lost',
-    'src/sync/source-loop.ts',
-    'this.#ticking = false;\n',
-    'this.#ticking = false;\n    this.#nudged = false;\n',
+    'src/sync/schedule.ts',
+    'nudged: state.nudged || (covers.nudged',
+    'nudged: (state.nudged && false) || (covers.nudged',
   ),
   bug(
     'accepted events trigger no tick',
     'src/inbox/drain.ts',
-    'know(lane);\n      nudge(lane);\n      if (!sources',
-    'know(lane);\n      if (!sources',
+    'this.#queue.add(lane);\n    this.#nudge(lane);\n    if (!sources',
+    'this.#queue.add(lane);\n    if (!sources',
   ),
   bug('the change feed has gaps', `${sqlite}/commit.ts`, 'this.#lastSeq += 1;', 'this.#lastSeq += 2;'),
   bug(

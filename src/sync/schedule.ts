@@ -1,0 +1,347 @@
+import type { Position } from '../domain/position.js';
+import { afterCheck, type GrantAnswer, type GrantCheck, unchecked } from './grant-check.js';
+import { afterTick, type IdleStretch, stretched, watchful } from './idle-stretch.js';
+import { afterNudgedTick, type NudgeSpacing, nudgeDueAt, quiet } from './nudge-spacing.js';
+import type { Standing, TickReport, Trigger } from './ports.js';
+import type { TickAsk } from './run-tick.js';
+
+/*
+ * When the ticks of one source run, as a pure function: from the state and the event that just happened to the next
+ * state and the effects.
+ *
+ *     waiting ─ due ─▶ queued ─ slot free ─▶ running ─ ended ─▶ waiting
+ *        ▲                └─ nothing left to do ─┘
+ *
+ * At most one tick is queued or running. Nudges are a flag, not a queue: a queued tick covers the nudges that arrive
+ * while it waits, and nudges that arrive while it runs cause exactly one more tick, however many there were. When
+ * nudges never stop, their ticks are spaced out: see `NudgeSpacing`.
+ *
+ * All times are on the monotonic clock: setting the wall clock back must not lengthen a wait.
+ */
+
+/** Options of a tick that a user requests. */
+export interface ManualAsk {
+  readonly resync?: boolean;
+  readonly acceptDeletions?: boolean;
+}
+
+export interface Schedule {
+  /**
+   * `not_yet`: no timer runs, ticks run only on request. `elsewhere`: another process syncs this source, so timer and
+   * nudges are ignored and only manual requests run.
+   */
+  readonly follows: 'not_yet' | 'here' | 'elsewhere';
+  readonly closed: boolean;
+
+  readonly nudged: boolean;
+  readonly recheck: boolean;
+  readonly manual: readonly ManualAsk[];
+  readonly tick: ScheduledTick;
+
+  readonly timerDue: number;
+  readonly nudgeDue: number;
+  readonly spacing: NudgeSpacing;
+  readonly stretch: IdleStretch;
+  readonly grant: GrantCheck;
+  /** A failed grant check is retried in a tick of its own. While ticks fail, the timer decides when the next may run. */
+  readonly grantRetry: boolean;
+
+  /** The trigger of the next tick without a request. */
+  readonly unasked: 'start' | 'timer';
+  readonly halted: boolean;
+  readonly failures: number;
+  readonly databaseFailed: boolean;
+  readonly wokenAt: number;
+  /** Position at the end of the last complete tick. Another process may have moved it since. */
+  readonly expected: Position | null;
+}
+
+export type ScheduledTick =
+  | { readonly kind: 'none' }
+  /** Waits for a slot. An urgent one waits only behind other urgent ones. */
+  | { readonly kind: 'queued'; readonly urgent: boolean }
+  | { readonly kind: 'running'; readonly covers: Covered };
+
+/** The requests that a running tick answers. */
+export interface Covered {
+  readonly trigger: Trigger;
+  readonly nudged: boolean;
+  readonly recheck: boolean;
+  readonly checksGrant: boolean;
+}
+
+export type ScheduleEvent =
+  | { readonly kind: 'started' }
+  | { readonly kind: 'left' }
+  | { readonly kind: 'closed' }
+  | { readonly kind: 'nudged' }
+  | { readonly kind: 'recheck_asked' }
+  | { readonly kind: 'manual_asked'; readonly ask: ManualAsk }
+  | { readonly kind: 'database_back' }
+  /** `untilDue` returned 0. */
+  | { readonly kind: 'due' }
+  | { readonly kind: 'slot_free' }
+  | { readonly kind: 'ended'; readonly end: TickEnded };
+
+/** How a tick ended, as far as the schedule is concerned. */
+export interface TickEnded {
+  readonly report: TickReport;
+  readonly standing: Standing | null;
+  readonly grant: GrantAnswer;
+  /** Milliseconds until `report.retryAt`; null without one. */
+  readonly retryInMillis: number | null;
+  /** At least 0, below 1. */
+  readonly chance: number;
+}
+
+export type ScheduleEffect =
+  /** Looks again when the next tick is due. */
+  | { readonly kind: 'wake' }
+  | { readonly kind: 'enqueue'; readonly urgent: boolean }
+  /** Moves the queued tick before those that are not urgent. */
+  | { readonly kind: 'raise' }
+  /** Runs the tick. It answers all manual requests so far. */
+  | { readonly kind: 'run'; readonly ask: TickAsk }
+  /** Returns the slot unused: nothing is left to do. */
+  | { readonly kind: 'pass' };
+
+export interface Scheduled {
+  readonly next: Schedule;
+  readonly effects: readonly ScheduleEffect[];
+}
+
+export interface ScheduleRules {
+  readonly intervalMillis: number;
+  /** Upper bound of the interval while webhooks announce every change. */
+  readonly idleIntervalMillis: number;
+}
+
+const none: ScheduledTick = { kind: 'none' };
+
+export const unscheduled: Schedule = {
+  follows: 'not_yet',
+  closed: false,
+  nudged: false,
+  recheck: false,
+  manual: [],
+  tick: none,
+  timerDue: 0,
+  nudgeDue: 0,
+  spacing: quiet,
+  stretch: watchful,
+  grant: unchecked,
+  grantRetry: false,
+  unasked: 'start',
+  halted: false,
+  failures: 0,
+  databaseFailed: false,
+  wokenAt: Number.NEGATIVE_INFINITY,
+  expected: null,
+};
+
+/** Minimum time between two wake-ups of a healthy source when the database comes back. */
+const wokenMillisMin = 15_000;
+
+/** Jitter of a quarter of the interval, up or down, so that sources started together drift apart. */
+const jitterShare = 0.25;
+
+/** A webhook earns a halted source one retry an hour. `decide` enforces the same limit for every caller. */
+const haltedNudgeMillis = 60 * 60_000;
+/**
+ * How often a halted source is opened to see whether another process ended its halt. This sends no request to the
+ * platform.
+ */
+const haltedLookMillis = 5 * 60_000;
+
+/**
+ * Longest wait that can be legitimate: the hourly quota, or the spacing of listings after a 410. A later retry time
+ * came from a clock that is ahead, ours or the platform's.
+ */
+const retryMillisMax = 4 * 60 * 60_000;
+/** A retry time in the past, from a platform whose clock is behind ours, must not make a source spin. */
+const retryMillisMin = 1000;
+
+/** Returns the state and the effects after an event. Throws when the event cannot happen in this state. */
+export function schedule(
+  state: Schedule,
+  event: ScheduleEvent,
+  now: number,
+  rules: ScheduleRules,
+): Scheduled {
+  switch (event.kind) {
+    case 'started': {
+      const next: Schedule = { ...state, follows: 'here' };
+      // A source that another process worked meanwhile begins again as after a start.
+      return woken(state.follows === 'elsewhere' ? { ...next, timerDue: now, unasked: 'start' } : next);
+    }
+    case 'left':
+      return woken({ ...state, follows: 'elsewhere', nudged: false, recheck: false });
+    case 'closed':
+      return woken({ ...state, closed: true });
+    case 'nudged':
+      if (state.nudged || state.follows === 'elsewhere') return unchanged(state);
+      return expedited({ ...state, nudged: true });
+    case 'recheck_asked':
+      if (state.follows === 'elsewhere') return unchanged(state);
+      return expedited({ ...state, recheck: true });
+    case 'manual_asked':
+      return expedited({ ...state, manual: [...state.manual, event.ask] });
+    case 'database_back':
+      return databaseBack(state, now);
+    case 'due': {
+      if (state.tick.kind !== 'none') throw new Error('a source has one tick at a time');
+      const urgent = (state.nudged && !nudgeWaits(state, now)) || state.recheck || state.manual.length > 0;
+      return {
+        next: { ...state, tick: { kind: 'queued', urgent } },
+        effects: [{ kind: 'enqueue', urgent }],
+      };
+    }
+    case 'slot_free':
+      return begun(state, now);
+    case 'ended':
+      return ended(state, event.end, now, rules);
+  }
+}
+
+/** Returns the milliseconds until a tick is due, or infinity when only a new request can start one. */
+export function untilDue(state: Schedule, now: number): number {
+  const never = Number.POSITIVE_INFINITY;
+  if (state.manual.length > 0) return 0;
+  if (state.closed || state.follows === 'elsewhere') return never;
+  const isTimed = state.follows === 'here';
+  const due = [
+    isTimed ? state.timerDue : never,
+    isTimed && state.grantRetry ? state.grant.dueAt : never,
+    state.nudged ? state.nudgeDue : never,
+    // A recheck ignores the wait for nudges, such as a halt, since its cause may just be gone. Only the spacing applies.
+    state.recheck ? nudgeDueAt(state.spacing) : never,
+  ];
+  return Math.max(0, Math.min(...due) - now);
+}
+
+/** Returns whether no tick is queued or running and none is due. */
+export function isIdle(state: Schedule, now: number): boolean {
+  return state.tick.kind === 'none' && untilDue(state, now) > 0;
+}
+
+/** Returns whether nothing can happen any more. */
+export function isOver({ closed, manual }: Schedule): boolean {
+  return closed && manual.length === 0;
+}
+
+/**
+ * The database is back. A source whose last tick failed because of it is due now, not at the end of its backoff. The
+ * others may have missed a change unnoticed, so they are due too, but at most every 15 s.
+ */
+function databaseBack(state: Schedule, now: number): Scheduled {
+  if (state.follows !== 'here' || state.halted) return unchanged(state);
+  if (!state.databaseFailed && now - state.wokenAt < wokenMillisMin) return unchanged(state);
+  return woken({ ...state, wokenAt: now, failures: 0, timerDue: now, nudgeDue: now });
+}
+
+function begun(state: Schedule, now: number): Scheduled {
+  if (state.tick.kind !== 'queued') throw new Error('only a queued tick can begin');
+  // Another process took the source while the tick was queued.
+  if (state.follows === 'elsewhere' && state.manual.length === 0)
+    return { next: { ...state, tick: none }, effects: [{ kind: 'pass' }] };
+  const trigger = triggerOf(state, now);
+  const grant = state.recheck ? unchecked : state.grant;
+  const covers: Covered = {
+    trigger,
+    // A timed look at a halted source sends no request, so the retry that the nudge earned is still due.
+    nudged: state.nudged && trigger !== 'timer',
+    recheck: state.recheck,
+    checksGrant: now >= grant.dueAt,
+  };
+  const ask: TickAsk = {
+    trigger,
+    failures: state.failures,
+    checkGrant: covers.checksGrant,
+    expected: state.expected,
+    resync: state.manual.some(({ resync }) => resync === true),
+    acceptDeletions: state.manual.some(({ acceptDeletions }) => acceptDeletions === true),
+  };
+  const next: Schedule = {
+    ...state,
+    tick: { kind: 'running', covers },
+    manual: [],
+    recheck: false,
+    nudged: state.nudged && !covers.nudged,
+    grant,
+  };
+  return { next, effects: [{ kind: 'run', ask }] };
+}
+
+function triggerOf(state: Schedule, now: number): Trigger {
+  if (state.manual.length > 0) return 'manual';
+  // As after a start: the cause of a halt may be gone.
+  if (state.recheck) return 'start';
+  return state.nudged && !nudgeWaits(state, now) && state.unasked !== 'start' ? 'webhook' : state.unasked;
+}
+
+/** Returns whether a halted source still waits out the hour before a nudge may retry it. */
+function nudgeWaits({ halted, nudgeDue }: Schedule, now: number): boolean {
+  return halted && now < nudgeDue;
+}
+
+function ended(state: Schedule, end: TickEnded, now: number, rules: ScheduleRules): Scheduled {
+  if (state.tick.kind !== 'running') throw new Error('a tick ended that was not running');
+  const { covers } = state.tick;
+  const { report, standing } = end;
+  const grant = covers.checksGrant ? afterCheck(state.grant, end.grant, now) : state.grant;
+  const mayRetryGrant = report.outcome === 'done' && !(covers.checksGrant && end.grant === 'not_asked');
+  const stretch = afterTick(state.stretch, report, covers.nudged);
+  const spacing = covers.nudged || covers.recheck ? afterNudgedTick(state.spacing, now) : state.spacing;
+  const halted = standing?.kind === 'halted';
+  const timerDue =
+    now + timerWait(end, halted, stretched(stretch, rules.intervalMillis, rules.idleIntervalMillis));
+  // A nudge may use a reserve that the timer may not, so a timer that ran out of quota does not delay it; once.
+  const reserveLeft =
+    report.code === 'rate_limited' && covers.trigger !== 'webhook' && standing?.kind === 'following';
+  const isBlocked = report.outcome !== 'done' && report.retryAt !== null && !reserveLeft;
+  const onlyLooked = state.halted && covers.trigger === 'timer';
+  const haltedDue = onlyLooked ? state.nudgeDue : now + haltedNudgeMillis;
+  return unchanged({
+    ...state,
+    tick: none,
+    // The tick covered the nudge but could not use the webhook reserve. The nudge gets a tick of its own.
+    nudged: state.nudged || (covers.nudged && reserveLeft && state.follows !== 'elsewhere'),
+    timerDue,
+    nudgeDue: halted ? haltedDue : isBlocked ? timerDue : nudgeDueAt(spacing),
+    spacing,
+    stretch,
+    grant,
+    grantRetry: mayRetryGrant && grant.failures > 0,
+    unasked: 'timer',
+    halted,
+    failures: report.outcome === 'failed' && !halted ? state.failures + 1 : 0,
+    databaseFailed: report.outcome === 'failed' && report.code?.startsWith('database_') === true,
+    expected: endOf(end),
+  });
+}
+
+function timerWait({ grant, retryInMillis, chance }: TickEnded, halted: boolean, interval: number): number {
+  if (halted) return haltedLookMillis;
+  // The next tick lists again, for the names.
+  if (grant === 'regained') return 0;
+  if (retryInMillis !== null) return Math.min(retryMillisMax, Math.max(retryMillisMin, retryInMillis));
+  return interval * (1 + jitterShare * (2 * chance - 1));
+}
+
+function endOf({ report, standing }: TickEnded): Position | null {
+  if (report.outcome !== 'done' || standing?.kind !== 'following') return null;
+  return { kind: 'cursor', cursor: standing.cursor };
+}
+
+const unchanged = (next: Schedule): Scheduled => ({ next, effects: [] });
+
+const woken = (next: Schedule): Scheduled => ({ next, effects: [{ kind: 'wake' }] });
+
+/** A tick that is already queued covers the request too, and becomes urgent. */
+function expedited(state: Schedule): Scheduled {
+  if (state.tick.kind !== 'queued' || state.tick.urgent) return woken(state);
+  return {
+    next: { ...state, tick: { kind: 'queued', urgent: true } },
+    effects: [{ kind: 'wake' }, { kind: 'raise' }],
+  };
+}

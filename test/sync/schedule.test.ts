@@ -1,0 +1,539 @@
+import { describe, expect, test } from 'vitest';
+import type { Cursor } from '../../src/domain/position.js';
+import { nothingApplied, type Standing, type TickReport } from '../../src/sync/ports.js';
+import {
+  type Covered,
+  isIdle,
+  isOver,
+  type Schedule,
+  type ScheduleEvent,
+  schedule,
+  type TickEnded,
+  unscheduled,
+  untilDue,
+} from '../../src/sync/schedule.js';
+
+const now = 1_000_000_000;
+const minute = 60_000;
+const hour = 60 * minute;
+const rules = { intervalMillis: minute, idleIntervalMillis: 3 * minute };
+
+const covered = (covers: Partial<Covered> = {}): Schedule['tick'] => ({
+  kind: 'running',
+  covers: { trigger: 'timer', nudged: false, recheck: false, checksGrant: false, ...covers },
+});
+
+/** Followed here and up to date: the timer is due in a minute, the grant check in an hour. */
+const waiting: Schedule = {
+  ...unscheduled,
+  follows: 'here',
+  unasked: 'timer',
+  timerDue: now + minute,
+  nudgeDue: now,
+  wokenAt: now - minute,
+  grant: { dueAt: now + hour, failures: 0 },
+};
+const manual = [{ resync: true }];
+
+const states = {
+  'not started': unscheduled,
+  waiting,
+  nudged: { ...waiting, nudged: true },
+  'timer due': { ...waiting, timerDue: now },
+  'queued, timed': { ...waiting, timerDue: now, tick: { kind: 'queued', urgent: false } },
+  'queued, urgent': { ...waiting, nudged: true, tick: { kind: 'queued', urgent: true } },
+  'queued, first': { ...unscheduled, follows: 'here', nudged: true, tick: { kind: 'queued', urgent: true } },
+  'queued, asked': {
+    ...waiting,
+    nudged: true,
+    recheck: true,
+    manual,
+    tick: { kind: 'queued', urgent: true },
+  },
+  'queued, halted': {
+    ...waiting,
+    ...{ halted: true, nudged: true, nudgeDue: now + hour, tick: { kind: 'queued', urgent: false } },
+  },
+  running: { ...waiting, tick: covered() },
+  'running, nudged again': { ...waiting, nudged: true, tick: covered({ trigger: 'webhook', nudged: true }) },
+  halted: { ...waiting, halted: true, timerDue: now + 5 * minute, nudgeDue: now + hour },
+  'halted, nudged': { ...waiting, halted: true, timerDue: now, nudged: true, nudgeDue: now + hour },
+  'database away': { ...waiting, databaseFailed: true, failures: 3, wokenAt: now - 1_000 },
+  'woken just now': { ...waiting, wokenAt: now - 1_000 },
+  elsewhere: { ...waiting, follows: 'elsewhere' },
+  'elsewhere, still queued': { ...waiting, follows: 'elsewhere', tick: { kind: 'queued', urgent: false } },
+  closed: { ...waiting, closed: true },
+  'closed, asked before': { ...waiting, closed: true, manual },
+} as const satisfies Record<string, Schedule>;
+
+const events = {
+  started: { kind: 'started' },
+  left: { kind: 'left' },
+  nudged: { kind: 'nudged' },
+  recheck: { kind: 'recheck_asked' },
+  manual: { kind: 'manual_asked', ask: {} },
+  'database back': { kind: 'database_back' },
+  due: { kind: 'due' },
+  'slot free': { kind: 'slot_free' },
+} as const satisfies Record<string, ScheduleEvent>;
+
+/** Returns what changed and, after an arrow, the effects; an event that cannot happen is `never`. */
+function outcome(state: Schedule, event: ScheduleEvent): string {
+  try {
+    const { next, effects } = schedule(state, event, now, rules);
+    const names = Object.keys(state) as (keyof Schedule)[];
+    const changed = names.filter((name) => JSON.stringify(next[name]) !== JSON.stringify(state[name]));
+    const done = effects.map((one) =>
+      one.kind === 'run'
+        ? `run ${one.ask.trigger}`
+        : one.kind === 'enqueue' && one.urgent
+          ? 'enqueue urgently'
+          : one.kind,
+    );
+    return [changed.join(' '), ...(done.length > 0 ? [`→ ${done.join(', ')}`] : [])].join(' ').trim();
+  } catch {
+    return 'never';
+  }
+}
+
+const truth: Record<keyof typeof states, Record<keyof typeof events, string>> = {
+  'not started': {
+    started: 'follows → wake',
+    left: 'follows → wake',
+    nudged: 'nudged → wake',
+    recheck: 'recheck → wake',
+    manual: 'manual → wake',
+    'database back': '',
+    due: 'tick → enqueue',
+    'slot free': 'never',
+  },
+  waiting: {
+    started: '→ wake',
+    left: 'follows → wake',
+    nudged: 'nudged → wake',
+    recheck: 'recheck → wake',
+    manual: 'manual → wake',
+    'database back': 'timerDue wokenAt → wake',
+    due: 'tick → enqueue',
+    'slot free': 'never',
+  },
+  nudged: {
+    started: '→ wake',
+    left: 'follows nudged → wake',
+    nudged: '',
+    recheck: 'recheck → wake',
+    manual: 'manual → wake',
+    'database back': 'timerDue wokenAt → wake',
+    due: 'tick → enqueue urgently',
+    'slot free': 'never',
+  },
+  'timer due': {
+    started: '→ wake',
+    left: 'follows → wake',
+    nudged: 'nudged → wake',
+    recheck: 'recheck → wake',
+    manual: 'manual → wake',
+    'database back': 'wokenAt → wake',
+    due: 'tick → enqueue',
+    'slot free': 'never',
+  },
+  'queued, timed': {
+    started: '→ wake',
+    left: 'follows → wake',
+    nudged: 'nudged tick → wake, raise',
+    recheck: 'recheck tick → wake, raise',
+    manual: 'manual tick → wake, raise',
+    'database back': 'wokenAt → wake',
+    due: 'never',
+    'slot free': 'tick → run timer',
+  },
+  'queued, urgent': {
+    started: '→ wake',
+    left: 'follows nudged → wake',
+    nudged: '',
+    recheck: 'recheck → wake',
+    manual: 'manual → wake',
+    'database back': 'timerDue wokenAt → wake',
+    due: 'never',
+    'slot free': 'nudged tick → run webhook',
+  },
+  'queued, first': {
+    started: '→ wake',
+    left: 'follows nudged → wake',
+    nudged: '',
+    recheck: 'recheck → wake',
+    manual: 'manual → wake',
+    'database back': 'timerDue nudgeDue wokenAt → wake',
+    due: 'never',
+    'slot free': 'nudged tick → run start',
+  },
+  'queued, asked': {
+    started: '→ wake',
+    left: 'follows nudged recheck → wake',
+    nudged: '',
+    recheck: '→ wake',
+    manual: 'manual → wake',
+    'database back': 'timerDue wokenAt → wake',
+    due: 'never',
+    'slot free': 'nudged recheck manual tick grant → run manual',
+  },
+  'queued, halted': {
+    started: '→ wake',
+    left: 'follows nudged → wake',
+    nudged: '',
+    recheck: 'recheck tick → wake, raise',
+    manual: 'manual tick → wake, raise',
+    'database back': '',
+    due: 'never',
+    'slot free': 'tick → run timer',
+  },
+  running: {
+    started: '→ wake',
+    left: 'follows → wake',
+    nudged: 'nudged → wake',
+    recheck: 'recheck → wake',
+    manual: 'manual → wake',
+    'database back': 'timerDue wokenAt → wake',
+    due: 'never',
+    'slot free': 'never',
+  },
+  'running, nudged again': {
+    started: '→ wake',
+    left: 'follows nudged → wake',
+    nudged: '',
+    recheck: 'recheck → wake',
+    manual: 'manual → wake',
+    'database back': 'timerDue wokenAt → wake',
+    due: 'never',
+    'slot free': 'never',
+  },
+  halted: {
+    started: '→ wake',
+    left: 'follows → wake',
+    nudged: 'nudged → wake',
+    recheck: 'recheck → wake',
+    manual: 'manual → wake',
+    'database back': '',
+    due: 'tick → enqueue',
+    'slot free': 'never',
+  },
+  'halted, nudged': {
+    started: '→ wake',
+    left: 'follows nudged → wake',
+    nudged: '',
+    recheck: 'recheck → wake',
+    manual: 'manual → wake',
+    'database back': '',
+    due: 'tick → enqueue',
+    'slot free': 'never',
+  },
+  'database away': {
+    started: '→ wake',
+    left: 'follows → wake',
+    nudged: 'nudged → wake',
+    recheck: 'recheck → wake',
+    manual: 'manual → wake',
+    'database back': 'timerDue failures wokenAt → wake',
+    due: 'tick → enqueue',
+    'slot free': 'never',
+  },
+  'woken just now': {
+    started: '→ wake',
+    left: 'follows → wake',
+    nudged: 'nudged → wake',
+    recheck: 'recheck → wake',
+    manual: 'manual → wake',
+    'database back': '',
+    due: 'tick → enqueue',
+    'slot free': 'never',
+  },
+  elsewhere: {
+    started: 'follows timerDue unasked → wake',
+    left: '→ wake',
+    nudged: '',
+    recheck: '',
+    manual: 'manual → wake',
+    'database back': '',
+    due: 'tick → enqueue',
+    'slot free': 'never',
+  },
+  'elsewhere, still queued': {
+    started: 'follows timerDue unasked → wake',
+    left: '→ wake',
+    nudged: '',
+    recheck: '',
+    manual: 'manual tick → wake, raise',
+    'database back': '',
+    due: 'never',
+    'slot free': 'tick → pass',
+  },
+  closed: {
+    started: '→ wake',
+    left: 'follows → wake',
+    nudged: 'nudged → wake',
+    recheck: 'recheck → wake',
+    manual: 'manual → wake',
+    'database back': 'timerDue wokenAt → wake',
+    due: 'tick → enqueue',
+    'slot free': 'never',
+  },
+  'closed, asked before': {
+    started: '→ wake',
+    left: 'follows → wake',
+    nudged: 'nudged → wake',
+    recheck: 'recheck → wake',
+    manual: 'manual → wake',
+    'database back': 'timerDue wokenAt → wake',
+    due: 'tick → enqueue urgently',
+    'slot free': 'never',
+  },
+};
+
+describe('schedule: what each event changes and causes in each state', () => {
+  for (const [state, row] of Object.entries(truth) as [keyof typeof states, (typeof truth)['waiting']][])
+    test(state, () => {
+      const seen = Object.entries(events).map(([name, event]) => [name, outcome(states[state], event)]);
+      expect(Object.fromEntries(seen)).toEqual(row);
+    });
+});
+
+test('schedule: when the next tick is due in each state, whether the source is idle, and whether all is over', () => {
+  const never = Number.POSITIVE_INFINITY;
+  const seen = Object.entries(states).map(([name, state]) => [
+    name,
+    [untilDue(state, now), isIdle(state, now), isOver(state)],
+  ]);
+  expect(Object.fromEntries(seen)).toEqual({
+    'not started': [never, true, false],
+    waiting: [minute, true, false],
+    nudged: [0, false, false],
+    'timer due': [0, false, false],
+    'queued, timed': [0, false, false],
+    'queued, urgent': [0, false, false],
+    'queued, first': [0, false, false],
+    'queued, asked': [0, false, false],
+    'queued, halted': [minute, false, false],
+    running: [minute, false, false],
+    'running, nudged again': [0, false, false],
+    halted: [5 * minute, true, false],
+    'halted, nudged': [0, false, false],
+    'database away': [minute, true, false],
+    'woken just now': [minute, true, false],
+    elsewhere: [never, true, false],
+    'elsewhere, still queued': [never, false, false],
+    closed: [never, true, true],
+    'closed, asked before': [0, false, false],
+  });
+});
+
+const following: Standing = {
+  kind: 'following',
+  cursor: 'c1' as Cursor,
+  listed: { at: '2026-11-01T00:00:00.000Z' as never, restarts: 0 },
+  namesIncomplete: false,
+};
+const haltedStanding: Standing = {
+  kind: 'halted',
+  code: 'forbidden',
+  message: '',
+  at: '2026-11-01T00:00:00.000Z' as never,
+  before: following,
+};
+
+/** A tick that ended well. `chance` 0.5 means no jitter. */
+const done: TickEnded = {
+  report: {
+    outcome: 'done',
+    code: null,
+    retryAt: null,
+    trigger: 'timer',
+    applied: nothingApplied,
+  } as TickReport,
+  standing: following,
+  grant: 'not_asked',
+  retryInMillis: null,
+  chance: 0.5,
+};
+
+const failed = (
+  code: string,
+  retryInMillis: number | null,
+  standing: Standing | null = following,
+): TickEnded => ({
+  ...done,
+  standing,
+  retryInMillis,
+  report: {
+    ...done.report,
+    outcome: code === 'rate_limited' ? 'waiting' : 'failed',
+    code,
+    retryAt: retryInMillis === null ? null : 'then',
+  } as TickReport,
+});
+
+describe('schedule: after a tick', () => {
+  /** The tick's requests, the state before, its end; then the wait for timer and nudge, and what else changed. */
+  const cases: readonly [
+    string,
+    Partial<Covered>,
+    Partial<Schedule>,
+    TickEnded,
+    { readonly timer: number; readonly nudge?: number } & Partial<Schedule>,
+  ][] = [
+    ['done: the timer runs an interval later', {}, {}, done, { timer: minute }],
+    ['jitter: at most a quarter less', {}, {}, { ...done, chance: 0 }, { timer: 0.75 * minute }],
+    [
+      'done: the position is the next guess',
+      {},
+      {},
+      done,
+      { timer: minute, expected: { kind: 'cursor', cursor: 'c1' as Cursor } },
+    ],
+    [
+      'failed: the position is unknown',
+      {},
+      {},
+      failed('unreachable', 5_000),
+      { timer: 5_000, nudge: 5_000, expected: null, failures: 1 },
+    ],
+    [
+      'failed again: the count grows',
+      {},
+      { failures: 4 },
+      failed('unreachable', 5_000),
+      { timer: 5_000, nudge: 5_000, failures: 5 },
+    ],
+    ['done: the count of failures ends', {}, { failures: 4 }, done, { timer: minute, failures: 0 }],
+    [
+      'a retry time in the past: after a second',
+      {},
+      {},
+      failed('unreachable', -hour),
+      { timer: 1_000, nudge: 1_000, failures: 1 },
+    ],
+    [
+      'a retry time far ahead: after four hours',
+      {},
+      {},
+      failed('unreachable', 99 * hour),
+      { timer: 4 * hour, nudge: 4 * hour, failures: 1 },
+    ],
+    [
+      'no database: remembered',
+      {},
+      {},
+      failed('database_busy', 5_000, null),
+      { timer: 5_000, nudge: 5_000, failures: 1, databaseFailed: true },
+    ],
+    [
+      'halted: a look in five minutes, a nudge in an hour',
+      {},
+      {},
+      failed('forbidden', null, haltedStanding),
+      { timer: 5 * minute, nudge: hour, halted: true, failures: 0 },
+    ],
+    [
+      'halted still, after a look: the hour goes on',
+      {},
+      { halted: true, nudgeDue: now + 20 * minute },
+      failed('forbidden', null, haltedStanding),
+      { timer: 5 * minute, nudge: 20 * minute, halted: true },
+    ],
+    [
+      'halted still, after a nudge: another hour',
+      { trigger: 'webhook', nudged: true },
+      { halted: true, nudgeDue: now },
+      failed('forbidden', null, haltedStanding),
+      { timer: 5 * minute, nudge: hour, halted: true },
+    ],
+    [
+      'the grant is back: lists at once',
+      { checksGrant: true },
+      {},
+      { ...done, grant: 'regained' },
+      { timer: 0, grant: { dueAt: now + hour, failures: 0 } },
+    ],
+    [
+      'the grant check failed: retried soon',
+      { checksGrant: true },
+      {},
+      { ...done, grant: 'failed' },
+      { timer: minute, grantRetry: true, grant: { dueAt: now + 15_000, failures: 1 } },
+    ],
+    [
+      'a tick that failed retries no grant check',
+      {},
+      { grant: { dueAt: now, failures: 1 }, grantRetry: true },
+      failed('unreachable', 5_000),
+      { timer: 5_000, nudge: 5_000, failures: 1, grantRetry: false },
+    ],
+    [
+      'out of quota: a timer waits, and so do nudges',
+      { trigger: 'webhook', nudged: true },
+      {},
+      failed('rate_limited', 30 * minute),
+      { timer: 30 * minute, nudge: 30 * minute, nudged: false },
+    ],
+    [
+      'out of quota without the reserve: a nudge may use it at once',
+      { trigger: 'manual', nudged: true },
+      {},
+      failed('rate_limited', 30 * minute),
+      { timer: 30 * minute, nudge: 0, nudged: true },
+    ],
+    [
+      'out of quota without the reserve, nudged meanwhile: the same',
+      { trigger: 'timer' },
+      { nudged: true },
+      failed('rate_limited', 30 * minute),
+      { timer: 30 * minute, nudge: 0, nudged: true },
+    ],
+    [
+      'another process took the source meanwhile: the nudge is its',
+      { trigger: 'manual', nudged: true },
+      { follows: 'elsewhere' },
+      failed('rate_limited', 30 * minute),
+      { timer: 30 * minute, nudged: false },
+    ],
+  ];
+  test.each(cases)('%s', (_, covers, before, end, { timer, nudge = 0, ...changed }) => {
+    const state: Schedule = { ...waiting, ...before, tick: covered(covers) };
+    const { next, effects } = schedule(state, { kind: 'ended', end }, now, rules);
+    expect(next).toMatchObject({ tick: { kind: 'none' }, unasked: 'timer', ...changed });
+    expect({ timer: next.timerDue - now, nudge: Math.max(0, next.nudgeDue - now) }).toEqual({ timer, nudge });
+    expect(effects).toEqual([]);
+  });
+});
+
+test('schedule: a tick answers every request that was there when it began, and none that came later', () => {
+  const asked: Schedule = {
+    ...waiting,
+    nudged: true,
+    recheck: true,
+    manual: [{ resync: true }, { acceptDeletions: true }],
+  };
+  const queued = schedule(asked, { kind: 'due' }, now, rules).next;
+  const { next, effects } = schedule(queued, { kind: 'slot_free' }, now, rules);
+  expect(effects).toEqual([
+    {
+      kind: 'run',
+      ask: {
+        trigger: 'manual',
+        failures: 0,
+        checkGrant: true,
+        expected: null,
+        resync: true,
+        acceptDeletions: true,
+      },
+    },
+  ]);
+  expect(next).toMatchObject({ nudged: false, recheck: false, manual: [] });
+  const later = schedule(next, { kind: 'nudged' }, now, rules).next;
+  const { next: after } = schedule(later, { kind: 'ended', end: done }, now, rules);
+  expect(after).toMatchObject({ nudged: true, tick: { kind: 'none' } });
+  expect(untilDue(after, now)).toBe(0);
+});
+
+test('schedule: a tick cannot end before it began', () => {
+  expect(() => schedule(waiting, { kind: 'ended', end: done }, now, rules)).toThrow('not running');
+});
