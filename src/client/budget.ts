@@ -3,14 +3,16 @@ import { rateLimits } from '../wire/limits.js';
 
 /**
  * The platform counts requests per token in fixed windows but does not report how many are left, so the client counts
- * too. A window starts with its first request. A 429 corrects the count, because it says when the next window starts.
- * All times are milliseconds on the platform's clock.
+ * too. A 429 corrects the count, because it says when the next window starts. All times are milliseconds on the
+ * platform's clock.
  */
 export interface BudgetState {
   readonly windowStart: number;
   readonly spent: number;
   /** End of the wait that the platform itself asked for. */
   readonly blockedUntil: number | null;
+  /** Requests so close to the end of the window that the platform may count them in the next one. Not stored. */
+  readonly late?: number;
 }
 
 export interface BudgetRule {
@@ -18,7 +20,15 @@ export interface BudgetRule {
   readonly windowMillis: number;
   /** What routine work leaves unused, so a webhook in the last minutes of a window can still be handled at once. */
   readonly reserve: number;
+  /** Windows begin at this time and its multiples of `windowMillis`. Absent: each begins with its first request. */
+  readonly phase?: number;
 }
+
+/**
+ * How far the estimate of the platform's clock and the way of a request may move it across the end of a window. Until
+ * the new window has surely begun, requests count in the old one; those near its end count in both.
+ */
+export const settleMillis = 2_000;
 
 /** The reserve is a twentieth of the limit, but at least twenty requests: enough for twenty pages after a webhook. */
 const reserveShare = 0.05;
@@ -30,6 +40,13 @@ export function tokenRule(limit: number = rateLimits.token.limit): BudgetRule {
     windowMillis: rateLimits.token.seconds * 1000,
     reserve: Math.min(limit - 1, Math.max(reserveMin, Math.ceil(limit * reserveShare))),
   };
+}
+
+/** Requests that all tokens of one address may make. Nothing is reserved: each token has its own reserve. */
+export function addressRule(tokenLimit: number): BudgetRule {
+  // A platform that allows a token more than that has other limits.
+  const limit = Math.max(rateLimits.ip.limit, tokenLimit);
+  return { limit, windowMillis: rateLimits.ip.seconds * 1000, reserve: 0 };
 }
 
 /** Refreshes are rare and equally urgent, so nothing is reserved. */
@@ -51,9 +68,32 @@ export function spend(state: BudgetState | null, rule: BudgetRule, now: number, 
   const current = at(state, rule, now);
   if (current.blockedUntil !== null) return { kind: 'refused', until: current.blockedUntil, state: current };
   const allowed = urgency === 'webhook' ? rule.limit : rule.limit - rule.reserve;
-  if (current.spent >= allowed)
-    return { kind: 'refused', until: current.windowStart + rule.windowMillis, state: current };
-  return { kind: 'granted', state: { ...current, spent: current.spent + 1 } };
+  if (current.spent >= allowed) return { kind: 'refused', until: surelyOver(current, rule), state: current };
+  return { kind: 'granted', state: counted(current, rule, now, 1) };
+}
+
+/** Returns the state after requests that were sent in any case, by others for example. */
+export function spendAnyway(
+  state: BudgetState | null,
+  rule: BudgetRule,
+  now: number,
+  count: number,
+): BudgetState {
+  return counted(at(state, rule, now), rule, now, count);
+}
+
+function counted(current: BudgetState, rule: BudgetRule, now: number, count: number): BudgetState {
+  const isLate = now >= current.windowStart + rule.windowMillis - settleMillis;
+  return {
+    ...current,
+    spent: current.spent + count,
+    ...(isLate ? { late: (current.late ?? 0) + count } : {}),
+  };
+}
+
+/** Returns when the window has ended on the platform too. */
+function surelyOver({ windowStart }: BudgetState, { windowMillis }: BudgetRule): number {
+  return windowStart + windowMillis + settleMillis;
 }
 
 /**
@@ -66,7 +106,7 @@ export function remaining(
   now: number,
 ): { readonly left: number; readonly resetsAt: number } {
   const current = at(state, rule, now);
-  const ends = current.windowStart + rule.windowMillis;
+  const ends = surelyOver(current, rule);
   if (current.blockedUntil !== null) return { left: 0, resetsAt: Math.max(ends, current.blockedUntil) };
   return { left: Math.max(0, rule.limit - current.spent), resetsAt: ends };
 }
@@ -87,23 +127,34 @@ export function block(
   // Responses to concurrent requests may name different limits; the longest wait wins.
   const blockedUntil = Math.max(until, current.blockedUntil ?? until);
   return ranOut
-    ? { windowStart: until - rule.windowMillis, spent: rule.limit, blockedUntil }
+    ? // The platform named the time, so nothing has to settle.
+      { windowStart: until - rule.windowMillis - settleMillis, spent: rule.limit, blockedUntil }
     : { ...current, blockedUntil };
 }
 
 /** Returns the state as of `now`: an ended window starts over, an ended block is dropped. */
 function at(state: BudgetState | null, rule: BudgetRule, now: number): BudgetState {
-  if (state === null || now >= state.windowStart + rule.windowMillis) {
-    return { windowStart: now, spent: 0, blockedUntil: liveBlock(state, rule, now) };
+  if (state === null || now >= surelyOver(state, rule)) {
+    const isNext = state !== null && now < surelyOver(state, rule) + rule.windowMillis;
+    return {
+      windowStart: beginning(rule, now),
+      spent: isNext ? (state.late ?? 0) : 0,
+      blockedUntil: liveBlock(state, rule, now),
+    };
   }
   const blockedUntil = liveBlock(state, rule, now);
   if (state.windowStart <= now && state.blockedUntil === blockedUntil) return state;
   return {
     // A start in the future means the clock was set back. The real age is unknown, so the window starts now.
-    windowStart: Math.min(state.windowStart, now),
+    windowStart: state.windowStart <= now ? state.windowStart : beginning(rule, now),
     spent: state.spent,
     blockedUntil,
+    ...(state.late === undefined ? {} : { late: state.late }),
   };
+}
+
+function beginning({ phase, windowMillis }: BudgetRule, now: number): number {
+  return phase === undefined ? now : now - ((((now - phase) % windowMillis) + windowMillis) % windowMillis);
 }
 
 /** No block is longer than a window. A longer one was stored under another clock and is ignored. */

@@ -4,7 +4,7 @@ import { type Instant, instantFromMillis } from '../domain/instant.js';
 import type { Interruption } from '../runtime/interruption.js';
 import type { Logger } from '../runtime/logger.js';
 import type { Urgency } from '../sync/ports.js';
-import { type BudgetRule, type BudgetState, block, remaining, spend } from './budget.js';
+import { type BudgetRule, type BudgetState, block, remaining, spend, spendAnyway } from './budget.js';
 import type { PlatformTime } from './platform-time.js';
 import type { BudgetStore } from './ports.js';
 
@@ -36,8 +36,30 @@ const timeIsFreshMillis = 15_000;
 /** Each turn another process changed the budget first. This many in a row mean that counting does not work at all. */
 const swapsMax = 50;
 
+/** What is left of one count, on the monotonic clock's scale. */
+export interface CountLeft {
+  readonly limit: number;
+  readonly left: number;
+  readonly resetsInMillis: number;
+}
+
+/** A reset this close to a full window of the epoch is one: `Date` and `retry_after` have whole seconds. */
+const phaseToleranceMillis = 3_000;
+
+/**
+ * The platform's windows are fixed, but where they begin is not documented: with the first request of a token, or for all
+ * tokens at the same time. Each request has to fit into both, so that neither platform ever has to refuse one.
+ */
 interface Entry {
+  /** Windows that begin with a request. This count is stored and shared. */
   state: BudgetState | null;
+  /**
+   * Windows that begin at fixed times. Known to this process only: requests of others count when they are noticed, and
+   * those of an earlier process only if their window began in this one.
+   */
+  fixed: BudgetState | null;
+  /** When fixed windows begin: with each hour, until a 429 says otherwise. */
+  phase: number;
   /** The state in the store once `saving` is done. */
   saved: BudgetState | null;
   /** The last write of this key; the next one waits for it. */
@@ -47,6 +69,7 @@ interface Entry {
 export class Budgets {
   readonly #parts: BudgetsParts;
   readonly #entries = new Map<string, Promise<Entry>>();
+  readonly #known = new Map<string, Entry>();
 
   constructor(parts: BudgetsParts) {
     this.#parts = parts;
@@ -54,7 +77,7 @@ export class Budgets {
 
   /** Takes one request from the budget. Throws `rate_limited` with the start of the next window when none is left. */
   async take(key: string, rule: BudgetRule, urgency: Urgency, signal: Interruption): Promise<void> {
-    const entry = await this.#get(key);
+    const entry = await this.#get(key, rule);
     let answer = await this.#try(key, entry, rule, urgency, true);
     if (answer === 'doubtful') {
       // Others with this token do not wait for this request: webhooks have a reserve.
@@ -78,9 +101,12 @@ export class Budgets {
   ): Promise<Fault | 'doubtful' | null> {
     const { time } = this.#parts;
     let answer: Fault | 'doubtful' | null = null;
-    await this.#move(key, entry, (state, isNew) => {
-      const spending = spend(state, rule, time.now(), urgency);
-      const isRefused = spending.kind === 'refused';
+    let isCounted = false;
+    await this.#move(key, entry, rule, (state, isNew) => {
+      const now = time.now();
+      const spending = spend(state, rule, now, urgency);
+      const fixed = spend(entry.fixed, fixedRule(rule, entry), now, urgency);
+      const isRefused = spending.kind === 'refused' || (fixed.kind === 'refused' && !isCounted);
       // Another process may have learned meanwhile that a new window began.
       if (isRefused && !isNew) return null;
       const isDoubtful = isRefused
@@ -90,7 +116,15 @@ export class Budgets {
         answer = 'doubtful';
         return state;
       }
-      answer = isRefused ? spent(rule, time, spending.until) : null;
+      if (isRefused) {
+        const untils = [spending, fixed].map((one) => (one.kind === 'refused' ? one.until : now));
+        answer = spent(rule, time, Math.max(...untils));
+        return spending.kind === 'refused' ? spending.state : (state ?? spendAnyway(state, rule, now, 0));
+      }
+      answer = null;
+      // `next` may be applied again to a newer stored state; the request is one.
+      if (!isCounted) entry.fixed = fixed.state;
+      isCounted = true;
       return spending.state;
     });
     return answer;
@@ -98,20 +132,34 @@ export class Budgets {
 
   /** After a 429: blocks every request under this key for `waitMillis`. */
   async block(key: string, rule: BudgetRule, waitMillis: number, ranOut: boolean): Promise<void> {
-    const entry = await this.#get(key);
-    await this.#move(key, entry, (state) => block(state, rule, this.#parts.time.now(), waitMillis, ranOut));
+    const entry = await this.#get(key, rule);
+    const now = this.#parts.time.now();
+    if (ranOut) {
+      const resetsAt = now + Math.min(waitMillis, rule.windowMillis);
+      const apart = resetsAt - Math.round(resetsAt / rule.windowMillis) * rule.windowMillis;
+      entry.phase = Math.abs(apart) <= phaseToleranceMillis ? 0 : apart;
+      entry.fixed = { ...block(null, rule, now, waitMillis, true), blockedUntil: null };
+    }
+    await this.#move(key, entry, rule, (state) => block(state, rule, now, waitMillis, ranOut));
   }
 
   /** Returns what is left under this key, for display. `resetsAt` is on our clock. */
   async quota(key: string, rule: BudgetRule): Promise<Quota> {
-    const { time } = this.#parts;
-    const { state } = await this.#get(key);
-    const { left, resetsAt } = remaining(state, rule, time.now());
-    return {
-      limit: rule.limit,
-      left,
-      resetsAt: instantFromMillis(time.clock.now() + resetsAt - time.now()),
-    };
+    await this.#get(key, rule);
+    const [first, ...others] = this.left(key, rule);
+    if (first === undefined) throw new Error('a budget that was just loaded is known');
+    const least = others.reduce((least, one) => (one.left < least.left ? one : least), first);
+    const resetsAt = instantFromMillis(this.#parts.time.clock.now() + least.resetsInMillis);
+    return { limit: rule.limit, left: least.left, resetsAt };
+  }
+
+  /** Returns what is left of each count under this key; nothing before its first request. */
+  left(key: string, rule: BudgetRule): readonly CountLeft[] {
+    const entry = this.#known.get(key);
+    if (entry === undefined) return [];
+    const now = this.#parts.time.now();
+    const counts = [remaining(entry.state, rule, now), remaining(entry.fixed, fixedRule(rule, entry), now)];
+    return counts.map(({ left, resetsAt }) => ({ limit: rule.limit, left, resetsInMillis: resetsAt - now }));
   }
 
   /**
@@ -122,6 +170,7 @@ export class Budgets {
   async #move(
     key: string,
     entry: Entry,
+    rule: BudgetRule,
     next: (state: BudgetState | null, isNew: boolean) => BudgetState | null,
   ): Promise<void> {
     const { swap, load } = this.#parts.store;
@@ -143,7 +192,11 @@ export class Budgets {
             return;
           }
           if (swaps >= swapsMax) throw new Error('other processes change this budget all the time');
-          entry.state = await load.call(this.#parts.store, key);
+          const stored = await load.call(this.#parts.store, key);
+          const others = sentByOthers(entry.state, stored);
+          if (others > 0)
+            entry.fixed = spendAnyway(entry.fixed, fixedRule(rule, entry), this.#parts.time.now(), others);
+          entry.state = stored;
           isNew = true;
         } catch (error) {
           // If this fails, the platform's own 429 is the backstop.
@@ -157,20 +210,28 @@ export class Budgets {
     await turn;
   }
 
-  #get(key: string): Promise<Entry> {
+  #get(key: string, rule: BudgetRule): Promise<Entry> {
     const known = this.#entries.get(key);
     if (known !== undefined) return known;
-    const loading = this.#load(key);
+    const loading = this.#load(key, rule);
     this.#entries.set(key, loading);
     return loading;
   }
 
-  async #load(key: string): Promise<Entry> {
+  async #load(key: string, rule: BudgetRule): Promise<Entry> {
     const state = await this.#parts.store.load(key).catch((error: unknown) => {
       this.#parts.logger.warn({ error }, 'a request budget could not be read and starts over');
       return null;
     });
-    return { state, saved: state, saving: Promise.resolve() };
+    const phase = 0;
+    const windowStart = spendAnyway(null, { ...rule, phase }, this.#parts.time.now(), 0).windowStart;
+    const fixed =
+      state !== null && state.windowStart >= windowStart
+        ? { ...state, windowStart, blockedUntil: null }
+        : null;
+    const entry = { state, fixed, phase, saved: state, saving: Promise.resolve() };
+    this.#known.set(key, entry);
+    return entry;
   }
 
   #save(key: string, entry: Entry): Promise<void> {
@@ -190,6 +251,17 @@ function spent({ limit }: BudgetRule, time: PlatformTime, until: number): Fault 
   return new Fault('rate_limited', `the budget of ${limit} requests is spent until its window ends`, {
     retryAt,
   });
+}
+
+function fixedRule(rule: BudgetRule, { phase }: Pick<Entry, 'phase'>): BudgetRule {
+  return { ...rule, phase };
+}
+
+/** Returns how many requests others have sent since `before`, as far as the count tells. */
+function sentByOthers(before: BudgetState | null, stored: BudgetState | null): number {
+  // After a 429 the count says that nothing is left, not what was sent.
+  if (stored === null || stored.blockedUntil !== null) return 0;
+  return before?.windowStart === stored.windowStart ? stored.spent - before.spent : stored.spent;
 }
 
 function covers(saved: BudgetState, state: BudgetState): boolean {

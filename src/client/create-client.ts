@@ -6,11 +6,11 @@ import type { Random } from '../runtime/random.js';
 import type { HeaderNames } from '../wire/headers.js';
 import { paths } from '../wire/paths.js';
 import { type Api, createApi } from './api.js';
-import { type BudgetRule, tokenEndpointRule, tokenRule } from './budget.js';
-import { Budgets, type Quota } from './budgets.js';
+import { addressRule, type BudgetRule, tokenEndpointRule, tokenRule } from './budget.js';
+import { Budgets, type CountLeft, type Quota } from './budgets.js';
 import type { Fetch, WireFetch } from './fetch/fetch.js';
 import { withAuth } from './fetch/with-auth.js';
-import { tokenKey, withBudget } from './fetch/with-budget.js';
+import { addressKey, tokenKey, withBudget } from './fetch/with-budget.js';
 import { type Caps, withCaps } from './fetch/with-caps.js';
 import { defaultRetryPlan, Outage, type RetryPlan, withRetry } from './fetch/with-retry.js';
 import { withTimeout } from './fetch/with-timeout.js';
@@ -37,6 +37,12 @@ export interface ClientOptions {
   readonly retry?: RetryPlan;
 }
 
+/** What is left of a limit. All tokens with the same `key` share it. */
+export interface LimitLeft extends CountLeft {
+  readonly key: string;
+  readonly kind: 'token' | 'address';
+}
+
 /** One client per platform. All sources in the process share its connections, budgets and platform clock. */
 export interface Client {
   readonly time: PlatformTime;
@@ -48,14 +54,22 @@ export interface Client {
    * Returns what is left of the quota of the token last sent by `tokens`; null before it sent one, or without limits.
    */
   quotaOf(tokens: TokenProvider): Promise<Quota | null>;
+  /** Returns what is left of every limit that requests of `tokens` count against, as far as known now. */
+  limitsOf(tokens: TokenProvider): readonly LimitLeft[];
 }
+
+/**
+ * The count of an address is not stored: the next process may have another address, and a member of a fleet has its
+ * own.
+ */
+const unstored: BudgetStore = { load: async () => null, save: async () => {} };
 
 /**
  * The layers, outermost first, and the reason for the order:
  *
  *   retry     one attempt covers everything below, a used-up budget included
  *   auth      its second request after a 401 is not a retry: it has its own allowance
- *   budget    below auth, because every request sent counts, and counts per token
+ *   budget    below auth, because every request sent counts, per token and per address
  *   timeout   per request on the wire: waiting for a budget or a refresh is not the server being slow
  *   version   on every request
  *   time      reads the `Date` of every response
@@ -82,9 +96,12 @@ export function createClient(options: ClientOptions): Client {
   const outage = new Outage();
   const retried = (fetch: Fetch) =>
     withRetry(fetch, { plan: options.retry ?? defaultRetryPlan, clock, random, logger, outage });
-  const counted = (rule: BudgetRule, keyOf: Parameters<typeof withBudget>[4]) =>
-    withBudget(wire, budgets, time, rule, keyOf);
   const rule = options.requestsPerHour === null ? null : tokenRule(options.requestsPerHour);
+  const addressBudgets = new Budgets({ store: unstored, time, logger, askTime });
+  const address = addressRule(rule?.limit ?? 0);
+  const addressed = rule === null ? wire : withBudget(wire, addressBudgets, time, address, () => addressKey);
+  const counted = (rule: BudgetRule, keyOf: Parameters<typeof withBudget>[4]) =>
+    withBudget(addressed, budgets, time, rule, keyOf);
   // A refreshed token has its own budget, so the token sent last counts.
   const lastKeys = new WeakMap<TokenProvider, string>();
   const perToken = (tokens: TokenProvider): Fetch =>
@@ -102,6 +119,17 @@ export function createClient(options: ClientOptions): Client {
     quotaOf: async (tokens) => {
       const key = lastKeys.get(tokens);
       return rule === null || key === undefined ? null : await budgets.quota(key, rule);
+    },
+    limitsOf: (tokens) => {
+      if (rule === null) return [];
+      const key = lastKeys.get(tokens);
+      const ofToken = key === undefined ? [] : budgets.left(key, rule);
+      return [
+        ...ofToken.map((left): LimitLeft => ({ ...left, key: key ?? '', kind: 'token' })),
+        ...addressBudgets
+          .left(addressKey, address)
+          .map((left): LimitLeft => ({ ...left, key: addressKey, kind: 'address' })),
+      ];
     },
   };
 }

@@ -1,10 +1,21 @@
 import { describe, expect, test } from 'vitest';
-import { type BudgetState, block, spend, tokenEndpointRule, tokenRule } from '../../src/client/budget.js';
+import {
+  addressRule,
+  type BudgetState,
+  block,
+  settleMillis,
+  spend,
+  spendAnyway,
+  tokenEndpointRule,
+  tokenRule,
+} from '../../src/client/budget.js';
 import fc from '../support/property.js';
 
 const hour = 3_600_000;
 const rule = tokenRule(100);
 const start = 1_000 * hour;
+/** When a window that began at `start` has surely ended. */
+const over = start + hour + settleMillis;
 
 function spent(count: number, windowStart = start, blockedUntil: number | null = null): BudgetState {
   return { windowStart, spent: count, blockedUntil };
@@ -29,23 +40,17 @@ describe('budget: one request', () => {
   test.each([
     ['the first request opens a window', null, start, 'routine', { granted: spent(1) }],
     ['another request is counted', spent(7), start + 1, 'routine', { granted: spent(8) }],
-    ['routine work stops at the reserve', spent(80), start + 1, 'routine', { until: start + hour }],
+    ['routine work stops at the reserve', spent(80), start + 1, 'routine', { until: over }],
     ['a webhook may use the reserve', spent(80), start + 1, 'webhook', { granted: spent(81) }],
-    ['a webhook stops at the limit', spent(100), start + 1, 'webhook', { until: start + hour }],
+    ['a webhook stops at the limit', spent(100), start + 1, 'webhook', { until: over }],
     [
-      'the last moment of a window belongs to it',
+      'the last moment of a window belongs to it, and so does the time until it has surely ended',
       spent(100),
-      start + hour - 1,
+      over - 1,
       'webhook',
-      { until: start + hour },
+      { until: over },
     ],
-    [
-      'the next moment opens another window',
-      spent(100),
-      start + hour,
-      'routine',
-      { granted: spent(1, start + hour) },
-    ],
+    ['the next moment opens another window', spent(100), over, 'routine', { granted: spent(1, over) }],
     [
       'a block rejects every request',
       spent(1, start, start + 500),
@@ -80,7 +85,7 @@ describe('budget: one request', () => {
       spent(100, start),
       start - 5 * hour,
       'webhook',
-      { until: start - 4 * hour },
+      { until: start - 4 * hour + settleMillis },
     ],
   ] as const)('%s', (_, state, now, urgency, expected) => {
     const spending = spend(state, rule, now, urgency);
@@ -95,10 +100,10 @@ describe('budget: one request', () => {
     let state = spent(100, start + 30 * 24 * hour);
     for (const minute of [0, 20, 40, 59]) {
       const spending = spend(state, rule, start + (minute * hour) / 60, 'webhook');
-      expect(spending).toMatchObject({ kind: 'refused', until: start + hour });
+      expect(spending).toMatchObject({ kind: 'refused', until: over });
       state = spending.state;
     }
-    expect(spend(state, rule, start + hour, 'routine')).toMatchObject({ kind: 'granted' });
+    expect(spend(state, rule, over, 'routine')).toMatchObject({ kind: 'granted' });
   });
 
   test('budget: a refusal that changes nothing returns the same state', () => {
@@ -117,6 +122,28 @@ describe('budget: one request', () => {
       kind: 'granted',
       state: spent(1, now + 600_000),
     });
+  });
+
+  test('budget: requests near the end of a window count in the next one too', () => {
+    const end = start + hour;
+    const early = spendAnyway(spent(40), rule, end - settleMillis - 1, 3);
+    const late = spendAnyway(spendAnyway(early, rule, end - 1, 5), rule, over - 1, 7);
+    expect(late).toMatchObject({ windowStart: start, spent: 55, late: 12 });
+    expect(spend(late, rule, over, 'routine')).toMatchObject({ state: { windowStart: over, spent: 13 } });
+    expect(spend(late, rule, over + hour, 'routine')).toMatchObject({ state: { spent: 1 } });
+  });
+
+  test('budget: windows with a fixed phase begin at it and its multiples, whenever the first request is', () => {
+    const fixed = { ...rule, phase: 10 * 60_000 };
+    const state = spendAnyway(null, fixed, start + hour / 2, 1);
+    expect(state.windowStart).toBe(start + 10 * 60_000);
+    const next = spendAnyway(state, fixed, start + 1.9 * hour, 1);
+    expect(next).toMatchObject({ windowStart: start + hour + 10 * 60_000, spent: 1 });
+  });
+
+  test('RATE-02 budget: an address may send 5,000 requests an hour, or what a platform without that limit allows a token', () => {
+    expect(addressRule(1000)).toMatchObject({ limit: 5000, windowMillis: hour });
+    expect(addressRule(10_000)).toMatchObject({ limit: 10_000 });
   });
 
   test('budget: a 429 with a shorter wait does not end a longer one', () => {

@@ -1,8 +1,9 @@
-import { expect, test } from 'vitest';
-import type { BudgetState } from '../../src/client/budget.js';
+import { describe, expect, test } from 'vitest';
+import { type BudgetState, settleMillis } from '../../src/client/budget.js';
 import { Budgets } from '../../src/client/budgets.js';
 import { PlatformTime } from '../../src/client/platform-time.js';
 import { silentLogger } from '../../src/runtime/logger.js';
+import fc from '../support/property.js';
 
 const hour = 3_600_000;
 const start = Date.UTC(2026, 9, 20, 9);
@@ -45,10 +46,10 @@ test('budgets: a window stored under a clock a month ahead ends in an hour, also
     clock.at = start + minutes * 60_000;
     await expect(open().take('key', rule, 'webhook', signal)).rejects.toMatchObject({
       code: 'rate_limited',
-      about: { retryAt: new Date(start + hour).toISOString() },
+      about: { retryAt: new Date(start + hour + settleMillis).toISOString() },
     });
   }
-  clock.at = start + hour;
+  clock.at = start + hour + settleMillis;
   await open().take('key', rule, 'routine', signal);
 });
 
@@ -88,4 +89,89 @@ test('budgets: with shared budgets, a webhook does not wait for another request 
   told();
   await expect(refused).rejects.toMatchObject({ code: 'rate_limited' });
   expect(held?.spent).toBe(86);
+});
+
+describe('RATE-15 RATE-16 budgets: no window of the platform gets more than its limit', () => {
+  /** How a platform may begin its windows, which its specification leaves open. */
+  const platforms: Record<string, (now: number, windowStart: number) => number> = {
+    'windows that begin with a request': (now, windowStart) =>
+      now >= windowStart + hour ? now : windowStart,
+    'windows that begin with each hour': (now) => now - (now % hour),
+  };
+  const step = fc.record({
+    after: fc.oneof(fc.nat({ max: 5_000 }), fc.nat({ max: hour / 2 })),
+    asks: fc.nat({ max: 60 }),
+    urgency: fc.constantFrom('routine' as const, 'webhook' as const),
+    latency: fc.nat({ max: 900 }),
+  });
+  const skew = fc.integer({ min: -1_000, max: 1_000 });
+
+  test.each(Object.entries(platforms))('%s', async (_, windowAt) => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(step, { maxLength: 40 }),
+        skew,
+        fc.boolean(),
+        async (steps, ahead, restarts) => {
+          const { clock, open } = budgets(null);
+          let one = open();
+          let windowStart = Number.NEGATIVE_INFINITY;
+          let spent = 0;
+          for (const { after, asks, urgency, latency } of steps) {
+            clock.at += after;
+            const arrives = clock.at + ahead + latency;
+            for (let ask = 0; ask < asks; ask += 1) {
+              try {
+                await one.take('key', rule, urgency, signal);
+              } catch {
+                break;
+              }
+              const window = windowAt(arrives, windowStart);
+              spent = window === windowStart ? spent + 1 : 1;
+              windowStart = window;
+              expect(spent).toBeLessThanOrEqual(rule.limit);
+            }
+            // A restart in the hour in which the window began loses nothing.
+            if (restarts && clock.at < start + hour / 2) one = open();
+          }
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  test('a 429 says when windows begin, for all that follow', async () => {
+    const { clock, open } = budgets(null);
+    const one = open();
+    clock.at = start + 5 * 60_000;
+    await one.block('key', rule, 10 * 60_000, true);
+    clock.at += 10 * 60_000;
+    for (let taken = 0; taken < rule.limit; taken += 1) await one.take('key', rule, 'webhook', signal);
+    clock.at = start + hour + 14 * 60_000;
+    await expect(one.take('key', rule, 'webhook', signal)).rejects.toMatchObject({ code: 'rate_limited' });
+    clock.at = start + hour + 15 * 60_000 + settleMillis;
+    await one.take('key', rule, 'webhook', signal);
+  });
+});
+
+test('budgets: requests that another process sent count in both kinds of windows', async () => {
+  let held: BudgetState | null = { windowStart: start - hour / 2, spent: 10, blockedUntil: null };
+  const store = {
+    load: async () => held,
+    save: async () => {},
+    swap: async (_key: string, before: BudgetState | null, after: BudgetState) => {
+      const isAsSeen = before?.spent === held?.spent;
+      if (isAsSeen) held = after;
+      return isAsSeen;
+    },
+  };
+  const clock = { now: () => start, monotonic: () => start, wait: async () => {} };
+  const time = new PlatformTime(clock);
+  const one = new Budgets({ store, time, logger: silentLogger, askTime: async () => {} });
+  await one.take('key', rule, 'routine', signal);
+  // Of the first window, which began in the hour before, nobody knows what was sent in this hour.
+  expect(one.left('key', rule).map(({ left }) => left)).toEqual([89, 99]);
+  held = { ...held, windowStart: start - hour / 2, spent: 41, blockedUntil: null };
+  await one.take('key', rule, 'routine', signal);
+  expect(one.left('key', rule).map(({ left }) => left)).toEqual([58, 68]);
 });

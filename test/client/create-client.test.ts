@@ -1,10 +1,11 @@
 import { expect, onTestFinished, test } from 'vitest';
-import type { BudgetState } from '../../src/client/budget.js';
+import { type BudgetState, settleMillis } from '../../src/client/budget.js';
 import { type ClientOptions, createClient } from '../../src/client/create-client.js';
 import { openConnectionPool } from '../../src/client/fetch/connection-pool.js';
 import { investmentFeed } from '../../src/client/investments.js';
 import type { BudgetStore } from '../../src/client/ports.js';
 import { staticToken } from '../../src/client/tokens/static-token.js';
+import type { TokenProvider } from '../../src/client/tokens/token-provider.js';
 import { Fault } from '../../src/domain/fault.js';
 import type { Cursor } from '../../src/domain/position.js';
 import { type Logger, silentLogger } from '../../src/runtime/logger.js';
@@ -92,11 +93,58 @@ test('client: sources with the same token share its budget, another token has it
   const spent = feed('at_1').page({ kind: 'start' }, signal);
   await expect(spent).rejects.toMatchObject({
     code: 'rate_limited',
-    about: { retryAt: new Date(clock.now() + 3_600_000).toISOString() },
+    about: { retryAt: new Date(clock.now() + 3_600_000 + settleMillis).toISOString() },
   });
   await feed('at_2').page({ kind: 'start' }, signal);
   await feed('at_1', 'webhook').page({ kind: 'start' }, signal);
   expect(server.requests).toHaveLength(12);
+});
+
+test('RATE-02 client: all tokens share the limit of the address, and its 429 stops them all', async () => {
+  let isLimited = false;
+  const server = await listen((_, response) => {
+    response.setHeader('date', dateOf(clock));
+    if (!isLimited) return void response.end(page);
+    response.writeHead(429);
+    const details = { limit: 5000, period: 'hour', retry_after: 1800 };
+    response.end(JSON.stringify({ error: { type: 'rate_limit_exceeded', details } }));
+  });
+  const { client, clock } = open(server.url);
+  const one = staticToken(() => 'at_1');
+  const read = (tokens: TokenProvider) =>
+    investmentFeed(client.as(tokens), scope, 'webhook').page({ kind: 'start' }, signal);
+  await read(one);
+  await read(staticToken(() => 'at_2'));
+  const left = (kind: string) =>
+    client.limitsOf(one).flatMap((limit) => (limit.kind === kind ? [limit.left] : []));
+  expect([left('token'), left('address')]).toEqual([
+    [999, 999],
+    [4998, 4998],
+  ]);
+  isLimited = true;
+  await expect(read(one)).rejects.toMatchObject({ code: 'rate_limited' });
+  expect([left('token'), left('address')]).toEqual([
+    [0, 998],
+    [0, 0],
+  ]);
+  const sent = server.requests.length;
+  await expect(read(staticToken(() => 'at_3'))).rejects.toMatchObject({ code: 'rate_limited' });
+  expect(server.requests).toHaveLength(sent);
+});
+
+test('client: a 429 of a token does not stop the other tokens', async () => {
+  const server = await listen((request, response) => {
+    response.setHeader('date', dateOf(clock));
+    if (request.headers.authorization !== 'Bearer at_1') return void response.end(page);
+    response.writeHead(429);
+    const details = { limit: 1000, period: 'hour', retry_after: 1800 };
+    response.end(JSON.stringify({ error: { type: 'rate_limit_exceeded', details } }));
+  });
+  const { client, clock } = open(server.url);
+  const read = (token: string) =>
+    investmentFeed(client.as(staticToken(() => token)), scope, 'webhook').page({ kind: 'start' }, signal);
+  await expect(read('at_1')).rejects.toMatchObject({ code: 'rate_limited' });
+  expect((await read('at_2')).items).toHaveLength(3);
 });
 
 test('client: a restart keeps the request count, and no token is stored as a key', async () => {

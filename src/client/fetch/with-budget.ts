@@ -20,12 +20,17 @@ export function withBudget(
     await budgets.take(key, rule, call.urgency, call.signal);
     const answer = await fetch(call);
     if (answer.status === 429) {
-      const now = time.now();
-      await budgets.block(key, rule, rateLimitWaitMillis(answer, now), ranOutOf(answer, rule.limit));
+      const ranOut = ranOutOf(answer, rule.limit);
+      // A 429 that names another limit, or none, still asks this token to wait, but not all tokens of the address.
+      if (ranOut || key !== addressKey)
+        await budgets.block(key, rule, rateLimitWaitMillis(answer, time.now()), ranOut);
     }
     return answer;
   };
 }
+
+/** The budget key of the address that all requests of this process come from. */
+export const addressKey = 'address';
 
 /** Returns the budget key of the token. Sources with the same token share one budget. */
 export function tokenKey(call: Call): string {
