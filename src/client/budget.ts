@@ -107,8 +107,9 @@ export function remaining(
 ): { readonly left: number; readonly resetsAt: number } {
   const current = at(state, rule, now);
   const ends = surelyOver(current, rule);
-  if (current.blockedUntil !== null) return { left: 0, resetsAt: Math.max(ends, current.blockedUntil) };
-  return { left: Math.max(0, rule.limit - current.spent), resetsAt: ends };
+  const left = Math.max(0, rule.limit - current.spent);
+  if (current.blockedUntil === null) return { left, resetsAt: ends };
+  return { left: 0, resetsAt: left > 0 ? current.blockedUntil : Math.max(ends, current.blockedUntil) };
 }
 
 /**

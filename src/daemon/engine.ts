@@ -84,7 +84,7 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
     const holder = `${processName()}:${randomText(random, 8)}`;
     const sync = createSync({
       sources:
-        parts.asksGrants === false ? sources.map(({ identity, feed }) => ({ identity, feed })) : sources,
+        parts.asksGrants === false ? sources.map(({ mayReadIdentity: _, ...source }) => source) : sources,
       mirror: mirror.mirror,
       holder,
       ...{ clock, random, logger: logger.child({ component: 'sync' }) },

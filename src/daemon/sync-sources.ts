@@ -43,6 +43,7 @@ export async function syncSources(
           fingerprint: fingerprintOf(config, source, await realmOfAccess(source.access)),
         },
         feed,
+        limits: () => platform.client.limitsOf(tokens),
         ...(config.identity === 'drop'
           ? {}
           : {

@@ -3,8 +3,9 @@ import type { SourceName } from '../domain/ids.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import type { SyncSource } from './ports.js';
 import { runTick, type TickAsk, type TickOptions, type TickParts, type TickResult } from './run-tick.js';
-import type { ManualAsk } from './schedule.js';
+import type { ManualAsk, SpacingSeen } from './schedule.js';
 import { SourceLoop } from './source-loop.js';
+import { isPlenty, type SharedBudget } from './webhook-spacing.js';
 
 export interface SyncOptions extends TickOptions {
   readonly intervalMillis: number;
@@ -55,6 +56,8 @@ export interface Sync extends Closable {
    * the listener.
    */
   onTick(listener: TickListener): () => void;
+  /** Returns how ticks that webhooks start are spaced now, and why. */
+  spacingOf(source: SourceName): SpacingSeen;
   /** Resolves when no tick is running and none is due. */
   idle(): Promise<void>;
   /** Finishes the pages being written, ends the running ticks and starts no more. */
@@ -104,6 +107,20 @@ export function createSync(parts: SyncParts): Sync {
     return result;
   };
 
+  /** Sources count the others only where that changes anything. */
+  const sharedBudgets = (source: SyncSource): readonly SharedBudget[] => {
+    const limits = source.limits?.() ?? [];
+    if (limits.every(isPlenty)) return limits.map((limit) => ({ ...limit, sharing: 1 }));
+    const others = parts.sources.filter(
+      (other) => other !== source && loops.get(other.identity.name)?.usesWebhookTicks === true,
+    );
+    const keys = others.map((other) => new Set(other.limits?.().map(({ key }) => key)));
+    return limits.map((limit) => ({
+      ...limit,
+      sharing: 1 + keys.filter((theirs) => theirs.has(limit.key)).length,
+    }));
+  };
+
   for (const source of parts.sources) {
     const { name } = source.identity;
     if (loops.has(name)) throw new Error(`two sources are called ${name}`);
@@ -118,6 +135,7 @@ export function createSync(parts: SyncParts): Sync {
         idleIntervalMillis: options.idleIntervalMillis,
         runQueued: (urgent, ask) => runQueued(source, log, urgent, ask),
         raise: () => queue.setPriority(name, urgentPriority),
+        budgets: () => sharedBudgets(source),
       }),
     );
   }
@@ -138,6 +156,7 @@ export function createSync(parts: SyncParts): Sync {
     nudge: (name) => loopOf(name).nudge(),
     recheck: (name) => loopOf(name).recheck(),
     tick: (name, ask = {}) => loopOf(name).ask(ask),
+    spacingOf: (name) => loopOf(name).spacing,
     databaseIsBack: () => {
       for (const loop of loops.values()) loop.databaseIsBack();
     },

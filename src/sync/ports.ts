@@ -5,6 +5,7 @@ import type { FeedItem } from '../domain/investment.js';
 import type { Cents } from '../domain/money.js';
 import type { Cursor, PageToken, Position } from '../domain/position.js';
 import type { Interruption } from '../runtime/interruption.js';
+import type { BudgetLeft } from './webhook-spacing.js';
 
 /** One page of the platform's feed. `next` is never empty: a page without it is rejected as `contract_broken`. */
 export interface FeedPage {
@@ -51,6 +52,8 @@ export interface SyncSource {
    * source does not store identity. Throws the same faults as the feed.
    */
   readonly mayReadIdentity?: (signal: Interruption) => Promise<boolean | null>;
+  /** Returns what is left of each limit that the requests of this source count against. Absent without limits. */
+  readonly limits?: () => readonly BudgetLeft[];
 }
 
 /** Identifies a source in the configuration. */

@@ -1,9 +1,10 @@
 import type { Position } from '../domain/position.js';
 import { afterCheck, type GrantAnswer, type GrantCheck, unchecked } from './grant-check.js';
 import { afterTick, type IdleStretch, stretched, watchful } from './idle-stretch.js';
-import { afterNudgedTick, type NudgeSpacing, nudgeDueAt, quiet } from './nudge-spacing.js';
 import type { Standing, TickReport, Trigger } from './ports.js';
+import { afterRecheck, noRecheck, type RecheckSpacing, recheckDueAt } from './recheck-spacing.js';
 import type { TickAsk } from './run-tick.js';
+import { type BudgetLeft, type SharedBudget, type SpacingReason, webhookSpacing } from './webhook-spacing.js';
 
 /*
  * When the ticks of one source run, as a pure function: from the state and the event that just happened to the next
@@ -13,8 +14,8 @@ import type { TickAsk } from './run-tick.js';
  *        ▲                └─ nothing left to do ─┘
  *
  * At most one tick is queued or running. Nudges are a flag, not a queue: a queued tick covers the nudges that arrive
- * while it waits, and nudges that arrive while it runs cause exactly one more tick, however many there were. When
- * nudges never stop, their ticks are spaced out: see `NudgeSpacing`.
+ * while it waits, and nudges that arrive while it runs cause exactly one more tick, however many there were. As the
+ * request quota runs short, their ticks are spaced out: see `webhookSpacing`.
  *
  * All times are on the monotonic clock: setting the wall clock back must not lengthen a wait.
  */
@@ -39,8 +40,11 @@ export interface Schedule {
   readonly tick: ScheduledTick;
 
   readonly timerDue: number;
+  /** Not before this time, whatever the quota allows. */
   readonly nudgeDue: number;
-  readonly spacing: NudgeSpacing;
+  /** When the last tick that answered a nudge ended. */
+  readonly nudgedAt: number;
+  readonly rechecks: RecheckSpacing;
   readonly stretch: IdleStretch;
   readonly grant: GrantCheck;
   /** A failed grant check is retried in a tick of its own. While ticks fail, the timer decides when the next may run. */
@@ -127,7 +131,8 @@ export const unscheduled: Schedule = {
   tick: none,
   timerDue: 0,
   nudgeDue: 0,
-  spacing: quiet,
+  nudgedAt: Number.NEGATIVE_INFINITY,
+  rechecks: noRecheck,
   stretch: watchful,
   grant: unchecked,
   grantRetry: false,
@@ -203,8 +208,11 @@ export function schedule(
   }
 }
 
-/** Returns the milliseconds until a tick is due, or infinity when only a new request can start one. */
-export function untilDue(state: Schedule, now: number): number {
+/**
+ * Returns the milliseconds until a tick is due, or infinity when only a new request can start one. `budgets` is what is
+ * left of the source's request quota now; ask again when that may have changed.
+ */
+export function untilDue(state: Schedule, now: number, budgets: readonly SharedBudget[]): number {
   const never = Number.POSITIVE_INFINITY;
   if (state.manual.length > 0) return 0;
   if (state.closed || state.follows === 'elsewhere') return never;
@@ -212,21 +220,65 @@ export function untilDue(state: Schedule, now: number): number {
   const due = [
     isTimed ? state.timerDue : never,
     isTimed && state.grantRetry ? state.grant.dueAt : never,
-    state.nudged ? state.nudgeDue : never,
-    // A recheck ignores the wait for nudges, such as a halt, since its cause may just be gone. Only the spacing applies.
-    state.recheck ? nudgeDueAt(state.spacing) : never,
+    state.nudged ? nudgeDueAt(state, now, budgets) : never,
+    // A recheck ignores the wait for nudges, such as a halt, since its cause may just be gone. Only its own
+    // spacing applies.
+    state.recheck ? recheckDueAt(state.rechecks) : never,
   ];
   return Math.max(0, Math.min(...due) - now);
 }
 
 /** Returns whether no tick is queued or running and none is due. */
-export function isIdle(state: Schedule, now: number): boolean {
-  return state.tick.kind === 'none' && untilDue(state, now) > 0;
+export function isIdle(state: Schedule, now: number, budgets: readonly SharedBudget[]): boolean {
+  return state.tick.kind === 'none' && untilDue(state, now, budgets) > 0;
+}
+
+/** Returns when a nudge may start a tick. */
+export function nudgeDueAt(state: Schedule, now: number, budgets: readonly SharedBudget[]): number {
+  const { gapMillis, reason } = webhookSpacing(budgets);
+  return Math.max(state.nudgeDue, (reason === 'spent' ? now : state.nudgedAt) + gapMillis);
+}
+
+/** How long a source counts as one that uses webhook ticks. */
+const nudgedLatelyMillis = 60_000;
+
+/** Returns whether the source takes part in what webhooks may use of a shared quota. */
+export function usesWebhookTicks(state: Schedule, now: number): boolean {
+  return (
+    state.nudged ||
+    (state.tick.kind === 'running' && state.tick.covers.nudged) ||
+    now - state.nudgedAt < nudgedLatelyMillis
+  );
 }
 
 /** Returns whether nothing can happen any more. */
 export function isOver({ closed, manual }: Schedule): boolean {
   return closed && manual.length === 0;
+}
+
+/** The present spacing of webhook ticks, as a status shows it. */
+export interface SpacingSeen {
+  /** The time between two webhook ticks. */
+  readonly gapMillis: number;
+  /** How long a webhook that arrives now waits for its tick. */
+  readonly waitMillis: number;
+  /**
+   * `plenty`: each webhook starts a tick at once. `scarce`: the quota has to last until its window ends. `spent`: nothing
+   * is left until then. `backing_off`: the last tick failed or was told to wait. `halted`: the source waits for a person.
+   * `elsewhere`: another process follows the source.
+   */
+  readonly reason: SpacingReason | 'backing_off' | 'halted' | 'elsewhere';
+  /** The limit behind `scarce` and `spent`, and behind `plenty` once it is known. */
+  readonly by: BudgetLeft | null;
+}
+
+export function spacingSeen(state: Schedule, now: number, budgets: readonly SharedBudget[]): SpacingSeen {
+  const { gapMillis, reason, by } = webhookSpacing(budgets);
+  const waitMillis = Math.max(0, nudgeDueAt(state, now, budgets) - now);
+  const seen: SpacingSeen = { gapMillis, waitMillis, reason, by };
+  if (state.follows === 'elsewhere') return { ...seen, reason: 'elsewhere' };
+  if (state.halted) return { ...seen, reason: 'halted' };
+  return state.nudgeDue > now && reason !== 'spent' ? { ...seen, reason: 'backing_off' } : seen;
 }
 
 /**
@@ -291,7 +343,6 @@ function ended(state: Schedule, end: TickEnded, now: number, rules: ScheduleRule
   const grant = covers.checksGrant ? afterCheck(state.grant, end.grant, now) : state.grant;
   const mayRetryGrant = report.outcome === 'done' && !(covers.checksGrant && end.grant === 'not_asked');
   const stretch = afterTick(state.stretch, report, covers.nudged);
-  const spacing = covers.nudged || covers.recheck ? afterNudgedTick(state.spacing, now) : state.spacing;
   const halted = standing?.kind === 'halted';
   const timerDue =
     now + timerWait(end, halted, stretched(stretch, rules.intervalMillis, rules.idleIntervalMillis));
@@ -307,8 +358,9 @@ function ended(state: Schedule, end: TickEnded, now: number, rules: ScheduleRule
     // The tick covered the nudge but could not use the webhook reserve. The nudge gets a tick of its own.
     nudged: state.nudged || (covers.nudged && reserveLeft && state.follows !== 'elsewhere'),
     timerDue,
-    nudgeDue: halted ? haltedDue : isBlocked ? timerDue : nudgeDueAt(spacing),
-    spacing,
+    nudgeDue: halted ? haltedDue : isBlocked ? timerDue : now,
+    nudgedAt: covers.nudged ? now : state.nudgedAt,
+    rechecks: covers.recheck ? afterRecheck(state.rechecks, now) : state.rechecks,
     stretch,
     grant,
     grantRetry: mayRetryGrant && grant.failures > 0,

@@ -10,13 +10,19 @@ import {
   type Schedule,
   type ScheduleEvent,
   type ScheduleRules,
+  type SpacingSeen,
   schedule,
+  spacingSeen,
   type TickEnded,
   unscheduled,
   untilDue,
+  usesWebhookTicks,
 } from './schedule.js';
+import type { SharedBudget } from './webhook-spacing.js';
 
 export interface LoopParts extends ScheduleRules {
+  /** Returns what is left of the request quota of the source now. */
+  readonly budgets: () => readonly SharedBudget[];
   readonly clock: Clock;
   readonly random: Random;
   /**
@@ -87,7 +93,17 @@ export class SourceLoop {
 
   /** Whether no tick is running and none is due. */
   get isIdle(): boolean {
-    return isIdle(this.#state, this.parts.clock.monotonic());
+    return isIdle(this.#state, this.parts.clock.monotonic(), this.parts.budgets());
+  }
+
+  /** Whether the source takes part in what webhooks may use of a shared quota. */
+  get usesWebhookTicks(): boolean {
+    return usesWebhookTicks(this.#state, this.parts.clock.monotonic());
+  }
+
+  /** Returns the present spacing of webhook ticks. */
+  get spacing(): SpacingSeen {
+    return spacingSeen(this.#state, this.parts.clock.monotonic(), this.parts.budgets());
   }
 
   async close(): Promise<void> {
@@ -97,7 +113,7 @@ export class SourceLoop {
 
   async #run(): Promise<void> {
     while (!isOver(this.#state)) {
-      const wait = untilDue(this.#state, this.parts.clock.monotonic());
+      const wait = untilDue(this.#state, this.parts.clock.monotonic(), this.parts.budgets());
       if (wait > 0) {
         this.#wake = new Interrupter();
         this.parts.onIdle();

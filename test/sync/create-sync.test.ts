@@ -180,7 +180,58 @@ test('sync: nudges that last as long as three ticks cost at most one more tick',
   expect(ticks.map(({ result }) => result.report.trigger)).toEqual(Array<string>(4).fill('webhook'));
 });
 
-describe('sync: nudges that never stop', () => {
+/** A quota of requests for each full hour, counted as the platform counts it. */
+class Quota {
+  #window = 0;
+  #spent = 0;
+  /** Requests beyond the limit. */
+  refused = 0;
+  constructor(readonly limit = 1000) {}
+
+  get left(): number {
+    this.#roll();
+    return Math.max(0, this.limit - this.#spent);
+  }
+
+  source(feed: Feed, name: SourceName = acme): SyncSource {
+    const counted: Feed = {
+      page: (position, signal) => {
+        this.spend();
+        return feed.page(position, signal);
+      },
+    };
+    return {
+      ...sourceOf(counted, name),
+      mayReadIdentity: async () => {
+        this.spend();
+        return true;
+      },
+      limits: () => [
+        {
+          key: 'token:1',
+          kind: 'token',
+          limit: this.limit,
+          left: this.left,
+          resetsInMillis: 60 * minute - (clock.monotonic() % (60 * minute)),
+        },
+      ],
+    };
+  }
+
+  spend(): void {
+    this.#roll();
+    this.#spent += 1;
+    if (this.#spent > this.limit) this.refused += 1;
+  }
+
+  #roll(): void {
+    const window = Math.floor(clock.monotonic() / (60 * minute));
+    if (window !== this.#window) this.#spent = 0;
+    this.#window = window;
+  }
+}
+
+describe('sync: webhook ticks follow the request quota', () => {
   const webhookTicks = () => ticks.filter(({ result }) => result.report.trigger === 'webhook').length;
   const nudgeEvery = async (millis: number, times: number) => {
     for (let turn = 0; turn < times; turn += 1) {
@@ -188,51 +239,112 @@ describe('sync: nudges that never stop', () => {
       await clock.advance(millis);
     }
   };
-  beforeEach(async () => {
-    build([sourceOf(truth)]);
-    await sync.tick(acme);
-    ticks.length = 0;
+  let quota: Quota;
+  beforeEach(() => {
+    quota = new Quota();
   });
 
-  test('endless nudges space their ticks out, up to about five seconds', async () => {
-    await nudgeEvery(50, 20);
-    // The first two ticks start immediately, the next after 250 and 500 milliseconds.
-    expect(webhookTicks()).toBe(4);
-    await nudgeEvery(50, 20 * 60);
+  test('in a fresh hour 400 changes, each made when the one before was read, are all read without any delay', async () => {
+    build([quota.source(truth)]).start();
+    await sync.idle();
     ticks.length = 0;
-    await nudgeEvery(50, 20 * 60);
-    expect(webhookTicks()).toBeGreaterThanOrEqual(12);
-    expect(webhookTicks()).toBeLessThanOrEqual(13);
-  });
-
-  test('endless nudges do not use up the hourly quota, at any rate', async () => {
-    for (const [millis, times] of [
-      [1_000, 3_600],
-      [2_500, 1_440],
-      [4_900, 735],
-    ] as const) {
-      ticks.length = 0;
-      await nudgeEvery(millis, times);
-      expect(webhookTicks()).toBeGreaterThanOrEqual(600);
-      expect(webhookTicks()).toBeLessThanOrEqual(740);
+    const begun = clock.monotonic();
+    for (let change = 1; change <= 400; change += 1) {
+      truth.publish(1, 10 + change);
+      sync.nudge(acme);
+      await sync.idle();
+      expect(ticks.length).toBe(change);
     }
+    expect(clock.monotonic() - begun).toBe(0);
+    expect(webhookTicks()).toBe(400);
+    expect(sync.spacingOf(acme)).toMatchObject({ gapMillis: 0, waitMillis: 0, reason: 'plenty' });
   });
 
-  test('a nudge after five quiet seconds runs immediately, and the last nudge is never dropped', async () => {
-    await nudgeEvery(50, 20 * 60);
-    ticks.length = 0;
-    await clock.advance(5_000);
-    expect(webhookTicks()).toBe(1);
-    for (let turn = 1; turn <= 20; turn += 1) {
-      await clock.advance(5_000);
+  test('changes without end never exceed the quota, their wait grows smoothly, and the next hour starts over', async () => {
+    build([quota.source(truth)]).start();
+    await sync.idle();
+    const waits: number[] = [];
+    while (clock.monotonic() % (60 * minute) < 59 * minute) {
+      const count = ticks.length;
+      const asked = clock.monotonic();
       sync.nudge(acme);
       await settled();
-      expect(webhookTicks()).toBe(1 + turn);
+      while (ticks.length === count) await clock.advance(100);
+      waits.push(clock.monotonic() - asked);
+      await clock.advance(100);
     }
+    expect(quota.refused).toBe(0);
+    expect(Math.max(...waits.slice(0, 490))).toBe(0);
+    expect(Math.max(...waits)).toBeLessThan(20_000);
+    const growth = waits.slice(1).map((wait, index) => wait - (waits[index] ?? 0));
+    expect(Math.max(...growth)).toBeLessThanOrEqual(500);
+    expect(quota.left).toBeLessThan(100);
+    expect(sync.spacingOf(acme)).toMatchObject({ reason: 'scarce', by: { kind: 'token' } });
+    await clock.advance(minute);
+    ticks.length = 0;
+    await nudgeEvery(100, 300);
+    expect(webhookTicks()).toBe(300);
+  });
+
+  test('webhooks without end leave the timer, the grant check and other sources of the token their share', async () => {
+    quota = new Quota(400);
+    build([quota.source(truth), quota.source(truth, beta)]).start();
+    await sync.idle();
+    await nudgeEvery(500, 55 * 120);
+    expect(quota.refused).toBe(0);
+    const quiet = ticks.filter(({ source }) => source === beta);
+    expect(quiet.length).toBeGreaterThan(40);
+    expect(quiet.every(({ result }) => result.report.outcome === 'done')).toBe(true);
+    expect(ticks.every(({ result }) => result.report.outcome === 'done')).toBe(true);
+  });
+
+  test('sources that share a token share what webhooks may use', async () => {
+    build([quota.source(truth), quota.source(truth, beta)]).start();
+    await sync.idle();
+    while (quota.left > 400) quota.spend();
+    sync.nudge(acme);
+    await sync.idle();
+    const alone = sync.spacingOf(acme).gapMillis;
+    sync.nudge(beta);
+    await sync.idle();
+    expect(sync.spacingOf(acme).gapMillis / alone).toBeGreaterThan(1.9);
+    expect(sync.spacingOf(beta).gapMillis).toBe(sync.spacingOf(acme).gapMillis);
+    await clock.advance(2 * minute);
+    sync.nudge(acme);
+    await sync.idle();
+    expect(sync.spacingOf(acme).gapMillis / alone, 'the other one had no webhook for a minute').toBeLessThan(
+      1.1,
+    );
+  });
+
+  test('without a quota each nudge starts a tick', async () => {
+    build([sourceOf(truth)]).start();
+    await sync.idle();
+    ticks.length = 0;
+    await nudgeEvery(50, 500);
+    expect(webhookTicks()).toBe(500);
+  });
+
+  test('while the quota is spent nothing is asked, and the last nudge is not lost', async () => {
+    build([quota.source(truth)]).start();
+    await sync.idle();
+    while (quota.left > 0) quota.spend();
+    ticks.length = 0;
+    sync.nudge(acme);
+    await settled();
+    expect(sync.spacingOf(acme)).toMatchObject({ reason: 'spent', by: { left: 0 } });
+    expect(ticks).toEqual([]);
+    sync.nudge(acme);
+    await clock.advance(60 * minute);
+    expect(webhookTicks()).toBeGreaterThanOrEqual(1);
   });
 
   test('endless nudges do not delay a manual tick', async () => {
-    await nudgeEvery(50, 20 * 60);
+    build([quota.source(truth)]).start();
+    await sync.idle();
+    while (quota.left > 100) quota.spend();
+    sync.nudge(acme);
+    await sync.idle();
     sync.nudge(acme);
     expect((await sync.tick(acme)).report.trigger).toBe('manual');
   });
@@ -317,7 +429,7 @@ describe('sync: the identity grant check', () => {
     expect(mirror.of(acme).identity).toBe(false);
   });
 
-  test('endless grant change announcements are spaced out like nudges', async () => {
+  test('endless grant change announcements are spaced out, up to five seconds', async () => {
     build([source()]).start();
     await sync.idle();
     ticks.length = 0;

@@ -5,13 +5,17 @@ import {
   type Covered,
   isIdle,
   isOver,
+  nudgeDueAt,
   type Schedule,
   type ScheduleEvent,
   schedule,
+  spacingSeen,
   type TickEnded,
   unscheduled,
   untilDue,
+  usesWebhookTicks,
 } from '../../src/sync/schedule.js';
+import type { SharedBudget } from '../../src/sync/webhook-spacing.js';
 
 const now = 1_000_000_000;
 const minute = 60_000;
@@ -301,7 +305,7 @@ test('schedule: when the next tick is due in each state, whether the source is i
   const never = Number.POSITIVE_INFINITY;
   const seen = Object.entries(states).map(([name, state]) => [
     name,
-    [untilDue(state, now), isIdle(state, now), isOver(state)],
+    [untilDue(state, now, []), isIdle(state, now, []), isOver(state)],
   ]);
   expect(Object.fromEntries(seen)).toEqual({
     'not started': [never, true, false],
@@ -531,9 +535,55 @@ test('schedule: a tick answers every request that was there when it began, and n
   const later = schedule(next, { kind: 'nudged' }, now, rules).next;
   const { next: after } = schedule(later, { kind: 'ended', end: done }, now, rules);
   expect(after).toMatchObject({ nudged: true, tick: { kind: 'none' } });
-  expect(untilDue(after, now)).toBe(0);
+  expect(untilDue(after, now, [])).toBe(0);
 });
 
 test('schedule: a tick cannot end before it began', () => {
   expect(() => schedule(waiting, { kind: 'ended', end: done }, now, rules)).toThrow('not running');
+});
+
+describe('schedule: when a nudge may start a tick, and why', () => {
+  const budget = (left: number): readonly SharedBudget[] => [
+    { key: 'token:1', kind: 'token', limit: 1000, left, resetsInMillis: hour, sharing: 1 },
+  ];
+  const recent = { ...waiting, nudgedAt: now - 1_000 };
+  const blocked = { ...waiting, nudgeDue: now + 30_000 };
+  test.each([
+    ['plenty of quota: at once', recent, budget(600), 0, 'plenty'],
+    ['no limit: at once', recent, [], 0, 'plenty'],
+    ['a quarter left: the rest of the gap', recent, budget(250), 13_400, 'scarce'],
+    ['a quarter left, and the last tick was long ago: at once', waiting, budget(250), 0, 'scarce'],
+    [
+      'nothing left: when the window has ended, even after a long quiet time',
+      waiting,
+      budget(0),
+      hour,
+      'spent',
+    ],
+    ['the last tick failed: not before its retry', blocked, budget(600), 30_000, 'backing_off'],
+    ['halted: one retry an hour', states.halted, budget(600), hour, 'halted'],
+    ['another process follows it', states.elsewhere, budget(600), 0, 'elsewhere'],
+  ] as const)('%s', (_, state, budgets, wait, reason) => {
+    expect(spacingSeen(state, now, budgets)).toMatchObject({ waitMillis: wait, reason });
+    expect(Math.max(0, nudgeDueAt(state, now, budgets) - now)).toBe(wait);
+    const nudged = { ...state, timerDue: now + 2 * hour, grantRetry: false, nudged: true };
+    if (reason !== 'elsewhere') expect(untilDue(nudged, now, budgets)).toBe(wait);
+  });
+
+  test('a source shares what webhooks may use for a minute after each of its nudges', () => {
+    expect(usesWebhookTicks(waiting, now)).toBe(false);
+    expect(usesWebhookTicks({ ...waiting, nudged: true }, now)).toBe(true);
+    expect(usesWebhookTicks({ ...waiting, tick: covered({ nudged: true }) }, now)).toBe(true);
+    expect(usesWebhookTicks({ ...waiting, nudgedAt: now - minute + 1 }, now)).toBe(true);
+    expect(usesWebhookTicks({ ...waiting, nudgedAt: now - minute }, now)).toBe(false);
+  });
+
+  test('only ticks that answered a nudge space the next one', () => {
+    const nudgedAt = (covers: Partial<Covered>) =>
+      schedule({ ...recent, tick: covered(covers) }, { kind: 'ended', end: done }, now, rules).next.nudgedAt;
+    expect(nudgedAt({})).toBe(recent.nudgedAt);
+    expect(nudgedAt({ trigger: 'webhook', nudged: true })).toBe(now);
+    expect(nudgedAt({ trigger: 'manual', nudged: true })).toBe(now);
+    expect(nudgedAt({ trigger: 'start', recheck: true })).toBe(recent.nudgedAt);
+  });
 });

@@ -1,0 +1,71 @@
+/*
+ * The minimum time between two ticks that webhooks start, as a function of the request quota.
+ *
+ * While at least half of a window's requests are left, each webhook starts a tick at once. Below that, webhook ticks are
+ * spread over the time until the window ends. They may use half of what is left; the other half stays for timed ticks,
+ * grant checks, listings and ticks of several pages. The last twentieth, which routine work leaves untouched, is theirs
+ * alone. The gap grows smoothly: from none at half a window to the whole even spread at an empty one. The next window
+ * starts over.
+ *
+ * Processes that share a quota need no agreement: if others spend more, less is left, and the gaps of all grow.
+ */
+
+/** What is left of one limit that a source's requests count against. */
+export interface BudgetLeft {
+  /** Equal for all sources that share the limit. */
+  readonly key: string;
+  readonly kind: 'token' | 'address';
+  readonly limit: number;
+  /** 0 while the platform blocks all requests. */
+  readonly left: number;
+  readonly resetsInMillis: number;
+}
+
+/** A limit, and how many sources of this process share it and use webhook ticks now. */
+export interface SharedBudget extends BudgetLeft {
+  readonly sharing: number;
+}
+
+/**
+ * Why ticks are spaced as they are. `plenty`: not at all. `scarce`: the quota has to last until its window ends.
+ * `spent`: nothing is left until then.
+ */
+export type SpacingReason = 'plenty' | 'scarce' | 'spent';
+
+export interface WebhookSpacing {
+  readonly gapMillis: number;
+  readonly reason: SpacingReason;
+  /** The limit that determines the gap; null when no limit is known. */
+  readonly by: BudgetLeft | null;
+}
+
+/** The share of a window that webhooks may use without any spacing. */
+const plentyShare = 0.5;
+/** The share of what is left that spaced webhook ticks may use, and the share of a window that is theirs alone. */
+const spacedShare = 0.5;
+const ownShare = 0.05;
+
+/** Returns the spacing under several limits: the widest that one of them requires. */
+export function webhookSpacing(budgets: readonly SharedBudget[]): WebhookSpacing {
+  const all = budgets.map(spacingUnder);
+  return all.reduce((widest, one) => (one.gapMillis > widest.gapMillis ? one : widest), all[0] ?? unlimited);
+}
+
+export const unlimited: WebhookSpacing = { gapMillis: 0, reason: 'plenty', by: null };
+
+/** Returns whether webhook ticks need no spacing. */
+export function isPlenty({ limit, left }: BudgetLeft): boolean {
+  return left > 0 && left >= limit * plentyShare;
+}
+
+function spacingUnder(budget: SharedBudget): WebhookSpacing {
+  const { limit, left, resetsInMillis, sharing } = budget;
+  const untilReset = Math.max(0, resetsInMillis);
+  if (left <= 0) return { gapMillis: untilReset, reason: 'spent', by: budget };
+  const plenty = limit * plentyShare;
+  if (isPlenty(budget)) return { gapMillis: 0, reason: 'plenty', by: budget };
+  const usable = Math.max(left * spacedShare, Math.min(left, limit * ownShare));
+  const even = (untilReset * Math.max(1, sharing)) / usable;
+  // After the end of the window nothing has to wait any more.
+  return { gapMillis: Math.min(untilReset, even * (1 - left / plenty)), reason: 'scarce', by: budget };
+}
