@@ -17,6 +17,21 @@ export interface SourceHealth {
   readonly names_incomplete: 0 | 1;
   /** Whether a configuration names the source. */
   readonly followed: boolean;
+  readonly webhook_spacing: SpacingSeen | null;
+}
+
+/** How far apart the ticks that webhooks ask for are, and why. Null for a source that this daemon does not follow. */
+export interface SpacingSeen {
+  readonly reason: 'plenty' | 'scarce' | 'spent' | 'backing_off' | 'halted';
+  readonly gap_seconds: number;
+  /** How long a webhook that arrives now waits for its tick. */
+  readonly wait_seconds: number;
+  readonly quota: {
+    readonly of: 'token' | 'address';
+    readonly limit: number;
+    readonly left: number;
+    readonly resets_at: string;
+  } | null;
 }
 
 /** A problem that the running process reports about itself. `ill` means that it cannot do its work. */
@@ -70,4 +85,6 @@ export interface ConsoleSource {
   counts(): Promise<ProcessCounts>;
   /** Returns the problems in memory, also while the mirror cannot be read. */
   problems(): readonly ProblemSeen[];
+  /** Returns the spacing of webhook ticks, by source. */
+  spacings(): Readonly<Record<string, SpacingSeen>>;
 }

@@ -49,11 +49,12 @@ const isIll = (problems: readonly ProblemSeen[]): boolean =>
 export function answerOwn(
   app: Express,
   { key, process }: { readonly key: string; readonly process: string },
-  source: Pick<ConsoleSource, 'problems'>,
+  source: Pick<ConsoleSource, 'problems' | 'spacings'>,
 ): void {
   app.get('/daemon.json', (request, response) => {
     const given = /^Bearer (\S+)$/.exec(request.headers.authorization ?? '')?.[1] ?? '';
-    if (isSameSecret(given, key)) response.json({ process, problems: source.problems() });
+    if (isSameSecret(given, key))
+      response.json({ process, problems: source.problems(), spacings: source.spacings() });
     else response.status(401).type('text/plain').send('for rosterd status\n');
   });
 }

@@ -18,6 +18,7 @@ import { startEngine } from './engine.js';
 import type { SourceResult } from './source-result.js';
 import { startDrainAlone } from './start-drain.js';
 import { seatOf, startWork } from './start-work.js';
+import { webhookSpacings } from './webhook-spacings.js';
 
 export interface MirrorOptions {
   /** The configuration, as in `config.json`. */
@@ -122,7 +123,12 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
         pumps.add(pump);
         return () => void pumps.delete(pump);
       },
-      status: () => statusOf(config.database, clock, config, { daemons: [], problems: engine.health.list() }),
+      status: () =>
+        statusOf(config.database, clock, config, {
+          daemons: [],
+          problems: engine.health.list(),
+          spacings: webhookSpacings(config.sources, engine.sync, clock),
+        }),
       stop: () => lifecycle.close(),
     };
   } catch (error) {

@@ -20,6 +20,7 @@ import type { Engine, EngineParts } from './engine.js';
 import { addressOf } from './listen-address.js';
 import { listenFault } from './listen-fault.js';
 import { storageOf } from './storage.js';
+import { webhookSpacings } from './webhook-spacings.js';
 
 export interface ServedConsole {
   readonly url: string;
@@ -43,10 +44,12 @@ export async function serveConsole(
   lifecycle.add('dashboard readings', () => readings.close());
   const name = processName();
   let consoleUrl: string | null = null;
+  const spacings = () => webhookSpacings(config.sources, engine.sync, clock);
   const status = () =>
     statusOf(snapshots, clock, config, {
       daemons: [{ pid: process.pid, console_url: consoleUrl, state: 'answers' }],
       problems: engine.health.list(),
+      spacings: spacings(),
     });
   const key = newKey(random);
   const processed = new ProcessMetrics();
@@ -58,6 +61,7 @@ export async function serveConsole(
     source: {
       status,
       problems: () => engine.health.list(),
+      spacings,
       counts: async () => ({
         deliveries: receiver?.status().results ?? {},
         connections: receiver?.status().connections ?? null,

@@ -11,6 +11,7 @@ import { isProcessGone, isProcessThere, processName } from '../runtime/process-i
 import { type Random, randomText } from '../runtime/random.js';
 import { type MirrorPlace, placeText } from '../store/database-location.js';
 import { dialectFor } from '../store/dialect/dialect-for.js';
+import type { WebhookSpacings } from './webhook-spacing.js';
 
 /*
  * How `rosterd status` finds a running daemon and asks it what the database cannot contain: failures that could not be
@@ -40,12 +41,15 @@ export interface DaemonSeen {
 export interface DaemonAsked {
   readonly daemons: readonly DaemonSeen[];
   readonly problems: readonly HealthReport[];
+  readonly spacings: WebhookSpacings;
 }
 
 /** The response of `/daemon.json`. */
 export interface DaemonAnswer {
   readonly process: string;
   readonly problems: readonly HealthReport[];
+  /** Absent in versions before 0.2. */
+  readonly spacings?: WebhookSpacings;
 }
 
 /** Longer than a healthy daemon blocks its event loop, as it does while it publishes a very large first listing. */
@@ -120,6 +124,7 @@ export async function askDaemons(
   return {
     daemons: asked.flatMap(({ daemons }) => daemons),
     problems: asked.flatMap(({ problems }) => problems),
+    spacings: Object.assign({}, ...asked.map(({ spacings }) => spacings)) as WebhookSpacings,
   };
 }
 
@@ -131,13 +136,15 @@ async function filesOf({ folder, prefix }: Where): Promise<readonly string[]> {
     .map((name) => join(folder, name));
 }
 
+const unheard: DaemonAsked = { daemons: [], problems: [], spacings: {} };
+
 async function askOne(file: string, database: string, clock: Clock): Promise<DaemonAsked> {
   const address = await readAddress(file);
   const since = instantFromMillis(clock.now());
-  if (address === 'gone') return { daemons: [], problems: [] };
+  if (address === 'gone') return unheard;
   if (address === 'unreadable')
     return {
-      daemons: [],
+      ...unheard,
       problems: [
         {
           key: 'daemon',
@@ -147,14 +154,20 @@ async function askOne(file: string, database: string, clock: Clock): Promise<Dae
         },
       ],
     };
-  if (address.database !== database || isProcessGone(address.process)) return { daemons: [], problems: [] };
+  if (address.database !== database || isProcessGone(address.process)) return unheard;
   const pid = Number(address.process.split(':')[1]);
   const answer = await ask(address, clock);
   // The address of another container or another host is not valid here.
-  if (answer === null && !isProcessThere(address.process)) return { daemons: [], problems: [] };
+  if (answer === null && !isProcessThere(address.process)) return unheard;
   const seen = { pid, console_url: address.url };
-  if (answer !== null) return { daemons: [{ ...seen, state: 'answers' }], problems: answer.problems };
+  if (answer !== null)
+    return {
+      daemons: [{ ...seen, state: 'answers' }],
+      problems: answer.problems,
+      spacings: answer.spacings ?? {},
+    };
   return {
+    ...unheard,
     daemons: [{ ...seen, state: 'silent' }],
     problems: [
       {

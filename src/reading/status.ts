@@ -7,14 +7,27 @@ import type { MirrorPlace } from '../store/database-location.js';
 import { dialectFor } from '../store/dialect/dialect-for.js';
 import { type FleetMember, readFleet } from '../store/reads/fleet.js';
 import { type Ask, inSnapshot, type Snapshots } from '../store/reads/snapshot.js';
-import { readStatus, type StatusDocument, type StatusWanted } from '../store/reads/status.js';
+import {
+  readStatus,
+  type StatusDocument,
+  type StatusWanted,
+  type SourceStatus as StoredStatus,
+} from '../store/reads/status.js';
 import type { DaemonSeen } from './daemon-address.js';
+import type { WebhookSpacing, WebhookSpacings } from './webhook-spacing.js';
 
 export type { EndpointHealth } from '../endpoint/state.js';
-export type { SourceStatus, StatusDocument } from '../store/reads/status.js';
+export type { StatusDocument } from '../store/reads/status.js';
+export type { WebhookSpacing } from './webhook-spacing.js';
+
+export interface SourceStatus extends StoredStatus {
+  /** Reported by the daemon that follows the source; null when none on this host answers. */
+  readonly webhook_spacing: WebhookSpacing | null;
+}
 
 /** The status of the mirror, of its daemons and of the webhook endpoint. */
 export interface FullStatus extends StatusDocument {
+  readonly sources: readonly SourceStatus[];
   /** The managed webhook endpoint; null when none is configured. */
   readonly endpoint: EndpointHealth | null;
   /** The daemons that share the database; null for SQLite, which has one. */
@@ -27,9 +40,10 @@ export interface FullStatus extends StatusDocument {
 export interface Known {
   readonly daemons: readonly DaemonSeen[];
   readonly problems: readonly HealthReport[];
+  readonly spacings: WebhookSpacings;
 }
 
-const nothingKnown: Known = { daemons: [], problems: [] };
+const nothingKnown: Known = { daemons: [], problems: [], spacings: {} };
 
 /**
  * Returns the status of a mirror. The configuration adds sources that never ran, sources that no configuration follows,
@@ -39,7 +53,7 @@ export async function statusOf(
   place: MirrorPlace | Snapshots,
   clock: Clock,
   config?: Config | null,
-  { daemons, problems }: Known = nothingKnown,
+  { daemons, problems, spacings }: Known = nothingKnown,
 ): Promise<FullStatus> {
   const database = 'take' in place ? config?.database : place;
   const shared = database !== undefined && dialectFor(database).shared;
@@ -51,6 +65,7 @@ export async function statusOf(
   const document = 'take' in place ? await place.take(read) : await inSnapshot(place, read);
   return {
     ...document,
+    sources: document.sources.map((one) => ({ ...one, webhook_spacing: spacings[one.source] ?? null })),
     endpoint: await endpointHealth(config?.receiver?.endpoint?.file ?? null, clock),
     daemons,
   };

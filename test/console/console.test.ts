@@ -27,6 +27,7 @@ const acme: SourceHealth = {
   awaiting_deletion: 3,
   names_incomplete: 1,
   followed: true,
+  webhook_spacing: null,
 };
 
 const status = (...sources: SourceHealth[]): StatusSeen => ({
@@ -44,7 +45,7 @@ async function consoleOver(
   problems: readonly ProblemSeen[] = [],
 ) {
   const shown = createConsole({
-    source: { status: read, problems: () => problems, counts: async () => counts },
+    source: { status: read, problems: () => problems, spacings: () => ({}), counts: async () => counts },
     // These tests request none of its pages.
     dashboard: { mirrorOf: 'a platform', onChange: () => () => {} } as unknown as ConsoleParts['dashboard'],
     processed,

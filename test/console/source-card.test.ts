@@ -35,6 +35,7 @@ const acme: SourceSeen = {
   cursor_days_left: 89,
   cursor_old: false,
   quota: null,
+  webhook_spacing: null,
 };
 
 const card = (over: Partial<SourceSeen>) => sourceCard({ ...acme, ...over }, now).text;
@@ -52,4 +53,29 @@ test('a source card shows that names are incomplete, and why', () => {
     'Names are incomplete: re-listing is under way.',
   );
   expect(card({})).not.toContain('incomplete');
+});
+
+const quota = { of: 'token', limit: 1_000, left: 230, resets_at: '2026-10-20T12:30:00.000Z' } as const;
+test.each([
+  [null, 'not followed by this daemon'],
+  [{ reason: 'plenty', gap_seconds: 0, wait_seconds: 0, quota }, 'read at once'],
+  [
+    { reason: 'scarce', gap_seconds: 8.41, wait_seconds: 3, quota },
+    'read every 8.5 s: the quota has to last',
+  ],
+  [
+    { reason: 'scarce', gap_seconds: 95, wait_seconds: 3, quota: { ...quota, of: 'address' } },
+    'read every 1 min 35 s: the quota of this address has to last',
+  ],
+  [
+    { reason: 'spent', gap_seconds: 1_800, wait_seconds: 1_800, quota },
+    'wait 30 min 0 s: the quota is used up',
+  ],
+  [{ reason: 'backing_off', gap_seconds: 0, wait_seconds: 12, quota }, 'wait 12 s: the last tick failed'],
+  [
+    { reason: 'halted', gap_seconds: 0, wait_seconds: 60, quota: null },
+    'retry once an hour until a person acts',
+  ],
+] as const)('a source card shows the webhook spacing %j', (webhook_spacing, words) => {
+  expect(card({ webhook_spacing })).toContain(`<dt>Webhooks</dt><dd>${words}`);
 });

@@ -1,9 +1,9 @@
 import { counted, grouped } from '../../domain/counted.js';
-import type { EndpointHealth, FullStatus, SourceStatus } from '../../reading/status.js';
+import type { EndpointHealth, FullStatus, SourceStatus, WebhookSpacing } from '../../reading/status.js';
 import { type Command, type CommandContext, jsonOption } from '../command.js';
 import { databaseOptions, mirrorOf } from '../database-options.js';
 import { exitCodes } from '../exit-codes.js';
-import { ago } from '../output/words.js';
+import { ago, duration } from '../output/words.js';
 import { quarantineQuery } from '../quarantine-query.js';
 
 export const status: Command = {
@@ -35,14 +35,14 @@ export const status: Command = {
   },
 };
 
-const columns = ['SOURCE', 'STATE', 'ROWS', 'COMPLETE UP TO', 'LAST TICK', 'CURSOR'].map((title) => ({
-  title,
-}));
+const columns = ['SOURCE', 'STATE', 'ROWS', 'COMPLETE UP TO', 'LAST TICK', 'CURSOR'];
 
 function show(document: FullStatus, { out, io }: CommandContext): void {
   const now = io.clock.now();
+  // Only a running daemon knows it.
+  const isSpacingKnown = document.sources.some(({ webhook_spacing }) => webhook_spacing !== null);
   out.table(
-    columns,
+    [...columns, ...(isSpacingKnown ? ['WEBHOOKS'] : [])].map((title) => ({ title })),
     document.sources.map((source) => [
       source.source,
       stateOf(source),
@@ -52,6 +52,7 @@ function show(document: FullStatus, { out, io }: CommandContext): void {
       ago(source.complete_up_to, now),
       source.last_tick_at === null ? 'never' : `${source.last_outcome}, ${ago(source.last_tick_at, now)}`,
       source.cursor_days_left === null ? '-' : `${counted(source.cursor_days_left, 'day')} left`,
+      ...(isSpacingKnown ? [webhooksOf(source)] : []),
     ]),
   );
   for (const source of document.sources)
@@ -77,6 +78,34 @@ function stateOf({ state, health, meaning }: SourceStatus): string {
   if (state === 'empty') return meaning;
   return health === 'ok' ? state : `${state} (${health})`;
 }
+
+function webhooksOf({ webhook_spacing: spacing }: SourceStatus): string {
+  if (spacing === null) return '-';
+  if (spacing.reason === 'plenty') return 'at once';
+  return spacing.reason === 'scarce' ? `every ${exact(spacing.gap_seconds)}` : 'wait';
+}
+
+/** Explains why webhooks are not read at once; null when they are. */
+function whyWebhooksWait({ reason, gap_seconds, wait_seconds, quota }: WebhookSpacing): string | null {
+  const left =
+    quota === null
+      ? 'the request quota'
+      : `${grouped(quota.left)} of ${grouped(quota.limit)} requests of ${quota.of === 'token' ? 'the token' : 'this address'} are left until ${quota.resets_at}`;
+  switch (reason) {
+    case 'scarce':
+      return `webhooks are read every ${exact(gap_seconds)}: ${left}`;
+    case 'spent':
+      return `webhooks wait ${exact(wait_seconds)}: ${left}`;
+    case 'backing_off':
+      return `webhooks wait ${exact(wait_seconds)}: the last tick failed`;
+    case 'plenty':
+    case 'halted':
+      return null;
+  }
+}
+
+const exact = (seconds: number): string =>
+  seconds < 60 ? `${Math.ceil(seconds * 10) / 10} s` : duration(seconds * 1000);
 
 function remarks(source: SourceStatus): string[] {
   const lines: string[] = [];
@@ -106,6 +135,8 @@ function remarks(source: SourceStatus): string[] {
   if (source.identity_included === 0)
     lines.push('no names are stored: at the last check the token could not read identity');
   if (source.names_note !== null) lines.push(source.names_note);
+  const waits = source.webhook_spacing === null ? null : whyWebhooksWait(source.webhook_spacing);
+  if (waits !== null) lines.push(waits);
   return lines;
 }
 

@@ -1,6 +1,7 @@
 import { type Html, html } from '../../runtime/html.js';
 import { age, count, counted } from '../parts/format.js';
 import type { SourceSeen } from '../ports/dashboard.js';
+import type { SpacingSeen } from '../ports.js';
 
 const words = {
   ok: 'Up to date',
@@ -26,6 +27,7 @@ ${fact('Investments', count(source.rows))}
 ${fact('Last tick', age(source.last_tick_at, now))}
 ${fact('Cursor', cursor(source, now))}
 ${fact('Requests left this hour', quota(source, now))}
+${fact('Webhooks', webhooks(source, now))}
 ${source.quarantine_open > 0 ? fact('Quarantined', html`<a href="#quarantine" class="wrong">${count(source.quarantine_open)}</a>`) : null}
 ${source.identity_included === 0 ? fact('Identity', 'not included: at the last check the token could not read it, or the configuration drops it') : null}
 </dl></article>`;
@@ -79,6 +81,31 @@ function cursor(
       ? 'may have expired'
       : `${counted(Math.min(cursor_days_left, feedDays), 'day')} of ${feedDays} left`;
   return html`${age(cursor_saved_at, now)}, <span${cursor_old ? html` class="wrong"` : null}>${left}</span>`;
+}
+
+function webhooks({ webhook_spacing: spacing }: SourceSeen, now: number): Html | string {
+  if (spacing === null) return 'not followed by this daemon';
+  const { reason, gap_seconds, wait_seconds, quota } = spacing;
+  switch (reason) {
+    case 'plenty':
+      return 'read at once';
+    case 'scarce':
+      return html`read every ${duration(gap_seconds)}: the quota${ofAddress(spacing)} has to last until it resets ${age(quota?.resets_at ?? null, now)}`;
+    case 'spent':
+      return html`wait ${duration(wait_seconds)}: the quota${ofAddress(spacing)} is used up`;
+    case 'backing_off':
+      return html`wait ${duration(wait_seconds)}: the last tick failed`;
+    case 'halted':
+      return 'retry once an hour until a person acts';
+  }
+}
+
+const ofAddress = ({ quota }: SpacingSeen): string => (quota?.of === 'address' ? ' of this address' : '');
+
+/** Returns a duration to the second, below a minute to the tenth. */
+function duration(seconds: number): string {
+  if (seconds < 60) return `${Math.ceil(seconds * 10) / 10} s`;
+  return `${Math.floor(seconds / 60)} min ${Math.ceil(seconds % 60)} s`;
 }
 
 function quota({ quota }: SourceSeen, now: number): Html | string {

@@ -1,0 +1,43 @@
+import type { SourceName } from '../domain/ids.js';
+import { type Instant, instantFromMillis } from '../domain/instant.js';
+import type { WebhookSpacing, WebhookSpacings } from '../reading/webhook-spacing.js';
+import type { Clock } from '../runtime/clock.js';
+import type { Sync } from '../sync/create-sync.js';
+import type { SpacingSeen } from '../sync/schedule.js';
+
+/** Returns the present spacing of webhook ticks of the sources that this daemon follows. */
+export function webhookSpacings(
+  sources: readonly { readonly name: SourceName }[],
+  sync: Pick<Sync, 'spacingOf'>,
+  clock: Clock,
+): WebhookSpacings {
+  const spacings: Record<string, WebhookSpacing> = {};
+  for (const { name } of sources) {
+    const spacing = spacingOf(sync.spacingOf(name), clock);
+    if (spacing !== null) spacings[name] = spacing;
+  }
+  return spacings;
+}
+
+/** Returns null for a source that another daemon follows. */
+function spacingOf({ gapMillis, waitMillis, reason, by }: SpacingSeen, clock: Clock): WebhookSpacing | null {
+  if (reason === 'elsewhere') return null;
+  return {
+    reason,
+    gap_seconds: seconds(gapMillis),
+    wait_seconds: seconds(waitMillis),
+    quota:
+      by === null
+        ? null
+        : {
+            of: by.kind,
+            limit: by.limit,
+            left: by.left,
+            resets_at: toTheSecond(clock.now() + by.resetsInMillis),
+          },
+  };
+}
+
+const seconds = (millis: number): number => Math.round(millis) / 1000;
+
+const toTheSecond = (millis: number): Instant => instantFromMillis(Math.ceil(millis / 1000) * 1000);
