@@ -4,7 +4,13 @@ import { afterTick, type IdleStretch, stretched, watchful } from './idle-stretch
 import type { Standing, TickReport, Trigger } from './ports.js';
 import { afterRecheck, noRecheck, type RecheckSpacing, recheckDueAt } from './recheck-spacing.js';
 import type { TickAsk } from './run-tick.js';
-import { type BudgetLeft, type SharedBudget, type SpacingReason, webhookSpacing } from './webhook-spacing.js';
+import {
+  type BudgetLeft,
+  type SharedBudget,
+  type SpacingReason,
+  waitAfter,
+  webhookSpacing,
+} from './webhook-spacing.js';
 
 /*
  * When the ticks of one source run, as a pure function: from the state and the event that just happened to the next
@@ -235,8 +241,7 @@ export function isIdle(state: Schedule, now: number, budgets: readonly SharedBud
 
 /** Returns when a nudge may start a tick. */
 export function nudgeDueAt(state: Schedule, now: number, budgets: readonly SharedBudget[]): number {
-  const { gapMillis, reason } = webhookSpacing(budgets);
-  return Math.max(state.nudgeDue, (reason === 'spent' ? now : state.nudgedAt) + gapMillis);
+  return Math.max(state.nudgeDue, now + waitAfter(webhookSpacing(budgets), now - state.nudgedAt));
 }
 
 /** How long a source counts as one that uses webhook ticks. */
@@ -274,7 +279,10 @@ export interface SpacingSeen {
 
 export function spacingSeen(state: Schedule, now: number, budgets: readonly SharedBudget[]): SpacingSeen {
   const { gapMillis, reason, by } = webhookSpacing(budgets);
-  const waitMillis = Math.max(0, nudgeDueAt(state, now, budgets) - now);
+  // A tick under way may have read the feed already, so a webhook that arrives now needs the next one.
+  const isAnswering = state.tick.kind === 'running' && state.tick.covers.nudged;
+  const next = isAnswering ? { ...state, nudgedAt: now } : state;
+  const waitMillis = Math.max(0, nudgeDueAt(next, now, budgets) - now);
   const seen: SpacingSeen = { gapMillis, waitMillis, reason, by };
   if (state.follows === 'elsewhere') return { ...seen, reason: 'elsewhere' };
   if (state.halted) return { ...seen, reason: 'halted' };

@@ -65,7 +65,17 @@ function spacingUnder(budget: SharedBudget): WebhookSpacing {
   const plenty = limit * plentyShare;
   if (isPlenty(budget)) return { gapMillis: 0, reason: 'plenty', by: budget };
   const usable = Math.max(left * spacedShare, Math.min(left, limit * ownShare));
-  const even = (untilReset * Math.max(1, sharing)) / usable;
-  // After the end of the window nothing has to wait any more.
-  return { gapMillis: Math.min(untilReset, even * (1 - left / plenty)), reason: 'scarce', by: budget };
+  const share = (Math.max(1, sharing) / usable) * (1 - left / plenty);
+  // The tick itself is one of those that the rest of the window is divided among.
+  return { gapMillis: (untilReset * share) / (1 + share), reason: 'scarce', by: budget };
+}
+
+/**
+ * Returns how long a webhook has to wait `elapsedMillis` after the last tick. The gap is a share of the rest of the
+ * window, so it shrinks while time passes; this is the time at which both meet.
+ */
+export function waitAfter({ gapMillis, reason, by }: WebhookSpacing, elapsedMillis: number): number {
+  if (reason === 'spent') return gapMillis;
+  if (gapMillis === 0 || by === null || elapsedMillis === Number.POSITIVE_INFINITY) return 0;
+  return Math.max(0, gapMillis - elapsedMillis * (1 - gapMillis / by.resetsInMillis));
 }

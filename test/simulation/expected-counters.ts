@@ -147,6 +147,7 @@ export function expectedCounters(mode: Mode): readonly string[] {
     ...inAll('died while', states),
     ...inAll('platform', ['410', '410 in a listing', 'refresh', 'invalid_grant', 'limit reached']),
     'asked:accept',
+    'changes judged by the quota',
     'probe',
   ];
 }

@@ -21,6 +21,9 @@ export interface Freedom {
   readonly freshCursorOnEmpty: boolean;
   /** The longest delay from the event to the publication in the feed. */
   readonly publishDelayMax: number;
+  readonly requestsPerHour: number;
+  /** Where the windows of the limit begin, which the specification leaves open: with a request, or with each hour. */
+  readonly windows: 'request' | 'hour';
 }
 
 export interface PlatformRequest {
@@ -28,6 +31,8 @@ export interface PlatformRequest {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+  /** Sent again by the network, not by the daemon. */
+  readonly isCopy?: boolean;
 }
 
 export interface PlatformResponse {
@@ -72,6 +77,8 @@ export class FakePlatform {
   readonly places = new Map<string, Place>();
   /** For each record, the last publication that was only ever sent in an unreadable form. */
   readonly poisoned = new Map<string, number>();
+  /** Q1: whether a request beyond the limit is the daemon's fault. */
+  judgesLimit = true;
   /** Positions before this one have expired. */
   horizon = 0;
   #visibleHead = 0;
@@ -130,7 +137,7 @@ export class FakePlatform {
   }
 
   #guarded(request: PlatformRequest, account: Account, now: number): PlatformResponse {
-    const limited = this.#limit(account, now);
+    const limited = this.#limit(account, now, request.isCopy === true);
     if (limited !== undefined) return limited;
     return this.#failing() ?? this.#feed(request.url.searchParams, account);
   }
@@ -159,19 +166,33 @@ export class FakePlatform {
     return undefined;
   }
 
-  #limit(account: Account, now: number): PlatformResponse | undefined {
-    const { weather } = this;
+  #limit(account: Account, now: number, isCopy: boolean): PlatformResponse | undefined {
+    const { weather, freedom } = this;
     if (now >= account.windowStart + hourMillis) {
-      account.windowStart = now;
+      account.windowStart = freedom.windows === 'hour' ? now - (now % hourMillis) : now;
       account.spent = 0;
+      account.spentByOthers = 0;
     }
     account.spent += 1;
+    if (isCopy) account.spentByOthers += 1;
     // Another program that uses the same token.
-    if (weather.strikes('limit_quota')) account.spent += 400;
-    if (account.spent > 1000) {
+    if (weather.strikes('limit_quota')) {
+      account.spent += 400;
+      account.spentByOthers += 400;
+    }
+    if (account.spent > freedom.requestsPerHour) {
       this.counters.add('platform:limit reached');
+      if (
+        this.judgesLimit &&
+        !account.rotating &&
+        account.spent - account.spentByOthers > freedom.requestsPerHour
+      )
+        this.violate('Q1', `${account.name} sent more than its ${freedom.requestsPerHour} requests an hour`);
       const left = Math.ceil((account.windowStart + hourMillis - now) / 1000);
-      return this.#limited({ limit: 1000, period: 'hour', retry_after: left }, left * 1000);
+      return this.#limited(
+        { limit: freedom.requestsPerHour, period: 'hour', retry_after: left },
+        left * 1000,
+      );
     }
     return this.#limiting(now);
   }

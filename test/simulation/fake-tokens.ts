@@ -22,6 +22,8 @@ export class Account {
   /** The platform's own count, in windows that begin with a request. */
   windowStart = Number.NEGATIVE_INFINITY;
   spent = 0;
+  /** By other programs, or by a network that sent a request twice. */
+  spentByOthers = 0;
   #live: Pair;
   /** Issued and not used yet: at most one, because a further refresh voids the previous pair. */
   #next: Pair | null = null;

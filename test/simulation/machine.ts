@@ -50,6 +50,7 @@ export interface MachineParts {
   readonly template: string;
   readonly intervalSeconds: number;
   readonly perPage: number;
+  readonly requestsPerHour: number;
   readonly brake: { readonly share: number; readonly rows: number };
   readonly secrets: () => readonly string[];
   readonly wallOffset: () => number;
@@ -319,11 +320,12 @@ export class Machine {
   }
 
   #config(folder: string, receives: boolean): Config {
-    const { sources, intervalSeconds, perPage, brake, baseUrl, secrets, mirror } = this.parts;
+    const { sources, intervalSeconds, perPage, requestsPerHour, brake, baseUrl, secrets, mirror } =
+      this.parts;
     mkdirSync(folder, { recursive: true });
     return configFrom(
       settingsSchema.parse({
-        platform: { baseUrl },
+        platform: { baseUrl, requestsPerHour },
         database: mirror.database,
         sources: sources.map(({ name, company, installation, account }) => ({
           name,

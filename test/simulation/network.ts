@@ -97,7 +97,7 @@ export class Network {
       // The response to the first copy counts; the response to the second is dropped.
       const twice = weather.strikes('twice') && this.mayDouble(request);
       const again = () =>
-        Promise.resolve(this.far(request)).then(
+        Promise.resolve(this.far({ ...request, isCopy: true })).then(
           () => {},
           () => {},
         );

@@ -177,6 +177,8 @@ function freedomFrom(chance: Chance): Freedom {
     tombstonesInListing: chance.yes(0.4),
     freshCursorOnEmpty: chance.yes(0.5),
     publishDelayMax: chance.pick([0, 0, 5_000, 90_000, 600_000]),
+    requestsPerHour: 1_000,
+    windows: chance.fork('windows').yes(0.5) ? 'hour' : 'request',
   };
 }
 

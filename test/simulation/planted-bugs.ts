@@ -95,6 +95,30 @@ export const plantedBugs: readonly PlantedBug[] = [
     'return reset * second - now;',
   ),
   bug(
+    'webhook ticks ignore the quota',
+    'src/sync/webhook-spacing.ts',
+    'if (isPlenty(budget)) return',
+    'if (left > 0) return',
+  ),
+  bug(
+    'webhook ticks wait although there is plenty of quota',
+    'src/sync/webhook-spacing.ts',
+    'if (isPlenty(budget)) return { gapMillis: 0,',
+    'if (isPlenty(budget)) return { gapMillis: 6_000,',
+  ),
+  bug(
+    'requests ignore the quota',
+    'src/client/budget.ts',
+    'if (current.spent >= allowed)',
+    'if (current.spent >= 2 * allowed)',
+  ),
+  bug(
+    'the quota of windows that begin with the hour is not counted',
+    'src/client/budgets.ts',
+    " || (fixed.kind === 'refused' && !isCounted)",
+    '',
+  ),
+  bug(
     'requests have no timeout',
     'src/client/fetch/with-timeout.ts',
     'if (answered.aborted) return;',

@@ -45,6 +45,8 @@ export class PostOffice {
     readonly servers: ReadonlyMap<number, Server>,
     readonly machine: () => Machine,
     readonly violate: (invariant: string, what: string) => void,
+    /** Called when an event that announces a change was accepted. */
+    readonly onAccepted: (installation: string, seq: number) => void,
   ) {
     this.secrets = [`whsec_${chance.text(16)}`];
   }
@@ -147,6 +149,7 @@ export class PostOffice {
       ...{ id: `${letter.id} ${letter.installation}`, at: this.scheduler.now },
       seq: letter.seq,
     });
+    if (letter.seq !== null) this.onAccepted(letter.installation, letter.seq);
   }
 
   #again(letter: Letter, attempt: number): void {

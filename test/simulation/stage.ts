@@ -12,9 +12,10 @@ import { Judge } from './judge.js';
 import { wrongTotal } from './kept-totals.js';
 import { type Life, Machine, type MirrorPlace, type SourcePlan } from './machine.js';
 import { Network } from './network.js';
-import type { Plan } from './plan.js';
+import type { FaultClass, Plan } from './plan.js';
 import { PostOffice } from './post-office.js';
 import type { PostgresAround } from './postgres/postgres-laboratory.js';
+import { QuotaJudge } from './quota-judge.js';
 import type { Look, Reader } from './reader.js';
 import { Scheduler } from './scheduler.js';
 import { sqlitePlace } from './sqlite-place.js';
@@ -43,6 +44,22 @@ const hour = 60 * minute;
 /** The page limit for SQLite once the disk has room again. */
 export const unlimitedPages = 1_000_000_000;
 
+/**
+ * Faults that move requests into another window than the one they were counted in, lose a count, or let two processes
+ * count on one file.
+ */
+const movesRequests: readonly FaultClass[] = [
+  'slow',
+  'suspend',
+  'clock_jump',
+  'crash',
+  'crash_at',
+  'stop',
+  'rival',
+  'disk_full',
+  'locked',
+];
+
 /** The people and machines of one run, and the ways to look at them. */
 export class Stage {
   readonly counters = new Counters();
@@ -54,6 +71,7 @@ export class Stage {
   readonly post: PostOffice;
   readonly machine: Machine;
   readonly judge: Judge;
+  readonly quota: QuotaJudge;
   readonly sources: readonly SourcePlan[];
   readonly companies: readonly string[];
   readonly root: string;
@@ -94,6 +112,8 @@ export class Stage {
       this.counters,
       violate,
     );
+    this.platform.judgesLimit =
+      plan.wallOffset === 0 && !plan.classes.some((kind) => movesRequests.includes(kind));
     this.network = new Network(
       this.scheduler,
       this.weather,
@@ -115,6 +135,7 @@ export class Stage {
         account,
       };
     });
+    this.quota = new QuotaJudge(plan, this.sources, violate);
     this.post = new PostOffice(
       this.scheduler,
       this.weather,
@@ -123,6 +144,8 @@ export class Stage {
       around.servers,
       () => this.machine,
       violate,
+      (installation, seq) =>
+        this.quota.accepted(installation, seq, this.scheduler.now, this.machine.life?.daemon ?? null),
     );
     this.wallOffset = plan.wallOffset;
     for (const act of plan.acts)
@@ -156,6 +179,7 @@ export class Stage {
       template: around.template,
       intervalSeconds: plan.intervalSeconds,
       perPage: plan.perPage,
+      requestsPerHour: plan.freedom.requestsPerHour,
       baseUrl: 'https://platform.invalid',
       brake: { share: 0.2, rows: plan.brakeRows },
       secrets: () => this.post.secrets,

@@ -1,5 +1,6 @@
 import type { Chance } from './chance.js';
 import type { Act, FaultClass, Plan, Planned } from './plan.js';
+import { quotaTheme } from './quota-judge.js';
 import type { Front, WeatherFault } from './weather.js';
 
 /*
@@ -29,6 +30,8 @@ const themes: Readonly<Record<string, Theme>> = {
 };
 
 export function themed(plan: Plan, chance: Chance): Plan {
+  const quota = chance.fork('a small quota');
+  if (quota.yes(0.06)) return { ...smallQuota(plan, quota), theme: quotaTheme };
   if (!chance.yes(0.45)) return plan;
   const all = Object.entries(themes).flatMap(([name, theme]) =>
     Array.from({ length: theme.weight }, () => [name, theme] as const),
@@ -178,6 +181,46 @@ function lockedHalts(plan: Plan, chance: Chance): Plan {
       })),
     ],
     [front(plan, chance.pick(['forbidden', 'refused']), 0.5), front(plan, 'slow', 0.7)],
+  );
+}
+
+/**
+ * Announces changes faster than a small quota can answer, for two and a half hours of good weather and with no other
+ * fault. How often they come changes, so that windows end with much and with little left.
+ */
+function smallQuota(plan: Plan, chance: Chance): Plan {
+  const { calmUntil } = plan;
+  const chaosUntil = calmUntil + 150 * minute;
+  const acts: Timed[] = [];
+  for (let at = calmUntil; at < chaosUntil; ) {
+    const until = at + chance.between(5, 60) * minute;
+    const gap = chance.pick([4, 10, 25, 120]) * second;
+    for (; at < Math.min(until, chaosUntil); at += chance.between(1, gap))
+      acts.push({ at, act: { kind: 'publish', what: 'change', times: 1 } });
+  }
+  return told(
+    {
+      ...plan,
+      chaosUntil,
+      classes: [],
+      fronts: [],
+      acts: [],
+      wallOffset: 0,
+      latencyMax: 200,
+      perPage: 100,
+      intervalSeconds: Math.max(plan.intervalSeconds, 300),
+      records: Math.max(plan.records, 5),
+      accounts: plan.accounts.map((account) => ({ ...account, rotating: false })),
+      companies: plan.companies.map(() => 0),
+      installations: true,
+      freedom: {
+        ...plan.freedom,
+        ...{ pageMax: 100, emptyPages: 0, publishDelayMax: 0 },
+        requestsPerHour: chance.pick([60, 100, 250]),
+      },
+    },
+    acts,
+    [],
   );
 }
 

@@ -551,7 +551,7 @@ describe('schedule: when a nudge may start a tick, and why', () => {
   test.each([
     ['plenty of quota: at once', recent, budget(600), 0, 'plenty'],
     ['no limit: at once', recent, [], 0, 'plenty'],
-    ['a quarter left: the rest of the gap', recent, budget(250), 13_400, 'scarce'],
+    ['a quarter left: the rest of the gap', recent, budget(250), 13_347, 'scarce'],
     ['a quarter left, and the last tick was long ago: at once', waiting, budget(250), 0, 'scarce'],
     [
       'nothing left: when the window has ended, even after a long quiet time',
@@ -564,10 +564,18 @@ describe('schedule: when a nudge may start a tick, and why', () => {
     ['halted: one retry an hour', states.halted, budget(600), hour, 'halted'],
     ['another process follows it', states.elsewhere, budget(600), 0, 'elsewhere'],
   ] as const)('%s', (_, state, budgets, wait, reason) => {
-    expect(spacingSeen(state, now, budgets)).toMatchObject({ waitMillis: wait, reason });
-    expect(Math.max(0, nudgeDueAt(state, now, budgets) - now)).toBe(wait);
+    expect(spacingSeen(state, now, budgets)).toMatchObject({ reason });
+    expect(Math.round(spacingSeen(state, now, budgets).waitMillis)).toBe(wait);
+    expect(Math.round(Math.max(0, nudgeDueAt(state, now, budgets) - now))).toBe(wait);
     const nudged = { ...state, timerDue: now + 2 * hour, grantRetry: false, nudged: true };
-    if (reason !== 'elsewhere') expect(untilDue(nudged, now, budgets)).toBe(wait);
+    if (reason !== 'elsewhere') expect(Math.round(untilDue(nudged, now, budgets))).toBe(wait);
+  });
+
+  test('a webhook that arrives during a tick has to wait for the next one', () => {
+    const during = { ...recent, nudgedAt: now - 14_000, tick: covered({ nudged: true }) };
+    const wait = (state: Schedule) => Math.round(spacingSeen(state, now, budget(250)).waitMillis);
+    expect(wait(during)).toBe(14_343);
+    expect(wait({ ...during, tick: covered() })).toBe(398);
   });
 
   test('a source shares what webhooks may use for a minute after each of its nudges', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type SharedBudget, webhookSpacing } from '../../src/sync/webhook-spacing.js';
+import { type SharedBudget, waitAfter, webhookSpacing } from '../../src/sync/webhook-spacing.js';
 
 const second = 1_000;
 const minute = 60 * second;
@@ -18,23 +18,23 @@ describe('webhook spacing: the gap for what is left, and for how long', () => {
     ['a fresh hour', [budget(1000, hour)], 0, 'plenty'],
     ['half of it left', [budget(500, hour)], 0, 'plenty'],
     ['one below half: a fraction of the even spread', [budget(499, hour)], 29, 'scarce'],
-    ['two fifths left', [budget(400, hour)], 3_600, 'scarce'],
-    ['a quarter left', [budget(250, hour)], 14_400, 'scarce'],
-    ['a quarter left for half an hour: half the gap', [budget(250, hour / 2)], 7_200, 'scarce'],
-    ['a tenth left', [budget(100, hour)], 57_600, 'scarce'],
-    ['a tenth left for the last minute', [budget(100, minute)], 960, 'scarce'],
-    ['only the reserve left: all of it is for webhooks', [budget(50, hour)], 64_800, 'scarce'],
-    ['the last request waits for the window to end, not longer', [budget(1, minute)], 59_880, 'scarce'],
+    ['two fifths left', [budget(400, hour)], 3_596, 'scarce'],
+    ['a quarter left', [budget(250, hour)], 14_343, 'scarce'],
+    ['a quarter left for half an hour: half the gap', [budget(250, hour / 2)], 7_171, 'scarce'],
+    ['a tenth left', [budget(100, hour)], 56_693, 'scarce'],
+    ['a tenth left for the last minute', [budget(100, minute)], 945, 'scarce'],
+    ['only the reserve left: all of it is for webhooks', [budget(50, hour)], 63_654, 'scarce'],
+    ['the last request waits for half of the time', [budget(1, minute)], 29_970, 'scarce'],
     ['nothing left: until the window ends', [budget(0, 20 * minute)], 20 * minute, 'spent'],
     ['nothing left, and the window has ended', [budget(0, -5)], 0, 'spent'],
     ['the window has just ended', [budget(100, 0)], 0, 'scarce'],
-    ['two sources share it: each half as often', [budget(400, hour, { sharing: 2 })], 7_200, 'scarce'],
+    ['two sources share it: each half as often', [budget(400, hour, { sharing: 2 })], 7_186, 'scarce'],
     ['sharing costs nothing while there is plenty', [budget(600, hour, { sharing: 9 })], 0, 'plenty'],
-    ['a small limit', [budget(20, hour, { limit: 100 })], 216_000, 'scarce'],
+    ['a small limit', [budget(20, hour, { limit: 100 })], 203_774, 'scarce'],
     [
       'of two limits the tighter one decides',
       [budget(900, hour), budget(100, minute, { key: 'address', kind: 'address', limit: 5000 })],
-      576,
+      571,
       'scarce',
     ],
     [
@@ -56,6 +56,25 @@ describe('webhook spacing: the gap for what is left, and for how long', () => {
     expect(webhookSpacing([budget(900, hour), address]).by).toMatchObject({ kind: 'address', left: 100 });
     expect(webhookSpacing([]).by).toBeNull();
   });
+});
+
+test.each([
+  ['just now', 0, 14_343],
+  ['a second ago', 1_000, 13_347],
+  ['a minute ago', minute, 0],
+  ['never', Number.POSITIVE_INFINITY, 0],
+])('webhook spacing: the wait when the last tick was %s', (_, elapsed, wait) => {
+  const at = (left: number) => webhookSpacing([budget(left, hour)]);
+  expect(Math.round(waitAfter(at(250), elapsed))).toBe(wait);
+  expect(waitAfter(at(600), elapsed)).toBe(0);
+  expect(waitAfter(at(0), elapsed)).toBe(hour);
+});
+
+test('webhook spacing: a wait that was named once stays true while time passes and nothing is spent', () => {
+  for (let passed = 0; passed <= 14_000; passed += 1_000) {
+    const wait = waitAfter(webhookSpacing([budget(250, hour - passed)]), passed);
+    expect(Math.round(wait + passed)).toBe(14_343);
+  }
 });
 
 /** Returns when the ticks of `sources` run in one window, if each has a change to read all the time. */
