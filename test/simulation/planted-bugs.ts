@@ -107,16 +107,10 @@ export const plantedBugs: readonly PlantedBug[] = [
     'if (isPlenty(budget)) return { gapMillis: 6_000,',
   ),
   bug(
-    'requests ignore the quota',
+    'requests are not counted against the quota',
     'src/client/budget.ts',
-    'if (current.spent >= allowed)',
-    'if (current.spent >= 2 * allowed)',
-  ),
-  bug(
-    'the quota of windows that begin with the hour is not counted',
-    'src/client/budgets.ts',
-    " || (fixed.kind === 'refused' && !isCounted)",
-    '',
+    'spent: current.spent + count,',
+    'spent: current.spent + 0 * count,',
   ),
   bug(
     'requests have no timeout',
