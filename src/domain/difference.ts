@@ -12,21 +12,53 @@ export interface Difference {
   readonly identityDiffers: boolean;
 }
 
+type Value = string | number | boolean | null;
+
+/** The value compared for a field of the person that a version without identity lacks. */
+export const absentPerson = (field: keyof Identity): false | null =>
+  field === 'email_hidden' ? false : null;
+
+/** The compared fields in the order of `comparedValues`; null stands for whether there is an identity at all. */
+const comparedFields: readonly (string | null)[] = [
+  ...contentFields,
+  null,
+  ...identityFields.map((field) => `identity.${field}`),
+];
+const identityFrom = contentFields.length;
+
 /**
- * Returns the differing fields, or null when the records are equal. How a version was published (`observed_at`,
- * `reason`) does not count.
+ * Returns the values by which two versions are compared. How a version was published (`observed_at`, `reason`) does
+ * not count.
  */
-export function differenceOf(stored: Version, other: Version): Difference | null {
-  const content = contentFields.filter((field) => stored.investment[field] !== other.investment[field]);
-  const person = identityFields.filter(
-    (field) => identityValue(stored.identity, field) !== identityValue(other.identity, field),
-  );
-  const identityDiffers = person.length > 0 || (stored.identity === null) !== (other.identity === null);
-  if (content.length === 0 && !identityDiffers) return null;
-  return { fields: [...content, ...person.map((field) => `identity.${field}`)], identityDiffers };
+export function comparedValues({ investment, identity }: Version): readonly Value[] {
+  const values: Value[] = [];
+  for (const field of contentFields) values.push(investment[field]);
+  values.push(identity !== null);
+  for (const field of identityFields) values.push(identity === null ? absentPerson(field) : identity[field]);
+  return values;
 }
 
-function identityValue(identity: Identity | null, field: keyof Identity): string | boolean | null {
-  if (identity !== null) return identity[field];
-  return field === 'email_hidden' ? false : null;
+/** Returns whether two versions differ. `stored` may be columns as a database returns them: flags are 1 and 0. */
+export function differs(stored: readonly Value[], other: readonly Value[]): boolean {
+  return other.some((value, at) => !isSame(stored[at], value));
+}
+
+/** Returns the differing fields, or null when the records are equal. */
+export function differenceOf(stored: Version, other: Version): Difference | null {
+  const before = comparedValues(stored);
+  const fields: string[] = [];
+  let identityDiffers = false;
+  let any = false;
+  for (const [at, value] of comparedValues(other).entries()) {
+    if (isSame(before[at], value)) continue;
+    any = true;
+    identityDiffers ||= at >= identityFrom;
+    const field = comparedFields[at];
+    if (field != null) fields.push(field);
+  }
+  return any ? { fields, identityDiffers } : null;
+}
+
+function isSame(stored: Value | undefined, value: Value): boolean {
+  return stored === value || (typeof value === 'boolean' && stored === Number(value));
 }

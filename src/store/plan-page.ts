@@ -78,11 +78,6 @@ function republished(held: Investment, now: Investment): boolean {
   return held.observed_at !== now.observed_at || (held.reason !== null && held.reason !== now.reason);
 }
 
-/** Like `planRecord`, for a record from a listing: a difference in only `observed_at` and `reason` is not a change. */
-export function planListed<Row extends Held>(held: Row | undefined, record: RecordItem): Step<Row> | null {
-  return held !== undefined && differenceOf(held, record) === null ? null : planRecord(held, record);
-}
-
 function planRemove<Row extends Held>(held: Row | undefined, { reason }: Tombstone): Remove<Row> | null {
   return held === undefined ? null : { kind: 'remove', held, reason };
 }

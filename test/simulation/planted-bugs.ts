@@ -229,9 +229,9 @@ export const plantedBugs: readonly PlantedBug[] = [
   bug('the change feed has gaps', `${sqlite}/commit.ts`, 'this.#lastSeq += 1;', 'this.#lastSeq += 2;'),
   bug(
     'a listing deletes an unreadable record',
-    `${sqlite}/listing.ts`,
-    "if (rowNo !== undefined) seen.add(rowNo);\n    if (item.kind === 'rejected') continue;",
-    "if (item.kind === 'rejected') continue;\n    if (rowNo !== undefined) seen.add(rowNo);",
+    'src/store/listing-lifecycle.ts',
+    "if (stored !== undefined) seen.add(stored.rowNo);\n    if (item.kind === 'rejected') continue;",
+    "if (item.kind === 'rejected') continue;\n    if (stored !== undefined) seen.add(stored.rowNo);",
   ),
   bug(
     'the brake is off',

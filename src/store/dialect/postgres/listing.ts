@@ -1,3 +1,4 @@
+import { differenceOf } from '../../../domain/difference.js';
 import type { Cursor } from '../../../domain/position.js';
 import {
   type Applied,
@@ -9,9 +10,16 @@ import {
   nothingApplied,
 } from '../../../sync/ports.js';
 import { namedBy } from '../../awaiting-deletion.js';
-import { brakeOn } from '../../brake.js';
-import { namesListed } from '../../identity-grant.js';
-import { lastOfEach, planListed, type RecordItem } from '../../plan-page.js';
+import {
+  brakeOf,
+  checkComplete,
+  endListing,
+  planStage,
+  relisted,
+  startListing,
+  withPage,
+} from '../../listing-lifecycle.js';
+import { lastOfEach, type RecordItem } from '../../plan-page.js';
 import type { ListingRow } from '../../source-row.js';
 import { listingProgress } from '../../standing.js';
 import type { Commit } from './commit.js';
@@ -24,8 +32,7 @@ import { statement } from './transaction.js';
 
 export async function beginListing(commit: Commit, start: ListingStart): Promise<ListingProgress> {
   const { transaction, source } = commit;
-  if ((start.kind === 'first') !== (source.listed_at === null))
-    throw new Error(`a ${start.kind} listing does not fit a source that is ${source.state}`);
+  const listing = startListing(source, start, commit.at);
   discardListing(commit);
   // Rows of an abandoned first listing were never visible.
   if (start.kind === 'first') {
@@ -37,27 +44,11 @@ export async function beginListing(commit: Commit, start: ListingStart): Promise
   }
   // Entries in quarantine now are older than this listing, whatever the clock says.
   if (source.quarantined > 0) seenBefore(transaction, source.no, commit.at);
-  source.generation += 1;
-  source.fingerprint = start.fingerprint;
-  commit.moveTo(start.kind === 'first' ? 'listing' : 'relisting');
-  const listing: ListingRow = {
-    source_no: source.no,
-    kind: start.kind,
-    generation: source.generation,
-    started_at: commit.at,
-    restarts: start.restarts,
-    not_before: start.notBefore,
-    token: null,
-    low_mark: null,
-    pages: 0,
-    rows: 0,
-    final: null,
-    would_remove: null,
-  };
   transaction.send(
     `INSERT INTO listings (source_no, kind, generation, restarts, not_before, started_at)
      VALUES ($1, $2, $3, $4, $5, $6)`,
-    ...[source.no, start.kind, source.generation, start.restarts, start.notBefore, commit.at],
+    ...[source.no, listing.kind, listing.generation],
+    ...[listing.restarts, listing.not_before, listing.started_at],
   );
   return listingProgress(listing);
 }
@@ -77,29 +68,21 @@ export async function addListingPage(
   sent: number | null = null,
 ): Promise<{ progress: ListingProgress; applied: Applied }> {
   const { transaction, source } = commit;
-  const listing = expectListing(commit);
+  const before = expectListing(commit);
   const erases = received.items.some(
     (item) => item.kind === 'tombstone' || (item.kind === 'rejected' && item.erases !== undefined),
   );
   if (erases && !commit.locked.idsIndexed) await buildIdIndex(transaction);
   const page = { ...received, items: await commit.receive(received.items) };
   await commit.unmark(namedBy(page.items, 'listing'));
-  const rows =
-    listing.rows +
-    (sent ??
-      (listing.kind === 'first'
-        ? await addFirst(commit, page)
-        : await addRelisted(commit, page, listing.pages)));
-  const pages = listing.pages + 1;
-  const low_mark = listing.pages === 0 ? page.publishedThrough : listing.low_mark;
-  const [token, final] = page.hasMore ? [page.next, null] : [null, page.next];
+  const added =
+    sent ??
+    (before.kind === 'first' ? await addFirst(commit, page) : await addRelisted(commit, page, before.pages));
+  const listing = withPage(source, before, page, added);
+  const { token, final, low_mark, pages, rows } = listing;
   transaction.send(advance, token, final, low_mark, pages, rows, source.no);
   const quarantined = await commit.recordAnomalies(page.items);
-  source.rows_incoming = rows;
-  source.pages_incoming = pages;
-  commit.moveTo(listing.kind === 'first' ? 'listing' : 'relisting');
-  const progress = listingProgress({ ...listing, token, final, low_mark, pages, rows });
-  return { progress, applied: { ...nothingApplied, quarantined } };
+  return { progress: listingProgress(listing), applied: { ...nothingApplied, quarantined } };
 }
 
 /**
@@ -136,42 +119,16 @@ async function addRelisted(commit: Commit, page: FeedPage, pageNo: number): Prom
   const { transaction, source } = commit;
   const ids = page.items.flatMap((item) => (item.kind === 'record' ? item.investment.id : (item.id ?? [])));
   const storedOf = await commit.storedRows([...new Set(ids)]);
-  const seen = new Set<number>();
-  const noLongerSeen: number[] = [];
-  /**
-   * The latest entry for an id counts. A record that is unstaged and then named again goes to the end: the order of the
-   * stage becomes the order of the change feed.
-   */
-  const stage = new Map<string, RecordItem>();
-  const unstagedIds = new Set<string>();
-  const dropStaged = (id: string) => {
-    stage.delete(id);
-    unstagedIds.add(id);
-  };
-  let named = 0;
-  for (const item of page.items) {
-    const id = item.kind === 'record' ? item.investment.id : item.id;
-    const stored = id === null ? undefined : storedOf.get(id);
-    if (item.kind === 'tombstone') {
-      if (stored !== undefined) {
-        seen.delete(stored.rowNo);
-        noLongerSeen.push(stored.rowNo);
-      }
-      dropStaged(item.id);
-      continue;
-    }
-    // An unreadable record still exists on the platform: its stored version stays.
-    if (stored !== undefined) seen.add(stored.rowNo);
-    if (item.kind === 'rejected') continue;
-    named += 1;
-    if (planListed(stored, item) === null) dropStaged(item.investment.id);
-    else stage.set(item.investment.id, item);
-  }
-  if (noLongerSeen.length > 0) forgetSeen(transaction, source.no, noLongerSeen);
-  if (commit.locked.anyStaged && unstagedIds.size > 0) unstage(transaction, source.no, [...unstagedIds]);
-  stageRows(transaction, source.no, [...stage.values()], (id) => storedOf.get(id)?.rowNo ?? null);
-  rememberSeen(transaction, source.no, pageNo, [...seen]);
-  return named;
+  const plan = planStage(
+    page.items,
+    (id) => storedOf.get(id),
+    (stored, record) => differenceOf(stored, record) !== null,
+  );
+  if (plan.noLongerSeen.length > 0) forgetSeen(transaction, source.no, plan.noLongerSeen);
+  if (commit.locked.anyStaged && plan.unstage.length > 0) unstage(transaction, source.no, plan.unstage);
+  stageRows(transaction, source.no, plan.stage);
+  rememberSeen(transaction, source.no, pageNo, plan.seen);
+  return plan.named;
 }
 
 export async function publishListing(
@@ -181,24 +138,17 @@ export async function publishListing(
 ): Promise<{ applied: Applied; brake: Brake | null }> {
   const { transaction, source } = commit;
   const listing = expectListing(commit);
-  if (listing.final !== final)
-    throw new Error('only a complete listing is published, with its own final cursor');
+  checkComplete(listing, final);
   const result =
     listing.kind === 'first' ? await publishFirst(commit) : await publishRelisted(commit, policy);
   if (source.quarantined > 0)
     source.quarantined = await resolveBefore(transaction, source.no, listing.started_at, commit.at);
   discardListing(commit);
+  const sweep = endListing(source, listing, final, commit.now);
   transaction.send(
     'INSERT INTO sweeps (source_no, since, cursor) VALUES ($1, $2, $3)',
-    ...[source.no, listing.low_mark, final],
+    ...[source.no, sweep.since, sweep.cursor],
   );
-  source.cursor = final;
-  source.cursor_saved_at = commit.now;
-  source.published_through = listing.low_mark;
-  source.last_listing_at = commit.now;
-  source.listing_restarts = listing.restarts;
-  namesListed(source, listing.generation);
-  commit.moveTo('sweeping');
   return result;
 }
 
@@ -228,22 +178,18 @@ async function publishRelisted(
 ): Promise<{ applied: Applied; brake: Brake | null }> {
   const { transaction, source } = commit;
   const rowsBefore = source.rows_held;
-  const absent = await countUnseen(transaction, source.no);
-  const brake = brakeOn(policy, { wouldRemove: absent, held: rowsBefore });
+  const brake = brakeOf(source, await countUnseen(transaction, source.no), policy);
   // Before new rows are inserted: the pages could not record the row numbers of those as seen.
   if (brake !== null) await commit.markUnseen();
   else if (source.awaiting_deletion > 0) commit.unmarkAll();
   await swapIn(commit, { removesUnseen: brake === null });
-  const { changed, removed } = commit.applied(0, 0);
-  return { applied: commit.applied(rowsBefore - changed - removed, 0), brake };
+  return { applied: relisted(commit.applied(0, 0), rowsBefore), brake };
 }
 
 function discardListing({ transaction, source }: Commit): void {
   discardStage(transaction, source.no);
   transaction.send('DELETE FROM listings WHERE source_no = $1', source.no);
   transaction.send('DELETE FROM sweeps WHERE source_no = $1', source.no);
-  source.rows_incoming = 0;
-  source.pages_incoming = 0;
 }
 
 function expectListing({ locked, source }: Commit): ListingRow {

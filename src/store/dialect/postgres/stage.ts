@@ -1,4 +1,4 @@
-import type { RecordItem } from '../../plan-page.js';
+import type { StagePlan } from '../../listing-lifecycle.js';
 import { recordColumns, recordValues } from '../../record-columns.js';
 import { payloadOf, recordset, recordTypes, storableJson } from './recordset.js';
 import { statement, type Transaction } from './transaction.js';
@@ -20,12 +20,11 @@ const stage = statement(
 export function stageRows(
   transaction: Transaction,
   sourceNo: number,
-  records: readonly RecordItem[],
-  rowNoOf: (id: string) => number | null,
+  staged: StagePlan<{ readonly rowNo: number }>['stage'],
 ): void {
-  if (records.length === 0) return;
-  const rows = records.map(({ investment, identity }, n) => [
-    ...[n, investment.id, rowNoOf(investment.id), identity === null ? null : storableJson(identity)],
+  if (staged.length === 0) return;
+  const rows = staged.map(({ record: { investment, identity }, stored }, n) => [
+    ...[n, investment.id, stored?.rowNo ?? null, identity === null ? null : storableJson(identity)],
     ...recordValues(investment),
   ]);
   transaction.send(stage, sourceNo, payloadOf(rows));

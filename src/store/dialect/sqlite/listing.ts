@@ -10,22 +10,28 @@ import {
   nothingApplied,
 } from '../../../sync/ports.js';
 import { namedBy } from '../../awaiting-deletion.js';
-import { brakeOn } from '../../brake.js';
-import { namesListed } from '../../identity-grant.js';
+import {
+  brakeOf,
+  checkComplete,
+  endListing,
+  planStage,
+  relisted,
+  startListing,
+  withPage,
+} from '../../listing-lifecycle.js';
 import { lastOfEach, type RecordItem } from '../../plan-page.js';
 import { recordValues } from '../../record-columns.js';
 import type { ListingRow } from '../../source-row.js';
 import { listingProgress } from '../../standing.js';
 import type { Commit } from './commit.js';
+import { comparedRow, differsFromRow } from './compared-row.js';
 import { buildIdIndex } from './indexes.js';
 import { createCountingTriggers, dropCountingTriggers, recomputeTotals } from './kept-totals.js';
-import { sameAsStored } from './same-as-stored.js';
 import { removeAwaiting, swapIn } from './swap.js';
 
 export function beginListing(commit: Commit, start: ListingStart): ListingProgress {
   const { statements, source } = commit;
-  if ((start.kind === 'first') !== (source.listed_at === null))
-    throw new Error(`a ${start.kind} listing does not fit a source that is ${source.state}`);
+  const listing = startListing(source, start, commit.at);
   discardListing(commit);
   // Rows of an abandoned first listing were never visible.
   if (start.kind === 'first') {
@@ -35,18 +41,15 @@ export function beginListing(commit: Commit, start: ListingStart): ListingProgre
   // Entries in quarantine now are older than this listing, whatever the clock says.
   if (source.quarantined > 0)
     statements.quarantineSeenBefore.run(justBefore(commit.at), source.no, commit.at);
-  source.generation += 1;
-  source.fingerprint = start.fingerprint;
-  commit.moveTo(start.kind === 'first' ? 'listing' : 'relisting');
   statements.insertListing.run(
     source.no,
-    start.kind,
-    source.generation,
-    start.restarts,
-    start.notBefore,
-    commit.at,
+    listing.kind,
+    listing.generation,
+    listing.restarts,
+    listing.not_before,
+    listing.started_at,
   );
-  return listingProgress(expectListing(commit));
+  return listingProgress(listing);
 }
 
 export function addListingPage(
@@ -54,25 +57,19 @@ export function addListingPage(
   received: FeedPage,
 ): { progress: ListingProgress; applied: Applied } {
   const { statements, source } = commit;
-  const listing = expectListing(commit);
+  const before = expectListing(commit);
   const erases = received.items.some(
     (item) => item.kind === 'tombstone' || (item.kind === 'rejected' && item.erases !== undefined),
   );
   if (erases) buildIdIndex(statements.raw);
   const page = { ...received, items: commit.receive(received.items) };
   commit.unmark(namedBy(page.items, 'listing'));
-  const rows =
-    listing.rows +
-    (listing.kind === 'first' ? addFirst(commit, page) : addRelisted(commit, page, listing.pages));
-  const pages = listing.pages + 1;
-  const lowMark = listing.pages === 0 ? page.publishedThrough : listing.low_mark;
-  const [token, final] = page.hasMore ? [page.next, null] : [null, page.next];
-  statements.advanceListing.run(token, final, lowMark, pages, rows, source.no);
+  const added = before.kind === 'first' ? addFirst(commit, page) : addRelisted(commit, page, before.pages);
+  const listing = withPage(source, before, page, added);
+  const { token, final, low_mark, pages, rows } = listing;
+  statements.advanceListing.run(token, final, low_mark, pages, rows, source.no);
   const quarantined = commit.recordAnomalies(page.items);
-  source.rows_incoming = rows;
-  source.pages_incoming = pages;
-  commit.moveTo(listing.kind === 'first' ? 'listing' : 'relisting');
-  return { progress: listingProgress(expectListing(commit)), applied: { ...nothingApplied, quarantined } };
+  return { progress: listingProgress(listing), applied: { ...nothingApplied, quarantined } };
 }
 
 /**
@@ -115,42 +112,27 @@ function replaceListed(
 /** Remembers which stored rows the page named and stages records that differ from them. Returns how many it named. */
 function addRelisted(commit: Commit, page: FeedPage, pageNo: number): number {
   const { statements, source } = commit;
-  const seen = new Set<number>();
-  let staged = statements.anyStaged.get(source.no) !== undefined;
-  let named = 0;
-  for (const item of page.items) {
-    const id = item.kind === 'record' ? item.investment.id : item.id;
-    const stored = id === null ? undefined : statements.storedForComparison.get(source.no, id);
-    const rowNo = stored?.[0];
-    if (item.kind === 'tombstone') {
-      if (rowNo !== undefined) {
-        seen.delete(rowNo);
-        statements.forgetSeen.run(rowNo, source.no, rowNo);
-      }
-      statements.unstage.run(source.no, item.id);
-      continue;
-    }
-    // An unreadable record still exists on the platform: its stored version stays.
-    if (rowNo !== undefined) seen.add(rowNo);
-    if (item.kind === 'rejected') continue;
-    named += 1;
-    if (stored === undefined || !sameAsStored(stored, item)) {
-      const { investment, identity } = item;
-      statements.stage.run(
-        source.no,
-        investment.id,
-        rowNo ?? null,
-        identity === null ? null : JSON.stringify(identity),
-        ...recordValues(investment),
-      );
-      staged = true;
-    } else if (staged) {
-      // An earlier page may have staged a version that this one reverts.
-      statements.unstage.run(source.no, item.investment.id);
-    }
+  const plan = planStage(
+    page.items,
+    (id) => comparedRow(statements.storedForComparison.get(source.no, id)),
+    differsFromRow,
+  );
+  for (const rowNo of plan.noLongerSeen) statements.forgetSeen.run(rowNo, source.no, rowNo);
+  // An earlier page may have staged a version that this one reverts.
+  if (statements.anyStaged.get(source.no) !== undefined)
+    for (const id of plan.unstage) statements.unstage.run(source.no, id);
+  for (const { record, stored } of plan.stage) {
+    const { investment, identity } = record;
+    statements.stage.run(
+      source.no,
+      investment.id,
+      stored?.rowNo ?? null,
+      identity === null ? null : JSON.stringify(identity),
+      ...recordValues(investment),
+    );
   }
-  statements.rememberSeen.run(source.no, pageNo, JSON.stringify([...seen]));
-  return named;
+  statements.rememberSeen.run(source.no, pageNo, JSON.stringify(plan.seen));
+  return plan.named;
 }
 
 export function publishListing(
@@ -161,8 +143,7 @@ export function publishListing(
 ): { applied: Applied; brake: Brake | null } {
   const { statements, source } = commit;
   const listing = expectListing(commit);
-  if (listing.final !== final)
-    throw new Error('only a complete listing is published, with its own final cursor');
+  checkComplete(listing, final);
   const result = listing.kind === 'first' ? publishFirst(commit) : publishRelisted(commit, policy);
   if (totalsDiffer) recomputeTotals(statements.raw, source.no);
   // Resolves entries that were last seen before this listing began.
@@ -171,14 +152,8 @@ export function publishListing(
     source.quarantined = statements.countQuarantine.get(source.no) ?? 0;
   }
   discardListing(commit);
-  statements.putSweep.run(source.no, listing.low_mark, final);
-  source.cursor = final;
-  source.cursor_saved_at = commit.now;
-  source.published_through = listing.low_mark;
-  source.last_listing_at = commit.now;
-  source.listing_restarts = listing.restarts;
-  namesListed(source, listing.generation);
-  commit.moveTo('sweeping');
+  const sweep = endListing(source, listing, final, commit.now);
+  statements.putSweep.run(source.no, sweep.since, sweep.cursor);
   return result;
 }
 
@@ -202,14 +177,12 @@ function publishFirst(commit: Commit): { applied: Applied; brake: null } {
 function publishRelisted(commit: Commit, policy: BrakePolicy): { applied: Applied; brake: Brake | null } {
   const { statements, source } = commit;
   const rowsBefore = source.rows_held;
-  const absent = statements.countUnseen.get(source.no, source.no) ?? 0;
-  const brake = brakeOn(policy, { wouldRemove: absent, held: rowsBefore });
+  const brake = brakeOf(source, statements.countUnseen.get(source.no, source.no) ?? 0, policy);
   // Before new rows are inserted: the pages could not record the row numbers of those as seen.
   if (brake !== null) commit.markUnseen();
   else if (source.awaiting_deletion > 0) commit.unmarkAll();
   swapIn(commit, { removesUnseen: brake === null });
-  const { changed, removed } = commit.applied(0, 0);
-  return { applied: commit.applied(rowsBefore - changed - removed, 0), brake };
+  return { applied: relisted(commit.applied(0, 0), rowsBefore), brake };
 }
 
 function discardListing({ statements, source }: Commit): void {
@@ -217,8 +190,6 @@ function discardListing({ statements, source }: Commit): void {
   statements.deleteSeen.run(source.no);
   statements.deleteListing.run(source.no);
   statements.deleteSweep.run(source.no);
-  source.rows_incoming = 0;
-  source.pages_incoming = 0;
 }
 
 function expectListing({ statements, source }: Commit): ListingRow {

@@ -1,10 +1,10 @@
-import { identityColumns, recordColumns } from '../../record-columns.js';
+import { type ColumnValue, identityColumns, recordColumns } from '../../record-columns.js';
 import type { HistoryRowsTable, IdentityColumns, RecordColumns } from '../../schema.js';
 import type { LeaseRow, ListingRow, SourceRow, SweepRow } from '../../source-row.js';
 import { tickColumns } from '../../tick-outcome.js';
+import { storedForComparison } from './compared-row.js';
 import { fastRows } from './fast-rows.js';
 import type { Prepare, Prepared, RawDatabase } from './prepared.js';
-import { type ComparedRow, storedForComparison } from './same-as-stored.js';
 
 export interface StoredColumns extends RecordColumns {
   readonly row_no: number;
@@ -51,7 +51,7 @@ export function prepareStatements(raw: RawDatabase) {
         `SELECT row_no, id, ${record} FROM investment_rows WHERE source_no = ? AND id = ?`,
       ),
     ),
-    storedForComparison: prepare<[number, string], ComparedRow>(storedForComparison).raw(),
+    storedForComparison: prepare<[number, string], readonly ColumnValue[]>(storedForComparison).raw(),
     heldIdentity: fastRows(
       prepare<[number], IdentityColumns>(`SELECT ${identity} FROM identity_rows WHERE row_no = ?`),
     ),

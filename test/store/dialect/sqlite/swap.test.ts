@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { differenceOf } from '../../../../src/domain/difference.js';
 import type { InvestmentId, SourceName } from '../../../../src/domain/ids.js';
 import {
   contentFields,
@@ -11,7 +12,6 @@ import type { Cents } from '../../../../src/domain/money.js';
 import type { CommittedChange } from '../../../../src/store/committed-change.js';
 import { prepareStatements } from '../../../../src/store/dialect/sqlite/statements.js';
 import { heldRow } from '../../../../src/store/dialect/sqlite/stored-row.js';
-import { planListed } from '../../../../src/store/plan-page.js';
 import fc from '../../../support/property.js';
 import { migratedDatabase, mirrorFixture } from '../../mirror-fixture.js';
 import { acme, identity, record } from '../../samples.js';
@@ -71,7 +71,8 @@ test('publishing a re-listing finds the same differences as comparing two record
               ...[no, `inv_${n}`],
             )) as { identity: string | null; extra: string | null }[];
             if (held === undefined) throw new Error('nothing was removed');
-            if (staged === undefined) return { who: held.identity, extra: held.investment.extra, step: null };
+            if (staged === undefined)
+              return { who: held.identity, extra: held.investment.extra, difference: null };
             const who = staged.identity === null ? null : (JSON.parse(staged.identity) as Identity);
             const item = one(`inv_${n}`, after);
             const { extra } = staged;
@@ -79,14 +80,14 @@ test('publishing a re-listing finds the same differences as comparing two record
               item.kind === 'record'
                 ? { ...item, identity: who, investment: { ...item.investment, extra } }
                 : item;
-            return { who, extra, step: told.kind === 'record' ? planListed(held, told) : null };
+            return { who, extra, difference: told.kind === 'record' ? differenceOf(held, told) : null };
           }),
         );
         const [{ last }] = (await rows('SELECT max(seq) AS last FROM changes')) as [{ last: number }];
         await mirror.publishListing(lease, final, accepted);
         expect(await rows('SELECT id, fields FROM changes WHERE seq > ? ORDER BY seq', last)).toEqual(
-          waiting.flatMap(({ step }, n) =>
-            step?.kind === 'replace' ? [{ id: `inv_${n}`, fields: JSON.stringify(step.fields) }] : [],
+          waiting.flatMap(({ difference }, n) =>
+            difference === null ? [] : [{ id: `inv_${n}`, fields: JSON.stringify(difference.fields) }],
           ),
         );
         const stored = (await rows(
