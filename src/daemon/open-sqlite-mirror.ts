@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import type { Instant } from '../domain/instant.js';
 import { packageVersion } from '../runtime/package-version.js';
 import { isProcessGone } from '../runtime/process-identity.js';
 import { Budgets } from '../store/budgets.js';
@@ -6,7 +7,8 @@ import { sqliteConnection } from '../store/connection.js';
 import type { SqlitePlace } from '../store/database-location.js';
 import { removeBackups } from '../store/dialect/sqlite/backups.js';
 import { SqliteErasures } from '../store/dialect/sqlite/erasures.js';
-import { SqliteMirror } from '../store/dialect/sqlite/mirror.js';
+import { ListingProcess } from '../store/dialect/sqlite/listing-process.js';
+import { type ListingHelper, SqliteMirror } from '../store/dialect/sqlite/mirror.js';
 import { openSqlite } from '../store/dialect/sqlite/open.js';
 import { purgeHistory, purgeTicks } from '../store/dialect/sqlite/purge.js';
 import { upgradeSqlite } from '../store/dialect/sqlite/upgrade.js';
@@ -26,6 +28,9 @@ const inboxBusyMillis = 500;
 /** A delivery that waits longer for the rewriting of the file is rejected, and resent later: see `WriteGate`. */
 const deliveryPatienceMillis = 5_000;
 
+/** A source of this size is published faster in this process than a child process starts. */
+const rowsAtOnce = 20_000;
+
 export function openSqliteMirror({ file }: SqlitePlace, parts: OpenMirrorParts): OpenMirror {
   const { clock, logger, notices, identity, scrub = scrubApart } = parts;
   const main = openSqlite(file);
@@ -33,21 +38,29 @@ export function openSqliteMirror({ file }: SqlitePlace, parts: OpenMirrorParts):
     const { ran, backup } = upgradeSqlite(main, { clock, version: packageVersion() });
     if (ran.length > 0)
       logger.info({ count: ran.length, ...(backup === null ? {} : { file: backup }) }, 'schema migrated');
-    const mirror = new SqliteMirror(main, {
-      clock,
-      leaseMs: leaseMillis,
-      isGone: isProcessGone,
-      identity,
-      ...(notices === undefined ? {} : { notices }),
-    });
-    // A dedicated connection: storing a webhook must not wait for, or take part in, the transaction of a page.
-    const accepting = openSqlite(file, { busyTimeoutMs: inboxBusyMillis });
     // Every writer of this process passes the gate.
     const gate = new WriteGate(clock);
+    const mirror = new SqliteMirror(
+      main,
+      {
+        clock,
+        leaseMs: leaseMillis,
+        isGone: isProcessGone,
+        identity,
+        ...(notices === undefined ? {} : { notices }),
+      },
+      { rowsAtOnce, start: () => behindGate(new ListingProcess(file), gate) },
+    );
+    // A dedicated connection: storing a webhook must not wait for, or take part in, the transaction of a page.
+    const accepting = openSqlite(file, { busyTimeoutMs: inboxBusyMillis });
     const erasures = new SqliteErasures(main, clock);
     const scrubbed = (rewritten: number, signal: AbortSignal) =>
       scrub({ file, now: clock.now(), rewritten }, signal);
     const looked = { upTo: 0 };
+    const upkeep = gate.guard({
+      purgeHistory: async (before: Instant) => purgeHistory(main, before),
+      purgeTicks: async (before: Instant) => purgeTicks(main, before, looked),
+    });
     return {
       mirror: gate.guard(mirror),
       budgets: gate.guard(new Budgets(sqliteConnection(main))),
@@ -59,8 +72,8 @@ export function openSqliteMirror({ file }: SqlitePlace, parts: OpenMirrorParts):
         scrubAlone: async (rewritten, signal) =>
           statSync(file).size <= bytesAtOnce ? erasures.scrub() : await scrubbed(rewritten, signal),
         removeBackups: (before) => removeBackups(file, before),
-        purgeHistory: (before) => inBatches(() => purgeHistory(main, before)),
-        purgeTicks: (before) => inBatches(() => purgeTicks(main, before, looked)),
+        purgeHistory: (before) => inBatches(() => upkeep.purgeHistory(before)),
+        purgeTicks: (before) => inBatches(() => upkeep.purgeTicks(before)),
       },
       fleet: null,
       server: null,
@@ -73,4 +86,13 @@ export function openSqliteMirror({ file }: SqlitePlace, parts: OpenMirrorParts):
     main.close();
     throw error;
   }
+}
+
+/** An index is built under the write lock, for as long as its table is large. */
+function behindGate(helper: ListingProcess, gate: WriteGate): ListingHelper {
+  return {
+    perform: (task) =>
+      task.kind === 'index' ? gate.closedFor(() => helper.perform(task)) : helper.perform(task),
+    end: () => helper.end(),
+  };
 }

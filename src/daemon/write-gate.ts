@@ -2,25 +2,26 @@ import { Fault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
 
 /**
- * Delays this process's own writers while a child process rewrites the file. SQLite would make them wait as well, but
- * by blocking the event loop.
+ * Delays this process's own writers while a child process rewrites the file or builds an index. SQLite would make them
+ * wait as well, but by blocking the event loop.
  */
 export class WriteGate {
   #closed: Promise<void> | undefined;
 
   constructor(private readonly clock: Clock) {}
 
-  /** Runs `work`; guarded calls wait until it is done. */
+  /** Runs `work`, after work that was given before; guarded calls wait until all of it is done. */
   async closedFor<Result>(work: () => Promise<Result>): Promise<Result> {
-    const running = work();
-    this.#closed = running.then(
+    const running = this.#closed === undefined ? work() : this.#closed.then(work);
+    const closed = running.then(
       () => {},
       () => {},
     );
+    this.#closed = closed;
     try {
       return await running;
     } finally {
-      this.#closed = undefined;
+      if (this.#closed === closed) this.#closed = undefined;
     }
   }
 
@@ -40,13 +41,17 @@ export class WriteGate {
 
   async #pass(timeoutMillis: number): Promise<void> {
     if (this.#closed === undefined) return;
-    if (timeoutMillis === Number.POSITIVE_INFINITY) return this.#closed;
     const passed = new AbortController();
-    const opened = this.#closed.then(() => 'open' as const);
-    const late = this.clock.wait(timeoutMillis, passed.signal).then(() => 'late' as const);
-    const first = await Promise.race([opened, late]);
-    passed.abort();
-    if (first === 'late')
-      throw new Fault('database_busy', 'the database file is being rewritten without erased identities');
+    const late =
+      timeoutMillis === Number.POSITIVE_INFINITY
+        ? []
+        : [this.clock.wait(timeoutMillis, passed.signal).then(() => 'late' as const)];
+    try {
+      while (this.#closed !== undefined)
+        if ((await Promise.race([this.#closed, ...late])) === 'late')
+          throw new Fault('database_busy', 'the database file is being rewritten or indexed');
+    } finally {
+      passed.abort();
+    }
   }
 }

@@ -42,3 +42,21 @@ test('write gate: it opens again after the work failed', async () => {
   await expect(failing).rejects.toThrow('no');
   expect(await gate.guard(new Writer()).write('a')).toBe(1);
 });
+
+test('write gate: works that close it run one after the other, and a writer waits for all of them', async () => {
+  const gate = new WriteGate(new VirtualClock());
+  const order: string[] = [];
+  const work = (name: string) => async () => {
+    order.push(`${name} begins`);
+    await null;
+    await null;
+    order.push(`${name} ends`);
+  };
+  const works = [gate.closedFor(work('a')), gate.closedFor(work('b'))];
+  const writing = gate
+    .guard(new Writer())
+    .write('x')
+    .then(() => order.push('write'));
+  await Promise.all([...works, writing]);
+  expect(order).toEqual(['a begins', 'a ends', 'b begins', 'b ends', 'write']);
+});

@@ -13,7 +13,7 @@ import type { PostgresDatabase } from '../../src/store/dialect/postgres/open.js'
 import { purgeHistory as purgePostgres } from '../../src/store/dialect/postgres/purge.js';
 import { SqliteErasures } from '../../src/store/dialect/sqlite/erasures.js';
 import { migrateSqlite } from '../../src/store/dialect/sqlite/migrate.js';
-import { SqliteMirror } from '../../src/store/dialect/sqlite/mirror.js';
+import { type LargeListings, SqliteMirror } from '../../src/store/dialect/sqlite/mirror.js';
 import { openSqlite, type SqliteDatabase } from '../../src/store/dialect/sqlite/open.js';
 import { purgeHistory as purgeSqlite } from '../../src/store/dialect/sqlite/purge.js';
 import type { Erasures } from '../../src/store/erasures.js';
@@ -89,13 +89,14 @@ export async function mirrorFixture(
     store?: Store;
     database?: SqliteDatabase;
     source?: SourceIdentity;
+    large?: LargeListings;
   } = {},
 ): Promise<Fixture> {
-  const { store: given, database, source = acme, ...more } = options;
+  const { store: given, database, source = acme, large, ...more } = options;
   const clock = (options.clock as SteppingClock | undefined) ?? new SteppingClock();
   const store =
     given ?? (database === undefined ? await freshStore() : { kind: 'sqlite' as const, sqlite: database });
-  const mirror = mirrorOn(store, { leaseMs: 60_000, ...more, clock });
+  const mirror = mirrorOn(store, { leaseMs: 60_000, ...more, clock }, large);
   const { lease } = await mirror.open(source, 'tester');
   const collect: Fixture['collect'] = async (pages, kind = 'first') => {
     await mirror.beginListing(lease, { kind, fingerprint: acme.fingerprint, restarts: 0, notBefore: null });
@@ -125,9 +126,9 @@ export async function mirrorFixture(
   };
 }
 
-export function mirrorOn(store: Store, options: MirrorOptions): Mirror {
+export function mirrorOn(store: Store, options: MirrorOptions, large?: LargeListings): Mirror {
   return store.kind === 'sqlite'
-    ? new SqliteMirror(store.sqlite, options)
+    ? new SqliteMirror(store.sqlite, options, large)
     : new PostgresMirror(store.postgres, options);
 }
 

@@ -8,6 +8,8 @@ export const innerRelations: Readonly<Record<string, string>> = {
   day_rows: 'Rows behind `daily_raised`, updated by triggers. SQLite only.',
   investor_rows: 'Rows behind `investor_totals`, updated by triggers. SQLite only.',
   beyond_sums: 'Sources with a sum beyond 64 bits. Their totals are computed at query time. SQLite only.',
+  counted_listings:
+    'First listings whose totals are computed before they are published, and how far that is. SQLite only.',
   tick_rows: 'Rows behind `ticks`.',
   notice_rows: 'Rows behind `notices`.',
   quarantine_rows: 'Rows behind `quarantine`.',

@@ -45,5 +45,6 @@ export const leftBehind: Readonly<Record<string, string>> = {
   day_rows: 'likewise',
   investor_rows: 'likewise',
   beyond_sums: 'likewise',
+  counted_listings: 'likewise',
   identity_residue: 'only the old file may still contain bytes of erased identities',
 };

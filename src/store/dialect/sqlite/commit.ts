@@ -135,10 +135,11 @@ export class Commit {
     this.source.awaiting_deletion -= changes;
   }
 
-  /** Marks exactly the rows that no page of the listing named as awaiting deletion. */
-  markUnseen(): void {
+  /** Marks exactly these rows, which no page of the listing named, as awaiting deletion. */
+  markUnseen(rowNos: readonly number[]): void {
     const { no, generation } = this.source;
-    this.source.awaiting_deletion = this.statements.markUnseen.run(generation, this.at, no, no).changes;
+    const { changes } = this.statements.markUnseen.run(no, generation, this.at, JSON.stringify(rowNos));
+    this.source.awaiting_deletion = changes;
     this.statements.unmarkOthers.run(no, generation);
   }
 

@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import Sqlite from 'better-sqlite3';
 import { shippedIndexes } from '../../migrate.js';
 import { inTransaction } from './transaction.js';
@@ -25,17 +24,20 @@ export function sortingInFiles<Result>(raw: Sqlite.Database, work: () => Result)
   }
 }
 
-/**
- * Builds the missing indexes of `schema/sqlite/indexes.sql`, each in its own transaction, so that an interruption loses
- * at most one and the next call continues. Yields to the event loop between two indexes.
- */
-export async function buildIndexes(raw: Sqlite.Database): Promise<void> {
-  const missing = missingIndexes(raw);
-  for (const statement of missing) {
-    sortingInFiles(raw, () => inTransaction(raw, () => build(raw, statement)));
-    await setImmediate();
-  }
-  reloadStatistics(raw, missing);
+/** Returns the number of the newest row, which bounds the number of rows. */
+export function newestRow(raw: Sqlite.Database): number {
+  return raw.prepare<[], number | null>('SELECT max(row_no) FROM investment_rows').pluck().get() ?? 0;
+}
+
+/** Returns the names of the indexes of `schema/sqlite/indexes.sql` that do not exist, in build order. */
+export function missingIndexes(raw: Sqlite.Database): readonly string[] {
+  return missing(raw).map(({ name }) => name);
+}
+
+/** Builds one index in its own transaction, so that an interruption loses at most one. */
+export function buildIndex(raw: Sqlite.Database, name: string): void {
+  for (const { sql } of missing(raw).filter((index) => index.name === name))
+    sortingInFiles(raw, () => inTransaction(raw, () => build(raw, sql)));
 }
 
 /**
@@ -44,25 +46,30 @@ export async function buildIndexes(raw: Sqlite.Database): Promise<void> {
  */
 export function catchUpIndexes(raw: Sqlite.Database): void {
   if (raw.prepare('SELECT 1 FROM sources WHERE listed_at IS NOT NULL').get() === undefined) return;
-  const missing = missingIndexes(raw);
-  for (const statement of missing) sortingInFiles(raw, () => inTransaction(raw, () => build(raw, statement)));
-  reloadStatistics(raw, missing);
+  buildIndexes(raw);
+}
+
+/** Builds all missing indexes and blocks the event loop meanwhile. */
+export function buildIndexes(raw: Sqlite.Database): void {
+  const names = missingIndexes(raw);
+  for (const name of names) buildIndex(raw, name);
+  if (names.length > 0) reloadStatistics(raw);
 }
 
 /** Makes the planner reload the shipped statistics: it read them on opening, before these indexes existed. */
-function reloadStatistics(raw: Sqlite.Database, built: readonly string[]): void {
-  if (built.length > 0) raw.exec('ANALYZE sqlite_schema');
+export function reloadStatistics(raw: Sqlite.Database): void {
+  raw.exec('ANALYZE sqlite_schema');
 }
 
 /** Builds the unique index on ids in the caller's transaction. A first listing does without it for as long as it can. */
 export function buildIdIndex(raw: Sqlite.Database): void {
-  const [first] = missingIndexes(raw);
-  if (first?.startsWith('CREATE UNIQUE INDEX')) build(raw, first);
+  const [first] = missing(raw);
+  if (first?.sql.startsWith('CREATE UNIQUE INDEX')) build(raw, first.sql);
 }
 
-function missingIndexes(raw: Sqlite.Database): readonly string[] {
+function missing(raw: Sqlite.Database): ReturnType<typeof shippedIndexes> {
   const present = new Set(raw.prepare("SELECT name FROM sqlite_schema WHERE type = 'index'").pluck().all());
-  return shippedIndexes('sqlite').flatMap(({ name, sql }) => (present.has(name) ? [] : [sql]));
+  return shippedIndexes('sqlite').filter(({ name }) => !present.has(name));
 }
 
 function build(raw: Sqlite.Database, statement: string): void {

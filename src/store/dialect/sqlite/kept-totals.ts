@@ -107,3 +107,102 @@ export function recomputeTotals(raw: RawDatabase, sourceNo: number): void {
   set.run(null, sourceNo);
   set.run(listedAt, sourceNo);
 }
+
+/** The totals of a first listing that its publication writes: rows of `round_rows` and of `day_rows`. */
+export interface CountedTotals {
+  readonly rounds: readonly (readonly unknown[])[];
+  readonly days: readonly (readonly unknown[])[];
+}
+
+const [ofRounds, ofDays, ofInvestors] = tables;
+
+const columnsOf = ({ keys, cents }: (typeof tables)[number]): readonly string[] => [
+  'source_no',
+  ...Object.keys(keys),
+  'investments',
+  ...cents,
+];
+
+const totalsOf = ({ keys, cents, counted }: (typeof tables)[number]) => {
+  const of = Object.values(keys).join(', ');
+  return `SELECT source_no, ${of}, count(*), ${cents.map(halves).join(', ')}
+    FROM investment_rows NOT INDEXED WHERE source_no = ? AND ${counted} GROUP BY ${of}`;
+};
+
+/** Bounds the write lock and the log of one commit, which takes some 20 ms. */
+export const investorsPerCommit = 5_000;
+
+/**
+ * Notes how far the totals of a first listing are computed ahead of its publication: `counting` until they are complete,
+ * `used` in the commit that publishes them.
+ */
+export function noteCounting(
+  raw: RawDatabase,
+  sourceNo: number,
+  state: 'counting' | 'counted' | 'used',
+): number {
+  return raw
+    .prepare(
+      `INSERT INTO counted_listings (source_no, state) VALUES (?, ?)
+       ON CONFLICT (source_no) DO UPDATE SET state = excluded.state`,
+    )
+    .run(sourceNo, state).changes;
+}
+
+/** Deletes some of the investor totals that an unfinished attempt left. Returns how many. */
+export function deleteLeftover(raw: RawDatabase, sourceNo: number): number {
+  return raw
+    .prepare(
+      `DELETE FROM investor_rows WHERE rowid IN (
+         SELECT rowid FROM investor_rows NOT INDEXED WHERE source_no = ? LIMIT ${investorsPerCommit})`,
+    )
+    .run(sourceNo).changes;
+}
+
+/**
+ * Computes the totals of a source. Returns those of rounds and days. Those of investors, which can be as many as the rows,
+ * are left in `temp.counted`, sorted. Sorts ids, days and numbers in files.
+ */
+export function computeTotals(raw: RawDatabase, sourceNo: number): CountedTotals {
+  raw.pragma('temp_store = FILE');
+  const rows = (sql: string) =>
+    raw.prepare(sql).safeIntegers().raw().all(sourceNo) as readonly (readonly unknown[])[];
+  raw.prepare(`CREATE TEMP TABLE counted AS ${totalsOf(ofInvestors).replace('?', String(sourceNo))}`).run();
+  return { rounds: rows(totalsOf(ofRounds)), days: rows(totalsOf(ofDays)) };
+}
+
+/** Writes the investor totals after the first `from`, as many as fit into a commit. Returns how many. */
+export function writeInvestors(raw: RawDatabase, from: number): number {
+  return raw
+    .prepare(
+      `INSERT INTO investor_rows (${columnsOf(ofInvestors).join(', ')})
+       SELECT * FROM temp.counted WHERE rowid > ? AND rowid <= ? ORDER BY rowid`,
+    )
+    .run(from, from + investorsPerCommit).changes;
+}
+
+/** Writes the totals of rounds and days, in the commit that publishes the listing. The triggers then compute none. */
+export function putTotals(raw: RawDatabase, sourceNo: number, { rounds, days }: CountedTotals): void {
+  const state = raw.prepare('SELECT state FROM counted_listings WHERE source_no = ?').pluck().get(sourceNo);
+  if (state !== 'counted') throw new Error('the totals of this listing were not computed completely');
+  for (const [table, rows] of [
+    [ofRounds, rounds],
+    [ofDays, days],
+  ] as const) {
+    const columns = columnsOf(table);
+    const insert = raw.prepare(
+      `INSERT INTO ${table.kept} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
+    );
+    for (const row of rows) insert.run(...row);
+  }
+  noteCounting(raw, sourceNo, 'used');
+}
+
+/** Makes the totals computed ahead count for nothing: the rows they were computed from are replaced. */
+export function outdateCounting(raw: RawDatabase, sourceNo: number): void {
+  raw.prepare("UPDATE counted_listings SET state = 'counting' WHERE source_no = ?").run(sourceNo);
+}
+
+export function forgetCounting(raw: RawDatabase, sourceNo: number): void {
+  raw.prepare('DELETE FROM counted_listings WHERE source_no = ?').run(sourceNo);
+}

@@ -26,7 +26,16 @@ import { listingProgress } from '../../standing.js';
 import type { Commit } from './commit.js';
 import { comparedRow, differsFromRow } from './compared-row.js';
 import { buildIdIndex } from './indexes.js';
-import { createCountingTriggers, dropCountingTriggers, recomputeTotals } from './kept-totals.js';
+import {
+  type CountedTotals,
+  createCountingTriggers,
+  dropCountingTriggers,
+  forgetCounting,
+  outdateCounting,
+  putTotals,
+  recomputeTotals,
+} from './kept-totals.js';
+import type { Statements } from './statements.js';
 import { removeAwaiting, swapIn } from './swap.js';
 
 export function beginListing(commit: Commit, start: ListingStart): ListingProgress {
@@ -37,6 +46,7 @@ export function beginListing(commit: Commit, start: ListingStart): ListingProgre
   if (start.kind === 'first') {
     statements.deleteRows.run(source.no);
     dropCountingTriggers(statements.raw);
+    outdateCounting(statements.raw, source.no);
   }
   // Entries in quarantine now are older than this listing, whatever the clock says.
   if (source.quarantined > 0)
@@ -135,17 +145,27 @@ function addRelisted(commit: Commit, page: FeedPage, pageNo: number): number {
   return plan.named;
 }
 
+/** What is computed before the commit that publishes a listing, because it takes as long as the source is large. */
+export type Prepared =
+  /** `totals`: those that were computed ahead; null where the commit computes them. */
+  | { readonly kind: 'first'; readonly totals: CountedTotals | null }
+  /** `unseen`: the numbers of the rows that no page named. */
+  | { readonly kind: 'relist'; readonly unseen: readonly number[]; readonly totalsDiffer: boolean };
+
 export function publishListing(
   commit: Commit,
   final: Cursor,
   policy: BrakePolicy,
-  totalsDiffer: boolean,
+  prepared: Prepared,
 ): { applied: Applied; brake: Brake | null } {
   const { statements, source } = commit;
   const listing = expectListing(commit);
   checkComplete(listing, final);
-  const result = listing.kind === 'first' ? publishFirst(commit) : publishRelisted(commit, policy);
-  if (totalsDiffer) recomputeTotals(statements.raw, source.no);
+  if (listing.kind !== prepared.kind) throw new Error('another kind of listing was prepared for publication');
+  const result =
+    prepared.kind === 'first'
+      ? publishFirst(commit, prepared.totals)
+      : publishRelisted(commit, policy, prepared);
   // Resolves entries that were last seen before this listing began.
   if (source.quarantined > 0) {
     statements.resolveQuarantineBefore.run(commit.at, source.no, listing.started_at);
@@ -163,26 +183,43 @@ export function deleteAwaiting(commit: Commit): Applied {
   return commit.applied(0, 0);
 }
 
-/** Rewrites no row: the time and change number that all rows share are stored in the source row. */
-function publishFirst(commit: Commit): { applied: Applied; brake: null } {
+/**
+ * Rewrites no row: the time and change number that all rows share are stored in the source row. Setting `listed_at` makes
+ * the rows visible, and triggers compute their totals unless that was done before.
+ */
+function publishFirst(commit: Commit, totals: CountedTotals | null): { applied: Applied; brake: null } {
   const { statements, source } = commit;
-  createCountingTriggers(statements.raw);
+  const { raw } = statements;
+  createCountingTriggers(raw);
+  if (totals !== null) putTotals(raw, source.no, totals);
   source.listed_seq = commit.snapshot();
   source.listed_at = commit.at;
-  source.rows_held = statements.countRows.get(source.no) ?? 0;
+  source.rows_held = (totals === null ? statements.countRows : statements.countInRounds).get(source.no) ?? 0;
+  statements.list.run(source.listed_at, source.no);
+  forgetCounting(raw, source.no);
   return { applied: { ...nothingApplied, added: source.rows_held }, brake: null };
 }
 
 /** Publishes a re-listing. Rows it did not name are deleted or, if the brake engages, marked as awaiting deletion. */
-function publishRelisted(commit: Commit, policy: BrakePolicy): { applied: Applied; brake: Brake | null } {
+function publishRelisted(
+  commit: Commit,
+  policy: BrakePolicy,
+  { unseen, totalsDiffer }: Extract<Prepared, { kind: 'relist' }>,
+): { applied: Applied; brake: Brake | null } {
   const { statements, source } = commit;
   const rowsBefore = source.rows_held;
-  const brake = brakeOf(source, statements.countUnseen.get(source.no, source.no) ?? 0, policy);
-  // Before new rows are inserted: the pages could not record the row numbers of those as seen.
-  if (brake !== null) commit.markUnseen();
+  const stillThere = storedAmong(statements, source.no, unseen);
+  const brake = brakeOf(source, stillThere.length, policy);
+  if (brake !== null) commit.markUnseen(stillThere);
   else if (source.awaiting_deletion > 0) commit.unmarkAll();
-  swapIn(commit, { removesUnseen: brake === null });
+  swapIn(commit, { removed: brake === null ? stillThere : [] });
+  if (totalsDiffer) recomputeTotals(statements.raw, source.no);
   return { applied: relisted(commit.applied(0, 0), rowsBefore), brake };
+}
+
+/** A row that was deleted since does not count. */
+function storedAmong(statements: Statements, sourceNo: number, rowNos: readonly number[]): readonly number[] {
+  return rowNos.length === 0 ? [] : statements.storedAmong.all(JSON.stringify(rowNos), sourceNo);
 }
 
 function discardListing({ statements, source }: Commit): void {

@@ -15,6 +15,7 @@ export const openTables: ReadonlySet<string> = new Set([
     'investor_rows',
     'awaiting_deletion_rows',
     'beyond_sums',
+    'counted_listings',
   ],
   ...['change_rows', 'tick_rows', 'drift_rows', 'notice_rows'],
   ...['erasures', 'identity_residue'],

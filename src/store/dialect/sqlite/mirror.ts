@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { type Instant, instantFromMillis } from '../../../domain/instant.js';
 import type { Cursor } from '../../../domain/position.js';
 import type {
@@ -22,10 +23,10 @@ import { standing } from '../../standing.js';
 import { type Halted, tellOutcome, tickValues } from '../../tick-outcome.js';
 import { Commit } from './commit.js';
 import { applyPage } from './delta.js';
-import { sqliteFault, withSqliteFaults } from './faults.js';
-import { buildIndexes, sortingInFiles } from './indexes.js';
-import { totalsDiffer } from './kept-totals.js';
-import { addListingPage, beginListing, deleteAwaiting, publishListing } from './listing.js';
+import { ownSqlFault, withSqliteFaults } from './faults.js';
+import { missingIndexes, newestRow, reloadStatistics, sortingInFiles } from './indexes.js';
+import { addListingPage, beginListing, deleteAwaiting, type Prepared, publishListing } from './listing.js';
+import { type PerformTask, performHere } from './listing-work.js';
 import type { SqliteDatabase } from './open.js';
 import { prepareStatements, type Statements } from './statements.js';
 import { inTransaction, withoutWaiting } from './transaction.js';
@@ -53,10 +54,12 @@ export class SqliteMirror implements Mirror {
   readonly #database: SqliteDatabase;
   readonly #options: MirrorOptions;
   readonly #statements: Statements;
+  readonly #large: LargeListings | undefined;
 
-  constructor(database: SqliteDatabase, options: MirrorOptions) {
+  constructor(database: SqliteDatabase, options: MirrorOptions, large?: LargeListings) {
     this.#database = database;
     this.#options = options;
+    this.#large = large;
     this.#statements = withSqliteFaults(database.file, () => prepareStatements(database.raw));
   }
 
@@ -118,18 +121,20 @@ export class SqliteMirror implements Mirror {
     final: Cursor,
     brake: BrakePolicy,
   ): Promise<{ readonly applied: Applied; readonly brake: Brake | null }> {
-    await this.#buildIndexes();
     const { file, raw } = this.#database;
-    const publish = (recompute: boolean) =>
-      this.#commit('durable', lease, (commit) => publishListing(commit, final, brake, recompute));
-    return withSqliteFaults(file, () => {
-      const { no, listed_at } = this.#source(lease.source);
+    const apart = this.#startApart();
+    try {
+      const prepared = await this.#prepare(lease, apart?.perform ?? performHere(raw));
+      const publish = () =>
+        this.#commit('durable', lease, (commit) => publishListing(commit, final, brake, prepared));
       // Computing totals sorts numbers, days and ids, which may be in temporary files. Swapping a re-listing in also sorts
-      // personal data, which may not. So the totals are checked before, in files, which lowers the peak memory.
-      return listed_at === null
-        ? sortingInFiles(raw, () => publish(false))
-        : publish(sortingInFiles(raw, () => totalsDiffer(raw, no)));
-    });
+      // personal data, which may not.
+      return prepared.kind === 'first' ? sortingInFiles(raw, publish) : publish();
+    } catch (error) {
+      throw ownSqlFault(error, file);
+    } finally {
+      await apart?.end();
+    }
   }
 
   async applyPage(lease: Lease, page: FeedPage, reached: Reached, ending?: Ending): Promise<Applied> {
@@ -202,13 +207,39 @@ export class SqliteMirror implements Mirror {
     return source;
   }
 
-  async #buildIndexes(): Promise<void> {
-    try {
-      await buildIndexes(this.#database.raw);
-    } catch (error) {
-      throw sqliteFault(error, this.#database.file);
+  /** Performs what need not be part of the commit that publishes: the lease keeps the rows of the source as they are. */
+  async #prepare(lease: Lease, perform: PerformTask): Promise<Prepared> {
+    const { raw } = this.#database;
+    const { no, listed_at } = this.#source(lease.source);
+    const missing = missingIndexes(raw);
+    for (const name of missing) {
+      await perform({ kind: 'index', name });
+      await setImmediate();
     }
+    if (missing.length > 0) reloadStatistics(raw);
+    if (listed_at === null)
+      return { kind: 'first', totals: await perform({ kind: 'count', sourceNo: no, fence: lease.fence }) };
+    const unseen = await perform({ kind: 'unseen', sourceNo: no });
+    return { kind: 'relist', unseen, totalsDiffer: await perform({ kind: 'check', sourceNo: no }) };
   }
+
+  /** Returns a helper for a large mirror, or null where the work is done faster here than a child process starts. */
+  #startApart(): ListingHelper | null {
+    if (this.#large === undefined) return null;
+    return newestRow(this.#database.raw) > this.#large.rowsAtOnce ? this.#large.start() : null;
+  }
+}
+
+/** How mirrors with many rows prepare the publication of a listing. */
+export interface LargeListings {
+  /** Up to so many rows, the work takes less than 100 ms and is done on the event loop. */
+  readonly rowsAtOnce: number;
+  start(): ListingHelper;
+}
+
+export interface ListingHelper {
+  readonly perform: PerformTask;
+  end(): Promise<void>;
 }
 
 function writeTick({ statements, source, now }: Commit, report: TickReport, halted: Halted | null): void {

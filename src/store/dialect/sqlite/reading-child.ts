@@ -1,7 +1,6 @@
-import Sqlite from 'better-sqlite3';
-import { Fault } from '../../../domain/fault.js';
+import { failureOf } from './child-failure.js';
 import { connectSqlite, type SqliteConnection } from './connect.js';
-import type { Failure, ReadingDemand } from './reading-messages.js';
+import type { ReadingDemand } from './reading-messages.js';
 
 // The child process that reads for the dashboard, so that no query blocks the daemon: see reading-process.ts.
 
@@ -67,11 +66,4 @@ function nextBatch({ rows }: Session): readonly unknown[] {
 function drop(session: Session): void {
   session.rows?.return?.();
   session.rows = null;
-}
-
-function failureOf(error: unknown): Failure {
-  if (error instanceof Sqlite.SqliteError) return { of: 'sqlite', code: error.code, message: error.message };
-  if (error instanceof Fault)
-    return { of: 'fault', code: error.code, message: error.message, hint: error.about.hint ?? null };
-  return { of: 'defect', message: String(error) };
 }

@@ -1,11 +1,11 @@
 import type { ChildProcess } from 'node:child_process';
-import Sqlite from 'better-sqlite3';
 import { Fault } from '../../../domain/fault.js';
 import type { Clock } from '../../../runtime/clock.js';
 import { endedWithoutAnswer } from '../../../runtime/file-descriptors.js';
 import { Interrupter } from '../../../runtime/interruption.js';
 import { startOwnProcess } from '../../../runtime/own-process.js';
-import type { Demand, Failure, ReadingReply } from './reading-messages.js';
+import { errorOf } from './child-failure.js';
+import type { Demand, ReadingReply } from './reading-messages.js';
 
 /** Sends requests of one session, whose connection runs them in order. */
 export type AskApart = (demand: Demand) => Promise<readonly unknown[]>;
@@ -133,16 +133,5 @@ class ChildRun {
     this.#pending.delete(reply.no);
     if (reply.kind === 'rows') pending?.resolve(reply.rows);
     else pending?.reject(errorOf(reply.failure));
-  }
-}
-
-function errorOf(failure: Failure): Error {
-  switch (failure.of) {
-    case 'sqlite':
-      return new Sqlite.SqliteError(failure.message, failure.code);
-    case 'fault':
-      return new Fault(failure.code, failure.message, failure.hint === null ? {} : { hint: failure.hint });
-    case 'defect':
-      return new Error(failure.message);
   }
 }

@@ -74,6 +74,11 @@ export function prepareStatements(raw: RawDatabase) {
     deleteRow: prepare<[number]>('DELETE FROM investment_rows WHERE row_no = ?'),
     deleteListed: prepare<[number, string]>('DELETE FROM investment_rows WHERE source_no = ? AND id = ?'),
     countRows: prepare<[number], number>('SELECT count(*) FROM investment_rows WHERE source_no = ?').pluck(),
+    /** The rows of a source whose totals were just written. */
+    countInRounds: prepare<[number], number>(
+      'SELECT coalesce(sum(investments), 0) FROM round_rows WHERE source_no = ?',
+    ).pluck(),
+    list: prepare<[string, number]>('UPDATE sources SET listed_at = ? WHERE no = ?'),
     deleteRows: prepare<[number]>('DELETE FROM investment_rows WHERE source_no = ?'),
     putIdentity: prepare<unknown[]>(
       `INSERT INTO identity_rows (row_no, ${identity}) VALUES (?, ${identityMarks})`,
@@ -202,15 +207,15 @@ export function prepareStatements(raw: RawDatabase) {
        WHERE source_no = ? AND EXISTS (SELECT 1 FROM json_each(seen) WHERE value = ?)`,
     ),
     deleteSeen: prepare<[number]>('DELETE FROM staged_pages WHERE source_no = ?'),
-    // A row that a page named but that was deleted since does not count.
-    countUnseen: prepare<[number, number], number>(
-      `SELECT count(*) FROM investment_rows WHERE source_no = ? AND row_no NOT IN (${seen})`,
+    storedAmong: prepare<[string, number], number>(
+      `SELECT r.row_no FROM json_each(?) t CROSS JOIN investment_rows r ON r.row_no = t.value
+       WHERE r.source_no = ? ORDER BY r.row_no`,
     ).pluck(),
 
-    /** Marks rows that no page named with this generation. Rows marked before keep their `missing_since`. */
-    markUnseen: prepare<[number, string, number, number]>(
+    /** Marks rows with this generation. Rows marked before keep their `missing_since`. */
+    markUnseen: prepare<[number, number, string, string]>(
       `INSERT INTO awaiting_deletion_rows (row_no, source_no, generation, missing_since)
-       SELECT row_no, source_no, ?, ? FROM investment_rows WHERE source_no = ? AND row_no NOT IN (${seen})
+       SELECT value, ?, ?, ? FROM json_each(?) WHERE true
        ON CONFLICT (row_no) DO UPDATE SET generation = excluded.generation`,
     ),
     unmarkOthers: prepare<[number, number]>(

@@ -11,18 +11,17 @@ import {
 } from '../../swap-statements.js';
 import type { Commit } from './commit.js';
 import type { Prepare, Prepared } from './prepared.js';
-import { seen } from './statements.js';
 
 /*
  * Publishes a re-listing with set-based statements: see swap-statements.ts. No record passes through JavaScript except
  * for notices; of an erased person only the id does, for the receipt. The plan is dropped at the end, and a rollback
  * removes it too.
  */
-export function swapIn(commit: Commit, { removesUnseen }: { readonly removesUnseen: boolean }): void {
+export function swapIn(commit: Commit, { removed }: { readonly removed: readonly number[] }): void {
   const { source, statements } = commit;
   const { raw } = statements;
   raw.exec(createPlan);
-  if (removesUnseen) raw.prepare(planRemovals).run(source.no, source.no);
+  if (removed.length > 0) raw.prepare(planRemovals).run(JSON.stringify(removed));
   raw.prepare(sql.planStaged).run({ source_no: source.no });
   applyPlan(commit);
 }
@@ -94,8 +93,7 @@ const createPlan = `
 
 const planRemovals = `
   INSERT INTO temp.swap (kind, row_no, fields, person)
-  SELECT 'removed', row_no, '[]', 1 FROM investment_rows
-  WHERE source_no = ? AND row_no NOT IN (${seen}) ORDER BY row_no`;
+  SELECT 'removed', value, '[]', 1 FROM json_each(?) ORDER BY value`;
 
 const numberAdded = `
   UPDATE temp.swap SET row_no = n + (SELECT coalesce(max(row_no), 0) FROM investment_rows) WHERE kind = 'added'`;

@@ -1,0 +1,31 @@
+import { systemClock } from '../../../runtime/clock.js';
+import { failureOf } from './child-failure.js';
+import { connectSqlite } from './connect.js';
+import type { ListingReply, ListingRequest } from './listing-messages.js';
+import { performListingTask } from './listing-work.js';
+
+// The child process that prepares the publication of a large listing: see listing-process.ts.
+
+/** Leaves the write lock to the parent's commits, which block its event loop while they wait for it. */
+const pauseMillis = 5;
+
+process.on('message', async (request: ListingRequest) => {
+  process.send?.(await replyTo(request));
+});
+process.on('disconnect', () => process.exit(0));
+// A signal from a terminal reaches the whole process group; the parent decides when this process ends.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
+
+async function replyTo({ file, task }: ListingRequest): Promise<ListingReply> {
+  try {
+    const database = connectSqlite(file, { readonly: task.kind === 'check' || task.kind === 'unseen' });
+    try {
+      const result = await performListingTask(database.raw, task, () => systemClock.wait(pauseMillis));
+      return { kind: 'done', result };
+    } finally {
+      database.close();
+    }
+  } catch (error) {
+    return { kind: 'failed', failure: failureOf(error) };
+  }
+}

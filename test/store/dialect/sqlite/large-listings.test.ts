@@ -1,0 +1,192 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { Fault } from '../../../../src/domain/fault.js';
+import type { FeedItem } from '../../../../src/domain/investment.js';
+import type { Cents } from '../../../../src/domain/money.js';
+import type { Cursor } from '../../../../src/domain/position.js';
+import { ListingProcess } from '../../../../src/store/dialect/sqlite/listing-process.js';
+import { type PerformTask, performListingTask } from '../../../../src/store/dialect/sqlite/listing-work.js';
+import type { LargeListings, ListingHelper } from '../../../../src/store/dialect/sqlite/mirror.js';
+import { openSqlite } from '../../../../src/store/dialect/sqlite/open.js';
+import { canonicalDump } from '../../canonical-dump.js';
+import { aReader, cautious, migratedDatabase, mirrorFixture } from '../../mirror-fixture.js';
+import { identity, listingPage, record } from '../../samples.js';
+
+const accepted = { share: 1, rows: 0, accepted: true };
+const totals = ['round_totals', 'daily_raised', 'investor_totals'] as const;
+
+/** More investors than the child process writes in one commit. */
+const crowd = (size: number): FeedItem[] =>
+  Array.from({ length: size }, (_, n) =>
+    record(`inv_${n}`, {
+      investor_id: n % 50 === 0 ? null : `usr_${(n * 7_919) % 11_000}`,
+      offering_id: n % 7 === 0 ? null : `ofr_${n % 5}`,
+      committed_cents: (n % 11 === 0 ? null : n) as Cents | null,
+      currency: n % 3 === 0 ? 'usd' : null,
+    }),
+  );
+
+/** Prepares with tasks performed on a second connection. `around` sees each of them. */
+function onSecondConnection(
+  file: string,
+  around: (kind: string, perform: () => Promise<unknown>) => Promise<unknown> = (_, perform) => perform(),
+  pause: () => Promise<void> = async () => {},
+): LargeListings {
+  return {
+    rowsAtOnce: 0,
+    start: (): ListingHelper => {
+      const second = openSqlite(file);
+      const perform = (async (task: Parameters<PerformTask>[0]) =>
+        around(task.kind, () => performListingTask(second.raw, task, pause))) as PerformTask;
+      return { perform, end: async () => second.close() };
+    },
+  };
+}
+
+test('a mirror whose large listings are prepared in a child process stores the same as one without', async () => {
+  const dumpOf = async (apart: boolean) => {
+    const database = migratedDatabase();
+    const large = { rowsAtOnce: 0, start: () => new ListingProcess(database.file) };
+    const { store, list, delta } = await mirrorFixture({ database, ...(apart ? { large } : {}) });
+    const first = await list([crowd(60).slice(0, 40), crowd(60)]);
+    const relisted = [
+      ...crowd(58).filter((_, n) => n % 10 !== 3),
+      record('inv_59', {}, identity('New')),
+      record('inv_new'),
+    ];
+    const braked = await list([relisted.slice(0, 20), relisted.slice(20)], 'relist', {
+      share: 0.05,
+      rows: 2,
+      accepted: false,
+    });
+    const second = await list([relisted.slice(0, 20), relisted.slice(20)], 'relist', accepted);
+    await delta([record('inv_1', { committed_cents: 1 as Cents })]);
+    return { first, braked, second, dump: await canonicalDump(store) };
+  };
+  const [apart, here] = [await dumpOf(true), await dumpOf(false)];
+  expect(here.braked.brake).not.toBeNull();
+  expect(apart).toEqual(here);
+});
+
+test('totals computed ahead are invisible until the commit that publishes their rows', async () => {
+  const database = migratedDatabase();
+  const seen: unknown[] = [];
+  const read = await aReader({ kind: 'sqlite', sqlite: database });
+  const look = async () => {
+    for (const view of totals) seen.push(...(await read(`SELECT * FROM ${view}`)));
+  };
+  const large = onSecondConnection(
+    database.file,
+    async (_, perform) => {
+      const result = await perform();
+      await look();
+      return result;
+    },
+    look,
+  );
+  const { list } = await mirrorFixture({ database, large });
+  await list([crowd(5_200)]);
+  expect(seen).toEqual([]);
+  for (const view of totals) expect(await read(`SELECT * FROM ${view} LIMIT 1`), view).toHaveLength(1);
+  expect(await read('SELECT * FROM counted_listings')).toEqual([]);
+});
+
+test('a publication that ended at any commit of its preparation counts nothing twice when it is repeated', async () => {
+  const expected = await published({});
+  for (const endsAt of [1, 2]) {
+    const ended = await published({ endsAt, again: 'apart' });
+    expect(ended, `ended at pause ${endsAt}, then prepared again`).toEqual(expected);
+    expect(
+      await published({ endsAt, again: 'here' }),
+      `ended at pause ${endsAt}, then by the commit`,
+    ).toEqual(expected);
+  }
+  expect(await published({ endsAt: 1, again: 'new listing' })).toEqual(expected);
+});
+
+/** Lists a crowd and returns its totals. The first attempt to publish ends at the n-th pause of its preparation. */
+async function published({
+  endsAt,
+  again,
+}: {
+  endsAt?: number;
+  again?: 'apart' | 'here' | 'new listing';
+}): Promise<unknown> {
+  const database = migratedDatabase();
+  let pauses = 0;
+  const large = onSecondConnection(
+    database.file,
+    (_, perform) => perform(),
+    async () => {
+      pauses += 1;
+      if (pauses === endsAt) throw new Error('killed');
+    },
+  );
+  const { collect, mirror, lease, rows } = await mirrorFixture({ database, large });
+  let final = await collect([crowd(5_200)]);
+  if (endsAt !== undefined) {
+    await expect(mirror.publishListing(lease, final, cautious)).rejects.toThrow('killed');
+    if (again === 'new listing') final = await collect([crowd(5_200)]);
+  }
+  const other = again === 'here' ? (await mirrorFixture({ database })).mirror : mirror;
+  const holder = again === 'here' ? (await other.open(acmeAgain, 'tester')).lease : lease;
+  await other.publishListing(holder, final, cautious);
+  return Promise.all(totals.map((view) => rows(`SELECT * FROM ${view} ORDER BY 1, 2, 3, 4, 5`)));
+}
+const acmeAgain = { name: 'acme', fingerprint: 'f1' } as never;
+
+test('a helper whose source was taken over writes no totals', async () => {
+  const database = migratedDatabase();
+  const { collect, mirror, lease, rows } = await mirrorFixture({
+    database,
+    large: onSecondConnection(database.file, async (kind, perform) => {
+      if (kind === 'count') database.raw.exec('UPDATE leases SET fence = fence + 1');
+      return perform();
+    }),
+  });
+  const final = await collect([crowd(20)]);
+  await expect(mirror.publishListing(lease, final, cautious)).rejects.toMatchObject({ code: 'lease_lost' });
+  expect(await rows('SELECT count(*) AS n FROM investor_rows')).toEqual([{ n: 0 }]);
+});
+
+test('rows deleted by another program after a re-listing was prepared are not counted as missing', async () => {
+  const database = migratedDatabase();
+  const { list, rows } = await mirrorFixture({
+    database,
+    large: onSecondConnection(database.file, async (kind, perform) => {
+      const result = await perform();
+      if (kind === 'unseen') database.raw.exec("DELETE FROM investment_rows WHERE id = 'inv_3'");
+      return result;
+    }),
+  });
+  await list([crowd(6)]);
+  const { applied } = await list([crowd(3)], 'relist', accepted);
+  expect(applied.removed).toBe(2);
+  expect(await rows('SELECT id FROM investments ORDER BY id')).toEqual([
+    { id: 'inv_0' },
+    { id: 'inv_1' },
+    { id: 'inv_2' },
+  ]);
+});
+
+test('a killed helper process fails the publication, and the next attempt publishes', async () => {
+  const database = migratedDatabase();
+  let attempts = 0;
+  const large: LargeListings = {
+    rowsAtOnce: 0,
+    start: () => {
+      attempts += 1;
+      const helper = new ListingProcess(database.file);
+      onTestFinished(() => helper.end());
+      if (attempts === 1) void helper.end();
+      return helper;
+    },
+  };
+  const { mirror, lease, rows } = await mirrorFixture({ database, large });
+  await mirror.beginListing(lease, { kind: 'first', fingerprint: 'f1', restarts: 0, notBefore: null });
+  await mirror.addListingPage(lease, listingPage(crowd(5), 'end'));
+  const publish = () => mirror.publishListing(lease, 'end' as Cursor, cautious);
+  await expect(publish()).rejects.toBeInstanceOf(Fault);
+  expect(await rows('SELECT * FROM investments')).toEqual([]);
+  await publish();
+  expect(await rows('SELECT id FROM investments')).toHaveLength(5);
+});
