@@ -27,6 +27,7 @@ import {
   type TickReport,
   type Trigger,
 } from './ports.js';
+import { type ShownGrant, shownBy } from './shown-grant.js';
 import { StepGuard } from './step-guard.js';
 import { modeOf } from './tick-mode.js';
 import type { Decision, Effect, Halt, TickEnd, TickEvent } from './tick-state.js';
@@ -151,6 +152,9 @@ class Tick {
   #applied: Applied = nothingApplied;
   #mode: TickReport['mode'] = 'none';
   #publishedThrough: Instant | null = null;
+  /** Whether this tick began its listing, and what the pages of that show about the identity grant. */
+  #begun = false;
+  #shown: ShownGrant = null;
   /** The report that the commit of the last page recorded, when it included the end of the tick. */
   #written: TickReport | undefined;
 
@@ -239,6 +243,8 @@ class Tick {
         const { fingerprint } = this.source.identity;
         const listing = await mirror.beginListing(this.lease, { ...effect.start, fingerprint });
         this.#mode = modeOf({ kind: 'listing', listing });
+        this.#begun = true;
+        this.#shown = null;
         return { kind: 'listing_begun', listing };
       }
       case 'fetch': {
@@ -255,8 +261,10 @@ class Tick {
         };
       }
       case 'store_listing_page': {
-        const { progress, applied } = await mirror.addListingPage(this.lease, this.#pageAtHand());
+        const page = this.#pageAtHand();
+        const { progress, applied } = await mirror.addListingPage(this.lease, page);
         this.#count(applied);
+        this.#shown = shownBy(this.#shown, page.items);
         return { kind: 'listing_page_stored', listing: progress };
       }
       case 'apply_page': {
@@ -355,6 +363,8 @@ class Tick {
   #followGrant(): Promise<GrantAnswer> {
     const { lease, identityIncluded, signal } = this;
     const { mirror, logger } = this.parts;
+    if (this.#begun && this.#shown === true && this.source.mayReadIdentity !== undefined)
+      return Promise.resolve('followed');
     return followGrant(this.source, { mirror, logger, lease, identityIncluded }, signal);
   }
 

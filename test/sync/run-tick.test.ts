@@ -6,9 +6,10 @@ import type { Interruption } from '../../src/runtime/interruption.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { type Feed, type FeedPage, type Mirror, nothingApplied } from '../../src/sync/ports.js';
 import { runTick, type TickAsk } from '../../src/sync/run-tick.js';
+import { identity } from '../store/samples.js';
 import { MemoryMirror } from './support/memory-mirror.js';
 import { acme, never, partsOf, sourceOf } from './support/parts.js';
-import { Truth } from './support/truth.js';
+import { idOf, Truth } from './support/truth.js';
 import { settled, VirtualClock } from './support/virtual-clock.js';
 
 let clock: VirtualClock;
@@ -357,6 +358,37 @@ describe('run tick: a grant that comes back', () => {
     expect((await asking(true)).grant).toBe('followed');
     expect((await tick()).report.mode).toBe('delta');
   });
+});
+
+test('the grant is not asked for by a tick whose own listing showed identity in every record', async () => {
+  let asked = 0;
+  const named = (without: number | null): Feed => ({
+    page: async (position) => {
+      const page = await truth.page(position);
+      return {
+        ...page,
+        items: page.items.map((item) =>
+          item.kind === 'record' && item.investment.id !== idOf(without ?? 0)
+            ? { ...item, identity: identity('Ann') }
+            : item,
+        ),
+      };
+    },
+  });
+  const listing = (feed: Feed) => {
+    const mayReadIdentity = async () => {
+      asked += 1;
+      return true;
+    };
+    const source = { ...sourceOf(feed, acme, 'f1'), mayReadIdentity };
+    const ask = { trigger: 'manual', checkGrant: true, resync: true } as const;
+    return runTick(source, ask, partsOf(mirror, clock), never);
+  };
+  for (let number = 1; number <= 4; number += 1) truth.publish(number, 5);
+  expect((await listing(named(null))).grant).toBe('followed');
+  expect(asked).toBe(0);
+  await listing(named(2));
+  expect(asked, 'one record came without').toBe(1);
 });
 
 describe('run tick: faults', () => {

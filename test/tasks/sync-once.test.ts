@@ -51,6 +51,21 @@ test('the mirror equals what paging by hand gives: first, after churn, and after
   }
 });
 
+test('a first listing of a platform whose records were just published costs its pages and one request more', async () => {
+  const sandbox = await sandboxFor({ records: 250, companies: 1 });
+  const config = configFor(sandbox, { folder: freshFolder() });
+  const asked = async () => {
+    const { requests } = (await control(sandbox, 'GET', '/requests')) as {
+      requests: { path: string; query: Record<string, string> }[];
+    };
+    return requests.filter(({ path }) => path === '/investments').length;
+  };
+  const [result] = await syncOnce(partsFor(config), {}, never);
+  const added = result?.report.applied.added ?? 0;
+  expect(added).toBeGreaterThan(200);
+  expect(await asked()).toBe(Math.ceil(added / 100) + 1);
+});
+
 test('sync: a signal during the opening of the mirror ends the ticks before their first page', async () => {
   const sandbox = await sandboxFor({ records: 30, companies: 1 });
   const config = configFor(sandbox, { folder: freshFolder() });

@@ -8,7 +8,7 @@ import { one, run } from '../../state/statements.js';
 import { type SeededUser, type Seeding, seedUser } from './accounts.js';
 import type { SeededCompany, SeededOffering } from './companies.js';
 import { type DirectoryEntry, directory, type RoundPlan } from './directory.js';
-import { inventInvestment } from './investments.js';
+import { inventInvestment, publishedAt } from './investments.js';
 import { between, pick } from './picks.js';
 import { seedTabs } from './tabs.js';
 
@@ -248,7 +248,7 @@ function back(
     deactivated_at: null,
   };
   const investment = {
-    ...inventInvestment(random, now, company, investor),
+    ...inventInvestment(random, publishedAt(now), company, investor),
     status: plan.reservations === true ? 'reserved' : plan.status === 'closed' ? 'executed' : 'active',
     group_label: plan.reservations === true ? 'NO PAYMENT YET' : 'CONFIRMED',
     committed_cents: plan.eachCents,
@@ -258,7 +258,7 @@ function back(
   } as const;
   const no = insertInvestment(state, investment);
   const head = one<{ head: number }>(state, 'SELECT head FROM feed')?.head ?? 0;
-  publishFirst(state, no, investment, now, head + 1);
+  publishFirst(state, no, investment, publishedAt(now), head + 1);
   run(state, 'UPDATE feed SET head = ?', [head + 2]);
 }
 

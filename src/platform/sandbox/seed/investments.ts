@@ -1,5 +1,6 @@
 import type { Random } from '../../../runtime/random.js';
 import type { InvestmentStatus, Source } from '../../investments/derive.js';
+import { updatedSinceMarginMillis } from '../../investments/retention.js';
 import { newId } from '../../state/secrets.js';
 import { run } from '../../state/statements.js';
 import type { Seeding } from './accounts.js';
@@ -78,6 +79,12 @@ const blockers = JSON.stringify([{ key: 'needs_id', description: 'A government i
 const contracts = JSON.stringify([
   { name: 'Subscription Agreement', override_amount_cents: null, early_bird: true },
 ]);
+
+/**
+ * Returns when the records of a new world were published. That was longer ago than the margin of `updated_since`: a
+ * reader's sweep after its first listing would otherwise get every record a second time.
+ */
+export const publishedAt = (now: number): number => now - 2 * updatedSinceMarginMillis;
 
 /** Invents an investment made at a random time in the past year. */
 export function inventInvestment(

@@ -16,7 +16,7 @@ import {
 } from './accounts.js';
 import { seedCatalog } from './catalog.js';
 import { type SeededCompany, seedCompany, seedSyndicate } from './companies.js';
-import { Crowd, inventInvestment } from './investments.js';
+import { Crowd, inventInvestment, publishedAt } from './investments.js';
 
 /**
  * Seeds the sandbox realm in one transaction. Random values are drawn in a fixed order, so the same seed produces the same
@@ -26,7 +26,7 @@ export function seedWorld(state: State, random: Random, plan: WorldPlan, now: nu
   return state.transaction(() => {
     const seeding: Seeding = { state, random, now };
     run(state, 'INSERT INTO feed (no, head, observed_at, cursor_key) VALUES (1, 0, ?, ?)', [
-      now,
+      publishedAt(now),
       random.bytes(32),
     ]);
     const owner = seedUser(seeding, 'owner', 'Olga Owner');
@@ -106,6 +106,7 @@ function seedInvestments(
 ): void {
   const { state, random, now } = seeding;
   const crowd = new Crowd(seeding);
+  const published = publishedAt(now);
   let seq = 0;
   for (const company of companies) {
     for (let index = 0; index < records; index += 1) {
@@ -123,9 +124,9 @@ function seedInvestments(
               bio: null,
               deactivated_at: null,
             };
-      const invented = inventInvestment(random, now, company, investor);
+      const invented = inventInvestment(random, published, company, investor);
       const no = insertInvestment(state, invented);
-      publishFirst(state, no, invented, now, seq + 1);
+      publishFirst(state, no, invented, published, seq + 1);
       seq += 2;
     }
   }
