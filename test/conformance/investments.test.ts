@@ -346,7 +346,8 @@ test('INV-12 a record requested by id is computed on request and reports whether
   expect(before.body.data.amounts.committed_cents).toBe(424_200);
   expect(before.body.meta).toEqual({
     source: 'current',
-    published_observed_at: new Date(worldStart).toISOString(),
+    // A new world was published two minutes before.
+    published_observed_at: new Date(worldStart - 120_000).toISOString(),
     published_matches: false,
   });
   expect(await since(saved)).toEqual([]);
